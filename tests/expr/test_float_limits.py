@@ -82,3 +82,13 @@ def test_riccati_equations_without_costs_are_solved_in_both_types(dtype: Any) ->
     assert residual < 1e-8 and K.dtype == dtype
     # the unstable eigenvalue is mirrored, the other one stays
     np.testing.assert_allclose(np.sort(np.linalg.eigvals(A - B @ K).real), [-2.0, -1.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_pseudoinverses_have_the_rank_of_their_type(dtype: Any) -> None:
+    kernel = lw.compile(lambda x, y: np.linalg.pinv(x[:, None] * y), x=3, y=2)
+    x, y = np.random.default_rng(4).normal(size=(2, 50, 3))
+    P = kernel(x.astype(dtype), y[:, :2].astype(dtype))
+    size = np.sum(x * x, axis=1) * np.sum(y[:, :2] ** 2, axis=1)
+    expected = y[:, :2, None] * x[:, None, :] / size[:, None, None]
+    assert np.all(abs(P - expected) < 1e3 * np.finfo(dtype).eps * abs(expected).max(axis=(1, 2), keepdims=True))

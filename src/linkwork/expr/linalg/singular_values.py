@@ -37,6 +37,7 @@ from linkwork.expr.linalg.sparse_dot import (
 )
 from linkwork.expr.linalg.vector_rotations import SingularRotation
 from linkwork.expr.scalar.functions import copysign, fabs, le
+from linkwork.expr.scalar.precision import limits_of
 
 __all__ = ["pinv", "svd", "svdvals"]
 
@@ -190,21 +191,18 @@ Matrix = list[list[Any]]
 def pinv(A: Any, *, rtol: float | None = None) -> Any:
     """Return the pseudoinverse; singular values of at most ``rtol`` times the largest count as zero.
 
-    The default of ``rtol`` is 10 max(m, n) times the rounding unit of float64; kernels called with float32 need a
-    larger one.  The derivative is that at constant rank.  For full rank or with damping, `lstsq` takes a fraction of
-    the operations.
+    The default of ``rtol`` is 10 max(m, n) times the rounding unit of the type of the numbers.  The derivative is that
+    at constant rank.  For full rank or with damping, `lstsq` takes a fraction of the operations.
     """
     matrices = matrix("pinv", "A", A)
     m, n = matrices.shape[-2:]
     if rtol is None:
-        kind = np.float64 if matrices.dtype == object else matrices.dtype
-        rtol = 10.0 * max(m, n) * float(np.finfo(kind).eps)
+        rtol = None if matrices.dtype == object else _default_rtol(m, n, float(np.finfo(matrices.dtype).eps))
     elif not (isinstance(rtol, (int, float)) and 0.0 <= rtol < 1.0):
         raise ValueError(f"pinv: rtol: expected a number >= 0 and < 1, got {rtol!r}")
-    bound = float(rtol)
 
     def compute(rows: Matrix, with_status: bool) -> Computed:
-        return [apply_rule(Pseudoinverse(m, n, bound), [x for row in rows for x in row])], 0.0
+        return [apply_rule(Pseudoinverse(m, n, rtol), [x for row in rows for x in row])], 0.0
 
     return run_on_arrays("pinv", compute, [(matrices, 2)], [(n, m)])[0]
 
@@ -215,7 +213,7 @@ class Pseudoinverse(CustomDerivative):
 
     m: int
     n: int
-    rtol: float
+    rtol: float | None
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         a = rows_of(inputs, self.n, self.m)
@@ -225,7 +223,8 @@ class Pseudoinverse(CustomDerivative):
         k = min(self.m, self.n)
         result, _ = Singular(max(self.m, self.n), k, True).compute([x for row in a for x in row])
         s, u, vt = result[:k], rows_of(result[k:], k, len(a)), rows_of(result[k + len(a) * k :], k)
-        inverse = [reciprocal_or_zero(x, le(x, self.rtol * s[0])) for x in s]
+        rtol = _default_rtol(self.m, self.n, limits_of(inputs).epsilon) if self.rtol is None else self.rtol
+        inverse = [reciprocal_or_zero(x, le(x, rtol * s[0])) for x in s]
         scaled = [[x * y for x, y in zip(row, inverse, strict=True)] for row in transposed(vt)]  # V Σ⁻¹
         p = [[dot(row, other) for other in u] for row in scaled]
         return [x for row in (transposed(p) if wide and p else p) for x in row], ()
@@ -256,6 +255,10 @@ class Pseudoinverse(CustomDerivative):
         """Return P, 1 − A P and 1 − P A."""
         a, p = rows_of(inputs, self.n, self.m), rows_of(results, self.m, self.n)
         return p, _rest(product(a, p)), _rest(product(p, a))
+
+
+def _default_rtol(m: int, n: int, epsilon: Any) -> Any:
+    return 10.0 * max(m, n) * epsilon
 
 
 def _rest(rows: Matrix) -> Matrix:
