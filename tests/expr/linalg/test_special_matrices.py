@@ -228,6 +228,12 @@ CASES = [
         lambda a: [mpmath.fprod(a[i, i] for i in range(3))],
         each(SQUARE, SINGULAR),
     ),
+    Case(
+        "det of a positive matrix",
+        lambda a: linalg.det(a, assume="pos"),
+        lambda a: [determinant(symmetric(a))],
+        each(POSITIVE),
+    ),
     Case("slogdet", lambda a: linalg.slogdet(a)[1], lambda a: [mpmath.log(abs(determinant(a)))], each(SQUARE)),
     Case("cholesky", linalg.cholesky, lambda a: elements(mpmath.cholesky(symmetric(a))), each(POSITIVE)),
     Case("ldl", linalg.ldl, ldl, each(POSITIVE)),

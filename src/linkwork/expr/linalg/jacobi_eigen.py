@@ -53,8 +53,8 @@ def eigh(A: Any) -> EighResult:
 
     The lower triangle is read.  The sign of a vector is arbitrary, as in NumPy.  Eigenvectors of equal eigenvalues are
     an arbitrary basis of their space, and their derivatives leave out rotations within it; for nearly equal
-    eigenvalues, derivatives of eigenvectors grow as the reciprocal of the gap.  Derivatives of eigenvalues are valid
-    for simple ones; for equal ones, only the derivative of their sum is valid in all directions.
+    eigenvalues, derivatives of eigenvectors grow as the reciprocal of the gap.  Derivatives of simple eigenvalues are
+    valid, also if others are equal; for equal ones, only the derivatives of their sum are valid in all directions.
     """
     return EighResult(*_eigen("eigh", A, vectors=True))
 
