@@ -93,3 +93,8 @@ ATAN2 = f.atan2.operation
 )
 def test_broken_operations_are_reported(change, requirement, message):
     assert_reported(check_operation(replace(ATAN2, name="atan2 with a defect", **change)), requirement, message)
+
+
+def test_odd_operations_have_zeros_of_both_signs():
+    odd = replace(f.sign.operation, name="sign with a defect", odd=True)
+    assert_reported(check_operation(odd), "odd, even", "at 0 or infinity the sign does not move")

@@ -5,6 +5,7 @@ The reference is the operation's value on NumPy arrays, at random arguments of i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -103,8 +104,13 @@ def _commutative(t: _Trial) -> list[float]:
 def _parity(t: _Trial) -> list[float]:
     if not (t.operation.odd or t.operation.even):
         return []
-    expected = -t.value if t.operation.odd else t.value
-    return t.errors("value of the negated argument", t.operation.value(*(-t.x).T), expected)
+    sign = -1.0 if t.operation.odd else 1.0
+    special = [np.array([0.0, math.inf])] * t.operation.arity
+    with np.errstate(all="ignore"):
+        one, other = sign * t.operation.value(*special), t.operation.value(*(-x for x in special))
+    if t.operation.arity == 1 and not np.all(np.isnan(one) | ((one == other) & (np.signbit(one) == np.signbit(other)))):
+        raise ValueError(f"{t.operation.name}: at 0 or infinity the sign does not move: expected {one}, got {other}")
+    return t.errors("value of the negated argument", t.operation.value(*(-t.x).T), sign * t.value)
 
 
 def _partials(t: _Trial) -> list[float]:
