@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.codegen.float_type import DOUBLE
-from linkwork.compiler.codegen.straight_line import ON_STACK, memory
+from linkwork.compiler.codegen.runtimes import ON_STACK, PythonRuntime
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.loops import loop_program_code as layout
 from linkwork.compiler.loops import special_loops
@@ -73,13 +73,13 @@ def at_length(x, steps):
 
 def on_a_little_stack(steps):
     """Call it for single samples in a thread of 128 KiB of stack."""
-    taken = []
+    taken, memory = [], PythonRuntime.memory
 
-    def noted(f, size):
+    def noted(runtime, f, size, lent):
         taken.append(size)
-        return memory(f, size)
+        return memory(runtime, f, size, lent)
 
-    with mock.patch.object(layout, "memory", noted):
+    with mock.patch.object(PythonRuntime, "memory", noted):
         kernel = lw.compile(lambda x: at_length(x, steps), x=11)
         x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 11))
         kernel(x[0])

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+
+import linkwork as lw
+from linkwork.compiler.runtime import interrupts
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="of POSIX systems")
 
@@ -162,6 +167,19 @@ def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> N
     forking.join()
     """
     assert printed("import sys\n" + textwrap.dedent(code)) == ["True", "interrupted True 0"]
+
+
+def test_an_error_that_could_not_be_raised_is_raised_after_the_next_call() -> None:
+    """A second interrupt may end the Python code that raises the error of the first one."""
+    kernel, state = lw.compile(lambda x: 2.0 * x, x=3), interrupts._interrupts
+    assert np.array_equal(kernel(np.ones((5, 3))), np.full((5, 3), 2.0))
+    error = LookupError("of a handler")
+    for owned in (LookupError, error):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(owned))
+    state.type, state.error, state.pending = id(LookupError), id(error), 1
+    with pytest.raises(LookupError, match="of a handler"):
+        kernel(np.ones((5, 3)))
+    assert state.pending == 0 and np.array_equal(kernel(np.ones((5, 3))), np.full((5, 3), 2.0))
 
 
 # Kernels whose loops end after minutes.  Another thread of Python counts, which it can where the GIL is released, and

@@ -282,6 +282,31 @@ def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: 
         assert len(others) == k + 1 and np.array_equal(others[k], ufunc(np.ones((5, 3))))
 
 
+def test_a_call_is_right_though_one_of_another_thread_fails_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(trace(wave, "wave", {"x": 3}))
+    ufunc, refused = kernel.ufunc, []
+
+    def fail() -> None:
+        try:
+            kernel(list(np.ones((5, 3), np.float32)))
+        except OSError:
+            refused.append(1)
+
+    def interrupted(*arrays: np.ndarray) -> np.ndarray:
+        result = ufunc(*arrays)
+        if result.dtype == np.float64:
+            for _ in range(3):
+                other = threading.Thread(target=fail)
+                other.start()
+                other.join()
+        return result
+
+    expected = kernel(np.ones((5, 3)))
+    monkeypatch.setattr(kernel_code, "compiled", without_float32)
+    monkeypatch.setattr(kernel._general, "ufunc", interrupted)
+    assert bits_equal(kernel(np.ones((5, 3))), expected) and len(refused) == 3
+
+
 # -- processes
 
 

@@ -14,28 +14,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
-from linkwork.compiler.codegen.interrupt_functions import (
-    attend_function,
-    begin_function,
-    ended_function,
-    enlist_function,
-    is_main_function,
-)
-from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule, restore_flags, save_flags
+from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
 from linkwork.compiler.codegen.register_loop import direct_function, is_direct
-from linkwork.compiler.codegen.shared_batch import count_call, range_memory, sharing_functions, threads_available
+from linkwork.compiler.codegen.runtimes import NO_MEMORY, OFF, runtime_of
+from linkwork.compiler.codegen.shared_batch import (
+    begin_notes,
+    has_failed,
+    note_failure,
+    range_memory,
+    sharing_functions,
+)
 from linkwork.compiler.codegen.straight_line import (
-    NO_MEMORY,
-    OFF,
     Layout,
     guards_exceeded,
     sample_declaration,
 )
 from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.port import Port
-from linkwork.compiler.runtime.loop_state import FEW, State
+from linkwork.compiler.runtime.loop_state import FEW, Call, State
 
 __all__ = ["SampleLayout", "few_function", "loop_function"]
 
@@ -72,10 +70,12 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
     packing_functions(text, layout)
     if is_direct(layout):
         assert isinstance(layout, Layout)
-        text.add(direct_function(layout, State.off_calls.offset))
+        text.add(direct_function(layout))
     text.add(_range(layout))
-    f = IrFunction("define void @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    with _loop_frame(f, layout) as (n, arrays, interrupts, scalar):
+    runtime = runtime_of(layout.target)
+    runtime.state_memory(text, "loop", layout.bytes)
+    f = IrFunction(f"define {runtime.result} @.loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
+    with _loop_frame(f, layout) as (n, arrays, scalar):
         if not isinstance(layout, SampleLayout):
             f.declare("declare void @.block(ptr, ptr, ptr, i64)")
         with f.when(scalar):
@@ -83,7 +83,7 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
         with f.unless(scalar):
             streamed = _streamed(f, layout, n)
             thread_count, long = "1", f.let(f"icmp ugt i64 {n}, {_samples_in(_CHECK_INTERVAL, layout)}")
-            if threads_available():
+            if runtime.threads:
                 allowed = f.load("i64", f.load("ptr", f.at("%data", State.threads.offset)))
                 useful = f.let(f"udiv i64 {n}, {_samples_in(_MIN_THREAD_WORK, layout)}")
                 fewer = f.let(f"icmp ult i64 {useful}, {allowed}")
@@ -94,12 +94,12 @@ def loop_function(text: IrModule, layout: AnyLayout) -> None:
                 f.do(f"call void @.spread(ptr %args, ptr %steps, {samples}, ptr %data, ptr %nan, i1 {streamed})")
             with f.unless(long):
                 whole = f"i64 0, i64 {n}, ptr %data, ptr %nan, i1 {streamed}"
-                with range_memory(f, layout.bytes, "%data") as start:
+                with range_memory(f, layout.bytes, "%data", runtime) as start:
                     f.do(f"call void @.range(ptr %args, ptr %steps, {whole}, ptr {start})")
-        _end_of_batch(f, layout, n, interrupts)
+        _end_of_batch(f, layout, n)
     tile = layout.lanes * layout.vectors
     longest = _samples_in(_CHECK_INTERVAL, layout)
-    for function in (*_signal_functions(), *sharing_functions(tile, longest, layout.bytes), f):
+    for function in (*runtime.functions(), *sharing_functions(tile, longest, layout.bytes, runtime), f):
         text.add(function)
 
 
@@ -110,52 +110,45 @@ def few_function(text: IrModule, layout: Layout | ControlLayout) -> None:
     ``@sample``.
     """
     f = IrFunction("define void @.few(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
-    with _loop_frame(f, layout) as (n, arrays, interrupts, scalar):
+    with _loop_frame(f, layout) as (n, arrays, scalar):
         with f.unless(scalar):
             state = State.double_loop if layout.real is DOUBLE else State.float_loop
             loop = f.load("ptr", f.at("%data", state.offset))
             f.do(f"call void {loop}(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
         with f.when(scalar):
             arrays.sample_by_sample(n)
-            _end_of_batch(f, layout, n, interrupts)
-    for function in (*_signal_functions(), f):
+            _end_of_batch(f, layout, n)
+    for function in (*runtime_of(layout.target).functions(), f):
         text.add(function)
 
 
 @contextmanager
-def _loop_frame(f: IrFunction, layout: AnyLayout) -> Iterator[tuple[str, _Arrays, str, str]]:
-    """Emit the beginning and the end of a function that NumPy calls with a batch.
+def _loop_frame(f: IrFunction, layout: AnyLayout) -> Iterator[tuple[str, _Arrays, str]]:
+    """Emit the beginning and the end of a function that is called with a batch.
 
-    Yields the number of samples, their arrays, the address of `Interrupts`, and the flag that is true if the scalar
-    code computes them.  The body is skipped if the work was ended.
+    Yields the number of samples, their arrays, and the flag that is true if the scalar code computes them.  The body
+    is skipped if the work was ended.
     """
-    f.declare(sample_declaration(layout.program))
-    f.do("%nan = alloca i1, align 8")
-    f.store("i1", "false", "%nan")
-    flags = save_flags(f, layout.target)
+    runtime = runtime_of(layout.target)
+    f.declare(sample_declaration(layout.program, runtime.sample_arguments))
+    begin_notes(f)
     n = f.load("i64", "%dimensions")
     arrays = _Arrays(f, layout)
-    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
-    f.require(f.let(f"icmp eq i1 {f.let(f'call i1 @.ended(ptr {interrupts})')}, false"), "end")
-    yield n, arrays, interrupts, f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
+    end = runtime.begin_call(f, layout.target)
+    yield n, arrays, f.all_of([f.let(f"icmp slt i64 {n}, {FEW}"), *arrays.whole, *arrays.apart()])
     f.do("br label %end")
     f.label("end")
-    restore_flags(f, layout.target, flags)
+    end()
 
 
-def _signal_functions() -> tuple[IrFunction, ...]:
-    return begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
-
-
-def _end_of_batch(f: IrFunction, layout: AnyLayout, n: str, interrupts: str) -> None:
+def _end_of_batch(f: IrFunction, layout: AnyLayout, n: str) -> None:
     """Emit the checks after ``n`` samples, for signals and for inputs that were not finite."""
-    done = f.let(f"add i64 {f.load('i64', f.at('%data', State.done.offset))}, {n}")  # NumPy may call repeatedly
-    much = f.let(f"icmp ugt i64 {done}, {_samples_in(_CHECK_INTERVAL, layout)}")
-    f.store("i64", f.let(f"select i1 {much}, i64 0, i64 {done}"), f.at("%data", State.done.offset))
-    with f.when(much):
-        f.let(f"call i1 @.attend(ptr {interrupts})")
+    runtime = runtime_of(layout.target)
+    runtime.end_batch(f, n, _samples_in(_CHECK_INTERVAL, layout))
     with f.when(f.load("i1", "%nan")):
-        count_call(f, State.not_finite_calls)
+        runtime.count(f, Call.not_finite_calls)
+    with f.when(has_failed(f)):
+        runtime.failed(f)
 
 
 class _Arrays:
@@ -255,9 +248,10 @@ class _Arrays:
     def sample_by_sample(self, n: str) -> None:
         """Emit a loop of the scalar code over contiguous samples."""
         f, real = self.f, self.layout.real
+        lent = runtime_of(self.layout.target).lent(f)
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
-            status = f.let(f"call i32 @.sample({', '.join(f'ptr {a}' for a in at)})")
+            status = f.let(f"call i32 @.sample({', '.join(f'ptr {a}' for a in (*at, *lent))})")
             _count_status(f, self.layout, status)
             arrays: list[tuple[str, int]] = []
             for port, array in zip(self.inputs, at, strict=False):
@@ -349,11 +343,11 @@ def _array_positions(f: IrFunction, layout: SampleLayout, into: str, out: str) -
 
 
 def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
-    """Emit code that increments a counter if ``@sample`` returned a status other than 0."""
-    for meaning, field in ((NO_MEMORY, State.failed_calls), (OFF, State.off_calls)):
+    """Emit the note of a status of ``@sample`` other than 0."""
+    for meaning, note in ((NO_MEMORY, note_failure), (OFF, runtime_of(layout.target).off)):
         if meaning != OFF or layout.program.guards:
             with f.when(f.let(f"icmp eq i32 {status}, {meaning}")):
-                count_call(f, field)
+                note(f)
 
 
 def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
@@ -364,4 +358,4 @@ def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
         off = f.any_of(mask, guards_exceeded(f, layout, results))
         bits = f.let(f"bitcast {mask} {off} to i{lanes}")
         with f.when(f.let(f"icmp ne i{lanes} {bits}, 0")):
-            count_call(f, State.off_calls)
+            runtime_of(layout.target).off(f)

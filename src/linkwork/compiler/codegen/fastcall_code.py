@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
-from linkwork.compiler.codegen.straight_line import ON_STACK, sample_declaration
+from linkwork.compiler.codegen.runtimes import ON_STACK
+from linkwork.compiler.codegen.straight_line import sample_declaration
 from linkwork.compiler.port import Port
 from linkwork.compiler.program import Program
 from linkwork.compiler.runtime.fastcall import (

@@ -7,6 +7,7 @@ import time
 
 from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.runtime.interrupts import YIELD, Interrupts
+from linkwork.compiler.runtime.loop_state import REMEMBERED, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "begin_function",
     "ended_function",
     "enlist_function",
+    "failed_function",
     "is_main_function",
 ]
 
@@ -77,8 +79,7 @@ def attend_function() -> IrFunction:
     code.do("PyErr_Fetch", *error)
     code.do("PyErr_NormalizeException", *error)
     f.store("i64", "1", code.at("pending"))
-    truth, raiser = code.load("PyObject_IsTrue", "ptr"), code.load("raiser", "ptr")
-    code.call("i32", "Py_AddPendingCall", f"ptr {truth}", f"ptr {raiser}")
+    _raise_later(code)
     code.do("PyGILState_Release", f"i32 {gil_state}")
     f.do("br label %ended")
     f.label("release")
@@ -88,6 +89,12 @@ def attend_function() -> IrFunction:
     f.do("ret i1 true")
     f.label("no")
     return f
+
+
+def _raise_later(code: _Code) -> None:
+    """Emit the request that Python raises the pending error as soon as it runs again."""
+    truth, raiser = code.load("PyObject_IsTrue", "ptr"), code.load("raiser", "ptr")
+    code.call("i32", "Py_AddPendingCall", f"ptr {truth}", f"ptr {raiser}")
 
 
 def called_off_function() -> IrFunction:
@@ -142,6 +149,17 @@ def enlist_function() -> IrFunction:
     return f
 
 
+def failed_function() -> IrFunction:
+    """Return the LLVM function ``@failed(interrupts, state)``, which counts a failed call and notes its thread."""
+    f = IrFunction("define internal void @.failed(ptr %interrupts, ptr %state)", "noinline #0")
+    count = f.let(f"atomicrmw add ptr {f.at('%state', State.failed_calls.offset)}, i64 1 monotonic")
+    get_thread = f.load("ptr", f.at("%interrupts", Interrupts.PyThread_get_thread_ident.offset))
+    thread = f.let(f"call i64 {get_thread}()")
+    index = f.let(f"and i64 {count}, {REMEMBERED - 1}")
+    f.store("i64", thread, f.at(f.at("%state", State.failed_threads.offset), f.let(f"shl i64 {index}, 3")))
+    return f
+
+
 def _is_due(code: _Code, last: str, now: str, interval: str) -> str:
     """Emit a comparison of the time since ``last`` with an interval [ns]; return its flag.
 
@@ -171,11 +189,12 @@ def _release_lock(code: _Code, now: str) -> None:
 def ended_function() -> IrFunction:
     """Return the LLVM function ``@ended(interrupts)``: true if an error has ended the main thread's call.
 
-    Python has yet to raise the error.
+    Python has yet to raise the error.  It is asked again to do so: another interrupt may have ended the attempt.
     """
     code = _Code("i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     code.only_main("no")
+    _raise_later(code)
     code.f.do("ret i1 true")
     code.f.label("no")
     return code.f

@@ -12,7 +12,16 @@ from contextlib import contextmanager
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.target import Target
 
-__all__ = ["MAX_UNROLLED", "IrFunction", "IrModule", "restore_flags", "save_flags", "structure", "transpose"]
+__all__ = [
+    "MAX_UNROLLED",
+    "IrFunction",
+    "IrModule",
+    "restore_flags",
+    "save_flags",
+    "set_default_flags",
+    "structure",
+    "transpose",
+]
 
 
 _CHAINS = 4  # independent chains of additions
@@ -337,6 +346,17 @@ def save_flags(f: IrFunction, target: Target) -> str:
         f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
         return f.let("call i64 @llvm.aarch64.get.fpsr()")
     return ""
+
+
+_DEFAULT_MXCSR = 0x1F80  # all exceptions masked, round to nearest, denormal numbers
+
+
+def set_default_flags(f: IrFunction, target: Target) -> None:
+    """Set rounding to nearest and denormal numbers, as C programs begin; after `save_flags`."""
+    if target.triple.startswith("x86_64"):
+        setting = f.let("alloca i32, align 4")
+        f.store("i32", str(_DEFAULT_MXCSR), setting, 4)
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {setting})")
 
 
 def restore_flags(f: IrFunction, target: Target, saved: str) -> None:

@@ -17,6 +17,7 @@ from linkwork.compiler.codegen.packing import (
     some_beyond,
     unpack_from_registers,
 )
+from linkwork.compiler.codegen.runtimes import runtime_of
 from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
 __all__ = ["TWICE", "direct_function", "is_direct"]
@@ -34,11 +35,10 @@ def is_direct(layout: Any) -> bool:
     return 0 < program.elements_in <= _FEW and 0 < sum(port.size for port in program.outputs) <= _FEW
 
 
-def direct_function(layout: Layout, off_calls: int) -> Instructions:
+def direct_function(layout: Layout) -> Instructions:
     """Return the LLVM function ``@direct``, which processes the whole vectors from ``first`` to ``stop``.
 
-    ``@direct`` returns the first remaining sample. Vectors for which a guard is greater than zero are counted at byte
-    offset ``off_calls`` of ``data``.
+    ``@direct`` returns the first remaining sample. Vectors for which a guard is greater than zero are counted.
     """
     real, lanes, program = layout.real, layout.lanes, layout.program
     signature = "define internal i64 @.direct(ptr %args, ptr %steps, i64 %first, i64 %stop, ptr %data, ptr %nan)"
@@ -82,7 +82,7 @@ def direct_function(layout: Layout, off_calls: int) -> Instructions:
                         first_result += port.size
                     if program.guards:
                         with f.when(_some_off(f, result[first_result:])):
-                            f.let(f"atomicrmw add ptr {f.at('%data', off_calls)}, i64 1 monotonic")
+                            runtime_of(layout.target).off(f)
         f.do(f"ret i64 {stop}")
         f.label("other")
     return f

@@ -6,63 +6,73 @@ delays the others little.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from linkwork.compiler.codegen.llvm_ir import IrFunction
-from linkwork.compiler.codegen.straight_line import memory
-from linkwork.compiler.runtime.loop_state import State
+from linkwork.compiler.codegen.runtimes import ON_STACK, Runtime
+from linkwork.compiler.runtime.loop_state import Call, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
-__all__ = ["count_call", "range_memory", "sharing_functions", "threads_available"]
+__all__ = ["begin_notes", "has_failed", "note_failure", "range_memory", "sharing_functions"]
 
 _SHARES = 8  # of a thread, in sequence
 _STACK = 1 << 20  # [bytes] stack of a started thread: a system's default may be too small for the code
 _ATTRIBUTES_BYTES = 256  # upper bound of the size of C's pthread_attr_t: 64 on Linux and macOS
 
 # Offsets in the description of a batch that is shared between threads [bytes].
-_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _STREAMED, _OF_MAIN, _JOB_BYTES = 0, 8, 16, 24, 32, 40, 48, 49, 50, 64
+_ARGS, _STEPS, _N, _NEXT, _SHARE, _DATA, _NAN, _FAILED, _STREAMED, _OF_MAIN, _JOB_BYTES = (
+    *(0, 8, 16, 24, 32, 40),
+    *(48, 49, 50, 51, 64),
+)
 
 
-def threads_available() -> bool:
-    """Return True if the loops can start threads: the C library has POSIX threads."""
-    return sys.platform != "win32"
-
-
-def sharing_functions(tile: int, longest: int, size: int) -> tuple[IrFunction, ...]:
+def sharing_functions(tile: int, longest: int, size: int, runtime: Runtime) -> tuple[IrFunction, ...]:
     """Return the LLVM functions by which ``@spread`` processes a long batch on several threads.
 
     A share is a multiple of ``tile`` samples, and at most ``longest``.  ``size`` is the memory of a thread [bytes].
     """
-    return _shares(size), _work(), _spread(tile, longest)
+    work = (_work(),) if runtime.threads else ()
+    return _shares(size, runtime), *work, _spread(tile, longest, runtime)
 
 
 @contextmanager
-def range_memory(f: IrFunction, size: int, data: str) -> Iterator[str]:
+def range_memory(f: IrFunction, size: int, data: str, runtime: Runtime) -> Iterator[str]:
     """Emit the allocation of a thread's memory for ``@range``, and its release after the body; yield its address.
 
-    If there is no memory, the body is skipped, and a counter of the state ``data`` is incremented.
+    If there is no memory, the body is skipped, and the call has failed.
     """
-    start, taken = memory(f, size)
+    lent = f.load("ptr", f.at(data, Call.memory.offset)) if size > ON_STACK and runtime.sample_arguments else ""
+    start, taken = runtime.memory(f, size, lent)
     if not taken:
         yield start
         return
     exists = f.let(f"icmp ne ptr {taken}, null")
     with f.when(exists):
         yield start
-        f.do(f"call void @free(ptr {taken})")
+        runtime.release(f, taken)
     with f.unless(exists):
-        count_call(f, State.failed_calls, data)
+        note_failure(f)
 
 
-def count_call(f: IrFunction, field: Any, data: str = "%data") -> None:
-    """Emit an increment of a field of the state."""
-    f.let(f"atomicrmw add ptr {f.at(data, field.offset)}, i64 1 monotonic")
+def begin_notes(f: IrFunction) -> None:
+    """Emit ``%nan``: two bytes that are set if an input is not finite, and if the call has failed."""
+    f.do("%nan = alloca [2 x i8], align 8")
+    f.store("i8", "0", "%nan")
+    f.store("i8", "0", f.at("%nan", 1), 1)
 
 
-def _spread(tile: int, longest: int) -> IrFunction:
+def note_failure(f: IrFunction) -> None:
+    """Emit the note that the results of this call are invalid."""
+    f.store("i8", "1", f.at("%nan", 1), 1)
+
+
+def has_failed(f: IrFunction) -> str:
+    """Emit the flag that `note_failure` sets."""
+    return f.let(f"icmp ne i8 {f.load('i8', f.at('%nan', 1), 1)}, 0")
+
+
+def _spread(tile: int, longest: int, runtime: Runtime) -> IrFunction:
     """Return the LLVM function ``@spread``, which processes a long batch in shares on several threads.
 
     There are up to ``wanted`` threads including the calling one. No other thread may be available. The calling thread
@@ -78,21 +88,22 @@ def _spread(tile: int, longest: int) -> IrFunction:
     f.store("i64", "0", f.at(job, _NEXT))
     f.store("ptr", "%data", f.at(job, _DATA))
     f.store("i8", "0", f.at(job, _NAN))
+    f.store("i8", "0", f.at(job, _FAILED), 1)
     f.store("i8", f.let("zext i1 %streamed to i8"), f.at(job, _STREAMED), 1)
     shares = f.let(f"mul i64 %wanted, {_SHARES}")
     share = f.let(f"udiv i64 {f.let(f'udiv i64 %n, {shares}')}, {tile}")  # in tiles, so that none is split
     share = f.let(f"mul i64 {f.let(f'add i64 {share}, 1')}, {tile}")
     f.store("i64", f.let(f"call i64 @llvm.umin.i64(i64 {share}, i64 {longest // tile * tile})"), f.at(job, _SHARE))
     f.declare("declare i64 @llvm.umin.i64(i64, i64)")
-    interrupts = f.load("ptr", f.at("%data", State.interrupts.offset))
-    f.do(f"call void @.begin(ptr {interrupts})")
-    f.store("i8", f.let(f"zext i1 {f.let(f'call i1 @.is_main(ptr {interrupts})')} to i8"), f.at(job, _OF_MAIN), 1)
-    if threads_available():
+    f.store("i8", f.let(f"zext i1 {runtime.begin_work(f)} to i8"), f.at(job, _OF_MAIN), 1)
+    if runtime.threads:
         _with_threads(f, job)
     else:
         f.do(f"call void @.shares(ptr {job}, i1 true)")
     with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
         f.store("i1", "true", "%nan")
+    with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _FAILED), 1)}, 0")):
+        note_failure(f)
     return f
 
 
@@ -141,40 +152,39 @@ def _work() -> IrFunction:
     return f
 
 
-def _shares(size: int) -> IrFunction:
+def _shares(size: int, runtime: Runtime) -> IrFunction:
     """Return the LLVM function ``@shares``, which processes shares of the samples until all are taken.
 
     A thread takes a share that no other thread has taken. The thread that ``leads`` is the caller's. It checks for
     signals after each share, and marks all samples as taken if the work has to end.
     """
     f = IrFunction("define internal void @.shares(ptr %job, i1 %leads)", "noinline #0")
-    f.do("%nan = alloca i1, align 8")
-    f.store("i1", "false", "%nan")
+    begin_notes(f)
     args, steps, data = (f.load("ptr", f.at("%job", offset)) for offset in (_ARGS, _STEPS, _DATA))
     n, share = (f.load("i64", f.at("%job", offset)) for offset in (_N, _SHARE))
     streamed = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _STREAMED), 1)}, 0")
-    with range_memory(f, size, data) as memory_of_thread:
-        _take_shares(f, (args, steps, data), n, share, f"i1 {streamed}, ptr {memory_of_thread}")
-    with f.when(f.load("i1", "%nan")):
-        f.do(f"store atomic i8 1, ptr {f.at('%job', _NAN)} monotonic, align 1")
+    with range_memory(f, size, data, runtime) as memory_of_thread:
+        _take_shares(f, (args, steps, data), n, share, f"i1 {streamed}, ptr {memory_of_thread}", runtime)
+    for flag, offset in ((f.load("i1", "%nan"), _NAN), (has_failed(f), _FAILED)):
+        with f.when(flag):
+            f.do(f"store atomic i8 1, ptr {f.at('%job', offset)} monotonic, align 1")
     return f
 
 
-def _take_shares(f: IrFunction, arrays: tuple[str, str, str], n: str, share: str, last: str) -> None:
+def _take_shares(f: IrFunction, arrays: tuple[str, str, str], n: str, share: str, last: str, runtime: Runtime) -> None:
     """Emit the loop over shares; ``arrays`` and ``last`` are the first and the last arguments of ``@range``."""
     args, steps, data = arrays
     following = f.at("%job", _NEXT)
     f.do("br label %again")
     f.label("again")
-    first = f.let(f"atomicrmw add ptr {following}, i64 {share} monotonic")
+    first = runtime.add(f, following, share)
     f.require(f.let(f"icmp slt i64 {first}, {n}"), "done")
     end = f.let(f"add i64 {first}, {share}")
     inside = f.let(f"icmp slt i64 {end}, {n}")
     stop = f.let(f"select i1 {inside}, i64 {end}, i64 {n}")
     f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan, {last})")
     f.require("%leads", "again")
-    ended = f.let(f"call i1 @.attend(ptr {f.load('ptr', f.at(data, State.interrupts.offset))})")
-    f.require(ended, "again")
+    f.require(runtime.attend(f, data), "again")
     f.do(f"store atomic i64 {n}, ptr {following} monotonic, align 8")
     f.do("br label %again")
     f.label("done")

@@ -17,34 +17,28 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.quick.block_assembler import BlockAssembler, NotSupported
+from linkwork.compiler.codegen.runtimes import NO_MEMORY, OFF, runtime_of
 from linkwork.compiler.codegen.table_lookup import bundle
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.expr.scalar.multi_result import PART
 
 __all__ = [
-    "NO_MEMORY",
-    "OFF",
-    "ON_STACK",
     "Layout",
     "assembled_segment",
     "block_function",
     "block_on_registers",
     "guards_exceeded",
-    "memory",
     "sample_declaration",
     "sample_function",
     "segment_function",
 ]
-
-NO_MEMORY, OFF = 1, 2  # status of ``@sample``: nothing was computed; a guard is greater than zero
 
 _MIN_ZEROS = 4  # consecutive zeros that are written together
 _CLEARED = 64  # zeros from which on an output array is cleared before other elements are written
 _REPEATED = 2048  # repeated elements of an output array from which on they are copied by a table
 _VECTORS = 8  # vectors that a segment runs over before the next one does
 _CACHED = 1 << 18  # [bytes] of vectors that should stay in the second-level cache meanwhile
-ON_STACK = 1 << 14  # [bytes] maximum on a thread's stack, whose total may be 128 KiB
 
 
 Position = tuple[str, int]  # a pointer's name, and an index in units of elements
@@ -154,10 +148,13 @@ def sample_function(text: IrModule, layout: Layout) -> None:
     of several segments, an output may also be an input, since inputs are copied first.
     """
     outputs = [f"%out{j}" for j in range(len(layout.program.outputs))]
+    runtime = runtime_of(layout.target)
+    runtime.state_memory(text, "sample", layout.bytes if layout.plan.segmented else 0)
     if not layout.plan.segmented:
         attributed = [f"ptr noalias readonly %in{j}" for j in range(len(layout.program.inputs))]
         attributed += [f"ptr noalias {out}" for out in outputs]
         positions = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
+        attributed += [f"ptr {x}" for x in runtime.sample_arguments]
         signature = f"define i32 @.sample({', '.join(attributed)})"
         one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
         _zero(one, layout)
@@ -166,9 +163,9 @@ def sample_function(text: IrModule, layout: Layout) -> None:
         one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
         text.add(one)
         return
-    arguments = [f"ptr %in{j}" for j in range(len(layout.program.inputs))] + [f"ptr {out}" for out in outputs]
-    f = IrFunction(f"define i32 @.sample({', '.join(arguments)})")
-    start, taken = memory(f, layout.bytes)
+    arguments = [*(f"%in{j}" for j in range(len(layout.program.inputs))), *outputs, *runtime.sample_arguments]
+    f = IrFunction(f"define i32 @.sample({', '.join(f'ptr {x}' for x in arguments)})")
+    start, taken = runtime.memory(f, layout.bytes, "%memory")
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     into, work, guards = layout.at(f, start)
@@ -203,15 +200,16 @@ def end_sample(f: IrFunction, layout: LaidOut, guards: str, taken: str) -> None:
         status = f.let(f"select i1 {off}, i32 {OFF}, i32 0")
     f.end = f"ret i32 {status}"
     if taken:
-        f.do(f"call void @free(ptr {taken})")
+        runtime_of(layout.target).release(f, taken)
         f.do(f.end)
         f.label("none")
         f.end = f"ret i32 {NO_MEMORY}"
 
 
-def sample_declaration(program: Program) -> str:
-    """Return the declaration of ``@sample`` for other modules."""
-    return f"declare i32 @.sample({', '.join(['ptr'] * (len(program.inputs) + len(program.outputs)))})"
+def sample_declaration(program: Program, others: Sequence[str] = ()) -> str:
+    """Return the declaration of ``@sample`` for other modules; ``others`` are its arguments after the arrays."""
+    count = len(program.inputs) + len(program.outputs) + len(others)
+    return f"declare i32 @.sample({', '.join(['ptr'] * count)})"
 
 
 class LaidOut(Protocol):
@@ -221,6 +219,7 @@ class LaidOut(Protocol):
     lanes: int
     width: int
     real: FloatType
+    target: Target
 
 
 def guards_exceeded(f: IrFunction, layout: LaidOut, results: str) -> list[str]:
@@ -285,11 +284,10 @@ def _array_sinks(layout: Layout) -> dict[int, list[Position]]:
 
 
 def _zero(f: IrFunction, layout: Layout) -> None:
-    """Emit zeros of output arrays, before all else, by memset: LLVM is slow on thousands of stores."""
+    """Emit zeros of output arrays, before all else: LLVM is slow on thousands of stores."""
     for pointer, start, stop in layout.zeros:
         position, size = f.at(pointer, start * layout.real.bytes), (stop - start) * layout.real.bytes
-        f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        f.do(f"call void @llvm.memset.p0.i64(ptr align {layout.real.bytes} {position}, i8 0, i64 {size}, i1 false)")
+        runtime_of(layout.target).clear(f, position, size, layout.real.bytes)
 
 
 def _written(layout: Layout) -> Iterator[tuple[int, Position]]:
@@ -395,16 +393,3 @@ def _write(
         if value in segment.writes:
             f.keep(operation, name(value), segment.writes[value])
     return name
-
-
-def memory(f: IrFunction, size: int) -> tuple[str, str]:
-    """Emit aligned memory, on the stack or, if large, from the heap; return its address, and the pointer to free.
-
-    That pointer is "" for the stack.
-    """
-    if size <= ON_STACK:
-        return f.let(f"alloca [{size} x i8], align 64"), ""
-    f.declare("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    taken = f.let(f"call ptr @malloc(i64 {size + 63})")
-    minus = f.let(f"sub i64 0, {f.let(f'ptrtoint ptr {taken} to i64')}")
-    return f.at(taken, f.let(f"and i64 {minus}, 63")), taken

@@ -21,7 +21,8 @@ _MAX_EFFORT = 2
 class Target:
     """A processor: float64 lanes of a vector register, and whether it fuses products and sums.
 
-    ``effort``, 0 to 2, is LLVM's optimization level; results are the same to the bit.
+    ``effort``, 0 to 2, is LLVM's optimization level; results are the same to the bit.  ``runtime`` is the interface to
+    the program that calls the code: see `linkwork.compiler.codegen.runtimes`.
     """
 
     triple: str
@@ -30,6 +31,7 @@ class Target:
     lanes: int
     fma: bool
     effort: int = _MAX_EFFORT
+    runtime: str = "python"
 
     def lanes_of(self, real: FloatType) -> int:
         """Return the number of elements of a type in a vector register."""
@@ -44,8 +46,8 @@ class Target:
             cpu=self.cpu,
             features=self.features,
             opt=min(self.effort, max_effort),
-            reloc="default",
-            codemodel="jitdefault",
+            reloc="default" if self.runtime == "python" else "pic",
+            codemodel="jitdefault" if self.runtime == "python" else "default",
         )
 
     def linker(self) -> Any:

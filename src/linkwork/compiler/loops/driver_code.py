@@ -180,7 +180,7 @@ class ControlCode(BlockCode):
             self, scope, loop
         )  # otherwise an iteration would wait for the stores of the one before
         carried = [f.get("%frame", slot) for slot in slots] if uses_registers else []
-        period = period_of(loop)
+        period = period_of(loop, self.target)
         ending = partial(end_if_interrupted, f, period) if period else None
         with f.loop(loop.max_iterations, kind=f.type, carried=carried, ending=ending) as count:
             k = f.let(f"sub i64 {loop.max_iterations - 1}, {count}") if loop.backward else count
@@ -238,7 +238,7 @@ class ControlCode(BlockCode):
         if in_registers(self, scope, loop):
             while_in_registers(self, f, step, scope, active)
             return
-        period, steps = period_of(loop), ["0"]
+        period, steps = period_of(loop, self.target), ["0"]
         with f.repeat(["i64"] if period else [], steps if period else None) as leave:
             self.head(f, step, active, at, inline)
             mask = f.load(self.mask, active)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from linkwork.compiler.codegen.interrupt_functions import attend_function
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
+from linkwork.compiler.codegen.runtimes import runtime_of
+from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.outlined_calls import OutlinedCalls
-from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.linalg.matrix_product import MatrixInstruction
@@ -37,14 +38,14 @@ def attention_text(triple: str) -> str:
     return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
 
 
-def period_of(loop: Loop, times: int = 1) -> int:
+def period_of(loop: Loop, target: Target, times: int = 1) -> int:
     """Return the number of iterations between checks, a power of two; 0 for a loop too short to need any.
 
-    ``times`` is the number of times that the loop runs its iterations. In interpreters that cannot be interrupted no
-    loop checks.
+    ``times`` is the number of times that the loop runs its iterations. A target whose caller has no signals has no
+    checks.
     """
     step = max(_longest(loop.body), 1.0)
-    if not in_main_interpreter() or loop.max_iterations * times * step <= BUDGET:
+    if not runtime_of(target).attends or loop.max_iterations * times * step <= BUDGET:
         return 0
     return 1 << max(int(BUDGET / step).bit_length() - 1, 0)
 

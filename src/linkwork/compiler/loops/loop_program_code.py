@@ -18,7 +18,8 @@ from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
 from linkwork.compiler.codegen.quick.block_assembler import can_assemble, object_of_blocks
 from linkwork.compiler.codegen.quick.object_file import WrittenObject
-from linkwork.compiler.codegen.straight_line import end_sample, memory
+from linkwork.compiler.codegen.runtimes import runtime_of
+from linkwork.compiler.codegen.straight_line import end_sample
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.loops.basic_blocks import INLINE, Pointers
 from linkwork.compiler.loops.driver_code import ControlCode
@@ -137,9 +138,12 @@ def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) 
 def _write_sample(code: ControlCode, layout: ControlLayout) -> None:
     program, real = layout.program, layout.real
     outputs = [f"%out{j}" for j in range(len(program.outputs))]
-    arguments = [f"ptr %in{j}" for j in range(len(program.inputs))] + [f"ptr {out}" for out in outputs]
-    f = code.function(f"define i32 @.sample({', '.join(arguments)})")
-    frame, taken = memory(f, layout.bytes + code.room(layout.scope, layout.bytes))
+    runtime = runtime_of(layout.target)
+    arguments = [*(f"%in{j}" for j in range(len(program.inputs))), *outputs, *runtime.sample_arguments]
+    f = code.function(f"define i32 @.sample({', '.join(f'ptr {x}' for x in arguments)})")
+    size = layout.bytes + code.room(layout.scope, layout.bytes)
+    runtime.state_memory(code.main, "sample", size)
+    frame, taken = runtime.memory(f, size, "%memory")
     if taken:
         f.require(f.let(f"icmp ne ptr {taken}, null"), "none")
     start = 0
@@ -228,7 +232,7 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
         work.take(lane, into)
     f.store(code.mask, "0", work.active)
     work.begin(code.all_lanes)
-    period, steps = period_of(loop, vectors * code.lanes), ["0"]
+    period, steps = period_of(loop, code.target, vectors * code.lanes), ["0"]
     with f.repeat(["i64"] if period else [], steps if period else None) as leave:
         if period:
             end_if_interrupted(f, period, steps[0], leave)

@@ -55,7 +55,7 @@ class VectorizedLoop:
     """A loop without carried values that runs an iteration in each SIMD lane, with the frame of its body."""
 
     def __init__(self, name: str, scope: Scope, memory: FrameAllocator, target: Target, real: FloatType) -> None:
-        self.name, self.scope, self.real = name, scope, real
+        self.name, self.scope, self.real, self.target = name, scope, real, target
         self.lanes = target.lanes_of(real)
         self.width = real.bytes * self.lanes
         self.bytes = memory.size * self.width
@@ -80,7 +80,7 @@ class VectorizedLoop:
         groups, left = divmod(loop.max_iterations, self.lanes)
         written = 0
         if groups > 1 and (loop.max_iterations > _MAX_UNROLLED or groups * (loop.inputs + loop.kept) > _MAX_MOVED):
-            period = period_of(loop)
+            period = period_of(loop, self.target)
             with f.loop(groups, ending=partial(end_if_interrupted, f, period) if period else None) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
                 at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.kept * self.real.bytes}"))
@@ -214,7 +214,7 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
     slots = {j: step.results + j for j in range(loop.carried) if j not in scope.stored}
     values = [f.get("%frame", slot) for slot in slots.values()]
     carried = [f.load(code.mask, active), f.constant(0.0), f.get("%frame", status), *values]
-    period = period_of(loop)
+    period = period_of(loop, code.target)
     kinds = [code.mask, f.type, *[f.type] * (1 + len(slots))]
     if period:
         kinds, carried = [*kinds, "i64"], [*carried, "0"]

@@ -162,7 +162,7 @@ class GeneralCall:
         except (TypeError, ValueError):
             self._checks.refuse(arrays, ())
             raise
-        if self.state.failed_calls != failed:
+        if self.state.failed_calls != failed and self.state.failed_here(failed):
             self._raise_failure()
         if self.result is None:
             if type(result) is not np.ndarray and not isinstance(result, np.generic):
@@ -224,7 +224,7 @@ class GeneralCall:
             if not named and has_collections(arrays):
                 return self._lazy(arrays, out)
             raise
-        if self.state.failed_calls != failed:
+        if self.state.failed_calls != failed and self.state.failed_here(failed):
             self._raise_failure()
         if self.result is None:
             return self._lazy(arrays, out) if type(result) is not np.ndarray and is_collection(result) else result

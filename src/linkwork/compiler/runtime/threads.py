@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import sys
 import threading
 import time
 import warnings
@@ -34,6 +35,7 @@ __all__ = [
     "run_without_lock",
     "set_num_threads",
     "setting_address",
+    "threads_available",
 ]
 
 
@@ -46,6 +48,11 @@ def available_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
     return os.cpu_count() or 1
+
+
+def threads_available() -> bool:
+    """Return True if compiled code can start threads: the C library has POSIX threads."""
+    return sys.platform != "win32"
 
 
 def _from_environment() -> int | None:

@@ -114,7 +114,7 @@ class TypedLoop:
     def failed(self, error: BaseException) -> None:
         """Store the error for which a call's results are invalid."""
         self.failure = error
-        self._state.failed_calls += 1
+        self._state.note_failure()
 
 
 def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
