@@ -20,13 +20,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from .ik_peers import EAIK, SSIK, quiet, version
 from .ik_robots import ARMS, Arm
 from .machine import machine
 from .pinocchio_peer import CannotCompare
 from .robots import NotInstalled
+from .rows import table
 
 __all__ = ["PUBLISHED", "BranchComparison", "ClosedFormResult", "arms_with_closed_form", "main", "measure_closed_form"]
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.cli.function_timings import Call, Effort, threads
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from . import distance_accuracy, distance_page, distance_robots
 from .distance_cases import BATCH, CASES, COPIES, Case, kernel, marginal, names, poses
@@ -34,6 +34,7 @@ from .measure import FULL, QUICK
 from .measure_time import shown_time
 from .paired_timing import compare
 from .pinocchio_peer import CannotCompare
+from .rows import table
 from .targets import Target
 from .verdicts import Verdict
 

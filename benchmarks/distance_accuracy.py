@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.cli.output import Terminal, table
+from linkwork.cli.output import Terminal
 from linkwork.geometry import (
     BoxCore,
     ConeCore,
@@ -34,6 +34,7 @@ from linkwork.spatial import Pose, Vec3
 from .distance_cases import numbers, turned
 from .distance_exact import difference_distance, round_distance, segments_distance
 from .distance_supports import KINDS, outside, support
+from .rows import table
 
 __all__ = ["FAMILIES", "Errors", "Side", "accuracy", "measured", "printed"]
 

@@ -31,10 +31,11 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from .distance_placements import FAMILIES, PLACEMENTS, Array, Bodies, measured, pairs
 from .machine import machine
+from .rows import table
 
 __all__ = ["PIECE", "TOLERANCES", "Swept", "Worst", "sweep", "violations"]
 

@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from linkwork.cli.function_timings import Effort
-from linkwork.cli.output import table
 
 from .large import (
     FUNCTIONS,
@@ -40,6 +39,7 @@ from .large import (
 from .large import ROBOTS as ALL
 from .machine import machine
 from .measure import FULL, QUICK
+from .rows import table
 from .targets import GROWTH, GROWTH_SLACK, LARGE, Target
 from .verdicts import Verdict
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import linkwork as lw
 from linkwork.cli.function_timings import Effort
-from linkwork.dynamics.algorithms.derivatives import ROWS
+from linkwork.robot_table import ROBOT
 
 from .large import BATCH, LargeResult, large_robot, measured, result_table
 from .robots import example_robots, quietly
@@ -23,7 +23,7 @@ FRAME = "left_link_3.0_tip"  # a fingertip
 _BODY = "talos_data/robots/talos_full_v2.urdf"
 _HAND = "allegro_hand_description/urdf/allegro_{}_hand.urdf"
 _PALM = "palm_link"
-FUNCTIONS = tuple(row.name for row in ROWS if row.name.endswith("_derivatives") or row.name == "linearize")
+FUNCTIONS = tuple(name for name in ROBOT if name.endswith("_derivatives") or name == "linearize")
 
 
 def handed() -> lw.Robot:
@@ -51,10 +51,9 @@ def first_order(
     robot = handed() if name == NAME else large_robot(name)
     frame = FRAME if name == NAME else f"link{len(robot.bodies) - 1}"
     found = []
-    for row in ROWS:
-        if row.name in functions:
-            asked = (row.name, frame) if any(option.name == "frame" for option in row.options) else row.name
-            found.append(measured(robot, name, asked, "chosen", batch, effort)[0])
+    for function in functions:
+        asked = (function, frame) if any(option.name == "frame" for option in ROBOT[function].options) else function
+        found.append(measured(robot, name, asked, "chosen", batch, effort)[0])
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.cli.function_timings import threads
+from linkwork.errors import Status
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 
 from .ik_peers import Peer, quiet, version
@@ -28,7 +29,7 @@ from .ik_robots import Arm
 from .pinocchio_peer import CannotCompare
 from .verdicts import Verdict
 
-__all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "text_of", "warm"]
+__all__ = ["Far", "Linkwork", "Own", "Size", "measured", "out_of_reach", "status_of", "warm"]
 
 POSES, QUICK_POSES = 10_000, 200
 
@@ -99,7 +100,7 @@ def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.n
     arm = solver.arm
     for k in np.flatnonzero(~found.reached):
         result = solver.result(X[k], seeds[k])
-        status = text_of(result.status)
+        status = status_of(result.status)
         off = np.abs(errors(arm.reference.pose(q[k]), X[k]))
         found.misses.append(
             {
@@ -116,9 +117,9 @@ def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.n
     found.statuses = dict(Counter(str(miss["status"]) for miss in found.misses))
 
 
-def text_of(status: Any) -> str:
-    one = np.asarray(status).ravel()[0] if not isinstance(status, str) else status
-    return str(getattr(one, "name", one))
+def status_of(status: Any) -> Status:
+    """Return the status of one pose.  Raises ValueError for a word that is none."""
+    return Status(str(np.asarray(status).ravel()[0]))
 
 
 def _batch(solver: Linkwork, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> float:
@@ -185,12 +186,12 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
         if best < TOLERANCE:
             continue
         result = solver.result(target, arm.middle)
-        status = text_of(result.status)
+        status = status_of(result.status)
         left = float(np.linalg.norm(scale * errors(at.pose(np.asarray(result.q)), target)))
-        statuses[status] += 1
+        statuses[str(status)] += 1
         far, told, near = (
             far + 1,
-            told + (status in ("out_of_reach", "not_found", "at_limits")),
+            told + (status in (Status.OUT_OF_REACH, Status.NOT_FOUND, Status.AT_LIMITS)),
             near + (left <= 1.01 * best),
         )
         worst = max(worst, left / best)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from linkwork.cli.output import table
-
 from .ik_protocol import Measured, microseconds
+from .rows import table
 from .targets import INVERSE_KINEMATICS, Target
 from .verdicts import Verdict
 
@@ -75,20 +74,13 @@ def protocol_table(found: Sequence[Measured], *, markdown: bool = False) -> list
         ]
         for x in found
     ]
-    return drawn(header, cells, (0, 1, 2), markdown)
+    return table(header, cells, left=(0, 1, 2), markdown=markdown)
 
 
 def verdict_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[str]:
     header = ["robot", "what", "linkwork", "target", "", "beside"]
     cells = [[x.robot, x.what, x.shown, x.target_shown, x.verdict, x.peer] for x in rows]
-    return drawn(header, cells, (0, 1, 4, 5), markdown)
-
-
-def drawn(header: Sequence[str], cells: Sequence[Sequence[str]], left: Sequence[int], markdown: bool) -> list[str]:
-    if not markdown:
-        return table(header, cells, left=left)
-    rule = [":--" if k in left else "--:" for k in range(len(header))]
-    return ["| " + " | ".join(line) + " |" for line in (header, rule, *cells)]
+    return table(header, cells, left=(0, 1, 4, 5), markdown=markdown)
 
 
 def misses(found: Sequence[Measured]) -> list[str]:

@@ -27,11 +27,11 @@ import numpy as np
 import linkwork as lw
 from linkwork.cli.arguments import random_states
 from linkwork.cli.function_timings import Call, Effort, environment, threads
-from linkwork.cli.output import table
 from linkwork.joints import Revolute, Spherical
 from linkwork.kernels.compiler_api import code_statistics
 
 from .paired_timing import compare
+from .rows import table
 from .targets import LARGE, LARGE_BYTES, Target
 from .verdicts import Verdict
 

@@ -17,10 +17,10 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.function_timings import Call, Effort, environment, threads
-from linkwork.cli.output import table
 from linkwork.expr.linalg import cholesky, solve
 
 from .paired_timing import compare
+from .rows import table
 from .targets import LINEAR_ALGEBRA, Target
 from .verdicts import Verdict
 

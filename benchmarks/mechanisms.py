@@ -23,7 +23,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.function_timings import Call, Effort, environment, threads
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
@@ -31,6 +31,7 @@ from .mechanism_peers import Mechanism, Peer, fixed_feet_humanoid, four_bar, fou
 from .paired_timing import Comparison, compare
 from .pinocchio_peer import CannotCompare
 from .report import target_table
+from .rows import table
 from .targets import GROWTH_SLACK, MECHANISM_GROWTH, MECHANISMS, Target
 from .verdicts import Verdict
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.errors import Status
 
 from .distance_robots import boxes, panda
 from .motion_rows import MotionRow
@@ -65,7 +66,7 @@ def path_rows(quick: bool) -> list[MotionRow]:
         poses = goals(case, 3 if quick else 10)
         problem = problem_of(case)
         ours = [problem.solve(start=HOME, targets={"reach": X}) for X in poses]
-        assert all(x.status == "solved" for x in ours), [x.status for x in ours]
+        assert all(x.status == Status.SOLVED for x in ours), [x.status for x in ours]
         peers: dict[str, Any] = {"IPOPT": CasadiPath(case)}
         if case.scene is None:
             peers |= {"Fatrop": FatropPath(case), "SciPy": SciPyPath(case)}

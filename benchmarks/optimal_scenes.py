@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 import linkwork as lw
+from linkwork.errors import Status
 
 from .distance_cases import turned
 from .distance_peers import CoalRobot
@@ -92,7 +93,7 @@ def scene_rows(quick: bool) -> list[MotionRow]:
         begin = time.perf_counter()
         found = problem.solve(start=case.start, targets=targets, num_guesses=SEEDS)
         seconds.append(time.perf_counter() - begin)
-        if found.status != "solved":
+        if found.status != Status.SOLVED:
             continue
         solved += 1
         path = np.vstack([case.start, found.q])

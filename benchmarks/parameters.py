@@ -18,12 +18,12 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.function_timings import Call, Effort, threads
-from linkwork.cli.output import table
 
 from .machine import machine
 from .measure import FULL, QUICK, STANDARD_BATCH
 from .paired_timing import compare
 from .robots import ROBOTS, NotInstalled
+from .rows import table
 
 __all__ = ["FUNCTIONS", "Cost", "cost_table", "costs", "parameter_sets"]
 

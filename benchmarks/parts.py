@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from linkwork import set_num_threads
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .motion_page import as_data, write
 from .motion_rows import MotionRow
+from .rows import table
 
 __all__ = ["Rows", "run_parts"]
 

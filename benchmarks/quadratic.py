@@ -21,11 +21,12 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.function_timings import Call, Effort, environment, threads
-from linkwork.cli.output import Stream, Terminal, table
+from linkwork.cli.output import Stream, Terminal
 
 from .machine import machine
 from .measure import FULL, QUICK
 from .paired_timing import compare
+from .rows import table
 from .targets import QUADRATIC, Target
 from .verdicts import Verdict
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.errors import Status
 from linkwork.expr import cos, sin, sqrt
 
 __all__ = ["CASES", "car", "cart_pole", "main", "pendulum"]
@@ -175,11 +176,11 @@ def row(
     )
     took = time.perf_counter() - begun
     status = np.asarray(found.status)
-    cost, good = np.asarray(found.cost), status == "solved"
-    assert "infeasible" not in status
+    cost, good = np.asarray(found.cost), status == Status.SOLVED
+    assert Status.INFEASIBLE not in status
     worst = np.max([np.asarray(x) for x in found.violations.values()], axis=0)
     assert (worst[good] <= tolerance).all() and np.isfinite(cost[good]).all()
-    others = ", ".join(f"{int((status == x).sum())} {x}" for x in np.unique(status) if x != "solved")
+    others = ", ".join(f"{int((status == x).sum())} {x}" for x in np.unique(status) if x != Status.SOLVED)
     quantiles = np.quantile(cost[good], [0.0, 0.5, 0.9, 1.0]) if good.any() else []
     shown = " ".join(f"{x:.4g}" for x in quantiles)
     return f"{int(good.sum())} of {len(good)} solved, costs {shown}; {others or 'no other'}; {took:.0f} s"

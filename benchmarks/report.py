@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from linkwork.cli.output import table
-
 from .large import LargeResult
 from .measure import STANDARD_BATCH, FunctionResult, RobotResult
+from .rows import table
 from .startup import Startup
 from .verdicts import Verdict
 
@@ -26,7 +25,7 @@ def target_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[str
     """One line a target: met or missed."""
     header = ["robot", "what", "linkwork", "Pinocchio", "result", "target", ""]
     cells = [[row.robot, row.what, row.ours, row.peer, row.shown, row.target_shown, row.verdict] for row in rows]
-    return _drawn(header, cells, (0, 1, 6), markdown)
+    return table(header, cells, left=(0, 1, 6), markdown=markdown)
 
 
 def context_table(results: Sequence[RobotResult], *, markdown: bool = False) -> list[str]:
@@ -43,7 +42,7 @@ def context_table(results: Sequence[RobotResult], *, markdown: bool = False) -> 
         for result in results
         for found in result.functions
     ]
-    return _drawn(header, cells, (0, 2), markdown)
+    return table(header, cells, left=(0, 2), markdown=markdown)
 
 
 def data(
@@ -81,13 +80,6 @@ def _function_cells(found: FunctionResult, sizes: Sequence[int]) -> list[str]:
 def _timed(value: float, ratio: float | None) -> str:
     shown = f"{value:.3g}" if value < 1000 else f"{value:.0f}"
     return shown if ratio is None else f"{shown} ({ratio:.1f}x)"
-
-
-def _drawn(header: Sequence[str], cells: Sequence[Sequence[str]], left: Sequence[int], markdown: bool) -> list[str]:
-    if not markdown:
-        return table(header, cells, left=left)
-    rule = [":--" if k in left else "--:" for k in range(len(header))]
-    return ["| " + " | ".join(row) + " |" for row in (header, rule, *cells)]
 
 
 def _finite(value: Any) -> Any:

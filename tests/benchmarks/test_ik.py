@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks.figures import written
-from benchmarks.ik_cases import Linkwork, Size, measured
+from benchmarks.ik_cases import Linkwork, Size, measured, out_of_reach, status_of
 from benchmarks.ik_page import PAGE, tables
 from benchmarks.ik_peers import PEERS, Peer
 from benchmarks.ik_protocol import brought_in, configurations, errors, near_limits, path, reached, within
@@ -46,6 +46,15 @@ def test_a_chain_is_the_robots():
     np.testing.assert_allclose(arm.robot.pose(q, "hand"), whole.pose(full, "hand"), atol=1e-15)
     np.testing.assert_allclose(arm.reference.pose(q), whole.pose(full, "hand"), atol=1e-14)
     assert "side" not in turning().text and turning().n == 3
+
+
+@pytest.mark.slow(every=3)
+def test_poses_out_of_reach_are_recognised() -> None:
+    found = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
+    assert found.far == found.told == found.near == 2 <= found.asked
+    assert sum(found.statuses.values()) == 2 and found.worst < 1.01
+    with pytest.raises(ValueError, match="OUT_OF_REACH"):
+        status_of("OUT_OF_REACH")
 
 
 @pytest.mark.slow(every=3)

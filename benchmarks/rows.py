@@ -1,0 +1,69 @@
+"""Rows of benchmarks: a program that prints nothing, and a table without rows, are errors."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["NoRowsError", "require_rows", "table"]
+
+
+class NoRowsError(RuntimeError):
+    """Raised for a table that would have no rows: nothing was measured."""
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,), markdown: bool = False
+) -> list[str]:
+    """Return the lines of a table, as text or in Markdown; ``left`` are the columns that are aligned to the left.
+
+    Raises NoRowsError for a table without rows.
+    """
+    if not rows:
+        raise NoRowsError(f"benchmarks: nothing was measured for the table of {', '.join(filter(None, header))}")
+    if markdown:
+        rule = [":--" if k in left else "--:" for k in range(len(header))]
+        return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
+    from linkwork.cli import output
+
+    return output.table(header, rows, left=left)
+
+
+def require_rows() -> None:
+    """Let the program of `python -m benchmarks...` end with an error if it prints nothing; other programs end as ever.
+
+    While Python looks for the module of ``-m``, ``sys.argv`` begins with this option.
+    """
+    if sys.argv[:1] == ["-m"]:
+        out = _CountedLines(sys.stdout)
+        sys.stdout = out
+        atexit.register(_check, out, sys.orig_argv)
+
+
+class _CountedLines:
+    """A stream of text, and whether something was written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.is_written = stream, False
+
+    def write(self, text: str) -> int:
+        self.is_written = self.is_written or not text.isspace()
+        return int(self.stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def _check(out: _CountedLines, arguments: Sequence[str]) -> None:
+    """End the process with exit code 1 if nothing was written."""
+    if out.is_written:
+        return
+    name = arguments[arguments.index("-m") + 1]
+    programs = [x.stem for x in sorted(Path(__file__).parent.glob("*.py")) if '__name__ == "__main__"' in x.read_text()]
+    known = ", ".join(x for x in programs if not x.startswith("__"))
+    print(f"{name}: no rows were printed: nothing was measured; benchmarks are {known}", file=sys.stderr, flush=True)
+    os._exit(1)

@@ -1,0 +1,57 @@
+"""A benchmark that measures nothing is an error: programs without output, tables without rows, words that are none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks.rows import NoRowsError, table
+
+import linkwork as lw
+from linkwork.cli import output
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_a_table_has_rows() -> None:
+    header, rows = ["robot", "time"], [["arm6", "1.5"], ["arm7", "2"]]
+    assert table(header, rows) == output.table(header, rows)
+    assert table(header, rows, markdown=True)[:3] == ["| robot | time |", "| :-- | --: |", "| arm6 | 1.5 |"]
+    for markdown in (False, True):
+        with pytest.raises(NoRowsError, match="nothing was measured for the table of robot, time"):
+            table(header, [], markdown=markdown)
+
+
+def test_all_tables_of_benchmarks_are_checked() -> None:
+    for path in FOLDER.glob("*.py"):
+        imported = re.search(
+            r"from linkwork\.(cli\.output|_util\.messages) import .*\btable\b", path.read_text("utf-8")
+        )
+        assert imported is None, f"{path.name}: import table from benchmarks.rows"
+
+
+def test_statuses_are_compared_with_members() -> None:
+    words = {str(status) for status in lw.errors.Status}
+    for path in FOLDER.glob("*.py"):
+        for line in path.read_text("utf-8").splitlines():
+            compared = re.search(r"\bstatus\w*\)? (?:==|!=|is|in|not in) (.*)", line)
+            found = set(re.findall(r'"(\w+)"', compared[1])) if compared else set()
+            assert not found, f"{path.name}: compare with members of Status, not with {found}, of which {words & found}"
+
+
+@pytest.mark.slow(every=3)
+def test_a_program_that_prints_nothing_ends_with_an_error() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", *arguments]
+        return subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
+
+    without = [x.stem for x in FOLDER.glob("*.py") if '__name__ == "__main__"' not in x.read_text("utf-8")]
+    assert {"rollouts", "distance_peers", "ik_peers", "motion_planning_peers"} <= {*without}
+    found = run("benchmarks.targets")
+    assert found.returncode == 1 and not found.stdout
+    assert found.stderr.startswith("benchmarks.targets: no rows were printed") and ", optimal, " in found.stderr
+    found = run("benchmarks.ik", "--help")
+    assert found.returncode == 0 and found.stdout and not found.stderr
