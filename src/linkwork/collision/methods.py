@@ -14,6 +14,7 @@ from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.validation import number, positive
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
+from linkwork.kernels.array_arguments import refuse_batches
 from linkwork.kernels.compiler_api import Kernel, call_state, single_call
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
@@ -213,8 +214,8 @@ class DistanceMethods(RobotBase):
                 collision_check, kernels.worst_edge([np.asarray(kernel(*ends, *more)) for kernel, more in calls])
             )
         except ValueError:
-            shapes = " and ".join(str(q.shape) for q in ends)
-            raise ValueError(f"is_motion_free: q0 and q1 of shapes {shapes} do not broadcast together") from None
+            refuse_batches("is_motion_free: q0 and q1", ends, 1)
+            raise
 
     def smooth_minimum_distance(
         self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None

@@ -29,7 +29,7 @@ from linkwork.geometry.fields import (
 )
 from linkwork.geometry.pairs import signed_distance as distance_of_solids
 from linkwork.geometry.solids import SOLIDS, solid
-from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.array_arguments import real_array, refuse_batches
 from linkwork.kernels.compiler_api import Kernel, call_state, compile_guarded, single_call
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.shapes import Compound, Shape
@@ -78,8 +78,8 @@ def posed_call(
         try:
             result = kernel(*poses, *more)
         except ValueError:
-            shapes = " and ".join(str(x.shape) for x in poses)
-            raise ValueError(f"{caller}: poses of shapes {shapes} do not broadcast together") from None
+            refuse_batches(f"{caller}: poses", poses, 2)
+            raise
         if (state.off_calls, state.not_finite_calls) != before:
             for name, X in zip(("X_a", "X_b"), poses, strict=True):
                 _check_poses(caller, name, X)

@@ -27,7 +27,16 @@ from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
 
-__all__ = ["POSE_REMEDY", "ArgumentReader", "Size", "generator_of", "leading_of", "real_array", "stacked"]
+__all__ = [
+    "POSE_REMEDY",
+    "ArgumentReader",
+    "Size",
+    "generator_of",
+    "leading_of",
+    "real_array",
+    "refuse_batches",
+    "stacked",
+]
 
 POSE_REMEDY = "inverse_kinematics computes configurations for the pose of a frame"
 
@@ -269,6 +278,15 @@ def real_array(expected: str, x: Any) -> np.ndarray:
             raise ValueError(f"{expected}; got a dict")
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
+
+
+def refuse_batches(what: str, arrays: Sequence[np.ndarray], rank: int) -> None:
+    """Raise ValueError if the leading dimensions of arrays, all but the last ``rank``, do not broadcast."""
+    try:
+        np.broadcast_shapes(*(x.shape[:-rank] for x in arrays))
+    except ValueError:
+        shapes = " and ".join(str(x.shape) for x in arrays)
+        raise ValueError(f"{what} of shapes {shapes} do not broadcast together") from None
 
 
 def _unread(expected: str, x: Any) -> np.ndarray:
