@@ -212,7 +212,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for b in x.beside:
             counts = [str(k) for k in (b.poses, b.ours, b.same, b.more)]
             cells.append([x.arm, b.peer, version(b.peer), *counts, f"{b.worst:.1e}", f"{1e6 * b.seconds:.3g}"])
-    terminal.out.lines([*table(header, cells, left=(0, 1, 2)), ""])
+    if cells:  # otherwise the next lines list the libraries that are missing
+        terminal.out.lines([*table(header, cells, left=(0, 1, 2)), ""])
     terminal.out.lines([f"{x.arm}: {reason}" for x in found for reason in x.without])
     terminal.out.line("; ".join(f"{name} {value}" for name, value in machine().items()))
     return 0

@@ -280,13 +280,13 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 
 
-def refuse_batches(what: str, arrays: Sequence[np.ndarray], rank: int) -> None:
+def refuse_batches(label: str, arrays: Sequence[np.ndarray], rank: int) -> None:
     """Raise ValueError if the leading dimensions of arrays, all but the last ``rank``, do not broadcast."""
     try:
         np.broadcast_shapes(*(x.shape[:-rank] for x in arrays))
     except ValueError:
         shapes = " and ".join(str(x.shape) for x in arrays)
-        raise ValueError(f"{what} of shapes {shapes} do not broadcast together") from None
+        raise ValueError(f"{label} of shapes {shapes} do not broadcast together") from None
 
 
 def _unread(expected: str, x: Any) -> np.ndarray:
