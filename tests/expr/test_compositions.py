@@ -130,6 +130,8 @@ KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
     (np.arctan2, (0.0, 0.0), [0.0, 0.0]),
     (np.arctan2, (0.0, 2.0**-1000), [2.0**1000, 0.0]),
     (np.arctan2, (0.0, 2.0**1000), [2.0**-1000, 0.0]),
+    (np.arctan2, (1.0, math.inf), [0.0, 0.0]),
+    (np.arctan, (-math.inf,), [0.0]),
     (np.power, (0.0, 0.0), [0.0, 0.0]),
     (np.power, (0.0, 1.0), [1.0, 0.0]),
     (np.power, (-2.0, 2.0), [-4.0, 0.0]),

@@ -45,10 +45,6 @@ def _unless_zero(length: Any, x: Any) -> Any:
     return f.where(f.eq(length, 0.0), 0.0, x)
 
 
-def _over_square(x: Any, length: Any) -> Any:
-    return f.div(f.div(x, length), length)  # the square of the length may overflow or be 0
-
-
 # -- leaves: inputs and constants
 for _leaf in ("input", "constant"):
     _add(Operation(_leaf, 0, _zeros, _zeros, None, Lowering("none")))
@@ -213,19 +209,30 @@ def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
 
+def _angle_slopes(y: Any, x: Any, kink: bool = True) -> tuple[Any, Any]:
+    """Return the derivatives of atan2(y, x), x/(x² + y²) and −y/(x² + y²), without squares, which may overflow.
+
+    They are 0 at (0, 0), which is a kink.  R. L. Smith, Algorithm 116: complex division, 1962.
+    """
+    steep = f.lt(f.abs(x), f.abs(y))
+    large, small = f.where(steep, y, x), f.where(steep, x, y)
+    ratio = f.div(small, large)
+    inverse = f.div(1.0, large + small * ratio)
+    if kink:
+        inverse = _unless_zero(large, inverse)
+        ratio = _unless_zero(large, ratio)
+    other = ratio * inverse
+    return f.where(steep, other, inverse), -f.where(steep, inverse, other)
+
+
 @operation(
-    np.arctan, math.atan, lambda x, r: (_over_square(1.0, f.hypot(x, 1.0)),), "@atan", odd=True, domain=((-5.0, 5.0),)
+    np.arctan, math.atan, lambda x, r: _angle_slopes(x, 1.0, kink=False)[:1], "@atan", odd=True, domain=((-5.0, 5.0),)
 )
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
 
 
-def _angle_slopes(y: Any, x: Any, r: Any) -> tuple[Any, Any]:
-    length = f.hypot(x, y)
-    return _unless_zero(length, _over_square(x, length)), _unless_zero(length, -_over_square(y, length))
-
-
-@operation(np.arctan2, math.atan2, _angle_slopes, "@atan2")
+@operation(np.arctan2, math.atan2, lambda y, x, r: _angle_slopes(y, x), "@atan2")
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle [rad] of the point (x, y), in [-π, π]."""
 
