@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import array, call, cond, fori_loop, put, root, scan, take
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
@@ -73,6 +75,12 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float]]] = {
     "branch in a loop": (
         lambda x, y: fori_loop(0, 1, lambda k, s: cond(s > 1.0, lambda: sqrt(s), lambda: s + y), x),
         (1.0, 1.0),
+    ),
+    "branches of a branch": (
+        lambda x, y: where(
+            x > 1.0, cond(y > 1.0, lambda: sqrt(x), lambda: y), cond(y > 1.0, lambda: y, lambda: sqrt(x))
+        ),
+        (0.0, 1.0),
     ),
     "root of where": (lambda x, y: sqrt(positive(x)) + y, (0.0, 1.0)),
     "root of fmax": (lambda x, y: sqrt(f.fmax(x - 1.0, 0.0)) + y, (0.0, 1.0)),
@@ -164,6 +172,29 @@ def test_second_derivatives_agree_and_are_finite(name: str) -> None:
 def test_conditionals_of_batches_have_derivatives() -> None:
     (x,) = seeded([np.array([0.25, 4.0])], [1.0])
     np.testing.assert_array_equal(parts(cond(x > 1.0, lambda: 3.0 * x, lambda: sqrt(x)))[1], [1.0, 3.0])
+
+
+@dataclass(frozen=True)
+class SquareAndRoot(CustomDerivative):
+    """x² and √x, as a rule whose derivative multiplies its weights itself."""
+
+    def compute(self, inputs: Any) -> Any:
+        return [inputs[0] * inputs[0], sqrt(inputs[0])], []
+
+    def tangent(self, inputs: Any, results: Any, extra: Any, direction: Any) -> Any:
+        return [2.0 * inputs[0] * direction[0], 0.5 * direction[0] / results[1]]
+
+    def cotangent(self, inputs: Any, results: Any, extra: Any, weights: Any) -> Any:
+        return [2.0 * inputs[0] * weights[0] + 0.5 * weights[1] / results[1]]
+
+
+def test_results_of_a_rule_with_different_conditions_are_masked_apart() -> None:
+    (x,) = Graph().inputs("x", (1,))
+    square, root_of = apply_rule(SquareAndRoot(), [x])
+    cases = ((square + where(x > 1.0, root_of, 2.0), [0.0, 8.25]), (where(x > 1.0, root_of, square), [0.0, 0.25]))
+    for output, expected in cases:
+        for result in (jacobian([output], [x])[0], adjoint([output], [x], [1.0])):
+            np.testing.assert_array_equal(evaluate(result, {x: np.array([0.0, 4.0])})[0], expected)
 
 
 def test_conditions_of_masks_are_simplified() -> None:

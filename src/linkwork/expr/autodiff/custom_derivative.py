@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from linkwork.expr.autodiff.masked_terms import pull_back
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
@@ -102,7 +103,8 @@ class RuleResult(MultiResult):
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         end = self.count + self.inputs
-        result = self.rule.cotangent(arguments[self.count : end], results, arguments[end:], weights)
+        inputs, extra = arguments[self.count : end], arguments[end:]
+        result = pull_back(lambda some: self.rule.cotangent(inputs, results, extra, some), weights, apart=True)
         return [*[0.0] * self.count, *result, *[0.0] * (len(arguments) - end)]
 
 

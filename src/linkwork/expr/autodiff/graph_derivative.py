@@ -167,7 +167,8 @@ def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Sy
     bundle = node.value
     results = node.graph.bundle(bundle, node.args)
     all_weights = [weights.get(k, 0.0) for k in range(bundle.count)]
-    result = pull_back(bundle, _values(node.args), results, all_weights)
+    arguments = _values(node.args)
+    result = pull_back(lambda some: bundle.pull_back(arguments, results, some), all_weights)
     return list(zip(node.args, result, strict=True))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.multi_result import Forward, MultiResult, SparseRow
+from linkwork.expr.scalar.multi_result import Forward, SparseRow
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
@@ -48,7 +48,11 @@ def condition_of(term: Any) -> Symbol | None:
 
 def is_conditional(term: Any) -> bool:
     """Return True if a term does not always count: a symbol with a condition, or zero."""
-    return condition_of(term) is not None or (term.__class__ is float and term == 0.0)
+    return condition_of(term) is not None or _is_none(term)
+
+
+def _is_none(term: Any) -> bool:
+    return term.__class__ is float and bool(term == 0.0)
 
 
 def masked(term: Any, condition: Any) -> Any:
@@ -162,12 +166,37 @@ def push_forward(
 
 
 def pull_back(
-    bundle: MultiResult, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]
-) -> Sequence[Any]:
-    """Return `MultiResult.pull_back`, masked if all weights are."""
-    gradient = bundle.pull_back(arguments, results, weights)
-    on = _some_count(weights)
-    return gradient if on is None else [masked(x, on) for x in gradient]
+    gradient: Callable[[Sequence[Any]], Sequence[Any]], weights: Sequence[Any], *, apart: bool = False
+) -> list[Any]:
+    """Return ``gradient(weights)``, a linear function of weights, masked where all of them are.
+
+    With ``apart``, weights of different conditions are passed one after the other, if there are few conditions.
+    """
+    total: list[Any] = []
+    for some in _by_condition(weights) if apart else [weights]:
+        on = _some_count(some)
+        result = [x if on is None or _is_none(x) else masked(x, on) for x in gradient(some)]
+        total = [_sum_of_nonzero(x, y) for x, y in zip(total, result, strict=True)] if total else result
+    return total
+
+
+_MAX_APART = 3  # more conditions would multiply the cost of a rule
+
+
+def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return lists of weights, one for each condition, whose sum are these weights."""
+    conditions = [condition_of(weight) for weight in weights]
+    counting = [
+        on for on, weight in zip(conditions, weights, strict=True) if on is not None or not is_conditional(weight)
+    ]
+    different = {id(on): on for on in counting}
+    if not 1 < len(different) <= _MAX_APART:
+        return [weights]
+    return [[w if on is x else 0.0 for w, x in zip(weights, conditions, strict=True)] for on in different.values()]
+
+
+def _sum_of_nonzero(one: Any, other: Any) -> Any:
+    return other if _is_none(one) else one if _is_none(other) else summed(one, other)
 
 
 def _some_count(terms: Iterable[Any]) -> Symbol | None:
