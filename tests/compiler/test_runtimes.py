@@ -123,6 +123,7 @@ def guarded() -> Program:
 PROGRAMS = {"wide": trace(wide, "wide", {"x": 2}), "until": trace(until, "until", {"x": 2})}
 
 
+@pytest.mark.slow(every=3)
 @every_level
 def test_code_for_any_caller_needs_nothing_and_has_the_same_bits(level: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)

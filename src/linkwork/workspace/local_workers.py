@@ -14,10 +14,12 @@ import signal
 import struct
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+from linkwork._util.own_thread import start_thread
 from linkwork.workspace.map_job import CALLER
 from linkwork.workspace.voxel_counts import SparseCounts
 
@@ -25,6 +27,7 @@ __all__ = ["Chunk", "receive", "run_on_processes", "send"]
 
 Chunk = tuple[int, int]
 _MAX_ATTEMPTS = 3
+_POLL = 1e-3  # [s] between two looks for threads that have ended
 _START = "import sys; sys.path[:] = sys.argv[1:]; from linkwork.workspace.worker_process import main; main()"
 
 
@@ -34,10 +37,10 @@ def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Itera
     Raises RuntimeError if workers end early several times at the same chunk, and the errors of the computation.
     """
     pool = _Pool(job, chunks)
-    threads = [threading.Thread(target=pool.work, daemon=True) for _ in range(min(workers, len(chunks)))]
-    for thread in threads:
-        thread.start()
     try:
+        are_started = [start_thread(pool.work) for _ in range(min(workers, len(chunks)))]
+        if not any(are_started):
+            raise RuntimeError(f"{CALLER}: the system refuses to start a thread")
         for _ in chunks:
             result = pool.results.get()
             if isinstance(result, BaseException):
@@ -45,8 +48,7 @@ def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Itera
             yield result
     finally:
         pool.stop()
-        for thread in threads:
-            thread.join()
+        pool.join()
 
 
 class _Pool:
@@ -59,10 +61,17 @@ class _Pool:
         self._processes: set[Any] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._threads: set[int] = set()
+
+    def join(self) -> None:
+        """Wait until no thread works on a chunk."""
+        while self._threads:
+            time.sleep(_POLL)
 
     def work(self) -> None:
-        """Compute chunks until none is left."""
+        """Compute chunks until none is left, on a thread of its own."""
         process = None
+        self._threads.add(threading.get_ident())
         try:
             while not self._stopped:
                 try:
@@ -92,8 +101,11 @@ class _Pool:
         except BaseException as error:  # `run_on_processes` raises it in the calling thread
             self.results.put(error)
         finally:
-            if process is not None:
-                self._end(process)
+            try:
+                if process is not None:
+                    self._end(process)
+            finally:
+                self._threads.discard(threading.get_ident())
 
     def stop(self) -> None:
         """End all processes."""

@@ -21,10 +21,11 @@ __all__ = [
 
 
 class _Code:
-    """A compiled function whose argument is `Interrupts`."""
+    """A compiled function whose first argument is `Interrupts`."""
 
-    def __init__(self, head: str, end: str) -> None:
-        self.f = IrFunction(f"define internal {head}(ptr %interrupts)", "noinline #0", end=end)
+    def __init__(self, head: str, end: str, *others: str) -> None:
+        arguments = ", ".join(["ptr %interrupts", *others])
+        self.f = IrFunction(f"define internal {head}({arguments})", "noinline #0", end=end)
 
     def at(self, name: str) -> str:
         return self.f.at("%interrupts", getattr(Interrupts, name).offset)
@@ -39,9 +40,14 @@ class _Code:
     def do(self, name: str, *arguments: str) -> None:
         self.f.do(f"call void {self.load(name, 'ptr')}({', '.join(arguments)})")
 
+    def thread(self) -> str:
+        """Emit a call that returns Python's number of this thread, an unsigned long."""
+        number = self.call("i64", "PyThread_get_thread_ident")
+        return number if sys.platform != "win32" else self.f.let(f"and i64 {number}, {(1 << 32) - 1}")
+
     def only_main(self, otherwise: str) -> None:
         """Emit a branch to ``otherwise`` unless this is the thread that checks for signals."""
-        thread = self.call("i64", "PyThread_get_thread_ident")
+        thread = self.thread()
         self.f.require(self.f.let(f"icmp eq i64 {thread}, {self.load('main')}"), otherwise)
 
 
@@ -105,7 +111,7 @@ def called_off_function() -> IrFunction:
     code = _Code("i1 @.called_off", "ret i1 false")
     f = code.f
     f.require(f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
-    thread = code.call("i64", "PyThread_get_thread_ident")
+    thread = code.thread()
     f.refuse(f.let(f"icmp eq i64 {thread}, {code.load('main')}"), "yes")
     with f.loop(MAX_THREADS) as k:
         worker = f.load("i64", f.at(code.at("workers"), f.let(f"shl i64 {k}, 3")))
@@ -136,7 +142,7 @@ def enlist_function() -> IrFunction:
     code = _Code("ptr @.enlist", "ret ptr %position")
     f = code.f
     result = f.let("alloca ptr, align 8")
-    thread = code.call("i64", "PyThread_get_thread_ident")
+    thread = code.thread()
     with f.loop(MAX_THREADS) as k:
         entry = f.at(code.at("workers"), f.let(f"shl i64 {k}, 3"))
         exchange = f.let(f"cmpxchg ptr {entry}, i64 0, i64 {thread} monotonic monotonic, align 8")
@@ -151,12 +157,11 @@ def enlist_function() -> IrFunction:
 
 def failed_function() -> IrFunction:
     """Return the LLVM function ``@failed(interrupts, state)``, which counts a failed call and notes its thread."""
-    f = IrFunction("define internal void @.failed(ptr %interrupts, ptr %state)", "noinline #0")
+    code = _Code("void @.failed", "ret void", "ptr %state")
+    f = code.f
     count = f.let(f"atomicrmw add ptr {f.at('%state', State.failed_calls.offset)}, i64 1 monotonic")
-    get_thread = f.load("ptr", f.at("%interrupts", Interrupts.PyThread_get_thread_ident.offset))
-    thread = f.let(f"call i64 {get_thread}()")
     index = f.let(f"and i64 {count}, {REMEMBERED - 1}")
-    f.store("i64", thread, f.at(f.at("%state", State.failed_threads.offset), f.let(f"shl i64 {index}, 3")))
+    f.store("i64", code.thread(), f.at(f.at("%state", State.failed_threads.offset), f.let(f"shl i64 {index}, 3")))
     return f
 
 
