@@ -157,7 +157,7 @@ def moved_by(instructions: Sequence[Instruction], directions: Mapping[int, int])
             moved.append(directions.get(value, 0))
             continue
         bits = 0
-        if operation.partials is not None or operation.arity < 0 or operation is PART or operation.name == "where":
+        if operation.partials is not None or operation.arity < 0 or operation is PART:
             for a in args:
                 bits |= moved[a]
         moved.append(bits)

@@ -96,14 +96,8 @@ class SparseTangent:
         return self * f.div(1.0, k)
 
     def _apply(self, operation: Operation, arguments: tuple[Any, ...]) -> SparseTangent:
-        """Apply ``where``, the only operation on rows besides sums and multiples."""
-        if operation.name != "where":
-            raise TypeError(f"{operation.name}: expected scalars, got a sparse row of derivatives")
-        condition, a, b = arguments
-        one, other = _row(a), _row(b)
-        if one is None or other is None:
-            raise TypeError(f"where: expected two rows of derivatives, got {a!r} and {b!r}")
-        return SparseTangent({k: f.where(condition, one.get(k, 0.0), other.get(k, 0.0)) for k in {**one, **other}})
+        """Refuse an operation: rows have sums and multiples only."""
+        raise TypeError(f"{operation.name}: expected scalars, got a sparse row of derivatives")
 
     def __repr__(self) -> str:
         return f"SparseTangent({self.row!r})"
