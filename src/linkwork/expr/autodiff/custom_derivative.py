@@ -34,7 +34,11 @@ class CustomDerivative(ABC):
 
     @abstractmethod
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the results, and intermediate values that derivatives can use (factors, say)."""
+        """Return the results, and intermediate values that derivatives can use (factors, say).
+
+        Second derivatives differentiate the intermediate values operation by operation, or by the rule that returned
+        them.  They must therefore be results of rules, not steps of an iteration or steps that leave out zeros.
+        """
 
     @abstractmethod
     def tangent(
@@ -91,6 +95,9 @@ class RuleResult(MultiResult):
 
     def kinds(self, arguments: int) -> str:
         return "n" * (arguments - len(self.extra)) + self.extra
+
+    def differentiated(self, arguments: int) -> range:
+        return range(self.count, self.count + self.inputs)
 
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments[: self.count]

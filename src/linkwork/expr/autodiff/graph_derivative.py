@@ -27,7 +27,7 @@ from linkwork.expr.scalar.interpreter import (
     reachable,
     run,
 )
-from linkwork.expr.scalar.multi_result import PART
+from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["TransposedTangent", "adjoint", "are_independent", "forward", "gradients", "is_zero", "jacobian", "tangent"]
@@ -111,8 +111,28 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
     others = [node for node in nodes if node.op is INPUT and node not in given]
     instructions, results = instructions_of(outputs, [*inputs, *others])
     pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in others)]
-    values = run(_step_by_step(nodes, instructions), pairs, _push_instruction, lambda number: (number, {}))
+    used = _differentiated(instructions, results)
+    order = iter([k for k, (op, _, _) in enumerate(instructions) if not (op is INPUT or op is CONSTANT or op is PART)])
+
+    def push(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
+        return _push_instruction(instruction, arguments if next(order) in used else [(x, {}) for x, _ in arguments])
+
+    values = run(_step_by_step(nodes, instructions), pairs, push, lambda number: (number, {}))
     return [values[r][1] for r in results]
+
+
+def _differentiated(instructions: Sequence[Instruction], results: Sequence[int]) -> set[int]:
+    """Return the indices of the instructions whose derivatives those of some results depend on.
+
+    They exclude the steps of a rule's computation.
+    """
+    found = set(results)
+    for k in range(len(instructions) - 1, -1, -1):
+        if k in found:
+            _, args, bundle = instructions[k]
+            several = isinstance(bundle, MultiResult)
+            found.update(args[j] for j in bundle.differentiated(len(args))) if several else found.update(args)
+    return found
 
 
 def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:

@@ -71,6 +71,10 @@ class MultiResult(ABC):
         """Return a letter for each argument, as in `Operation.kinds`."""
         return "n" * arguments
 
+    def differentiated(self, arguments: int) -> range:
+        """Return the indices of the arguments whose derivatives those of the results depend on."""
+        return range(arguments)
+
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
         """Return the operation with ``change`` applied to each body that it runs."""
         return self
