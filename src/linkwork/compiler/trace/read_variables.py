@@ -1,4 +1,4 @@
-"""The variables that functions of users refer to by name, with the line that names each."""
+"""The variables that functions of users refer to by name, with the code that names each."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ _DEEPEST = 3  # levels of attributes and elements
 
 
 class Variable(NamedTuple):
-    """A variable, or an attribute or element of one: its name, the line that names it, its owner, and its value."""
+    """A variable, or an attribute or element of one."""
 
     name: str
-    position: str
+    code: CodeType  # of the function that names it
+    whole: str  # the name in this code
     owner: Any  # the object, container or function that has it
     value: Any
+
+    @property
+    def position(self) -> str:
+        """File and line that name the variable."""
+        return f"{self.code.co_filename}:{_line(self.code, self.whole)}"
 
 
 class ReadVariables:
@@ -66,32 +72,32 @@ class ReadVariables:
             if isinstance(plain, FunctionType) and is_of_user(plain):
                 self._read_function(getattr(value, "__self__", None), plain)
                 continue
-            position = f"{code.co_filename}:{_line(code, name)}"
+            place = code, name
             if isinstance(value, ModuleType) and not is_proved(value):
                 for key in names:
                     if key in vars(value) and _is_of_user_module(value):
-                        self._add(f"{name}.{key}", position, value, vars(value)[key], 1)
+                        self._add(f"{name}.{key}", place, value, vars(value)[key], 1)
             else:
                 generator = _generator_of(value, names)
                 whole = f"{name}.random" if getattr(value, "__name__", "") == "numpy" else name
-                self._add(whole, position, function if bound is None else bound, generator, 0)
+                self._add(whole, place, function if bound is None else bound, generator, 0)
 
-    def _add(self, name: str, position: str, owner: Any, value: Any, depth: int) -> None:
+    def _add(self, name: str, place: tuple[CodeType, str], owner: Any, value: Any, depth: int) -> None:
         """Add a value, the attributes of an object of a user's class, and the elements of a container."""
         if isinstance(value, (ModuleType, FunctionType)) or len(self.variables) >= _MAX_VARIABLES:
             return
-        self.variables.append(Variable(name, position, owner, value))
+        self.variables.append(Variable(name, *place, owner, value))
         if depth == _DEEPEST or isinstance(value, (int, float, str)) or id(value) in self._objects:
             return
         self._objects[id(value)] = value
         if isinstance(value, (list, tuple, dict)):
             items = value.items() if isinstance(value, dict) else enumerate(value)
             for key, part in [*items] if len(value) <= _MAX_PARTS else []:
-                self._add(f"{name}[{key!r}]", position, value, part, depth + 1)
+                self._add(f"{name}[{key!r}]", place, value, part, depth + 1)
         elif is_of_user(value if isinstance(value, type) else type(value)):
             for key, part in [*vars(value).items()] if isinstance(value, type) else attributes_of(value):
                 if not key.startswith("__"):
-                    self._add(f"{name}.{key}", position, value, part, depth + 1)
+                    self._add(f"{name}.{key}", place, value, part, depth + 1)
 
 
 def _values(bound: Any, function: FunctionType, names: list[str]) -> Iterator[tuple[str, Any]]:

@@ -38,11 +38,16 @@ _PASS = "pass its values as arguments"
 _DRAW = "pass random numbers as arguments, or draw them before the function is compiled"
 _CLOCK = "pass the time as an argument"
 _FILE = "read and write outside of the function"
-_CLOCKS = {
+_CLOCKS = (
     *(time.time, time.monotonic, time.perf_counter, time.process_time, time.thread_time, time.localtime, time.gmtime),
     *(time.time_ns, time.monotonic_ns, time.perf_counter_ns, time.process_time_ns, time.thread_time_ns, time.sleep),
+)
+_STREAMS = (open, print, input)
+_REMEDIES = {
+    id(os.urandom): _DRAW,
+    **dict.fromkeys(map(id, _CLOCKS), _CLOCK),
+    **dict.fromkeys(map(id, _STREAMS), _FILE),
 }
-_STREAMS = {open, print, input}
 _DATES = ("now", "today", "utcnow")
 _METHODS = ("read", "readline", "readlines", "write", "writelines")  # of files
 _DRAWN_HERE = "generator_of"  # the function of linkwork that makes a generator for the user's call
@@ -59,7 +64,7 @@ class SideEffects:
     def __init__(self, function: Any) -> None:
         self.function = function
         self.read = ReadVariables(function)
-        self.before = {(x.name, x.position, id(x.owner)): _state(x.value) for x in self.read.variables}
+        self.before = {(x.name, x.code, id(x.owner)): _state(x.value) for x in self.read.variables}
         self.calls: dict[str, tuple[str, str]] = {}  # position and remedy, by the text of a call
 
     @contextmanager
@@ -83,16 +88,15 @@ class SideEffects:
     def _note(self, frame: FrameType, event: str, called: Any) -> None:
         if event != "c_call":
             return
-        caller: FrameType | None = frame
-        if called is os.urandom:
-            caller, text, remedy = _drawer(frame), "random numbers are drawn from the system", _DRAW
-        elif called in _STREAMS or (called.__name__ in _METHODS and isinstance(called.__self__, io.IOBase)):
-            text, remedy = f"{called.__name__}() is called", _FILE
-        elif called in _CLOCKS or (called.__name__ in _DATES and _is_date(called.__self__)):
-            text, remedy = f"{called.__name__}() is called", _CLOCK
-        else:
-            return
-        if caller is not None and not (is_library(caller) or _is_installed(caller)):
+        name, owner = getattr(called, "__name__", ""), getattr(called, "__self__", None)
+        remedy = _REMEDIES.get(id(called))
+        if remedy is None and name in _METHODS and isinstance(owner, io.IOBase):
+            remedy = _FILE
+        if remedy is None and name in _DATES and _is_date(owner):
+            remedy = _CLOCK
+        caller = _drawer(frame) if remedy is _DRAW else frame
+        if remedy is not None and caller is not None and not (is_library(caller) or _is_installed(caller)):
+            text = "random numbers are drawn from the system" if remedy is _DRAW else f"{name}() is called"
             self.calls.setdefault(text, (f"{caller.f_code.co_filename}:{caller.f_lineno}", remedy))
 
     def warn(self, name: str, graph: Graph | None = None) -> None:
@@ -101,16 +105,16 @@ class SideEffects:
             _warn(name, text, position, remedy)
         noted: list[Any] = []  # objects, which may have several names
         wholes: tuple[str, ...] = ()  # beginnings of the names of their parts
-        for variable, position, owner, value in ReadVariables(self.function).variables if self.before else ():
-            if variable.startswith(wholes) or any(value is x for x in noted):
+        for x in ReadVariables(self.function).variables if self.before else ():
+            if x.name.startswith(wholes) or any(x.value is one for one in noted):
                 continue
-            effect = _effect(self.before.get((variable, position, id(owner))), _state(value))
-            if graph is not None and _holds(value, graph):
+            effect = _effect(self.before.get((x.name, x.code, id(x.owner))), _state(x.value))
+            if graph is not None and _holds(x.value, graph):
                 effect = "holds symbols of its trace", _RETURN
             if effect is not None:
-                noted += [] if isinstance(value, (int, float)) else [value]
-                wholes += f"{variable}.", f"{variable}["
-                _warn(name, f"{variable} {effect[0]}", position, effect[1])
+                noted += [] if isinstance(x.value, (int, float)) else [x.value]
+                wholes += f"{x.name}.", f"{x.name}["
+                _warn(name, f"{x.name} {effect[0]}", x.position, effect[1])
 
 
 def with_reports(name: str, value: Any, run: Callable[[], T]) -> T:
@@ -171,7 +175,7 @@ def _state(value: Any) -> _State:
     if isinstance(value, GeneratorType):
         frame = value.gi_frame
         return "iterator", frame and (frame.f_lasti, repr([x for x in frame.f_locals.values() if isinstance(x, int)]))
-    if hasattr(type(value), "__length_hint__") and hasattr(type(value), "__next__"):
+    if type(value).__module__ == "builtins" and hasattr(value, "__length_hint__") and hasattr(value, "__next__"):
         return "iterator", operator.length_hint(value)
     return _random_state(value)
 
