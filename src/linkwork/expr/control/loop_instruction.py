@@ -224,7 +224,8 @@ class Loop(MultiResult):
             )
         self._check_derivatives()
         n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
-        _, stacked, outside = self.split(arguments)
+        state, stacked, outside = self.split(arguments)
+        has_number = any(x.__class__ is float for x in state)  # where a derivative may be infinite in the first step
         columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
         carried = {k: is_conditional(weights[k]) for k in range(n) if not is_zero(weights[k])}
         while True:
@@ -234,7 +235,7 @@ class Loop(MultiResult):
             outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
             result = adjoint(outputs, one.inputs, [*state_weights, *output_weights])
             grown = {
-                k: carried.get(k, True) or (not is_zero(result[k]) and is_conditional(result[k]))
+                k: carried.get(k, has_number) or (not is_zero(result[k]) and is_conditional(result[k]))
                 for k in range(n)
                 if k in carried or not is_zero(result[k])
             }
