@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from .callable_subjects import Subject, subjects
+from .rows import require
 
-__all__ = ["forms_of", "main", "refused_forms"]
+__all__ = ["forms_of", "main", "tried_forms"]
 
 
 def forms_of(value: Any) -> dict[str, Any]:
@@ -52,8 +53,8 @@ def forms_of(value: Any) -> dict[str, Any]:
     return {}
 
 
-def refused_forms(subject: Subject) -> Iterator[tuple[str, str, str]]:
-    """Yield an argument, the form and the error for each form that a callable refuses, though it takes the value."""
+def tried_forms(subject: Subject) -> Iterator[tuple[str, str, str | None]]:
+    """Yield an argument, a form, and its error or None, for each form of a value that a callable accepts."""
     for argument in subject.arguments:
         name = argument.lstrip("*")
         if argument.startswith("*") or name in ("out", "axes"):
@@ -66,9 +67,7 @@ def refused_forms(subject: Subject) -> Iterator[tuple[str, str, str]]:
                 continue  # lists are nested structures to functions of scalars, and no arrays
             if form == type(value).__name__ or _error(subject, name, value) is not None:
                 continue
-            error = _error(subject, name, other)
-            if error is not None:
-                yield argument, form, error
+            yield argument, form, _error(subject, name, other)
 
 
 def _error(subject: Subject, argument: str, value: Any) -> str | None:
@@ -86,16 +85,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="callables whose name this expression matches")
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    count = 0
+    tried = count = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for subject in subjects():
             if re.search(chosen.only, subject.name):
-                for argument, form, error in refused_forms(subject):
+                for argument, form, error in tried_forms(subject):
+                    tried += 1
+                    if error is None:
+                        continue
                     count += 1
                     print(f"{subject.name}({argument} as {form}): {error[:160]}", flush=True)
         os.chdir("/")
-    print(f"{count} forms refused")
+    require(tried, f"no form of an argument of {chosen.only!r}")
+    print(f"{count} of {tried} forms refused")
     return 1 if count else 0
 
 

@@ -99,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     for file in parser.parse_args(arguments).files:
         write(json.loads(Path(file).read_text(encoding="utf-8")))
+    print(f"{PAGE.name}: tables written")
     return 0
 
 

@@ -19,6 +19,7 @@ from linkwork.model.tree import Tree
 from linkwork.robot_table import ROBOT
 
 from .robots import example_robots, quietly
+from .rows import require
 
 __all__ = ["PAGES", "figures", "written"]
 
@@ -92,7 +93,8 @@ def _couplings() -> str:
 
 
 def written(page: str, tables: dict[str, str]) -> str:
-    """Return the page's text with the tables, each between two comments of its name."""
+    """Return the page's text with the tables, each between two comments of its name.  Raises NoRowsError for none."""
+    require(len(tables), "no tables for a page")
     for name, table in tables.items():
         begin, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         start = page.index(begin) + len(begin)

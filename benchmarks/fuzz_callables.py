@@ -43,6 +43,7 @@ from linkwork.errors import ModelError, SingularMatrixError
 from .callable_subjects import Subject, subjects
 from .finds import Find
 from .garbage import GARBAGE, NOT_A_NUMBER, TELLING
+from .rows import require
 
 __all__ = ["FAULTS", "case", "main", "outcome", "pairs"]
 
@@ -318,6 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _work(chosen.seed, chosen.count, chosen.first, chosen.only, chosen.every, chosen.again)
         return 0
     results = run(chosen.seed, chosen.count, chosen.only, chosen.every, chosen.out, chosen.again)
+    require(len(results), f"no case of {chosen.only!r}")
     classes = Counter(result["class"] for result in results)
     print(
         f"{len(results)} cases: "

@@ -95,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whole = {key: [x for data in read for x in data[key]] for key in ("protocol", "targets")}
     found = tables({"machine": read[0]["machine"], **whole})
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    print(f"{PAGE.name}: tables written")
     return 0
 
 

@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for file in parser.parse_args(arguments).files:
         data = json.loads(Path(file).read_text(encoding="utf-8"))
         write({name: of_data(rows) for name, rows in data["parts"].items()}, data["machine"])
+    print(f"{PAGE.name}: tables written")
     return 0
 
 

@@ -9,11 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NoRowsError", "require_rows", "table"]
+__all__ = ["NoRowsError", "require", "require_rows", "table"]
+
+_STARTED = "LINKWORK_BENCHMARK"  # variable of the environment of processes that a benchmark starts
 
 
 class NoRowsError(RuntimeError):
-    """Raised for a table that would have no rows: nothing was measured."""
+    """Raised where nothing was measured."""
+
+
+def require(count: int, text: str) -> None:
+    """Raise NoRowsError, which states ``text``, if nothing was counted."""
+    if not count:
+        raise NoRowsError(f"benchmarks: nothing was measured: {text}")
 
 
 def table(
@@ -23,8 +31,7 @@ def table(
 
     Raises NoRowsError for a table without rows.
     """
-    if not rows:
-        raise NoRowsError(f"benchmarks: nothing was measured for the table of {', '.join(filter(None, header))}")
+    require(len(rows), f"no rows for the table of {', '.join(filter(None, header))}")
     if markdown:
         rule = [":--" if k in left else "--:" for k in range(len(header))]
         return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
@@ -34,11 +41,13 @@ def table(
 
 
 def require_rows() -> None:
-    """Let the program of `python -m benchmarks...` end with an error if it prints nothing; other programs end as ever.
+    """Let the program of `python -m benchmarks...` end with an error if it prints nothing.
 
-    While Python looks for the module of ``-m``, ``sys.argv`` begins with this option.
+    Other programs, and processes that a benchmark starts, end as before.  While Python looks for the module of ``-m``,
+    ``sys.argv`` begins with this option.
     """
-    if sys.argv[:1] == ["-m"]:
+    if sys.argv[:1] == ["-m"] and _STARTED not in os.environ:
+        os.environ[_STARTED] = "1"
         out = _CountedLines(sys.stdout)
         sys.stdout = out
         atexit.register(_check, out, sys.orig_argv)
@@ -63,7 +72,7 @@ def _check(out: _CountedLines, arguments: Sequence[str]) -> None:
     if out.is_written:
         return
     name = arguments[arguments.index("-m") + 1]
-    programs = [x.stem for x in sorted(Path(__file__).parent.glob("*.py")) if '__name__ == "__main__"' in x.read_text()]
+    programs = [x.stem for x in sorted(Path(__file__).parent.glob("*.py")) if '\nif __name__ ==' in x.read_text()]
     known = ", ".join(x for x in programs if not x.startswith("__"))
     print(f"{name}: no rows were printed: nothing was measured; benchmarks are {known}", file=sys.stderr, flush=True)
     os._exit(1)

@@ -21,7 +21,7 @@ def test_a_table_has_rows() -> None:
     assert table(header, rows) == output.table(header, rows)
     assert table(header, rows, markdown=True)[:3] == ["| robot | time |", "| :-- | --: |", "| arm6 | 1.5 |"]
     for markdown in (False, True):
-        with pytest.raises(NoRowsError, match="nothing was measured for the table of robot, time"):
+        with pytest.raises(NoRowsError, match="nothing was measured: no rows for the table of robot, time"):
             table(header, [], markdown=markdown)
 
 
