@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork.compiler.casadi.from_casadi import from_casadi
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import ALL
 from linkwork.compiler.trace.trace import trace
@@ -181,3 +182,20 @@ def test_each_pass_keeps_all_bits_of_the_interpreter(one_pass: Callable[[Any], A
     arrays = special_values(float)
     for a, b in zip(program.interpret(*arrays), one_pass(program).interpret(*arrays), strict=True):
         assert not bits_differ(np.asarray(a), np.asarray(b)).any()
+
+
+def test_conversion_to_casadi_and_back_keeps_values() -> None:
+    """CasADi itself moves minus signs, combines constants and has one zero among constants."""
+    pytest.importorskip("casadi")
+    names = [name for name in EXACT if "factor" not in name]
+    program = trace(
+        lambda x, y: tuple(z for name in names for z in listed(EXACT[name](x, y))), "rewrites", {"x": (), "y": ()}
+    )
+    function = Kernel(program).to_casadi()
+    x, y = special_values(float)
+    converted = function.map(len(x))(x.reshape(1, -1), y.reshape(1, -1))
+    read = from_casadi(function)(x, y)
+    expected = [z for name in names for z in plain(EXACT[name], x, y)]
+    for there, back, values in zip(converted, read, expected, strict=True):
+        assert not values_differ(np.array(there).ravel(), values).any()
+        assert not values_differ(back, values).any()
