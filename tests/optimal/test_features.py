@@ -302,6 +302,20 @@ def test_limits_have_rows_where_they_are_finite():
             bound(robot, make())
 
 
+def test_smooth_cones_have_no_unit_of_force():
+    """In other units of force, weight and forces change together, and so do the components, near the tip too."""
+    foot = PathContact("foot", "hand")
+    known = None
+    for unit in (1.0, 1e-3, 1e3):
+        robot = lw.load("arm7").with_gravity(np.array([0.0, 0.0, -9.81]) * unit)
+        cone = bound(robot, FrictionCone(foot, friction=0.6))
+        forces = unit * np.array([[0.3, 0.4, 2.0], [2e-4, 1e-4, 3e-4], [0.0, 0.0, 0.0]])
+        windows = (PathWindow(robot.tree, [[0.0] * 7], [TAU], 0.0, [{"foot": [*f]}]) for f in forces)
+        components = np.array([cone.values(w, []) for w in windows]) / unit
+        known = components if known is None else known
+        np.testing.assert_allclose(components, known, rtol=1e-9, atol=1e-15)
+
+
 def test_friction_cones():
     """What is in them and what is not, against the definition: forces of a pressure that pushes, with friction."""
     rng = np.random.default_rng(0)

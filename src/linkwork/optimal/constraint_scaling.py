@@ -1,8 +1,11 @@
-"""Scaling of constraints, which makes a search independent of the units of constraints and costs.
+"""Scaling of terms, which makes a search independent of the units of constraints and costs.
 
 Let H be the Hessian of the costs and J the Jacobian of a constraint.  Multipliers λ move the constraint by C λ with the
 compliance C = J H⁻¹ Jᵀ, and a penalty ρ leaves 1/(1 + ρ C) of a violation.  Scaling makes ρ C the same for all
 constraints.  C is computed for paths of uniform motion, with the same rows in all steps.
+
+Costs are divided by a unit c, a power of four near their largest curvature.  So the regularisation of a search is
+relative to the costs, and equal problems with costs in other units have the same solution.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, section 17.3.
 """
@@ -21,9 +24,10 @@ from linkwork.optimal.algorithms.path_nlp import PathInputs, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
-__all__ = ["has_curvature", "scale_factors"]
+__all__ = ["cost_unit", "has_curvature", "scale_factors"]
 
 INITIAL_STIFFNESS = 300.0  # ρ C with the initial penalty
+_CURVATURE = 1e5  # largest curvature of a cost by an unknown, in its unit
 _MIN_COST = 1e-7  # regularisation of H, relative to its largest diagonal element
 _COUPLING = 10.0  # largest compliance of equalities over several steps, relative to that of their own step
 _HELD_FLOOR = 1e-5  # of the regularisation, while equalities are satisfied
@@ -32,7 +36,7 @@ _FREE = 0.9  # of that factor: compliances that are smaller by more are of free 
 _HELD_STIFFNESS = 1e6  # ρ C of equalities that count as satisfied
 _ROUNDS = 10  # of penalties of equalities that count as satisfied
 _ROUNDING = 1e-9  # smallest difference of 1 and a penalty's share of the stiffness
-_SPEED = 0.3  # [rad/s, m/s] of the uniform motion
+_TRAVEL = 0.6  # of the uniform motion over the whole path, in the units of coordinates
 
 Array = np.ndarray
 
@@ -43,11 +47,10 @@ def scale_factors(
     """Return the factor of each component's scale (rows,) that makes a search independent of units.
 
     The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
-    variables ``u`` of a step and parameters ``p``.  It is 1 for costs, and for constraints of unknown compliance.
+    variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  That of costs
+    follows from their unit, as does `cost_unit` from it.
     """
-    factors = np.ones(program.rows)
-    if not program.hard:
-        return factors
+    factors, largest = np.ones(program.rows), 0.0
     weights = np.asarray(inputs.weights, dtype=float)
     some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     smallest = dict.fromkeys(program.hard, np.inf)
@@ -70,13 +73,30 @@ def scale_factors(
             least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in some), 0.0)
             parts = [(weights[:, k], H) for k, H in zip(some, costs, strict=True)]
             hard = {k: jacobians[k][n][:, : (program.depth + 1) * program.width] for k in program.hard}
-            for k, compliance in _compliances(program, weights, parts, hard, least_cost or 1.0).items():
+            here = _largest_curvature(parts)
+            largest = max(largest, here or least_cost)
+            for k, compliance in _compliances(program, weights, parts, hard, here, least_cost or 1.0).items():
                 if np.isfinite(hard[k]).all() and 0.0 < compliance < smallest[k]:
                     smallest[k] = compliance
     for k, compliance in smallest.items():
         if np.isfinite(compliance):
             factors[program.rows_of[k]] = np.sqrt(INITIAL_STIFFNESS / (penalty * compliance))
+    root = 2.0 ** np.round(0.5 * np.log2(largest / _CURVATURE)) if largest else 1.0  # of the unit of costs
+    for k, term in enumerate(program.terms):
+        factors[program.rows_of[k]] /= root * root if term.kind == "cost" else root
     return factors
+
+
+def cost_unit(program: PathProgram, factors: Array) -> float:
+    """Return the unit of the merit in a search, from the result of `scale_factors`: 1 without costs."""
+    for term, rows in zip(program.terms, program.rows_of, strict=True):
+        if not term.hard and rows.stop > rows.start:
+            return float(1.0 / factors[rows.start] ** (1 if term.kind == "cost" else 2))
+    return 1.0
+
+
+def _largest_curvature(costs: list[tuple[Array, Array]]) -> float:
+    return max((float(np.abs(np.diag(H)).max(initial=0.0)) for _, H in costs), default=0.0)
 
 
 def has_curvature(program: PathProgram, inputs: PathInputs, configuration: Array, u: Array, p: Array) -> bool:
@@ -98,14 +118,20 @@ def has_curvature(program: PathProgram, inputs: PathInputs, configuration: Array
 
 
 def _compliances(
-    program: PathProgram, weights: Array, costs: list[tuple[Array, Array]], hard: dict[int, Array], otherwise: float
+    program: PathProgram,
+    weights: Array,
+    costs: list[tuple[Array, Array]],
+    hard: dict[int, Array],
+    largest: float,
+    otherwise: float,
 ) -> dict[int, float]:
     """Return the compliance of each constraint, by its index, from the costs' Hessians and scaled Jacobians ``hard``.
+
+    ``largest`` is the largest curvature of the costs.  If it is 0, ``otherwise`` is the regularisation.
 
     Costs leave a constraint free if its compliance is that of the regularisation.  Then it is the compliance while the
     equalities are satisfied: their penalties are added to the costs, and raised until compliances no longer fall.
     """
-    largest = max((float(np.abs(np.diag(H)).max(initial=0.0)) for _, H in costs), default=0.0)
     floor = _MIN_COST * largest if largest else otherwise
     steps = {k: np.flatnonzero(weights[:, k]).tolist() for k in hard}
     two = {k: sorted({own[len(own) // 2], own[-1]}) for k, own in steps.items() if own}
@@ -146,12 +172,18 @@ def _uniform_motion_window(
     """Return the window of uniform motion that ends at a configuration q (nq), or at several as arrays of numbers."""
     m, tree = program.depth, program.tree
     clock = program.clocks(inputs)[program.steps // 2]
-    velocity = _SPEED * np.cos(1.0 + np.arange(tree.nv))  # components without rational ratios
+    travel = _TRAVEL * np.cos(1.0 + np.arange(tree.nv)) * program.units  # components without rational ratios
     path = [[x if np.ndim(x) else float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
     for back in range(m):
-        path.append(integrate(tree, path[-1], [float(-window.step_of(back) * x) for x in velocity]))
+        share = window.step_of(back) / (program.steps * window.step) if window.step else 0.0
+        path.append(integrate(tree, path[-1], [float(-share * x) for x in travel]))
     return program.window(path, [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])
+
+
+def _units(program: PathProgram) -> Array:
+    """Return the units of the unknowns of a window and of the path's parameters."""
+    return np.array([*(*program.units, *[1.0] * program.extra) * (program.depth + 1), *[1.0] * program.many])
 
 
 def _term_request(program: PathProgram, inputs: PathInputs, k: int) -> TermRequest:
@@ -194,13 +226,14 @@ def _defined_jacobian(program: PathProgram, w: PathWindow, request: TermRequest)
 def _jacobian(program: PathProgram, w: PathWindow, request: TermRequest, lead: tuple[int, ...] = ()) -> Array:
     """Return the scaled Jacobian of a term by the unknowns of a window and the path's parameters.
 
-    Its shape is (*lead, rows, (depth + 1) width + parameters), where ``lead`` is that of the window's numbers.
+    The unknowns are in `PathProgram.units`.  Its shape is (*lead, rows, (depth + 1) width + parameters), where ``lead``
+    is that of the window's numbers.
     """
-    J = np.zeros((*lead, request.term.count, (program.depth + 1) * program.width + program.many))
+    J, units = np.zeros((*lead, request.term.count, len(_units(program)))), _units(program)
     jacobian = request.term.feature.exact_jacobian(w, request.target)
     for k, scale in enumerate(request.scales):
         for i, x in columns_of(program, w, jacobian, k).items():
-            J[..., k, i] = scale * x
+            J[..., k, i] = scale * x * units[i]
     return J
 
 
@@ -212,10 +245,10 @@ def _curvature(program: PathProgram, window: Callable[[], PathWindow], request: 
     J = jacobian[:, : (program.depth + 1) * program.width]
     H = J.T @ J
     if request.term.kind == "cost" and np.isfinite(J).all():
-        H = np.diag(np.abs(J).sum(axis=0))  # a first-order estimate per radian
+        H, units = np.diag(np.abs(J).sum(axis=0)), _units(program)  # a first-order estimate per unit
         for (i, j), x in second_derivatives(program, window(), request, request.scales).items():
             if i < len(H):
-                H[i, j] = H[j, i] = H[i, j] + float(x)
+                H[i, j] = H[j, i] = H[i, j] + float(x) * units[i] * units[j]
         if np.isfinite(H).all():
             values, vectors = np.linalg.eigh(H)
             H = (vectors * np.abs(values)) @ vectors.T

@@ -23,11 +23,11 @@ from linkwork.optimal.features import (
     VariableFeature,
     VelocityConstraint,
 )
-from linkwork.optimal.features.contact_features import CONES
+from linkwork.optimal.features.contact_features import CONES, robot_weight
 from linkwork.optimal.schedule_arguments import OutsidePhase
 from linkwork.spatial import Pose, Rotation
 
-__all__ = ["EFFORT", "constraint_features", "weight_of", "with_constraint_forces", "with_contact"]
+__all__ = ["EFFORT", "constraint_features", "with_constraint_forces", "with_contact"]
 
 EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
@@ -44,7 +44,8 @@ def with_constraint_forces(problem: Any) -> Any:
         force = ConstraintForce(f"force of {constraint.name}", constraint)
         if force.name not in known:
             problem = problem.add_variable(force.name, force.size)._with_external_force(force)
-            problem = problem.add(VariableFeature(force.name), "least_squares", scale=EFFORT / weight_of(problem))
+            scale = EFFORT / robot_weight(problem.robot.tree)
+            problem = problem.add(VariableFeature(force.name), "least_squares", scale=scale)
     return problem
 
 
@@ -78,7 +79,7 @@ def with_contact(
     frame = carrier
     if point is not None:
         problem, frame = _with_frame_at(problem, on, point)
-    weight = weight_of(problem)
+    weight = robot_weight(problem.robot.tree)
     contact = PathContact(label, frame, surface=half is not None)
     problem = problem.add_variable(label, contact.size, steps=steps)._with_external_force(contact)
     if mu is not None:
@@ -100,13 +101,6 @@ def with_contact(
     if size > 0.0:
         problem = problem.add(ContactForce(contact), "least_squares", steps=steps, scale=size / weight)
     return problem
-
-
-def weight_of(problem: Any) -> float:
-    """Return the robot's weight m |g| [N], or 1 if it has no mass or there is no gravity."""
-    tree = problem.robot.tree
-    weight = float(tree.mass * math.hypot(*tree.gravity))
-    return weight if weight > 0.0 else 1.0
 
 
 def _frame_and_point(problem: Any, caller: str, on: Any) -> tuple[str, Any]:

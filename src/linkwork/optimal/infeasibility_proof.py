@@ -155,14 +155,13 @@ class _Search:
         )
 
     def _range(self, point: Mapping[str, Array]) -> float:
-        """Return the largest coordinate distance of a path from the first configuration of the result [rad, m].
+        """Return the largest coordinate distance of a path from the first configuration of the result, in units.
 
         The path of the result counts as well.
         """
         robot, q = self.prepared.problem.robot, point["q"]
-        return float(
-            np.abs(robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q]))).max(initial=0.0)
-        )
+        away = robot.difference(self.point["q"][:1], np.concatenate([self.point["q"], q])) / self.program.units
+        return float(np.abs(away).max(initial=0.0))
 
     def satisfied(self, rows: _Rows, times: float = 1.0) -> bool:
         """Return True if each violation is at most ``times`` the tolerance of its constraint."""
@@ -205,9 +204,9 @@ class _Search:
         return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(places))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
-        """Return the unit of each unknown: 1 for coordinates, about the magnitude for variables and parameters."""
+        """Return the unit of each unknown; that of variables and parameters is about their magnitude."""
         program = self.program
-        unit = np.ones((program.steps, program.width))
+        unit = np.broadcast_to([*program.units, *[1.0] * program.extra], (program.steps, program.width)).copy()
         if "u" in point:
             unit[:, program.tree.nv :] = np.abs(point["u"]) + SMALL
         p = np.abs(point["p"]) + SMALL if "p" in point else np.zeros(0)

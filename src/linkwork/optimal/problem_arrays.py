@@ -16,7 +16,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import SOLVE, read_velocity
-from linkwork.optimal.constraint_scaling import has_curvature, scale_factors
+from linkwork.optimal.constraint_scaling import cost_unit, has_curvature, scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, search_kernel, shapes_of, state_shapes
 from linkwork.optimal.problem_terms import PerStep, default_target, read_target, target_shape
@@ -100,9 +100,19 @@ class PreparedProblem:
         result |= {"upper": upper, "floor": floor, "ceiling": ceiling}
         return result
 
-    @cached_property
+    @property
     def scaled_constants(self) -> dict[str, np.ndarray]:
-        """`constants` with scales that make the search independent of the units of constraints.
+        """`constants` with scales that make the search independent of the units of constraints and costs."""
+        return self.constants | {"scales": self.constants["scales"] * self.scale_factors}
+
+    @cached_property
+    def cost_unit(self) -> float:
+        """Unit of costs and merits in the state of a search."""
+        return cost_unit(self.program, self.scale_factors)
+
+    @cached_property
+    def scale_factors(self) -> np.ndarray:
+        """Factor of each component's scale (rows,) in a search.
 
         Factors are computed once for equal problems.  The cache key has all that they depend on: the program with its
         features, and all values.  So a problem that is rebuilt uses the cached factors.
@@ -110,8 +120,7 @@ class PreparedProblem:
         program, (u, p) = self.program, self._unknowns
         arrays = {**self.constants, **self.nominal_targets}
         key = program, tuple((name, x.shape, x.tobytes()) for name, x in arrays.items()), u.tobytes(), p.tobytes()
-        factors = _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
-        return self.constants | {"scales": self.constants["scales"] * factors}
+        return _SCALE_FACTORS.get(key, lambda: self._scale_factors(arrays, u, p))
 
     def _scale_factors(self, arrays: Mapping[str, np.ndarray], u: np.ndarray, p: np.ndarray) -> np.ndarray:
         configurations = self.problem.robot.random_configuration(seed=0, size=4)

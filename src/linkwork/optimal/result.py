@@ -133,7 +133,7 @@ class OptimalResult(Result):
     @property
     def cost(self) -> Any:
         """Objective value (...): the costs plus half the sum of squares."""
-        return self._scalar("cost")
+        return _plain(self._prepared.cost_unit * self._state["scalars"][..., _INDEX["cost"]])
 
     @property
     def iterations(self) -> Any:
@@ -169,9 +169,6 @@ class OptimalResult(Result):
             if (violations < UNKNOWN).all()
             else np.where(violations < UNKNOWN, violations, violations_of(self))
         )
-
-    def _scalar(self, name: str) -> Any:
-        return _plain(self._state["scalars"][..., _INDEX[name]])
 
     # -- status and diagnostics
 
@@ -271,7 +268,8 @@ class OptimalResult(Result):
         result: dict[str, np.ndarray] = {}
         for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
             for k, place in program.forces_of(terms).items():
-                own = self._state[name][..., place] * self._inputs["scales"][program.rows_of[k]]
+                scales = self._prepared.cost_unit * self._inputs["scales"][program.rows_of[k]]
+                own = self._state[name][..., place] * scales
                 for where, proof in proofs.items():
                     assert proof is not None
                     own[np.unravel_index(where, scalars.shape[:-1])] = getattr(proof, name)[..., place]

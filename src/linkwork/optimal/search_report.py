@@ -97,7 +97,7 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
     names = result.conflicts if scalars.ndim == 1 else result.conflicts[k]
     done = f"after {int(row[_INDEX['iterations']])} iterations"
     if status is Status.SOLVED:
-        return f"{int(row[_INDEX['iterations']])} iterations, cost {row[_INDEX['cost']]:.6g}"
+        return f"{int(row[_INDEX['iterations']])} iterations, cost {np.ravel(result.cost)[k]:.6g}"
     if status is Status.NOT_FINITE:
         return "; ".join(result._nonfinite(k))
     if names:

@@ -31,6 +31,7 @@ from linkwork.optimal.arguments import (
 )
 from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, RestartedGuesses, guesses, stop_inferior
 from linkwork.optimal.ipopt import solve_by_ipopt
+from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.robot_parameters import read_robot_parameters, robot_inputs
@@ -142,9 +143,11 @@ def solve_by_path(
 
     if solver == "ipopt":
         state = solve_by_ipopt(program, state, {name: numbers[name] for name in own.shapes}, tolerances, max_iterations)
+        state = _in_search_units(own, state)
+    numbers["scales"] = own.scaled_constants["scales"]
+    if solver == "ipopt":
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
-    numbers["scales"] = own.scaled_constants["scales"]
     inputs = [numbers[name] for name in own.shapes]
     if limit is not None:
         make_ready(own.kernel)
@@ -190,6 +193,19 @@ def solve_by_path(
     state = restarts.final(state)
     state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)
+
+
+def _in_search_units(own: PreparedProblem, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return a state with the costs and multipliers of the problem, in the units of a search."""
+    program, unit = own.program, own.cost_unit
+    scalars = state["scalars"].copy()
+    scalars[..., [SEARCH_SCALARS.index("cost"), SEARCH_SCALARS.index("merit")]] /= unit
+    state = state | {"scalars": scalars}
+    for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
+        rows = [own.scale_factors[program.rows_of[k]] for k in program.forces_of(terms)]
+        if rows:
+            state[name] = state[name] / (unit * np.concatenate(rows))
+    return state
 
 
 def _warm_state(program: PathProgram, moves_at_start: bool, warm_start: Any) -> dict[str, np.ndarray]:

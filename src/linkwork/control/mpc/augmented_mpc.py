@@ -243,7 +243,8 @@ class AugmentedPlanner:
     def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         diagnostics, violation = self._diagnostics(search)
         is_known = np.isfinite(diagnostics[:, _MERIT]) & (violation < _KNOWN) & (diagnostics[:, _COST] < _KNOWN)
-        return np.where(is_known, diagnostics[:, _COST], np.nan), np.where(is_known, violation, np.nan)
+        costs = diagnostics[:, _COST] * self._own.prepared.cost_unit
+        return np.where(is_known, costs, np.nan), np.where(is_known, violation, np.nan)
 
     def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
         result, start = {}, 0

@@ -23,7 +23,7 @@ from linkwork.optimal.shooting.shooting_solve import solve_by_shooting
 
 __all__ = ["ShootingPlanner"]
 
-_STATUS, _COST = SEARCH_SCALARS.index("status"), SEARCH_SCALARS.index("cost")
+_STATUS = SEARCH_SCALARS.index("status")
 _MULTIPLIERS = ("moving_forces", "reached_forces")
 
 
@@ -122,7 +122,7 @@ class ShootingPlanner:
         previous = {"x": np.concatenate([search["q"], np.zeros((*search["q"].shape[:-1], self.robot.nv))], axis=-1)}
         previous |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
         result = self._solve(q, v, inputs, max(iterations - done, 1), previous)
-        status, cost = result._state["scalars"][:, _STATUS], result._state["scalars"][:, _COST]
+        status, cost = result._state["scalars"][:, _STATUS], result.cost
         first, hard = len(SEARCH_SCALARS), len(self._own.program.hard)
         violation = result._state["scalars"][:, first : first + hard].max(axis=1, initial=0.0)
         diagnostics = np.stack([status, cost, violation, np.full(len(q), float(iterations))], axis=1)

@@ -265,7 +265,7 @@ class PathSweeps(PathSteps):
         return rows, array(own) if own else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
-        """Return the largest change of a coordinate [rad, m] and of a variable along a direction.
+        """Return the largest change of a coordinate, in `PathProgram.units`, and of a variable along a direction.
 
         The change of a variable u is relative to its size: |du| / (|u| + 0.1).
         """
@@ -274,8 +274,8 @@ class PathSweeps(PathSteps):
         def step(state: Any, inputs: Any) -> tuple[Any, None]:
             displacement, change = state
             d = list(inputs["d"])
-            for x in d[:nv]:
-                displacement = fmax(displacement, fabs(x))
+            for x, unit in zip(d[:nv], self.program.units, strict=True):
+                displacement = fmax(displacement, fabs(x) if unit == 1.0 else fabs(x) / unit)
             for x, u in zip(d[nv:], list(inputs["u"]) if extra else [], strict=True):
                 change = fmax(change, fabs(x) / (fabs(u) + SMALL))
             return (displacement, change), None

@@ -41,14 +41,15 @@ _DAMPING_FLOOR = 1e-4  # relative to the damping, added to every diagonal, for d
 _ARMIJO = 1e-4  # required share of the decrease that the slope predicts
 _ROUNDING = 1e-13  # of the merit
 _NEGLIGIBLE_STEP = 1e-6  # relative to the step tolerance: accepted without comparison if no constraint is violated
-_SHORT_STEP = 0.1  # [rad, m] steps after which multipliers are updated
+_SHORT_STEP = 0.1  # in units of coordinates: steps after which multipliers are updated
 _NO_STEP = 1e300  # length of a step that does not exist
-_NEAR_OPTIMUM = 0.1  # [rad, m] steps after which second derivatives of terms of single steps are used
-_NEAR_ENOUGH = 1.0  # [rad, m] the same, with those of all terms
+_NEAR_OPTIMUM = 0.1  # in units of coordinates: steps after which second derivatives of terms of single steps are used
+_NEAR_ENOUGH = 1.0  # the same, with those of all terms
 _BEND_GROWTH, _MIN_BEND = 1.4, 0.05  # of their share in H, which halves while H is not positive definite
 _CONVEX = 0.9  # share from which the merit counts as convex
+_SMALL_SHARE = 0.2  # of a positive lower bound of a parameter
 _SMALL_DAMPING = 1e-4  # damping without a noticeable effect
-_MAX_STEP = 1.0  # [rad, m], and relative for parameters
+_MAX_STEP = 1.0  # in units of coordinates; relative for parameters
 _DECREASED = 0.25  # ratio of violations that counts as a sufficient decrease
 _SETTLED = 0.1  # predicted decrease, relative to a penalty's part of the merit, near its minimum
 _CREEPING, _MODERATE_DAMPING = 1e-4, 0.1  # the same for short steps, also with moderate damping
@@ -139,7 +140,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     direction = sweeps.direction(factors, border)
     positive = factors.positive if border_positive is None else and_(factors.positive, border_positive)
     displacement, change = sweeps.lengths(point, direction)
-    far = fmax(displacement, _relative(border, point.p))
+    far = fmax(displacement, _relative(sweeps, border, point.p))
     length = where(positive, fmax(far, change), _NO_STEP)
     slope = -(factors.drop + dot(factors.rest, border))  # g d
     undamped = lt(state.damping, _SMALL_DAMPING)
@@ -290,26 +291,31 @@ def _chosen(condition: Any, new: Any, old: Any) -> Any:
     return array(flat).reshape(np.shape(old))
 
 
-def _relative(border: Sequence[Any], p: Sequence[Any]) -> Any:
-    """Return the largest relative step |dp| / (|p| + 0.1) of the path's parameters p; ``border`` is dp."""
+def _relative(sweeps: PathSweeps, border: Sequence[Any], p: Sequence[Any]) -> Any:
+    """Return the largest relative step |dp| / (|p| + small) of the path's parameters p; ``border`` is dp."""
     largest: Any = 0.0
-    for step, x in zip(border, p, strict=True):
-        largest = fmax(largest, fabs(step) / (fabs(x) + SMALL))
+    for step, x, small in zip(border, p, _small(sweeps), strict=True):
+        largest = fmax(largest, fabs(step) / (fabs(x) + small))
     return largest
+
+
+def _small(sweeps: PathSweeps) -> list[Any]:
+    """Return a magnitude that is small for each parameter: a fraction of a positive lower bound, or `SMALL`."""
+    return [where(lt(0.0, x), _SMALL_SHARE * x, SMALL) for x in sweeps.inputs.floor]
 
 
 def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any], Any]:
     """Return the step of the path's parameters within their bounds, and True if its equations are positive definite.
 
-    A term |gradient| / (½ |p| + 0.1) on the diagonal limits the step of a parameter p along which there is no
+    A term |gradient| / (½ |p| + small) on the diagonal limits the step of a parameter p along which there is no
     curvature. The second result is None without parameters.
     """
     low = [a - x for a, x in zip(sweeps.inputs.floor, p, strict=True)]
     high = [a - x for a, x in zip(sweeps.inputs.ceiling, p, strict=True)]
     count = len(low)
     A = [[factors.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
-    for k in range(count):
-        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + 0.1) + _REGULARIZATION
+    for k, small in enumerate(_small(sweeps)):
+        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + small) + _REGULARIZATION
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
         """Return a further step of the free parameters, and True if their matrix is positive definite.

@@ -10,6 +10,7 @@ not apply.  A term of a single step is evaluated only there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -119,6 +120,13 @@ class PathProgram:
     def width(self) -> int:
         """Number of unknowns of a step: nv for its tangent vector, then its variables."""
         return self.tree.nv + self.extra
+
+    @cached_property
+    def units(self) -> tuple[float, ...]:
+        """Units in which a search measures changes of a step's coordinates: 1 rad, and a length in the robot's unit."""
+        length = length_unit(self.tree)
+        units = [unit for _, body in self.tree.stacked() for unit in body.joint.v_units]
+        return tuple(1.0 if unit.startswith("rad") else length for unit in units)
 
     @property
     def wide(self) -> bool:
@@ -245,6 +253,22 @@ class PathProgram:
                 time, spent = total, sums
             clocks.append([*own, time, *(x for row in rates_of_steps for x in row), *spent])
         return clocks
+
+
+def length_unit(tree: Tree) -> float:
+    """Return the power of 1000 that is nearest to the size of the links: 1 for robots in m, 1000 for robots in mm.
+
+    The size is the largest distance between joints, or radius of gyration about a joint.  It is 1 if unknown.
+    """
+    sizes = [0.0]
+    for body in tree.bodies:
+        numbers = [*body.placement.translation, body.inertia.mass, *body.inertia.about.elements()]
+        if all(isinstance(x, float) for x in numbers):
+            sizes.append(math.hypot(*numbers[:3]))
+            about, mass = body.inertia.about, body.inertia.mass
+            sizes.append(math.sqrt(max(0.5 * (about.xx + about.yy + about.zz) / mass, 0.0)) if mass > 0.0 else 0.0)
+    size = max(sizes)
+    return float(1000.0 ** round(math.log10(size) / 3.0)) if size > 0.0 else 1.0
 
 
 def _time(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:

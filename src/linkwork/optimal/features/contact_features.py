@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.optimal.features.arguments import one_of, switch, text
-from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window
+from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.spatial import Quaternion, Vec3
 
 __all__ = ["ContactForce", "ContactHeight", "FrictionCone", "PathContact", "StickingContact", "SurfaceCone"]
 
 _XYZ = ("x", "y", "z")
 CONES = ("smooth", "pyramid")
-_SMOOTHING = 1e-3  # [N] radius that rounds the tip of a smooth cone
+_ROUNDING = 1e-5  # of the robot's weight: radius that rounds the tip of a smooth cone
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ class _OfContact(Feature):
         return References(frames=(self.contact.frame,))
 
 
+def robot_weight(tree: Any) -> float:
+    """Return the robot's weight m |g| [N], or 1 if it has no mass or there is no gravity."""
+    weight = float(tree.mass * math.hypot(*tree.gravity))
+    return weight if weight > 0.0 else 1.0
+
+
 def _checked_friction(caller: str, value: Any) -> None:
     try:
         fine = not isinstance(value, (bool, str)) and 0.0 <= float(value) < math.inf
@@ -153,7 +159,7 @@ class FrictionCone(_OfContact):
 
     Its components, to be at most 0 [N], are
 
-        smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 0.001 N
+        smooth:    √(|f_t|² + ε²) − ε − μ f_n,   −f_n             with ε = 10⁻⁵ of the robot's weight
         pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  for both signs,  −f_n
 
     with f_n = n · f, the tangential force f_t, and tangents t_1 and t_2; the pyramid circumscribes the cone.
@@ -162,6 +168,7 @@ class FrictionCone(_OfContact):
     friction: float = 0.5
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     cone: str = "smooth"
+    rounding: float = field(init=False, default=_ROUNDING, repr=False)  # ε [N]: set by `bind`
 
     _label = "friction"
 
@@ -170,6 +177,9 @@ class FrictionCone(_OfContact):
         _checked_friction("FrictionCone", self.friction)
         _checked_normal("FrictionCone", self.normal)
         one_of("FrictionCone", "cone", self.cone, CONES)
+
+    def bind(self, robot: Any, w: Window) -> Self:
+        return with_fields(self, rounding=_ROUNDING * robot_weight(w.tree))
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -185,7 +195,8 @@ class FrictionCone(_OfContact):
         along = n.dot(f)
         if self.cone == "smooth":
             across = f - n * along
-            slides = sqrt(across.dot(across) + _SMOOTHING * _SMOOTHING) - _SMOOTHING - along * self.friction
+            radius = self.rounding
+            slides = sqrt(across.dot(across) + radius * radius) - radius - along * self.friction
             return [slides, -along]
         first = _across(self.normal)
         sides = [t.dot(f) for t in (first, n.cross(first))]

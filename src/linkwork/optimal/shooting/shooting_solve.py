@@ -28,9 +28,9 @@ from linkwork.optimal.arguments import (
     read_switch,
     read_tolerances,
 )
-from linkwork.optimal.contact_schedule import weight_of
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.arguments import one_of
+from linkwork.optimal.features.contact_features import robot_weight
 from linkwork.optimal.initial_guesses import guesses
 from linkwork.optimal.problem_arrays import PENALTY, prepared
 from linkwork.optimal.robot_parameters import (
@@ -303,7 +303,7 @@ def _with_motor_constraints(problem: Any, motors: tuple[int, ...], low: Array, h
     if idle:
         feature = TorqueFeature(idle, passive=passive)
         name = _unused_name(problem, "no motor")
-        problem = problem.add(feature, "equality", scale=1.0 / weight_of(problem), name=name)
+        problem = problem.add(feature, "equality", scale=1.0 / robot_weight(tree), name=name)
     bounds = dict(zip(motors, zip(low, high, strict=True), strict=True))
     limited = [
         name for name, own in owned.items()

@@ -1,0 +1,92 @@
+"""The same problems in other units of cost, mass, length and time have the same status and the same solution."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+COSTS = (1e-9, 1e-5, 1e5, 1e9)
+
+
+def arm(cost, solver):
+    """Return a problem of the double pendulum with a speed limit that is active, and costs in another unit."""
+    root, robot = np.sqrt(cost), lw.load("double_pendulum")
+    problem = lw.TrajectoryProblem(robot, num_steps=12, duration=1.0)
+    problem = problem.add("torque", "least_squares", scale=0.1 * root)
+    problem = problem.add(lambda w: cost * w.v()[0] ** 2, "cost", name="speed")
+    if solver == "ilqr":
+        kinds = {"kind": "least_squares", "scale": 10.0 * root}
+    else:
+        kinds = {"kind": "equality"}
+    problem = problem.add("configuration", steps=-1, target=[0.9, 0.2], name="there", **kinds)
+    return problem.add(lw.optimal.VelocityLimits(-2.2, 2.2), "inequality")
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("solver", ["augmented", "ilqr"])
+def test_units_of_costs(solver):
+    """Paths, multipliers per cost, and derivatives with active limits are equal."""
+    start = [-1.0, 0.2]
+    known = arm(1.0, solver).solve(start, solver=solver)
+    moved = known.derivative("there").q
+    assert known.success and np.abs(known.multipliers["velocity limits"]).max() > 1e-3
+    for cost in COSTS:
+        found = arm(cost, solver).solve(start, solver=solver)
+        assert found.success and found.iterations == known.iterations
+        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-9)
+        assert found.cost == pytest.approx(cost * known.cost, rel=1e-9)
+        assert f"{float(found.cost):.6g}" in found.explain()
+        for name, forces in known.multipliers.items():
+            size = np.abs(forces).max()
+            np.testing.assert_allclose(found.multipliers[name] / cost, forces, rtol=0.0, atol=1e-6 * size)
+        np.testing.assert_allclose(found.derivative("there").q, moved, rtol=0.0, atol=1e-6 * np.abs(moved).max())
+
+
+def cart_pole(mass, length, time, free):
+    """Return a swing-up of a pole on a cart, its unit of coordinates, and tolerances of its constraints."""
+    force = mass * length / time**2
+    inertia = 0.006 * mass * length**2
+    robot = lw.Robot.build(
+        "cart_pole",
+        lw.Link("cart", mass=mass),
+        lw.Link("pole", mass=0.3 * mass, com=(0, 0, -0.5 * length), inertia=(inertia, inertia, 0.0)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole"),
+        gravity=(0.0, 0.0, -9.81 * length / time**2),
+    )
+    duration = (0.5 * time, 2.0 * time) if free else 2.0 * time
+    problem = lw.TrajectoryProblem(robot, num_steps=40, duration=duration)
+    problem = problem.add(lw.optimal.TorqueFeature(["rail"]), "least_squares", scale=0.05 / force)
+    if free:
+        problem = problem.add("duration", "cost", scale=1.0 / time)
+    scale = np.array([1.0 / length, 1.0])
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.0, np.pi], scale=scale, name="upright")
+    problem = problem.add("velocity", "equality", steps=-1, scale=scale * time, name="at rest")
+    problem = problem.add(
+        lw.optimal.TorqueFeature(["hinge"]), "equality", scale=1.0 / (force * length), name="no motor"
+    )
+    units = min(length, 1.0), min(length, 1.0) / time, force * length
+    return problem, 1.0 / scale, dict(zip(("upright", "at rest", "no motor"), 1e-6 * np.array(units), strict=True))
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+@pytest.mark.parametrize("free", [False, True])
+def test_units_of_mass_length_and_time(free):
+    """Searches take about as many iterations to the same path in g, kg and t, in mm, m and km, in ms, s and ks."""
+    share = np.linspace(0.0, 1.0, 41)[1:]
+    guess = np.stack([0.3 * np.sin(6.0 * share), np.pi * share], axis=-1)
+    known = None
+    for units in (
+        (1.0, 1.0, 1.0),
+        (1e3, 1.0, 1.0),
+        (1.0, 1e3, 1.0),
+        (1.0, 1e-3, 1.0),
+        (1.0, 1.0, 1e3),
+        (1e3, 1e3, 1e-3),
+    ):
+        problem, unit, tolerances = cart_pole(*units, free)
+        found = problem.solve(np.zeros(2), initial_guess=guess * unit, tolerance=tolerances)
+        known = found if known is None else known
+        assert found.success and abs(found.iterations - known.iterations) <= 2, units
+        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-6)
