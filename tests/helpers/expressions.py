@@ -42,6 +42,17 @@ SMOOTH: dict[str, tuple[int, Callable[..., Any]]] = {
     "sinh": (1, lambda a: f.sinh(f.tanh(a))),
     "cosh": (1, lambda a: f.cosh(f.sin(a))),
     "tanh": (1, f.tanh),
+    "asinh": (1, f.asinh),
+    "acosh": (1, lambda a: f.acosh(1.5 + a * a)),
+    "atanh": (1, lambda a: f.atanh(0.9 * f.sin(a))),
+    "exp2": (1, lambda a: f.exp2(f.sin(a))),
+    "expm1": (1, lambda a: f.expm1(f.sin(a))),
+    "log1p": (1, lambda a: f.log1p(a * a)),
+    "log2": (1, lambda a: f.log2(0.5 + a * a)),
+    "log10": (1, lambda a: f.log10(0.5 + a * a)),
+    "cbrt": (1, lambda a: f.cbrt(1.0 + a * a)),
+    "sinc": (1, lambda a: f.sinc(f.tanh(a))),
+    "fmod": (1, lambda a: f.fmod(f.tanh(a), 2.0)),
 }
 
 KINKED: dict[str, tuple[int, Callable[..., Any]]] = SMOOTH | {

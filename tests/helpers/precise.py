@@ -25,7 +25,7 @@ _OTHER: dict[str, Callable[..., Any]] = {  # than mpmath's function of the opera
     "exp2": lambda a: mpmath.power(2, a),
     "log2": lambda a: mpmath.log(a, 2),
     "cbrt": lambda a: mpmath.sign(a) * mpmath.cbrt(abs(a)),
-    "sinc": lambda a: mpmath.sincpi(a),
+    "sinc": lambda a: mpmath.sinpi(a) / (mpmath.pi * a) if a else mpmath.mpf(1),
     "fmod": lambda a, b: mpmath.sign(a) * (abs(a) - abs(b) * mpmath.floor(abs(a) / abs(b))),
     "mod": lambda a, b: a - b * mpmath.floor(a / b),
     "nan_to_num": lambda a: a,

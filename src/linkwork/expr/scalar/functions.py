@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,10 @@ def _complement(x: Any) -> Any:
     return f.sqrt((1.0 - x) * (1.0 + x))  # √(1 − x²), accurate near ±1
 
 
-def _unless_zero(length: Any, x: Any) -> Any:
-    """Return ``x``, and 0 where the length is 0, which is a kink."""
-    return f.where(f.eq(length, 0.0), 0.0, x)
+def _over(x: Any, length: Any) -> Any:
+    """Return ``x / length``; 0 for length 0, which is a kink."""
+    zero = f.eq(length, 0.0)
+    return f.where(zero, 0.0, f.div(x, f.where(zero, 1.0, length)))
 
 
 # -- leaves: inputs and constants
@@ -174,7 +176,7 @@ def cbrt(x: Scalar) -> Scalar:
 @operation(
     np.hypot,
     math.hypot,
-    lambda x, y, r: (_unless_zero(r, f.div(x, r)), _unless_zero(r, f.div(y, r))),
+    lambda x, y, r: (_over(x, r), _over(y, r)),
     "@hypot",
     commutative=True,
     domain=((-3.0, 3.0), (0.1, 3.0)),
@@ -209,24 +211,21 @@ def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
 
-def _angle_slopes(y: Any, x: Any, kink: bool = True) -> tuple[Any, Any]:
+def _angle_slopes(y: Any, x: Any, divide: Callable[[Any, Any], Any] = _over) -> tuple[Any, Any]:
     """Return the derivatives of atan2(y, x), x/(x² + y²) and −y/(x² + y²), without squares, which may overflow.
 
     They are 0 at (0, 0), which is a kink.  R. L. Smith, Algorithm 116: complex division, 1962.
     """
     steep = f.lt(f.abs(x), f.abs(y))
     large, small = f.where(steep, y, x), f.where(steep, x, y)
-    ratio = f.div(small, large)
-    inverse = f.div(1.0, large + small * ratio)
-    if kink:
-        inverse = _unless_zero(large, inverse)
-        ratio = _unless_zero(large, ratio)
+    ratio = divide(small, large)
+    inverse = divide(1.0, large + small * ratio)
     other = ratio * inverse
     return f.where(steep, other, inverse), -f.where(steep, inverse, other)
 
 
 @operation(
-    np.arctan, math.atan, lambda x, r: _angle_slopes(x, 1.0, kink=False)[:1], "@atan", odd=True, domain=((-5.0, 5.0),)
+    np.arctan, math.atan, lambda x, r: _angle_slopes(x, 1.0, f.div)[:1], "@atan", odd=True, domain=((-5.0, 5.0),)
 )
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
@@ -255,7 +254,7 @@ def _sinc_slope(x: Any, r: Any) -> Any:
     for k in range(11, 0, -1):  # the terms (−1)ᵏ 2k zᵏ / (2k + 1)!
         series = series * z + (-1.0) ** k * 2.0 * k / math.factorial(2 * k + 1)
     turn = x - 2.0 * f.floor(0.5 * x + 0.5)  # exact
-    return f.where(near, math.pi**2 * x * series, f.div(f.cos(math.pi * turn) - r, x))
+    return f.where(near, math.pi**2 * x * series, (f.cos(math.pi * turn) - r) / f.where(near, 1.0, x))
 
 
 @operation(
