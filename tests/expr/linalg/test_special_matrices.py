@@ -253,6 +253,12 @@ CASES = [
         [(a, b, np.array([0.5])) for a, b in (*sided(SQUARE), *sided(SINGULAR), *sided(TALL), *sided(WIDE))],
     ),
     Case("pinv", linalg.pinv, pseudoinverse, each(SQUARE, TALL, WIDE)),
+    Case(
+        "pinv of constant rank",
+        lambda b, c: linalg.pinv(b @ c),
+        lambda b, c: elements(c.T * (c * c.T) ** -1 * (b.T * b) ** -1 * b.T),
+        [(np.array([[1.0], [0.0], [2.0]]), np.array([[0.0, 1.0, -1.0]])), (TALL["upper"], WIDE["with zeros"])],
+    ),
     Case("eigvalsh", linalg.eigvalsh, eigenvalues, [(a,) for a in SIMPLE]),
     Case("first of eigvalsh", lambda a: linalg.eigvalsh(a)[0], lambda a: eigenvalues(a)[:1], [(a,) for a in FIRST]),
     Case(
