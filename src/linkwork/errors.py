@@ -13,11 +13,11 @@ and raises one exception that lists all of them.  Wrong arguments raise `ValueEr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.lazy_imports import public_names
 from linkwork._util.messages import escaped, nearest
 from linkwork._util.result import Result

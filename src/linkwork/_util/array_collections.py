@@ -7,9 +7,9 @@ call with one, applies a function to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.lazy_imports import LazyModule
 
 __all__ = ["CollectionError", "LazyFunction", "has_collections", "is_collection", "refuse_collections"]

@@ -24,6 +24,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
+from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.unknown_options import unknown_option_error
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
@@ -55,8 +56,15 @@ def public_constructor(target: Any = None, /, **checks: Check) -> Any:
     """
 
     def decorated(cls: Any) -> Any:
-        STORED.add(cls.__init__)
-        cls.__init__ = _wrapped(cls.__init__, checks, method=True)
+        def constructor(init: Any) -> Any:
+            STORED.add(init)
+            return _wrapped(init, checks, method=True)
+
+        init = vars(cls).get("__init__")
+        if isinstance(init, LazyAttribute):
+            init.change(constructor)
+        else:
+            cls.__init__ = constructor(cls.__init__)
         return cls
 
     return decorated if target is None else decorated(target)

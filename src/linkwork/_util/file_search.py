@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest, quoted
 
 __all__ = ["FileSearch", "FileSearchError", "Folders", "read_folders"]

@@ -24,6 +24,7 @@ __all__ = [
     "ImportedFunction",
     "LazyAttribute",
     "LazyModule",
+    "imported",
     "public_modules",
     "public_names",
     "wait_for_imports",
@@ -93,8 +94,7 @@ class ImportedFunction:
         self._home = home
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        module, _, name = self._home.rpartition(".")
-        return getattr(_imported(module), name)(*arguments, **named)
+        return imported(self._home)(*arguments, **named)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ImportedFunction) and self._home == other._home
@@ -104,19 +104,28 @@ class ImportedFunction:
 
 
 class LazyAttribute:
-    """Descriptor of an attribute that another class defines: the first access imports it and stores it in the class.
+    """Descriptor of a class's attribute that ``make``, a function of the class, returns at the first access.
 
-    ``home`` is the other class, with its module, and ``adopt`` the function of (owner, name, attribute) that returns
-    what is stored.
+    It is then stored in the class, in place of the descriptor.
     """
 
     stored: ClassVar[list[Callable[[type, str, Any], None]]] = []  # called with owner, name and value after the access
 
-    def __init__(self, home: str, adopt: Callable[[type, str, Any], Any], owner: type, name: str) -> None:
-        self._home, self._adopt, self._owner, self._name = home, adopt, owner, name
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
 
     if TYPE_CHECKING:
-        _value: Any  # once it is imported
+        _value: Any  # once it is made
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    @classmethod
+    def add(cls, owner: type, name: str, make: Callable[[Any], Any]) -> None:
+        """Add an attribute to a class that exists."""
+        attribute = cls(make)
+        attribute.__set_name__(owner, name)
+        setattr(owner, name, attribute)
 
     def __get__(self, instance: object, kind: type | None = None) -> Any:
         value = self.value()
@@ -128,16 +137,24 @@ class LazyAttribute:
         return value if bind is None else bind(value, instance, kind)
 
     def value(self) -> Any:
-        """Return the attribute, imported: the same one to all threads."""
+        """Return the attribute: the same one to all threads."""
         if "_value" not in vars(self):
-            module, _, kind = self._home.rpartition(".")
-            found = vars(getattr(_imported(module), kind))[self._name]
-            vars(self).setdefault("_value", self._adopt(self._owner, self._name, found))
+            vars(self).setdefault("_value", self._make(self._owner))
         return self._value
 
     def becomes(self, value: Any) -> bool:
-        """Return True if the value is the attribute that was imported."""
+        """Return True if the value is the attribute that was made."""
         return vars(self).get("_value", self) is value
+
+    def change(self, function: Callable[[Any], Any]) -> None:
+        """Replace the attribute by the result of a function for it."""
+        self.add(self._owner, self._name, lambda _: function(self.value()))
+
+
+def imported(home: str) -> Any:
+    """Return an attribute of a module, "json.dumps"."""
+    module, _, name = home.rpartition(".")
+    return getattr(_imported(module), name)
 
 
 def public_modules(package: str) -> Iterator[str]:

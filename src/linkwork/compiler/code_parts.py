@@ -11,12 +11,12 @@ import math
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.console import CompileNotice
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.compiler.backend import Backend, Module
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache.disk_cache import Cache, Entry, shared

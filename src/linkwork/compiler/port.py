@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.validation import floats, shown
 
 __all__ = ["Port"]

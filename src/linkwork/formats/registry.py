@@ -12,11 +12,11 @@ import codecs
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, Location, ModelError, UnknownNameError
 from linkwork.formats.file_reading import XACRO_HINT, path_text, read_start, require_path

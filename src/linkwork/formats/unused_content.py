@@ -7,8 +7,9 @@ has a short report.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue
 from linkwork.formats.xml_attributes import Reader

@@ -11,11 +11,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import printable
 from linkwork.errors import Issue, Location, ModelError
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import Force, Inertia, Motion, Pose, Quaternion, Subspace, Vec3
 from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt
 from linkwork.joints.axis import angle_about, axis_residual, flat_inertia, random_axis, scaled_sin_cos_about, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars

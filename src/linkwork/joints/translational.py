@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.joints.axis import random_axis, unit_axis
 from linkwork.joints.base.joint_type import JointType, Scalars
 from linkwork.spatial import (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import unwrap
 from pathlib import Path
 from types import FunctionType
@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public_attribute, quick, raise_named
 from linkwork._util.foreign_name_tables import POSITIONAL_REMEDIES
-from linkwork._util.lazy_imports import LazyAttribute
+from linkwork._util.lazy_imports import LazyAttribute, imported
 from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["Stub", "add_methods", "computed", "computed_through", "method_of", "named_after"]
@@ -66,11 +66,12 @@ def add_methods(whole: type[Any], homes: Mapping[str, str]) -> None:
     """
     for home, names in homes.items():
         for name in names.split():
-            setattr(whole, name, LazyAttribute(home, _adopted, whole, name))
+            LazyAttribute.add(whole, name, partial(_adopted, name, home))
 
 
-def _adopted(whole: Any, name: str, value: Any) -> Any:
-    """Return an attribute of a class of methods as that of the whole class."""
+def _adopted(name: str, home: str, whole: Any) -> Any:
+    """Return an attribute of a class of methods, which is imported, as that of the whole class."""
+    value = vars(imported(home))[name]
     value = value.method(whole._functions) if isinstance(value, Stub) else public_attribute(name, value)
     _name_after(whole, name, value)
     return value

@@ -8,10 +8,11 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner
 from linkwork.model.function_spec import FunctionSpec

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from linkwork._util.foreign_name_tables import ROBOT
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import letters
 from linkwork._util.unknown_options import foreign_hint
 from linkwork.errors import UnknownNameError

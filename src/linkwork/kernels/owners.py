@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.own_code import is_own
 from linkwork.joints import JointType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type

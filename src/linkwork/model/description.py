@@ -6,9 +6,9 @@ it, or reports what is wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.errors import Issue, Location
 from linkwork.model.body import DisabledPair, Drive, Following, Limits
 from linkwork.spatial import Inertia, Pose, Vec3

@@ -11,9 +11,9 @@ Damping, −D v, is viscous friction.  It is a parameter of joints in addition t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero

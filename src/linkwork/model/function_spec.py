@@ -8,9 +8,10 @@ kernels of several functions accept them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.model import friction_laws
 
 __all__ = [

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.errors import NOTED, Issue, UnknownNameError
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import check_inertias

@@ -8,8 +8,9 @@ the same description gives the same tree in every process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import NOTED, Findings, Issue, Location
 from linkwork.joints import Floating

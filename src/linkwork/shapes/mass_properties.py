@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial import Symmetric3, Vec3
 
 __all__ = ["Moments", "arc", "line", "of_ellipsoid_grown", "of_polytope_grown", "of_revolution", "of_triangles"]

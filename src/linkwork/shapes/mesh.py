@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from linkwork._util.checked_arguments import public
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.shapes.shape import MasslessShape
 from linkwork.spatial.arguments import checked_array, checked_string
 

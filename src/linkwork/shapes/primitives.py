@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.shapes.mass_properties import Moments, arc, line, of_ellipsoid_grown, of_polytope_grown, of_revolution
 from linkwork.shapes.shape import MasslessShape, Shape, sizes
 from linkwork.spatial import Symmetric3, Vec3

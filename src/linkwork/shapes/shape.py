@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.shapes.mass_properties import Moments
 from linkwork.spatial import Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, checked_array, checked_pose

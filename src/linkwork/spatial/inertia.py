@@ -5,9 +5,9 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3
 from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.vec3 import Vec3

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, overload
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Matrix3", "Symmetric3"]

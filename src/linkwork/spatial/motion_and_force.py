@@ -6,9 +6,9 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.vec3 import Vec3
 
 __all__ = ["Force", "Motion", "Subspace", "by_rows", "cross", "cross_star"]

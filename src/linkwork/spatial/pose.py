@@ -8,9 +8,9 @@ determines the action, and ``X_ab.inv()`` is X_ba.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.motion_and_force import Force, Motion, Subspace
 from linkwork.spatial.quaternion import Quaternion

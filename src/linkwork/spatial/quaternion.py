@@ -11,10 +11,10 @@ parameters).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt, where
 from linkwork.spatial.rotation import Rotation
 from linkwork.spatial.vec3 import Vec3

@@ -21,9 +21,10 @@ section 2.8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.inertia import Inertia
 from linkwork.spatial.matrix3 import Matrix3
 from linkwork.spatial.motion_and_force import Force, Motion

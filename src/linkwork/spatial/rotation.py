@@ -8,9 +8,10 @@ general rotation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, overload
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.autodiff.dual_numbers import is_same
 from linkwork.expr.scalar.functions import cos, sin
 from linkwork.spatial.matrix3 import Matrix3, Symmetric3

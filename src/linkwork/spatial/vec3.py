@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from linkwork._util.lazy_dataclass import dataclass
 
 __all__ = ["Vec3"]
 

@@ -27,13 +27,13 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_code import state_of_attributes
 from linkwork._util.user_frames import levels_up
 from linkwork.compiler.cache import own_files

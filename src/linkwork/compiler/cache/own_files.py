@@ -77,12 +77,14 @@ def _states_of_own_files() -> _States:
     while folders:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as result:
             for file in result:
-                with contextlib.suppress(OSError):  # an editor's lock is a link to nowhere
+                try:
                     if file.is_dir():
                         if file.name != "__pycache__":
                             folders.append(file.path)
                     elif file.name.endswith((".py", ".pyc", ".so", ".pyd")):
                         states.append((file.path, file.stat()))
+                except OSError:  # an editor's lock is a link to nowhere
+                    continue
     if not states:  # linkwork is inside an archive, or a program
         for path in (package, *map(str, Path(package).parents), sys.executable):
             with contextlib.suppress(OSError):

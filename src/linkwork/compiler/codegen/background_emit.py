@@ -19,7 +19,7 @@ import zlib
 from _queue import Empty, SimpleQueue
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -28,6 +28,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.collection_pauses import is_any_paused
 from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_thread import in_main_interpreter, start_thread
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim

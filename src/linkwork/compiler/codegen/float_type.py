@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits
 
 __all__ = ["DOUBLE", "SINGLE", "FloatType", "splat", "vector"]

@@ -11,11 +11,12 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.host_processor import processor
 

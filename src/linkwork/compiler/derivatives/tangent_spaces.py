@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.lazy_imports import LazyModule
 from linkwork.compiler.port import Port
 from linkwork.expr.scalar.symbol import Symbol

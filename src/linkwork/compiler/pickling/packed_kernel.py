@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from linkwork._util.lazy_dataclass import dataclass
 
 __all__ = ["DerivativeOrigin", "FunctionOrigin", "Packed"]
 

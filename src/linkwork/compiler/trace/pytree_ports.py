@@ -10,12 +10,12 @@ import keyword
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.validation import shown
 from linkwork.compiler.derivatives.tangent_spaces import Space
 from linkwork.compiler.port import Port

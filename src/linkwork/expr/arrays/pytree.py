@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.arrays.symbol_array import array, object_array
 
 __all__ = [

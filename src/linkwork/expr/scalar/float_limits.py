@@ -5,8 +5,9 @@ A trace does not know the float type of its code, so `precision.limits_of` selec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from linkwork._util.lazy_dataclass import dataclass
 
 __all__ = ["FLOAT32", "FLOAT64", "MODERATE", "FloatLimits"]
 

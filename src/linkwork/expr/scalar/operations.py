@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.validation import is_masked, is_symbol, shown
 from linkwork.errors import ArgumentError
 

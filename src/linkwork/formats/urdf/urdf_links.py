@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import MOST_ISSUES
 from linkwork.formats.number_text import BadNumber, parse_number_list

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text

@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
 from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_attributes import Reader

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.functions import copysign, fabs, fmin, lt, sqrt, where
 from linkwork.spatial import Motion, Rotation, Vec3

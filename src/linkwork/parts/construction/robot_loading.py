@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 
 from linkwork import robots
 from linkwork._util.file_search import Folders
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up

@@ -1,0 +1,185 @@
+"""Dataclasses whose methods are generated late: they are those of Python."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import sys
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pytest
+
+from linkwork._util import lazy_dataclass
+from linkwork._util.lazy_imports import LazyAttribute
+
+T = TypeVar("T")
+SLOTS = [
+    {"frozen": True, "slots": True},
+    {"slots": True},
+    {"frozen": True},
+    {},
+    {"eq": False},
+    {"frozen": True, "eq": False},
+]
+
+
+def classes(dataclass: Any, options: dict[str, bool]) -> list[type]:
+    """Classes of all forms, which one decorator makes."""
+    make: Callable[[Any], Any] = dataclass(**options)
+
+    @make
+    class Plain:
+        """Two fields."""
+
+        x: int
+        y: float = 2.0
+
+    @make
+    class Derived(Plain):
+        """Further fields, of all kinds, and a default for an inherited one."""
+
+        kinds: ClassVar[int] = 3
+        x: int = 7
+        z: list[int] = dataclasses.field(default_factory=list, compare=False)
+        hidden: int = dataclasses.field(default=5, init=False, repr=False)
+        made: tuple[int, ...] = dataclasses.field(default_factory=tuple, init=False, hash=False)
+
+    @make
+    class Late(Derived):
+        """A method that runs after the constructor, and methods of its own."""
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "hidden", self.x + 1)
+
+        def __repr__(self) -> str:
+            return f"<{self.x}>"
+
+    @make
+    class Empty(ABC, Generic[T]):
+        """No field, and an abstract method."""
+
+        @abstractmethod
+        def run(self) -> int: ...
+
+    @make
+    class Concrete(Empty[int]):
+        """One field."""
+
+        name: str
+
+        def run(self) -> int:
+            return 4
+
+    @make
+    class Own(Plain):
+        """A constructor of its own."""
+
+        def __init__(self) -> None:
+            object.__setattr__(self, "x", 1)
+            object.__setattr__(self, "y", 4.0)
+
+    return [Plain, Derived, Late, Empty, Concrete, Own]
+
+
+def examples(kind: type) -> list[Any]:
+    """Equal and different objects of a class."""
+    arguments: dict[str, list[tuple[Any, ...]]] = {
+        "Plain": [(1,), (1, 2.0), (2, 2.0), (1, 2.5)],
+        "Derived": [(), (7, 2.0), (7, 2.0, [1]), (1,)],
+        "Late": [(), (3,), (7, 2.0, [1])],
+        "Empty": [],
+        "Concrete": [("a",), ("b",), ("a",)],
+        "Own": [(), ()],
+    }
+    return [kind(*args) for args in arguments[kind.__name__]]
+
+
+def tried(function: Callable[[], Any]) -> Any:
+    """Return what a function returns, or its error."""
+    try:
+        return function()
+    except Exception as error:
+        return type(error).__name__, str(error).replace("frozen ", "")
+
+
+def described(kind: type) -> list[Any]:
+    """Return all that a class and its objects show."""
+    objects = examples(kind)
+    fields = [
+        (f.name, f.type, f.default, f.default_factory, f.init, f.repr, f.hash, f.compare)
+        for f in dataclasses.fields(kind)
+    ]
+    found: list[Any] = [fields, repr(kind.__dataclass_params__), kind.__match_args__, kind.__doc__]
+    found += [str(inspect.signature(kind)), kind.__init__.__annotations__, kind.__init__.__qualname__]
+    found += [kind.__dict__.get("__slots__"), kind.__qualname__, getattr(kind, "__hash__", 0) is None]
+    found += [hasattr(kind, "hidden"), tried(lambda: kind(1, 2, 3, 4, 5)), tried(lambda: kind(wrong=1))]
+    names = [name for name in vars(kind) if not name.startswith(("_abc", "__annotate"))]
+    found.append(sorted(names))
+    for one in objects:
+        found += [
+            repr(one),
+            [one == other for other in objects],
+            tried(lambda one=one: hash(one) if kind.__eq__ is not object.__eq__ else 0),
+        ]
+        found += [tried(lambda one=one: setattr(copy.copy(one), field, 9)), tried(lambda one=one: delattr(copy.copy(one), field))]
+        found += [
+            isinstance(tried(lambda one=one: setattr(copy.copy(one), "other", 9)), tuple)
+        ]  # Python has another error for slots
+    for one in examples(kind):
+        found += [repr(copy.copy(one)), repr(copy.deepcopy(one)), copy.copy(one) == one, dataclasses.asdict(one)]
+        found += [tried(lambda one=one: repr(dataclasses.replace(one, x=4)))]
+        found += [repr(one.__reduce_ex__(4)[2])]
+        for function in (kind.__init__, kind.__repr__, kind.__eq__):
+            found.append((getattr(function, "__module__", ""), getattr(function, "__qualname__", "")))
+    return found
+
+
+@pytest.mark.parametrize("options", SLOTS, ids=str)
+def test_classes_are_those_of_python(options: dict[str, bool]) -> None:
+    ours, pythons = classes(lazy_dataclass.dataclass, options), classes(dataclasses.dataclass, options)
+    assert any(isinstance(value, LazyAttribute) for value in vars(ours[0]).values())
+    for kind, expected in zip(ours, pythons, strict=True):
+        for one, other in zip(described(kind), described(expected), strict=True):
+            assert one == other, kind.__name__
+
+
+def test_classes_of_python_extend_and_rare_ones_are_pythons() -> None:
+    plain = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[0]
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Extended(plain):  # type: ignore[valid-type, misc]
+        """One more field."""
+
+        z: int = 4
+
+    assert repr(Extended(1)) == f"{Extended.__qualname__}(x=1, y=2.0, z=4)" and Extended(1) == Extended(1, 2.0)
+    for options, error in (({"order": True}, None), ({"kw_only": True}, None), ({"frozen": False}, TypeError)):
+        base = plain if error else object
+
+        def make(base: Any = base, options: dict[str, bool] = options) -> Any:
+            return lazy_dataclass.dataclass(**options)(
+                types.new_class(
+                    "Rare", (base,), {}, lambda space: space.update(__annotations__={"x": "int"}, __doc__=".")
+                )
+            )
+
+        if error is None:
+            assert not any(isinstance(value, LazyAttribute) for value in vars(make()).values())
+        else:
+            with pytest.raises(error):
+                make()
+
+
+Pickled = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[1]
+Pickled.__qualname__ = Pickled.__name__ = "Pickled"
+
+
+def test_objects_are_pickled() -> None:
+    one = Pickled(3, 4.0, [5])
+    assert pickle.loads(pickle.dumps(one)) == one and pickle.loads(pickle.dumps(one)).z == [5]
+    assert sys.getrefcount(one) < 10
