@@ -45,7 +45,7 @@ def _made(cls: Any, options: Mapping[str, bool]) -> Any:
         or any(base.frozen != frozen for base in bases)
         or not {"__setattr__", "__delattr__", "__slots__", "__hash__", "__eq__"}.isdisjoint(vars(cls))
     ):
-        return dataclasses.dataclass(cls, **options)  # type: ignore[call-overload]
+        return dataclasses.dataclass(cls, **options)
     for name, field in own.items():
         field.name, field.type = name, cls.__annotations__[name]
         field.kw_only, field._field_type = False, _sample().__dataclass_fields__["x"]._field_type  # type: ignore[attr-defined]
@@ -135,7 +135,7 @@ def _all_fields(cls: type, own: Mapping[str, Field[Any]]) -> dict[str, Field[Any
     result: dict[str, Field[Any]] = {}
     for base in cls.__mro__[-1:0:-1]:
         result |= getattr(base, _FIELDS) if _FIELDS in vars(base) else {}
-    return result | own
+    return {**result, **own}
 
 
 # -- methods
@@ -189,7 +189,7 @@ def _by_python(cls: Any, name: str) -> Any:
     flags = [(f.name, dataclasses.field(repr=f.repr, hash=f.hash, compare=f.compare)) for f in fields]
     content = {"__annotations__": {key: "Any" for key, _ in flags}, "__module__": cls.__module__, "__doc__": " "}
     options = {"init": False, "repr": name == "__repr__", "eq": name != "__repr__", "unsafe_hash": name == "__hash__"}
-    other = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)  # type: ignore[call-overload]
+    other: Any = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)
     result = vars(other)[name]
     result.__qualname__ = f"{cls.__qualname__}.{name}"
     return result
