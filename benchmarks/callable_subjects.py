@@ -17,6 +17,7 @@ from typing import Any
 import linkwork as lw
 from linkwork import constraints, errors, ik, joints, spatial
 from linkwork._util.declared_kinds import declared, fits, is_quick
+from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.result import ReturnedValue
 from linkwork.optimal import features
 
@@ -269,5 +270,5 @@ def _members(cls: type) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("linkwork"):
-            found |= vars(base)
+            found |= {name: v.value() if isinstance(v, LazyAttribute) else v for name, v in vars(base).items()}
     return {name: v for name, v in found.items() if not name.startswith("_") or name == "__call__"}

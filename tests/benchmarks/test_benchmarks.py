@@ -123,7 +123,7 @@ def test_the_table_shows_each_verdict():
 
 def quick(monkeypatch):
     """Without what takes long."""
-    monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, ()))
+    monkeypatch.setattr(command, "measure_startup", lambda processes: Startup(0.1, 0.2, 0.1, 150, ()))
     monkeypatch.setattr(command, "long_program_seconds", lambda: (100_000, 1.0))
     monkeypatch.setattr(command, "no_op_seconds", lambda effort: {"out=": 1e-7})
     monkeypatch.setattr(command, "linear_algebra", lambda effort: [])
@@ -312,4 +312,5 @@ def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsy
 def test_a_fresh_process_imports_little():
     startup = measure_startup(1)
     assert 0 < startup.import_seconds < startup.first_answer_seconds
+    assert startup.pose_seconds > 0 and 100 < startup.pose_modules < 200
     assert startup.unwanted == ()
