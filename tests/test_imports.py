@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -187,6 +188,30 @@ def test_annotations_of_public_functions_have_values() -> None:
         typing.get_type_hints(function, localns=names)
     hints = typing.get_type_hints(lw.Robot.plan)
     assert hints["return"] is lw.planning.PlanResult and hints["scene"] == lw.Scene | None
+
+
+POSE = """
+import sys
+import linkwork as lw
+robot = lw.load("arm7")
+robot.pose(robot.neutral(), "hand")
+print(*sorted(name for name in sys.modules if name.startswith(("linkwork", "llvmlite."))))
+"""
+UNNEEDED = {
+    *("compiler.program", "compiler.operation_counts", "compiler.derivatives.kernel_derivatives", "expr.control"),
+    *("constraints.constraint", "dynamics.methods", "parts.methods", "joints.universal", "joints.all_types"),
+    *("model.simplify", "expr.linalg.least_squares", "kinematics.algorithms.jacobians"),
+}
+
+
+@pytest.mark.slow(every=3)
+def test_a_pose_with_code_from_the_cache_imports_little(tmp_path: Path) -> None:
+    environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
+    for _ in range(2):
+        run = [sys.executable, "-c", POSE]
+        names = subprocess.run(run, capture_output=True, text=True, env=environment, check=True).stdout.split()
+    assert not {f"linkwork.{name}" for name in UNNEEDED} & {*names}
+    assert len(names) < 185
 
 
 @pytest.mark.slow(every=3)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.program import Program
 from linkwork.compiler.trace.side_effects import with_reports
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
@@ -31,6 +31,9 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import QUANTITIES, quantity_of
+
+if TYPE_CHECKING:
+    from linkwork.compiler.program import Program
 
 __all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel", "kernel_of_pickle"]
 
