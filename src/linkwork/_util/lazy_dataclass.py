@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError
@@ -47,7 +48,7 @@ def _made(cls: Any, options: Mapping[str, bool]) -> Any:
     ):
         return dataclasses.dataclass(cls, **options)
     for name, field in own.items():
-        field.name, field.type = name, cls.__annotations__[name]
+        field.name, field.type = name, inspect.get_annotations(cls)[name]
         field.kw_only, field._field_type = False, _sample().__dataclass_fields__["x"]._field_type  # type: ignore[attr-defined]
         if not slots and isinstance(vars(cls).get(name), Field):
             delattr(cls, name) if field.default is MISSING else setattr(cls, name, field.default)
@@ -63,13 +64,16 @@ def _made(cls: Any, options: Mapping[str, bool]) -> Any:
         methods["__hash__"] = lambda new: _by_python(new, "__hash__")
     more: dict[str, Any] = {name: LazyAttribute(make) for name, make in methods.items() if name not in vars(cls)}
     more[_PARAMS] = _parameters(frozen, eq)
+    if "__replace__" in vars(_sample()):  # from Python 3.13 on
+        more["__replace__"] = vars(_sample())["__replace__"]
     if eq and not frozen:
         more["__hash__"] = None
     made: list[Any] = []
     if frozen:
         more |= _refusals(cls.__qualname__, made)
         if slots:
-            more |= {"__getstate__": _state, "__setstate__": _set_state}
+            states = {"__getstate__": _state, "__setstate__": _set_state}
+            more |= {name: method for name, method in states.items() if name not in vars(cls)}
     if slots:
         made.append(_slotted(cls, own, more))
     else:
@@ -84,7 +88,7 @@ def _made(cls: Any, options: Mapping[str, bool]) -> Any:
 def _own_fields(cls: Any) -> dict[str, Field[Any]] | None:
     """Return the fields that a class adds, without those of its bases; None if Python is to make the class."""
     result: dict[str, Field[Any]] = {}
-    for name, kind in vars(cls).get("__annotations__", {}).items():
+    for name, kind in inspect.get_annotations(cls).items():
         if not isinstance(kind, str) or "InitVar" in kind or "KW_ONLY" in kind:
             return None
         if kind.startswith(("ClassVar", "typing.ClassVar")):
