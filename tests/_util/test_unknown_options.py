@@ -39,7 +39,7 @@ def _parameters() -> dict[str, set[str]]:
             result.setdefault(name.rpartition(".")[2], set()).update(inspect.signature(function).parameters)
     for kind in public_classes():
         if "__init__" in vars(kind):
-            result.setdefault(kind.__name__, set()).update(inspect.signature(vars(kind)["__init__"]).parameters)
+            result.setdefault(kind.__name__, set()).update(inspect.signature(kind.__init__).parameters)
     return result
 
 

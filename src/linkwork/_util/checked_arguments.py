@@ -139,6 +139,9 @@ def _decorated(target: Any, checks: Mapping[str, Check]) -> Any:
 
 def _decorate_methods(cls: type, checks: Mapping[str, Check], leave: Callable[[Any], bool]) -> None:
     for name, value in [*vars(cls).items()]:
+        if name == "__init__" and isinstance(value, LazyAttribute):
+            value.change(lambda init: _wrapped(init, checks, method=True))
+            continue
         decorated = public_attribute(name, value, checks)
         if decorated is not value and not (isinstance(value, types.FunctionType) and leave(value)):
             setattr(cls, name, decorated)

@@ -26,7 +26,7 @@ else:
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         """Decorate a class like `dataclasses.dataclass`."""
-        return (lambda cls: _made(cls, options)) if cls is None else _made(cls, options)
+        return (lambda cls: _dataclass(cls, options)) if cls is None else _dataclass(cls, options)
 
 
 __all__ = ["dataclass"]
@@ -34,7 +34,7 @@ __all__ = ["dataclass"]
 _FIELDS, _PARAMS = "__dataclass_fields__", "__dataclass_params__"
 
 
-def _made(cls: Any, options: Mapping[str, bool]) -> Any:
+def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
     """Return the dataclass of a class."""
     own = _own_fields(cls)
     frozen, slots, eq = (options.get(name, name == "eq") for name in ("frozen", "slots", "eq"))
@@ -68,21 +68,21 @@ def _made(cls: Any, options: Mapping[str, bool]) -> Any:
         more["__replace__"] = vars(_sample())["__replace__"]
     if eq and not frozen:
         more["__hash__"] = None
-    made: list[Any] = []
+    classes: list[Any] = []
     if frozen:
-        more |= _refusals(cls.__qualname__, made)
+        more |= _refusals(cls.__qualname__, classes)
         if slots:
             states = {"__getstate__": _state, "__setstate__": _set_state}
             more |= {name: method for name, method in states.items() if name not in vars(cls)}
     if slots:
-        made.append(_slotted(cls, own, more))
+        classes.append(_slotted(cls, own, more))
     else:
-        made.append(cls)
+        classes.append(cls)
         for name, value in more.items():
             setattr(cls, name, value)
             if isinstance(value, LazyAttribute):
                 value.__set_name__(cls, name)
-    return made[0]
+    return classes[0]
 
 
 def _own_fields(cls: Any) -> dict[str, Field[Any]] | None:
@@ -105,7 +105,7 @@ def _own_fields(cls: Any) -> dict[str, Field[Any]] | None:
 
 @cache
 def _sample() -> Any:
-    """Return a class that Python made, with attributes that are private."""
+    """Return a class that Python generated, with attributes that are private."""
     return dataclasses.make_dataclass("Sample", ["x"], init=False, repr=False, eq=False)
 
 
@@ -199,18 +199,18 @@ def _by_python(cls: Any, name: str) -> Any:
     return result
 
 
-def _refusals(name_of_class: str, made: Sequence[Any]) -> dict[str, Any]:
-    """Return the methods of a frozen class that refuse changes; ``made`` has the class when they are called."""
+def _refusals(name_of_class: str, classes: Sequence[Any]) -> dict[str, Any]:
+    """Return the methods of a frozen class that refuse changes; ``classes`` has the class when they are called."""
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
-        if type(self) is made[0] or name in getattr(made[0], _FIELDS):
+        if type(self) is classes[0] or name in getattr(classes[0], _FIELDS):
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(made[0], self).__setattr__(name, value)
+        super(classes[0], self).__setattr__(name, value)
 
     def __delattr__(self: Any, name: str) -> None:
-        if type(self) is made[0] or name in getattr(made[0], _FIELDS):
+        if type(self) is classes[0] or name in getattr(classes[0], _FIELDS):
             raise FrozenInstanceError(f"cannot delete field {name!r}")
-        super(made[0], self).__delattr__(name)
+        super(classes[0], self).__delattr__(name)
 
     methods = {method.__name__: method for method in (__setattr__, __delattr__)}
     for name, method in methods.items():
