@@ -86,7 +86,7 @@ def _scalar_alone(kind: Any) -> Any:
 def declared(function: Any, parameter: inspect.Parameter) -> Any:
     """Return the kind that a function's signature declares for a parameter; Any if that is not known."""
     if isinstance(function, type):
-        function = vars(function).get("__init__", function.__init__)  # type: ignore[misc]
+        function = function.__init__  # type: ignore[misc]
     if parameter.annotation is parameter.empty:
         return Any
     try:
