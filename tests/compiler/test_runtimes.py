@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from compiler.knobs import LEVELS, every_level
+from compiler.knobs import LEVELS
 from compiler.support import bits_equal
 from linkwork.compiler.backend import symbol_prefix
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.runtimes import ENDED, NO_MEMORY, OFF
+from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.program import Port, Program
 from linkwork.compiler.runtime.loop_state import Call
@@ -28,7 +30,7 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar.symbol import Graph
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="reads ELF files"),
+    pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="for Linux on x86-64"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
 ]
 
@@ -50,10 +52,10 @@ unsigned call(loop function, int *status, void **arrays, const long *sizes, cons
 class Library:
     """A shared library of a program's code for any caller, linked without other libraries."""
 
-    def __init__(self, program: Program, level: str, folder: Path, real: FloatType = DOUBLE) -> None:
+    def __init__(self, program: Program, target: Target, folder: Path, real: FloatType = DOUBLE) -> None:
         from linkwork.compiler.passes import optimize
 
-        backend = CPUBackend(replace(LEVELS[level], runtime="plain"))
+        backend = CPUBackend(replace(target, runtime="plain"))
         lowered = backend.lower(optimize(program, without=backend.without_passes), real)
         files = [folder / "caller.c"]
         files[0].write_text(CALLER)
@@ -67,8 +69,8 @@ class Library:
 
     @property
     def memory(self) -> int:
-        """The size of a call's memory [bytes]."""
-        return max(
+        """The size of a batch's memory [bytes], which is enough for a sample too."""
+        return sum(
             ctypes.c_int64.in_dll(self.code, f"{self.prefix}.{part}.memory").value for part in ("sample", "loop")
         )
 
@@ -124,14 +126,15 @@ PROGRAMS = {"wide": trace(wide, "wide", {"x": 2}), "until": trace(until, "until"
 
 
 @pytest.mark.slow(every=3)
-@every_level
+@pytest.mark.parametrize("level", [*LEVELS, "scalar"])
 def test_code_for_any_caller_needs_nothing_and_has_the_same_bits(level: str, tmp_path: Path) -> None:
+    vectors = LEVELS["sse2" if level == "scalar" else level]
     rng = np.random.default_rng(1)
     for name, program in PROGRAMS.items():
         folder = tmp_path / name
         folder.mkdir()
-        library = Library(program, level, folder)
-        kernel = Kernel(program, backend=CPUBackend(LEVELS[level]))
+        library = Library(program, replace(vectors, lanes=1) if level == "scalar" else vectors, folder)
+        kernel = Kernel(program, backend=CPUBackend(vectors))
         x = rng.uniform(0.5, 0.9, (11, 2))
         memory = ctypes.create_string_buffer(library.memory)
         assert library.memory or name != "wide"
@@ -146,8 +149,7 @@ def test_code_for_any_caller_needs_nothing_and_has_the_same_bits(level: str, tmp
 
 
 def test_each_call_has_a_status_and_counters_of_its_own(tmp_path: Path) -> None:
-    level = next(reversed(LEVELS))
-    library = Library(PROGRAMS["wide"], level, tmp_path)
+    library = Library(PROGRAMS["wide"], host(), tmp_path)
     memory = ctypes.create_string_buffer(library.memory)
     x = np.ones((11, 2))
     assert library.sample([x[0]], None)[0] == NO_MEMORY
@@ -162,8 +164,9 @@ def test_each_call_has_a_status_and_counters_of_its_own(tmp_path: Path) -> None:
         assert library.batch([np.full((count, 2), np.nan)], spoilt)[0] == 0 and spoilt.not_finite_calls == 1
 
 
-def test_guards_are_in_the_status(tmp_path: Path) -> None:
-    library = Library(guarded(), next(reversed(LEVELS)), tmp_path, SINGLE)
+@pytest.mark.parametrize(("lanes", "real"), [(2, SINGLE), (2, DOUBLE), (1, DOUBLE)])
+def test_guards_are_in_the_status(lanes: int, real: FloatType, tmp_path: Path) -> None:
+    library = Library(guarded(), replace(LEVELS["sse2"], lanes=lanes), tmp_path, real)
     for count in (1, 40):
         for off in (False, True):
             call = Call()

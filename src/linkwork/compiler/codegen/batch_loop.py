@@ -248,7 +248,7 @@ class _Arrays:
     def sample_by_sample(self, n: str) -> None:
         """Emit a loop of the scalar code over contiguous samples."""
         f, real = self.f, self.layout.real
-        lent = runtime_of(self.layout.target).lent(f)
+        lent = runtime_of(self.layout.target).lent(f, self.layout.bytes)
         with f.loop(n) as sample:
             at = [f.at(a, f.let(f"mul i64 {sample}, {s}")) for a, s in zip(self.start, self.steps, strict=True)]
             status = f.let(f"call i32 @.sample({', '.join(f'ptr {a}' for a in (*at, *lent))})")
@@ -291,9 +291,8 @@ def _range(layout: AnyLayout) -> IrFunction:
         again = f.let(f"icmp ne i64 {sample}, {first}")
         if isinstance(layout, SampleLayout):
             arrays.pack(sample, left, into, again)
-            status = f.let(
-                f"call i32 @.sample({', '.join(f'ptr {x}' for x in _array_positions(f, layout, into, out))})"
-            )
+            positions = [*_array_positions(f, layout, into, out), *runtime_of(layout.target).lent(f, layout.bytes)]
+            status = f.let(f"call i32 @.sample({', '.join(f'ptr {x}' for x in positions)})")
             _count_status(f, layout, status)
             arrays.unpack(sample, left, out)
         elif layout.vectors == 1:

@@ -121,6 +121,8 @@ def _straight(design: CodegenOptions, layout: Layout, write: Callable[[IrModule,
 
 
 def _loop(design: CodegenOptions) -> list[IrModule]:
+    if design.vectors.lanes == 1:
+        return _quick_loop(design)
     text = design.text()
     loop_function(text, design.vectors)
     return [text, *_block(design)]
@@ -160,7 +162,9 @@ def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
 
 
 def _module(text: IrModule, target: Target) -> str:
-    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" "probe-stack"="inline-asm"'
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}"'
+    if "windows" not in target.triple:  # where the value is the name of a function
+        attributes += ' "probe-stack"="inline-asm"'
     return (
         f'target triple = "{target.triple}"\n{text}\n'
         f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"

@@ -93,8 +93,11 @@ class Runtime(ABC):
         """Emit the release of memory, by the pointer that `memory` returned."""
 
     @abstractmethod
-    def lent(self, f: IrFunction) -> tuple[str, ...]:
-        """Emit the `sample_arguments` of a call of ``@sample`` in a batch, and return them."""
+    def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
+        """Emit the `sample_arguments` of a call of ``@sample`` in a batch, and return them.
+
+        The batch itself uses `memory` of ``used`` bytes.
+        """
 
     def count(self, f: IrFunction, field: Any) -> None:
         """Emit an increment of a counter of `Call`."""
@@ -173,7 +176,7 @@ class PythonRuntime(Runtime):
         if taken:
             f.do(f"call void @free(ptr {taken})")
 
-    def lent(self, f: IrFunction) -> tuple[str, ...]:
+    def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
         return ()
 
     def clear(self, f: IrFunction, start: str, size: int, width: int) -> None:
@@ -223,7 +226,7 @@ class PlainRuntime(Runtime):
         return "false"
 
     def attend(self, f: IrFunction, data: str) -> str:
-        stop = f.let(f"load atomic i64, ptr {f.at(data, Call.stop.offset)} monotonic, align 8")
+        stop = f.let(f"load volatile i64, ptr {f.at(data, Call.stop.offset)}, align 8")
         return f.let(f"icmp ne i64 {stop}, 0")
 
     def end_batch(self, f: IrFunction, count: str, longest: int) -> None:
@@ -245,15 +248,22 @@ class PlainRuntime(Runtime):
     def release(self, f: IrFunction, taken: str) -> None:
         pass
 
-    def lent(self, f: IrFunction) -> tuple[str, ...]:
-        return (f.load("ptr", f.at("%data", Call.memory.offset)),)
+    def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
+        memory = f.load("ptr", f.at("%data", Call.memory.offset))
+        none = f.let(f"icmp eq ptr {memory}, null")
+        return (f.let(f"select i1 {none}, ptr null, ptr {f.at(memory, _lent_bytes(used))}"),)
 
     def clear(self, f: IrFunction, start: str, size: int, width: int) -> None:
         with f.loop(size, step=width) as offset:
             f.store(f"i{8 * width}", "0", f.at(start, offset), width)
 
     def state_memory(self, text: IrModule, part: str, size: int) -> None:
-        text.declare(f"@.{part}.memory = constant i64 {size + 63 if size > ON_STACK else 0}")
+        text.declare(f"@.{part}.memory = constant i64 {_lent_bytes(size)}")
+
+
+def _lent_bytes(size: int) -> int:
+    """Return the bytes that a caller lends for memory of a size, of any alignment."""
+    return size + 63 if size > ON_STACK else 0
 
 
 def _aligned(f: IrFunction, start: str) -> str:

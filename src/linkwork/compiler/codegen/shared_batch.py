@@ -185,6 +185,6 @@ def _take_shares(f: IrFunction, arrays: tuple[str, str, str], n: str, share: str
     f.do(f"call void @.range(ptr {args}, ptr {steps}, i64 {first}, i64 {stop}, ptr {data}, ptr %nan, {last})")
     f.require("%leads", "again")
     f.require(runtime.attend(f, data), "again")
-    f.do(f"store atomic i64 {n}, ptr {following} monotonic, align 8")
+    runtime.add(f, following, n)
     f.do("br label %again")
     f.label("done")
