@@ -245,7 +245,8 @@ def parts_of(value: Any) -> list[Any]:
 
 def cells_of(function: Any) -> list[Any]:
     result = []
-    for cell in getattr(function, "__closure__", None) or ():
+    cells = getattr(function, "__closure__", None)
+    for cell in cells if isinstance(cells, tuple) else ():  # a class of functions has a descriptor
         try:
             result.append(cell.cell_contents)
         except ValueError:  # it has no content yet
