@@ -296,8 +296,8 @@ class TrajectoryProblem(ProblemData):
           is solved (default False).
         - ``warm_start``: a result of the same problem, from whose path and multipliers the search continues.
         - ``tolerance`` of constraints, each in its unit, one number or a dict by name; default 1e-6, by shooting 1e-9.
-          ``step_tolerance`` of steps, in rad and m (in m also for robots in mm), default 1e-6; by shooting, of the root of
-          the remaining decrease of the cost.
+          ``step_tolerance`` of steps, in rad and m (in m also for robots in mm), default 1e-6; by shooting, of the root
+          of the remaining decrease of the cost.
         - ``max_iterations``; default 1000, by shooting 200.  ``time_limit`` [s], without compilation, which takes
           seconds in the first call; default: none.
         - ``progress``: True shows a bar of the iterations on standard error; a function receives a `linkwork.Progress`
