@@ -113,7 +113,7 @@ def test_rows_are_vectors():
     for wrong in (lambda: d * e, lambda: d / e, lambda: d + 1.0, lambda: 1.0 - d, lambda: f.sin(d)):
         with pytest.raises(TypeError):
             wrong()
-    with pytest.raises(TypeError, match="where: expected two rows"):
+    with pytest.raises(TypeError, match="where: expected scalars"):
         f.where(True, d, 1.0)
 
 

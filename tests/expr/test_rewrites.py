@@ -65,6 +65,16 @@ EXACT: dict[str, Function] = {
     "sum in the other order": lambda x, y: (x + y, y + x),
     "product in the other order": lambda x, y: (x * y, y * x),
 }
+OBSERVED: dict[str, Function] = {  # operations that tell zeros of both signs apart read sums as they are written
+    "angle of a difference that is stored with the other sign": lambda x, y: (
+        y - x * 3.0,
+        where(f.atan2(0.0, x * 3.0 - y) > 1.0, 1.0, 2.0),
+    ),
+    "sign of such a difference": lambda x, y: (y - x * 5.0, f.copysign(2.0, x * 5.0 - y)),
+    "quotient by such a difference": lambda x, y: (y - x * 7.0, x / (x * 7.0 - y), 2.0 / (x * 7.0 - y)),
+    "quotient by a sum with a minus": lambda x, y: (x / (-(x * 9.0) - y), 2.0 / (-(x * 9.0) - y)),
+}
+EXACT |= OBSERVED
 FUNCTIONS: dict[str, Function] = {  # elementary functions, which compiled code and NumPy round differently
     row.name: lambda x, y, row=row: row(-x) for row in BY_NAME.values() if row.odd or row.even
 }
@@ -157,7 +167,7 @@ def test_compiled_code_keeps_all_bits_in_both_float_types(dtype: Any) -> None:
     program = trace(
         lambda x, y: tuple(z for g in EXACT.values() for z in listed(g(x, y))), "rewrites", {"x": (), "y": ()}
     )
-    kernel = Kernel(program)
+    kernel = Kernel(program, without_passes=["fuse"])  # which rounds once where NumPy rounds twice
     x, y = special_values(dtype)
     found = iter(kernel(x, y))
     wrong = []
@@ -187,7 +197,7 @@ def test_each_pass_keeps_all_bits_of_the_interpreter(one_pass: Callable[[Any], A
 def test_conversion_to_casadi_and_back_keeps_values() -> None:
     """CasADi itself moves minus signs, combines constants and has one zero among constants."""
     pytest.importorskip("casadi")
-    names = [name for name in EXACT if "factor" not in name]
+    names = [name for name in EXACT if name not in OBSERVED and "factor" not in name]
     program = trace(
         lambda x, y: tuple(z for name in names for z in listed(EXACT[name](x, y))), "rewrites", {"x": (), "y": ()}
     )

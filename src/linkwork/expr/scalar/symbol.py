@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.float_limits import MODERATE
+from linkwork.expr.scalar.literals import are_same, is_moderate, number_of, whole_power
 from linkwork.expr.scalar.multi_result import PART, MultiResult
 from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation
 from linkwork.expr.scalar.symbol_methods import SymbolMethods
@@ -26,7 +26,7 @@ __all__ = ["Graph", "Symbol"]
 
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
-_LE, _WHERE = BY_NAME["le"], BY_NAME["where"]
+_LE, _WHERE, _ATAN2, _COPYSIGN = (BY_NAME[name] for name in ("le", "where", "atan2", "copysign"))
 
 
 def two_traces(symbols: Sequence[Symbol]) -> str:
@@ -38,12 +38,13 @@ def two_traces(symbols: Sequence[Symbol]) -> str:
 class Graph:
     """Expression graph of one trace: all its nodes, in the order of their creation."""
 
-    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "masks", "nodes", "owner")
+    __slots__ = ("__weakref__", "_table", "calling", "in_double", "marks", "masks", "moved", "nodes", "owner")
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner  # name of the traced function, for messages
         self.nodes: list[Symbol] = []
         self.marks: list[int] = []  # indices of nodes that begin a step, which may be equal to others
+        self.moved: set[int] = set()  # indices of negations of which `_as_written` knows another form
         self.masks: dict[int, tuple[Any, Symbol]] = {}  # terms that count conditionally (`autodiff.masked_terms`)
         self.in_double = False  # True: decisions at the level of rounding need float64
         self.calling: list[Any] = []  # the functions of `call` being traced
@@ -109,6 +110,7 @@ class Graph:
         """
         self.nodes.clear()
         self.masks.clear()
+        self.moved.clear()
         self._table.clear()
 
     def __repr__(self) -> str:
@@ -132,7 +134,7 @@ class Symbol(SymbolMethods):
 
     def __add__(self, other: Any) -> Any:
         if other.__class__ is not Symbol:
-            number = _number(other)
+            number = number_of(other)
             if number is None:
                 return NotImplemented
             if number == 0.0:
@@ -155,7 +157,7 @@ class Symbol(SymbolMethods):
 
     def __sub__(self, other: Any) -> Any:
         if other.__class__ is not Symbol:
-            number = _number(other)
+            number = number_of(other)
             if number is None:
                 return NotImplemented
             if number == 0.0:
@@ -166,19 +168,19 @@ class Symbol(SymbolMethods):
         elif other.op is _NEG:
             return self + other.args[0]
         if self.op is _NEG and (self.args[0].op in _ARITHMETIC or self.args[0] is other):
-            return -(self.args[0] + other)
+            return _moved_out(self.args[0] + other)
         graph = self.graph
         key = (_SUB, self, other)
         node = graph._table.get(key)
         if node is None:
             opposite = graph._table.get((_SUB, other, self))
             if opposite is not None and (self.op in _ARITHMETIC or other.op in _ARITHMETIC):
-                return -opposite
+                return _moved_out(opposite)
             node = _node(graph, key)
         return node
 
     def __rsub__(self, other: Any) -> Any:
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return NotImplemented
         if number == 0.0:
@@ -199,7 +201,7 @@ class Symbol(SymbolMethods):
             if node is None:
                 node = _node(graph, key)
             return node
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return NotImplemented
         if number == 0.0:
@@ -212,7 +214,7 @@ class Symbol(SymbolMethods):
             return self.args[0] * -number
         if self.op is _MUL and self.args[0].op is _CONSTANT:
             factor = self.args[0].value
-            if _is_moderate(factor) and _is_moderate(number) and _is_moderate(factor * number):
+            if is_moderate(factor) and is_moderate(number) and is_moderate(factor * number):
                 return self.args[1] * (factor * number)
         if number < 0.0:  # one product for both signs: the minus sign moves outward
             return -(self * -number)
@@ -222,30 +224,32 @@ class Symbol(SymbolMethods):
 
     def __truediv__(self, other: Any) -> Any:
         if other.__class__ is not Symbol:
-            number = _number(other)
+            number = number_of(other)
             if number is None:
                 return NotImplemented
             if number == 1.0:
                 return self
             if number == -1.0:
                 return -self
-            if abs(math.frexp(number)[0]) == 0.5 and _is_moderate(number):
+            if abs(math.frexp(number)[0]) == 0.5 and is_moderate(number):
                 return self * (1.0 / number)  # a power of two: its reciprocal is exact
             other = self.graph.constant(number)
         elif other.op is _NEG:
-            return -(self / other.args[0])
+            divisor = _as_written(other)
+            return -(self / other.args[0]) if divisor is other else self / divisor
         if self.op is _NEG:
             return -(self.args[0] / other)
         return _make(self.graph, _DIV, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return NotImplemented
         if number == 0.0:
             return 0.0
         if self.op is _NEG:
-            return -(number / self.args[0])
+            divisor = _as_written(self)
+            return -(number / self.args[0]) if divisor is self else number / divisor
         if number < 0.0:
             return -(-number / self)
         return _make(self.graph, _DIV, self.graph.constant(number), self)
@@ -266,7 +270,7 @@ class Symbol(SymbolMethods):
 
     def __pow__(self, exponent: Any) -> Any:
         if exponent.__class__ is not Symbol:
-            number = _number(exponent)
+            number = number_of(exponent)
             if number is None:
                 return NotImplemented
             if abs(number) <= 64.0 and number == int(number):
@@ -314,11 +318,13 @@ class Symbol(SymbolMethods):
         if (operation.odd or operation.even) and arguments[0].op is _NEG:
             result = self._apply(operation, arguments[0].args)
             return -result if operation.odd else result
+        if operation is _ATAN2 or operation is _COPYSIGN:
+            arguments = tuple([_as_written(x) if x.__class__ is Symbol else x for x in arguments])
         if operation is _WHERE:
             condition, a, b = arguments
             if condition.__class__ is not Symbol:
                 return a if condition else b
-            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and _are_same(a, b)):
+            if a is b or (a.__class__ is not Symbol and b.__class__ is not Symbol and are_same(a, b)):
                 return a
         graph = self.graph
         nodes = []
@@ -326,7 +332,7 @@ class Symbol(SymbolMethods):
             if argument.__class__ is Symbol:
                 nodes.append(argument)
                 continue
-            number = _number(argument)
+            number = number_of(argument)
             if number is None:
                 raise TypeError(f"{operation.name}: cannot combine a symbol with {type(argument).__name__!r}")
             nodes.append(graph.truth(bool(argument)) if kind == "t" else graph.constant(number))
@@ -346,33 +352,12 @@ class Symbol(SymbolMethods):
         return lambda *others: operation(self, *others)
 
 
-def _number(x: Any) -> float | None:
-    """Return ``x`` as a float, or None if it is not a number (an array, another library's scalar)."""
-    if x.__class__ is float:
-        return x
-    if isinstance(x, (int, float)):
-        return float(x)
-    if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
-        return float(x)
-    return None
-
-
 # Sums of these take in minus signs, which saves operations, though -p - q is then -0.0 and not 0.0 for p = -q.
 _ARITHMETIC = frozenset((_ADD, _SUB, _MUL, _DIV))
 
 
-def _is_moderate(number: float) -> bool:
-    """Return True for a number whose products are far from the ends of the range of each float type."""
-    return 1.0 / MODERATE <= abs(number) <= MODERATE
-
-
-def _are_same(a: float, b: float) -> bool:
-    """Return True for equal numbers with the same sign, which tells 0.0 from -0.0."""
-    return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
-
-
 def _is_scalar(x: Any) -> bool:
-    return x.__class__ is Symbol or _number(x) is not None
+    return x.__class__ is Symbol or number_of(x) is not None
 
 
 def _leaf(graph: Graph, operation: Operation, value: Any) -> Symbol:
@@ -406,21 +391,25 @@ def _make(graph: Graph, *key: Any) -> Symbol:
     return _node(graph, key) if node is None else node
 
 
+def _moved_out(total: Any) -> Any:
+    """Return -total for -p - q or p - q, which is -0.0 instead of 0.0 where the terms cancel."""
+    is_new = total.__class__ is Symbol and (_NEG, total) not in total.graph._table
+    result = -total
+    if is_new and result.__class__ is Symbol and result.op is _NEG and result.args[0].op in (_ADD, _SUB):
+        total.graph.moved.add(result.index)
+    return result
+
+
+def _as_written(x: Symbol) -> Symbol:
+    """Return -p - q or p - q as it is written, for operations that tell 0.0 from -0.0; other symbols stay."""
+    graph = x.graph
+    if x.index not in graph.moved:
+        return x
+    total = x.args[0]
+    p, q = total.args
+    return _make(graph, _SUB, q, p) if total.op is _SUB else _make(graph, _SUB, _make(graph, _NEG, p), q)
+
+
 def _commutative(operation: Operation, a: Symbol, b: Symbol) -> Symbol:
     """Return the node of a commutative operation, with its arguments in a fixed order."""
     return _make(a.graph, operation, a, b) if a.index <= b.index else _make(a.graph, operation, b, a)
-
-
-def whole_power(x: Any, n: int) -> Any:
-    """Return xⁿ by repeated squaring."""
-    if n < 0:
-        return 1.0 / whole_power(x, -n)
-    result: Any = 1.0
-    square: Any = x
-    while n:
-        if n & 1:
-            result = square * result
-        n >>= 1
-        if n:
-            square = square * square
-    return result
