@@ -236,7 +236,7 @@ def _times(left: Matrix, right: Matrix) -> Matrix:
     return [[x * y for x, y in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
 
 
-_ROUNDING = 0.015625  # factor of a gap that is rounding if the product vanishes beside the largest value
+_ROUNDING = 2.0**-8  # factor of a gap that is rounding if the product vanishes beside the largest value
 
 
 def gap_inverse(x: Any, scale: Any) -> Any:
