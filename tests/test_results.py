@@ -86,8 +86,22 @@ def test_what_functions_return_has_a_public_path():
     assert unknown == {}
 
 
-def test_the_page_lists_all_statuses():
+def test_the_page_lists_all_statuses_with_their_evidence(update_golden):
+    """`python -m pytest tests/test_results.py --update-golden` writes the table of the page."""
     text = PAGE.read_text(encoding="utf-8")
-    _, _, table = text.partition("## Statuses")
-    rows = [line for line in table.splitlines() if line.startswith("| `")]
-    assert rows == [f"| `{status}` | {status.meaning} | {status.advice} |" for status in Status]
+    rows = [f"| `{one}` | {one.meaning} | {one.evidence} | {one.advice} |" for one in Status]
+    head = ["| status | meaning | evidence | advice |", "|---|---|---|---|"]
+    before, _, table = text.partition(f"{head[0]}\n{head[1]}\n")
+    if update_golden:
+        PAGE.write_text(before + "\n".join([*head, *rows]) + "\n", encoding="utf-8")
+    assert table.splitlines() == rows or update_golden
+
+
+def test_claims_about_all_configurations_have_proofs():
+    """Words that no search can justify stand for proofs."""
+    kinds = {status: status.evidence.partition(": ")[0] for status in Status}
+    assert set(kinds.values()) == {"proof", "example", "check", "search", "event"}
+    everything = ("no configuration", "whole motion", "beyond the reach", "contradict")
+    for status, kind in kinds.items():
+        claims = any(words in status.meaning.lower() for words in everything)
+        assert claims == (kind == "proof"), status

@@ -340,6 +340,11 @@ def test_what_is_in_the_way_is_named():
         clearance = robot.minimum_distance(passed.trajectory()(np.linspace(0.0, passed.s[-1], 2000)).q, beside)
         assert passed.success == free and clearance.min() > margin
     assert passed.status == "colliding" and "m from 'ball'" in passed.message
+    whole = robot.track_cartesian_path(path, "l4", q_init=q, orientation="free").trajectory()
+    clearance = robot.minimum_distance(whole(np.linspace(0.0, whole.end_time, 2000)).q, beside)
+    close = clearance.min() - 1e-5  # less than the certified check needs, and no collision
+    between = robot.track_cartesian_path(path, "l4", q_init=q, orientation="free", scene=beside, margin=close)
+    assert between.status == "undecided" and "m from 'ball'" in between.message
     # an arm with a closed form whose branches all meet the same
     six = ARM.with_collisions("tool", lw.shapes.Sphere(0.05)).with_collision_pairs([])
     X = six.pose(Q, "tool")

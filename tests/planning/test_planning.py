@@ -239,10 +239,38 @@ def test_a_region_with_free_angles() -> None:
     X = free.sampled(200)
     assert np.allclose(X[:, :3, 3], (0.1, 0.2, 0.3)) and (X[:, :3, :3].min(axis=0) < -0.5).all()
     half = lw.planning.PoseRegion("tip", np.eye(4), [0.0] * 6, [0.0, 0.0, np.inf, 0.0, 0.0, 0.0]).sampled(200)
-    assert half[:, 1, 0].min() < -0.9 and half[:, 1, 0].max() > 0.9 and np.allclose(half[:, 2, 2], 1.0)
+    assert -1e-9 < half[:, 1, 0].min() < 0.1 and half[:, 1, 0].max() > 0.9 and np.allclose(half[:, 2, 2], 1.0)
+    with pytest.raises(ValueError, match=r"an infinite bound stands for -π or π"):
+        lw.planning.PoseRegion("tip", np.eye(4), [0.0, 0.0, -np.inf, 0.0, 0.0, 0.0], [0.0, 0.0, -4.0, 0.0, 0.0, 0.0])
     for lower, upper in (([-np.inf] * 6, [np.inf] * 6), ([np.inf] * 6, [np.inf] * 6), ([np.nan] * 6, [0.0] * 6)):
         with pytest.raises(ValueError, match=r"lower: expected six numbers: .* infinite if free, and finite x, y, z"):
             lw.planning.PoseRegion("tip", np.eye(4), lower, upper)
+
+
+@pytest.mark.slow(every=3)
+def test_goals_that_are_hard_to_find_are_not_called_unreachable(arm: lw.Robot) -> None:
+    wide, free = np.array([np.inf] * 3 + [20.0, 20.0, 0.0]), np.array([np.inf] * 3 + [20.0, 20.0, 20.0])
+    for X, bounds in (
+        (arm.pose(START, "tip"), wide),  # a board of 40 m around the present pose
+        (lw.pose((20.4, 0.0, 0.3)), free),  # of which a corner is within reach
+        (
+            arm.pose(START, "tip") @ lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.4, 0.0)),
+            np.r_[np.inf, 0.5, np.inf, 9.0, 9.0, 9.0],
+        ),
+    ):
+        region = lw.planning.PoseRegion("tip", X, -bounds, bounds)
+        found = arm.plan(START, region)
+        assert found.success, found.message
+        inside = np.linalg.inv(X) @ arm.pose(found.path[-1], "tip")
+        assert (np.abs(inside[:3, 3]) <= bounds[3:] + 1e-5).all()
+        assert abs(np.arcsin(inside[2, 0])) <= min(bounds[1], np.pi / 2) + 1e-5
+    turned = arm.pose(START, "tip") @ lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.3))
+    assert arm.plan(START, turned, frame="tip").status == "goal_not_found"  # three joints have few of all poses
+    blocked = arm.pose([0.0, 1.4, 0.3], "tip")
+    found = arm.plan(START, blocked, SCENE, frame="tip")
+    assert found.status == "goal_not_found" and "'wall'" in found.message and "solutions is valid" in found.message
+    far = lw.planning.PoseRegion("tip", lw.pose((9.0, 0.0, 0.0)), [0.0] * 6, [0.0] * 6)
+    assert arm.plan(START, far).status == "goal_unreachable"
 
 
 @pytest.mark.slow(every=3)

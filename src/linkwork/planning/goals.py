@@ -15,6 +15,7 @@ from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.model.periodic_coordinates import revolutions
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.spatial.arguments import checked_array, checked_pose, is_like_pose, is_like_rotation, matrix_of
@@ -25,6 +26,7 @@ __all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolv
 
 _POSES = 48  # poses drawn from a region at a time
 _DRAWS = 4  # attempts if none of the poses is valid
+_PROJECTIONS = 4  # of the best configurations of a draw onto the region, if none is a solution
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,13 @@ class GoalSpec:
     q: np.ndarray | None = None
     poses: Mapping[str, np.ndarray] | None = None  # (n, 4, 4) of each frame; positions (1, 3) [m]
     drawn: tuple[Mapping[str, np.ndarray], ...] = ()  # alternatives if none of the poses is valid
+    region: PoseRegion | None = None  # from which the poses are drawn
 
     def most_solutions(self, of_pose: int) -> int:
         """Return the largest number of configurations of this goal, if a single pose has at most ``of_pose``."""
         if self.poses is None:
             return 1
-        return max(of_pose, *map(len, self.poses.values()))
+        return max(of_pose, *(len(X) + (self.region is not None) for X in self.poses.values()))
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
         _check_frame(robot, goal.frame)
         X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
         first, *more = ({goal.frame: some} for some in X)
-        return [GoalSpec(label, poses=first, drawn=tuple(more))]
+        return [GoalSpec(label, poses=first, drawn=tuple(more), region=goal)]
     if isinstance(goal, Mapping):
         shapes = {_shape(x) for x in goal.values()}
         of_frames = any(name in robot.frames for name in goal) and not any(x.name in goal for x in robot.joints)
@@ -178,11 +181,16 @@ def resolve_goals(
     """
     q, goal_indices, reasons = [], [], []
     for k, spec in enumerate(specs):
-        result = _valid_configurations(space, spec, q_init, max_solutions)
-        for poses in spec.drawn:
+        draws = [spec, *(replace(spec, poses=poses) for poses in spec.drawn)]
+        if spec.region is not None:  # its pose nearest to that of the start is tried with the first ones
+            nearest = spec.region._nearest(space.robot.pose(q_init, spec.region.frame))[None]
+            draws[0] = replace(
+                spec, poses={name: np.concatenate([nearest, X]) for name, X in (spec.poses or {}).items()}
+            )
+        for one in draws:
+            result = _valid_configurations(space, one, q_init, max_solutions)
             if isinstance(result, np.ndarray):
                 break
-            result = _valid_configurations(space, replace(spec, poses=poses), q_init, max_solutions)
         if isinstance(result, np.ndarray):
             q.append(result)
             goal_indices += [k] * len(result)
@@ -196,60 +204,76 @@ def _valid_configurations(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> np.ndarray | tuple[Status, str]:
     """Return the valid configurations (n, nq) of a goal, or a status and a message if there are none."""
-    if spec.q is not None:
-        candidates, description = spec.q[None], spec.label
+    if spec.q is None:
+        candidates, reason = _solve_poses(space, spec, q_init, max_solutions)
+        if reason is not None:
+            return reason
     else:
-        candidates, why = _solve_poses(space, spec, q_init, max_solutions)
-        description = f"{spec.label}: none of the {len(candidates)} inverse kinematics solutions is collision-free"
-        if not len(candidates):
-            return Status.GOAL_UNREACHABLE, f"{spec.label} is unreachable: {why}"
+        candidates = spec.q[None]
     within = space.within(candidates)
-    if not within.any():
-        return Status.GOAL_OUTSIDE_LIMITS, f"{spec.label}: {limits_of(space, candidates[0])}"
-    candidates = candidates[within]
-    free = space.free_ends(candidates)
+    free = space.free_ends(candidates[within]) if within.any() else within[:0]
     if free.any():
-        return np.asarray(candidates[free])
-    violation = space.violation(candidates[0])
-    if violation is not None:
-        return Status.GOAL_VIOLATES_CONSTRAINTS, f"at {spec.label} {violation}"
-    violation = collisions_of(space, candidates[0])
-    return (
-        Status.GOAL_IN_COLLISION,
-        f"{description} is in collision: {violation}"
-        if spec.q is not None
-        else f"{description}; of the first: {violation}",
-    )
+        return np.asarray(candidates[within][free])
+    if not within.any():
+        status, why = Status.GOAL_OUTSIDE_LIMITS, limits_of(space, candidates[0])
+    else:
+        violation = space.violation(candidates[within][0])
+        status = Status.GOAL_IN_COLLISION if violation is None else Status.GOAL_VIOLATES_CONSTRAINTS
+        why = collisions_of(space, candidates[within][0]) if violation is None else violation
+    if spec.q is None:  # other configurations of the pose may be valid
+        found = f"none of the {len(candidates)} inverse kinematics solutions is valid"
+        return Status.GOAL_NOT_FOUND, f"{spec.label}: {found}; of the first: {why}"
+    if status is Status.GOAL_VIOLATES_CONSTRAINTS:
+        return status, f"at {spec.label} {why}"
+    return status, f"{spec.label}{' is in collision' if status is Status.GOAL_IN_COLLISION else ''}: {why}"
+
+
+_PROOFS = (Status.OUT_OF_REACH, Status.AT_LIMITS, Status.INFEASIBLE)  # that no configuration within limits has a pose
 
 
 def _solve_poses(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
-) -> tuple[np.ndarray, str]:
-    """Return configurations (n, nq) at which frames have the goal's poses or positions, or a reason why none has."""
+) -> tuple[np.ndarray, tuple[Status, str] | None]:
+    """Return configurations (n, nq) at which frames have the goal's poses or positions.
+
+    The second value is None, or status and message if there are no configurations.  Of a region without any, the poses
+    nearest to those of the best configurations are tried again.
+    """
+    result = _inverse_kinematics(space, spec, q_init, max_solutions)
+    region = spec.region
+    for _ in range(_PROJECTIONS if region is not None else 0):
+        if np.any(result.success):
+            break
+        assert region is not None
+        poses = {region.frame: region._nearest(space.robot.pose(result.q, region.frame))}
+        result = _inverse_kinematics(space, replace(spec, poses=poses), result.q, max_solutions)
+    q = np.atleast_2d(result.q)[np.atleast_1d(result.success)]
+    if len(q):
+        return q, None
+    statuses = {str(status) for status in np.atleast_1d(result.status)}
+    single = region is None or np.array_equal(region.lower, region.upper)
+    if single and statuses <= {status.value for status in _PROOFS}:
+        return q, (Status.GOAL_UNREACHABLE, f"{spec.label} is unreachable: {_failure_message(result)}")
+    return q, (Status.GOAL_NOT_FOUND, f"no configuration was found for {spec.label}: {_failure_message(result)}")
+
+
+def _inverse_kinematics(space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int) -> Any:
+    """Return the result of inverse kinematics for the poses of a goal: several solutions of one, or one of each."""
     robot, poses = space.robot, spec.poses or {}
     limits = (space.lower, space.upper) if space.limited else None
     constraint_tasks = space.tasks
     if len(poses) == 1 and not constraint_tasks:
         ((frame, X),) = poses.items()
         if len(X) == 1:
-            result = robot.inverse_kinematics(
+            return robot.inverse_kinematics(
                 X[0], frame, q_init=q_init, num_solutions=max_solutions, position_limits=limits
             )
-        else:
-            result = robot.inverse_kinematics(X, frame, q_init=q_init, position_limits=limits)
-    else:
-        pose_tasks = [
-            (PositionTask if X.ndim == 2 else PoseTask)(frame, name=f"at {frame}") for frame, X in poses.items()
-        ]
-        problem, is_batch = (
-            robot.ik_problem([*pose_tasks, *constraint_tasks], position_limits=limits),
-            len(next(iter(poses.values()))) > 1,
-        )
-        targets = {f"at {frame}": X if is_batch else X[0] for frame, X in poses.items()}
-        result = problem.solve(q_init, num_solutions=None if is_batch else max_solutions, **targets)
-    q = np.atleast_2d(result.q)[np.atleast_1d(result.success)]
-    why = "" if len(q) else _failure_message(result)
-    return q, why
+        return robot.inverse_kinematics(X, frame, q_init=q_init, position_limits=limits)
+    pose_tasks = [(PositionTask if X.ndim == 2 else PoseTask)(frame, name=f"at {frame}") for frame, X in poses.items()]
+    problem = robot.ik_problem([*pose_tasks, *constraint_tasks], position_limits=limits)
+    is_batch = len(next(iter(poses.values()))) > 1
+    targets = {f"at {frame}": X if is_batch else X[0] for frame, X in poses.items()}
+    return problem.solve(q_init, num_solutions=None if is_batch else max_solutions, **targets)
 
 
 def _failure_message(result: Any) -> str:
@@ -264,8 +288,8 @@ class PoseRegion:
     """Task-space region: all poses X · Y of a frame, with Y within bounds.
 
     ``lower`` and ``upper`` bound Y by six numbers in X's axes: roll, pitch and yaw [rad], x, y and z [m]; equal bounds
-    fix one, and infinite bounds leave an angle free. For a cup that may be placed anywhere on a board, at any angle
-    about its axis, z, roll and pitch are fixed.
+    fix one.  An infinite bound of an angle stands for -π or π, so two of them leave the angle free.  For a cup that may
+    be placed anywhere on a board, at any angle about its axis, z, roll and pitch are fixed.
 
     Source: Berenson, Srinivasa and Kuffner, Task space regions, 2011.
 
@@ -284,6 +308,11 @@ class PoseRegion:
         self.frame = frame
         self.X = matrix_of(checked_pose(X, "PoseRegion: X"))
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
+        if (np.isinf(self.lower) & (self.upper < -np.pi) | np.isinf(self.upper) & (self.lower > np.pi)).any():
+            raise ValueError(
+                f"PoseRegion: upper: expected bounds in [-π, π] beside infinite ones, got {lower!r} and {upper!r}; "
+                f"an infinite bound stands for -π or π"
+            )
         if (self.lower > self.upper).any():
             k = int(np.flatnonzero(self.lower > self.upper)[0])
             raise ValueError(
@@ -293,14 +322,34 @@ class PoseRegion:
     def sampled(self, count: int, *, seed: int = 0) -> np.ndarray:
         """Return random poses (count, 4, 4) of the region, uniform in its six coordinates; reproducible by seed."""
         u = np.random.default_rng([seed, 5]).uniform(size=(count, 6))
-        is_free = np.isinf(self.lower) | np.isinf(self.upper)
-        lower, upper = np.where(is_free, -np.pi, self.lower), np.where(is_free, np.pi, self.upper)
+        lower, upper = self._bounds
         x = lower + u * (upper - lower)
         result: np.ndarray = self.X @ _region_poses(x)
         return result
 
+    def _nearest(self, poses: ArrayLike) -> np.ndarray:
+        """Return poses (..., 4, 4) of the region near others, with each of the six coordinates clipped to bounds."""
+        Y = np.linalg.inv(self.X) @ np.asarray(poses, dtype=float)
+        pitch = np.arctan2(-Y[..., 2, 0], np.hypot(Y[..., 0, 0], Y[..., 1, 0]))
+        roll, yaw = np.arctan2(Y[..., 2, 1], Y[..., 2, 2]), np.arctan2(Y[..., 1, 0], Y[..., 0, 0])
+        x = np.concatenate([np.stack([roll, pitch, yaw], axis=-1), Y[..., :3, 3]], axis=-1)
+        lower, upper = self._bounds
+        turns = revolutions(x[..., :3] - 0.5 * (lower + upper)[:3])
+        x[..., :3] -= 2.0 * np.pi * turns
+        flat = np.clip(x, lower, upper).reshape(-1, 6)
+        result: np.ndarray = self.X @ _region_poses(flat).reshape(*x.shape[:-1], 4, 4)
+        return result
+
+    @property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Finite bounds of the six coordinates."""
+        return np.maximum(self.lower, -_FINITE), np.minimum(self.upper, _FINITE)
+
     def __repr__(self) -> str:
         return f"<PoseRegion of {self.frame!r}>"
+
+
+_FINITE = np.array([np.pi, np.pi, np.pi, np.inf, np.inf, np.inf])  # infinite bounds become these
 
 
 def _six(name: str, x: Any) -> np.ndarray:

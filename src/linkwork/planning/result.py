@@ -57,7 +57,8 @@ class PlanResult(Result):
     reaches.
     ``history`` is the cost over time of the method "optimal".  ``status`` is one of "solved", "start_outside_limits",
     "start_in_collision", "start_violates_constraints", "goal_outside_limits", "goal_in_collision",
-    "goal_violates_constraints", "goal_unreachable", "disconnected" (of a roadmap), "time_limit" and "max_nodes".
+    "goal_violates_constraints", "goal_unreachable" (it is proved that no configuration has the pose), "goal_not_found",
+    "disconnected" (of a roadmap), "time_limit" and "max_nodes".
     """
 
     status: Status

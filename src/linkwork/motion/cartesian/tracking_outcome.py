@@ -88,7 +88,8 @@ def best_outcome(
     length = request.path.length
     if collision is not None:
         curves, begins = _clipped_before(request.robot, curves, begins, collision.free_until)
-        ending = collision_ending(collision.s / length, collision.pair, collision.distance, collision.status)
+        assert scene_check is not None
+        ending = collision_ending(collision.s / length, collision.pair, collision.distance, scene_check.margin)
     elif done.failed_at is not None:
         q = curves[-1].q[-1] if curves else waypoints.q[0]
         ending = deviation_ending(request, q, done.failed_at, allowed)
@@ -111,9 +112,8 @@ def _missed_ending(
         near = done[0] and (np.abs(request.difference(q, result[0])) <= max_step).all()
         if near and not scene_check.is_free(request.robot, result)[0]:
             one = request.robot.nearest_pair(result[0], scene=scene_check.scene)
-            return collision_ending(
-                waypoints.end / request.path.length, one.pairs[0], float(one.distance[0]), Status.COLLIDING
-            )
+            at, distance = waypoints.end / request.path.length, float(one.distance[0])
+            return collision_ending(at, one.pairs[0], distance, scene_check.margin)
     return missing_neighbor_ending(request, q, waypoints.end, waypoints.missed, max_step)
 
 
@@ -196,10 +196,14 @@ def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -
     return f"joint {name!r} is at its {side} limit, {bound:.6g}, and would have to move to {unlimited[k]:.6g}"
 
 
-def collision_ending(part: float, pair: tuple[str, str], distance: float, status: str) -> Ending:
-    """Return the status and message for two shapes that collide or are too near, at a fraction of the path."""
+def collision_ending(part: float, pair: tuple[str, str], distance: float, margin: float) -> Ending:
+    """Return the status and message for two shapes that are no farther apart than a margin, at a fraction of the path.
+
+    Shapes that are farther apart are undecided: a certified check needs some distance more.
+    """
     word = "collides with" if distance <= 0.0 else f"is {distance:.3g} m from"
-    return Ending(Status.COLLIDING, f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
+    status = Status.COLLIDING if distance <= margin else Status.UNDECIDED
+    return Ending(status, f"at {100.0 * part:.4g} % of the path {pair[0]!r} {word} {pair[1]!r} ({status})")
 
 
 def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tuple[float, float]) -> Ending:
@@ -217,6 +221,7 @@ def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tup
     )
 
 
+_EXAMPLES = 500  # configurations of each curve among which a collision is looked for
 _NEAR = 5e-4  # [m] distance of points from the chords of curves, at most
 
 
@@ -230,7 +235,6 @@ class FirstCollision(NamedTuple):
     free_until: float
     s: float
     q: np.ndarray
-    status: str
     pair: tuple[str, str]
     distance: float
 
@@ -264,7 +268,18 @@ def first_collision(
     q = np.asarray(check.q[k])
     near = robot.nearest_pair(q, scene=scene)
     at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
-    return FirstCollision(float(s[k, 0]), at, q, str(check.status[k]), near.pairs[0], float(near.distance[0]))
+    if near.distance[0] > margin:  # the proof needs some distance more: look for an example behind
+        further = np.concatenate([curve.trajectory(robot)(_samples_from(curve, at)).q for curve in curves])
+        colliding = np.flatnonzero(robot.in_collision(further, scene, margin=margin))
+        if len(colliding):
+            q = further[colliding[0]]
+            near = robot.nearest_pair(q, scene=scene)
+    return FirstCollision(float(s[k, 0]), at, q, near.pairs[0], float(near.distance[0]))
+
+
+def _samples_from(curve: Curve, s: float) -> np.ndarray:
+    """Return positions on a curve after the position s, none if it ends before."""
+    return np.linspace(max(s, curve.s[0]), curve.s[-1], _EXAMPLES if s < curve.s[-1] else 0)
 
 
 def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
