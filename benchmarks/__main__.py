@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     out = terminal.out
     out.lines([*target_table(rows, markdown=chosen.markdown), ""])
-    out.lines([*context_table(results, markdown=chosen.markdown), ""])
+    if results:  # otherwise all robots were left out, with the reasons
+        out.lines([*context_table(results, markdown=chosen.markdown), ""])
     out.lines([f"{result.robot}: {note}" for result in results for note in result.notes])
     shown = ", ".join(f"{what} {1e6 * seconds:.3f} µs" for what, seconds in floor.items())
     out.line(f"a call that computes nothing, three arrays in and one out: {shown}")

@@ -170,10 +170,9 @@ def long_program_seconds(instructions: int = 100_000) -> tuple[int, float]:
 
     It is a recursion of multiplications and additions over a state of 40 numbers, which stay within [-1, 1].
     """
-    rng = np.random.default_rng(0)
 
     def recursion(x: Any) -> Any:
-        values = list(x)
+        values, rng = list(x), np.random.default_rng(0)
         for _ in range(instructions * 2 // 3):
             a, b = (values[-k] for k in rng.integers(1, 40, size=2))
             values += [1.0 - 2.0 * (a * a)] if rng.random() < 0.5 else [0.5 * (a + b), 0.3 * (a - b) + 0.1 * b]
@@ -183,7 +182,7 @@ def long_program_seconds(instructions: int = 100_000) -> tuple[int, float]:
         start = time.perf_counter()
         kernel = lw.compile(recursion, x=40)
         seconds = time.perf_counter() - start
-    x = rng.uniform(-1.0, 1.0, size=(20, 40))
+    x = np.random.default_rng(1).uniform(-1.0, 1.0, size=(20, 40))
     error = np.abs(kernel(x) - kernel.interpret(x)).max()
     assert error < 1e-6, f"the long program differs by {error}"
     return len(kernel.program.instructions), seconds

@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = [measure_robot(robot, plan, terminal.log.line, chosen.functions) for robot in robots]
     rows = verdicts(results, None, functions=chosen.functions)
     out = terminal.out
-    out.lines([*target_table(rows, markdown=chosen.markdown), ""])
+    if rows:  # some functions and robots have no target
+        out.lines([*target_table(rows, markdown=chosen.markdown), ""])
     out.lines([*context_table(results, markdown=chosen.markdown), ""])
     out.line("; ".join(f"{name} {value}" for name, value in about.items()))
     out.line(METHOD)
