@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -202,7 +203,7 @@ def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, tro
     elif trouble == "cannot start":
         monkeypatch.setattr("subprocess.Popen", _refused)
     elif trouble == "other versions":
-        monkeypatch.setattr(background_emit.compile_process, "versions", lambda: ["0", "0"])
+        monkeypatch.setattr(background_emit, "processor", lambda: SimpleNamespace(llvmlite="0", llvm="0"))
     else:
         monkeypatch.setattr(background_emit._Child, "compile", _failed)
     quick, (x, y) = kernel(), arguments()

@@ -177,15 +177,16 @@ def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, 
 
 
 def _load(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
-    """Load object files.
-
-    LLVM does not load them on the main thread: llvmlite acquires its lock in Python (see `on_own_thread`).
-    """
+    """Load object files."""
     code = loaded(objects, _registered)
-    if code is not None:
-        at = code.addresses
-        return [MachineCode(at[name], at[table] if table else 0, code.owner) for name, table in symbols]
+    if code is None:
+        return _load_by_llvm(objects, target, symbols)
+    at = code.addresses
+    return [MachineCode(at[name], at[table] if table else 0, code.owner) for name, table in symbols]
 
+
+def _load_by_llvm(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
+    """Load object files by LLVM, not on the main thread: llvmlite acquires its lock in Python (see `on_own_thread`)."""
     from linkwork.compiler.codegen.llvm_binding import llvm
 
     def load() -> list[MachineCode]:
