@@ -59,12 +59,12 @@ class Measured:
     peer: str
     batch: float
     call: float
-    peer_call: float
+    peer_call: float | None  # None without a peer
     peer_inside: float | None
     cold: float
     iterations: float
     active: float
-    difference: float
+    difference: float | None
 
 
 def programs(batch: int = BATCH) -> list[Program]:
@@ -153,12 +153,15 @@ def _measured(program: Program, effort: Effort) -> Iterator[Measured]:
         names_of = {"solve": lw.quadratic_program, **program.arrays}
         batch = compare(Call(f"solve({names})", names_of), None, effort).ours / BATCH
         one = Call(f"solve({names})", {"solve": lw.quadratic_program, **program.one(0)})
+        counts = float(np.mean(solved.iterations)), float(np.mean(np.abs(solved.active).sum(-1)))
+        alone = True
         for name, make in PEERS.items():
             try:
                 solvers = [make(program.one(k)) for k in range(64)]
                 found = [solver() for solver in solvers]
             except ImportError:
                 continue
+            alone = False
             expected = np.array([x for x, _ in found])
             difference = float(abs(solved.x[:64] - expected).max() / abs(expected).max())
             assert difference < _NEAR[name], f"{program.name}: {name} differs by {difference:.2g}"
@@ -174,10 +177,11 @@ def _measured(program: Program, effort: Effort) -> Iterator[Measured]:
                 times.peer / len(solvers),
                 inside,
                 cold,
-                float(np.mean(solved.iterations)),
-                float(np.mean(np.abs(solved.active).sum(-1))),
+                *counts,
                 difference,
             )
+        if alone:
+            yield Measured(program.name, "-", batch, compare(one, None, effort).ours, None, None, cold, *counts, None)
 
 
 def quadratic_verdicts(measured: Sequence[Measured]) -> list[Verdict]:
@@ -187,14 +191,14 @@ def quadratic_verdicts(measured: Sequence[Measured]) -> list[Verdict]:
         found = [x for x in measured if x.program == program]
         if not found:
             continue
-        fastest = min(found, key=lambda x: x.peer_call)
+        fastest = min(found, key=lambda x: x.peer_call or 0.0)
         if figure == "cold":
             rows.append(_row(program, "compiled and called, cold", fastest.cold, None, fastest.cold, target))
         elif figure == "batch":
             rows.append(
                 _row(program, f"batch of {BATCH}, one", fastest.batch, fastest.peer_call, fastest.batch, target)
             )
-        else:
+        elif fastest.peer_call is not None:
             ratio = fastest.peer_call / fastest.batch
             rows.append(_row(program, f"beside {fastest.peer}", fastest.batch, fastest.peer_call, ratio, target))
     return rows
@@ -245,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _time(x.peer_call),
             _time(x.peer_inside),
             _time(x.cold),
-            f"{x.difference:.0e}",
+            "-" if x.difference is None else f"{x.difference:.0e}",
         ]
         for x in measured
     ]
