@@ -20,7 +20,8 @@ from linkwork.optimal.robot_parameters import with_inputs
 __all__ = ["SEARCH_SCALARS", "path_inputs", "search_kernel", "shapes_of", "sweeps_of"]
 
 SEARCH_SCALARS = (
-    "damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "usable", "share", "former",
+    "damping", "status", "iterations", "cost", "merit", "length", "stale", "bent", "usable", "straight", "share",
+    "former",
 )  # fmt: skip
 """The scalars of a search's state; the violations of each constraint follow, now and of the iteration before."""
 

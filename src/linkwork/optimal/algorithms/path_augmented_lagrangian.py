@@ -2,8 +2,9 @@
 
 Each iteration solves (H + ν diag H) d = −g for all steps of the path and its parameters (`block_banded`), and moves
 along d as far as the merit, the augmented Lagrangian, decreases sufficiently.  ν grows if that is only a small part of
-d.  Near an optimum H includes second derivatives, of terms of single steps or of all terms.  Their share in H halves
-while H is not positive definite, and grows again afterwards.  After short steps, multipliers of constraints whose
+d.  Near an optimum H includes second derivatives of terms of single steps; if H is not positive definite with them,
+they are omitted for some iterations.  A search of second order has those of all terms: their share in H halves while H
+is not positive definite, and grows again afterwards.  After short steps, multipliers of constraints whose
 violation has decreased are updated, and penalties of the others grow.  When steps are shorter than a tolerance and no
 constraint is violated, the gradient of the Lagrangian vanishes.
 
@@ -45,7 +46,8 @@ _SHORT_STEP = 0.1  # in units of coordinates: steps after which multipliers are 
 _NO_STEP = 1e300  # length of a step that does not exist
 _NEAR_OPTIMUM = 0.1  # in units of coordinates: steps after which second derivatives of terms of single steps are used
 _NEAR_ENOUGH = 1.0  # the same, with those of all terms
-_BEND_GROWTH, _MIN_BEND = 1.4, 0.05  # of their share in H, which halves while H is not positive definite
+_RETRY = 1.25  # factor of iterations until they are used again after H was not positive definite with them
+_BEND_GROWTH, _MIN_BEND = 1.4, 0.05  # of the share of those of all terms, which halves while H is not positive definite
 _CONVEX = 0.9  # share from which the merit counts as convex
 _SMALL_SHARE = 0.2  # of a positive lower bound of a parameter
 _SMALL_DAMPING = 1e-4  # damping without a noticeable effect
@@ -85,7 +87,8 @@ class PathSearch(NamedTuple):
     length: Any  # of the last computed step
     stale: Any  # iterations with maximum penalties and hardly any decrease of the merit
     bent: Any  # share of second derivatives in H; 0 far from an optimum
-    usable: Any  # share to try near an optimum
+    usable: Any  # share of those of all terms to try near an optimum
+    straight: Any  # iteration until which those of single steps are not used
     share: Any  # of a step that is taken while the merit is not resolved
     former: Any  # length of the last computed step; huge if it was not taken
 
@@ -110,7 +113,7 @@ class _Trial(NamedTuple):
 def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """Return the state of a search before its first step; ``hard`` is the number of constraints."""
     far = array([1e300] * hard)
-    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 1.0, _NO_STEP
+    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 0.0, 1.0, _NO_STEP
     return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *numbers)
 
 
@@ -215,17 +218,16 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     violations = trial.violations
     # a step that newly active rows shorten needs no damping: the next one includes them
     curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
-    failed = and_(lt(0.0, state.bent), not_(positive))
     damping = where(
         taken,
         where(lt(0.5 * first, trial.accepted), 0.1, where(curved, 10.0, 1.0)) * state.damping,
-        where(failed, state.damping, fmax(30.0 * state.damping, _FIRST_DAMPING)),
+        where(lt(0.0, state.bent), state.damping, fmax(30.0 * state.damping, _FIRST_DAMPING)),
     )
     damping = fmax(damping, _MIN_DAMPING)
     # after short steps: new multipliers where violations have decreased, larger penalties elsewhere, but not while the
     # path leaves a saddle point of the merit
     short = and_(taken, lt(length * trial.accepted, _SHORT_STEP))
-    saddle = and_(lt(0.0, state.bent), lt(state.bent, _CONVEX))
+    saddle = and_(lt(0.0, state.bent), lt(state.bent, _CONVEX))  # only in a search of second order
     tiny = and_(le(length, 10.0 * tolerances.step), undamped)  # not shortened by damping
     arrived = le(0.5 * whole, trial.accepted)  # otherwise the decrease may be too large: the step continues
     grown: list[Any] = []
@@ -260,11 +262,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)
     iterations = state.iterations + 1.0
-    usable = where(lt(0.0, state.bent), fmin(_BEND_GROWTH * state.bent, 1.0), state.usable)
-    usable = where(failed, fmax(0.5 * state.bent, _MIN_BEND), usable)
-    enough = _NEAR_ENOUGH if sweeps.program.second_order else _NEAR_OPTIMUM
-    near = and_(and_(taken, undamped), lt(length, enough))
-    again = and_(failed, lt(_MIN_BEND, state.bent))
+    stable = and_(taken, undamped)
     status = where(and_(not_(taken), lt(_MAX_DAMPING, damping)), ended, status)
     return PathSearch(
         there,
@@ -278,11 +276,28 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         trial.merit,
         length,
         stale,
-        where(or_(near, again), usable, 0.0),
-        usable,
+        *_bend(sweeps.program.second_order, state, positive, stable, length, iterations),
         eased,
         where(taken, length, _NO_STEP),
     )
+
+
+def _bend(
+    second_order: bool, state: PathSearch, positive: Any, stable: Any, length: Any, iterations: Any
+) -> tuple[Any, Any, Any]:
+    """Return the next values of ``bent``, ``usable`` and ``straight``.
+
+    ``stable`` is true after a step without noticeable damping, of ``length``.
+    """
+    failed = and_(lt(0.0, state.bent), not_(positive))
+    if not second_order:
+        straight = where(failed, _RETRY * iterations + 2.0, state.straight)
+        near = and_(stable, lt(length, _NEAR_OPTIMUM))
+        return where(and_(near, le(straight, iterations)), 1.0, 0.0), state.usable, straight
+    usable = where(lt(0.0, state.bent), fmin(_BEND_GROWTH * state.bent, 1.0), state.usable)
+    usable = where(failed, fmax(0.5 * state.bent, _MIN_BEND), usable)
+    near = or_(and_(stable, lt(length, _NEAR_ENOUGH)), and_(failed, lt(_MIN_BEND, state.bent)))
+    return where(near, usable, 0.0), usable, state.straight
 
 
 def _chosen(condition: Any, new: Any, old: Any) -> Any:
