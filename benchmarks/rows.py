@@ -72,7 +72,9 @@ def _check(out: _CountedLines, arguments: Sequence[str]) -> None:
     if out.is_written:
         return
     name = arguments[arguments.index("-m") + 1]
-    programs = [x.stem for x in sorted(Path(__file__).parent.glob("*.py")) if '\nif __name__ ==' in x.read_text()]
+    programs = [x.stem for x in sorted(Path(__file__).parent.glob("*.py")) if "\nif __name__ ==" in x.read_text()]
     known = ", ".join(x for x in programs if not x.startswith("__"))
-    print(f"{name}: no rows were printed: nothing was measured; benchmarks are {known}", file=sys.stderr, flush=True)
+    is_program = name.rpartition(".")[2] in ("benchmarks", *programs)
+    reason = "nothing was measured" if is_program else f"it is no benchmark; benchmarks are {known}"
+    print(f"{name}: no rows were printed: {reason}", file=sys.stderr, flush=True)
     os._exit(1)
