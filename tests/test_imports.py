@@ -180,6 +180,36 @@ def test_methods_are_pythons_own_after_the_first_access() -> None:
     assert state_of_attributes() == ""
 
 
+REPLACED = """
+import inspect, pickle
+from unittest import mock
+import numpy as np
+import linkwork as lw
+from linkwork._util.own_code import state_of_attributes
+
+class Own(lw.Robot):
+    def pose(self, q, frame):
+        return super().pose(q, frame) + 1.0
+
+robot = lw.load("double_pendulum")
+q = robot.neutral()
+with mock.patch.object(lw.Robot, "jacobian", lambda self, q: 7.0):
+    print(robot.jacobian(q), state_of_attributes() != "")
+print(state_of_attributes() == "", robot.jacobian(q, "tip").shape, state_of_attributes() == "")
+print(np.array_equal(Own(robot.tree).pose(q, "tip"), robot.pose(q, "tip") + 1.0), state_of_attributes() == "")
+print("frame" in inspect.signature(robot.twist).parameters, hasattr(robot, "plan"), hasattr(robot, "nothing"))
+method = pickle.loads(pickle.dumps(robot.mass_matrix))
+print({"pose", "plan", "frames"} <= {*dir(robot)}, str(robot)[:5], method(q).shape)
+"""
+
+
+@pytest.mark.slow(every=3)
+def test_methods_before_their_first_access() -> None:
+    assert printed(REPLACED).split("\n") == [
+        *("7.0 True", "True (6, 2) True", "True True", "True True False", "True world (2, 2)", "")
+    ]
+
+
 def test_annotations_of_public_functions_have_values() -> None:
     names = {"RobotBase": RobotBase}
     functions = list(public_functions())
@@ -259,7 +289,7 @@ print(wrong)
 
 @pytest.mark.slow(every=3)
 def test_threads_that_touch_names_first() -> None:
-    names = ("control.PD", "Robot", "expr.linalg.solve", "planning.PlanResult", "TrajectoryProblem", "motion.spline")
+    names = ("control.PD", "Robot.plan", "expr.linalg.solve", "Robot.pose", "TrajectoryProblem", "motion.spline")
     assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"
 
 
