@@ -225,7 +225,6 @@ def test_the_collector_stays_off_where_it_was_off() -> None:
 
 
 def test_objects_that_a_user_has_frozen_stay_so_and_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection_pauses, "_MANY", 0)
     calls: list[str] = []
     for name in ("freeze", "unfreeze"):
         monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
@@ -237,7 +236,7 @@ def test_objects_that_a_user_has_frozen_stay_so_and_are_counted_once(monkeypatch
         monkeypatch.setattr(collection_pauses, "_user_has_frozen", False)
         calls.clear()
         for _ in range(3):
-            without_collections(list)()
+            without_collections(list, many=0)()
         assert calls == expected
 
 

@@ -19,24 +19,24 @@ _MANY = 200_000  # new objects, from which on a collection takes longer than 10 
 _pauses: dict[object, int] = {}  # for each call that pauses the collector, its thread
 
 
-def without_collections(function: Callable[P, T], *, drops_cycles: bool = False) -> Callable[P, T]:
+def without_collections(function: Callable[P, T], *, drops_cycles: bool = False, many: int = _MANY) -> Callable[P, T]:
     """Return the function with Python's garbage collector paused during its calls.
 
     It is for functions that create objects and drop few, so that a collection would only take time.  The collector is
     enabled again when the last call ends; where it was disabled before the first, it stays so.  What was created then
-    counts as old, which spares visits to it.  A function that ``drops_cycles`` of objects is followed by a collection
-    of young objects instead: the collector would not look for its cycles among old ones.
+    counts as old from ``many`` objects on, which spares visits to it.  A function that ``drops_cycles`` of objects is
+    followed by a collection of young objects instead: the collector would not look for its cycles among old ones.
     """
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        global _was_enabled, _has_cycles
+        global _was_enabled, _has_cycles, _many
         pause = object()
         try:
             with _lock:
                 if not _pauses:
-                    _was_enabled, _has_cycles = gc.isenabled(), False
-                _has_cycles = _has_cycles or drops_cycles
+                    _was_enabled, _has_cycles, _many = gc.isenabled(), False, many
+                _has_cycles, _many = _has_cycles or drops_cycles, min(_many, many)
                 _pauses[pause] = threading.get_ident()
                 gc.disable()
             return function(*args, **kwargs)
@@ -63,7 +63,7 @@ def _count_as_old() -> None:
     later, as each count of frozen objects takes a time in proportion to them.
     """
     global _user_has_frozen
-    if gc.get_count()[0] < _MANY or _user_has_frozen or not hasattr(gc, "freeze"):
+    if gc.get_count()[0] < _many or _user_has_frozen or not hasattr(gc, "freeze"):
         return
     _user_has_frozen = gc.get_freeze_count() > 0
     if not _user_has_frozen:
@@ -81,6 +81,7 @@ def is_any_paused() -> bool:
 _lock = Lock()
 _was_enabled = gc.isenabled()
 _has_cycles = False  # whether a call of this pause drops cycles
+_many = _MANY  # the least ``many`` of the calls of this pause
 _user_has_frozen = False  # whether a pause ended with objects that a user had frozen
 
 

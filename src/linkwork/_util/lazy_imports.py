@@ -13,6 +13,7 @@ import sys
 import time
 from _thread import get_ident  # without the module threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import _bootstrap, import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -168,7 +169,7 @@ def public_modules(package: str) -> Iterator[str]:
     yield package
 
 
-@without_collections
+@partial(without_collections, many=1000)
 def _imported(module: str) -> Any:
     """Import a module after the packages that contain it.
 
