@@ -211,7 +211,7 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
     ratio = a / b
     if da.__class__ is not SparseTangent:
-        return ratio, scaled(summed(da, negated(scaled(db, ratio))), b, f.div)
+        return ratio, scaled(summed(da, negated(scaled(db, ratio, bounded=True))), b, f.div, bounded=True)
     if not da:
         return ratio, -(db * f.div(ratio, b))
     inverse = f.div(1.0, b)  # shared by all directions
@@ -221,7 +221,7 @@ def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
 for _name, _rule in {
     "add": lambda a, da, b, db: (summed(a, b), summed(da, db)),
     "sub": lambda a, da, b, db: (a - b, summed(da, negated(db))),
-    "mul": lambda a, da, b, db: (a * b, summed(scaled(da, b), scaled(db, a))),
+    "mul": lambda a, da, b, db: (a * b, summed(scaled(da, b, bounded=True), scaled(db, a, bounded=True))),
     "truediv": _quotient,
 }.items():
     setattr(Dual, f"__{_name}__", _operator(_rule, swap=False))

@@ -16,7 +16,16 @@ from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
-from linkwork.expr.autodiff.masked_terms import chosen, partials_of, pull_back, push_forward, scaled, selected, summed
+from linkwork.expr.autodiff.masked_terms import (
+    ARITHMETIC,
+    chosen,
+    partials_of,
+    pull_back,
+    push_forward,
+    scaled,
+    selected,
+    summed,
+)
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import (
     CONSTANT,
@@ -150,7 +159,7 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     result = operation(*values)
     row: _Row = {}
     if operation.partials is not None and any(rows):
-        partials = partials_of(operation, values, result)
+        partials, bounded = partials_of(operation, values, result), operation in ARITHMETIC
         if operation.selects:
             some = {**rows[-2], **rows[-1]}
             row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in some}
@@ -158,7 +167,8 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
         for partial, argument in zip(partials, rows, strict=False):
             if not is_zero(partial):
                 for k, d in argument.items():
-                    row[k] = summed(row[k], scaled(d, partial)) if k in row else scaled(d, partial)
+                    term = scaled(d, partial, bounded=bounded)
+                    row[k] = summed(row[k], term) if k in row else term
     return result, {k: d for k, d in row.items() if not is_zero(d)}
 
 

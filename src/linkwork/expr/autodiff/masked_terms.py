@@ -24,6 +24,7 @@ from linkwork.expr.scalar.operations import BY_NAME, Operation
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
+    "ARITHMETIC",
     "chosen",
     "condition_of",
     "is_conditional",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _AND, _NOT = BY_NAME["and_"], BY_NAME["not_"]
+ARITHMETIC = tuple(BY_NAME[name] for name in ("add", "sub", "neg", "mul", "div"))  # partials are bounded factors
 
 
 def condition_of(term: Any) -> Symbol | None:
@@ -74,20 +76,24 @@ def term_of_body(term: Any, conditional: bool) -> Any:
     return term
 
 
-def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul) -> Any:
-    """Return the product of a term and a factor, or with ``by`` their quotient; both may be masked."""
+def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul, *, bounded: bool = False) -> Any:
+    """Return the product of a term and a factor, or with ``by`` their quotient; both may be masked.
+
+    A ``bounded`` factor is infinite only where the differentiated value is not finite, so its product needs no mask.
+    """
     if term.__class__ is Symbol and not term.graph.masks:  # most traces
         return by(term, factor)
     own = getattr(term.__class__, "scaled_term", None) or getattr(factor.__class__, "scaled_term", None)
     if own is not None:
         return own(term, factor, by)
-    inner, on = _split(term)
-    factor, other = _split(factor)
+    (inner, on), (inner_factor, other) = _split(term), _split(factor)
     if on is None and other is None:
-        return _product(inner, factor, by)
-    product = by(inner, factor)
-    if inner is term and on is not None and factor.__class__ is float and 0.0 < abs(factor) < math.inf:
-        return _recorded(product, product, on)  # still zero where it does not count
+        return _product(term, factor, by)
+    is_constant = inner is term and factor.__class__ is float and 0.0 < abs(factor) < math.inf
+    if on is not None and (bounded or is_constant):  # the product is zero where it does not count
+        product = by(term, factor)
+        return product if product is term else _recorded(product, product, on)
+    product = by(inner, inner_factor)
     for condition in (on, other):
         product = product if condition is None else masked(product, condition)
     return product
