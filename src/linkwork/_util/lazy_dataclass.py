@@ -106,7 +106,8 @@ def _own_fields(cls: Any) -> dict[str, Field[Any]] | None:
 @cache
 def _sample() -> Any:
     """Return a class that Python generated, with attributes that are private."""
-    return dataclasses.make_dataclass("Sample", ["x"], init=False, repr=False, eq=False)
+    plain = type("Sample", (), {"__annotations__": {"x": "Any"}, "__doc__": "Without it, Python reads a signature."})
+    return dataclasses.dataclass(init=False, repr=False, eq=False)(plain)
 
 
 @cache
