@@ -162,20 +162,15 @@ def test_multipliers_that_prove_nothing_make_no_conflict():
 
 @pytest.mark.slow(every=3)
 def test_tight_tolerances_are_reached():
-    """Swing-ups whose torques bend more than Gauss and Newton's matrix knows: their full steps would oscillate where
-    merits are too coarse to shorten them."""
+    """Swing-ups converge quadratically with second derivatives, although torques are strongly nonlinear."""
     robot, steps = lw.load("double_pendulum"), 40
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=3.0).add("torque", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
     guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(0).normal(size=(40, 5, 2)))
-    coarse = problem.solve(np.zeros(2), initial_guess=guess, max_iterations=1000)
-    fine = problem.solve(np.zeros(2), initial_guess=guess, max_iterations=1000, tolerance=1e-9, step_tolerance=1e-9)
-    assert coarse.success.sum() >= 36 and (coarse.success & fine.success).sum() >= 0.6 * coarse.success.sum()
-    for x in fine.violations.values():
-        assert x[fine.success].max() <= 1e-9
-    assert set(coarse.status) | set(fine.status) <= {"solved", "max_iterations", "not_converged"}
+    found = problem.solve(np.zeros(2), initial_guess=guess, tolerance=1e-11, step_tolerance=1e-11)
+    assert found.success.all() and max(x.max() for x in found.violations.values()) <= 1e-11
 
 
 def test_what_costs_in_proportion_is_found():

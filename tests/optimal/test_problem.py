@@ -317,3 +317,16 @@ def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
             before = now[0]
             found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, time_limit=5.0)
         assert found.status == "solved" and now[0] == before + 10.0, solver
+
+
+@pytest.mark.slow(every=7)
+def test_conflicts_among_many_constraints_of_different_sizes():
+    """Their number is not limited by that of the dimensions of NumPy's functions."""
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=2, duration=1.0)
+    problem = problem.add("acceleration", "least_squares")
+    for size in range(1, 36):
+        problem = problem.add(lambda w, size=size: np.array([w.q()[0]] * size) - 3.0, "inequality", name=f"low {size}")
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.5, 0.0], name="there")
+    problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.0], name="here")
+    found = problem.solve([0.0, 0.0], max_iterations=50)
+    assert found.status == "infeasible" and set(found.conflicts) == {"there", "here"}

@@ -176,12 +176,17 @@ class _Search:
         residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
-        for n, k in enumerate(program.hard):
+        forces_of = {"": program.forces_of(program.everywhere), "_alone": program.forces_of(program.alone)}
+        for k in program.hard:
             term, rows_of = program.terms[k], program.rows_of[k]
-            c, J = np.asarray(getattr(outputs, f"values{n}")), np.asarray(getattr(outputs, f"rows{n}"))
             single = term.at is not None
             steps = [term.at] if single else range(T)
-            c, J = c.reshape(len(steps), term.count), J.reshape(len(steps), term.count, size)
+            kind = "_alone" if single else ""
+            c, J = (
+                np.asarray(getattr(outputs, name + kind)).reshape(len(steps), -1) for name in ("values", "jacobian")
+            )
+            place = forces_of[kind][k]
+            c, J = c[:, place], J.reshape(len(steps), -1, size)[:, place]
             scale = self.inputs["scales"][rows_of]
             beyond = self.prepared.beyond(k, c).copy()
             for i, t in enumerate(steps):

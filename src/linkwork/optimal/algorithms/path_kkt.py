@@ -61,38 +61,36 @@ class PathConditions:
         return self._all(point, duals, self._hessian_terms)
 
     def rows(self, point: PathPoint) -> dict[str, Any]:
-        """Return the values and Jacobians of all constraints, as a dict.
+        """Return the values and Jacobians of all constraints, as a dict of as few arrays as possible.
 
-        Constraint 0 has the entries "values0" and "rows0", and so on. "values" are (T, components) for T steps, or
-        (components,) for a constraint of a single step. "rows" is the Jacobian, flat in its last axis: (...,
-        components · unknowns of a window).
+        "values" (T, rows) and "jacobian" (T, rows · unknowns of a window) are those of the constraints of all steps,
+        one after the other, each Jacobian row by row.  "values_alone" (rows) and "jacobian_alone" (rows · unknowns of a
+        window) are those of the constraints of single steps.
         """
         sweeps, program = self.sweeps, self.sweeps.program
+        hard = set(program.hard)
+
+        def flat(constraints: Sequence[tuple[PathWindow, TermRequest]]) -> tuple[Any, Any]:
+            values: list[Any] = []
+            lines: list[dict[int, Any]] = []
+            for w, request in constraints:
+                rows = request.term.feature.exact_jacobian(w, request.target)
+                values += rows.values
+                lines += [columns_of(program, w, rows, k) for k in range(len(rows.values))]
+            return array(values), array([line.get(i, 0.0) for line in lines for i in range(self.size)])
+
+        def step(state: Any, inputs: Any) -> tuple[Any, Any]:
+            w = sweeps.window(inputs, point.p)
+            terms = zip(program.everywhere, sweeps.each(inputs, None), strict=True)
+            return state, flat([(w, request) for k, request in terms if k in hard])
+
         outputs: dict[str, Any] = {}
-        hard = {k: n for n, k in enumerate(program.hard)}
-
-        def put(n: int, w: PathWindow, request: TermRequest) -> None:
-            rows = request.term.feature.exact_jacobian(w, request.target)
-            lines = [columns_of(program, w, rows, k) for k in range(len(rows.values))]
-            outputs[f"values{n}"] = array(rows.values)
-            outputs[f"rows{n}"] = array([line.get(i, 0.0) for line in lines for i in range(self.size)])
-
-        if some := [k for k in program.everywhere if k in hard]:
-
-            def step(state: Any, inputs: Any) -> tuple[Any, Any]:
-                w = sweeps.window(inputs, point.p)
-                terms = zip(program.everywhere, sweeps.each(inputs, None), strict=True)
-                for k, request in terms:
-                    if k in hard:
-                        put(hard[k], w, request)
-                return state, tuple(outputs[f"{name}{hard[k]}"] for k in some for name in ("values", "rows"))
-
-            _, each = scan(step, (), sweeps.rows(point, None))
-            names = [f"{name}{hard[k]}" for k in some for name in ("values", "rows")]
-            outputs |= dict(zip(names, each, strict=True))
-        for k, (_, w, request) in zip(program.alone, sweeps.alone(point, None), strict=True):
-            if k in hard:
-                put(hard[k], w, request)
+        if program.force_count(program.everywhere):
+            _, (outputs["values"], outputs["jacobian"]) = scan(step, (), sweeps.rows(point, None))
+        if program.force_count(program.alone):
+            alone = zip(program.alone, sweeps.alone(point, None), strict=True)
+            found = flat([(w, request) for k, (_, w, request) in alone if k in hard])
+            outputs["values_alone"], outputs["jacobian_alone"] = found
         return outputs
 
     def _all(self, point: PathPoint, duals: Duals, evaluate: Any) -> dict[str, Any]:
