@@ -10,7 +10,7 @@ Source: System V Application Binary Interface, AMD64 Architecture Processor Supp
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded | None:
 
 @cache
 def _is_available() -> bool:
-    return sys.platform == "linux" and platform.machine() == "x86_64" and struct.calcsize("P") == 8
+    return sys.platform == "linux" and os.uname().machine == "x86_64" and struct.calcsize("P") == 8
 
 
 def _loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded:
