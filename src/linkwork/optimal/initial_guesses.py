@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, STOPPED, VIOLATED
 from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "guesses", "stop_inferior"]
+__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "best_entries", "guesses", "stop_inferior"]
 
 COMPARISON_INTERVAL = 4  # iterations between comparisons of the guesses
 _ITERATION_FACTOR = 2.0  # iterations of other guesses, relative to those of the first solved one
@@ -31,6 +31,12 @@ def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) ->
     share = u * u * (3.0 - 2.0 * u) if T > 1 else np.ones((1, 1))
     paths[..., 1:, :, :] = robot.integrate(np.broadcast_to(begin, (*lead, count - 1, T, robot.nq)), share * tangent)
     return paths
+
+
+def best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Return, for each problem, the entry of the best guess; ``best`` are the indices along the last batch axis."""
+    index = best[(..., *[None] * (x.ndim - best.ndim))]
+    return np.asarray(np.take_along_axis(x, index, axis=best.ndim).squeeze(axis=best.ndim))
 
 
 def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:

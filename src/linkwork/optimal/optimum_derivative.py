@@ -13,7 +13,6 @@ from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target, tangent_size
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
@@ -28,6 +27,7 @@ from linkwork.optimal.kernels import (
     state_shapes,
     sweeps_of,
 )
+from linkwork.optimal.moved_past import past_of_duration, past_of_moved_start, past_of_velocity
 
 __all__ = [
     "ACTIVE_MULTIPLIER",
@@ -231,60 +231,18 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             moved = [moved_target(program.tree, feature, [*row], [*direction]) for row in rows]
             inputs[port] = array(moved if program.terms[k].has_target_per_step else moved[0])
         elif by == "start":
-            inputs["past"] = _past_of_moved_start(program, inputs["past"], direction)
+            inputs["past"] = past_of_moved_start(program, inputs["past"], direction)
         elif by == VELOCITY:
-            inputs["past"] = _past_of_velocity(program, inputs, direction)
+            inputs["past"] = past_of_velocity(program, inputs, direction)
         else:
             rates = prepared.shares_of(durations_of(prepared)[by])
             if prepared.started:
-                inputs["past"] = _past_of_duration(program, inputs, rates[0] * direction[0])
+                inputs["past"] = past_of_duration(program, inputs, rates[0] * direction[0])
             inputs["step"] = inputs["step"] + (rates[0] * direction[0] if program.uniform else rates * direction[0])
         conditions = PathConditions(sweeps_of(program, inputs))
         return conditions.gradients(point_of(program, inputs), duals_of(program, inputs))
 
     return compile(sloped, name="optimal_slopes", **_inputs(program), direction=(size,)).jacobian("direction")
-
-
-def _past_of_moved_start(program: PathProgram, inputs: Any, direction: Any) -> Any:
-    """Return the configurations before the first step, after the start has moved by a tangent vector.
-
-    Its velocity in its own axes does not change.  Earlier configurations do not move by the same vector: with rotating
-    axes, (q ⊕ d) ⊖ τ v is not (q ⊖ τ v) ⊕ d.
-    """
-    past, tree = [[*q] for q in inputs], program.tree
-    if not past:
-        return inputs
-    start = integrate(tree, past[-1], [*direction])
-    back = difference(tree, past[-1], past[-2]) if len(past) > 1 else []
-    ages = range(len(past) - 1, 0, -1)
-    return array([*(integrate(tree, start, [age * x for x in back]) for age in ages), start])
-
-
-def _past_of_velocity(program: PathProgram, inputs: dict[str, Any], direction: Any) -> Any:
-    """Return the configurations before the first step, after the start's velocity has changed by ``direction``."""
-    past, tree = [[*q] for q in inputs.get("past", ())], program.tree
-    if len(past) < 2:
-        return array(past) if past else np.zeros((0, tree.nq))
-    step = inputs["step"] if program.uniform else inputs["step"][0]
-    back = [
-        x + step * more for x, more in zip(difference(tree, past[-1], past[-2]), [-x for x in direction], strict=True)
-    ]
-    ages = range(len(past) - 1, 0, -1)
-    return array([*(integrate(tree, past[-1], [age * x for x in back]) for age in ages), past[-1]])
-
-
-def _past_of_duration(program: PathProgram, inputs: dict[str, Any], more: Any) -> Any:
-    """Return the configurations before the first step, for a time step that is longer by ``more`` [s].
-
-    The velocity of the start does not change.
-    """
-    past, tree = [[*q] for q in inputs["past"]], program.tree
-    if len(past) < 2:
-        return inputs["past"]
-    step = inputs["step"] if program.uniform else inputs["step"][0]
-    change = [x * more / step for x in difference(tree, past[-2], past[-1])]
-    ages = range(len(past) - 1, -1, -1)
-    return array([integrate(tree, q, [-age * x for x in change]) for q, age in zip(past, ages, strict=True)])
 
 
 def by_all_steps(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:

@@ -13,19 +13,18 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
-from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import is_integer
-from linkwork.errors import Status
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
+from linkwork.optimal.initial_guesses import best_entries
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes, value_kernel
 from linkwork.optimal.optimum_derivative import PathDerivative, path_derivative
 from linkwork.optimal.search_report import (
-    DIVERGED_STEP,
     UNKNOWN,
-    nonfinite_derivatives,
-    nonfinite_values,
+    conflict_names,
+    nonfinite_features,
     result_message,
     result_table,
+    search_status,
     violations_of,
 )
 from linkwork.viewer.output import Output, check_output, show_document
@@ -33,9 +32,6 @@ from linkwork.viewer.output import Output, check_output, show_document
 __all__ = ["OptimalResult"]
 
 _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
-_ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED}  # by code of the kernel
-_STUCK = 3.0
-_MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
 
 @public
@@ -69,13 +65,13 @@ class OptimalResult(Result):
                 prepared, state, inputs, tolerances, (*lead, num_guesses), None, late, running, first
             )
             best = self.attempts._best()
-            state = {name: _best_entries(x, best) for name, x in state.items()}
+            state = {name: best_entries(x, best) for name, x in state.items()}
             if first is not None:
                 shaped = {
                     name: np.broadcast_to(x, (*lead, num_guesses, *prepared.state_shapes[name]))
                     for name, x in first.items()
                 }
-                self._first_state = {name: _best_entries(x, best) for name, x in shaped.items()}
+                self._first_state = {name: best_entries(x, best) for name, x in shaped.items()}
             shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
             self._inputs = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
@@ -187,19 +183,7 @@ class OptimalResult(Result):
         - "superseded": another attempt was solved.
         - "not_finite": a feature or its derivative is NaN or infinite at a step (`explain` names both).
         """
-        scalars = self._state["scalars"]
-        flat = scalars.reshape(-1, scalars.shape[-1])
-        unfinished = Status.TIME_LIMIT if self._late else Status.MAX_ITERATIONS
-        unfinished = Status.RUNNING if self._running else unfinished
-        result = []
-        for k, row in enumerate(flat):
-            status = _ENDS.get(int(np.nan_to_num(row[_INDEX["status"]])), unfinished)
-            if status is not Status.SOLVED and self._nonfinite(k):
-                status = Status.NOT_FINITE
-            elif status in _MAYBE_INFEASIBLE and self._proof(k) is not None:
-                status = Status.INFEASIBLE
-            result.append(status)
-        return status_of(np.array(result, dtype=WORDS).reshape(scalars.shape[:-1]))
+        return search_status(self)
 
     def _proof(self, index: int) -> ConflictProof | None:
         """Return the proof of infeasibility of one entry of a batch, or None."""
@@ -213,11 +197,7 @@ class OptimalResult(Result):
 
     def _nonfinite(self, index: int) -> list[str]:
         """Return the features of one entry of a batch that are not finite, or whose derivatives are not, as texts."""
-        row = self._state["scalars"].reshape(-1, self._state["scalars"].shape[-1])[index]
-        diverged = not row[_INDEX["length"]] < DIVERGED_STEP
-        if not diverged and np.isfinite(row[: len(SEARCH_SCALARS)]).all() and row[_INDEX["status"]] != _STUCK:
-            return []
-        return nonfinite_values(self, index) or (nonfinite_derivatives(self, index) if diverged else [])
+        return nonfinite_features(self, index)
 
     @cached_property
     def residuals(self) -> dict[str, np.ndarray]:
@@ -283,21 +263,7 @@ class OptimalResult(Result):
 
         A tuple, the most violated relative to their tolerances first; for a batch a list of tuples by flat index.
         """
-        program, violations = self._prepared.program, self._violated
-        result: list[tuple[str, ...]] = []
-        for row, status in zip(
-            violations.reshape(int(np.prod(violations.shape[:-1])), violations.shape[-1]),
-            np.ravel(self.status),
-            strict=True,
-        ):
-            proof = self._proof(len(result)) if status == "infeasible" else None
-            worst = row / self._tolerances[1:]
-            order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
-            names = tuple(program.terms[program.hard[n]].name for n in order)
-            if proof is not None:
-                names = (*proof.violations, *proof.pressing)
-            result.append(names)
-        return result[0] if violations.ndim == 1 else result
+        return conflict_names(self)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         return result_message(self, index)
@@ -427,11 +393,3 @@ def _split(x: np.ndarray | None, names: Any) -> dict[str, np.ndarray]:
 
 def _plain(x: np.ndarray) -> Any:
     return float(x) if not np.shape(x) else x
-
-
-def _best_entries(x: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """Return, for each problem, the entry of the best attempt; ``best`` are the indices along the last batch axis."""
-    if not best.ndim:
-        return np.array(x[int(best)])
-    index = best[(..., *[None] * (x.ndim - best.ndim))]
-    return np.take_along_axis(x, index, axis=best.ndim).squeeze(axis=best.ndim)

@@ -1,4 +1,4 @@
-"""Reports on searches: messages of results, features that are not finite, and diverged paths."""
+"""Reports on searches: statuses and messages of results, features that are not finite, and diverged paths."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes
@@ -13,16 +14,59 @@ from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, st
 __all__ = [
     "DIVERGED_STEP",
     "UNKNOWN",
-    "nonfinite_derivatives",
-    "nonfinite_values",
+    "conflict_names",
+    "nonfinite_features",
     "resolution",
     "resolved",
+    "search_status",
     "violations_of",
 ]
 
 DIVERGED_STEP = 1e14  # [rad, m] longer steps mean that Newton's equations had no solution
 _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 UNKNOWN = 1e299  # violations before the first step are larger
+_ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED}  # by code of the kernel
+_STUCK = 3.0
+_MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
+
+
+def search_status(result: Any) -> Any:
+    """Return the status of a result, or an array (...) of those of a batch: see `OptimalResult.status`."""
+    scalars = result._state["scalars"]
+    unfinished = Status.TIME_LIMIT if result._late else Status.MAX_ITERATIONS
+    unfinished = Status.RUNNING if result._running else unfinished
+    statuses = []
+    for k, row in enumerate(scalars.reshape(-1, scalars.shape[-1])):
+        status = _ENDS.get(int(np.nan_to_num(row[_INDEX["status"]])), unfinished)
+        if status is not Status.SOLVED and result._nonfinite(k):
+            status = Status.NOT_FINITE
+        elif status in _MAYBE_INFEASIBLE and result._proof(k) is not None:
+            status = Status.INFEASIBLE
+        statuses.append(status)
+    return status_of(np.array(statuses, dtype=WORDS).reshape(scalars.shape[:-1]))
+
+
+def conflict_names(result: Any) -> Any:
+    """Return the names of violated constraints, or a list of those of a batch: see `OptimalResult.conflicts`."""
+    program, violations = result._prepared.program, result._violated
+    rows = violations.reshape(int(np.prod(violations.shape[:-1])), violations.shape[-1])
+    names: list[tuple[str, ...]] = []
+    for k, (row, status) in enumerate(zip(rows, np.ravel(result.status), strict=True)):
+        proof = result._proof(k) if status == "infeasible" else None
+        worst = row / result._tolerances[1:]
+        order = [n for n in np.argsort(-worst, kind="stable") if worst[n] > 1.0]
+        violated = tuple(program.terms[program.hard[n]].name for n in order)
+        names.append(violated if proof is None else (*proof.violations, *proof.pressing))
+    return names[0] if violations.ndim == 1 else names
+
+
+def nonfinite_features(result: Any, index: int) -> list[str]:
+    """Return a text for each feature that is not finite, or whose derivative is not, in one entry of a batch."""
+    row = result._state["scalars"].reshape(-1, result._state["scalars"].shape[-1])[index]
+    diverged = not row[_INDEX["length"]] < DIVERGED_STEP
+    if not diverged and np.isfinite(row[: len(SEARCH_SCALARS)]).all() and row[_INDEX["status"]] != _STUCK:
+        return []
+    return nonfinite_values(result, index) or (nonfinite_derivatives(result, index) if diverged else [])
 
 
 def nonfinite_values(result: Any, index: int) -> list[str]:

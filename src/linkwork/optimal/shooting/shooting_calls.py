@@ -17,7 +17,7 @@ from linkwork.optimal.arguments import PROGRESS, SOLVE, read_callback, read_coun
 from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, stop_inferior
 from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["SearchOptions", "best_entries", "continued_search", "final_search", "run_iterations", "stopped"]
+__all__ = ["SearchOptions", "continued_search", "final_search", "run_iterations", "stopped"]
 
 Array = np.ndarray[Any, Any]
 Numbers = dict[str, Array]
@@ -168,9 +168,3 @@ def stopped(outputs: Mapping[str, Array]) -> Array:
     """Return a mask of the guesses that were stopped because another was solved."""
     ended = outputs["scalars"][..., _SEARCH_STATUS] == _ENDED
     return np.asarray(ended & (outputs["diagnostics"][..., 0] > 1.5) & (outputs["diagnostics"][..., 0] < 2.5))
-
-
-def best_entries(x: Array, index: Array) -> Array:
-    """Return, for each problem, the entry of ``x`` for the guess with this ``index``."""
-    wide = index[(..., *[None] * (x.ndim - index.ndim))]
-    return np.asarray(np.take_along_axis(x, wide, axis=index.ndim).squeeze(axis=index.ndim))

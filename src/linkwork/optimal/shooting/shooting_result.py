@@ -12,6 +12,7 @@ from linkwork._util.validation import floats
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.infeasibility_proof import ConflictProof
+from linkwork.optimal.initial_guesses import best_entries
 from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.optimum_derivative import PathDerivative
 from linkwork.optimal.problem_arrays import PreparedProblem
@@ -20,7 +21,6 @@ from linkwork.optimal.schedule import Schedule
 from linkwork.optimal.search_report import resolved
 from linkwork.optimal.shooting.contact_phases import ContactPhases
 from linkwork.optimal.shooting.motion_infeasibility import motion_conflict_proof
-from linkwork.optimal.shooting.shooting_calls import best_entries
 from linkwork.optimal.shooting.shooting_derivative import motion_derivative
 
 __all__ = ["ShootingResult", "best_of_guesses", "search_of", "shooting_result"]
