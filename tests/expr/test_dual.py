@@ -247,3 +247,17 @@ def test_parts() -> None:
     assert parts(one, 2) == (one, 0.0)
     assert parts(3.0, 1) == (3.0, 0.0)
     assert repr(one) == "Dual(2.0, 1.0)"
+
+
+def test_selections_of_casadi_scalars_have_derivatives() -> None:
+    """Classes of other libraries have attributes of any name, such as ``row``."""
+    casadi = pytest.importorskip("casadi")
+    x = casadi.SX.sym("x")
+    (moving,) = seeded([x], [1.0])
+    for function, expected in (
+        (lambda a: f.where(a < 1.0, f.sin(a), a * a), 3.0),
+        (lambda a: f.fmax(a, a * a * a), 6.75),
+        (lambda a: f.fmin(2.0, a) / a, 0.0),
+    ):
+        slope = casadi.Function("slope", [x], [parts(function(moving))[1]])
+        assert float(slope(1.5)) == pytest.approx(expected, abs=1e-15)

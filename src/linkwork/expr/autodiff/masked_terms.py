@@ -128,7 +128,7 @@ def summed(one: Any, other: Any) -> Any:
 def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
     """Return the term of an operation that selects one of its last two arguments, from the terms of its arguments."""
     (a, b), (partial, other) = terms[-2:], partials[-2:]
-    kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "row")), None)
+    kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "each") and hasattr(x.__class__, "row")), None)
     if kind is not None:
         rows = [x.row if x.__class__ is kind else {} for x in (a, b)]
         return kind({k: chosen(partials, [row.get(k, 0.0) for row in rows]) for k in {**rows[0], **rows[1]}})
