@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import linkwork as lw
 
@@ -57,6 +58,32 @@ def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
     levels = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1.0, level=1)]
     found = ARM.ik_problem(levels).solve(hand=X, posture=ARM.neutral())
     assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-3
+
+
+@pytest.mark.slow(every=3)
+def test_a_success_with_levels_is_a_minimum_of_each_level():
+    """SciPy finds nothing lower near it, for a level with the levels before it at a large weight."""
+    frames = {"hand": "hand", "elbow": "forearm_distal", "upper": "upper_arm_distal"}
+    tasks = [
+        lw.ik.PositionTask(frame, name=name, weight=1.0, level=k) for k, (name, frame) in enumerate(frames.items())
+    ]
+    problem, rng, successes = ARM.ik_problem(tasks, num_starts=1), np.random.default_rng(0), 0
+    bounds = np.stack([ARM.lower, ARM.upper], axis=1)
+    for _ in range(30):
+        q, reach = ARM.random_configuration(rng), (1.5, 1.0, 1.0)
+        targets = {name: rng.uniform(-far, far, 3) for name, far in zip(frames, reach, strict=True)}
+        found = problem.solve(q, **targets)
+        assert found.success == (found.status in ("solved", "local_minimum"))
+        successes += found.success
+        for weights in ((1.0, 0.0), (1e4, 1.0)) if found.success else ():
+
+            def cost(q, weights=weights, targets=targets):
+                errors = [ARM.pose(q, frames[name])[:3, 3] - targets[name] for name in ("hand", "elbow")]
+                return sum(w * np.square(e).sum() for w, e in zip(weights, errors, strict=True))
+
+            lower = scipy.optimize.minimize(cost, found.q, bounds=bounds, method="L-BFGS-B")
+            assert lower.fun >= cost(found.q) * (1.0 - 1e-3) - 1e-6
+    assert successes > 20
 
 
 @pytest.mark.slow(every=3)

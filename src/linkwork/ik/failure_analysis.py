@@ -113,6 +113,9 @@ class _Failures:
         self.reasons = [Reason(starts=1 + int(x)) for x in diagnostics["restarts"]]
         for reason, reached in zip(self.reasons, diagnostics["reached"], strict=True):
             if reached == 1.0:  # hard tasks are satisfied, soft ones not converged
+                reason.status = Status.STALLED
+        for reason, steps in zip(self.reasons, diagnostics["iterations"], strict=True):
+            if reason.status and steps >= problem.max_iterations * reason.starts:
                 reason.status = Status.MAX_ITERATIONS
         names = [task.name for task in problem.tasks for _ in task.component_names]
         for k in np.flatnonzero(np.isnan(errors).any(axis=-1)):  # a finite residual would have replaced NaN as the best

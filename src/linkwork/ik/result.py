@@ -185,7 +185,8 @@ class IKResult(Result):
           ``blocking_limits`` are the limits that a solution without limits exceeds, if a search found one.
         - "infeasible": it is proved that two hard tasks contradict each other.
         - "singular": the search stopped at a singular configuration, and another start finds a solution.
-        - "max_iterations": a longer search finds a solution.
+        - "max_iterations": a longer search finds a solution, or soft tasks have not converged.
+        - "stalled": hard tasks are satisfied, and it is not shown that soft tasks are at a minimum.
         - "not_finite": errors are NaN everywhere.
         - "no_other_solution": the searches found fewer solutions than requested.
 

@@ -126,13 +126,19 @@ def _compare(
     other_diagnostics: np.ndarray,
     other_errors: np.ndarray,
 ) -> Sequence[np.ndarray]:
-    """Return two masks of states: where the other result is better, and where it is a minimum of the same cost."""
+    """Return two masks of states: where the other result is better, and where it is a minimum of the same cost.
+
+    Levels before the last one have priority over the proof of a minimum.
+    """
     ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
     mine, other, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()
     lower, equal = np.zeros(len(diagnostics), dtype=bool), np.ones(len(diagnostics), dtype=bool)
+    ahead, tied = lower, equal
     for level in range(mine.shape[1]):
+        ahead, tied = lower.copy(), equal.copy()  # by the levels before
         near = _SAME * mine[:, level] + negligible[level]
         lower |= equal & (other[:, level] < mine[:, level] - near)
         equal &= np.abs(other[:, level] - mine[:, level]) <= near
-    better = (ranks[1] > ranks[0]) | ((ranks[1] == ranks[0]) & lower)
-    return better, (ranks[1] == ranks[0]) & equal
+    same, both_reached = ranks[1] == ranks[0], (ranks[0] >= 2.0) & (ranks[1] >= 2.0)
+    better = np.where(both_reached & ~tied, ahead, (ranks[1] > ranks[0]) | (same & lower))
+    return better, same & equal

@@ -39,7 +39,7 @@ from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
 
-__all__ = ["Minimum", "ResidualSpec", "descend", "search"]
+__all__ = ["SECOND_ORDER", "Minimum", "ResidualSpec", "descend", "search"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -55,7 +55,7 @@ _INITIAL_RHO = 50.0  # initial ρ, relative to the stiffness ratio of soft and h
 _MAX_PULL = 0.1  # [rad, half characteristic lengths] maximum initial violation of hard errors due to soft ones
 _RHO_GROWTH, _MAX_RHO_GROWTH = 10.0, 300.0  # growth factor of ρ, and maximum ρ relative to the initial one
 _INITIAL_UPDATE_STEP = 0.3  # maximum step length of the first multiplier update
-_SECOND_ORDER = 16  # second derivatives are used up to this number of velocities
+SECOND_ORDER = 16  # second derivatives are used up to this number of velocities
 _DIVERGED = 0.05  # [rad, half characteristic lengths] violation at which the descent restarts
 _NEAR = 0.1  # relative to the violation: rows whose margin was smaller join the Hessian
 _GAIN = 1e-6  # minimum relative decrease of the soft cost that counts as progress
@@ -263,7 +263,7 @@ def descend(
         gradient = [dot(column, now.residuals) for column in columns]
         lower = [dot(columns[i], columns[j]) for i in range(tree.nv) for j in range(i + 1)]
         curvature = sum(dot(column, column) for column in columns) * (1.0 / max(tree.nv, 1))
-        if tree.nv <= _SECOND_ORDER:
+        if tree.nv <= SECOND_ORDER:
             multiplier_weights = [r * w for r, w in zip(now.residuals, now.weights, strict=True)]
             lower = [x + y for x, y in zip(lower, stack.second_derivatives(q, multiplier_weights), strict=True)]
 

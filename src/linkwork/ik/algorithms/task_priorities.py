@@ -2,8 +2,14 @@
 
 There is one stage for the hard errors of each level and one for its soft errors.  In each stage, errors of earlier
 stages are constrained to the values reached there (or to their ranges where satisfied) as hard errors of
-`augmented_lagrangian`, and the stage's own errors are minimised.  A stage that cannot satisfy its constraints leaves
-the configuration unchanged.
+`augmented_lagrangian`, and the stage's own errors are minimised.  Where errors of an earlier soft stage remain, their
+values are those of a minimum, so such constraints are singular.  The cost of that stage then counts with a large weight
+instead.  A stage that cannot satisfy its constraints leaves the configuration unchanged.
+
+The last configuration is checked for all stages together, since a later stage may lead away from a saddle point of an
+earlier one, and a stage may end without a minimum.  With the gradient g of the cost f of a stage, the Hessian H of the
+costs of earlier stages, and the mean curvature μ of f, the step δ within limits minimises gᵀδ + ½ δᵀ(κ H + μ 1) δ for a
+large κ.  If δ lowers f by more than a small share of f, the search did not succeed.
 
 Source: Escande, Mansard and Wieber, Hierarchical quadratic programming, Int. J. Robotics Research 33 (7), 2014 (for
 velocities).
@@ -12,14 +18,18 @@ velocities).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from linkwork.expr.scalar.functions import fabs, fmax, fmin, le, lt, where
-from linkwork.ik.algorithms.augmented_lagrangian import ResidualSpec, descend
+from linkwork.expr.linalg.sparse_dot import dot, mirrored_of, transposed
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, where
+from linkwork.ik.algorithms.augmented_lagrangian import SECOND_ORDER, ResidualSpec, descend
+from linkwork.ik.algorithms.damped_least_squares import newton_step
+from linkwork.ik.algorithms.joint_bounds import is_single_value
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import start_configuration
-from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 
@@ -29,6 +39,12 @@ Scalars = Sequence[Any]
 
 _PATIENCE = 100  # iterations of a stage without progress before it ends
 PRESERVED = 1e-7  # [m, rad] tolerance with which earlier stages are preserved
+_HEAVY = 300.0  # weight of a stage with remaining errors relative to the next soft stage
+_UNBOUNDED = 1e30  # end of the range of an error that is not constrained
+_NEGLIGIBLE = 0.01  # errors below this share of their tolerance count as zero
+_SHARE = 1e-4  # share of a stage's cost by which a step may still lower it at the end
+_STIFFNESS = 1e9  # κ, relative to the mean curvature of an earlier stage
+_LEAST_CURVATURE = 1e-12  # [1/rad²] of a stage whose errors do not move
 
 
 def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
@@ -48,25 +64,92 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         indices = [row for row, k in enumerate(stack.owners) if k in tasks_so_far]
         is_earlier = [_stage(stack.tasks[stack.owners[row]]) < stage for row in indices]
         errors = substack.at(q).errors
-        bounds = [
-            _preserved_range(spec, row, x) if h else _own_range(spec, row)
-            for row, x, h in zip(indices, errors, is_earlier, strict=True)
-        ]
-        low, high, tolerances = zip(*bounds, strict=True)
+        left = {one: _has_errors(stack, spec, one, indices, errors) for one in stages}
+        bounds = []
+        for row, x, h in zip(indices, errors, is_earlier, strict=True):
+            low, high, tolerance = _preserved_range(spec, row, x) if h else _own_range(spec, row)
+            if h and not spec.hard[row]:
+                is_open = left[_stage(stack.tasks[stack.owners[row]])]
+                low, high = where(is_open, -_UNBOUNDED, low), where(is_open, _UNBOUNDED, high)
+            bounds.append((low, high, tolerance))
         weights = [spec.weights[row] for row in indices]
+        again = [k for k in tasks_so_far if not stack.tasks[k].hard and _stage(stack.tasks[k]) < stage]
+        for row in [row for k in again for row, owner in enumerate(stack.owners) if owner == k]:
+            before = _stage(stack.tasks[stack.owners[row]])
+            bounds.append(_own_range(spec, row))
+            factor = _HEAVY ** sum(before <= one < stage and one[1] for one in stages)
+            weights.append(where(left[before], factor * spec.weights[row], 0.0))
+        substack = replace(
+            substack,
+            tasks=(*substack.tasks, *(stack.tasks[k] for k in again)),
+            targets=(*substack.targets, *(stack.targets[k] for k in again)),
+        )
+        is_earlier += [False] * (len(bounds) - len(is_earlier))
+        low, high, tolerances = zip(*bounds, strict=True)
         minimum = descend(
             substack, ResidualSpec(is_earlier, low, high, weights, tolerances), q, box, budget - iterations, _PATIENCE
         )
-        q, iterations, succeeded = (
-            minimum.q,
-            iterations + minimum.iterations,
-            succeeded * where(lt(0.5, minimum.done), 1.0, 0.0),
-        )
-        for row, multiplier in zip(indices, minimum.multipliers, strict=True):
+        q, iterations = minimum.q, iterations + minimum.iterations
+        for row, multiplier in zip(indices, minimum.multipliers, strict=False):
             multipliers[row] = multiplier
-    done = stack.done(stack.beyond(stack.at(q).errors))
+    at = stack.at(q, exact=True)
+    done = stack.done(stack.beyond(at.errors))
     reached = 1.0 if done is True else where(done, 1.0, 0.0)
+    succeeded = succeeded * _is_stationary(stack, spec, at, q, box, stages)
     return SearchResult(q, succeeded * reached, iterations, starts, reached, multipliers)
+
+
+def _has_errors(stack: Stack, spec: ResidualSpec, stage: tuple[int, bool], rows: Sequence[int], errors: Scalars) -> Any:
+    """Return True if an error of a stage is beyond its range by more than its tolerance."""
+    result: Any = False
+    for row, x in zip(rows, errors, strict=True):
+        if _stage(stack.tasks[stack.owners[row]]) == stage:
+            near = fmin(fmax(x, spec.low[row]), spec.high[row])
+            result = or_(result, lt(spec.tolerances[row], fabs(x - near)))
+    return result
+
+
+def _is_stationary(
+    stack: Stack, spec: ResidualSpec, at: Stacked, q: Scalars, box: LimitBox, stages: Sequence[tuple[int, bool]]
+) -> Any:
+    """Return 1 if no small step lowers the cost of a stage without raising that of an earlier one, else 0."""
+    nv, result, beyond = stack.tree.nv, 1.0, spec.beyond(at.errors)
+    earlier = [[0.0] * nv for _ in range(nv)]
+    for stage in stages:
+        own = [row for row, k in enumerate(stack.owners) if _stage(stack.tasks[k]) == stage]
+        pulls = [
+            spec.weights[row] * spec.weights[row] * beyond[row] if row in own else 0.0 for row in range(len(beyond))
+        ]
+        active = [_is_active(spec, row, at.errors[row]) * spec.weights[row] for row in own]
+        columns = transposed([[x * w for x in at.rows[row]] for row, w in zip(own, active, strict=True)])
+        curvature = sum((dot(column, column) for column in columns), _LEAST_CURVATURE) * (1.0 / max(nv, 1))
+        if stage[1]:
+            g = [dot(column, pulls) for column in transposed(at.rows)]
+            stiff = [[x * curvature for x in row] for row in earlier]
+            step = newton_step(stiff, g, curvature, box, q)
+            bent_cost = sum(x * (curvature * x + dot(row, step)) for x, row in zip(step, stiff, strict=True))
+            decrease = -(dot(step, g) + 0.5 * bent_cost)
+            cost = 0.5 * sum(pulls[row] * beyond[row] for row in own)
+            lowest = 0.5 * sum((spec.weights[row] * _NEGLIGIBLE * spec.tolerances[row]) ** 2 for row in own)
+            result = result * where(le(decrease, _SHARE * cost + lowest), 1.0, 0.0)
+        if stage == stages[-1]:
+            break
+        scale = _STIFFNESS / curvature
+        bent = stack.second_derivatives(q, pulls) if stage[1] and nv <= SECOND_ORDER else [0.0] * (nv * (nv + 1) // 2)
+        curved = mirrored_of(bent, nv)
+        earlier = [
+            [old + scale * (dot(a, b) + x) for old, b, x in zip(row, columns, second, strict=True)]
+            for row, a, second in zip(earlier, columns, curved, strict=True)
+        ]
+    return result
+
+
+def _is_active(spec: ResidualSpec, row: int, x: Any) -> Any:
+    """Return 1 for an error with a single value or at the end of its range, 0 within the range."""
+    low, high = spec.low[row], spec.high[row]
+    if is_single_value(low, high):
+        return 1.0
+    return where(and_(lt(low + PRESERVED, x), lt(x, high - PRESERVED)), 0.0, 1.0)
 
 
 def _stage(task: Task) -> tuple[int, bool]:
