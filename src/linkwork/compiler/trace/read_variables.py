@@ -72,32 +72,32 @@ class ReadVariables:
             if isinstance(plain, FunctionType) and is_of_user(plain):
                 self._read_function(getattr(value, "__self__", None), plain)
                 continue
-            place = code, name
+            source = code, name
             if isinstance(value, ModuleType) and not is_proved(value):
                 for key in names:
                     if key in vars(value) and _is_of_user_module(value):
-                        self._add(f"{name}.{key}", place, value, vars(value)[key], 1)
+                        self._add(f"{name}.{key}", source, value, vars(value)[key], 1)
             else:
                 generator = _generator_of(value, names)
                 whole = f"{name}.random" if getattr(value, "__name__", "") == "numpy" else name
-                self._add(whole, place, function if bound is None else bound, generator, 0)
+                self._add(whole, source, function if bound is None else bound, generator, 0)
 
-    def _add(self, name: str, place: tuple[CodeType, str], owner: Any, value: Any, depth: int) -> None:
+    def _add(self, name: str, source: tuple[CodeType, str], owner: Any, value: Any, depth: int) -> None:
         """Add a value, the attributes of an object of a user's class, and the elements of a container."""
         if isinstance(value, (ModuleType, FunctionType)) or len(self.variables) >= _MAX_VARIABLES:
             return
-        self.variables.append(Variable(name, *place, owner, value))
+        self.variables.append(Variable(name, *source, owner, value))
         if depth == _DEEPEST or isinstance(value, (int, float, str)) or id(value) in self._objects:
             return
         self._objects[id(value)] = value
         if isinstance(value, (list, tuple, dict)):
             items = value.items() if isinstance(value, dict) else enumerate(value)
             for key, part in [*items] if len(value) <= _MAX_PARTS else []:
-                self._add(f"{name}[{key!r}]", place, value, part, depth + 1)
+                self._add(f"{name}[{key!r}]", source, value, part, depth + 1)
         elif is_of_user(value if isinstance(value, type) else type(value)):
             for key, part in [*vars(value).items()] if isinstance(value, type) else attributes_of(value):
                 if not key.startswith("__"):
-                    self._add(f"{name}.{key}", place, value, part, depth + 1)
+                    self._add(f"{name}.{key}", source, value, part, depth + 1)
 
 
 def _values(bound: Any, function: FunctionType, names: list[str]) -> Iterator[tuple[str, Any]]:
