@@ -36,6 +36,7 @@ def test_units_of_costs(solver):
         np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-9)
         assert found.cost == pytest.approx(cost * known.cost, rel=1e-9)
         assert f"{float(found.cost):.6g}" in found.explain()
+        assert f"units of the search: costs in {found._prepared.cost_unit:.3g}" in str(found)
         for name, forces in known.multipliers.items():
             size = np.abs(forces).max()
             np.testing.assert_allclose(found.multipliers[name] / cost, forces, rtol=0.0, atol=1e-6 * size)

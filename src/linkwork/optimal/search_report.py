@@ -176,4 +176,7 @@ def result_table(result: Any) -> str:
         if name in result.violations:
             line += f" {result.violations[name]:>10.2e} {np.abs(result.multipliers[name]).max(initial=0.0):>10.3g}"
         lines.append(line)
+    lengths = {unit for unit in result._prepared.program.units if unit != 1.0}
+    units = [f"costs in {result._prepared.cost_unit:.3g}", *(f"lengths in {unit:g}" for unit in lengths)]
+    lines.append(f"units of the search: {', '.join(units)}")
     return "\n".join(lines)
