@@ -238,6 +238,16 @@ def test_a_force_is_held_on_a_wall() -> None:
     tau, carried = law(0.0, Q, 0.0 * Q, law.start, **given)
     assert np.allclose(carried, h * 2.0 * 2.0)
     assert np.allclose(tau - robot.gravity_force(Q), robot.jacobian(Q, TIP)[3] * 13.0)
+    # without contact the integral grows until a motor is at its limit, and no further; it falls at once
+    limits = np.abs(robot.gravity_force(Q)) + 8.0
+    law = HybridForcePosition(robot, TIP, "x", motion_axes="y", integral_gain=2.0, dt=0.1, effort_limits=limits)
+    carried, given["wrench"] = law.start, np.zeros(6)
+    for _ in range(40):
+        carried = law(0.0, Q, 0.0 * Q, carried, **given)[1]
+    wanted = robot.gravity_force(Q) + robot.jacobian(Q, TIP)[3] * (12.0 + carried + np.array([[-2.4], [0.0]]))
+    assert (np.abs(wanted) > limits).any(axis=1).tolist() == [False, True] and 0.0 < carried[0] < 50.0
+    given["wrench"] = np.array([0, 0, 0, 20.0, 0, 0])
+    assert np.isclose(law(0.0, Q, 0.0 * Q, carried, **given)[1][0] - carried[0], -0.1 * 2.0 * 8.0)
 
 
 def test_what_is_wrong_is_refused() -> None:

@@ -13,6 +13,7 @@ from linkwork.control.algorithms.sparse_qp import RangedRows, ranged_program
 from linkwork.ik import JointTask, PoseTask, PostureTask
 from linkwork.simulation import ContactGround, ContactPoint
 
+INF = float("inf")
 CORNERS = [ContactPoint("body", (x, y, -0.1)) for x in (-0.2, 0.2) for y in (-0.15, 0.15)]
 
 
@@ -79,6 +80,14 @@ def test_the_program_is_solved_as_by_another_solver() -> None:
     assert least.found == 1.0 and np.abs(least.x - x).max() < 1e-5 * np.abs(x).max() and least.rounds == 1.0
     assert ranged_program(*how, ranges).found == 0.0
     assert ranged_program(*how, ranges._replace(lower=[C[1] @ x + 1.0]), loose=range(4)).found == 0.0
+    # ranges that yield do so in the least-squares sense, where others do not allow them, and say so
+    ranges = RangedRows([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-INF, 2.0, 3.0], [1.0, INF, INF])
+    bent = ranged_program([[1.0], [0.0, 1.0]], [0.0, 0.0], [], [], ranges, yielding=[1, 2])
+    assert bent.found == 0.0 and np.allclose(bent.x, [0.0, 1.0], atol=1e-8) and bent.rounds < 9.0
+    bent = ranged_program(
+        [[1.0], [0.0, 1.0]], [-9.0, -9.0], [], [], ranges._replace(lower=[-INF, 0.7, 0.1]), yielding=[1, 2]
+    )
+    assert bent.found == 1.0 and np.allclose(bent.x, [0.7, 0.3], atol=1e-7)
     # what contradicts itself is broken by as little as may be, and said
     found = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
     assert found.found == 0.0 and np.isfinite(found.x).all()

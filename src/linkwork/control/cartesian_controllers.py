@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.operational_space_forces import Level, task_forces
+from linkwork.control.algorithms.pid_integrator import bounded, integrate_error
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
@@ -203,7 +204,7 @@ class HybridForcePosition(CartesianLaw):
     default the others; a planar arm needs fewer.  ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s] (default:
     critical) are numbers, pairs (rotations, translations) or six numbers.  ``force_damping`` is k_v [1/s],
     ``force_gain`` k_f [1], and ``integral_gain`` k_i [1/s] with the ``dt`` [s] of the loop; then I is the controller's
-    state.
+    state.  I does not grow where its growth would drive joints further beyond their ``effort_limits`` (clamping).
 
     Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
 
@@ -295,19 +296,23 @@ class HybridForcePosition(CartesianLaw):
         a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
         tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, a0)
-        contact_forces, integrals = [], []
+        contact_forces, missing = [], []
         for i, k in enumerate(self.force_axes):
             f = inputs["force"][i]
             if "wrench" in inputs:
-                missing = f - inputs["wrench"][k]
-                f = f + self.force_gain * missing
-                if self.start is not None:
-                    f = f + z[i]
-                    integrals.append(z[i] + self.dt * self.integral_gain * missing)
+                missing.append(f - inputs["wrench"][k])
+                f = f + self.force_gain * missing[-1]
+                f = f if self.start is None else f + z[i]
             contact_forces.append(f)
         more = [dot([rows[k][j] for k in self.force_axes], contact_forces) for j in range(self.robot.nv)]
         result = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
-        return result, None if self.start is None else array(integrals)
+        if self.start is None:
+            return result, None
+        applied = bounded(result, [*self.effort_limits])
+        excess = [a - b for a, b in zip(result, applied, strict=True)]  # its power with the velocity along a force axis
+        outward, zero = [dot(rows[k], excess) for k in self.force_axes], [0.0] * len(self.force_axes)
+        gains = [self.integral_gain] * len(zero)
+        return result, array(integrate_error([*z], missing, outward, zero, gains, self.dt, "clamping", zero))
 
 
 @public_constructor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,18 +15,18 @@ from linkwork.control.algorithms.whole_body_qp import (
     BodyDynamics,
     BodyForces,
     LevelRows,
-    acceleration_box,
     body_forces,
+    braking_limits,
 )
 from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
+from linkwork.ik.algorithms.joint_bounds import MotionLimits
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
 from linkwork.spatial import Vec3
@@ -37,8 +37,8 @@ __all__ = ["WholeBody", "WholeBodyAnswer"]
 class WholeBodyAnswer(NamedTuple):
     """Result of `WholeBody.answer`: ``tau`` and ``acceleration`` (..., nv), and diagnostics of the solver.
 
-    ``contact_forces`` (..., n, 3) [N] act on the robot, in the world.  ``found`` (...) is 1 where the solver converged,
-    and ``rounds`` (...) is its number of iterations.
+    ``contact_forces`` (..., n, 3) [N] act on the robot, in the world.  ``found`` (...) is 1 where the solver converged
+    and all limits hold.  ``rounds`` (...) is the number of iterations.
     """
 
     tau: Any
@@ -63,11 +63,13 @@ class WholeBody(TaskLaw):
     ``contacts``, a `linkwork.simulation.ContactGround`, are the contact points.  They do not move (slip decays with
     ``contact_damping`` [1/s]), and their forces are within a pyramid inside Coulomb's cone.  All are in contact, unless
     the input ``contact`` (n) is given; then those with a value above ½ are.  Motor forces are within ``effort_limits``
-    (default: the robot's own).  Positions and velocities of joints stay within limits, predicted ``horizon`` [s] ahead.
+    (default: the robot's own).  Joints come to rest at position limits with the time constant ``horizon`` [s], and
+    earlier if motors need more time to brake.  Positions and velocities stay within limits for steps of up to half the
+    ``horizon`` in which accelerations are constant.  Motor limits take precedence over these.
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
     close loops are unknowns of the program.  ``regularization`` are the weights of ‖a‖² and of squared contact forces.
 
-    If the constraints are inconsistent, their violation is minimised; `answer` reports it.
+    If the constraints are inconsistent, their violation is minimised; `answer` reports it by ``found`` = 0.
 
     Sources: Herzog and others, Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Int. J. Robotics Research
     33(7), 2014.
@@ -113,20 +115,7 @@ class WholeBody(TaskLaw):
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
-        self.bounds = self._bounds()
         self._answers: dict[Any, Kernel] = {}
-
-    def _bounds(self) -> tuple[list[float], list[float], list[int]]:
-        """Return lower and upper position limits by velocity index, and the index in q of the limited coordinate."""
-        robot, space = self.robot, CurveSpace.of(self.robot.tree)
-        lower, upper, where = [-np.inf] * robot.nv, [np.inf] * robot.nv, [0] * robot.nv
-        pairs = [(k, k) for k in range(robot.nv)] if space.is_plain else []
-        pairs = pairs or [
-            (joint.q + k, joint.v + k) for joint in space.joints if joint.is_plain for k in range(joint.joint.nv)
-        ]
-        for i, k in pairs:
-            lower[k], upper[k], where[k] = float(robot.lower[i]), float(robot.upper[i]), i
-        return lower, upper, where
 
     @property
     def input_shapes(self) -> Shapes:
@@ -185,10 +174,17 @@ class WholeBody(TaskLaw):
                     [sizes[k] for k in active],
                 )
             )
-        lower, upper, where = self.bounds
-        velocity_limits = [float(x) for x in robot.velocity_limits]
-        box = acceleration_box([q[i] for i in where], list(v), lower, upper, velocity_limits, self.horizon)
+        box = self._limits(braking_limits(dynamics)).acceleration_box(robot.tree, list(q), list(v), self.horizon)
         return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization)
+
+    def _limits(self, braking: Sequence[Any]) -> MotionLimits:
+        """Return the robot's limits of positions and velocities, with the decelerations ``braking`` (nv)."""
+        lower, upper, velocity = (
+            [float(x) for x in each] for each in (self.robot.lower, self.robot.upper, self.robot.velocity_limits)
+        )
+        finite = frozenset(k for k, (a, b) in enumerate(zip(lower, upper, strict=True)) if np.isfinite([a, b]).any())
+        fastest = frozenset(k for k, x in enumerate(velocity) if np.isfinite(x))
+        return MotionLimits(lower, upper, velocity, braking, finite, fastest, frozenset())
 
     def _body_contacts(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> list[BodyContact]:
         if self.contacts is None:

@@ -17,6 +17,9 @@ Equations may be satisfied in the least-squares sense, Σ c (c x − b)/δ = 0. 
 converge there, while multipliers grow in directions that do not move x (Chiche and Gilbert, How the augmented
 Lagrangian algorithm can deal with an infeasible convex quadratic optimization problem, J. Convex Analysis 23(2), 2016).
 
+Ranges may yield: their multipliers stay 0, and with a larger δ their squared violation is a part of the cost.  Where
+all rows are consistent, their violation is δ times their multiplier.  Elsewhere the other rows hold exactly.
+
 Sources: Vanderbei, Symmetric quasidefinite matrices, SIAM J. Optim. 5(1), 1995; Hermans, Themelis and Patrinos, QPALM,
 a proximal augmented Lagrangian method for nonconvex quadratic programs, Math. Programming Computation 14, 2022.
 """
@@ -41,6 +44,8 @@ Rows = Sequence[Scalars]
 MAX_ITERATIONS = 60
 _DELTA = 1e-11  # δ, relative to the diagonal of C H⁻¹ Cᵀ with the diagonal of H
 _LOOSE_DELTA = 1e-10  # δ of equations in the least-squares sense, whose multipliers may be large
+_YIELDING_DELTA = 1e-9  # δ of ranges that yield
+_YIELDING_TOLERANCE = 1e-4  # of a range that yields, relative to 1 plus its bound
 _LOOSE_TOLERANCE = 1e-5  # of their stationarity by an element of x, relative to 1 plus their right sides
 _PROXIMAL_STEPS = 4  # of multipliers, with the same factors
 _TOLERANCE = 1e-8  # of a row, relative to 1 plus its bound
@@ -63,7 +68,7 @@ class RangedSolution(NamedTuple):
     ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
     inequalities, positive at an upper bound. ``sides`` has, for each inequality, −1 if its lower bound is active, 1 if
     its upper bound is, and 0 if none is. ``found`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
-    iteration. ``rounds`` is the number of iterations.
+    iteration. It is also 0 if a range that yields is violated. ``rounds`` is the number of iterations.
     """
 
     x: list[Any]
@@ -92,10 +97,15 @@ class _Program:
     delta: Scalars
     order: Sequence[int]
     loose: frozenset[int]  # equations in the least-squares sense
+    yielding: frozenset[int]  # ranges whose violation is a cost, as indices of rows
 
     @property
     def equations(self) -> int:
         return len(self.b)
+
+    def estimates(self, y: Scalars) -> list[Any]:
+        """Return the multiplier estimates of the augmented Lagrangian: y, and 0 for ranges that yield."""
+        return [0.0 if k in self.yielding else a for k, a in enumerate(y)]
 
     def sides_of(self, x: Scalars, y: Scalars) -> list[Any]:
         """Return which bound of its range each entry of R x + δ y exceeds: −1 lower, 1 upper, 0 none."""
@@ -200,11 +210,22 @@ class _Program:
                 continue
             low, high, side = self.ranged.lower[i - e], self.ranged.upper[i - e], sides[i - e]
             for bound, sign in ((high, 1.0), (low, -1.0)):
-                if not _is_infinite(bound):
+                if not _is_infinite(bound) and i not in self.yielding:
                     fine = and_(fine, le(sign * (value - bound), _TOLERANCE * _unit(bound)))
             # a multiplier of the wrong sign, measured by how far it shifts its row
             fine = and_(fine, le(-side * y[i] * self.delta[i], _TOLERANCE))
         return fine
+
+    def has_yielded(self, x: Scalars) -> Any:
+        """Return 1 if a range that yields is violated, else 0."""
+        result: Any = 0.0
+        for i in sorted(self.yielding):
+            value = dot(self.rows[i], x)
+            for bound, sign in ((self.ranged.upper, 1.0), (self.ranged.lower, -1.0)):
+                b = bound[i - self.equations]
+                if not _is_infinite(b):
+                    result = where(le(sign * (value - b), _YIELDING_TOLERANCE * _unit(b)), result, 1.0)
+        return result
 
 
 def ranged_program(
@@ -215,21 +236,25 @@ def ranged_program(
     ranged: RangedRows,
     guess: Scalars | None = None,
     loose: Sequence[int] = (),
+    yielding: Sequence[int] = (),
 ) -> RangedSolution:
     """Return the x that minimises ½ xᵀH x + gᵀx subject to C x = b and l ≤ R x ≤ u, with its multipliers.
 
     Only the lower triangle of H is read.  ``guess`` says which bounds are initially assumed active (−1 lower, 1 upper,
     0 none); it does not change the result.  Equations at the indices ``loose`` are satisfied in the least-squares
-    sense and may be inconsistent.
+    sense and may be inconsistent.  Ranges at the indices ``yielding`` are violated as little as possible, in the
+    least-squares sense, where they are inconsistent with the other rows.
     """
     n, e, count = len(g), len(C), len(C) + len(ranged.rows)
     rows = [*map(list, C), *map(list, ranged.rows)]
-    delta = [(_LOOSE_DELTA if k in loose else _DELTA) * _size(row, H) for k, row in enumerate(rows)]
-    program = _Program(H, g, b, ranged, rows, delta, _order(H, rows), frozenset(loose))
+    costs = frozenset(e + k for k in yielding)
+    relative = [_LOOSE_DELTA if k in loose else _YIELDING_DELTA if k in costs else _DELTA for k in range(count)]
+    delta = [x * _size(row, H) for x, row in zip(relative, rows, strict=True)]
+    program = _Program(H, g, b, ranged, rows, delta, _order(H, rows), frozenset(loose), costs)
     is_long = n + count > _LONG
 
     def iteration(state: _State) -> _State:
-        x, y, sides = list(state.x), list(state.y), list(state.sides)
+        x, y, sides = list(state.x), program.estimates(state.y), list(state.sides)
         K, masked, active = program.factors(sides)
         bounds = program.bounds_at(sides)
         right = [a - d * c for a, d, c in zip(bounds, program.delta, y, strict=True)]
@@ -238,6 +263,7 @@ def ranged_program(
 
         def refined(values: Scalars, center: Scalars) -> list[Any]:
             """Return (x, λ) after one more solution with the same factors, for the multiplier estimates ``center``."""
+            center = program.estimates(center)
             change = K.once(program.residual(values[:n], values[n:], center, masked, active, bounds))
             return [a + c for a, c in zip(values, change, strict=True)]
 
@@ -259,7 +285,7 @@ def ranged_program(
         t = where(or_(same, lt(0.5, state.first)), 1.0, program.step(x, y, target))
         new = [where(done, s, a + t * (c - a)) for a, c, s in zip(x, target, x_proximal, strict=True)]
         center = [where(done, p, where(same, f, c)) for c, f, p in zip(y, forces, multipliers, strict=True)]
-        beyond = program.sides_of(new, center)
+        beyond = program.sides_of(new, program.estimates(center))
         return _State(
             tuple(new),
             tuple(center),
@@ -273,7 +299,8 @@ def ranged_program(
     result = watching_while_loop(lambda at: lt(0.5, at.running), iteration, start, MAX_ITERATIONS, within=(*g, *b))
     last: _State = result.state
     x, y = list(last.x), list(last.y)
-    return RangedSolution(x, y[:e], y[e:], list(last.sides), where(eq(result.status, 0.0), 1.0, 0.0), result.iterations)
+    found = where(eq(result.status, 0.0), 1.0 - program.has_yielded(x), 0.0)
+    return RangedSolution(x, y[:e], y[e:], list(last.sides), found, result.iterations)
 
 
 class _Refinement(NamedTuple):

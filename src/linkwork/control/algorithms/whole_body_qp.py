@@ -5,6 +5,8 @@
     M a + h − J_cᵀ f − Gᵀ μ = τ,  |τ| ≤ motor limits, 0 without a motor;     J_c a = −J̇_c v − k J_c v;
     G a = −γ;     p ≥ 0, four edges of each friction cone;     a_low ≤ a ≤ a_high.
 
+Where motors cannot provide accelerations within a_low and a_high, these bounds yield, and motor limits hold.
+
 A contact that is switched off has no force and constrains nothing.  Tasks of a later level are optimised within the
 optima of the earlier levels, which are constrained by equations.
 
@@ -27,17 +29,20 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.algorithms.sparse_qp import RangedRows, ranged_program
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fmax, fmin
+from linkwork.expr.scalar.functions import fabs, fmax, fmin
 
-__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "LevelRows", "acceleration_box", "body_forces"]
+__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "LevelRows", "body_forces", "braking_limits"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 _INF = float("inf")
 _EDGES = 4
+_BRAKING_SHARE = 0.5  # of the motors' forces that braking at limits plans with; the rest is for changes of M and h
+_LEAST_ROOM = 0.05  # of a motor's limit, where gravity and velocities need all of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,7 @@ def body_forces(
     rows: list[list[Any]] = []
     low: list[Any] = []
     high: list[Any] = []
+    yielding: list[int] = []
     for k, limit in enumerate(dynamics.limits):
         if is_zero(limit):
             equal.append(balance(k))
@@ -142,6 +148,7 @@ def body_forces(
         high.append(_INF)
     for k, (a, b) in enumerate(zip(*box, strict=True)):
         if not (_is_infinite(a) and _is_infinite(b)):
+            yielding.append(len(rows))
             rows.append([1.0 if j == k else 0.0 for j in range(size)])
             low.append(a)
             high.append(b)
@@ -151,7 +158,7 @@ def body_forces(
     sides = None
     for level in levels:
         H, g = _cost(level, n, size, regularization)
-        solution = ranged_program(H, g, equal, values, RangedRows(rows, low, high), sides, loose)
+        solution = ranged_program(H, g, equal, values, RangedRows(rows, low, high), sides, loose, yielding)
         x, sides = solution.x, solution.sides
         result, rounds = result * solution.found, rounds + solution.rounds
         for row in level.rows:
@@ -161,6 +168,7 @@ def body_forces(
         0.0 if is_zero(b) else h + dot(balance(k), x)
         for k, (h, b) in enumerate(zip(dynamics.h, dynamics.limits, strict=True))
     ]
+    tau = bounded(tau, dynamics.limits)
     forces = []
     for k, contact in enumerate(contacts):
         p = x[n + _EDGES * k : n + _EDGES * (k + 1)]
@@ -225,27 +233,22 @@ def _cost(
     return H, g
 
 
-def acceleration_box(
-    q: Scalars, v: Scalars, lower: Scalars, upper: Scalars, fastest: Scalars, T: float
-) -> tuple[list[Any], list[Any]]:
-    """Return bounds of a such that |v + a T| ≤ V and lower ≤ q + v T + ½ a T² ≤ upper.
+def braking_limits(dynamics: BodyDynamics) -> list[Any]:
+    """Return decelerations α (nv) that all motors provide together, with a share of their limits; infinite without.
 
-    Velocity limits take precedence, and the bounds are never empty.
+    Σ_j |M_kj| α_j ≤ share (limit_k − |h_k|) holds for all motors k, so any signs of the decelerations are possible.
+    Contact forces and forces of loops are not considered.
     """
-    low: list[Any] = []
-    high: list[Any] = []
-    for x, u, a, b, V in zip(q, v, lower, upper, fastest, strict=True):
-        a_low = -_INF if _is_infinite(a) else 2.0 * (a - x - u * T) / (T * T)
-        a_high = _INF if _is_infinite(b) else 2.0 * (b - x - u * T) / (T * T)
-        if not _is_infinite(V):
-            slow, fast = (-V - u) / T, (V - u) / T
-            a_low = slow if _is_infinite(a_low) else fmin(fmax(a_low, slow), fast)
-            a_high = fast if _is_infinite(a_high) else fmax(fmin(a_high, fast), slow)
-        if not (_is_infinite(a_low) or _is_infinite(a_high)):
-            a_low = fmin(a_low, a_high)
-        low.append(a_low)
-        high.append(a_high)
-    return low, high
+    limits, M = dynamics.limits, dynamics.M
+    motors = [k for k, limit in enumerate(limits) if not is_zero(limit) and not _is_infinite(limit)]
+    nominal = {k: limits[k] / M[k][k] for k in motors}
+    share: Any = 1.0
+    for k in motors:
+        size = sum(
+            (fabs(M[max(j, k)][min(j, k)]) * nominal[j] for j in motors if not is_zero(M[max(j, k)][min(j, k)])), 0.0
+        )
+        share = fmin(share, fmax(limits[k] - fabs(dynamics.h[k]), _LEAST_ROOM * limits[k]) / size)
+    return [_BRAKING_SHARE * share * nominal[k] if k in nominal else _INF for k in range(len(limits))]
 
 
 def _is_infinite(x: Any) -> bool:

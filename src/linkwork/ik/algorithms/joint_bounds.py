@@ -1,4 +1,4 @@
-"""Velocity bounds of one time step from limits of positions, velocities and accelerations.
+"""Bounds of velocities and accelerations, from limits of positions, velocities and accelerations, that hold in time.
 
 Arithmetic with bounds known at trace time (0, 1, infinity) adds no operations.
 
@@ -12,6 +12,17 @@ speed k a dt, reduced by a dt in each step, covers until rest the distance
     d = a dt² ((m + 1) k − m (m + 1)/2),     m = ⌊k⌋ = ⌊√(¼ + 2 d/(a dt²)) − ½⌋.
 
 With d the distance to a limit, a state that can stop before its limits never violates one of the bounds.
+
+Accelerations of a controller with steps of unknown length h ≤ T/2 have the speed limit s(d), with the deceleration α:
+
+    s(d) = d/T,  d ≤ α T²;     s(d) = √(α (2 d − α T²)),  d > α T²;     v̇ ≤ −s'(d) v + (s(d) − v)/T.
+
+Then v = s(d) is never crossed, so the joint comes to rest at its limit, and its deceleration is at most α.  This holds
+for exact steps with constant acceleration and for semi-implicit Euler steps.  For a faster joint, v > s(d), the last
+term has the factor y², y = v/s(d) up to 4.  In continuous time ẏ = −y (1 − y)²/T near the limit, so d remains positive.
+
+Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control of robot
+manipulators, IEEE Robotics and Automation Letters 3(1), 2018 (viability).
 """
 
 from __future__ import annotations
@@ -61,6 +72,8 @@ def scaled_bound(bound: Any, factor: Any) -> Any:
 
 
 _INF = float("inf")
+_SOLVER_ERROR = 1e-4  # [rad/s², m/s²] by which a program may exceed bounds of accelerations
+_MAX_FACTOR = 4.0  # of v/s(d), beyond which the bound is linear again
 _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by rounding
 
 
@@ -110,6 +123,44 @@ class MotionLimits:
                     )
                     low[k], high[k] = nearest(min_braking, low[k], high[k]), nearest(max_braking, low[k], high[k])
         return low, high
+
+    def acceleration_box(self, tree: Tree, q: Scalars, v: Scalars, horizon: float) -> tuple[list[Any], list[Any]]:
+        """Return the lowest and the highest permitted acceleration of each coordinate (nv), infinite without limits.
+
+        They hold for steps up to half the ``horizon`` T.  The acceleration limits are decelerations α that are
+        available at position limits, infinite for any.  |v + a T| ≤ V takes precedence, and the box is never empty.
+        """
+        q_index = coordinate_indices(tree)
+        low: list[Any] = [-_INF] * tree.nv
+        high: list[Any] = [_INF] * tree.nv
+        for k in range(tree.nv):
+            n = q_index.get(k)
+            if n is not None and n in self.positions:
+                margin, braking = _SOLVER_ERROR * horizon * horizon, self.acceleration[k]
+                if not is_infinite(self.lower[n]):
+                    low[k] = -_approach(q[n] - self.lower[n] - margin, -v[k], braking, horizon)
+                if not is_infinite(self.upper[n]):
+                    high[k] = _approach(self.upper[n] - q[n] - margin, v[k], braking, horizon)
+            if k in self.velocities:
+                V = self.velocity[k] - _SOLVER_ERROR * horizon
+                slow, fast = (-V - v[k]) / horizon, (V - v[k]) / horizon
+                low[k] = slow if is_infinite(low[k]) else nearest(low[k], slow, fast)
+                high[k] = fast if is_infinite(high[k]) else nearest(high[k], slow, fast)
+            if not (is_infinite(low[k]) or is_infinite(high[k])):
+                low[k] = fmin(low[k], high[k])
+        return low, high
+
+
+def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:
+    """Return the largest acceleration of a joint with velocity v towards a limit at the distance d."""
+    speed, slope = d / T, 1.0 / T
+    if not is_infinite(braking):
+        far = lt(braking * (T * T), d)
+        speed = where(far, sqrt(where(far, braking * (2.0 * d - braking * (T * T)), 1.0)), speed)
+        slope = where(far, braking / where(far, speed, 1.0), slope)
+    ahead = fmax(v, 0.0)
+    factor = ahead / fmax(speed, fmax(ahead / _MAX_FACTOR, 1e-300))
+    return fmax(factor * factor, 1.0) * (speed - v) / T - slope * v
 
 
 def _braking_speed(distance: Any, change: Any, dt: Any) -> Any:
