@@ -185,7 +185,9 @@ class PlanningSpace:
 
         They are rotations of joints whose q is not Euclidean, and with ``angles`` those of periodic angles.
         """
-        result: np.ndarray = np.abs(phi[..., self.turning & angles]).max(axis=-1, initial=0.0)
+        result: np.ndarray = np.zeros(phi.shape[:-1])
+        if angles and self.turns:
+            result = np.abs(phi[..., self.turning]).max(axis=-1)
         for columns in self._rotations:
             result = np.maximum(result, np.linalg.norm(phi[..., columns], axis=-1))
         return result
@@ -198,12 +200,11 @@ class PlanningSpace:
         """
         edge = np.arange(len(q0))
         if self._rotations:
-            later = is_later(q0, q1)[:, None]  # the middle is the same in both directions
-            first, last = np.where(later, q1, q0), np.where(later, q0, q1)
-            phi = self.difference(first, last)
-            halved = np.flatnonzero(self.rotation(phi, angles=False) > HALF_TURN)
+            halved = np.flatnonzero(self.rotation(self.difference(q0, q1), angles=False) > HALF_TURN)
             if len(halved):
-                middle = PlanningSpace.integrate(self, first[halved], 0.5 * phi[halved])
+                later = is_later(q0[halved], q1[halved])[:, None]  # the middle is the same in both directions
+                first, last = (np.where(later, a[halved], b[halved]) for a, b in ((q1, q0), (q0, q1)))
+                middle = PlanningSpace.integrate(self, first, 0.5 * self.difference(first, last))
                 edge = np.sort(np.concatenate([edge, halved]), kind="stable")
                 at = np.searchsorted(edge, halved)
                 q0, q1 = q0[edge], q1[edge]
