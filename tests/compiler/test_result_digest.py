@@ -67,7 +67,7 @@ def _values(**changed: object) -> dict[str, object]:
     return space["VALUES"]  # type: ignore[return-value]
 
 
-def test_what_code_of_users_is_and_reads_changes_the_digest() -> None:
+def test_code_of_users_and_its_variables_change_the_digest() -> None:
     own = {name: result_digest(value) for name, value in _values().items()}
     assert own == {name: result_digest(value) for name, value in _values().items()} and len({*own.values()}) == len(own)
     part = _values()["object"]
@@ -86,7 +86,7 @@ def test_what_code_of_users_is_and_reads_changes_the_digest() -> None:
         assert changed == names, choice
 
 
-def test_numbers_and_sequences_are_compared_by_value() -> None:
+def test_values_are_compared_and_not_their_types() -> None:
     assert result_digest(1, [2.0, 0.0], True) == result_digest(1.0, (2, -0.0), True)
     spheres = lw.shapes.Sphere(1.0), lw.shapes.Sphere(2.0)
     values = (1, 1.5, True, "1", None, 2**60, 2**60 + 1, {"a": 1}, {"a": 2}, *spheres)
