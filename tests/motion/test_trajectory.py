@@ -414,7 +414,13 @@ def test_what_is_outside_is_named():
 
 def test_times_in_files_increase(tmp_path):
     file = tmp_path / "way.csv"
-    lines = ["t,q:0,v:0,a:0", "0,0,0,0", "1,1,0,0", "1,1,0,0", "2,2,0,0"]
-    file.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"way\.csv: line 4: expected times that increase, got t = 1 after 1"):
-        Trajectory.load(file)
+    first, inner, last = "0,0,0,0", "1,1,0,0", "2,2,0,0"
+    for lines, line in (
+        ([first, inner, inner, inner, last], "line 4: expected times that increase, got t = 1 after 1"),
+        ([first, first, last], "line 3"),
+        ([first, last, last], "line 4"),
+        ([first, last, inner], "line 4"),
+    ):
+        file.write_text("\n".join(["t,q:0,v:0,a:0", *lines]))
+        with pytest.raises(ValueError, match=rf"way\.csv: {line}"):
+            Trajectory.load(file)

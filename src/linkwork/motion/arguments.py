@@ -24,6 +24,7 @@ from linkwork.motion.algorithms.curves import CurveSpace
 __all__ = [
     "Limit",
     "Outside",
+    "Side",
     "bases",
     "finite_array",
     "finite_number",
@@ -39,6 +40,7 @@ __all__ = [
 
 Limit = ArrayLike | tuple[ArrayLike, ArrayLike] | Mapping[str, Any]  # a value, a pair (lower, upper), or by joint
 Outside = Literal["raise", "hold"]
+Side = Literal["left", "right"]
 _CACHE_KEY = "normalization changes q"  # of a robot's cached calls
 _ROUNDING = 1e-9  # of a duration: times that are less outside count as the ends
 _MAX_SAMPLES = 10**9

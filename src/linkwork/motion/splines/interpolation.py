@@ -184,8 +184,7 @@ def _accelerations(space: CurveSpace, h: Any, q0: Any, q1: Any, v0: Any, v1: Any
     if space.is_plain:
         return [[2.0 * x[2] for x in c], [2.0 * x[2] + 6.0 * x[3] * h for x in c]]
     return [
-        motion_of(space, lambda now, _: space.integrate(q0, [polynomial(x, now) for x in c]), u)[2]
-        for u in (0.0 * h, h)
+        motion_of(space, lambda now: space.integrate(q0, [polynomial(x, now) for x in c]), u)[2] for u in (0.0 * h, h)
     ]
 
 

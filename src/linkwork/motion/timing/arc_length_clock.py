@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.timing.arc_length_path import ArcLengthPath
-from linkwork.motion.trajectory.trajectory_segment import shifted
+from linkwork.motion.trajectory.polynomial_algebra import shifted
 
 __all__ = ["REST_JERK_SHARE", "TimeLaw", "fitted_time_law"]
 

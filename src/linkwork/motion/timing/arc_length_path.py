@@ -136,7 +136,9 @@ class ArcLengthPath:
         self.begin, self.end = begin, end = float(cuts[0]), float(cuts[-1])
         self.rests = moving[0] > self.begin, moving[1] < self.end
         more = [x for x, rests in zip(moving, self.rests, strict=True) if rests]
-        self.cells = _subdivided(lengths_of(self._rate, np.unique(np.concatenate([cuts, more])))[0], self.rests)
+        self.cells = _subdivided(
+            lengths_of(lambda s, _: self._rate(s), np.unique(np.concatenate([cuts, more])))[0], self.rests
+        )
         self.table = LengthTable(self._rate, self.cells)
         rough = np.flatnonzero(~self.table.resolved)
         self.sizes = self.table.sizes.copy()

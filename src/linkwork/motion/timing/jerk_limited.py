@@ -32,8 +32,8 @@ from linkwork.motion.timing.limit_violations import (
 )
 from linkwork.motion.timing.limits import LimitSet, PathSamples, never_zero
 from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
+from linkwork.motion.trajectory.polynomial_algebra import shifted
 from linkwork.motion.trajectory.trajectory import state_and_jerk
-from linkwork.motion.trajectory.trajectory_segment import shifted
 
 __all__ = ["JerkLimitedMotion", "jerk_limited_motion"]
 

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
+from linkwork.motion.trajectory.polynomial_algebra import shifted, values_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_construction import chained
-from linkwork.motion.trajectory.trajectory_segment import Section, shifted
+from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = [
     "GeometricPath",
@@ -69,33 +71,34 @@ def geometric_path(path: Trajectory) -> GeometricPath:
         return GeometricPath(path, _UNIT_RATES)
     if any(section.is_symbolic for section in sections):
         return GeometricPath(path, _UNIT_RATES)
-    unclocked = [_without_clock(section, alone=len(sections) == 1) for section in sections]
+    unclocked = [_without_clock(section) for section in sections]
     result: list[Section] = []
     for section, _ in unclocked:
         if result and _continues(result[-1], section):
             before = result.pop()
-            section = Section(before.space, before.kind, before.arrays, before.start, section.end)
+            section = Section(section.space, section.kind, section.arrays, before.start, section.end)
         result.append(section)
     if len(result) > 1:
         result = chained(result, result[0].start)
     return GeometricPath(Trajectory(result, path.robot), (unclocked[0][1][0], unclocked[-1][1][1]))
 
 
-def _without_clock(section: Section, *, alone: bool) -> tuple[Section, tuple[float, float]]:
-    """Return a section of a trajectory without its time scaling, and the speeds of that scaling at both ends.
-
-    A uniform time scaling stays, with speeds 1, unless the section is ``alone``.
-    """
+def _without_clock(section: Section) -> tuple[Section, tuple[float, float]]:
+    """Return a section of a trajectory without its time scaling, and the speeds of that scaling at both ends."""
     clock = section.clock
     first, last = (float(section.parameter(np.array(t))) for t in (section.start, section.end))
-    if clock is None or first == last or (section.is_affine and first < last and not alone):
+    if clock is None or first == last:
         return section, _UNIT_RATES
     starts, c = clock.starts, clock.coefficients
-    rates = []
-    for t, k in ((section.start, 0), (section.end, len(starts) - 1)):
-        u, powers = t - starts[k], np.arange(1, c.shape[1])
-        rates.append(abs(float((c[k, 1:] * powers * u ** (powers - 1)).sum())))
+    ends = [max(int(np.searchsorted(starts, section.end, side="left")) - 1, 0)]
+    ends.insert(0, int(segment_indices(starts, section.start)))
+    powers = np.arange(1, c.shape[1])
+    rates = [
+        abs(float(values_of(c[k, 1:] * powers, t - starts[k])))
+        for t, k in zip((section.start, section.end), ends, strict=True)
+    ]
     result = Section(section.space, section.kind, section.arrays, min(first, last), max(first, last))
+    result = result.part(result.start, result.end)
     return result if first < last else result.run_backwards(0.0), (rates[0], rates[1])
 
 
@@ -103,8 +106,10 @@ def _continues(before: Section, after: Section) -> bool:
     """Return True if the section ``after`` continues the same curve from the end of ``before``."""
     if before.clock is not None or after.clock is not None or before.end != after.start:
         return False
-    same = before.kind is after.kind and before.space == after.space
-    return same and all(np.array_equal(x, after.arrays[name]) for name, x in before.arrays.items())
+    if before.kind is not after.kind or before.space != after.space:
+        return False
+    n = len(before.arrays["starts"])  # segments after a section's end are left out
+    return all(np.array_equal(x, after.arrays[name][:n]) for name, x in before.arrays.items())
 
 
 def is_stationary(path: Trajectory) -> bool:
@@ -152,24 +157,16 @@ def with_continuous_rate(value: GeometricPath) -> GeometricPath:
     return GeometricPath(Trajectory(parts, path.robot), rates, new, cuts)
 
 
-def one_sided_limits(path: Any, knots: np.ndarray, *, bends: bool = False) -> tuple[np.ndarray, Any, Any]:
+def one_sided_limits(path: Any, knots: np.ndarray) -> tuple[np.ndarray, Any, Any]:
     """Return the indices of inner knots, and the path's state in the limits from before and from after each.
 
-    The states are q and v, with ``bends`` also a. They are extrapolated from points just before and after a knot by
-    the next derivative, because where a path is slow compared with its curvature, v changes over that distance by more
-    than the jumps to detect.
+    The states are q, v and a.
     """
     inner = np.arange(1, len(knots) - 1)
     if not len(inner):
         return inner, None, None
-    least = np.minimum(knots[inner] - knots[inner - 1], knots[inner + 1] - knots[inner])
-    room = np.minimum(np.maximum(1e-9 * least, 4.0 * np.spacing(np.abs(knots).max())), 0.25 * least)
-    sides = []
-    for positions in (knots[inner] - room, knots[inner] + room):
-        state, left = path(positions), (knots[inner] - positions)[:, None]
-        a = state.a + left * path.jerk(positions) if bends else state.a
-        sides.append(state._replace(v=state.v + left * state.a, a=a))
-    return inner, sides[0], sides[1]
+    middle = 0.5 * (knots[1:] + knots[:-1])
+    return inner, path._beside(knots[inner], middle[:-1]), path._beside(knots[inner], middle[1:])
 
 
 def jumps(before: np.ndarray, after: np.ndarray, part: float = _CORNER, size: np.ndarray | None = None) -> np.ndarray:
@@ -189,7 +186,7 @@ def corners(path: Trajectory, knots: np.ndarray, *, bends: bool, along: bool = F
     Curvature is judged by the acceleration across the path.  With ``along``, a jump of the acceleration along the path
     counts too.
     """
-    inner, before, after = one_sided_limits(path, knots, bends=bends)
+    inner, before, after = one_sided_limits(path, knots)
     if not len(inner):
         return inner
     result = jumps(before.v, after.v)
@@ -253,14 +250,11 @@ def _uniform_on_lines(
 
     None if no segment changes.
     """
-    if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic or not section.is_affine:
+    if section.kind.name != "polynomial" or not section.space.is_plain or section.is_symbolic:
         return None
-    if section.arrays["coefficients"].shape[-1] < 3:
+    if section.clock is not None or section.arrays["coefficients"].shape[-1] < 3:
         return None
-    ends = [float(x) for x in section.parameter(np.array([section.start, section.end]))]
-    backward = ends[0] > ends[1]
-    if backward:
-        ends, first, last = ends[::-1], last, first
+    ends = section.start, section.end
     c, starts = _between(section.arrays["coefficients"], section.arrays["starts"], *ends)
     lengths = np.diff(np.append(starts, ends[1]))
     scaled = c[:, :, 1:] * lengths[:, None, None] ** np.arange(1, c.shape[-1])
@@ -297,8 +291,7 @@ def _uniform_on_lines(
     if not changed:
         return None
     arrays = {"starts": np.array(begins), "coefficients": np.array(polynomials)}
-    result = Section(section.space, section.kind, arrays, section.start, section.end, section.clock)
-    return result, (rates[1], rates[0]) if backward else (rates[0], rates[1])
+    return Section(section.space, section.kind, arrays, *ends), (rates[0], rates[1])
 
 
 def _between(c: np.ndarray, starts: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:

@@ -168,8 +168,7 @@ def _checked_paths(caller: str, value: Any) -> list[Trajectory]:
 def _resting_motion(path: Trajectory) -> TimedPath:
     """Return the motion of zero duration along a path on which nothing moves."""
     s, zeros = np.array([path.start_time, path.end_time]), np.zeros(2)
-    clock = TimeScaling(frozen(zeros[:1]), frozen(s[:1, None]))
-    timed = Trajectory([path.sections[0].with_time_scaling(clock, 0.0, 0.0)], path.robot)
+    timed = Trajectory([path.sections[0].timed(TimeScaling(zeros[:1], s[:1, None]), 0.0, 0.0)], path.robot)
     return TimedPath.estimated((timed, s, zeros, zeros, zeros[:1]), lambda: 0.0)
 
 
@@ -188,9 +187,8 @@ def _from_kernel(
     geometry: GeometricPath, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]
 ) -> TimedPath:
     path, duration = geometry.path, float(motion.t[-1])
-    section = path.sections[0].with_time_scaling(
-        TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock)), 0.0, duration
-    )
+    clock = TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock), frozen(motion.curves()))
+    section = path.sections[0].with_time_scaling(clock, 0.0, duration)
 
     def gap() -> float:
         query = TimingQuery("", path, limit_set, path.knots[corners(path, path.knots, bends=False)], ends, 1, None)

@@ -225,7 +225,7 @@ def motion_polynomials(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomia
 def is_cubic(path: Trajectory) -> bool:
     """Return True if all curves of the path are cubic polynomials of its time."""
     return all(
-        section.is_affine and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
+        section.clock is None and section.kind.name == "polynomial" and section.arrays["coefficients"].shape[-1] <= 4
         for section in path.sections
     )
 

@@ -39,7 +39,8 @@ class KernelMotion(NamedTuple):
     """A motion on n segments of a path, as the kernel returns it.
 
     s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) is the
-    polynomial s, ṡ, s̈/2 at the beginning of each segment. ``blocked`` is the index of an infeasible segment, or −1.
+    polynomial s, ṡ, s̈/2 at the beginning of each segment. ``firsts`` (curves,) are the indices of the first segments of
+    the curves. ``blocked`` is the index of an infeasible segment, or −1.
     """
 
     s: np.ndarray
@@ -47,7 +48,14 @@ class KernelMotion(NamedTuple):
     acceleration: np.ndarray
     t: np.ndarray
     clock: np.ndarray
+    firsts: np.ndarray
     blocked: int
+
+    def curves(self) -> np.ndarray:
+        """Return the index of the curve of each segment (n,)."""
+        first = np.zeros(len(self.acceleration))
+        first[self.firsts[1:].astype(int)] = 1.0
+        return first.cumsum()
 
 
 def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
@@ -120,10 +128,11 @@ def motions_by_single_kernel(
             outputs = (kernel if is_single else batch_call(kernel))(*path, *known, *bounds)
             s, w, u, t, _, firsts, stopped, _ = outputs
             before, known = count, (s, firsts, w, u, t, np.asarray(stopped))
-        for k, s, w, u, t, clock, _, blocked, over in (
+        for k, s, w, u, t, clock, firsts, blocked, over in (
             [(*members, *outputs)] if alone else zip(members, *outputs, strict=True)
         ):
-            result[k] = KernelMotion(s, w, u, t, clock, int(blocked) if over <= room else 0)
+            count = cubics[k][3]
+            result[k] = KernelMotion(s, w, u, t, clock, firsts[:count], int(blocked) if over <= room else 0)
     return result
 
 

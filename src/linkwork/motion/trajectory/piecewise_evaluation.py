@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_piecewise
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling, curve_motion
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace, curve_motion
 
 __all__ = ["polynomial_evaluator", "segment_indices"]
 
@@ -62,23 +62,18 @@ def _by_cells(starts: np.ndarray, s: np.ndarray) -> np.ndarray:
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
-def polynomial_evaluator(arrays: Mapping[str, np.ndarray], clock: TimeScaling | None, order: int) -> PiecewiseKernel:
-    """Return a kernel of q and its first ``order`` derivatives along a polynomial curve with uniform time scaling."""
-    clock_values = [] if clock is None else [clock.starts[0], *clock.coefficients[0]]
-    kernel = _kernel(arrays["coefficients"].shape[2], len(clock_values), order)
-    return PiecewiseKernel(kernel, arrays["starts"], arrays["coefficients"], np.array(clock_values))
+def polynomial_evaluator(arrays: Mapping[str, np.ndarray], order: int) -> PiecewiseKernel:
+    """Return a kernel of q and its first ``order`` derivatives along a polynomial curve."""
+    kernel = _kernel(arrays["coefficients"].shape[2], order)
+    return PiecewiseKernel(kernel, arrays["starts"], arrays["coefficients"], np.array([]))
 
 
-def _kernel(terms: int, clocks: int, order: int) -> Kernel:
-    """Return the kernel that evaluates one coordinate of a curve of polynomials with a number of ``terms``.
-
-    ``clocks`` is the number of values that describe the time scaling, 0 without one.
-    """
+def _kernel(terms: int, order: int) -> Kernel:
+    """Return the kernel that evaluates one coordinate of a curve of polynomials with a number of ``terms``."""
     one, kind = CurveSpace(1, 1), KINDS["polynomial"]
 
-    def coordinate(*, t: Any, start: Any, common: Any, column: Any) -> Any:
-        clock = TimeScaling([common[0]], [[*common[1:]]]) if clocks else None
+    def coordinate(*, t: Any, start: Any, column: Any, **_: Any) -> Any:
         arrays = {"starts": [start], "coefficients": [[[*column]]]}
-        return tuple(x for (x,) in curve_motion(one, kind, arrays, clock, None, t, order))
+        return tuple(x for (x,) in curve_motion(one, kind, arrays, None, None, t, order))
 
-    return _KERNELS.get((terms, clocks, order), lambda: compile_piecewise(coordinate, "plain_curve", clocks, terms))
+    return _KERNELS.get((terms, order), lambda: compile_piecewise(coordinate, "plain_curve", 0, terms))

@@ -29,7 +29,6 @@ import numpy as np
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
 from linkwork.motion.trajectory.map_segments import each
-from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -77,7 +76,7 @@ class SquadNormBounds:
         self.apart = section.space.apart and coordinates.goes_straight
         self.angular = np.array(angular)
         starts, rates = section.arrays["starts"], section.arrays["rates"]
-        which = segment_indices(starts, section.parameter(0.5 * (knots[1:] + knots[:-1])))
+        which = section.segments_at(0.5 * (knots[1:] + knots[:-1]))
         names, parts = (
             ("base", "inner", "steps", "inner_steps"),
             (coordinates.in_q, coordinates.in_q, coordinates.in_v, coordinates.in_v),

@@ -61,7 +61,7 @@ def clocked(sections: Iterable[Section], clock: TimeScaling, new: np.ndarray, ol
     return result
 
 
-Speed = Callable[[np.ndarray], np.ndarray]
+Speed = Callable[[np.ndarray, np.ndarray | None], np.ndarray]  # at times, in the segments that contain other times
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _MAX_HALVINGS = 22
 _TOLERANCE = 1e-12  # of the whole length: permitted difference of two halves from their sum
@@ -74,7 +74,7 @@ _WORST = 0.5 - 3.0**0.5 / 6.0  # of a cubic's length: where the error of its slo
 
 
 def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> Speed:
-    """Return the speed of a trajectory as a function of time.
+    """Return the speed of a trajectory as a function of times, and of times inside of the segments to evaluate.
 
     It is √(Σ w_j v_j²), or with a ``frame`` the speed of its origin in the world [m/s].
     """
@@ -84,15 +84,15 @@ def speed_of(caller: str, trajectory: Any, weights: Any, frame: str | None) -> S
         w = np.ones(trajectory.nv) if weights is None else np.asarray(real_array(expected, weights), dtype=float)
         if w.shape != (trajectory.nv,) or not (np.isfinite(w) & (w >= 0.0)).all():
             raise ValueError(f"{expected}, got {weights!r}")
-        return lambda t: np.sqrt((w * trajectory(t).v ** 2).sum(axis=-1))
+        return lambda t, inside: np.sqrt((w * trajectory._beside(t, inside).v ** 2).sum(axis=-1))
     if weights is not None:
         raise ValueError(f"{caller}: expected weights (of joint space) or a frame, not both")
     if robot is None:
         raise ValueError(f"{caller}: frame: the trajectory has no robot, so it moves no frame")
     robot.tree.frame(frame)
 
-    def speed(t: np.ndarray) -> np.ndarray:
-        state = trajectory(t)
+    def speed(t: np.ndarray, inside: np.ndarray | None) -> np.ndarray:
+        state = trajectory._beside(t, inside)
         result: np.ndarray = np.linalg.norm(robot.twist(state.q, state.v, frame, expressed_in=frame)[..., 3:], axis=-1)
         return result
 
@@ -124,7 +124,7 @@ def clock_by_length(
         for part in (_WORST, 1.0 - _WORST):
             u = part * h[moves]
             times_ = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
-            there = speed(np.clip(times_, t[:-1][moves], t[1:][moves]))
+            there = speed(np.clip(times_, t[:-1][moves], t[1:][moves]), None)
             uneven |= ~(np.abs(there * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3])) - 1.0) <= even)
         uneven &= h[moves] > _SHORT * s[-1]
         if not uneven.any() or not left:
@@ -139,10 +139,10 @@ def clock_by_length(
 
 def _rates(speed: Speed, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return dt/ds, the reciprocal of the speed, at both ends of each interval of t; infinite at rest."""
-    rates = speed(t)
+    rates = speed(np.stack([t[:-1], t[1:]]), np.tile(0.5 * (t[:-1] + t[1:]), (2, 1)))
     with np.errstate(divide="ignore"):
-        result = np.where(rates > _REST_SHARE * rates.max(), 1.0 / rates, np.inf)
-    return result[:-1], result[1:]
+        first, last = np.where(rates > _REST_SHARE * rates.max(), 1.0 / rates, np.inf)
+    return first, last
 
 
 def _cells(h: np.ndarray, begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
@@ -186,5 +186,5 @@ def _sums(speed: Speed, ends: np.ndarray) -> np.ndarray:
     """Return the path lengths (n,) of intervals ``ends`` (n, 2) of time, by Gauss's quadrature."""
     half = 0.5 * (ends[:, 1] - ends[:, 0])
     at = ends.mean(axis=1)[:, None] + half[:, None] * _NODES
-    result: np.ndarray = half * (speed(at) @ _WEIGHTS)
+    result: np.ndarray = half * (speed(at, None) @ _WEIGHTS)
     return result

@@ -20,7 +20,7 @@ from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.arguments import Limit, Outside, finite_number, sample_count, times_within
+from linkwork.motion.arguments import Limit, Outside, Side, finite_number, sample_count, times_within
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -165,39 +165,53 @@ class Trajectory:
     # -- evaluation
 
     @quick
-    def __call__(self, t: ArrayLike, *, outside: Outside = "raise") -> TrajectoryState:
+    def __call__(self, t: ArrayLike, *, outside: Outside = "raise", side: Side = "right") -> TrajectoryState:
         """Return q, v and a at one time or an array of times (...) [s].
 
+        Where v or a jumps, they are the values after the jump, with ``side="left"`` those before; at the end always
+        those before.
         Times before the start and after the end raise ValueError.  With ``outside="hold"`` the trajectory rests there.
         In a compiled function t may be a symbol, and then it always rests there.  Raises ValueError for non-finite
         times.
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        named = isinstance(outside, str) and outside in ("raise", "hold")
+        named = isinstance(outside, str) and outside in ("raise", "hold") and side == "right"
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             result = self._sections[at].at_time(float(t))
             if result is not None:
                 return TrajectoryState(*result)
-        return TrajectoryState(*self._at(t, 2, outside))
+        return TrajectoryState(*self._at(t, 2, outside, side))
 
-    def jerk(self, t: ArrayLike, *, outside: Outside = "raise") -> np.ndarray:
-        """Return the derivative of a at times (...): (..., nv) [rad/s³, m/s³]."""
-        return cast(np.ndarray, self._at(t, 3, outside)[3])
+    def jerk(self, t: ArrayLike, *, outside: Outside = "raise", side: Side = "right") -> np.ndarray:
+        """Return the derivative of a at times (...): (..., nv) [rad/s³, m/s³]; ``side`` is as for a call."""
+        return cast(np.ndarray, self._at(t, 3, outside, side)[3])
 
-    def _at(self, t: Any, order: int, outside: Outside) -> list[Any]:
+    def _at(self, t: Any, order: int, outside: Outside, side: Side) -> list[Any]:
+        if not (isinstance(side, str) and side in ("left", "right")):
+            raise ValueError(f'Trajectory: side: expected "left" or "right", got {side!r}')
         if self._traced or is_traced(t):
+            if side == "left":
+                raise ValueError('Trajectory: side: expected "right" in a compiled function, got "left"')
             return self._on_symbols(t, order)
         times = times_within("Trajectory", t, self._first, self._last, outside, is_timed=self._timed)
-        hold = outside == "hold"
+        inside = np.maximum(np.nextafter(times, -np.inf), self._first) if side == "left" else None
+        return self._numeric(times, order, inside, outside == "hold")
+
+    def _beside(self, t: np.ndarray, inside: np.ndarray | None) -> TrajectoryState:
+        """Return q, v and a at times t (...), on the segments that contain the times ``inside`` (...)."""
+        return TrajectoryState(*self._numeric(t, 2, inside, False))
+
+    def _numeric(self, times: np.ndarray, order: int, inside: np.ndarray | None, hold: bool) -> list[Any]:
         if len(self._sections) == 1:
-            return [*self._sections[0].at(times, order, hold)]
-        which = np.searchsorted(self._begins[1:], times, side="right")
+            return [*self._sections[0].at(times, order, hold, inside)]
+        which = np.searchsorted(self._begins[1:], times if inside is None else inside, side="right")
         result = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
             here = which == k
-            for whole, part in zip(result, self._sections[k].at(times[here], order, hold), strict=True):
+            values = self._sections[k].at(times[here], order, hold, None if inside is None else inside[here])
+            for whole, part in zip(result, values, strict=True):
                 whole[here] = part
         return result
 
@@ -355,8 +369,8 @@ class Trajectory:
         """Write the trajectory to a file.
 
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps.  Its first column is ``t``, or ``length`` if the trajectory is not
-        timed.
+        for each of ``samples`` times at equal steps.  Where q, v or a jumps it has two lines, before and after the
+        jump.  Its first column is ``t``, or ``length`` if the trajectory is not timed.
         """
         save_trajectory(self, path, samples)
 
@@ -372,14 +386,14 @@ class Trajectory:
     def to_xarray(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s] as an `xarray.Dataset` with names of joints and units.
 
-        The default times are the `knots`.  It needs ``pip install "linkwork[xarray]"``.
+        The default times are the `knots`, twice where q, v or a jumps.  It needs ``pip install "linkwork[xarray]"``.
         """
         return trajectory_table("to_xarray", self, times).to_xarray()
 
     def to_pandas(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s], the `knots` by default, as a `pandas.DataFrame` with the index ``t``.
 
-        The index is ``length`` if the trajectory is not timed.
+        Knots where q, v or a jumps have two rows.  The index is ``length`` if the trajectory is not timed.
         A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
         needs ``pip install "linkwork[xarray]"``.
         """
@@ -388,6 +402,7 @@ class Trajectory:
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
         """Write q, v and a at times (n,) [s], the `knots` by default, to a text file with all digits of each value.
 
+        Knots where q, v or a jumps have two lines.
         `load` reads it if its name ends with ``.csv``.
         """
         trajectory_table("to_csv", self, times).to_csv(path)
@@ -493,7 +508,7 @@ def untimed(caller: str, trajectory: Trajectory) -> str:
 
 def state_and_jerk(trajectory: Trajectory, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return q, v, a and the derivative of a at times (...) of a trajectory, from one evaluation."""
-    q, v, a, jerk = trajectory._at(t, 3, "raise")
+    q, v, a, jerk = trajectory._at(t, 3, "raise", "right")
     return q, v, a, jerk
 
 

@@ -81,15 +81,19 @@ def coordinate_section(
 
 
 def through_states(space: CurveSpace, t: np.ndarray, q: Rows, v: Rows, a: Rows) -> Section:
-    """Return quintics through q (n, nq), v and a (n, nv) at times t (n,)."""
+    """Return quintics through q (n, nq), v and a (n, nv) at times t (n,).
+
+    Two equal times have the states before and after a jump.
+    """
     q = one_sign(space, q)
+    begins = np.append(np.diff(t) > 0.0, True) if t.dtype != object else np.ones(len(t), dtype=bool)
+    ends = np.flatnonzero(begins)[:-1] + 1
 
     def quintic_coefficients(h: object, *states: list[object]) -> list[list[object]]:
         return quintic_between(space, h, *states)
 
-    return between_points(
-        space, t, q, each(quintic_coefficients, np.diff(t), q[:-1], q[1:], v[:-1], v[1:], a[:-1], a[1:])
-    )
+    states = (y for x in (q, v, a) for y in (x[begins][:-1], x[ends]))
+    return between_points(space, t[begins], q[begins], each(quintic_coefficients, np.diff(t)[begins[:-1]], *states))
 
 
 def chained(sections: Iterable[Section], start: float) -> list[Section]:

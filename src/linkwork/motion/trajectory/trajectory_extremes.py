@@ -24,7 +24,6 @@ import numpy as np
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
 from linkwork.motion.arguments import read_limit, read_positions
-from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.squad_bounds import (
     NormBounds,
     SquadNormBounds,
@@ -237,8 +236,7 @@ class _TwistNormBounds:
             space = CurveSpace(count, count)
             plain = Section(space, KINDS["polynomial"], weights, section.start, section.end, section.clock)
             self.c = polynomials_of(plain)[1]
-            s = section.parameter(0.5 * (knots[1:] + knots[:-1]))
-            self.steps = steps[segment_indices(starts, s)][..., coordinates.in_v]
+            self.steps = steps[section.segments_at(0.5 * (knots[1:] + knots[:-1]))][..., coordinates.in_v]
         else:
             self.c = polynomials_of(section)[1][:, coordinates.in_v]
 

@@ -23,7 +23,7 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["load_trajectory", "save_trajectory"]
 
-_FORMAT = "linkwork trajectory 1"
+_FORMAT = "linkwork trajectory 2"
 _CONFIGURATIONS = ("base", "inner")  # arrays of configurations
 _MAX_CSV = 1 << 30  # [bytes]
 
@@ -90,6 +90,7 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
         if section.clock is not None:
             arrays[f"{k}.clock.starts"] = section.clock.starts
             arrays[f"{k}.clock.coefficients"] = section.clock.coefficients
+            arrays[f"{k}.clock.segments"] = section.clock.segments
     header = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
     if not trajectory.is_timed:
         header["timed"] = False
@@ -136,9 +137,14 @@ def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSp
     clock = None
     if f"{k}.clock.starts" in reader:
         starts = reader.array(f"{k}.clock.starts", ("clocks",), ordered=True)
-        clock = TimeScaling(starts, reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms")))
-        if not clock.coefficients.size:
+        c = reader.array(f"{k}.clock.coefficients", ("clocks", "clock terms"))
+        segments = reader.array(f"{k}.clock.segments", ("clocks", "nv")[: arrays["starts"].ndim])
+        if not c.size:
             raise ValueError(f"section {k}: its clock is empty")
+        count = arrays["starts"].shape[-1]
+        if not np.isin(segments, np.arange(count)).all():
+            raise ValueError(f"section {k}: its clock: expected indices of segments from 0 to {count - 1}")
+        clock = TimeScaling(starts, c, segments)
     return Section(space, kind, arrays, start, end, clock)
 
 
@@ -153,13 +159,30 @@ def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -
 
 def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
     times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
-    trajectory_table("save", trajectory, times).to_csv(where)
+    trajectory_table("save", trajectory, times, both_sides=True).to_csv(where)
 
 
-def trajectory_table(caller: str, trajectory: Any, times: Any) -> StateTable:
+_JUMP = 1e-12  # of the largest value: a larger difference at a knot is a jump
+_BESIDE = 2e-12  # of the times: so far from a jump its sides are chosen, as knots that are nearer count as one
+
+
+def _times_of_lines(trajectory: Any, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the times of a table's lines, and times inside of their segments: two lines where q, v or a jumps."""
+    first, last = trajectory.start_time, trajectory.end_time
+    near = _BESIDE * max(last - first, abs(first), abs(last))
+    before, after = (np.clip(times + x, first, last) for x in (-near, near))
+    double = np.zeros(len(times), dtype=bool)
+    for x, y in zip(trajectory._beside(times, before), trajectory._beside(times, after), strict=True):
+        double |= (np.abs(y - x) > _JUMP * np.abs(y).max(initial=0.0)).any(axis=-1)
+    order = np.concatenate([np.flatnonzero(double) - 0.5, np.arange(len(times))]).argsort()
+    return np.append(times[double], times)[order], np.append(before[double], after)[order]
+
+
+def trajectory_table(caller: str, trajectory: Any, times: Any, both_sides: bool = False) -> StateTable:
     """Return q, v and a at times (n,) [s], the knots if None.
 
-    Raises TypeError for a trajectory of symbols, ValueError for other times.
+    With ``both_sides``, and at the knots, a time at which one of them jumps occurs twice.  Raises TypeError for a
+    trajectory of symbols, ValueError for other times.
     """
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError(f"{caller}: the trajectory contains symbols; expected numeric values")
@@ -172,7 +195,10 @@ def trajectory_table(caller: str, trajectory: Any, times: Any) -> StateTable:
         raise ValueError(
             f"{caller}: times: expected an array (n,) of times from {first:g} to {last:g} s, got {shown(times)}"
         )
-    robot, state = trajectory.robot, trajectory(at)
+    robot, inside = trajectory.robot, at
+    if times is None or both_sides:
+        at, inside = _times_of_lines(trajectory, at)
+    state = trajectory._beside(at, inside)
     variables = state_variables(robot, (trajectory.nq, trajectory.nv), q=state.q, v=state.v, a=state.a)
     if not trajectory.is_timed:  # v and a are derivatives by the path length
         variables = [replace(x, units=x.units if x.name == "q" else ()) for x in variables]
@@ -202,7 +228,9 @@ def _load_text(cls: Any, where: Path, robot: Any) -> Any:
         raise ValueError(f"{where}: expected {len(head)} numbers in each line: {error}") from None
     if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(f"{where}: expected at least two lines of finite numbers below the header")
-    bad = np.flatnonzero(~(np.diff(values[:, 0]) > 0.0))
+    steps = np.diff(values[:, 0])
+    twice = np.concatenate([[True], steps == 0.0, [True]])  # two lines at one time are the two sides of a jump
+    bad = np.flatnonzero((steps < 0.0) | ((steps == 0.0) & (twice[:-2] | twice[2:])))
     if len(bad):
         k = int(bad[0])
         raise ValueError(

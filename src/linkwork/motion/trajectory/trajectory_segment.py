@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.arrays.symbol_array import array, is_traced
-from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, batch_call, compile, recycled
-from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.kernels.compiler_api import PiecewiseKernel, batch_call, recycled
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
+from linkwork.motion.trajectory.curve_kernels import CLOCK, array_shapes, curve_kernel, filled
 from linkwork.motion.trajectory.piecewise_evaluation import polynomial_evaluator, segment_indices
+from linkwork.motion.trajectory.polynomial_algebra import composed, reversed_in, scaled, shifted, values_of
 
-__all__ = ["Section", "composed", "frozen", "shifted"]
+__all__ = ["Section", "frozen"]
 
-_KERNELS: LazyCache[Kernel] = LazyCache(256)
+_NEAR = 1e-12  # of the times: knots of coordinates that are nearer to each other count as one
 _Part = tuple[slice, list[np.ndarray]]  # some of the times, and the rows of their segments
 _MAX_PARALLEL = 64  # coordinates for which kernels evaluate all of a time in parallel
 _TIMES_PER_SEGMENT = 4  # fewer times per segment gather only the rows that they need
@@ -61,7 +62,7 @@ class Section:
         self.space, self.kind = space, kind
         self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
-        self.clock = None if clock is None else TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
+        self.clock = None if clock is None else TimeScaling(*map(frozen, _parts_of(clock)))
         self._padded: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._single: Any = None  # evaluator of one time, created on first use
         self._evaluators: dict[int, PiecewiseKernel] = {}  # of many times, by order
@@ -70,7 +71,7 @@ class Section:
 
     def key(self) -> tuple[Any, ...]:
         """Return the contents of the section as a tuple, for comparison and hashing."""
-        arrays = [*self.arrays.values(), *(() if self.clock is None else (self.clock.starts, self.clock.coefficients))]
+        arrays = [*self.arrays.values(), *(() if self.clock is None else _parts_of(self.clock))]
         values = tuple((x.shape, x.tobytes()) for x in arrays)
         return (self.space, self.kind.name, self.start, self.end, self.clock is None, *values)
 
@@ -90,7 +91,7 @@ class Section:
         Before its start and after its end the section rests.
         """
         arrays, clocks = self.padded()
-        clock = None if self.clock is None else TimeScaling(clocks["clock_starts"], clocks["clock"])
+        clock = TimeScaling(*clocks.values()) if clocks else None
         return curve_motion(self.space, self.kind, arrays, clock, (self.start, self.end), t, order)
 
     def at_time(self, t: float) -> Any:
@@ -102,57 +103,69 @@ class Section:
             self._single = self._single_evaluator()
         if not self._single:
             return None
-        kernel, starts, arrays, (begin, first, rate), clocks = self._single
-        k = max(bisect_right(starts, first + rate * (t - begin) if clocks else t) - 1, 0)
-        return kernel(np.array(t), *(x[k : k + 1] for x in arrays), *clocks)
+        kernel, starts, arrays, segments, clocks = self._single
+        k = max(bisect_right(starts, t) - 1, 0)
+        if not segments:
+            return kernel(np.array(t), *(x[k : k + 1] for x in arrays))
+        rows = [x[k : k + 1] for x in clocks]
+        k = segments[k]
+        return kernel(np.array(t), *(x[k : k + 1] for x in arrays), *rows)
 
     def _single_evaluator(self) -> Any:
-        starts = self.arrays["starts"]
-        if self.is_symbolic or starts.ndim > 1 or not self.is_affine:
+        if self.is_symbolic or self.arrays["starts"].ndim > 1:
             return ()
-        clocks = self.padded()[1]
-        arrays = {name: x[:1] for name, x in self.arrays.items()}
-        kernel = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), 2)
-        values = (0.0, 0.0, 1.0)
-        if self.clock is not None:
-            values = (float(self.clock.starts[0]), *self.clock.coefficients[0].tolist())
-        return kernel, starts.tolist(), [*self.arrays.values()], values, [*clocks.values()]
+        arrays, clocks = self._rows(np.array(self.start))
+        kernel = self._kernel_of(arrays, clocks, 2)
+        if self.clock is None:
+            return kernel, self.arrays["starts"].tolist(), [*self.arrays.values()], (), ()
+        segments = self.clock.segments.astype(int).tolist()
+        rows = self.clock.starts, self.clock.coefficients, 0.0 * self.clock.segments
+        return kernel, self.clock.starts.tolist(), [*self.arrays.values()], segments, rows
 
-    def at(self, times: np.ndarray, order: int, hold: bool = False) -> Any:
+    def at(self, times: np.ndarray, order: int, hold: bool = False, inside: np.ndarray | None = None) -> Any:
         """Return q (..., nq) and its first ``order`` derivatives (..., nv) at times (...) within the section.
 
-        With ``hold`` other times are permitted; the section rests there.
+        With ``hold`` other times are permitted; the section rests there.  ``inside`` (...) are times in the segments to
+        evaluate, which at a corner select one side.
         """
         if hold:
-            inside = np.clip(times, self.start, self.end)
-            result = self.at(inside, order)
+            clipped = np.clip(times, self.start, self.end)
+            result = self.at(clipped, order, inside=inside)
             for x in result[1:]:
-                x[times != inside] = 0.0
+                x[times != clipped] = 0.0
             return result
-        arrays, clocks = self.padded()
-        uniform, segments = len(clocks.get("clock", ())) < 2, self._segment_count
-        if uniform and (segments > _MANY_SEGMENTS or times.size >= _MANY_TIMES) and self.arrays["starts"].ndim == 1:
-            if self.kind.name == "polynomial" and 0 < self.space.nv <= _MAX_PARALLEL:
-                return self._along(times, order)
-            if segments > 1:
-                return self._by_segments(times, order, clocks)
-        if uniform and times.size * _TIMES_PER_SEGMENT <= segments:
-            arrays = self._rows(times)
-        kernel: Any = _kernel(self.space, self.kind, _shapes(self.kind, arrays), _clock_shapes(clocks), order)
-        timed = 1 if self.clock is None else len(self.clock.starts)
-        if times.ndim or segments & (segments - 1) or timed & (timed - 1):  # the single call does not accept `FAR`
+        segments = self._segment_count
+        few = self.clock is None and times.size * _TIMES_PER_SEGMENT <= segments
+        if inside is not None or few:
+            arrays, clocks = self._rows(times if inside is None else inside)
+        else:
+            arrays, clocks = self.padded()
+            many = segments > _MANY_SEGMENTS or times.size >= _MANY_TIMES
+            if self.clock is None and many and self.arrays["starts"].ndim == 1:
+                if self.kind.name == "polynomial" and 0 < self.space.nv <= _MAX_PARALLEL:
+                    return self._along(times, order)
+                if segments > 1:
+                    return self._by_segments(times, order)
+        kernel = self._kernel_of(arrays, clocks, order)
+        if times.ndim or self._is_padded:  # the single call does not accept `FAR`
             kernel = batch_call(kernel)
         return kernel(times, *arrays.values(), *clocks.values())
+
+    def _kernel_of(self, arrays: Mapping[str, Any], clocks: Mapping[str, Any], order: int) -> Any:
+        """Return the kernel for the segments of the curve and of its time scaling in arrays."""
+        own = 1, 2, self.arrays["starts"].ndim  # axes of the arrays of a time scaling
+        shapes = tuple(x.shape[x.ndim - n :] for x, n in zip(clocks.values(), own, strict=False))
+        return curve_kernel(self.space, self.kind, array_shapes(self.kind, arrays), shapes, order)
 
     def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
         """Return q and derivatives at times, for polynomials of plain coordinates, all coordinates in parallel."""
         if order not in self._evaluators:
-            self._evaluators[order] = polynomial_evaluator(self.arrays, self.clock, order)
+            self._evaluators[order] = polynomial_evaluator(self.arrays, order)
         flat = times.reshape(-1)
-        result = self._evaluators[order](flat, self.parameter(flat))
+        result = self._evaluators[order](flat, flat)
         return [x.reshape(*times.shape, self.space.nv) for x in result]
 
-    def _by_segments(self, times: np.ndarray, order: int, clocks: Any) -> list[np.ndarray]:
+    def _by_segments(self, times: np.ndarray, order: int) -> list[np.ndarray]:
         """Return q and derivatives at times, each evaluated with the coefficients of its segment only.
 
         Many sorted times are evaluated with one call for each segment.
@@ -160,19 +173,17 @@ class Section:
         flat = times.reshape(-1)
         result = [recycled((flat.size, n)) for n in (self.space.nq, *(self.space.nv,) * order)]
         arrays = [x.reshape(len(x), 1, *x.shape[1:]) for x in self.arrays.values()]
-        shapes = tuple(x.shape[1:] for x in arrays)
-        kernel = _kernel(self.space, self.kind, shapes, _clock_shapes(clocks), order)
-        s = self.parameter(flat)
-        if flat.size >= _TIMES_FOR_CALL * self._segment_count and bool((s[1:] >= s[:-1]).all()):
-            cuts = [0, *np.searchsorted(s, self.arrays["starts"][1:], side="left").tolist(), flat.size]
+        kernel = curve_kernel(self.space, self.kind, tuple(x.shape[1:] for x in arrays), (), order)
+        if flat.size >= _TIMES_FOR_CALL * self._segment_count and bool((flat[1:] >= flat[:-1]).all()):
+            cuts = [0, *np.searchsorted(flat, self.arrays["starts"][1:], side="left").tolist(), flat.size]
             parts: Iterable[_Part] = (
                 (slice(b, e), [x[k] for x in arrays]) for k, (b, e) in enumerate(pairwise(cuts)) if e > b
             )
         else:
-            parts = self._gathered(arrays, segment_indices(self.arrays["starts"], s))
+            parts = self._gathered(arrays, segment_indices(self.arrays["starts"], flat))
         call: Any = kernel
         for here, rows in parts:
-            call(flat[here], *rows, *clocks.values(), out=tuple([x[here] for x in result]))
+            call(flat[here], *rows, out=tuple([x[here] for x in result]))
             call = kernel.ufunc  # without checks; it exists once the kernel was called
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
@@ -191,133 +202,146 @@ class Section:
         """Return the arrays of the curve and its time scaling, padded to 2^k segments, so that few kernels suffice."""
         if self._padded is None:
             arrays = {
-                name: _filled(self.arrays[name], shape.index("pieces") if "pieces" in shape else None, name)
+                name: filled(self.arrays[name], shape.index("pieces") if "pieces" in shape else None, name)
                 for name, shape in self.kind.arrays
             }
             clocks = {}
             if self.clock is not None:
-                clocks = {
-                    "clock_starts": _filled(self.clock.starts, 0, "starts"),
-                    "clock": _filled(self.clock.coefficients, 0, "clock"),
-                }
+                clocks = {x: filled(y, 0, "starts" if x == CLOCK[0] else x) for x, y in self._clock_arrays()}
             self._padded = arrays, clocks
         return self._padded
 
+    def _clock_arrays(self) -> Iterable[tuple[str, np.ndarray]]:
+        return () if self.clock is None else zip(CLOCK, _parts_of(self.clock), strict=True)
+
     @property
     def _segment_count(self) -> int:
-        return int(self.arrays["starts"].shape[-1])
+        return int(self.arrays["starts"].shape[-1]) if self.clock is None else len(self.clock.starts)
 
-    def _rows(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the curve's arrays with one segment for each time: the segment that contains it."""
-        s = self.parameter(np.clip(times, self.start, self.end))
-        result = {}
-        starts = self.arrays["starts"]
-        if starts.ndim == 1:
-            segment = segment_indices(starts, s)
-            for name, shape in self.kind.arrays:
-                result[name] = self.arrays[name][segment][..., None] if len(shape) == 1 else self.arrays[name][segment]
-                if len(shape) > 1:
-                    result[name] = result[name].reshape(*s.shape, 1, *result[name].shape[s.ndim :])
-            return result
-        segments = np.stack([segment_indices(x, s) for x in starts], axis=-1)
-        which = np.arange(len(starts))
+    @property
+    def _is_padded(self) -> bool:
+        counts = self.arrays["starts"].shape[-1], self._segment_count
+        return any(n & (n - 1) for n in counts)
+
+    def _rows(self, inside: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the arrays of the curve and its time scaling with one segment for each time, which contains it."""
+        t = np.clip(inside, self.start, self.end)
+        index, n = self.segments_at(t), t.ndim
+        result, clocks = {}, {}
+        if self.clock is not None:
+            k = segment_indices(self.clock.starts, t)
+            clocks = {name: np.expand_dims(x[k], n) for name, x in self._clock_arrays()}
+            clocks[CLOCK[2]] = 0.0 * clocks[CLOCK[2]]
+        own = self.arrays["starts"].ndim - 1
+        where = (np.arange(self.space.nv), index) if own else index
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            result[name] = x[which, segments][..., None, *(slice(None),) * (x.ndim - 2)] if "pieces" in shape else x
-        return result
+            result[name] = np.expand_dims(x[where], n + own) if "pieces" in shape else x
+        return result, clocks
 
     # -- time scaling
+
+    def segments_at(self, t: np.ndarray) -> np.ndarray:
+        """Return the indices of the curve's segments at times t (...), with an axis of coordinates if they differ."""
+        if self.clock is not None:
+            result: np.ndarray = self.clock.segments[segment_indices(self.clock.starts, t)].astype(int)
+            return result
+        starts = self.arrays["starts"]
+        return np.asarray(_segment_indices(starts, t))
 
     def parameter(self, t: np.ndarray) -> np.ndarray:
         """Return the curve's parameter s at times t."""
         if self.clock is None:
             return t
-        starts, coefficients = self.clock.starts, self.clock.coefficients
-        segment = segment_indices(starts, t)
-        u, c = t - starts[segment], coefficients[segment]
-        result = c[..., -1]
-        for k in range(coefficients.shape[1] - 2, -1, -1):
-            result = result * u + c[..., k]
-        return np.asarray(result)
-
-    def time(self, s: np.ndarray) -> np.ndarray:
-        """Return the times at which the curve's parameter is s, within the range of the time scaling."""
-        if self.clock is None:
-            return np.asarray(s)
-        if self.is_affine:
-            result: np.ndarray = (
-                self.clock.starts[0] + (s - self.clock.coefficients[0, 0]) / self.clock.coefficients[0, 1]
-            )
-            return result
-        low, high = np.full(s.shape, self.start), np.full(s.shape, self.end)
-        up = bool(self.parameter(np.array(self.end)) >= self.parameter(np.array(self.start)))
-        for _ in range(64):
-            middle = 0.5 * (low + high)
-            before = self.parameter(middle) < s if up else self.parameter(middle) > s
-            low, high = np.where(before, middle, low), np.where(before, high, middle)
-        return np.asarray(0.5 * (low + high))
-
-    @property
-    def is_affine(self) -> bool:
-        """Return True if the curve's parameter is an affine function of time."""
-        return self.clock is None or (len(self.clock.starts) == 1 and self.clock.coefficients.shape[1] == 2)
+        segment = segment_indices(self.clock.starts, t)
+        return values_of(self.clock.coefficients[segment], t - self.clock.starts[segment])
 
     def knots(self) -> np.ndarray:
         """Return the times between which the section is smooth, including both ends.
 
-        These are starts of segments of the curve and of its time scaling.  They are two equal times for zero duration.
+        These are starts of segments of the curve, or of its time scaling.  They are two equal times for zero duration.
         """
-        ends = np.sort(self.parameter(np.array([self.start, self.end])))
-        s = np.unique(self.arrays["starts"])
-        inside = self.time(s[(s > ends[0]) & (s < ends[1])])
-        more = [] if self.clock is None else self.clock.starts
-        times = np.unique(np.concatenate([[self.start, self.end], inside, more]))
-        times = times[(times >= self.start) & (times <= self.end)]
-        near = 1e-12 * max(self.end - self.start, abs(self.start), abs(self.end))
-        keep = np.concatenate([[True], np.diff(times) > near])
-        times = times[keep]
+        times = np.unique(self.arrays["starts"] if self.clock is None else self.clock.starts)
+        times = np.concatenate([[self.start], times[(times > self.start) & (times < self.end)], [self.end]])
+        near = _NEAR * max(self.end - self.start, abs(self.start), abs(self.end))
+        times = times[np.concatenate([[True], np.diff(times) > near])]
         times[-1] = self.end if len(times) > 1 or self.end == self.start else times[-1]
         return np.repeat(times, 2) if self.end == self.start else np.asarray(times)
 
     # -- derived sections
 
     def part(self, start: float, end: float) -> Section:
-        """Return the section between two of its times."""
-        return Section(self.space, self.kind, self.arrays, start, end, self.clock)
+        """Return the section between two of its times, without later segments, so that it ends within its last one."""
+        if self.clock is not None:
+            return self._of(self.arrays, start, end, TimeScaling(*_clock_between(self.clock, start, end)))
+        starts = self.arrays["starts"]
+        later = starts >= end
+        later[..., 0] = False
+        if not later.any() or self.is_symbolic:
+            return self._of(self.arrays, start, end)
+        if starts.ndim > 1:
+            return self._of({**self.arrays, "starts": np.where(later, FAR, starts)}, start, end)
+        return self._of({name: x[~later] for name, x in self.arrays.items()}, start, end)
+
+    def _of(self, arrays: Mapping[str, Any], start: float, end: float, clock: TimeScaling | None = None) -> Section:
+        return Section(self.space, self.kind, arrays, start, end, clock)
 
     def starting_at(self, start: float) -> Section:
         """Return the section shifted to start at another time."""
-        if start == self.start:
-            return self
-        by = start - self.start
-        if self.clock is None:
-            clock = TimeScaling([start], [[self.start, 1.0]])
+        return self if start == self.start else self.scaled(start, 1.0)
+
+    def scaled(self, start: float, scale: float) -> Section:
+        """Return the section with its duration scaled, from time ``start`` on."""
+
+        def moved(t: Any) -> Any:
+            return np.where(t < FAR, start + scale * (t - self.start), FAR)
+
+        end = start + scale * (self.end - self.start)
+        if self.clock is not None:
+            starts, c, segments = _parts_of(self.clock)
+            return self._of(self.arrays, start, end, TimeScaling(moved(starts), scaled(c, scale), segments))
+        arrays = {**self.arrays, "starts": moved(self.arrays["starts"])}
+        if self.kind.powers is None:
+            arrays["rates"] = arrays["rates"] / scale
         else:
-            clock = TimeScaling(self.clock.starts + by, self.clock.coefficients)
-        return Section(self.space, self.kind, self.arrays, start, self.end + by, clock)
+            arrays[self.kind.powers] = scaled(arrays[self.kind.powers], scale)
+        return self._of(arrays, start, end)
 
     def run_backwards(self, start: float) -> Section:
         """Return the section run backwards, from time ``start`` on."""
         end = start + (self.end - self.start)
-        if self.clock is None:
-            return Section(self.space, self.kind, self.arrays, start, end, TimeScaling([start], [[self.end, -1.0]]))
-        starts, coefficients = self.clock.starts, self.clock.coefficients
-        ends = np.append(starts[1:], self.end)
-        inside = (ends > self.start) & (starts < self.end) if len(starts) > 1 else np.array([True])
-        starts, coefficients, ends = starts[inside], coefficients[inside], ends[inside]
-        ends[-1] = self.end
-        signs = (-1.0) ** np.arange(coefficients.shape[1])
-        new = [shifted(c, e - b) * signs for c, b, e in zip(coefficients, starts, ends, strict=True)]
-        clock = TimeScaling((start + (self.end - ends))[::-1], np.array(new)[::-1])
-        return Section(self.space, self.kind, self.arrays, start, end, clock)
+        name = self.kind.powers
+        if self.clock is not None or name is None:
+            starts, c, segments = self._clock_arrays_inside()
+            ends = np.append(starts[1:], self.end)
+            c = reversed_in(c, ends - starts)
+            clock = TimeScaling((start + (self.end - ends))[::-1], c[::-1], segments[::-1])
+            return self._of(self.arrays, start, end, clock)
+        starts = self.arrays["starts"]
+        ends = np.minimum(np.concatenate([starts[..., 1:], np.full((*starts.shape[:-1], 1), FAR)], axis=-1), self.end)
+        index = np.arange(starts.shape[-1])
+        first, last = (self.segments_at(np.array(t))[..., None] for t in (self.start, self.end))
+        used = (index >= first) & (index <= last) & ((ends > self.start) | (index == last))
+        used &= (starts < self.end) | (index == first)
+        spans = np.where(used, ends - starts, 0.0)
+        new = np.where(used, start + (self.end - ends), FAR)[..., ::-1]
+        if starts.ndim > 1:  # unused segments come last
+            order = np.argsort(new, axis=-1, kind="stable")
+            c = reversed_in(self.arrays[name], spans)[:, ::-1]
+            c = np.take_along_axis(c, order[..., None], axis=1)
+            return self._of({**self.arrays, "starts": np.take_along_axis(new, order, axis=-1), name: c}, start, end)
+        arrays = {key: x[used][::-1] for key, x in self.arrays.items()}
+        axes = (1,) * (arrays[name].ndim - 2)
+        arrays[name] = reversed_in(arrays[name], spans[used][::-1].reshape(-1, *axes))
+        return self._of({**arrays, "starts": new[used[::-1]]}, start, end)
 
-    def scaled(self, start: float, scale: float) -> Section:
-        """Return the section with its duration scaled, from time ``start`` on."""
-        end = start + scale * (self.end - self.start)
-        clock = self.clock if self.clock is not None else TimeScaling(frozen([self.start]), frozen([[self.start, 1.0]]))
-        powers = scale ** -np.arange(clock.coefficients.shape[1], dtype=float)
-        time_scaling = TimeScaling(start + scale * (clock.starts - self.start), clock.coefficients * powers)
-        return Section(self.space, self.kind, self.arrays, start, end, time_scaling)
+    def _clock_arrays_inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arrays of the section's time scaling; without one, of s = t on each segment of the curve."""
+        if self.clock is not None:
+            return _clock_between(self.clock, self.start, self.end)
+        knots = self.knots()
+        segments = self.segments_at(0.5 * (knots[1:] + knots[:-1]))
+        return knots[:-1], np.stack([knots[:-1], np.ones(len(knots) - 1)], axis=-1), segments
 
     def with_time_scaling(self, clock: TimeScaling, start: float, end: float) -> Section:
         """Return the same curve with another time scaling, whose arrays are read-only, without copies or checks."""
@@ -327,23 +351,17 @@ class Section:
         return section
 
     def timed(self, clock: TimeScaling, start: float, end: float) -> Section:
-        """Return the section with a further time scaling from new times t' to its times t."""
-        if self.clock is None:
-            return Section(self.space, self.kind, self.arrays, start, end, clock)
-        own = self.clock
-        inner = self.part(start, end)
-        inner.clock = TimeScaling(frozen(clock.starts), frozen(clock.coefficients))
-        between = [inner.time(np.array(x)) for x in own.starts[(own.starts > self.start) & (own.starts < self.end)]]
-        starts = np.unique(np.concatenate([clock.starts, np.array(between)]))
-        starts = starts[(starts < end) & (starts >= start)]
-        result = []
-        for b, e in zip(starts, np.append(starts[1:], end), strict=True):
-            segment = segment_indices(clock.starts, b)
-            c = shifted(clock.coefficients[segment], b - clock.starts[segment])
-            middle = inner.parameter(np.array(0.5 * (b + e)))
-            k = segment_indices(own.starts, middle)
-            result.append(composed(shifted(own.coefficients[k], c[0] - own.starts[k]), c))
-        return Section(self.space, self.kind, self.arrays, start, end, TimeScaling(starts, np.array(result)))
+        """Return the section with a further time scaling from new times t' to its times t.
+
+        Each segment of ``clock`` lies between two of the section's knots.
+        """
+        starts, c, _ = _clock_between(clock, start, end)
+        inside = 0.5 * (c[:, 0] + values_of(c, np.diff(np.append(starts, end))))
+        segments = self.segments_at(inside)
+        if self.clock is not None:
+            k = segment_indices(self.clock.starts, inside)
+            c = composed(shifted(self.clock.coefficients[k], c[:, 0] - self.clock.starts[k]), c)
+        return self._of(self.arrays, start, end, TimeScaling(starts, c, segments))
 
 
 def _restored(
@@ -352,59 +370,23 @@ def _restored(
     return Section(space, KINDS[kind], arrays, start, end, clock)
 
 
-def shifted(c: np.ndarray, by: Any) -> np.ndarray:
-    """Return the coefficients of p(u + by), from those of polynomials p (..., terms), lowest first."""
-    result = np.array(c, dtype=float)
-    for k in range(result.shape[-1] - 1):
-        for j in range(result.shape[-1] - 2, k - 1, -1):
-            result[..., j] += by * result[..., j + 1]
-    return result
+def _parts_of(clock: TimeScaling) -> tuple[Any, Any, Any]:
+    return clock.starts, clock.coefficients, clock.segments
 
 
-def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the polynomial p(s(t) − s(0)), from those of p and s, lowest first."""
-    inner_change = np.array([0.0, *inner[1:]])
-    result = np.array([c[-1]])
-    for x in c[-2::-1]:
-        result = np.convolve(result, inner_change)
-        result[0] += x
-    return result
+def _segment_indices(starts: np.ndarray, s: np.ndarray) -> Any:
+    """Return the indices of the segments that contain parameters, with a last axis if coordinates have their own."""
+    return (
+        segment_indices(starts, s) if starts.ndim == 1 else np.stack([_segment_indices(x, s) for x in starts], axis=-1)
+    )
 
 
-def _filled(x: Any, axis: int | None, name: str) -> Any:
-    """Return an array padded to 2^k segments; unused segments begin at `FAR`."""
-    if axis is None:
-        return x
-    count = x.shape[axis]
-    missing = (1 << max(count - 1, 0).bit_length()) - count
-    if not missing:
-        return x
-    last = np.take(np.asarray(x), [-1] * missing, axis=axis)
-    if name == "starts":
-        last = np.full(last.shape, FAR)
-    return np.concatenate([np.asarray(x), last], axis=axis)
-
-
-def _shapes(kind: CurveKind, arrays: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ...]:
-    return tuple(arrays[name].shape[arrays[name].ndim - len(shape) :] for name, shape in kind.arrays)
-
-
-def _clock_shapes(clocks: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ...]:
-    return tuple(x.shape for x in clocks.values())
-
-
-def _kernel(space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks: tuple[Any, ...], order: int) -> Kernel:
-    """Return the kernel that evaluates curves of a kind and size."""
-    names = [name for name, _ in kind.arrays]
-    more = ["clock_starts", "clock"][: len(clocks)]
-
-    def traced(*, t: Any, **arrays: Any) -> Any:
-        clock = TimeScaling(arrays["clock_starts"], arrays["clock"]) if clocks else None
-        own = {name: arrays[name] for name in names}
-        return tuple(array(x) for x in curve_motion(space, kind, own, clock, None, t, order))
-
-    def build() -> Kernel:
-        sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))
-        return compile(traced, name=f"{kind.name}_curve", t=(), **sizes)
-
-    return _KERNELS.get((space, kind.name, shapes, clocks, order), build)
+def _clock_between(clock: TimeScaling, start: float, end: float) -> tuple[Any, Any, Any]:
+    """Return the arrays of the segments of a time scaling between two times, from ``start`` on."""
+    first = int(segment_indices(clock.starts, start))
+    last = max(int(np.searchsorted(clock.starts, end, side="left")), first + 1)
+    starts, c = np.array(clock.starts[first:last]), np.array(clock.coefficients[first:last])
+    if starts[0] != start:
+        c[0] = shifted(c[0], start - starts[0])
+        starts[0] = start
+    return starts, c, None if clock.segments is None else clock.segments[first:last]

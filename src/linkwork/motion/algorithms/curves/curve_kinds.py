@@ -55,17 +55,30 @@ class CurveKind:
 
     ``arrays`` gives the shape of each array by words: "pieces" is the number of segments, "nq" and "nv" those of the
     space, and other words are sizes that the arrays determine.  ``starts``, which every kind has, are the increasing
-    parameters s where segments begin.  ``q(space, arrays, s, at)`` is the configuration at s; ``at`` is s without
-    derivatives, which selects the segment.
+    parameters s where segments begin.  ``q(space, arrays, s, segment)`` is the configuration at s.  The segment is its
+    index and its start, or a list of these for each coordinate.  ``powers`` names the array of polynomials of u.
     """
 
     name: str
     arrays: tuple[tuple[str, tuple[str, ...]], ...]
     q: Callable[[CurveSpace, Arrays, Any, Any], list[Any]]
+    powers: str | None = "coefficients"
+
+    def segment_at(self, arrays: Arrays, at: Any) -> Any:
+        """Return the segment that contains a parameter."""
+        starts = arrays["starts"]
+        return [segment_index(x, at) for x in starts] if np.ndim(starts) > 1 else segment_index(starts, at)
+
+    def segment_of(self, arrays: Arrays, index: Any) -> Any:
+        """Return the segment of an index, or of an index for each coordinate."""
+        starts = arrays["starts"]
+        if np.ndim(starts) > 1:
+            return [(k, row(x, k)) for x, k in zip(starts, index, strict=True)]
+        return index, row(starts, index)
 
 
-def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    index, start = segment_index(arrays["starts"], at)
+def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
+    index, start = segment
     q = [*row(arrays["base"], index)]
     for phi, weight in zip(row(arrays["steps"], index), row(arrays["weights"], index), strict=True):
         part = polynomial(weight, s - start)
@@ -82,6 +95,7 @@ CUMULATIVE = CurveKind(
         ("weights", ("pieces", "degree", "terms")),
     ),
     _cumulative,
+    "weights",
 )
 FAR = 1e300  # beginning of unused segments in padded tables
 
@@ -119,21 +133,20 @@ def polynomial(coefficients: Sequence[Any], u: Any) -> Any:
     return result
 
 
-def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    index, start = segment_index(arrays["starts"], at)
+def _polynomial(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
+    index, start = segment
     return [polynomial(c, s - start) for c in row(arrays["coefficients"], index)]
 
 
-def _retracted(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    index, start = segment_index(arrays["starts"], at)
+def _retracted(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
+    index, start = segment
     phi = [polynomial(c, s - start) for c in row(arrays["coefficients"], index)]
     return space.integrate([*row(arrays["base"], index)], phi)
 
 
-def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
+def _by_coordinate(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
     x = []
-    for starts, coefficients in zip(arrays["starts"], arrays["coefficients"], strict=True):
-        index, start = segment_index(starts, at)
+    for (index, start), coefficients in zip(segment, arrays["coefficients"], strict=True):
         x.append(polynomial([*row(coefficients, index)], s - start))
     return space.integrate([*arrays["base"]], x)
 
@@ -153,8 +166,8 @@ BY_COORDINATE = CurveKind(
 )
 
 
-def _squad(space: CurveSpace, arrays: Arrays, s: Any, at: Any) -> list[Any]:
-    index, start = segment_index(arrays["starts"], at)
+def _squad(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
+    index, start = segment
     u = (s - start) * row(arrays["rates"], index)
     a = space.integrate([*row(arrays["base"], index)], [u * x for x in row(arrays["steps"], index)])
     b = space.integrate([*row(arrays["inner"], index)], [u * x for x in row(arrays["inner_steps"], index)])
@@ -173,6 +186,7 @@ SQUAD = CurveKind(
         ("inner_steps", ("pieces", "nv")),
     ),
     _squad,
+    None,
 )
 KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMULATIVE, SQUAD)}
 
@@ -181,11 +195,15 @@ KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMU
 class TimeScaling:
     """A time scaling: the parameter s of a curve by time t, piecewise s = Σ c_k (t − t_i)^k.
 
-    ``starts`` (segments,) are the t_i, ``coefficients`` (segments, terms) lowest first.
+    ``starts`` (n,) are the t_i, ``coefficients`` (n, terms) lowest first.  Between t_i and the next start it runs along
+    one segment of the curve, whose index is ``segments[i]``.  ``segments`` is (n,), or (n, nv) for curves whose
+    coordinates have separate segments.  So rounding of s selects no other segment, also where the time scaling rests.
+    It is None for a time scaling of a trajectory's time.
     """
 
     starts: Any
     coefficients: Any
+    segments: Any = None
 
 
 def curve_motion(
@@ -216,28 +234,23 @@ def _motion_on(
 ) -> list[list[Any]]:
     """Return q and its first ``order`` derivatives at a time, on a curve that continues beyond its ends."""
 
-    def q(now: Any, levels: Sequence[int]) -> list[Any]:
-        s = now
-        if clock is not None:
-            index, start = segment_index(clock.starts, at)
-            s = polynomial([*row(clock.coefficients, index)], now - start)
-        return kind.q(space, arrays, s, _without(s, levels))
+    def q(now: Any) -> list[Any]:
+        if clock is None:
+            return kind.q(space, arrays, now, kind.segment_at(arrays, at))
+        index, start = segment_index(clock.starts, at)
+        s = polynomial([*row(clock.coefficients, index)], now - start)
+        return kind.q(space, arrays, s, kind.segment_of(arrays, row(clock.segments, index)))
 
     return motion_of(space, q, at, order)
 
 
-def motion_of(
-    space: CurveSpace, q: Callable[[Any, Sequence[int]], list[Any]], at: Any, order: int = 2
-) -> list[list[Any]]:
-    """Return q and its first ``order`` derivatives, v first, of a function q of time, at a time.
-
-    The function is over any scalar.  Its second argument is the levels of the dual numbers in its first.
-    """
+def motion_of(space: CurveSpace, q: Callable[[Any], list[Any]], at: Any, order: int = 2) -> list[list[Any]]:
+    """Return q and its first ``order`` derivatives, v first, of a function q of time, over any scalar, at a time."""
     levels = [seeded([0.0], [0.0])[0].level for _ in range(order)]
     now: Any = at
     for level in levels:
         now = Dual(now, 1.0, level)
-    there = q(now, levels)
+    there = q(now)
     result = [[_without(x, levels) for x in there]]
     if not order:
         return result
