@@ -10,6 +10,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.operational_space_forces import Level, task_forces
 from linkwork.control.algorithms.pid_integrator import bounded, integrate_error
+from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
@@ -25,7 +26,6 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.poses import pose_difference
-from linkwork.spatial import Pose, Quaternion, Vec3
 
 __all__ = ["AXES", "Admittance", "HybridForcePosition", "Impedance"]
 
@@ -327,8 +327,8 @@ class Admittance(ControlLaw):
 
         (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
 
-    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller, to
-    whose target velocity and acceleration ẋ and ẍ are added.
+    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller.
+    Its target velocity and acceleration become those of the shifted target, in its axes.
 
     Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
 
@@ -387,19 +387,14 @@ class Admittance(ControlLaw):
             accelerations.append((after[k] - rate[k]) / h)
         shift = [a + h * b for a, b in zip(x, after, strict=True)]
         inner_inputs = {name: y for name, y in inputs.items() if name != "force"}
+        led = [list(inputs.get(name, [0.0] * n)) for name in ("target_v", "target_a")]
         if isinstance(self.law, JointLaw):
-            inner_inputs["target_q"] = self.robot.integrate(inner_inputs["target_q"], array(shift))
+            target = "target_q"
+            q_d = list(inputs[target])
+            moved = shifted_motion(self.robot.tree, q_d, shift, (led[0], led[1]), (after, accelerations))
         else:
-            inner_inputs["target"] = _shifted(inner_inputs["target"], shift)
-        for name, change in (("target_v", after), ("target_a", accelerations)):
-            inner_inputs[name] = array([a + b for a, b in zip(inner_inputs.get(name, [0.0] * n), change, strict=True)])
+            target = "target"
+            moved = shifted_pose(inputs[target], shift, led, [after, accelerations])
+        inner_inputs |= {target: array(moved[0]), "target_v": array(moved[1]), "target_a": array(moved[2])}
         tau, own = self.law.forces(t, q, v, inner, inner_inputs)
         return tau, array([*shift, *after, *([] if own is None else own)])
-
-
-def _shifted(target: Any, x: list[Any]) -> Any:
-    """Return the pose ``target`` rotated by the vector x[:3] and translated by x[3:], in the world."""
-    X = Pose.of_elements(target.ravel().tolist())
-    rotation = Quaternion.exp(Vec3(*x[:3])).rotation() @ X.rotation
-    result = Pose(rotation, X.translation + Vec3(*x[3:]))
-    return array(result.elements()).reshape(4, 4)

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.joint_errors import JointErrors
 from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrate_error
 from linkwork.control.controller_base import (
     ControlLaw,
@@ -44,11 +45,19 @@ class JointLaw(ControlLaw):
     def required_inputs(self) -> tuple[str, ...]:
         return ("target_q",)
 
+    def _joint_errors(self, q: Any, inputs: Mapping[str, Any]) -> JointErrors:
+        return JointErrors(self.robot.tree, list(q), list(inputs["target_q"]), self.acting.tolist())
+
+    def _target_motion(self, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        zero = [0.0] * self.robot.nv
+        return list(inputs.get("target_v", zero)), list(inputs.get("target_a", zero))
+
     def _errors(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """Return q_d ⊖ q and v_d − v (nv); 0 for velocities that are not actuated."""
-        e = self.apply_actuation(self.robot.difference(q, inputs["target_q"]))
-        target_v = inputs.get("target_v", [0.0] * self.robot.nv)
-        return e, self.apply_actuation([a - b for a, b in zip(target_v, v, strict=True)])
+        """Return q_d ⊖ q and v_d − v (nv), with v_d in the joints' axes; 0 for velocities that are not actuated."""
+        joints = self._joint_errors(q, inputs)
+        followed = joints.followed_velocity(self._target_motion(inputs)[0])
+        rate = [a - b for a, b in zip(followed, v, strict=True)]
+        return self.apply_actuation(joints.errors()), self.apply_actuation(rate)
 
     def _actuator_forces(self, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
         """Return actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
@@ -79,13 +88,17 @@ class JointLaw(ControlLaw):
             return zero
         if self.feedforward == "gravity":
             return self._actuator_forces(q, zero, zero)
-        v, a = inputs.get("target_v", zero), inputs.get("target_a", zero)
-        return self._actuator_forces(inputs["target_q"], v, a)
+        v, a = self._target_motion(inputs)
+        along = self._actuator_forces(inputs["target_q"], array(v), array(a))
+        return self._joint_errors(q, inputs).followed_force(along)
 
 
 @public_constructor
 class PD(JointLaw):
     """PD control of joints, springs and dampers: τ = K_p (q_d ⊖ q) + K_d (v_d − v) + τ_ff.
+
+    v_d is the target's velocity in the joint's axes, with which q_d ⊖ q is constant.  Forces of a feedforward along the
+    target are in these axes, too.  They differ from the axes of q_d for joints with rotations about several axes.
 
     ``kp`` [N·m/rad, N/m] and ``kd`` [N·m·s/rad, N·s/m] are a number, one number by actuated velocity, or a dict by
     joint, all >= 0.  ``feedforward`` is "none", "gravity" (gravity compensation at q), or "dynamics" (inverse dynamics
@@ -228,7 +241,8 @@ class GravityCompensation(JointLaw):
 class ComputedTorque(JointLaw):
     """Computed-torque control, with joint errors e = q_d ⊖ q that obey ë + K_d ė + K_p e = 0.
 
-    The law is τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p (q_d ⊖ q).
+    The law is τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p e for joints with one velocity.  For all joint
+    types a* is the acceleration at which the equation holds, also far from the target.
 
     ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
     Accelerations of joints without actuators follow from their zero forces (collocated partial feedback
@@ -262,10 +276,10 @@ class ComputedTorque(JointLaw):
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else self.read_gains("kd", kd)
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        e, rate = self._errors(q, v, inputs)
-        target_a = inputs.get("target_a", [0.0] * self.robot.nv)
-        a = [c + k * x + d * y for c, k, x, d, y in zip(target_a, self.kp, e, self.kd, rate, strict=True)]
-        return self._actuator_forces(q, v, a), None
+        joints, (v_d, a_d) = self._joint_errors(q, inputs), self._target_motion(inputs)
+        e, rates = joints.errors(), joints.rates(v, v_d)
+        pull = [k * x + d * y for k, x, d, y in zip(self.kp, e, self.kd, rates, strict=True)]
+        return self._actuator_forces(q, v, joints.acceleration(v, v_d, a_d, pull)), None
 
 
 @public_constructor
@@ -282,7 +296,8 @@ class JointImpedance(JointLaw):
 
         τ = h + M a* − τ_ext,     a* = a_d + M_d⁻¹ (K e + D ė + τ_ext),     M_d ë + D ė + K e = −τ_ext,
 
-    with e = q_d ⊖ q, so an external force τ_ext displaces a joint at rest by K⁻¹ τ_ext.
+    with e = q_d ⊖ q, so an external force τ_ext displaces a joint at rest by K⁻¹ τ_ext.  ė = v_d − v and a_d are the
+    target's relative velocity and its acceleration in the joint's axes, as for `PD`, and ë is the rate of ė.
     ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0, given as gains of `PD`.  ``inertia`` [kg
     m², kg] is given likewise, > 0, or as a symmetric, positive definite matrix (m, m) of the actuated velocities.
     Inputs are target_q (nq), target_v, target_a, force (nv).  Joints without actuators move as dynamics and external
@@ -342,7 +357,7 @@ class JointImpedance(JointLaw):
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rate = self._errors(q, v, inputs)
         pull = [k * x + d * y for k, x, d, y in zip(self.stiffness, e, self.damping, rate, strict=True)]
-        a = [*inputs.get("target_a", [0.0] * self.robot.nv)]
+        a = self._joint_errors(q, inputs).followed_acceleration(v, *self._target_motion(inputs))
         if self.inertia is None:
             return [x + y for x, y in zip(self._actuator_forces(q, v, a), pull, strict=True)], None
         F = inputs["force"]
