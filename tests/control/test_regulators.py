@@ -321,3 +321,40 @@ def test_gains_do_not_depend_on_units() -> None:
         for s in (1e-12, 1e-4, 1e4, 1e12):  # units of time; of costs
             assert np.allclose(lqr(s * A, s * B, Q, R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
             assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
+
+
+@pytest.mark.slow(every=7)
+def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
+    """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
+    robot: Any = lw.load("fourbar")
+    crank = robot.v_names[0]
+    minimal = robot.minimal_coordinates(crank)
+    q = np.array([robot.assemble(robot.assemble().q, hold={crank: angle}).q for angle in (0.6, 2.0)])
+    weights = {"Q": (10.0, 1.0), "R": 0.5, "actuators": crank}
+    for dt in (None, 0.01):
+        found = lw.control.lqr_about_state(robot, q, dt=dt, **weights)
+        assert (found.residual < 1e-9).all() and np.abs(found.tau[:, 0]).min() > 0.1 and not found.tau[:, 1:].any()
+        rest = robot.constrained_forward_dynamics(q, 0.0 * q, found.tau).a
+        assert np.abs(rest).max() < 1e-9
+        for k, at in enumerate(q):
+            u = minimal.coordinates_of(at)
+            J = np.kron(np.eye(2), minimal.jacobian(u))
+            A, B = minimal.linearize(u, np.zeros(1), found.tau[k])
+            if dt is not None:  # v⁺ = v + h a, q⁺ = q + h v⁺
+                step = np.array([[1.0, dt], [0.0, 1.0]])
+                A, B = step @ (np.eye(2) + dt * np.diag([0.0, 1.0]) @ A), dt * step @ B
+            known = lqr(A, B[:, :1], J.T @ np.diag([10.0] * 3 + [1.0] * 3) @ J, [[0.5]], discrete=dt is not None)
+            assert np.allclose(found.K[k] @ J, known.K, rtol=1e-8, atol=1e-8)
+            assert np.allclose(J.T @ found.X[k] @ J, known.X, rtol=1e-8, atol=1e-8)
+    law = lw.control.lqr_about_state(robot, q[0], **weights)
+    start = robot.assemble(q[0], hold={crank: 0.7}).q
+    run = robot.simulate(start, controller=law, duration=3.0, dt=2e-3, record_every=100, passive=False)
+    assert np.abs(run.q[-1] - q[0]).max() < 1e-4
+    # along a trajectory, on numbers and on symbols
+    still = robot.spline([0.0, 0.1], [q[0], q[0]], boundary="clamped")
+    along = lw.control.lqr_about_trajectory(robot, still, Q=(10.0, 1.0), R=0.5, actuators=crank)
+    kernel = lw.compile(lambda t, q, v: along(t, q, v), t=(), q=3, v=3)
+    for tau in (along.feedforward(0.05), along(0.05, q[0], np.zeros(3)), kernel(0.05, q[0], np.zeros(3))):
+        assert np.allclose(tau, law.tau, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="v: expected a state at rest, since the robot has constraints"):
+        lw.control.lqr_about_state(robot, q[0], np.ones(3), actuators=crank)

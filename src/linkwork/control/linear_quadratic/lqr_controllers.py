@@ -27,6 +27,7 @@ from linkwork.control.linear_quadratic.arguments import (
     read_seconds,
     state_cost,
 )
+from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
 from linkwork.expr.arrays.symbol_array import array, is_traced
@@ -137,6 +138,9 @@ def lqr_about_state(
     that of the actuators' forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity
     weight).  With ``dt`` [s] the regulator is in discrete time, with the integrator of `Robot.linearize`.
 
+    For a robot with constraints the state is at rest and satisfies them.  Constraint forces bear a share of the forces,
+    and the regulator is that of the deviations which constraints permit.
+
     Raises ValueError if the equilibrium needs forces of joints without actuators, and where there is no regulator, as
     `lqr` does; in a batch ``residual`` reports the latter.
 
@@ -152,21 +156,38 @@ def lqr_about_state(
     dt = None if dt is None else read_seconds("lqr_about_state", "dt", dt)
     at = read_finite("lqr_about_state", "q", q, robot.nq, "nq")
     rate = np.zeros((*at.shape[:-1], nv)) if v is None else read_finite("lqr_about_state", "v", v, nv, "nv")
+    if robot.constraints and rate.any():
+        raise ValueError(
+            "lqr_about_state: v: expected a state at rest, since the robot has constraints; use lqr_about_trajectory"
+        )
     if tau is None:
-        forces = robot.inverse_dynamics(at, rate, np.zeros(nv), passive=passive)
+        forces = reference_forces(robot, at, rate, np.zeros(nv), acting, passive)
         forces = actuated_forces("lqr_about_state", robot, forces, acting, "rest" if v is None else "zero acceleration")
     else:
         forces = read_finite("lqr_about_state", "tau", tau, nv, "nv")
     cost, effort = state_cost("lqr_about_state", "Q", Q, nv), cost_matrix("lqr_about_state", "R", R, len(acting))
     A, B = linearized(robot, at, rate, forces, dt=dt, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
+    T = permitted_deviations("lqr_about_state", robot, at)
     try:
-        K, X, residual = lqr(A, B, cost, effort, N, discrete=dt is not None)
+        if T is None:
+            K, X, residual = lqr(A, B, cost, effort, N, discrete=dt is not None)
+        else:
+            K, X, residual = _constrained_lqr(T, (A, B, cost, effort, N), dt is not None)
     except ValueError as error:
         options = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
         names = ", ".join(["q", *(name for name, value in options.items() if value is not None), "Q, R"])
         raise ValueError(f"lqr_about_state: {names}: no regulator; {error}") from None
     return LQRController._make(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
+
+
+def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) -> tuple[Any, Any, Any]:
+    """Return gains, cost to go and residual of `lqr` for deviations in the column space of T."""
+    A, B, Q, R, N = problem
+    T_t = np.swapaxes(T, -1, -2)
+    cross = None if N is None else T_t @ real_array("lqr_about_state: N: expected an array (..., 2nv, m)", N)
+    K, X, residual = lqr(T_t @ A @ T, T_t @ B, T_t @ Q @ T, R, cross, discrete=discrete)
+    return K @ T_t, T @ X @ T_t, residual
 
 
 _FORMAT = "linkwork tracking regulator 1"
@@ -222,7 +243,7 @@ class TVLQRController(ReturnedValue):
         fraction, table = position - k, self.K.reshape(len(self.K), -1)
         gains = (1.0 - fraction) * take(table, k) + fraction * take(table, k + 1.0)
         x = np.concatenate([self.robot.difference(reference.q, q), array(list(v)) - reference.v])
-        tau = self.robot.inverse_dynamics(*reference[:3], passive=self.passive)
+        tau = reference_forces(self.robot, reference.q, reference.v, reference.a, self.acting, self.passive)
         result: list[Any] = [0.0] * self.robot.nv
         for i, row in zip(self.acting, gains.reshape(m, -1), strict=True):
             result[i] = tau[i] - dot(list(row), list(x))
@@ -245,7 +266,7 @@ class TVLQRController(ReturnedValue):
         return time, self.trajectory(time, outside="hold")
 
     def _forces(self, reference: Any) -> np.ndarray:
-        tau = self.robot.inverse_dynamics(*reference, passive=self.passive)
+        tau = reference_forces(self.robot, reference.q, reference.v, reference.a, self.acting, self.passive)
         result: np.ndarray = np.zeros_like(tau)
         result[..., self.acting] = tau[..., self.acting]
         return result
@@ -335,7 +356,7 @@ def lqr_about_trajectory(
         cost_matrix("lqr_about_trajectory", "R", R, len(acting)),
     )
     times, (q, v, a) = trajectory.sampled(dt=dt)
-    tau = robot.inverse_dynamics(q, v, a, passive=passive)
+    tau = reference_forces(robot, q, v, a, acting, passive)
     tau = actuated_forces("lqr_about_trajectory", robot, tau, acting, "the trajectory")
     A, B = robot.linearize(q, v, tau, dt=times[1] - times[0], passive=passive)
     B = np.ascontiguousarray(B[..., acting])

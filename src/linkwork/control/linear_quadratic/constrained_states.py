@@ -1,0 +1,62 @@
+"""References of regulators for robots with constraints: their forces, and the deviations that constraints permit.
+
+Loops bear a share of the forces of a reference, M a + h = τ + Gᵀ λ.  About a state at rest, deviations x = (δq, δv)
+satisfy G_h δq = 0, with the rows G_h of holonomic constraints, and G δv = 0.  With an orthonormal basis T of these, z =
+Tᵀ x obeys ż = (Tᵀ A T) z + Tᵀ B u.  Other deviations are not controllable, so a regulator exists for z alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+
+__all__ = ["permitted_deviations", "reference_forces"]
+
+_DEPENDENT = 1e-8  # singular values of G below this share of the largest one count as zero
+
+Array = np.ndarray[Any, Any]
+
+
+def reference_forces(robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> Any:
+    """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
+
+    Raises ValueError if actuators and constraints cannot exert the forces.
+    """
+    if not robot.constraints:
+        return robot.inverse_dynamics(q, v, a, passive=passive)
+    names = [robot.v_names[k] for k in acting]
+    return robot.constrained_inverse_dynamics(q, v, a, actuators=names, passive=passive).tau
+
+
+def permitted_deviations(caller: str, robot: Any, q: Array) -> Array | None:
+    """Return T (..., 2nv, n) about states at rest at q (..., nq), or None for a robot without constraints.
+
+    Raises ValueError if the states of a batch have different numbers of degrees of freedom.
+    """
+    if not robot.constraints:
+        return None
+    steps = np.array(unit_steps(robot.tree))
+    holonomic = [c.holonomic for c in robot.constraints for _ in c.component_names]
+    G = robot.constraint_jacobian(q) * steps
+    positions, velocities = (_null_space(caller, rows) for rows in (G[..., holonomic, :], G))
+    n, m = positions.shape[-1], velocities.shape[-1]
+    nv = robot.nv
+    both = np.zeros((*G.shape[:-2], 2 * nv, n + m))
+    both[..., :nv, :n], both[..., nv:, n:] = steps[:, None] * positions, steps[:, None] * velocities
+    result: Array = np.linalg.qr(both)[0]
+    return result
+
+
+def _null_space(caller: str, G: Array) -> Array:
+    sizes, V = np.linalg.svd(G)[1:]
+    ranks = np.count_nonzero(sizes > _DEPENDENT * sizes[..., :1], axis=-1)
+    if np.min(ranks) < np.max(ranks):
+        raise ValueError(
+            f"{caller}: q: expected states with the same number of degrees of freedom, got constraints of rank "
+            f"{np.min(ranks)} and {np.max(ranks)}; pass these states one by one"
+        )
+    result: Array = np.swapaxes(V[..., int(np.max(ranks)) :, :], -1, -2)
+    return result
