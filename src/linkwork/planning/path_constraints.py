@@ -29,7 +29,8 @@ from linkwork.ik.tasks.modifiers import ConstraintTask, counted_joints
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
-from linkwork.planning.planning_space import PlanningSpace, is_later
+from linkwork.planning.configuration_geometry import is_later
+from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.halton_samples import Samples
 
 __all__ = ["ConstrainedSpace", "PathConstraintTasks"]

@@ -28,7 +28,8 @@ from itertools import pairwise
 import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
-from linkwork.planning.planning_space import HALF_TURN, OutOfTimeError, PlanningSpace
+from linkwork.planning.configuration_geometry import HALF_TURN
+from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 
 __all__ = ["appear_free", "blend_corners", "remove_straight_nodes", "shorten_path", "shortest_visible"]
 
