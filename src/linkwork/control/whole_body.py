@@ -20,6 +20,7 @@ from linkwork.control.algorithms.whole_body_qp import (
 )
 from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
+from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
@@ -32,6 +33,8 @@ from linkwork.simulation.contacts.ground_contact import ContactGround
 from linkwork.spatial import Vec3
 
 __all__ = ["WholeBody", "WholeBodyAnswer"]
+
+_SAMPLES = 64  # configurations of which the largest gravity forces are taken
 
 
 class WholeBodyAnswer(NamedTuple):
@@ -115,6 +118,9 @@ class WholeBody(TaskLaw):
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]
+        configurations = list(robot.random_configuration(seed=0, size=_SAMPLES).T)
+        forces = gravity_force(robot.tree, configurations, passive=self.passive)
+        self._gravity = [float(np.abs(x).max()) for x in forces]
         self._answers: dict[Any, Kernel] = {}
 
     @property
@@ -174,7 +180,9 @@ class WholeBody(TaskLaw):
                     [sizes[k] for k in active],
                 )
             )
-        box = self._limits(braking_limits(dynamics)).acceleration_box(robot.tree, list(q), list(v), self.horizon)
+        box = self._limits(braking_limits(dynamics, self._gravity)).acceleration_box(
+            robot.tree, list(q), list(v), self.horizon
+        )
         return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization)
 
     def _limits(self, braking: Sequence[Any]) -> MotionLimits:

@@ -233,11 +233,11 @@ def _cost(
     return H, g
 
 
-def braking_limits(dynamics: BodyDynamics) -> list[Any]:
+def braking_limits(dynamics: BodyDynamics, gravity: Sequence[float]) -> list[Any]:
     """Return decelerations α (nv) that all motors provide together, with a share of their limits; infinite without.
 
-    Σ_j |M_kj| α_j ≤ share (limit_k − |h_k|) holds for all motors k, so any signs of the decelerations are possible.
-    Contact forces and forces of loops are not considered.
+    Σ_j |M_kj| α_j ≤ share (limit_k − max(|h_k|, gravity_k)) holds for all motors k, so any signs of the decelerations
+    are possible.  ``gravity`` (nv) are the largest gravity forces.  Contact forces and loops are not considered.
     """
     limits, M = dynamics.limits, dynamics.M
     motors = [k for k, limit in enumerate(limits) if not is_zero(limit) and not _is_infinite(limit)]
@@ -247,7 +247,7 @@ def braking_limits(dynamics: BodyDynamics) -> list[Any]:
         size = sum(
             (fabs(M[max(j, k)][min(j, k)]) * nominal[j] for j in motors if not is_zero(M[max(j, k)][min(j, k)])), 0.0
         )
-        share = fmin(share, fmax(limits[k] - fabs(dynamics.h[k]), _LEAST_ROOM * limits[k]) / size)
+        share = fmin(share, fmax(limits[k] - fmax(fabs(dynamics.h[k]), gravity[k]), _LEAST_ROOM * limits[k]) / size)
     return [_BRAKING_SHARE * share * nominal[k] if k in nominal else _INF for k in range(len(limits))]
 
 
