@@ -78,7 +78,10 @@ def test_motors_that_are_weak_brake_as_hard_as_they_can() -> None:
 @pytest.mark.slow(every=7)
 @pytest.mark.filterwarnings("error::linkwork.errors.SimulationWarning")
 def test_positions_stay_within_limits_under_whole_body_control() -> None:
-    """10⁴ runs from starts near limits, with targets beyond them; and from rest with motors of 5 N·m, of which gravity needs 4.7."""
+    """10⁴ runs from starts near limits, with targets beyond them.
+
+    Half of them are from rest, with motors of 5 N·m, of which gravity needs 4.7.
+    """
     robot, rng, count = _arm(), np.random.default_rng(0), 5000
     for efforts, horizon, share in ((INF, 0.05, 1.0), ((5.0, 1.2), 0.05, 0.0)):
         law = WholeBody(robot, PostureTask(), 100.0, horizon=horizon, effort_limits=efforts)
