@@ -64,7 +64,8 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
     torque = 1.2 * np.abs(robot.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(0) + 2.0
     calls = {
         "time_optimal, velocity and acceleration": lambda: time_optimal(ours, **limits),
-        "time_optimal, torque too": lambda: time_optimal(of_robot, torque=torque, **limits),
+        "time_optimal, torque too": lambda: time_optimal(of_robot, torque=torque, passive=False, **limits),
+        "time_optimal, torque with losses": lambda: time_optimal(of_robot, torque=torque, **limits),
         "time_optimal, a path of a batch": lambda: time_optimal([ours] * BATCH, **limits),
         _BY_DEFAULT: lambda: time_optimal(ours, velocity=FASTEST, acceleration=HARDEST),
         "time_optimal, jerk too": lambda: time_optimal(ours, **limits, jerk=HARSHEST),

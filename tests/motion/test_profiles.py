@@ -431,3 +431,22 @@ def test_profiles_end_at_their_goals_or_are_refused() -> None:
         end = made(made.duration)
         assert abs(end.q[0] - way) < 2e-9 * (1.0 + way)
     assert found > 295
+
+
+@pytest.mark.slow(every=3)
+def test_minimum_jerk_with_any_limits_takes_the_time_of_its_peaks() -> None:
+    """From rest to rest the peaks of v, a and the jerk are 1.875 d/T, 10/√3 d/T² and 60 d/T³; over 18 decades."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        d, names = 10.0 ** rng.uniform(-9.0, 9.0), rng.choice(["velocity", "acceleration", "jerk"], rng.integers(1, 4))
+        limits = {name: 10.0 ** rng.uniform(-9.0, 9.0) for name in sorted(set(names.tolist()))}
+        powers = {"velocity": (1.875, 1), "acceleration": (10.0 / np.sqrt(3.0), 2), "jerk": (60.0, 3)}
+        right = max((powers[name][0] * d / x) ** (1.0 / powers[name][1]) for name, x in limits.items())
+        assert lw.motion.profile(0.0, d, kind="minimum_jerk", **limits).duration == pytest.approx(right, rel=1e-12)
+    still = lw.motion.profile(1.0, 1.0, kind="minimum_jerk", acceleration=2.0)
+    assert np.array_equal(still([still.start_time, still.end_time]).q, [[1.0], [1.0]])
+
+
+def test_errors_of_minimum_jerk_profiles_say_what_was_searched() -> None:
+    with pytest.raises(ValueError, match="was found within the limits, by durations 1 % apart"):
+        lw.motion.profile(0.0, 0.0, v0=1.0, v1=1.0, a0=0.3, kind="minimum_jerk", velocity=1.0, acceleration=0.3)

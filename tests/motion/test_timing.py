@@ -11,8 +11,8 @@ from scipy.interpolate import CubicSpline
 
 import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
-from linkwork.motion.timing import toppra as kernels
 from linkwork.motion.timing import toppra as sweeps
+from linkwork.motion.timing import toppra_blocks as kernels
 from linkwork.motion.timing.limits import LimitSet
 from linkwork.motion.timing.segment_grid import coarse_count
 from linkwork.motion.timing.toppra_single_kernel import motions_by_single_kernel
@@ -79,7 +79,7 @@ def test_many_paths_at_once():
     pairs = ([slow], [fast, slow, slow])
     (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], [50] * len(x), 2, 1e-6) for x in pairs)
     assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
-    with pytest.raises(ValueError, match="time_optimal: path 1: no speed along the path satisfies"):
+    with pytest.raises(ValueError, match="time_optimal: path 1: no motion found, with constant"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
     with pytest.raises(ValueError, match="time_optimal: path 1: velocity: '0' moves along the path"):
@@ -140,12 +140,12 @@ def test_along_a_robots_path(name: str):
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
     q, v, _ = path(np.linspace(0.0, 1.0, 500))
     still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
-    torque = 1.1 * still + 0.5
+    torque = 1.1 * still + 2.0
     free = time_optimal(path, velocity=3.0, acceleration=8.0, num_points=100)
     found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, num_points=100)
     moved = found.trajectory(np.linspace(0.0, found.duration, 20_000))
-    passed = np.abs(robot.inverse_dynamics(*moved)) - torque
-    assert -1e-3 < (passed / torque).max() < 1e-6
+    passed = np.abs(robot.inverse_dynamics(*moved, passive=True)) - torque
+    assert -2e-2 < (passed / torque).max() < 1e-9
     assert found.duration > free.duration
     frame = robot.frames[-1]
     slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, num_points=100)
@@ -267,7 +267,7 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
 def test_limits_of_ones_own_hold_where_nothing_moves():
     arm = lw.load("double_pendulum")
     still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
-    with pytest.raises(ValueError, match="no speed along the path satisfies all limits"):
+    with pytest.raises(ValueError, match="no motion found, with constant"):
         time_optimal(still, velocity=1.0, torque=0.1)
 
 
@@ -280,7 +280,7 @@ def test_what_is_refused():
         ({"acceleration": 1.0, "velocity": [0.0, 1.0]}, "'0' moves along the path, and its limit is 0"),
         (
             {"acceleration": 1.0, "velocity": 1.0, "start_speed": 50.0},
-            "start_speed: no motion within the limits begins",
+            "start_speed: no motion found within the limits that begins",
         ),
         ({"acceleration": 1.0, "start_speed": -1.0}, "start_speed: expected a number >= 0"),
         ({"acceleration": float("nan")}, "expected a limit that permits rest, got nan"),
@@ -293,7 +293,7 @@ def test_what_is_refused():
         ({"motion_limits": [MotionLimit(lambda q, v, a: a[0], -1.0, 1.0, "odd")]}, "odd: expected a result of shape"),
         (
             {"motion_limits": [MotionLimit(lambda q, v, a: 3.0 + 0.0 * a, -1.0, 1.0, "far")]},
-            "no speed along the path satisfies",
+            "no motion found, with constant",
         ),
     ]
     for how, text in cases:

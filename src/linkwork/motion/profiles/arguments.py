@@ -258,8 +258,8 @@ def failure_reason(
         if duration is not None:
             return f"{caller}: the {kind.name} profile of {duration:.9g} s violates the limits; leave out duration="
         return (
-            f"{caller}: no {kind.name} profile between these states satisfies the limits, for any "
-            f'duration: it would exceed them between the ends; kind="jerk" satisfies them'
+            f"{caller}: no {kind.name} profile between these states was found within the limits, by durations 1 % "
+            f'apart; it would exceed them between the ends; try kind="jerk"'
         )
     for k, name in enumerate(names):
         result = _too_near_message(name, kind, [float(x[k]) for x in states], [float(x[k]) for x in limits])

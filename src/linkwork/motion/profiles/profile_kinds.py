@@ -65,7 +65,8 @@ class ProfileArrays(NamedTuple):
     ``durations`` (..., n) [s] are equal for synchronized coordinates.  Each coordinate is piecewise polynomial:
     ``times`` (..., n, segments + 1) are the ends of its segments, which may coincide; ``coefficients`` (..., n,
     segments, terms) are those of q by the time since a segment began, lowest first.  ``status`` (...) is 0 for a
-    profile, 1 if a state at an end is outside the limits or inevitably leaves them, 2 if no duration satisfies them.
+    profile, 1 if a state at an end is outside the limits or inevitably leaves them, 2 if no duration was found that
+    satisfies them.
     """
 
     durations: Any

@@ -30,7 +30,7 @@ from linkwork.motion.timing.limit_violations import (
     limit_margins,
     required_slowdown,
 )
-from linkwork.motion.timing.limits import LimitSet, PathSamples, never_zero
+from linkwork.motion.timing.limits import LimitSet, PathConstraints, PathSamples, never_zero
 from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
 from linkwork.motion.trajectory.polynomial_algebra import shifted
 from linkwork.motion.trajectory.trajectory import state_and_jerk
@@ -241,10 +241,20 @@ def _search(
         s, x, u = arc.motion_by_length(s, x, resting)
         starts = REST_JERK_SHARE if arc.rests[0] else 1.0, REST_JERK_SHARE if arc.rests[1] else 1.0
     caller = limits.query.caller
+
+    def constrained(there: PathSamples, positions: np.ndarray) -> PathConstraints:
+        result, model = limit_set.constraints(caller, there), limit_set.resistance
+        if model is None:
+            return result
+        own, zero = slice(-there.first.shape[-1], None), 0.0 if result.rest is None else result.rest
+        room = (zero - result.lower)[..., own], (result.upper - zero)[..., own]
+        speeds = np.sqrt(np.interp(positions, s, x))  # the motion is slower than without limits of jerk
+        return limit_set.resisted(result, *model.slower(there.q, there.first, speeds, room))
+
     path = JerkProblem(
         limits.samples,
         limits.third,
-        lambda x: limit_set.constraints(caller, x),
+        constrained,
         limit_set.velocity,
         limit_set.jerk,
         starts,

@@ -48,7 +48,7 @@ class JerkProblem(NamedTuple):
 
     samples: Callable[[np.ndarray], PathSamples]
     third: Callable[[np.ndarray], np.ndarray]
-    constraints: Callable[[PathSamples], PathConstraints]
+    constraints: Callable[[PathSamples, np.ndarray], PathConstraints]
     velocity: tuple[np.ndarray, np.ndarray]
     jerk: tuple[np.ndarray, np.ndarray]
     ends: tuple[float, float] = (1.0, 1.0)
@@ -309,9 +309,9 @@ def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
     samples, third = path.samples(together), path.third(together)
     here = PathSamples(*(x[:count] for x in (samples.q, samples.first, samples.second)))
     first, second, third = (x[count:].reshape(count - 1, 2, -1) for x in (samples.first, samples.second, third))
-    rows = path.constraints(here)
+    rows = path.constraints(here, s)
     limits = SmoothLimits(
-        *(np.repeat(x[None], count, 0) for x in (rows.lower, rows.upper)),
+        *(np.broadcast_to(x, rows.first.shape).copy() for x in (rows.lower, rows.upper)),
         *(np.repeat(x[None], count - 1, 0) for x in path.jerk),
     )
     for jerk in (limits.least_jerk, limits.most_jerk):

@@ -19,6 +19,7 @@ __all__ = ["LimitMargin", "Polynomials", "limit_margins", "required_slowdown"]
 
 _NODE_COUNT = 9  # nodes of a segment: polynomials of its time up to degree 8 are exact
 _NODES, _CONTROL_POINTS = np.array(NODES[_NODE_COUNT]), np.array(to_control_points(_NODE_COUNT))
+_WITH_ENDS = np.concatenate([[0.0], _NODES, [1.0]])
 _BOUNDLESS = 1e29
 
 PathSampler = Callable[[np.ndarray], PathSamples]
@@ -34,9 +35,9 @@ class Polynomials(NamedTuple):
     coefficients: np.ndarray
     lengths: np.ndarray
 
-    def inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def inside(self, nodes: np.ndarray = _NODES) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return s, ṡ, s̈ and s⃛ at the nodes of all segments, (n, nodes) each."""
-        t, c, result = self.lengths[:, None] * _NODES, self.coefficients, []
+        t, c, result = self.lengths[:, None] * nodes, self.coefficients, []
         for _ in range(4):
             x = np.zeros_like(t)
             for k in range(c.shape[1] - 1, -1, -1):
@@ -129,8 +130,9 @@ def limit_margins(
         at_rest: np.ndarray,
         *,
         is_custom: bool = False,
+        more: tuple[np.ndarray, np.ndarray] | tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        minimum, maximum = _bounds(x)
+        minimum, maximum = (x + y for x, y in zip(_bounds(x), more, strict=True))
         result.append(LimitMargin(name, power, *limits, minimum, maximum, at_rest, is_custom))
 
     zero = np.zeros((1, 1))
@@ -148,7 +150,13 @@ def limit_margins(
         low, high = (
             np.broadcast_to(np.asarray(y, dtype=float), x.shape[-1:]).copy() for y in (limit.lower, limit.upper)
         )
-        add(limit.name, 2, (low, high), x, at_rest, is_custom=True)
+        more: tuple[np.ndarray, np.ndarray] | tuple[float, float] = (0.0, 0.0)
+        if limit is limit_set.torque and limit_set.resistance is not None:
+            ends, speeds, *_ = motion.inside(_WITH_ENDS)
+            there = sampler(ends)
+            values = limit_set.resistance.resistance(there.q, there.first * np.maximum(speeds, 0.0)[..., None])
+            more = values.min(axis=1), values.max(axis=1)
+        add(limit.name, 2, (low, high), x, at_rest, is_custom=True, more=more)
     if limit_set.speed:
         x = frame_speeds(limit_set, path.q, v)
         maximum = np.array([*limit_set.speed.values()], dtype=float)

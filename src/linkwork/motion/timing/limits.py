@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.motion.arguments import read_limit
+from linkwork.motion.timing.torque_model import TorqueModel
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class LimitSet:
     robot: Any
     speed: Mapping[str, float]
     names: Sequence[str]
-    torque: MotionLimit | None = None  # the entry of ``custom`` that limits joint forces
+    torque: MotionLimit | None = None  # the last entry of ``custom`` if joint forces have limits
+    forces: TorqueModel | None = None  # the model of these joint forces
 
     @staticmethod
     def read(
@@ -104,6 +106,7 @@ class LimitSet:
         speed: Any,
         limits: Sequence[MotionLimit],
         jerk: Any = None,
+        passive: bool = True,
     ) -> LimitSet:
         """Return the limits from the arguments of a timing function.
 
@@ -122,7 +125,7 @@ class LimitSet:
             fastest = named.velocity_limits
         if velocity is None:
             velocity = np.inf if path.robot is None else fastest
-        custom, forces = [], None
+        custom, forces, model = [], None, None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
                 raise TypeError(f"{caller}: motion_limits: expected MotionLimit(function, lower, upper), got {limit!r}")
@@ -132,7 +135,8 @@ class LimitSet:
                 raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
             most = robot.effort_limits
             low, high = _sides(caller, "torque", most if torque is True else torque, names, named, most)
-            forces = MotionLimit(robot.inverse_dynamics, low, high, "torque")
+            model = TorqueModel.of(robot, passive)
+            forces = MotionLimit(model.second_order, low, high, "torque")
             custom.append(forces)
         if acceleration is None and not custom:
             raise ValueError(
@@ -158,7 +162,41 @@ class LimitSet:
             speed,
             names,
             forces,
+            model,
         )
+
+    def inside(self, tolerance: float | None) -> LimitSet:
+        """Return the limits with those of torque narrowed by a share of their size, by which they may be exceeded."""
+        if self.torque is None or tolerance is None:
+            return self
+        low, high = (np.asarray(x, dtype=float) for x in (self.torque.lower, self.torque.upper))
+        by = tolerance * np.maximum(*(np.where(np.abs(x) < _UNLIMITED, np.abs(x), 0.0) for x in (low, high)))
+        middle = 0.5 * (low + high)
+        torque = replace(self.torque, lower=np.minimum(low + by, middle), upper=np.maximum(high - by, middle))
+        return replace(self, torque=torque, custom=(*self.custom[:-1], torque))
+
+    @property
+    def resistance(self) -> TorqueModel | None:
+        """The model of joint forces if some of them depend on the speed and have limits."""
+        return self.forces if self.forces is not None and self.forces.resists else None
+
+    def resisted(
+        self, constraints: PathConstraints, least: np.ndarray, most: np.ndarray, slope: np.ndarray | None = None
+    ) -> PathConstraints:
+        """Return the constraints with limits of torque for a resistance between two values (n, nv).
+
+        The constraints are those of n segments, or at n points.  ``slope`` (n, nv) is added to the factors of ṡ².
+        """
+        own = slice(constraints.first.shape[-1] - least.shape[-1], None)
+        shape = len(least), constraints.first.shape[-1]
+        lower, upper = (np.broadcast_to(x, shape).copy() for x in (constraints.lower, constraints.upper))
+        lower[:, own] -= least
+        upper[:, own] -= most
+        second = constraints.second
+        if slope is not None:
+            second = second.copy()
+            second[..., own] += slope if second.ndim == 2 else slope[:, None]
+        return replace(constraints, second=second, lower=lower, upper=upper)
 
     def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
         """Return the limits at points of a path as constraints lower ≤ A s̈ + B ṡ² + C ≤ upper.

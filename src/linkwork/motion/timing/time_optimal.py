@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import integer
+from linkwork._util.validation import boolean, integer
 from linkwork.motion.algorithms.curves import TimeScaling
 from linkwork.motion.arguments import Limit
 from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
@@ -61,6 +61,7 @@ def time_optimal(
     acceleration: Limit | None = None,
     jerk: Limit | None = None,
     torque: bool | Limit | None = None,
+    passive: bool = True,
     speed: Mapping[str, float] | None = None,
     motion_limits: Sequence[MotionLimit] = (),
     start_speed: float = 0.0,
@@ -74,7 +75,9 @@ def time_optimal(
 
     ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint; by
     default the robot's limits.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m,
-    N], True for the robot's own limits; one of these two is required.  ``jerk`` [rad/s³, m/s³] limits the derivative of
+    N], True for the robot's own limits; one of these two is required.  These forces include the armature, springs,
+    damping and dry friction of the joints, as `Robot.inverse_dynamics` with ``passive=True``; ``passive=False`` leaves
+    them out.  ``jerk`` [rad/s³, m/s³] limits the derivative of
     a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  Joints that a dict of
     ``velocity`` or ``torque`` leaves out keep the robot's limits; a dict of ``acceleration`` or ``jerk`` contains every
     joint.  ``speed`` is a dict of the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits
@@ -99,8 +102,9 @@ def time_optimal(
     the same results as for each path alone.  Paths of cubics with limits of v and a only are computed together in one
     kernel.
 
-    Raises ValueError for an invalid limit, where a joint with a limit of 0 moves, and where no speed satisfies all
-    limits.
+    Raises ValueError for an invalid limit, where a joint with a limit of 0 moves, and where no motion is found that
+    satisfies all limits.  The search is for motions with constant s̈ on each segment, so this is no proof that none
+    exists.
 
     Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;
     Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
@@ -112,11 +116,13 @@ def time_optimal(
         return []
     first = paths[0]
     robot = first.robot if robot is None else robot
-    limit_set = LimitSet.read(caller, first, robot, velocity, acceleration, torque, speed, motion_limits, jerk)
+    limits = velocity, acceleration, torque, speed, motion_limits, jerk
+    limit_set = LimitSet.read(caller, first, robot, *limits, boolean(caller, "passive", passive))
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
     num_points = None if num_points is None else integer(caller, "num_points", num_points, least=1)
     num_passes = integer(caller, "num_passes", num_passes, least=1)
     tolerance = optional_positive(caller, "tolerance", tolerance)
+    limit_set = limit_set.inside(tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     result: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []

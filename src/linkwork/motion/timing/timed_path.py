@@ -104,6 +104,7 @@ class TimedPath(_Times):
         velocity: Any = None,
         acceleration: Any = None,
         torque: Any = None,
+        passive: bool = True,
         speed: Mapping[str, float] | None = None,
         limits: Sequence[MotionLimit] = (),
         robot: RobotBase | None = None,
@@ -111,14 +112,15 @@ class TimedPath(_Times):
         """Plot ṡ as a function of the position on the path with matplotlib, and return the axes.
 
         With limits, any of those of `time_optimal`, it shows the greatest speed that they allow at each position for
-        any acceleration, and by colour the active limit.
+        any acceleration, and by colour the active limit.  Damping and friction are those at the motion's own speed.
         """
         limit_set = None
         has_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0
         if has_second_order or velocity is not None or speed:
             robot = self.trajectory.robot if robot is None else robot
             acceleration = acceleration if has_second_order else np.inf
-            limit_set = LimitSet.read("plot", self.trajectory, robot, velocity, acceleration, torque, speed, limits)
+            given = velocity, acceleration, torque, speed, limits
+            limit_set = LimitSet.read("plot", self.trajectory, robot, *given, passive=passive)
         return _plot_phase_plane(self, limit_set, axes)
 
 
@@ -140,6 +142,9 @@ def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
     if limit_set is not None:
         s, speed, rate, path = _midpoint_states(timed)
         constraints = limit_set.constraints("plot", path)
+        if limit_set.resistance is not None:
+            own = limit_set.resistance.range(path.q, path.first, speed[:, None])
+            constraints = limit_set.resisted(constraints, *own)
         fastest = fastest_speeds(path, constraints, limit_set.velocity)
         finite = np.where(fastest < _UNLIMITED, fastest, np.nan)
         axes.plot(s, finite, color="0.2", linewidth=0.8, linestyle="--", label="speed limit")

@@ -1,7 +1,6 @@
 """TOPP-RA: time-optimal path timing by reachability analysis, on a grid that is refined.
 
-The two sweeps of `motion/algorithms/timing/toppra_sweeps.py` run block by block of segments, so the same kernels serve
-any number of segments.  Limits that the motion exceeds between grid points are tightened, and the sweeps repeated.
+Limits that the motion exceeds between grid points are tightened, and the sweeps repeated.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.timing.segment_constraints import NODES, PathLimits, PathValues
-from linkwork.motion.algorithms.timing.toppra_sweeps import Reachable, sweep_backward, sweep_forward
+from linkwork.motion.algorithms.timing.segment_constraints import NODES
 from linkwork.motion.timing.limit_violations import LimitMargin, Polynomials, limit_margins, required_slowdown
 from linkwork.motion.timing.limits import LimitSet, PathConstraints, PathSamples, never_zero
 from linkwork.motion.timing.segment_grid import grid, halved, redistributed, segment_count
+from linkwork.motion.timing.toppra_blocks import sweep_blocks
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = [
@@ -37,6 +34,8 @@ __all__ = [
 _NODES_OF_CUBICS = 3  # nodes of a segment along cubics; 5 along other paths
 _ROUNDS = 8
 _LONGEST = 100.0  # times the fastest motion's time: slower motions are rejected
+_NEWTON_ROUNDS = 20
+_NEWTON_TOLERANCE = 1e-7  # of the greatest ṡ²: a smaller change ends the search
 _OVERTIGHTENING = 1.1  # times a violation: by so much the limit is tightened
 
 MIN_SEGMENTS = 400  # of a path, where no number of points is passed
@@ -47,7 +46,7 @@ _HALVINGS, _SMALL_GAIN = 3, 1e-3  # halvings to estimate a grid's error; of the 
 
 
 class InfeasibleSegment(Exception):
-    """No speed satisfies all limits on a segment.
+    """No speed with constant s̈ satisfies all limits on a segment.
 
     ``refined`` says that limits had been tightened, which may be the cause.
     """
@@ -65,8 +64,9 @@ class InfeasibleSegment(Exception):
         if self.reason:
             return f"{caller}: no motion found that satisfies all limits between points of the grid: {self.reason}"
         if self.at_start and speed > 0.0:
-            return f"{caller}: start_speed: no motion within the limits begins with {speed:g}"
-        return f"{caller}: no speed along the path satisfies all limits between s = {self.begin:.6g} and {self.end:.6g}"
+            return f"{caller}: start_speed: no motion found within the limits that begins with {speed:g}"
+        where = f"between s = {self.begin:.6g} and {self.end:.6g}"
+        return f"{caller}: no motion found, with constant s̈ on each segment, that satisfies all limits {where}"
 
 
 class TimingQuery(NamedTuple):
@@ -94,7 +94,7 @@ class Grid:
         self.cubic = is_cubic(path)
         self.steps = np.diff(s)
         at = s[:-1, None] + self.steps[:, None] * np.array(NODES[_NODES_OF_CUBICS if self.cubic else 5])
-        samples = PathSamples(*path(at))
+        self.samples = samples = PathSamples(*path(at))
         limit_set.check_zero_limits(caller, samples.first)
         self.constraints = limit_set.constraints(caller, samples)
         self.rates = samples.first
@@ -118,10 +118,10 @@ class Grid:
         little. With None this is not checked. Raises InfeasibleSegment.
         """
         if tolerance is None or self.is_exact:
-            return self._sweep(self.constraints, self.velocity)
+            return self._solved(self.constraints, self.velocity)
         tightening: dict[str, list[np.ndarray]] = {}
         constraints, velocity = self._tightened([], tightening)
-        x, u = self._sweep(constraints, velocity)
+        x, u = self._solved(constraints, velocity)
         for _ in range(_ROUNDS):
             result = self._margins(x, u)
             if not any(margin.worst_excess() > 0.5 * tolerance for margin in result):
@@ -133,7 +133,7 @@ class Grid:
                 for side, by in enumerate(margin.excess()):
                     added[side] += np.where(by > minimum, _OVERTIGHTENING * by + minimum, 0.0)
             constraints, velocity = self._tightened(result, tightening)
-            x, u = self._sweep(constraints, velocity)
+            x, u = self._solved(constraints, velocity, x)
         else:
             if self.limit_set.jerk is None:  # with limits of jerk this motion is only the start; they are checked later
                 return self._slowed(x, u, tolerance)
@@ -195,6 +195,45 @@ class Grid:
                 lower[:, : below.shape[1]] += below
                 upper[:, : below.shape[1]] -= above
         return replace(constraints, lower=lower, upper=upper, fastest=fastest), velocity
+
+    def _solved(
+        self, constraints: PathConstraints, velocity: Any, x: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints by Newton's method in x.
+
+        It begins with ``x``, or without resistance.  Where no motion satisfies the linearised limits, the resistance is
+        taken in proportion to x, which permits rest.
+        """
+        if x is None or self.limit_set.resistance is None:
+            x, u = self._sweep(constraints, velocity)
+        if self.limit_set.resistance is None:
+            return x, u
+        for _ in range(_NEWTON_ROUNDS):
+            before = x
+            try:
+                x, u = self._sweep(self._resisted(constraints, before), velocity)
+            except InfeasibleSegment:
+                x, u = self._sweep(self._resisted(constraints, before, through_rest=True), velocity)
+            if np.abs(x - before).max() <= _NEWTON_TOLERANCE * x.max():
+                break
+        return x, u
+
+    def _resisted(self, constraints: PathConstraints, x: np.ndarray, *, through_rest: bool = False) -> PathConstraints:
+        """Return the constraints with a resistance that is linear around x (n + 1,).
+
+        With ``through_rest`` it is in proportion to x.
+        """
+        model = self.limit_set.resistance
+        assert model is not None
+        q, first, middle = self.samples.q, self.samples.first, self.samples.q.shape[1] // 2
+        speeds = np.sqrt(np.stack([x[:-1], x[1:]], axis=1))
+        least, most = model.range(q, first, speeds)
+        mean = 0.5 * (x[:-1] + x[1:])
+        slope = model.slope(q[:, middle], first[:, middle], np.sqrt(mean))
+        if through_rest:
+            slope = np.where(most + least > 0.0, most, least) / np.maximum(mean, 1e-300)[:, None]
+        moved = slope * mean[:, None]
+        return self.limit_set.resisted(constraints, least - moved, most - moved, slope)
 
     def _sweep(self, constraints: Any, velocity: Any) -> tuple[np.ndarray, np.ndarray]:
         ends = self.ends
@@ -292,100 +331,3 @@ def grid_optimality_gap(query: TimingQuery, s: np.ndarray, duration: float) -> f
         if gain <= _SMALL_GAIN * duration:
             break
     return max(duration - before + gain, 0.0)
-
-
-_KERNELS: LazyCache[Kernel] = LazyCache(64)
-_BLOCK = 64  # segments of a kernel: its compile time grows with them
-_ROUNDING = 1e-13
-
-
-def sweep_blocks(
-    rates: np.ndarray,
-    velocity: tuple[np.ndarray, np.ndarray],
-    constraints: PathConstraints,
-    steps: np.ndarray,
-    caps: np.ndarray,
-    start: float,
-    end: float,
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return x = ṡ² (n + 1,) at the ends of segments, u = s̈ (n,), and the index of an infeasible segment or −1.
-
-    Segments are processed in blocks of equal size. The backward sweep passes intervals of reachable x from block to
-    block, the forward sweep x itself. The last block is padded with inactive segments.
-    """
-    count = len(steps)
-    rest = 0.0 if constraints.rest is None else constraints.rest
-    low, high = (x if x.ndim == 1 else x[:, None] for x in (constraints.lower, constraints.upper))  # of each segment
-    may_rest = bool((low <= rest).all() and (rest <= high).all())
-    inputs: dict[str, np.ndarray] = {"rates": rates, "second": constraints.second}
-    inputs |= {"slowest": velocity[0], "highest": velocity[1], "lower": constraints.lower, "upper": constraints.upper}
-    if constraints.first is not rates:
-        inputs["first"] = constraints.first
-    if constraints.rest is not None:
-        inputs["rest"] = constraints.rest
-    if constraints.speeds is not None and constraints.fastest is not None:
-        inputs |= {"speeds": constraints.speeds, "speed_limits": constraints.fastest}
-    shared_inputs = {name: inputs.pop(name) for name in _LIMITS if name in inputs and inputs[name].ndim == 1}
-    inputs |= {"steps": steps, "caps": caps[:-1], "indices": np.arange(float(count))}
-    blocks = _in_blocks(inputs)
-    shapes = {name: np.shape(x) for name, x in (shared_inputs | blocks[0]).items()}
-    backward = _KERNELS.get((may_rest, *shapes.items()), lambda: _backward(shapes, may_rest))
-
-    at_end = min(end, float(caps[count]))
-    reached: Any = (at_end, at_end, float(count - 1) if at_end < end else -1.0)
-    lines, intervals = [], []
-    for block in reversed(blocks):
-        *reached, upper, lower_ends, upper_ends = backward(
-            **shared_inputs, **block, following=np.array(reached, dtype=float)
-        )
-        lines.append(upper)
-        intervals.append((lower_ends, upper_ends))
-    minimum, most, blocked = (float(x) for x in reached)
-    if blocked < 0.0 and not (minimum * (1.0 - _ROUNDING) <= start <= most * (1.0 + _ROUNDING)):
-        blocked = 0.0
-
-    after = [np.append(np.concatenate([x[k] for x in intervals[::-1]])[1:], at_end) for k in (0, 1)]
-    after = [np.where(np.arange(len(x)) < count - 1, x, at_end) for x in after]
-    forward = _KERNELS.get(lines[0].shape, lambda: _forward(lines[0].shape))
-    x, result = np.array(start), [np.array([start])]
-    for k, (upper, block) in enumerate(zip(lines[::-1], blocks, strict=True)):
-        ends = (y[k * _BLOCK : (k + 1) * _BLOCK] for y in after)
-        reached_here, x = forward(upper, *ends, block["steps"], block["indices"], np.asarray(x))
-        result.append(reached_here)
-    whole = np.concatenate(result)[: count + 1]
-    return whole, 0.5 * np.diff(whole) / steps, int(blocked)
-
-
-_LIMITS = "slowest", "highest", "lower", "upper", "speed_limits"
-
-
-def _in_blocks(inputs: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """Return the arrays, whose first axis is the segments, split into blocks of equal size.
-
-    The last block is padded with copies of the last segment, whose ``indices`` are −1.
-    """
-    length = len(inputs["steps"])
-    count = -(-length // _BLOCK)
-    more = count * _BLOCK - length
-    if more:
-        inputs = {name: np.concatenate([x, np.repeat(x[-1:], more, axis=0)]) for name, x in inputs.items()}
-        inputs["indices"][length:] = -1.0
-    return [{name: x[k * _BLOCK : (k + 1) * _BLOCK] for name, x in inputs.items()} for k in range(count)]
-
-
-def _backward(shapes: dict[str, tuple[int, ...]], may_rest: bool) -> Kernel:
-    def traced(**x: Any) -> Any:
-        along = PathValues(x["rates"], x.get("first", x["rates"]), x["second"], x.get("rest"), x.get("speeds"))
-        limits = PathLimits(x["slowest"], x["highest"], x["lower"], x["upper"], x.get("speed_limits"))
-        following = Reachable(*x["following"])
-        reached, *lines = sweep_backward(
-            along, limits, x["steps"], x["caps"], x["indices"], following, may_rest=may_rest
-        )
-        return *reached, *lines
-
-    return compile(traced, name="time_optimal_backward", **shapes, following=3)
-
-
-def _forward(lines: tuple[int, ...]) -> Kernel:
-    n = lines[0]
-    return compile(sweep_forward, name="time_optimal_forward", upper=lines, low=n, high=n, steps=n, indices=n, x=())

@@ -64,6 +64,8 @@ def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
         return False
     if limit_set.custom and not (len(limit_set.custom) == 1 and limit_set.custom[0] is limit_set.torque):
         return False
+    if limit_set.resistance is not None:
+        return False
     section = path.sections[0]
     c = section.arrays.get("coefficients")
     return (
@@ -96,6 +98,7 @@ def motions_by_single_kernel(
         limit_set.acceleration is not None,
         limit_set.torque is not None,
         tuple(limit_set.speed),
+        limit_set.forces is not None and limit_set.forces.passive,
     )
     limits: dict[str, Any] = {"first": ends[0] ** 2, "last": ends[1] ** 2}
     limits |= {"slowest": limit_set.velocity[0], "highest": limit_set.velocity[1]}
@@ -165,6 +168,7 @@ class LimitKinds(NamedTuple):
     acceleration: bool = True
     torque: bool = False
     frames: tuple[str, ...] = ()
+    passive: bool = False  # True if torques include armature and springs
 
     @property
     def is_curved(self) -> bool:
@@ -297,8 +301,8 @@ def _along(c: Any, starts: Any, g: Any, kinds: LimitKinds, s: Any, curve: Any, s
         bend = array([2.0 * b + 6.0 * e * d for _, p, b, e in own])
         at_rest, result = np.zeros(len(own)), []
         if kinds.torque:
-            c = kinds.robot.inverse_dynamics(q, at_rest, at_rest)
-            a, b = (kinds.robot.inverse_dynamics(q, *x) for x in ((at_rest, rate), (rate, bend)))
+            states = (at_rest, at_rest), (at_rest, rate), (rate, bend)
+            c, a, b = (kinds.robot.inverse_dynamics(q, *x, passive=kinds.passive) for x in states)
             result += [array([x - z for x, z in zip(y, c, strict=True)]) for y in (a, b)] + [c]
         if kinds.frames:
             result.append(array([kinds.robot.twist(q, rate, frame)[3:] for frame in kinds.frames]))

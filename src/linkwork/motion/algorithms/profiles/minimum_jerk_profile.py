@@ -40,6 +40,7 @@ _SLACK = 1e-9  # relative: a state at an end that exceeds a limit by less is at 
 _ROUNDING = 1e-14
 _GROWTH = 1.01  # ratio of successive durations that are tried
 _TRIALS = 1400
+_BELOW = 1.0 - 1e-12  # share of a lower bound that is below it in spite of rounding
 _HALVINGS = 45
 
 
@@ -54,7 +55,7 @@ def minimum_jerk(
 
     Durations are the first of a sequence 1 % apart that satisfy the limits, refined between the last that does not and
     the first that does; if ``fixed``, they are ``shortest``.  The status is 0 for a motion, 1 if a state at an end is
-    outside the limits, 2 if no duration satisfies them, or the given one does not.
+    outside the limits, 2 if no duration of this sequence satisfies them, or the given one does not.
     """
     most = list(shortest or [0.0] * len(joints))
     if together:
@@ -114,12 +115,26 @@ def _first(fit: Callable[[Scalar], Scalar], least: Scalar) -> tuple[Scalar, Scal
 
 
 def _least(joint: JointRequest) -> Scalar:
-    """Return a lower bound of the duration, from the required mean velocity, acceleration and jerk."""
+    """Return a lower bound of the duration, from the required mean velocity, acceleration and jerk.
+
+    With |a| ≤ A, |Δq| ≤ |v0| T + A T²/2, so one of the two terms is at least half of |Δq|.  With |jerk| ≤ J there are
+    three terms for Δq, the last of which is J T³/6, and two for Δv.
+    """
     (v0, a0, v1, a1), (V, A, B, up, down) = joint.ends, joint.limits
     displacement, gain, turn = joint.q1 - joint.q0, v1 - v0, a1 - a0
     some = fmax(fmax(fabs(v0), fabs(v1)) / fmax(A, B), fmax(fabs(a0), fabs(a1)) * fmin(up, down))
     least = fmax(_at_most(displacement, V, joint.V_down), fmax(_at_most(gain, A, B), fmax(turn * up, -turn * down)))
-    return fmax(least, 1e-3 * some)
+    d, g = fabs(displacement), fabs(gain)
+    slow, easy = fmax(fmin(fabs(v0), fabs(v1)), 1e-200), fmax(fmin(fabs(a0), fabs(a1)), 1e-200)
+    inverse = fmin(up, down)  # of the greatest jerk
+    by_acceleration = fmin(0.5 * d / slow, sqrt(d / fmax(A, B)))
+    tiny = 1e-200
+    by_acceleration = fmin(0.5 * d / slow, sqrt(fmax(d / fmax(A, B), tiny)))
+    by_bend = sqrt(fmax(2.0 * d / (3.0 * easy), tiny))
+    by_jerk = fmin(fmin(d / (3.0 * slow), by_bend), exp(log(fmax(2.0 * d * inverse, tiny)) / 3.0))
+    by_gain = fmin(0.5 * g / easy, sqrt(fmax(g * inverse, tiny)))
+    bounds = fmax(by_acceleration, fmax(by_jerk, by_gain))
+    return fmax(fmax(least, where(bounds > 1e-60, _BELOW * bounds, 0.0)), 1e-3 * some)
 
 
 def _at_most(x: Scalar, up: Scalar, down: Scalar) -> Scalar:

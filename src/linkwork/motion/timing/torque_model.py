@@ -1,0 +1,97 @@
+"""Joint forces of a motion along a path, which limits of torque bound: the one model of all kinds of timing.
+
+    τ(q, v, a) = τ_2(q, v, a) + R(q, v),      R(q, 0) = 0
+
+τ_2 is linear in a and quadratic in v: rigid bodies, armature and springs.  Along a path it is linear in s̈ and ṡ².  R is
+the resistance of damping, dry friction and dampers, in the direction of the motion.  Sweeps take it as a function of
+x = ṡ² that is linear around the speed of the sweep before:
+
+    R(x) ≈ R(x_0) + R'(x_0) (x − x_0)
+
+At the solution x = x_0.  On each segment R(x_0) is bounded by the values at its slowest and fastest speed, because near
+rest friction changes faster than any polynomial of s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkwork.model.friction_laws import DEFAULT
+
+__all__ = ["TorqueModel"]
+
+_STEP = 1e-3  # of a speed: difference for the slope of the resistance
+_SHARES = np.linspace(0.0, 1.0, 17)  # of a speed: there the resistance of slower motions is evaluated
+_ROOM = 0.1  # of the limits at rest: so much is left to a motion that begins
+_DOUBLINGS = 8
+
+
+@dataclass(frozen=True)
+class TorqueModel:
+    """Joint forces of a robot.  ``passive`` and ``resists`` are True if passive forces act, and if some depend on v."""
+
+    robot: Any
+    passive: bool
+    resists: bool
+
+    @staticmethod
+    def of(robot: Any, passive: bool) -> TorqueModel:
+        """Create the model of a robot; ``passive`` includes the passive forces that it has."""
+        if not passive:
+            return TorqueModel(robot, False, False)
+        tree = robot.tree
+        elements = bool(tree.force_elements)
+        dry = any(not DEFAULT.vanishes(x) for body in tree.bodies for x in body.dry_friction)
+        resists = elements or dry or any(any(body.damping) for body in tree.bodies)
+        still = any(any(body.armature) or any(body.drive.stiffness) for body in tree.bodies)
+        return TorqueModel(robot, resists or still, resists)
+
+    def second_order(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return τ_2 (..., nv)."""
+        result: np.ndarray = self.robot.inverse_dynamics(q, v, a, passive=self.passive)
+        return result - self.resistance(q, v) if self.resists else result
+
+    def resistance(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return R (..., nv)."""
+        result: np.ndarray = self.robot.passive_force(q, 0.0 * v) - self.robot.passive_force(q, v)
+        return result
+
+    def range(self, q: np.ndarray, first: np.ndarray, speeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the greatest R (n, nv) on n segments, at nodes (n, k) and for each of several speeds.
+
+        q (n, k, nq) and q' = ``first`` (n, k, nv) are those of the nodes, and ``speeds`` (n, m) are values of ṡ.
+        """
+        v = first[:, :, None] * speeds[:, None, :, None]
+        values = self.resistance(np.broadcast_to(q[:, :, None], (*v.shape[:-1], q.shape[-1])), v)
+        return values.min(axis=(1, 2)), values.max(axis=(1, 2))
+
+    def slope(self, q: np.ndarray, first: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """Return dR/dx (n, nv), x = ṡ², at points of a path with speeds ṡ (n,)."""
+        low, high = (1.0 - _STEP) * speed, (1.0 + _STEP) * speed
+        change = self.resistance(q, first * high[:, None]) - self.resistance(q, first * low[:, None])
+        result: np.ndarray = change / np.maximum(high**2 - low**2, 1e-300)[:, None]
+        return result
+
+    def slower(
+        self, q: np.ndarray, first: np.ndarray, speed: np.ndarray, room: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return bounds of R for all motions that are slower than ``speed`` (n,): c_0 + S x ≤ R ≤ c_1 + S x.
+
+        The results are c_0, c_1 and S (n, nv).  S is the slope at ``speed``.  It is greater where c_0 and c_1 would
+        leave too little of the ``room`` (n, nv) between rest and the lower and upper limits.
+        """
+        speeds = speed[:, None] * _SHARES
+        v = first[:, None] * speeds[..., None]
+        values = self.resistance(np.broadcast_to(q[:, None], (*v.shape[:-1], q.shape[-1])), v)
+        slope = self.slope(q, first, speed)
+        for _ in range(_DOUBLINGS):
+            rest = values - slope[:, None] * (speeds**2)[..., None]
+            least, most = rest.min(axis=1), rest.max(axis=1)
+            narrow = (room[1] - most < _ROOM * room[1]) | (room[0] + least < _ROOM * room[0])
+            if not narrow.any():
+                break
+            slope = np.where(narrow, 2.0 * slope, slope)
+        return least, most, slope

@@ -1,0 +1,131 @@
+"""Torques along timed motions are those of motors: with armature, springs, damping and dry friction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import linkwork as lw
+from linkwork.motion import time_optimal
+from linkwork.motion.timing.torque_model import TorqueModel
+
+MASS, LIMIT, LENGTH = 2.0, 5.0, 0.8
+
+
+def _slider(**dynamics: float) -> lw.Robot:
+    """A mass that moves horizontally along x, from 0 to 0.8 m in the tests."""
+    joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="mass", **dynamics)
+    return lw.Robot.build("slider", lw.Link("mass", mass=MASS), joint)
+
+
+def _excess(robot: lw.Robot, motion: lw.motion.TimedPath, limit: np.ndarray | float, count: int = 10001) -> float:
+    """The largest excess of a torque on both sides of all times of a motion and of its segments [N·m, N]."""
+    t = np.unique(np.concatenate([motion.t, np.linspace(0.0, motion.duration, count)]))
+    forces = [robot.inverse_dynamics(*motion.trajectory(t, side=side), passive=True) for side in ("left", "right")]
+    return float((np.abs(forces) - limit).max())
+
+
+def _shortest(damping: float, friction: float, armature: float, stiffness: float) -> float:
+    """The least time from rest to rest [s]: full force forwards, then backwards, by integration of both phases."""
+    m = MASS + armature
+
+    def rates(s: float, v: float, force: float) -> tuple[float, float]:
+        return v, (force - friction * np.tanh(v / 0.01) - damping * v - stiffness * s) / m
+
+    def back(_: float, y: np.ndarray) -> list[float]:  # backwards in time from rest at the end
+        v, a = rates(*y, -LIMIT)
+        return [-v, -a]
+
+    def past_end(_: float, y: np.ndarray) -> float:
+        return y[0] - LENGTH - 1e-6
+
+    def before_start(_: float, y: np.ndarray) -> float:
+        return y[0] + 1e-6
+
+    past_end.terminal = before_start.terminal = True
+    tight = {"rtol": 1e-10, "atol": 1e-12, "dense_output": True, "max_step": 0.01}
+    first = solve_ivp(lambda _, y: rates(*y, LIMIT), (0.0, 20.0), [0.0, 0.0], events=past_end, **tight)
+    last = solve_ivp(back, (0.0, 20.0), [LENGTH, 0.0], events=before_start, **tight)
+
+    def time_at(solution: object, s: float, sign: float) -> float:
+        return brentq(lambda t: sign * (solution.sol(t)[0] - s), 0.0, solution.t[-1])
+
+    def gap(s: float) -> float:
+        t, r = time_at(first, s, 1.0), time_at(last, s, -1.0)
+        return float(first.sol(t)[1] - last.sol(r)[1])
+
+    s = brentq(gap, 1e-3, LENGTH - 1e-3)
+    return time_at(first, s, 1.0) + time_at(last, s, -1.0)
+
+
+@pytest.mark.slow(every=3)
+def test_a_motor_with_losses_takes_the_least_time():
+    """Against the integrated equation of motion, from light losses to a speed that damping limits."""
+    for damping, friction, armature, stiffness in (
+        (0.0, 0.0, 1.5, 0.0),
+        (1.0, 1.0, 0.0, 0.0),
+        (20.0, 0.5, 0.3, 0.0),
+        (3.0, 2.0, 0.5, 2.0),
+    ):
+        dynamics = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness}
+        robot = _slider(**dynamics)
+        path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
+        motion = time_optimal(path, torque=LIMIT, velocity=np.inf, num_points=1600)
+        least = _shortest(damping, friction, armature, stiffness)
+        assert least * (1.0 - 1e-6) < motion.duration < least * 1.004, dynamics
+        assert _excess(robot, motion, LIMIT) < 1e-9
+        without = time_optimal(path, torque=LIMIT, velocity=np.inf, passive=False)
+        assert without.duration == pytest.approx(2.0 * np.sqrt(LENGTH * MASS / LIMIT), rel=1e-5)
+
+
+@pytest.mark.slow(every=7)
+def test_torques_are_within_limits_on_robots_with_losses():
+    for name in ("arm6", "arm7"):
+        for armature, stiffness in ((0.0, 0.0), (0.3, 4.0)):
+            robot = lw.load(name).with_joint_dynamics(armature=armature, stiffness=stiffness)
+            q = [robot.random_configuration(seed=k) for k in range(3)]
+            for kind in ("cubic", "linear"):
+                path = robot.spline([0.0, 1.0, 2.0], q, kind)
+                at_rest = path(np.linspace(0.0, 2.0, 200)).q
+                still = np.abs(robot.gravity_force(at_rest, passive=True)).max(axis=0)
+                limit = 1.3 * still + 3.0
+                motion = time_optimal(path, torque=limit, velocity=np.inf, num_points=400)
+                assert -2e-3 < _excess(robot, motion, limit) < 1e-9, (name, kind)
+                t = np.linspace(0.0, motion.duration, 2001)[1:-1]
+                used = np.abs(robot.inverse_dynamics(*motion.trajectory(t), passive=True)) / limit
+                assert np.mean(used.max(axis=1) > 0.9) > 0.8, (name, kind)
+
+
+@pytest.mark.slow(every=7)
+def test_torques_of_smooth_motions_are_within_limits():
+    robot = _slider(damping=3.0, friction=1.0, armature=0.5)
+    path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
+    bare = time_optimal(path, torque=LIMIT, velocity=np.inf)
+    motion = time_optimal(path, torque=LIMIT, velocity=np.inf, jerk=300.0)
+    assert _excess(robot, motion, LIMIT) < 1e-9 and motion.trajectory.satisfies_limits(jerk=300.0, tolerance=1e-3)
+    assert bare.duration < motion.duration < 1.15 * bare.duration
+
+
+def test_model_of_torques():
+    """Its second-order part and the resistance are the whole; it counts only what a robot has."""
+    robot = lw.load("arm7").with_joint_dynamics(armature=0.2, stiffness=1.0)
+    model = TorqueModel.of(robot, passive=True)
+    rng = np.random.default_rng(0)
+    q, v, a = robot.random_configuration(rng), *rng.normal(size=(2, robot.nv))
+    whole = robot.inverse_dynamics(q, v, a, passive=True)
+    assert np.allclose(model.second_order(q, v, a) + model.resistance(q, v), whole, rtol=0.0, atol=1e-12)
+    assert np.allclose(model.second_order(q, -v, a), model.second_order(q, v, a), rtol=0.0, atol=1e-12)
+    still = _slider(armature=1.0)
+    assert (TorqueModel.of(still, True).passive, TorqueModel.of(still, True).resists) == (True, False)
+    bare = _slider()
+    assert not TorqueModel.of(bare, True).passive and not TorqueModel.of(robot, False).passive
+
+
+def test_friction_beyond_the_limit_is_refused():
+    robot = _slider(friction=1.2 * LIMIT)
+    path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
+    with pytest.raises(ValueError, match="no motion found, with constant"):
+        time_optimal(path, torque=LIMIT, velocity=1.0)
+    assert time_optimal(path, torque=LIMIT, velocity=1.0, passive=False).duration > 0.0
