@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
 from linkwork.expr.equations.riccati import riccati
-from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, MODERATE
+from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, MODERATE, by_type, in_float32
 from linkwork.expr.scalar.precision import limits_of
 
 TYPES = [np.float64, np.float32]
@@ -36,6 +36,19 @@ def test_compiled_code_uses_the_limits_of_its_type(dtype: Any) -> None:
         for found, limit in zip(kernel(x), expected, strict=True):
             assert found.dtype == dtype and np.all(found == limit)
     assert limits_of([1.0, 2.0]) is FLOAT64
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_marked_bounds_are_those_of_the_type_of_the_code(dtype: Any) -> None:
+    """The same power of the rounding unit, or as near to an end of the range; a factor does not hide the mark."""
+    bounds = [2.0**-52, 2.0**-104, 1e-14, -1e-14, 1e9, 1e-300, 1e-150, 1e300]
+    single = [2.0**-23, 2.0**-46, 1e-14 ** (23 / 52), -(1e-14 ** (23 / 52)), 1e9 ** (23 / 52), 1e-36, 1e-18, 1e36]
+    kernel = lw.compile(lambda x: np.array([x + 0.0 * x, *(by_type(bound) * x for bound in bounds)]), x=())
+    np.testing.assert_allclose(kernel(dtype(1.0))[1:], bounds if dtype is np.float64 else single, rtol=2e-6)
+    np.testing.assert_allclose([in_float32(by_type(bound)) for bound in bounds], single, rtol=2e-6)
+    assert all(in_float32(x) == x for x in (0.0, 1.0, 1e-14, -np.inf, 2.0**-52, 1e300))
+    chained = lw.compile(lambda x: (x * by_type(1e-14)) * 3.0, x=())
+    assert chained(dtype(1.0)) == pytest.approx(3.0 * (bounds if dtype is np.float64 else single)[2], rel=2e-6)
 
 
 def programs(kind: str) -> tuple[np.ndarray, ...]:

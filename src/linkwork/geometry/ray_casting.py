@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.geometry.cores import (
     BoxCore,
@@ -148,7 +149,7 @@ _ROUNDED = (HalfSpaceCore, PointCore, SegmentCore)  # cores whose functions acce
 
 
 FAR = 1e30  # [m] length of a ray that hits no solid
-ALONG = 1e-300  # smaller values are not divisors
+ALONG = by_type(1e-300)  # smaller values are not divisors
 
 
 class LineInterval(NamedTuple):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import (
     BoxCore,
@@ -27,8 +28,8 @@ from linkwork.spatial import Vec3
 
 __all__ = ["SUPPORTS", "support", "support_is_line", "support_is_one"]
 
-_COLLINEAR = 1e-20  # sin² of the angle of collinear lines
-_LEVEL = 1e-13  # sine of the angle below which a direction counts as orthogonal to an edge
+_COLLINEAR = by_type(1e-20)  # sin² of the angle of collinear lines
+_LEVEL = by_type(1e-13)  # sine of the angle below which a direction counts as orthogonal to an edge
 
 
 def support(core: Core, direction: Vec3) -> Vec3:
@@ -116,7 +117,7 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
         return 1.0
     if isinstance(core, SegmentCore):
         across = core.half.dot(direction)
-        return where(le(across * across, _LEVEL * _LEVEL * core.half.dot(core.half)), _zero(core.half), 1.0)
+        return where(le(across * across, by_type(_LEVEL * _LEVEL) * core.half.dot(core.half)), _zero(core.half), 1.0)
     d = core.pose.rotation.inv_act(direction)  # type: ignore[union-attr]
     if isinstance(core, BoxCore):
         one: Any = True

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import (
     BoxCore,
@@ -38,9 +39,10 @@ from linkwork.spatial import Vec3
 
 __all__ = ["SURFACES", "Across", "Surface", "surface"]
 
-_BOTH = 1e-9  # sines and relative lengths below it count as zero
-_SAME = 1e-9  # relative to the hull's size: vertices that coincide, or are equally far along a normal
-_COLLINEAR = 1e-10  # sin² of the angle of collinear lines
+_BOTH = by_type(1e-9)  # sines and relative lengths below it count as zero
+_SAME = by_type(1e-9)  # relative to the hull's size: vertices that coincide, or are equally far along a normal
+_ON_AXIS = by_type(1e-12)  # radii below it count as zero, relative and [m]
+_COLLINEAR = by_type(1e-10)  # sin² of the angle of collinear lines
 _FAR = 1e18  # [m]
 
 
@@ -150,7 +152,7 @@ def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
     least: Any = None
     first = away[0]
     for square, v, height in zip(squares, away, heights, strict=True):
-        gap = (top - height) * (1.0 / _SAME)
+        gap = (top - height) * by_type(1.0 / _SAME)
         key = gap * gap + square
         if least is None:
             least = key
@@ -211,7 +213,7 @@ def _round(
     x, m = R.inv_act(p - core.pose.translation), R.inv_act(n)
     size = core.radius + core.half
     rho, wide = sqrt(m.x * m.x + m.y * m.y), sqrt(x.x * x.x + x.y * x.y)
-    radial = lt(1e-9, rho)  # else the point determines the radial direction
+    radial = lt(_BOTH, rho)  # else the point determines the radial direction
     out = choose(radial, Vec3(m.x, m.y, 0.0), Vec3(x.x, x.y, 0.0))
     out = choose(lt(TINY, out.dot(out)), out, Vec3(1.0, 0.0, 0.0))
     out = unit(out)
@@ -220,7 +222,7 @@ def _round(
     free = lt(sine * size, corner)
     t = R @ Vec3(-out.y, out.x, 0.0)
     t = unit(t - n * n.dot(t))
-    on_axis = and_(lt(fabs(radius), 1e-12 * size), lt(rho, 1e-12))
+    on_axis = and_(lt(fabs(radius), _ON_AXIS * size), lt(rho, _ON_AXIS))
     around = Across(t * where(on_axis, where(free, 1.0, 0.0), radius), t * where(on_axis, where(free, 0.0, 1.0), rho))
     clear = lt(_BOTH * size, fmax(sine * size, corner))
     return Surface((around, _free(free, n.cross(t))), where(clear, 1.0, 0.0))

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt, where
 from linkwork.spatial import Vec3
 
-__all__ = ["TINY", "across", "choose", "clamp", "length", "length_and_scale", "radial", "rounding", "unit"]
+__all__ = [
+    "FAR",
+    "SHORT",
+    "TINY",
+    "across",
+    "choose",
+    "clamp",
+    "length",
+    "length_and_scale",
+    "radial",
+    "rounding",
+    "unit",
+]
 
-TINY = 1e-300  # [m²] squared lengths below it count as zero
+FAR = by_type(1e150)  # [m] beyond all lengths
+SHORT = by_type(1e-150)  # [m] lengths below it count as zero
+TINY = by_type(1e-300)  # [m²] squared lengths below it count as zero
 
 
 def clamp(x: Any, most: Any) -> Any:

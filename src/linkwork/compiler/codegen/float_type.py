@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits
+from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits, in_float32
 
 __all__ = ["DOUBLE", "SINGLE", "FloatType", "splat", "vector"]
 
@@ -44,10 +44,16 @@ class FloatType:
         """Return the suffix of LLVM intrinsics on ``lanes`` elements."""
         return f"f{self.bits}" if lanes == 1 else f"v{lanes}f{self.bits}"
 
+    def rounded(self, value: float) -> Any:
+        """Return a constant as a NumPy scalar of this type; a limit that depends on the type is this type's."""
+        if self.bits == 64:
+            return np.float64(value)
+        with np.errstate(all="ignore"):
+            return np.float32(in_float32(value))
+
     def literal(self, value: float, lanes: int = 1) -> str:
         """Return a constant, rounded to this type, as LLVM IR: a scalar or a vector with equal lanes."""
-        with np.errstate(all="ignore"):
-            rounded = float(self.dtype(value))
+        rounded = float(self.rounded(value))
         (bits,) = struct.unpack("<Q", struct.pack("<d", rounded))  # LLVM writes a float as the equal double
         return splat(self.name, f"0x{bits:016X}", lanes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linkwork.expr.scalar.float_limits import MODERATE
+from linkwork.expr.scalar.float_limits import MODERATE, in_float32
 
 __all__ = ["are_same", "is_moderate", "number_of", "whole_power"]
 
@@ -22,8 +22,8 @@ def number_of(x: Any) -> float | None:
 
 
 def is_moderate(number: float) -> bool:
-    """Return True for a number whose products are far from the ends of the range of each float type."""
-    return 1.0 / MODERATE <= abs(number) <= MODERATE
+    """Return True for a number that is equal in all float types, whose products are far from the ends of their range."""
+    return 1.0 / MODERATE <= abs(number) <= MODERATE and in_float32(number) == number
 
 
 def are_same(a: float, b: float) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, where
 from linkwork.geometry.cores import Core
 from linkwork.geometry.distance import SignedDistance
@@ -22,7 +23,7 @@ __all__ = ["CORNERS", "Contact", "Touching", "chosen", "corners_along", "each_on
 
 
 _NONE = -1e30
-_SAME = 1e-18  # [m²] squared distance of points that coincide
+_SAME = by_type(1e-18)  # [m²] squared distance of points that coincide
 _LEVEL = 1e-4  # slope of a plane that counts as level
 
 

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, sqrt, where
 from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, chosen, corners_along, some_of
 from linkwork.geometry.contacts.half_space_contacts import lowest_of_rim
@@ -37,8 +38,8 @@ from linkwork.spatial import Vec3
 __all__ = ["box_box", "box_cylinder", "outlines", "segment_box"]
 
 
-_THIN = 1e-12  # sine of the angle below which the projection of a face is a line
-_EDGE_TOLERANCE = 1e-12  # relative to a face's half edge
+_THIN = by_type(1e-12)  # sine of the angle below which the projection of a face is a line
+_EDGE_TOLERANCE = by_type(1e-12)  # relative to a face's half edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class _Face:
     @staticmethod
     def of(center: Vec3, u: Vec3, v: Vec3, n: Vec3) -> _Face:
         area = n.dot(u.cross(v))
-        return _Face(center, u, v, n, area, lt(_THIN * _THIN * u.dot(u) * v.dot(v), area * area))
+        return _Face(center, u, v, n, area, lt(by_type(_THIN * _THIN) * u.dot(u) * v.dot(v), area * area))
 
     def coordinates(self, r: Vec3) -> tuple[Any, Any]:
         """Return (s, t) of a vector projected along n: n · (r × v)/area and n · (u × r)/area."""
@@ -81,13 +82,13 @@ def box_box(a: BoxCore, b: BoxCore, result: SignedDistance, within: Any) -> Touc
         first, last = clipped(on_a, corner, corners[(k + 1) % 4] - corner)
         begun.append(contact_along(n, on_a.point(*first.coordinates), first.point, and_(both, first.there), within))
         # the end of an edge is the beginning of the next one
-        apart = and_(lt(first.t + _EDGE_TOLERANCE, last.t), lt(last.t, 1.0 - _EDGE_TOLERANCE))
+        apart = and_(lt(first.t + _EDGE_TOLERANCE, last.t), lt(_EDGE_TOLERANCE, 1.0 - last.t))
         there = and_(both, and_(last.there, apart))
         ended.append(contact_along(n, on_a.point(*last.coordinates), last.point, there, within))
     for s, t in CORNERS_ROUND:
         p = on_a.point(s, t)
         st = on_b.coordinates(p - on_b.center)
-        over = and_(*(lt(fabs(x), 1.0 - _EDGE_TOLERANCE) for x in st))  # a point on an edge is an end of it
+        over = and_(*(lt(_EDGE_TOLERANCE, 1.0 - fabs(x)) for x in st))  # a point on an edge is an end of it
         inside.append(contact_along(n, p, on_b.point(*st), and_(both, over), within))
     (nearest,) = or_nearest([*begun, *ended, *inside], result, within)
     return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
@@ -151,7 +152,7 @@ def clipped(face: _Face, start: Vec3, edge: Vec3) -> tuple[_End, _End]:
         one, other = (-1.0 - x) * scale, (1.0 - x) * scale
         first = fmax(first, where(along, fmin(one, other), 0.0))
         last = fmin(last, where(along, fmax(one, other), 1.0))
-        there = and_(there, le(where(along, 0.0, fabs(x)), 1.0 + _EDGE_TOLERANCE))
+        there = and_(there, le(where(along, 0.0, fabs(x) - 1.0), _EDGE_TOLERANCE))
     there = and_(there, le(first, last + _EDGE_TOLERANCE))
 
     def end(k: Any) -> _End:
@@ -181,8 +182,8 @@ def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: An
 
 
 _FLAT = 1e-6  # cosine between the normal and a cap's axis below which the cap's projection is a line
-_CAP_TOLERANCE = 1e-12  # relative to an edge
-_SHORT = 1e-24  # [m²] squared length of edges whose projection is a point
+_CAP_TOLERANCE = by_type(1e-12)  # relative to an edge
+_SHORT = by_type(1e-24)  # [m²] squared length of edges whose projection is a point
 
 
 def box_cylinder(a: BoxCore, b: CylinderCore, result: SignedDistance, within: Any) -> Touching:
@@ -237,7 +238,7 @@ def _over_cap(
     begin, end = fmax(middle - reach, 0.0), fmin(middle + reach, 1.0)
     there = and_(has_area, and_(meets, le(begin, end)))
     # the end of an edge is the beginning of the next one
-    ends = and_(there, and_(lt(begin + _CAP_TOLERANCE, end), lt(end, 1.0 - _CAP_TOLERANCE)))
+    ends = and_(there, and_(lt(begin + _CAP_TOLERANCE, end), lt(_CAP_TOLERANCE, 1.0 - end)))
 
     def at(k: Any, there: Any) -> Contact:
         return contact_along(n, start + edge * k, b.pose.point(p + d * k), there, within)
@@ -246,8 +247,8 @@ def _over_cap(
 
 
 _THIN_OUTLINE = 1e-4  # ratio of width to length below which an outline is a line
-_OUTLINE_TOLERANCE = 1e-12  # relative to an edge
-_LINE = 1e-30  # squared products of edges and directions that count as parallel
+_OUTLINE_TOLERANCE = by_type(1e-12)  # relative to an edge
+_LINE = by_type(1e-30)  # squared products of edges and directions that count as parallel
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.expr.control import fori_loop, take, while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 from linkwork.spatial import Vec3
 
@@ -24,8 +25,8 @@ __all__ = ["FAR", "NOWHERE", "NearestItem", "depth_of", "distance_to_box", "near
 
 FAR = 1e18  # [m] beyond all distances; its square is finite in float32
 NOWHERE = 1e19  # [m] position of empty boxes
-_TIE = 1e-12  # [m] difference of equal distances
-_APART = 1e-9  # [m] minimum distance of distinct points
+_TIE = by_type(1e-12)  # [m] difference of equal distances
+_APART = by_type(1e-18)  # [m²] minimum squared distance of distinct points
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class _Visit(NamedTuple):
 def nearer(best: NearestItem, distance: Any, point: Vec3, index: Any) -> NearestItem:
     """Return the nearer of the best item so far and another item."""
     gap = point - best.point
-    another = and_(le(fabs(distance - best.distance), _TIE), lt(_APART * _APART, gap.dot(gap)))
+    another = and_(le(fabs(distance - best.distance), _TIE), lt(_APART, gap.dot(gap)))
     better = lt(distance, best.distance)
     tie = where(another, 1.0, where(lt(distance, best.distance - _TIE), 0.0, best.tie))
     chosen = (where(better, x, y) for x, y in zip(point, best.point, strict=True))

@@ -23,6 +23,7 @@ from linkwork.geometry.cores import (
 )
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.separation_bounds import bounding_sphere
+from linkwork.geometry.unit_vectors import TINY
 from linkwork.shapes import DistanceField
 from linkwork.spatial import Pose, Vec3
 
@@ -131,7 +132,7 @@ def _at(field: Voxels, p: Vec3) -> SignedDistance:
     """Return the signed distance of a point, with the gradient's direction as normal."""
     d, slope = interpolated(field, p)
     square = slope.dot(slope)
-    known = lt(1e-300, square)
+    known = lt(TINY, square)
     scale = 1.0 / sqrt(where(known, square, 1.0))
     normal = Vec3(*(where(known, x * scale, y) for x, y in zip(slope, (0.0, 0.0, 1.0), strict=True)))
     return SignedDistance(d, normal, p - normal * d, p, where(known, 1.0, 0.0))

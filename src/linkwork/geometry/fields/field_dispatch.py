@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
 from linkwork.geometry.cores import FieldCore, PointCore, Solid, chosen, core_in, distance_in
 from linkwork.geometry.distance import SignedDistance
@@ -39,7 +40,8 @@ __all__ = [
 ]
 
 
-_TIE = 1e-12  # [m] difference of equal distances
+_APART = by_type(1e-18)  # [m²] minimum squared distance of distinct points
+_TIE = by_type(1e-12)  # [m] difference of equal distances
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def minimum_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
     best, index = result[0], 0.0
     for k, other in enumerate(result[1:], 1):
         gap = other.on_a - best.on_a
-        tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(1e-18, gap.dot(gap)))
+        tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(_APART, gap.dot(gap)))
         better = lt(other.distance, best.distance)
         best = chosen(better, other, best)
         best = replace(best, unique=where(tie, 0.0, best.unique))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.control import cond, scan, take
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, sqrt, where
 from linkwork.geometry.cores import BoxCore, Core, PointCore, PolytopeCore, SegmentCore, Solid, chosen
 from linkwork.geometry.distance import SignedDistance
@@ -39,7 +40,7 @@ __all__ = ["Ground", "corner_at", "ground_arrays", "ground_distance", "surface_u
 
 
 _SIDE = 2  # cells along a side of a leaf
-_SLACK = 1e-9  # relative, and [m]: rounding error of a bound
+_SLACK = by_type(1e-9)  # relative, and [m]: rounding error of a bound
 # Triangles of a leaf: row and column of each corner relative to the leaf's first height.
 _TRIANGLES = np.array(
     [
@@ -186,7 +187,8 @@ def _search(ground: Ground, core: Core) -> NearestItem:
 
     _, under = _under(ground, c)
     gap = c - under
-    most = (sqrt(gap.dot(gap)) + around.radius) * (1.0 + _SLACK) + _SLACK
+    size = sqrt(gap.dot(gap)) + around.radius
+    most = size + _SLACK * size + _SLACK
     return nearest(depth, bound, leaf, NearestItem(most, under, 0.0, 0.0))
 
 
@@ -295,8 +297,9 @@ def _node_cells(leaves_x: int, leaves_y: int) -> np.ndarray:
     return table
 
 
-_PARALLEL = 1e-14
-_ROUNDED = 1e-30  # square of a distance, relative to that from the origin, below which its sign is not known
+_APART = by_type(1e-18)  # [m²] minimum squared distance of distinct points
+_PARALLEL = by_type(1e-14)
+_ROUNDED = by_type(1e-30)  # square of a distance, relative to that from the origin, below which its sign is not known
 Corners = Sequence[Vec3]
 
 
@@ -364,7 +367,7 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
         tie = and_(le(other.distance, result.distance), le(result.distance, other.distance))
         better = chosen(lt(other.distance, result.distance), other, result)
         gap = other.on_a - result.on_a
-        two = and_(tie, lt(1e-18, gap.dot(gap)))
+        two = and_(tie, lt(_APART, gap.dot(gap)))
         result = SignedDistance(
             better.distance, better.normal, better.on_a, better.on_b, where(two, 0.0, better.unique)
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.control import scan, take
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
 from linkwork.geometry.cores import PointCore, Solid
 from linkwork.geometry.distance import SignedDistance
@@ -29,7 +30,7 @@ from linkwork.spatial import Pose, Vec3
 __all__ = ["Cloud", "cloud_arrays", "cloud_distance", "least_of_points"]
 
 _LEAF = 4  # points of a leaf
-_TIE = 1e-12  # [m] difference of equal distances; [m²] squared distance of points that coincide
+_TIE = by_type(1e-12)  # [m] difference of equal distances; [m²] squared distance of points that coincide
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from linkwork.expr.control.conditional import call_once_traced, cond
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, FieldCore, PointCore, SegmentCore, Solid
 from linkwork.geometry.distance import SignedDistance
@@ -43,7 +44,7 @@ __all__ = [
 
 
 _STEPS = 2  # along a segment, before the exact search
-_NEAR = 1e-9  # relative gap between bounds on squared distances at which searches end
+_NEAR = by_type(1e-9)  # relative gap between bounds on squared distances at which searches end
 
 
 def within(a: Solid, b: Solid, distance: Any) -> Any:

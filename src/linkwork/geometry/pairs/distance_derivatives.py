@@ -24,6 +24,7 @@ from typing import Any
 from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.autodiff.graph_derivative import TransposedTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
 from linkwork.geometry.cores import Core, PointCore, SegmentCore, Solid
 from linkwork.geometry.distance import SignedDistance
@@ -45,7 +46,9 @@ from linkwork.spatial import Motion, Vec3
 
 __all__ = ["MEASURES", "Response", "differentiated", "motion_response"]
 
-_SINGULAR = 1e-11  # determinant of a matrix with unit rows below which it counts as singular
+_LEAST = by_type(1e-30)  # [m]
+_LEAST_SQUARE = by_type(1e-60)  # [m²]
+_SINGULAR = by_type(1e-11)  # determinant of a matrix with unit rows below which it counts as singular
 
 MEASURES: Mapping[str, Callable[[Any, Any], SignedDistance]] = {
     "convex": convex,
@@ -74,12 +77,12 @@ class Response:
         self._rows = a.rows, b.rows
         size = fabs(distance)
         for row in (*a.rows, *b.rows):
-            size = size + sqrt(row.P.dot(row.P) * row.Q.dot(row.Q) + 1e-60)
-        size = where(lt(1e-30, size), size, 1.0)
+            size = size + sqrt(row.P.dot(row.P) * row.Q.dot(row.Q) + _LEAST_SQUARE)
+        size = where(lt(_LEAST, size), size, 1.0)
         matrix = [[*self._flat(row.P * (1.0 / size)), *self._flat(-row.Q)] for row in a.rows]
         matrix += [[*self._flat(-row.P * (1.0 / size) - row.Q * (distance / size)), *self._flat(-row.Q)]
                    for row in b.rows]  # fmt: skip
-        self._scales = [1.0 / sqrt(dot(row, row) + 1e-60) for row in matrix]
+        self._scales = [1.0 / sqrt(dot(row, row) + _LEAST_SQUARE) for row in matrix]
         self._size = size
         inverse, determinant = _adjugate([[x * k for x in row] for row, k in zip(matrix, self._scales, strict=True)])
         known = lt(_SINGULAR, fabs(determinant))

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.quick.elementary_functions import elementary_function, symbol_of
 from linkwork.compiler.codegen.quick.instruction_encoding import (
@@ -102,10 +100,7 @@ class BlockAssembler:
     # -- as `Instructions`
 
     def constant(self, value: float) -> int:
-        if self.real is DOUBLE:
-            return self._bits(struct.pack("<d", value))
-        with np.errstate(over="ignore"):
-            return self._bits(np.float32(value).tobytes().ljust(8, b"\0"))
+        return self._bits(self.real.rounded(value).tobytes().ljust(8, b"\0"))
 
     def get(self, pointer: str, index: int) -> int:
         return self._let(LOAD, (), (self._base_of(pointer), self._bytes * index))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.expr.control import cond
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import (
     and_,
     copysign,
@@ -42,11 +43,12 @@ from linkwork.spatial import Vec3
 
 __all__ = ["box_box", "box_box_gap"]
 
-_TIE = 1e-12  # relative difference of squares of lengths that counts as a tie
+_TIE = by_type(1e-12)  # relative difference of squares of lengths that counts as a tie
 _ASLANT = 1e-4  # sine of the angle above which boxes touch only at a vertex or a pair of edges
 _FLAT = 1e-6  # sine of the angle below which edges are also clipped against a face
-_LEVEL = 1e-13  # sine of the angle below which it is a rounding error
-_ROUNDING = 1e-15  # relative to sizes
+_LEVEL = by_type(1e-13)  # sine of the angle below which it is a rounding error
+_ROUNDING = by_type(1e-15)  # relative to sizes
+_TINY = by_type(1e-30)  # smaller differences are not divisors
 
 
 class _Placed(NamedTuple):
@@ -136,7 +138,7 @@ def _search(p: _Placed, axis: _Chosen, facet: Vec3, depth: Any, several: Any, si
     known = and_(not_(overlap), lt(TINY, square))
     length, scale = length_and_scale(square, known)
     aside = offset - facet * facet.dot(offset)  # for boxes that face each other, the facet is exact, the offset is not
-    known = and_(known, lt(_ROUNDING * _ROUNDING * size * size, aside.dot(aside)))
+    known = and_(known, lt(by_type(_ROUNDING * _ROUNDING) * size * size, aside.dot(aside)))
 
     def touching() -> Vec3:
         of_b = box_edges(p.axes, p.g, on_a + offset - p.t)
@@ -328,7 +330,7 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
         start = middle + side
         low, high = -1.0, 1.0
         for c, d, most in ((start.x, edge.x, h.x), (start.y, edge.y, h.y)):
-            inverse = 1.0 / copysign(fmax(fabs(d), 1e-30), d)
+            inverse = 1.0 / copysign(fmax(fabs(d), _TINY), d)
             low, high = fmax(low, -c * inverse - most * fabs(inverse)), fmin(high, most * fabs(inverse) - c * inverse)
         here = start + edge * (0.5 * (low + high))
         over, above = le(low, high), fabs(here.z) - h.z
@@ -386,13 +388,14 @@ def _flush(p: _Placed, n: Vec3) -> Any:
     aligned = fabs(
         Vec3.of(level_a).dot(_combined(p.axes, Vec3.of(level_b)))
     )  # for one edge each, the cosine of their angle
-    return or_(lt(2.5, _sum(level_a + level_b)), lt(1.0 - _LEVEL, aligned))
+    return or_(lt(2.5, _sum(level_a + level_b)), lt(1.0 - aligned, _LEVEL))
 
 
 def _tie(best: _Axis, axes: list[_Axis], rounding: Any) -> Any:
     """Return True if another gap is equal within rounding, in units of its axis, or at least −``rounding`` [m]."""
     count: Any = 0.0
-    key = fmin(best.gap * fabs(best.gap) * (1.0 + _TIE), -(rounding * rounding) * best.square)
+    square = best.gap * fabs(best.gap)
+    key = fmin(square + _TIE * square, -(rounding * rounding) * best.square)
     for axis in axes:
         count = count + where(lt(key * axis.square, axis.gap * fabs(axis.gap) * best.square), 1.0, 0.0)
     return lt(1.5, count)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import BoxCore, CylinderCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
@@ -32,12 +33,14 @@ from linkwork.geometry.pairs.closed_form.cylinder_projections import (
 )
 from linkwork.geometry.pairs.closed_form.edge_rim_extremes import least_along_edges
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_to_box
-from linkwork.geometry.unit_vectors import TINY, across, choose, clamp, length, unit
+from linkwork.geometry.unit_vectors import FAR, SHORT, TINY, across, choose, clamp, length, unit
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["box_cylinder", "box_cylinder_within", "segment_cylinder"]
 
-_LEVEL = 1e-13  # sine of the angle below which a direction is orthogonal to an edge, or parallel to the axis
+_END = by_type(1e-16)  # 1 − |x| below which a point is at an end
+_LEVEL = by_type(1e-13)  # sine of the angle below which a direction is orthogonal to an edge, or parallel to the axis
+_SQUARE = by_type(_LEVEL * _LEVEL)
 _EDGES = (0, 1, 2)
 _ALONG, _OTHER, _ACROSS = 0.0, 1.0, 2.0  # n is parallel to the axis, neither, or orthogonal, by construction
 _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
@@ -134,13 +137,13 @@ def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any
             result.append((sides[i] + cylinder.half * fabs(a[i]) + r * cylinder.sines[i] - fabs(c[i]), n, _OTHER))
     for i in edges:
         j, k = (i + 1) % 3, (i + 2) % 3
-        known = lt(1e-150, cylinder.sines[i])
+        known = lt(SHORT, cylinder.sines[i])
         inverse = where(known, 1.0, 0.0) / where(known, cylinder.sines[i], 1.0)
         x, y = a[j] * inverse, a[k] * inverse
         reach = sides[j] * fabs(y) + sides[k] * fabs(x) + r - fabs(c[k] * x - c[j] * y)
         normal = [0.0, 0.0, 0.0]
         normal[j], normal[k] = -y, x
-        result.append((where(known, reach, 1e150), Vec3(*normal), _ACROSS))
+        result.append((where(known, reach, FAR), Vec3(*normal), _ACROSS))
     # orthogonal to the axis: only outside the projection of the box
     toward = cylinder.center - cylinder.axis * cylinder.axis.dot(cylinder.center)
     projected = [n - cylinder.axis * x for n, x in zip(_AXES, a, strict=True)]
@@ -211,7 +214,7 @@ def _witness(cylinder: CylinderInBoxFrame, n: Vec3, out: Vec3, distance: Any, ki
     square = out.dot(out)
     level = or_(le(fabs(along), _LEVEL), lt(_OTHER + 0.5, kind))
     end, across_n = lt(kind, _OTHER - 0.5), n.cross(cylinder.axis)
-    upright, flat = or_(end, le(square, _LEVEL * _LEVEL)), or_(end, le(across_n.dot(across_n), _LEVEL * _LEVEL))
+    upright, flat = or_(end, le(square, _SQUARE)), or_(end, le(across_n.dot(across_n), _SQUARE))
     scale = where(upright, 0.0, cylinder.radius) / sqrt(where(upright, 1.0, square))
     side = cylinder.center - out * scale
     tip = side - cylinder.axis * copysign(cylinder.half, along)
@@ -228,7 +231,7 @@ def _witness(cylinder: CylinderInBoxFrame, n: Vec3, out: Vec3, distance: Any, ki
     for here, most, x in zip(free, cylinder.box, cylinder.axis, strict=True):
         counts = and_(here, lt(0.0, most))
         wide = wide + where(counts, 1.0, 0.0)
-        crossing = and_(crossing, or_(not_(counts), lt(fabs(x), 1.0 - 1e-16)))
+        crossing = and_(crossing, or_(not_(counts), lt(_END, 1.0 - fabs(x))))
     crossing = and_(and_(crossing, lt(wide, 1.5)), level)
     round_one = not_(or_(and_(level, lt(0.0, cylinder.half)), and_(flat, lt(0.0, cylinder.radius))))
     return on_box, or_(or_(lt(wide, 0.5), round_one), crossing)

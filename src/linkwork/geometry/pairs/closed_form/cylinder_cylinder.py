@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import (
     and_,
     copysign,
@@ -46,22 +47,25 @@ from linkwork.geometry.pairs.closed_form.cylinder_projections import (
 from linkwork.geometry.pairs.closed_form.edge_rim_extremes import along_axis
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments
 from linkwork.geometry.pairs.convex.newton_refinement import absolute
-from linkwork.geometry.unit_vectors import choose, length, unit
+from linkwork.geometry.unit_vectors import FAR, SHORT, TINY, choose, length, unit
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["cylinder_cylinder"]
 
-_LEVEL = 1e-13  # sine of the angle below which a direction is orthogonal or parallel to an axis
+_LEVEL = by_type(1e-13)  # sine of the angle below which a direction is orthogonal or parallel to an axis
+_SQUARE = by_type(_LEVEL * _LEVEL)
+_FLAT = by_type(1e-16)  # sine of the angle below which axes have no common normal
+_LEAST = by_type(1e-30)  # [m²] squared lengths below it have no direction
 _STEPS = 12
 _FEW = 6  # steps from each start for overlaps; the best result is refined
-_FAR = 0.3  # [rad] maximum step
+_LARGEST = 0.3  # [rad] maximum step
 _ASIDE, _BESIDE = 0.2, 0.05  # offsets from a flat end, whose rim has no direction
-_ENOUGH = 1e-18  # [rad²] squared step at which iterations end
-_CLOSE = 1e-12  # [rad²] the same for the starts of overlaps
+_ENOUGH = by_type(1e-18)  # [rad²] squared step at which iterations end
+_CLOSE = by_type(1e-12)  # [rad²] the same for the starts of overlaps
 _METHODS = 3.0  # for rims, tried in turn
-_PROVED = 1e-14  # relative to sizes: distance of the support points of a recognised normal
-_PARALLEL = 1e-9  # 1 − cosine of equal directions
-_ROUNDING = 4e-15
+_PROVED = by_type(1e-14)  # relative to sizes: distance of the support points of a recognised normal
+_PARALLEL = by_type(1e-9)  # 1 − cosine of equal directions
+_ROUNDING = by_type(4e-15)
 _END_A, _END_B, _CROSSED, _SIDE_A, _SIDE_B, _RIMS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # kinds, in the order of `_known`
 _Z = Vec3(0.0, 0.0, 1.0)
 
@@ -116,7 +120,7 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     # next to a flat end of equal depth up to rounding, all points on the end are witnesses
     for other, m, *_ in known[:2]:
         across = n.cross(m)
-        near = and_(lt(_LEVEL * _LEVEL, across.dot(across)), lt(1.0 - _PARALLEL, fabs(n.dot(m))))
+        near = and_(lt(_SQUARE, across.dot(across)), lt(1.0 - fabs(n.dot(m)), _PARALLEL))
         tie = or_(tie, and_(near, le(other, h + _PROVED * two.size)))
     between, enough, here, there = n * -h, tolerance(n, two.size), *two.both
     out = or_(out_of_cylinder(at.on_a, *here, enough), out_of_cylinder(at.on_a + between, *there, enough))
@@ -138,10 +142,10 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
     other_cap = two.lb + two.la * fabs(a.z) + two.ra * sine - fabs(c.dot(a))
     result = [(cap, _Z, Vec3.zero(), _Z - a * a.z), (other_cap, a, a - _Z * a.z, Vec3.zero())]
-    some = lt(1e-150, sine)
+    some = lt(SHORT, sine)
     scale = where(some, 1.0, 0.0) / where(some, sine, 1.0)
     m = Vec3(-a.y * scale, a.x * scale, 0.0)
-    result.append((where(some, two.ra + two.rb - fabs(m.dot(c)), 1e150), m, m, m))
+    result.append((where(some, two.ra + two.rb - fabs(m.dot(c)), FAR), m, m, m))
     here = CylinderInBoxFrame(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
     R = X.rotation
     there = CylinderInBoxFrame(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
@@ -181,9 +185,7 @@ def _touching(two: _Two, best: _Best) -> _Touching:
     along = n.dot(two.a)
     t, u = n.cross(_Z), n.cross(two.a)
     level = [or_(le(fabs(x), _LEVEL), exact) for x, exact in zip((n.z, along), best.levels(), strict=True)]
-    flat = [
-        or_(le(x.dot(x), _LEVEL * _LEVEL), lt(fabs(best.kind - code), 0.5)) for x, code in ((t, _END_A), (u, _END_B))
-    ]
+    flat = [or_(le(x.dot(x), _SQUARE), lt(fabs(best.kind - code), 0.5)) for x, code in ((t, _END_A), (u, _END_B))]
     ra, rb = (where(x, 0.0, r) for x, r in zip(flat, (two.ra, two.rb), strict=True))
     a = unit(out_a) * ra + _Z * where(level[0], 0.0, copysign(two.la, n.z))
     b = two.c - unit(out_b) * rb - two.a * where(level[1], 0.0, copysign(two.lb, along))
@@ -198,7 +200,7 @@ def _touching(two: _Two, best: _Best) -> _Touching:
     many = [or_(and_(x, lt(0.0, half)), and_(y, lt(0.0, r)))
             for x, y, half, r in zip(level, flat, (two.la, two.lb), (two.ra, two.rb), strict=True)]  # fmt: skip
     sine = two.a.x * two.a.x + two.a.y * two.a.y
-    crossing = and_(and_(level[0], level[1]), lt(1e-16, sine))
+    crossing = and_(and_(level[0], level[1]), lt(_FLAT, sine))
     return _Touching(n, p, q, or_(crossing, not_(and_(many[0], many[1]))))
 
 
@@ -366,7 +368,7 @@ def _on_rims(two: _Two, e: Vec3, f: Vec3, corner: Vec3, k: Any) -> Vec3:
         x, y, _, _ = _newton(tt, ts, ss, -offset.dot(t), offset.dot(u))
         x, y = x / ra, y / rb
         square = x * x + y * y
-        short = fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+        short = fmin(1.0, _LARGEST / sqrt(where(lt(0.0, square), square, 1.0)))
         return unit(e + t * (x * short)), unit(f + u * (y * short)), where(lt(_ENOUGH, square), 1.0, 0.0)
 
     start = e, f, where(lt(k, 0.5), 0.0, 1.0)
@@ -381,14 +383,14 @@ def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, A
     Hessian.
     """
     det = tt * ss - ts * ts
-    some = lt(1e-300, fabs(det))
+    some = lt(TINY, fabs(det))
     scale = where(some, 1.0, 0.0) / where(some, det, 1.0)
     x, y = -(ss * g - ts * k) * scale, -(tt * k - ts * g) * scale
     square = x * x + y * y
-    return x, y, square, fmin(1.0, _FAR / sqrt(where(lt(0.0, square), square, 1.0)))
+    return x, y, square, fmin(1.0, _LARGEST / sqrt(where(lt(0.0, square), square, 1.0)))
 
 
 def _inverse(v: Vec3) -> Any:
     square = v.dot(v)
-    some = lt(1e-30, square)
+    some = lt(_LEAST, square)
     return where(some, 1.0, 0.0) / sqrt(where(some, square, 1.0))

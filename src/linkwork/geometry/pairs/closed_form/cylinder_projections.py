@@ -8,17 +8,18 @@ from typing import Any
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, or_, where
 from linkwork.geometry.unit_vectors import choose, clamp, length, rounding
 from linkwork.spatial import Vec3
 
 __all__ = ["CylinderInBoxFrame", "in_both", "in_cylinder", "is_tied", "out_of_cylinder", "tolerance"]
 
-_TIE = 1e-14  # relative to sizes: difference of equal depths
-_OFF = 1e-12  # relative to sizes: tolerance of points in their bodies
+_TIE = by_type(1e-14)  # relative to sizes: difference of equal depths
+_OFF = by_type(1e-12)  # relative to sizes: tolerance of points in their bodies
 _MAX_PROJECTIONS = 40
 _BETTER = 0.01  # required reduction of the squared error by alternating projections
-_SAME = 1e-9  # 1 − cosine of equal directions
+_SAME = by_type(1e-9)  # 1 − cosine of equal directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, s
     """
     tied = le(fabs(n.dot(between)), _TIE * size)
     for other, m in known:
-        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(fabs(n.dot(m)), 1.0 - _SAME)))
+        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(_SAME, 1.0 - fabs(n.dot(m)))))
     return tied
 
 

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import (
     and_,
     copysign,
@@ -47,12 +48,12 @@ __all__ = ["along_axis", "least_along_edges"]
 _ARCS = 4  # of each edge of a box
 _STEPS = 5
 _MORE = 40  # further steps, for almost touching bodies
-_ENOUGH = 1e-9  # relative step of 1/cos φ after which the next one converges to rounding
-_STEEP = 1e30  # maximum of 1/cos φ
-_NEVER = 1e300
-_LEAST = 1e-14  # minimum of κ, whose width is rounding
-_ROUNDING = 2e-15  # relative
-_THIN = 1e-60  # relative squared half axes that count as zero
+_ENOUGH = by_type(1e-9)  # relative step of 1/cos φ after which the next one converges to rounding
+_STEEP = by_type(1e27)  # maximum of 1/cos φ, whose cube is finite
+_NEVER = by_type(1e300)
+_LEAST = by_type(1e-14)  # minimum of κ, whose width is rounding
+_ROUNDING = by_type(2e-15)  # relative
+_THIN = by_type(1e-60)  # relative squared half axes that count as zero
 
 
 class _Arc(NamedTuple):
@@ -142,7 +143,7 @@ def along_axis(cylinder: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
     The second result is the radial direction from the cylinder's axis to the rim.
     """
     arc = _single(cylinder, 2)[0]
-    return _root(arc, lt(arc.key, 0.5 * _NEVER))
+    return _root(arc, lt(arc.key, by_type(0.5 * _NEVER)))
 
 
 def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
@@ -254,10 +255,10 @@ def _arc(
         start, end = at, (-q1, r - q2)
         simple = and_(and_(lt(0.0, q2), le(0.0, q1)), lt(rises, 0.0))
         double = and_(and_(inside, lt(0.0, q2)), and_(lt(rises, 0.0), le(0.0, bends)))
-        z = fmax(rho / fmax(cubes, 1.0 / _STEEP), 1.0)
+        z = fmax(rho / fmax(cubes, by_type(1.0 / _STEEP)), 1.0)
     above = lt(0.0, q1)
     slope = kappa * q1
-    z = fmax(z, where(above, q2 - bent, 0.0) / where(above, fmax(slope, 1e-280), 1.0))
+    z = fmax(z, where(above, q2 - bent, 0.0) / where(above, fmax(slope, TINY), 1.0))
     across = start[0] * end[1] - start[1] * end[0]
     chord = (end[0] - start[0], end[1] - start[1])
     square = chord[0] * chord[0] + chord[1] * chord[1]
@@ -307,7 +308,7 @@ def _single(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
     inside = lt(low * low + q2 * q2 + 6.0 * (low * q2), view.bent * view.bent)
     there = or_(le(0.0, q1), inside)
     above = lt(0.0, q1)
-    z = where(above, q2 - view.bent, 0.0) / where(above, fmax(view.kappa * q1, 1e-280), 1.0)
+    z = where(above, q2 - view.bent, 0.0) / where(above, fmax(view.kappa * q1, TINY), 1.0)
     z = fmin(fmax(z, 1.0), _STEEP)
     r = cylinder.radius
     x, y = r * view.kappa - q1, r - q2

@@ -36,6 +36,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.expr.control import cond, while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import (
     and_,
     copysign,
@@ -88,8 +89,9 @@ __all__ = [
 ]
 
 
-_PARALLEL = 1e-26  # sin² of the angle below which segments are parallel
-_ROUNDED = 1e-31  # squares of lengths, relative to those of the segments, below which they are rounding errors
+_PARALLEL = by_type(1e-26)  # sin² of the angle below which segments are parallel
+_ROUNDED = by_type(1e-31)  # squares of lengths, relative to those of the segments, below which they are rounding errors
+_ROUNDED_SQUARE = by_type(1e-32)  # sin² of angles that are rounding errors
 
 
 class NearestOfSegments(NamedTuple):
@@ -110,7 +112,7 @@ def nearest_of_segments(a: SegmentCore, b: SegmentCore) -> NearestOfSegments:
     uu, ww, uw, ur, wr = u.dot(u), w.dot(w), u.dot(w), u.dot(r), w.dot(r)
     n = u.cross(w)
     nn = n.dot(n)
-    crossing = lt(fmax(1e-32 * (uu * ww), TINY), nn)
+    crossing = lt(fmax(_ROUNDED_SQUARE * (uu * ww), TINY), nn)
     s = where(crossing, n.dot(r.cross(w)) / where(crossing, nn, 1.0), 0.0)
     t = (uw * clamp(s, 1.0) - wr) / where(lt(TINY, ww), ww, 1.0)
     inside = and_(crossing, and_(le(fabs(s), 1.0), le(fabs(t), 1.0)))
@@ -126,7 +128,7 @@ def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
     uu, ww, n = u.dot(u), w.dot(w), u.cross(w)
     uw, ur, product = u.dot(w), u.dot(r), uu * ww
     skew = lt(_PARALLEL * product, n.dot(n))
-    flush = and_(and_(not_(skew), lt(TINY, product)), lt(fabs(ur), (1.0 - 1e-12) * (uu + fabs(uw))))
+    flush = and_(and_(not_(skew), lt(TINY, product)), lt(fabs(ur), (uu + fabs(uw)) - _TIE * (uu + fabs(uw))))
     size, square = uu + ww + r.dot(r), between.dot(between)
     known = lt(fmax(_ROUNDED * (size + a.center.dot(a.center)), TINY), square)
 
@@ -142,9 +144,9 @@ def segment_segment(a: SegmentCore, b: SegmentCore) -> SignedDistance:
     return SignedDistance(sqrt(square), along * scale, a.center + u * s, b.center + w * t, unique)
 
 
-_PARALLEL_SEGMENT_BOX = 1e-26  # sin² of angles below which they are rounding errors
-_TIE = 1e-12  # relative difference of squares of lengths that counts as a tie
-_ROUNDED_GAP = 1e-15  # difference of gaps, relative to the size, that counts as a rounding error
+_PARALLEL_SEGMENT_BOX = by_type(1e-26)  # sin² of angles below which they are rounding errors
+_TIE = by_type(1e-12)  # relative difference of squares of lengths that counts as a tie
+_ROUNDED_GAP = by_type(1e-15)  # difference of gaps, relative to the size, that counts as a rounding error
 
 
 def segment_box(a: SegmentCore, b: BoxCore) -> SignedDistance:
@@ -200,7 +202,7 @@ def _largest_gap(c: Vec3, u: Vec3, h: Vec3, rounding: Any) -> tuple[Any, Vec3, A
         values = zip((along, here, k, nn), (offset, gap, key, square), strict=True)
         offset, gap, key, square = (where(more, new, old) for new, old in values)
     level = (rounding * rounding) * square
-    bound = fmin((1.0 + _TIE) * key, -level)
+    bound = fmin(key + _TIE * key, -level)
     count: Any = 0.0
     for (_, _, _, nn), k in zip(axes, keys, strict=True):
         count = count + where(lt(bound * nn, k * square), 1.0, 0.0)
@@ -227,7 +229,7 @@ def nearest_to_box(c: Vec3, u: Vec3, h: Vec3) -> Any:
     slope_low, slope_high = (_slope(s, c, u, h, None) for s in (low, high))
     slope_low, slope_high = fmin(slope_low, 0.0), fmax(slope_high, 0.0)
     for i, (x, v, most) in enumerate(zip(c, u, h, strict=True)):
-        inverse = 1.0 / where(lt(1e-30, fabs(v)), v, 1.0)
+        inverse = 1.0 / where(lt(_TINY, fabs(v)), v, 1.0)
         for side in (-most, most):
             s = (side - x) * inverse
             slope = _slope(s, c, u, h, i)
@@ -253,7 +255,7 @@ def _slope(s: Any, c: Vec3, u: Vec3, h: Vec3, plane: int | None) -> Any:
     return total
 
 
-_TIE_POINT = 1e-14  # difference of lengths, relative to the core, that counts as a tie
+_TIE_POINT = by_type(1e-14)  # difference of lengths, relative to the core, that counts as a tie
 
 
 def point_point(a: PointCore, b: PointCore) -> SignedDistance:
@@ -323,11 +325,11 @@ def half_space_convex(a: HalfSpaceCore, b: Core) -> SignedDistance:
     return SignedDistance(distance, a.normal, deepest - a.normal * distance, deepest, support_is_one(b, -a.normal))
 
 
-_THIN = 1e-15  # the least radius, relative to the largest one
-_ASIDE = 1e-20  # the point's least distance from a plane of symmetry, relative to the largest radius
-_LEVEL = 1e-14
+_THIN = by_type(5e-16)  # the least radius, relative to the largest one
+_ASIDE = by_type(1e-20)  # the point's least distance from a plane of symmetry, relative to the largest radius
+_LEVEL = by_type(1e-14)
 _CONVERGED = 1e-6  # relative step of third order after which the error is rounding
-_TINY = 1e-30  # [m]
+_TINY = by_type(1e-30)  # [m]
 
 
 def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
@@ -363,14 +365,14 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     t = tau - r_min * r_min
     several: Any = 0.0
     for x, r, y in zip(at, radii, inverses, strict=True):
-        here = and_(le(x, fmax(_LEVEL * r, 2.0 * _ASIDE)), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
+        here = and_(le(x, fmax(_LEVEL * r, by_type(2.0 * _ASIDE))), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
         several = several + where(here, 1.0, 0.0)
     distance = t * length * largest
     n = b.pose.rotation @ (gradient * (-1.0 / length))
     return SignedDistance(distance, n, a.point, a.point + n * distance, where(lt(0.0, several), 0.0, 1.0))
 
 
-_TIE_POINT_ROUND = 1e-14  # difference of lengths, relative to the body, that counts as a tie
+_TIE_POINT_ROUND = by_type(1e-14)  # difference of lengths, relative to the body, that counts as a tie
 
 
 def point_cylinder(a: PointCore, b: CylinderCore) -> SignedDistance:

@@ -15,16 +15,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, le, lt, sqrt, where
 from linkwork.geometry.unit_vectors import TINY, choose, clamp, unit
 from linkwork.spatial import Vec3
 
 __all__ = ["AXES", "almost_touch", "box_edges", "normal_of_largest_gap", "normal_of_touching"]
 
-_TOUCHING = 1e-12  # square of the distance, relative to the size, below which its direction is inaccurate
-_ROUNDING = 1e-31  # square of an excess, relative to the size, below which it is a rounding error
-_ROUNDING_OF_GAPS = 1e-15  # difference of gaps, relative to the size, below which it is a rounding error
-_END = 1.0 - 1e-15  # |λ| above which a point is at an end
+_TOUCHING = by_type(1e-12)  # square of the distance, relative to the size, below which its direction is inaccurate
+_ROUNDING = by_type(1e-31)  # square of an excess, relative to the size, below which it is a rounding error
+_ROUNDING_OF_GAPS = by_type(1e-15)  # difference of gaps, relative to the size, below which it is a rounding error
+_END = by_type(1e-15)  # 1 − |λ| below which a point is at an end
 _FIRST = 1e30  # factor of squares that precede others
 
 AXES = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
@@ -85,7 +86,7 @@ def _largest_excess(n: Vec3, edges: Sequence[tuple[Vec3, Any]], size: Any) -> tu
         x = n.dot(e)
         excess = fabs(x) - position * x
         square = excess * excess
-        key = where(lt(bound, square), where(lt(fabs(position), _END), _FIRST * square, square), 0.0)
+        key = where(lt(bound, square), where(lt(_END, 1.0 - fabs(position)), _FIRST * square, square), 0.0)
         larger = lt(most, key)
         most, worst = where(larger, key, most), choose(larger, e, worst)
     return lt(0.0, most), worst

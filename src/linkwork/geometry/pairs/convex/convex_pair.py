@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, or_, where
 from linkwork.geometry.cores import ConeCore, Core, EllipsoidCore, Solid
 from linkwork.geometry.distance import SignedDistance
@@ -36,7 +37,7 @@ from linkwork.geometry.pairs.convex.witness_proof import (
 )
 from linkwork.geometry.solids import HEAD, KINDS, kind_of, solid_row
 from linkwork.geometry.support_points import support_is_line, support_is_one
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import FAR, choose
 from linkwork.spatial import Vec3
 
 __all__ = ["convex", "polytope_separation"]
@@ -47,7 +48,8 @@ _NEAR_SMOOTH = 1e-4  # smooth bodies have no features to recognise
 _DEPTH_GAP = {0: 1e-6, 1: 1e-5}  # by the number of ellipsoids
 _DEPTH_GAP_SMOOTH = 0.03  # for two ellipsoids, after the refinement of two initial values
 _VALLEYS = 2
-_TOUCHING = 1e-13  # relative to the size of A − B
+_PARALLEL = by_type(1e-16)  # sin² of the angle below which lines are parallel
+_TOUCHING = by_type(1e-13)  # relative to the size of A − B
 _CLOSE = 1e-4  # the same, above which normals of polytopes are accurate
 _TOUCHING_CURVED = 1e-5  # the same, below which rounding errors prevent recognising features
 _OUT_EXACT = 1e-6  # relative to the size: distance to which overlapping polytopes are separated
@@ -220,7 +222,7 @@ def _valleys(difference: Difference, simplex: WeightedPoints, starts: list[Vec3]
     heights = [-difference.gap(n) for n in starts]
     result: list[Vec3] = []
     for _ in range(_VALLEYS):
-        least: Any = 1e150
+        least: Any = FAR
         best = starts[-1]
         for n, h in zip(starts, heights, strict=True):
             less = lt(h, least)
@@ -245,7 +247,7 @@ def _check_ties(difference: Difference, result: Estimate, scale: Any) -> Estimat
     def tied() -> Any:
         n = result.rival
         equal = le(result.distance, difference.gap(n) + ROUNDING * scale)
-        known = and_(equal, lt(n.dot(result.normal), 1.0 - SAME))
+        known = and_(equal, lt(SAME, 1.0 - n.dot(result.normal)))
         return where(known, 1.0, check_images(difference, result, scale)[0].tied)
 
     return result._replace(tied=cond(lt(0.5, result.contested), tied, lambda: result.tied))
@@ -262,7 +264,7 @@ def _unique(difference: Difference, result: Estimate) -> Any:
     def crossing() -> Any:
         (a, along), (b, other) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
         across = along.cross(other)
-        crossed = lt(1e-16 * (along.dot(along) * other.dot(other)), across.dot(across))
+        crossed = lt(_PARALLEL * (along.dot(along) * other.dot(other)), across.dot(across))
         return where(and_(crossed, lt(1.5, a + b)), 1.0, 0.0 * one)
 
     return cond(lt(one, 0.5), crossing, lambda: one)

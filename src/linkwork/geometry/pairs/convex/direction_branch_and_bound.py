@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.control.table_access import entry, table_of, with_entry
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import (
     and_,
     fabs,
@@ -38,7 +39,7 @@ from linkwork.expr.scalar.functions import (
 )
 from linkwork.geometry.cores import ConeCore, CylinderCore, EllipsoidCore, SegmentCore
 from linkwork.geometry.pairs.convex.minkowski_difference import Best, Difference, safe_square
-from linkwork.geometry.unit_vectors import across, choose
+from linkwork.geometry.unit_vectors import FAR, TINY, across, choose
 from linkwork.spatial import Vec3
 
 __all__ = ["SAME_VALLEY", "DepthSearch", "direction", "images", "rotational_symmetry", "search_depth"]
@@ -47,13 +48,14 @@ __all__ = ["SAME_VALLEY", "DepthSearch", "direction", "images", "rotational_symm
 SAME_VALLEY = 0.95  # cosine of the angle below which directions are in different valleys of h
 _STEPS = 50_000
 _MANY = 1000.0  # steps after which minima that differ by `_CLOSE` of the size of A − B are equal
-_CLOSE = 1e-7
+_CLOSE = by_type(2.5e7)  # in rounding errors between bounds
 _WAITING = 64  # cells on the stack
 _POINTS = 63  # nested cuts, and the four initial corners
 _BASE = 64.0  # greater than indices of points
-_ROUNDING = 4e-15  # relative rounding error between bounds
-_AGAIN = 1e-12  # the same, of bounds at less accurate directions
-_FLAT = 1e-24  # sin² of the angle of a degenerate triangle of support points
+_ROUNDING = by_type(4e-15)  # relative rounding error between bounds
+_NEVER = by_type(1e300)  # [m²] beyond all squares
+_AGAIN = by_type(250.0)  # rounding error of bounds at less accurate directions, relative to the same
+_FLAT = by_type(1e-24)  # sin² of the angle of a degenerate triangle of support points
 _AWAY = 0.1  # least distance of a cut from the ends of a side, relative to it, so that cells do not degenerate
 _THIRD = 3.0**-0.5
 _CORNERS = (
@@ -127,7 +129,7 @@ def search_depth(
     in h(n) = f(n · axis) − n · c, only the last term depends on the angle about the axis, so h is least in the half
     plane toward B's center.
     """
-    depth: Any = 1e150
+    depth: Any = FAR
     n = Vec3(0.0, 0.0, 1.0)
     other, m = depth, n
     rows: list[list[Any]] = []
@@ -182,8 +184,8 @@ def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tup
     along = m.dot(trial)
     same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
     first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), other)))
-    other = where(and_(less, same), 1e300, other)
-    other = where(first, depth * fabs(depth), where(third, h * fabs(h), other))
+    other = where(and_(less, same), _NEVER, other)
+    other = where(first, _NEVER if depth is FAR else depth * fabs(depth), where(third, h * fabs(h), other))
     return other, choose(first, n, choose(third, trial, m))
 
 
@@ -212,10 +214,10 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = Vec3(*at)
-    some = lt(1e-300, cut.dot(cut))
+    some = lt(TINY, cut.dot(cut))
     cut = cut * (1.0 / sqrt(safe_square(cut)))
     point, _ = difference.support(cut)
-    h = where(some, cut.dot(point), 1e150)
+    h = where(some, cut.dot(point), FAR)
     depth, best = Best(s.depth, s.n).better(h, cut)
     other, m = s.other, s.m
     if not valleys:
@@ -230,7 +232,7 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     size = sqrt(fabs(square))
     bound = where(lt(square, 0.0), -size, size)
     is_exact = le(h, rounding + bound)
-    near = le(h, rounding * (_AGAIN / _ROUNDING) + bound)
+    near = le(h, rounding * _AGAIN + bound)
     for corner, old in enumerate(w):  # an equal support point means an exact bound, except for rounding
         away = point - old
         again = and_(lt(0.5, fabs(side - float(corner))), le(away.dot(away), rounding * rounding))
@@ -239,7 +241,7 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     room = and_(lt(new, float(_POINTS)), lt(last, _WAITING - 2.5))
     enough = depth * (1.0 - gap) - rounding
     if gap:  # cells along a level valley, as about a common axis, close slowly
-        enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * (_CLOSE / _ROUNDING)))
+        enough = where(lt(s.steps, _MANY), enough, fmin(enough, depth - rounding * _CLOSE))
     enough = enough * fabs(enough)
     equal = depth * _EQUAL + rounding
     equal = equal * fabs(equal)
@@ -283,11 +285,11 @@ def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, .
 
 
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
-    """Return the cut of a cell where its bound is least; the square is 1e300 if that is at a corner.
+    """Return the cut of a cell where its bound is least; the square is `_NEVER` if that is at a corner.
 
     Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
-    best: tuple[Any, Any, Vec3, Any] = (1e300, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
+    best: tuple[Any, Any, Vec3, Any] = (_NEVER, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
     start, end, part, total = n[1], n[2], 1.0, 2.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
@@ -324,13 +326,13 @@ def _less(
     return less, better
 
 
-_PARALLEL = 1e-8  # sine of the angle below which axes of revolution are parallel
-_ON_AXIS = 1e-28  # relative square of an orthogonal component below which it is a rounding error
+_PARALLEL = by_type(1e-16)  # sin² of the angle below which axes of revolution are parallel
+_ON_AXIS = by_type(1e-28)  # relative square of an orthogonal component below which it is a rounding error
 
 
 def direction(v: Vec3) -> Vec3:
     """Return v divided by its length, or the unit vector z for a zero vector."""
-    known = lt(1e-300, v.dot(v))
+    known = lt(TINY, v.dot(v))
     return choose(known, v * (1.0 / sqrt(safe_square(v))), Vec3(0.0, 0.0, 1.0))
 
 
@@ -342,7 +344,7 @@ def rotational_symmetry(difference: Difference) -> RotationalSymmetry | None:
     (axis, round_a, any_a), (other, round_b, any_b) = of_a, of_b
     axis, other = choose(any_a, other, axis), choose(any_b, axis, other)
     sine = axis.cross(other)
-    parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL * _PARALLEL))
+    parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL))
     between = difference.between()
     out = between - axis * axis.dot(between)
     out = choose(lt(_ON_AXIS * between.dot(between), out.dot(out)), out, across(axis))

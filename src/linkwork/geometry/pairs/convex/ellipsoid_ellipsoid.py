@@ -28,17 +28,18 @@ from typing import Any
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, or_, sqrt, where
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference, unit_of
 from linkwork.geometry.pairs.convex.newton_refinement import ascent
-from linkwork.geometry.unit_vectors import across, choose
+from linkwork.geometry.unit_vectors import FAR, TINY, across, choose
 from linkwork.spatial import Vec3
 
 __all__ = ["between_ellipsoids"]
 
 _STEPS = 12
-_CONVERGED = 1e-16  # [rad²] square of the last step
-_POSITIVE = 1e-13  # minors of a matrix of trace 1 above which they are positive despite rounding
+_CONVERGED = by_type(1e-16)  # [rad²] square of the last step
+_POSITIVE = by_type(1e-13)  # minors of a matrix of trace 1 above which they are positive despite rounding
 _SAME_VALLEY = 0.95  # cosine of the angle below which directions are in different valleys of h
 _TURNS = (0.0, 0.2, -0.2, 0.5, -0.5, 1.0, -1.0)  # [rad] angles of Q from that of the largest trace
 _THIN = 1e-6  # radii, relative to their sum, below which the general search is used
@@ -95,7 +96,7 @@ def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
     proved = and_(stationary, _is_best(pair, n, g, _TURNS[:1]))
 
     def again() -> tuple[Any, Vec3, Any]:
-        other, m, there = _stationary(pair, _best(difference, pair, n, -1e150, n))
+        other, m, there = _stationary(pair, _best(difference, pair, n, -FAR, n))
         there = and_(there, _is_best(pair, m, other, _TURNS))
         here = and_(stationary, _is_best(pair, n, g, _TURNS))
         return where(there, other, g), choose(there, m, n), or_(there, here)
@@ -118,7 +119,7 @@ def _stationary(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
 
 
 def _positive(x: Any) -> Any:
-    return where(lt(1e-300, x), x, 1.0)
+    return where(lt(TINY, x), x, 1.0)
 
 
 def _fat(radii: Vec3) -> Any:
@@ -134,7 +135,7 @@ def _start(difference: Difference, pair: _Pair) -> Vec3:
     scale = 1.0 / _positive(rows[0].x + rows[1].y + rows[2].z)
     rows = [row * scale for row in rows]
     n = Vec3(*(c.dot(rows[(k + 1) % 3].cross(rows[(k + 2) % 3])) for k in range(3)))  # (D² + Eᵀ E)⁻¹ c, of any length
-    n = choose(lt(1e-200, n.dot(n)), unit_of(n), z)
+    n = choose(lt(TINY, n.dot(n)), unit_of(n), z)
 
     apart: Vec3 = cond(lt(0.0, pair.gap(n)), lambda: n, lambda: _best(difference, pair, n, pair.gap(n)))
     return apart
@@ -188,7 +189,7 @@ def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
             rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, tangent, strict=True))))
     cos, sin = D[0].dot(E[0]) + D[1].dot(E[1]), D[1].dot(E[0]) - D[0].dot(E[1])
     square = cos * cos + sin * sin
-    known = lt(1e-300, square)
+    known = lt(TINY, square)
     scale = 1.0 / sqrt(where(known, square, 1.0))
     cos, sin = where(known, cos * scale, 1.0), where(known, sin * scale, 0.0)
     level = g * (1.0 / x + 1.0 / y)  # −λ

@@ -13,17 +13,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, where
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import FAR, choose
 from linkwork.spatial import Vec3
 
 __all__ = ["Simplex", "WeightedPoints", "nearest"]
 
 _STEPS = 60
 _ASKEW = Vec3(0.36, 0.48, 0.8)  # a generic direction, for bodies with the same center
-_ROUNDING = 1e-15  # relative rounding error of a gap, or of a square
-_FLAT = 1e-26  # sin² of the angle of a degenerate triangle
+_ROUNDING = by_type(1e-15)  # relative rounding error of a gap, or of a square
+_FLAT = by_type(1e-26)  # sin² of the angle of a degenerate triangle
 
 
 class WeightedPoints(NamedTuple):
@@ -69,11 +70,11 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     w, on_a = difference.support(-s.v)
     gap, ww = square - s.v.dot(w), w.dot(w)
     ends = le(gap, least * square)
-    open_ = lt(_ROUNDING * _ROUNDING * (square * ww), gap * fabs(gap))
+    open_ = lt(by_type(_ROUNDING * _ROUNDING) * (square * ww), gap * fabs(gap))
     there = [lt(0.0, weight) for weight in s.weights]
     e = [choose(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
     for known, x in zip(there, e, strict=True):  # w is a vertex already
-        ends = or_(ends, and_(known, le(x.dot(x), 1e-30 * ww)))
+        ends = or_(ends, and_(known, le(x.dot(x), by_type(_ROUNDING * _ROUNDING) * ww)))
     weights, v = _nearest_point(w, e)
     n = e[0].cross(e[1])
     volume = n.dot(e[2])
@@ -84,7 +85,7 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
         inside = and_(inside, lt(0.0, part * volume))
     # near almost parallel faces the first steps can improve by less than rounding before others improve by more
     new = v.dot(v)
-    nearer = or_(lt(new, square), and_(open_, le(new, (1.0 + _ROUNDING) * square)))
+    nearer = or_(lt(new, square), and_(open_, le(new, square + _ROUNDING * square)))
     nearer = and_(nearer, not_(or_(ends, inside)))
     take, free = [], nearer
     for known in (lt(0.0, x) for x in weights):
@@ -122,7 +123,7 @@ def _nearest_point(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
         s, t = across[j].dot(n) * scale, -across[i].dot(n) * scale
         inside = and_(and_(known, le(s + t, 1.0)), and_(lt(0.0, s), lt(0.0, t)))
         height = w.dot(n)
-        square = where(inside, height * height * scale, 1e300)
+        square = where(inside, height * height * scale, FAR)
         result.append((square, [s if k == i else t if k == j else 0.0 for k in range(3)]))
     square, weights = result[0]
     for other, candidate in result[1:]:

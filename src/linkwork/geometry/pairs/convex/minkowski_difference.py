@@ -14,7 +14,7 @@ from linkwork.geometry.cores import PointCore, PolytopeCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.solids import ListedVertices
 from linkwork.geometry.support_points import support
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import TINY, choose
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["Best", "Difference", "Moved", "safe_square", "unit_of"]
@@ -23,7 +23,7 @@ __all__ = ["Best", "Difference", "Moved", "safe_square", "unit_of"]
 def safe_square(v: Vec3) -> Any:
     """Return v · v, or 1 if that is 0: a safe denominator."""
     square = v.dot(v)
-    return where(lt(1e-300, square), square, 1.0)
+    return where(lt(TINY, square), square, 1.0)
 
 
 def unit_of(v: Vec3) -> Vec3:

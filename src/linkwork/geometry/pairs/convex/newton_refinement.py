@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import BoxCore, ConeCore, CylinderCore, EllipsoidCore, PolytopeCore, SegmentCore
 from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference, safe_square, unit_of
 from linkwork.geometry.support_points import support
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import TINY, choose
 from linkwork.spatial import Vec3
 
 __all__ = ["CURVED", "absolute", "ascent", "refine"]
@@ -37,10 +38,13 @@ __all__ = ["CURVED", "absolute", "ascent", "refine"]
 
 _STEPS = 12
 _FAR = 0.3  # [rad] longest step
-_CONVERGED = 1e-16  # [rad²] square of the last step
-_ROUNDING = 1e-14  # relative to sizes
-_LEVEL = 1e-15  # gradient relative to sizes that is a rounding error, as in level valleys
-_PARALLEL = 1e-16  # sin² of the angle below which lines are parallel
+_CONVERGED = by_type(1e-16)  # [rad²] square of the last step
+_ROUNDING = by_type(1e-14)  # relative to sizes
+_LEVEL = by_type(1e-15)  # gradient relative to sizes that is a rounding error, as in level valleys
+_NEARLY_ONE = by_type(1e-12)  # 1 − cosine² below which directions are equal
+_SHORT = by_type(1e-24)  # squared sine of a direction without a rim point
+_COLLINEAR = by_type(1e-20)  # sin² of the angle of collinear lines
+_PARALLEL = by_type(1e-16)  # sin² of the angle below which lines are parallel
 
 
 def refine(difference: Difference, s: WeightedPoints, n: Vec3, lined: Any = False) -> tuple[Any, Vec3, Vec3, Any]:
@@ -86,7 +90,7 @@ def refine(difference: Difference, s: WeightedPoints, n: Vec3, lined: Any = Fals
 def _adjacent_normal(core: Any, edge: CoreFeature, m: Vec3, n: Vec3) -> Vec3:
     """Return the normal, on the side of n, of the face that contains an edge and the support point along m."""
     normal = edge.q.cross(support(core, m) - edge.at(n)[0])
-    known = lt(1e-300, normal.dot(normal))
+    known = lt(TINY, normal.dot(normal))
     return choose(known, unit_of(choose(lt(normal.dot(n), 0.0), -normal, normal)), n)
 
 
@@ -128,7 +132,7 @@ def _step(constraints: _Constraints, n: Vec3) -> tuple[Vec3, Any]:
     t = t * (1.0 / sqrt(safe_square(t)))
     u = n.cross(t)
     s = where(constraints.one, constraints.s, 0.0)
-    scale = 1.0 / where(lt(s * s, 1.0 - 1e-12), 1.0 - s * s, 1.0)
+    scale = 1.0 / where(lt(_NEARLY_ONE, 1.0 - s * s), 1.0 - s * s, 1.0)
     force = where(constraints.one, (r.dot(n) - s * r.dot(q)) * scale, r.dot(n))  # λ
     tt = curvature_a(t, t) + curvature_b(t, t) + force
     tu = where(constraints.one, 0.0, curvature_a(t, u) + curvature_b(t, u))
@@ -149,7 +153,7 @@ def ascent(tt: Any, tu: Any, uu: Any, x: Any, y: Any) -> tuple[Any, Any, Any, An
     """
     tt, tu, uu = absolute(tt, tu, uu)
     det = tt * uu - tu * tu
-    known = lt(1e-300, det)
+    known = lt(TINY, det)
     scale = where(known, 1.0, 0.0) / where(known, det, 1.0)
     a, b = (uu * x - tu * y) * scale, (tt * y - tu * x) * scale
     square = a * a + b * b
@@ -164,7 +168,7 @@ def absolute(tt: Any, tu: Any, uu: Any) -> tuple[Any, Any, Any]:
     det = fabs(tt * uu - tu * tu)
     p, q, r = tt * tt + tu * tu + det, tu * (tt + uu), uu * uu + tu * tu + det
     trace = p + r
-    known = lt(1e-300, trace)
+    known = lt(TINY, trace)
     scale = where(known, 1.0, 0.0) / sqrt(where(known, trace, 1.0))
     return p * scale, q * scale, r * scale
 
@@ -177,7 +181,7 @@ def _point(constraints: _Constraints, s: WeightedPoints, n: Vec3, g: Any, flat_a
     along, other = a.along(n), b.along(-n)
     across = n.cross(other)
     slope = along.dot(across)
-    known = lt(1e-16, slope * slope)
+    known = lt(_PARALLEL, slope * slope)
     crossing = and_(and_(a.line, b.line), and_(known, not_(or_(flat_a, flat_b))))
     there = at_a + along * ((at_b - at_a).dot(across) / where(known, slope, 1.0))
     # both are flat, and lines are parallel or in a face: the mean of the simplex, projected
@@ -191,7 +195,7 @@ def _point(constraints: _Constraints, s: WeightedPoints, n: Vec3, g: Any, flat_a
 
 
 CURVED = (CylinderCore, ConeCore, EllipsoidCore)
-_SAME = 1e-18  # square of the distance of equal points, relative to that of the size
+_SAME = by_type(1e-18)  # square of the distance of equal points, relative to that of the size
 _ALMOST = 1e-3  # sine of the angle between a normal and that of a side below which they are almost equal
 _END = 1e-5  # sine of the angle to an end's normal below which the end is considered
 
@@ -273,7 +277,7 @@ def _round(axis: Vec3, n: Vec3, radius: Any) -> tuple[Vec3, Callable[[Vec3, Vec3
     """Return a disc's support point from its center, its derivative, and the square of n's component in its plane."""
     across = n - axis * axis.dot(n)
     square = across.dot(across)
-    known = lt(1e-24, square)
+    known = lt(_SHORT, square)
     scale = where(known, 1.0, 0.0) / sqrt(where(known, square, 1.0))
     out = across * scale
     tangent = axis.cross(out)
@@ -358,7 +362,7 @@ def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, size: 
         n3 = x.cross(longest)
         larger = lt(most, n3.dot(n3))
         across, most = choose(larger, n3, across), where(larger, n3.dot(n3), most)
-    face = and_(line, lt(1e-20 * square * square, most))
+    face = and_(line, lt(_COLLINEAR * square * square, most))
     normal = unit_of(across)
     normal = choose(lt(normal.dot(n), 0.0), -normal, normal)
     mean = _mean(points, weights)

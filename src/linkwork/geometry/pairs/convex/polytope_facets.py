@@ -23,6 +23,7 @@ import numpy as np
 
 from linkwork.expr.control.loops import scan, while_loop
 from linkwork.expr.control.table_access import entry, table_of
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import PolytopeCore, SegmentCore
 from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints
@@ -30,15 +31,15 @@ from linkwork.geometry.pairs.convex.minkowski_difference import Best, safe_squar
 from linkwork.geometry.pairs.convex.polytope_sides import KnownHull, Sides
 from linkwork.geometry.pairs.convex.witness_proof import ROUNDING, SAME
 from linkwork.geometry.support_points import support
-from linkwork.geometry.unit_vectors import choose
+from linkwork.geometry.unit_vectors import FAR, choose
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["Facet", "nearest_facet"]
 
 _STEPS = 1000
 _BITS = 24  # arcs with their flags in one floating-point value, exact also in single precision
-_ROUNDING = 4e-15  # relative rounding error between bounds
-_PARALLEL = 1e-16  # sin² of the angle below index edges are parallel
+_ROUNDING = by_type(4e-15)  # relative rounding error between bounds
+_PARALLEL = by_type(1e-16)  # sin² of the angle below index edges are parallel
 
 
 class Facet(NamedTuple):
@@ -66,7 +67,7 @@ class _Least(NamedTuple):
     def better(self, h: Any, n: Vec3, valid: Any = True) -> _Least:
         """Return the state after a further direction n with the value h, which is ignored unless ``valid``."""
         best, level = self.best, self.level
-        close = and_(le(h, best.h + level), lt(n.dot(best.n), 1.0 - SAME))
+        close = and_(le(h, best.h + level), lt(SAME, 1.0 - n.dot(best.n)))
         tied = where(le(h, best.h - level), 0.0, where(close, 1.0, self.tied))
         less = lt(h, best.h)
         if valid is not True:
@@ -95,7 +96,7 @@ def nearest_facet(sides: Sides) -> Facet:
 
     zero = 0.0 * hull.pose.translation.x
     size = sqrt(safe_square(farthest(Vec3(0.0, 0.0, 1.0)))) + sqrt(safe_square(hull.vertices[0]))
-    start = _Least(Best(1e150 + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
+    start = _Least(Best(FAR + zero, Vec3(zero, zero, 1.0 + zero)), zero, ROUNDING * size), zero
     (least, index), ends = scan(face, start, _planes(faces))
     least, index, of_other = _of_other(sides, least, index)
     scale = sqrt(safe_square(Vec3.of(ends[0][:3])) + safe_square(hull.vertices[0]))
@@ -139,7 +140,7 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
     ``index`` is the number of the face with the least h, ``of_other`` True if that is a face of the other body.
     """
     other = sides.other
-    mine = lt(least.best.h, -1e300)
+    mine = lt(least.best.h, -FAR)  # False
     if isinstance(other, SegmentCore):
         return least, index, mine
     vertices, pose = sides.hull.vertices, other.pose

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import (
     BoxCore,
@@ -26,7 +27,7 @@ from linkwork.geometry.pairs.convex.direction_branch_and_bound import direction,
 from linkwork.geometry.pairs.convex.gjk_simplex import Simplex, WeightedPoints, nearest
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved, safe_square
 from linkwork.geometry.pairs.convex.newton_refinement import refine
-from linkwork.geometry.unit_vectors import choose, rounding
+from linkwork.geometry.unit_vectors import TINY, choose, rounding
 from linkwork.spatial import Vec3
 
 __all__ = [
@@ -44,14 +45,14 @@ __all__ = [
 
 
 EXACT = 0.0  # relative gap between bounds on squares of distances at which searches end
-ROUNDING = 1e-14  # relative to sizes
+ROUNDING = by_type(1e-14)  # relative to sizes
 ROUNDS = 6  # of searches for the features in contact, as the normal improves
-SAME = 1e-9  # 1 − the cosine of the angle below which directions are equal
-_NEAR = 1e-9  # the gap for overlaps; wrong adjacent features may lead to another valley
+SAME = by_type(1e-9)  # 1 − the cosine of the angle below which directions are equal
+_NEAR = by_type(1e-9)  # the gap for overlaps; wrong adjacent features may lead to another valley
 _OUT = 1e-3  # relative to the size: distance to which overlapping bodies are separated
 _OUT_ROUNDED = 1e-5  # the same, if the search continues to rounding: of the order of its squared error
 _FEW = 1.5  # rounds after which searches continue to rounding
-_OFF = 1e-12  # relative to the size: tolerance of points outside their bodies
+_OFF = by_type(1e-12)  # relative to the size: tolerance of points outside their bodies
 
 
 class Estimate(NamedTuple):
@@ -124,7 +125,7 @@ def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) 
     known, level = last.known, ROUNDING * scale
     # the better of the two normals, which is tied if the other has the same distance
     two, worse = lt(0.5, last.second), le(known.distance, last.distance + level)
-    equal = and_(le(last.distance - level, known.distance), lt(known.normal.dot(last.normal), 1.0 - SAME))
+    equal = and_(le(last.distance - level, known.distance), lt(SAME, 1.0 - known.normal.dot(last.normal)))
     first = and_(two, worse)
     return known._replace(
         distance=where(first, last.distance, known.distance),
@@ -215,7 +216,7 @@ def check_images(difference: Difference, result: Estimate, scale: Any) -> tuple[
     best, most, tied, level = n, g, 0.0 * scale, ROUNDING * scale
     for image in images(difference, n):
         gap = difference.gap(image)
-        equal = and_(le(g, gap + level), lt(image.dot(n), 1.0 - SAME))
+        equal = and_(le(g, gap + level), lt(SAME, 1.0 - image.dot(n)))
         tied = where(equal, 1.0, tied)
         better = lt(most, gap)
         best, most = choose(better, image, best), where(better, gap, most)
@@ -240,7 +241,7 @@ def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
     inside = and_(x, and_(y, z))
     backward = lt(plane.dot(s.v), 0.0)
     n = choose(inside, choose(backward, -plane, plane), line)
-    known = lt(1e-300, n.dot(n))
+    known = lt(TINY, n.dot(n))
     n = direction(n)
     distance = where(inside, n.dot(origin), where(known, n.dot(line), 0.0))
     on_a = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
@@ -249,11 +250,11 @@ def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
 
 def length(v: Vec3) -> Any:
     square = v.dot(v)
-    return where(lt(1e-300, square), sqrt(safe_square(v)), 0.0)
+    return where(lt(TINY, square), sqrt(safe_square(v)), 0.0)
 
 
-_FLAT = 1e-20  # square of the height of a degenerate triangle, relative to its longest side
-_THIN = 1e-15  # [m] least radius
+_FLAT = by_type(1e-20)  # square of the height of a degenerate triangle, relative to its longest side
+_THIN = by_type(1e-15)  # [m] least radius
 
 
 def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
