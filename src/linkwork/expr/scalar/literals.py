@@ -22,7 +22,7 @@ def number_of(x: Any) -> float | None:
 
 
 def is_moderate(number: float) -> bool:
-    """Return True for a number that is equal in all float types, whose products are far from the ends of their range."""
+    """Return True for a number that is equal in all float types, and far from the ends of their range."""
     return 1.0 / MODERATE <= abs(number) <= MODERATE and in_float32(number) == number
 
 

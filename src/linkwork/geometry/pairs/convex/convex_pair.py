@@ -51,7 +51,7 @@ _VALLEYS = 2
 _PARALLEL = by_type(1e-16)  # sin² of the angle below which lines are parallel
 _TOUCHING = by_type(1e-13)  # relative to the size of A − B
 _CLOSE = 1e-4  # the same, above which normals of polytopes are accurate
-_TOUCHING_CURVED = 1e-5  # the same, below which rounding errors prevent recognising features
+_TOUCHING_CURVED = by_type(1e-5)  # the same, below which rounding errors prevent recognising features
 _OUT_EXACT = 1e-6  # relative to the size: distance to which overlapping polytopes are separated
 _RIVAL = 1e-4  # relative difference from the least depth, below which a depth may be equal after refinement
 
