@@ -89,12 +89,15 @@ def test_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> None:
     planar = _arm(lw.joints.Planar(), lower=[-0.01, -0.01, -np.inf], upper=[0.01, 0.01, np.inf])
     screw = _arm(lw.joints.Helical(Z, 0.3))
     far = lw.Scene().with_box("post", (0.06, 0.06, 2.0), (3.0, 0.4, 0.0))  # joints that count revolutions go past it
-    turning = [(robot, POST) for robot in (_arm(lw.joints.Revolute(Z)), planar, geared[-2])]
+    slide = lw.joints.Composite((lw.joints.Prismatic((1.0, 0.0, 0.0)), lw.joints.Revolute(Z)))
+    composite = _arm(slide, lower=[-0.01, -np.inf], upper=[0.01, np.inf])
+    back = _arm(lw.joints.Universal(Z, (0.0, 1.0, 0.0)).reversed())
+    turning = [(robot, POST) for robot in (_arm(lw.joints.Revolute(Z)), planar, geared[-2], composite, back)]
     for robot, scene in drawn([*turning, (screw, far), (geared[0.5], far)]):
         roadmap = lw.planning.Roadmap(robot, scene, num_nodes=40)
         for k in (-7, -3, -1, 1, 3, 7):
             start, goal = robot.neutral(), robot.neutral()
-            goal[2 if robot is planar else 0] = k * np.pi
+            goal[2 if robot is planar else 1 if robot is composite else 0] = k * np.pi
             for found in (robot.plan(start, goal, scene, time_limit=60.0), roadmap.plan(start, goal)):
                 motion = found.trajectory()
                 q = motion(np.linspace(motion.start_time, motion.end_time, 400)).q
@@ -123,12 +126,12 @@ def test_revolutions_that_change_a_pose_or_an_error_are_counted() -> None:
         q, straight = one.random_configuration(seed=0), straight_tree(one.tree)
         periodic = periodic_coordinates(straight)
         units = np.array([unit for _, body in one.tree.stacked() for unit in body.joint.q_units])
-        joints = [body.joint for _, body in straight.stacked() for _ in body.joint.q_units]
-        plain = [joint.nq == joint.nv and type(joint).difference is lw.joints.JointType.difference for joint in joints]
+        edges, other, turns = lw.Robot(straight), one.random_configuration(seed=1), np.zeros(one.nv)
         for k in np.flatnonzero(units == "rad"):
-            moved = _poses(one, q + 2.0 * np.pi * (np.arange(one.nq) == k))
-            equal = np.abs(moved - _poses(one, q)).max() < 1e-11
-            assert periodic.in_q[k] == (equal and plain[k])
+            turned = other + 2.0 * np.pi * (np.arange(one.nq) == k)
+            assert periodic.in_q[k] == (np.abs(_poses(one, turned) - _poses(one, other)).max() < 1e-11)
+            turns += periodic.in_q[k] * (edges.difference(q, turned) - edges.difference(q, other)) / (2.0 * np.pi)
+        np.testing.assert_allclose(turns, periodic.in_v, atol=1e-12)
         assert periodic.in_q.sum() == periodic.in_v.sum() > 0
     free = periodic_coordinates(robot.tree).in_q.sum() - periodic_coordinates(robot.tree, frozenset(names)).in_q.sum()
     assert free == len(names) > 0

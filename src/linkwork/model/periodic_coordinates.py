@@ -11,13 +11,13 @@ import numpy as np
 from linkwork.joints import JointType
 from linkwork.model.tree import Tree
 
-__all__ = ["PeriodicCoordinates", "periodic_coordinates", "revolutions"]
+__all__ = ["PeriodicCoordinates", "counting_angles", "periodic_coordinates", "revolutions"]
 
-_SAME_POSE = 1e-12  # tolerance of equal elements of a transform, relative to its size
+_SAME = 1e-12  # tolerance of equal elements of a transform or a difference, relative to their size
 
 
 class PeriodicCoordinates(NamedTuple):
-    """Masks of v (nv,) and of q (nq,) for the same angles: those whose full revolutions change no pose."""
+    """Masks of v (nv,) and of q (nq,) for the same angles, which have the same order in both."""
 
     in_v: np.ndarray
     in_q: np.ndarray
@@ -41,27 +41,44 @@ def periodic_coordinates(tree: Tree, counted: frozenset[str] = frozenset()) -> P
     named = counted.union(*(constraint.references.joints for constraint in tree.constraints))
     in_v, in_q = np.zeros(tree.nv, dtype=bool), np.zeros(tree.nq, dtype=bool)
     for i, body in tree.stacked():
-        joint = body.joint
-        if joint.nq != joint.nv or type(joint).difference is not JointType.difference or body.joint_name in named:
+        if body.joint_name in named:
             continue
-        mask = _periodic_angles(joint)
+        angles = counting_angles(body.joint, periodic=True)
+        in_v[tree.v_slices[i]], in_q[tree.q_slices[i]] = angles
         for follower in tree.bodies:
             coupling = follower.coupling
             if coupling is not None and coupling.joint == body.joint_name and coupling.ratio != 0.0:
-                mask = mask & _periodic_angles(follower.joint) & float(coupling.ratio).is_integer()
-        in_v[tree.v_slices[i]] = in_q[tree.q_slices[i]] = mask
+                followed = counting_angles(follower.joint, periodic=True)
+                in_v[tree.v_slices[i]] &= followed.in_v & float(coupling.ratio).is_integer()
+                in_q[tree.q_slices[i]] &= followed.in_q & float(coupling.ratio).is_integer()
     in_v.flags.writeable = in_q.flags.writeable = False
     return PeriodicCoordinates(in_v, in_q)
 
 
 @lru_cache(256)
-def _periodic_angles(joint: JointType) -> np.ndarray:
-    """Return a mask (nq,) of the angles of a joint whose full revolutions do not change its transform."""
-    q = np.random.default_rng(0).uniform(-1.0, 1.0, joint.nq)
-    result = np.zeros(joint.nq, dtype=bool)
+def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoordinates:
+    """Return the angles of a joint whose full revolutions change one component of ``difference`` and nothing else.
+
+    That component is the difference of the angles.  Composite and reversed joints have the angles of the joints that
+    they consist of.  ``periodic`` selects the angles whose full revolutions do not change the transform.
+    """
+    in_v, in_q = np.zeros(joint.nv, dtype=bool), np.zeros(joint.nq, dtype=bool)
+    q, other = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, (2,))
+    first = 0  # component of the difference at which the search begins: the order is that of q
     for k, unit in enumerate(joint.q_units):
-        if unit == "rad":
-            turned = q + math.tau * (np.arange(joint.nq) == k)
-            X, Y = (np.array([*joint.X(x.tolist()).elements()], dtype=float) for x in (q, turned))
-            result[k] = (np.abs(X - Y) <= _SAME_POSE * (1.0 + np.abs(X))).all()
-    return result
+        if unit != "rad":
+            continue
+        turned = other + math.tau * (np.arange(joint.nq) == k)
+        before, after = (np.array(joint.difference(q.tolist(), x.tolist()), dtype=float) for x in (other, turned))
+        changed = np.flatnonzero(np.abs(after - before) > _SAME * (1.0 + np.abs(before)))
+        counts = len(changed) == 1 and changed[0] >= first and after[changed[0]] == turned[k] - q[k]
+        if counts and (not periodic or _is_same_pose(joint, other, turned)):
+            first = changed[0] + 1
+            in_v[changed[0]] = in_q[k] = True
+    in_v.flags.writeable = in_q.flags.writeable = False
+    return PeriodicCoordinates(in_v, in_q)
+
+
+def _is_same_pose(joint: JointType, q: np.ndarray, other: np.ndarray) -> bool:
+    X, Y = (np.array([*joint.X(x.tolist()).elements()], dtype=float) for x in (q, other))
+    return bool((np.abs(X - Y) <= _SAME * (1.0 + np.abs(X))).all())

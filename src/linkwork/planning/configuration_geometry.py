@@ -7,7 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
-from linkwork.model.periodic_coordinates import PeriodicCoordinates, periodic_coordinates, revolutions
+from linkwork.model.periodic_coordinates import (
+    PeriodicCoordinates,
+    counting_angles,
+    periodic_coordinates,
+    revolutions,
+)
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import affine_coordinates, straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -24,7 +29,7 @@ class _SpaceData(NamedTuple):
     """Cached data of a planning space within the robot's own limits.
 
     They are the limits (nq,), the robot whose joints move straight, True if q is Euclidean, the periodic angles without
-    limits, and for each joint whose q is not Euclidean the indices in v of its rotation.
+    limits, and for each joint the indices in v of its rotation that takes the shorter direction, if it has one.
     """
 
     lower: np.ndarray
@@ -146,7 +151,7 @@ class ConfigurationGeometry:
     def rotation(self, phi: np.ndarray, *, angles: bool = True) -> np.ndarray:
         """Return the largest rotation [rad] (...) of a difference (..., nv) that takes the shorter direction.
 
-        They are rotations of joints whose q is not Euclidean, and with ``angles`` those of periodic angles.
+        They are rotations of joints without angles as coordinates, and with ``angles`` those of periodic angles.
         """
         result: np.ndarray = np.zeros(phi.shape[:-1])
         if angles and self.turns:
@@ -205,18 +210,14 @@ class ConfigurationGeometry:
         return [(body, tree.q_slices[i], tree.v_slices[i]) for i, body in tree.stacked()]
 
     def _rotating_coordinates(self, counted: frozenset[str]) -> tuple[PeriodicCoordinates, list[np.ndarray]]:
-        """Return the periodic angles without limits, and the rotations of joints whose q is not Euclidean."""
-        free = np.isneginf(self.lower) & np.isposinf(self.upper)
-        tree = self.straight.tree
-        periodic = periodic_coordinates(tree, counted)
-        in_v, in_q, rotations = periodic.in_v.copy(), periodic.in_q & free, []
-        is_euclidean = {place.name: place.is_plain for place in CurveSpace.of(tree).joints}
-        for body, q, v in self._joint_slices():
-            if is_euclidean.get(body.joint_name, True):
-                in_v[v] = in_q[q]
-            else:
-                in_v[v] = in_q[q] = False
-                rotations.append(v.start + np.flatnonzero([unit == "rad/s" for unit in body.joint.v_units]))
+        """Return the periodic angles without limits, and each joint's rotation that takes the shorter direction."""
+        periodic = periodic_coordinates(self.straight.tree, counted)
+        in_v, in_q = (mask.copy() for mask in periodic)
+        in_v[periodic.in_v] = in_q[periodic.in_q] = (np.isneginf(self.lower) & np.isposinf(self.upper))[periodic.in_q]
+        rotations = []
+        for body, _, v in self._joint_slices():
+            rotates = np.array([unit == "rad/s" for unit in body.joint.v_units], dtype=bool)
+            rotations.append(v.start + np.flatnonzero(rotates & ~counting_angles(body.joint).in_v))
         return PeriodicCoordinates(in_v, in_q), [columns for columns in rotations if len(columns)]
 
     def _check_lengths(self) -> None:
