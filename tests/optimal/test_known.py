@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import linkwork as lw
 from linkwork.expr import sin, sqrt
@@ -165,6 +166,34 @@ def test_least_jerk():
         s = (np.arange(T) + 1) * tau
         errors.append(np.abs(found.q[:, 0] - (10 * s**3 - 15 * s**4 + 6 * s**5)).max())
     assert errors[1] < 0.3 * errors[0] < 0.1
+
+
+@pytest.mark.slow(every=3)
+def test_phases_of_unequal_steps():
+    """A pendulum without a motor, through phases with steps 4 : 1: the error is of second order, also at the border."""
+    length, end, errors = 0.5, 0.5, []
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod")
+    rod = lw.Link("rod", mass=1.0, com=(0.0, 0.0, -length), inertia=(0.0, 0.0, 0.0))
+    robot = lw.Robot.build("pendulum", rod, hinge)
+    for count in (5, 10):
+        phases = {"slow": (0, count), "fast": (count, 2 * count)}
+        tau = 0.8 * end / count
+        swing = solve_ivp(
+            lambda t, x: [x[1], -9.81 / length * np.sin(x[0])],
+            (-tau, end),
+            (1.0, 2.0),
+            rtol=1e-12,
+            atol=1e-12,
+            dense_output=True,
+        ).sol
+        before, start = swing([-tau, 0.0])[0]
+        problem = lw.TrajectoryProblem(
+            robot, num_steps=2 * count, duration={"slow": 0.8 * end, "fast": 0.2 * end}, phases=phases
+        )
+        found = problem.add("torque", "equality").solve([start], velocity=[(start - before) / tau], **CLOSE)
+        assert found.status == "solved"
+        errors.append(np.abs(found.q[:, 0] - swing(found.times)[0])[[count - 1, count, -1]])
+    assert (errors[1] < 0.28 * errors[0]).all() and errors[0].max() < 1e-2, errors
 
 
 def test_linear_quadratic_path():

@@ -1,5 +1,7 @@
 """Rows of features in windows against differences, of joints of every type."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,15 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features import (
     AccelerationFeature,
     ConfigurationFeature,
+    FeatureJacobian,
     JerkFeature,
     TaskFeature,
     VelocityFeature,
 )
+from linkwork.optimal.features.difference_feature import DifferenceFeature
 
 STEP = 1e-6
+RAIL = lw.joints.Prismatic((1, 0, 0))
 
 
 def path_of(tree, rng, count=4):
@@ -28,14 +33,16 @@ def path_of(tree, rng, count=4):
 
 
 def window(tree, path, tau, force, duration):
+    """``tau`` is the share of one step in the duration, or a list of those of all steps."""
+    shares = tau if isinstance(tau, list) else [tau] * len(path)
     return PathWindow(
         tree,
         path,
-        [tau * duration] * len(path),
+        [share * duration for share in shares],
         0.3 + duration,
         [{"force": f} for f in force],
         {"duration": [duration], "length": [0.7, 0.2]},
-        [{0: tau}] * len(path) + [{0: 1.0}],
+        [*({0: share} for share in shares), {0: 1.0}] if tau is shares else [{0: tau}] * len(path) + [{0: 1.0}],
     )
 
 
@@ -47,6 +54,35 @@ class _Mixed(VelocityFeature):
     def values(self, w, target):
         a, f, (x, y) = w.jerk(), w.variables("force", 1), w.parameter("length")
         return [a[0] * f[0] * x, f[1] * y * w.time + w.variables("force", 3)[0], w.step * a[-1]]
+
+
+class _Torque(VelocityFeature):
+    """Joint forces and their power, by the rows of inverse dynamics and by dual numbers."""
+
+    depth = 2
+
+    def values(self, w, target):
+        return [*w.torque(), w.power()]
+
+    def jacobian(self, w, target):
+        torque, power = w.torque_jacobian(), w.derived(lambda x: [x.power()], 2)
+        both = zip(torque.rows, power.rows, strict=True)
+        return FeatureJacobian(
+            torque.values + power.values, [[*a, *b] for a, b in both], [*torque.parameters, *power.parameters]
+        )
+
+
+def test_differences_of_polynomials_are_exact():
+    """The k-th difference of t^k is k!, for any steps: of configurations, of tasks and of features of differences."""
+    robot = lw.Robot.build("rail", lw.Link("cart"), lw.Joint.of(RAIL, name="rail", parent="world", child="cart"))
+    at, steps = np.array([0.9, 0.82, 0.61, 0.55]), [0.08, 0.21, 0.06, 0.3]
+    for order, motion in enumerate((VelocityFeature, AccelerationFeature, JerkFeature), 1):
+        w = PathWindow(robot.tree, [[t**order] for t in at], steps)
+        found = [motion().values(w, [])[0], TaskFeature(lw.ik.PositionTask("cart"), order).values(w, [0.0] * 3)[0]]
+        found += DifferenceFeature(VelocityFeature(), order - 1).values(w, []) if order > 1 else []
+        assert np.allclose(found, math.factorial(order), rtol=1e-12), (order, found)
+    w = PathWindow(robot.tree, [[t * t] for t in at], steps)
+    assert abs(w.mean_velocity()[0] - 2.0 * at[1]) < 1e-12 and w.mean_velocity() != w.velocity()
 
 
 @pytest.mark.slow(every=3)
@@ -63,9 +99,10 @@ def test_rows_are_derivatives(seed):
         (AccelerationFeature(), []),
         (JerkFeature(), []),
         (_Mixed(), []),
+        (_Torque(), []),
         *((TaskFeature(lw.ik.PositionTask(frame), order), [0.1, 0.2, 0.3]) for order in range(4)),
     ]
-    tau, duration = 0.1, 1.3
+    tau, duration = 0.1 if seed == 0 else [0.1, 0.06, 0.17, 0.08], 1.3
     for feature, aim in features:
         found = feature.jacobian(window(tree, path, tau, force, duration), aim)
         width = tree.nv + 2

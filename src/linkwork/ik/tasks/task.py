@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, Self
 
 from linkwork._util.validation import integer
@@ -36,6 +37,7 @@ __all__ = [
     "TaskRows",
     "TaskTarget",
     "WeighedTask",
+    "mean_step",
     "time_differences",
 ]
 
@@ -360,11 +362,21 @@ class AimedTask(WeighedTask):
 
 
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
-    """Return the divided difference in time of order len(rows) − 1; rows are samples, newest first."""
+    """Return the divided difference in time of ``rows``, newest first, times the factorial of its order.
+
+    ``steps`` [s] are the times between consecutive states.  They are one less than rows that are values of states.
+    With d more, rows are differences of order d, such as velocities, and the result is of order len(steps).
+    """
     result = [list(row) for row in rows]
-    while len(result) > 1:
+    for order in range(len(steps) + 2 - len(rows), len(steps) + 1):
         result = [
-            [(x - y) / step for x, y in zip(now, before, strict=True)]
-            for now, before, step in zip(result, result[1:], steps, strict=False)
+            [(x - y) / mean_step(steps[k : k + order]) for x, y in zip(*pair, strict=True)]
+            for k, pair in enumerate(pairwise(result))
         ]
     return result[0]
+
+
+def mean_step(steps: Sequence[Any]) -> Any:
+    """Return the mean of time steps [s]; steps that are one object are equal."""
+    first = steps[0]
+    return first if all(x is first for x in steps) else sum(steps[1:], first) * (1.0 / len(steps))

@@ -221,10 +221,11 @@ class PathProgram:
             start += size
         many, free = len(q), self.durations
         rates = [dict(enumerate(clock[many + 1 + k * free : many + 1 + (k + 1) * free])) for k in range(many + 1)]
-        steps = [
-            _time(base, rate, p) for base, rate in zip(clock[: many + 1], rates, strict=True)
-        ]  # the last one is the time
-        return PathWindow(self.tree, q, steps[:-1], steps[-1], variables, parameters, rates, self.contacts)
+        own = [0] * many if self.uniform else range(many)  # equal steps are one object
+        rates = [*(rates[k] for k in own), rates[many]]
+        known = {k: _time(clock[k], rates[k], p) for k in {*own}}
+        steps, time = [known[k] for k in own], _time(clock[many], rates[many], p)
+        return PathWindow(self.tree, q, steps, time, variables, parameters, rates, self.contacts)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
         """Return, for each step, a list of its window's time steps, its time, and their derivatives by free durations.

@@ -11,6 +11,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import transposed
 from linkwork.ik.algorithms.task_stack import TaskState
+from linkwork.ik.tasks.task import mean_step
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
@@ -26,10 +27,10 @@ class PathWindow(WindowDynamics):
     """Window of successive steps t, t − 1, ... of a path, in which features are evaluated.
 
     It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's
-    parameters. ``rates`` are the derivatives of each step's τ, and last of the time, by the path's parameters: a dict
-    of column -> rate, empty for fixed durations. For a path with an initial velocity and free durations, ``ages`` are
-    the numbers of steps by which configurations precede the start, and ``retreat`` their derivatives per step by each
-    of the first parameters.
+    parameters. Equal time steps are one object. ``rates`` are the derivatives of each step's τ, and last of the time,
+    by the path's parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps. For a
+    path with an initial velocity and free durations, ``ages`` are the numbers of steps by which configurations precede
+    the start, and ``retreat`` their derivatives per step by each of the first parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -50,7 +51,7 @@ class PathWindow(WindowDynamics):
         self._q, self._steps = [list(q) for q in configurations], list(steps)
         self._variables = [dict(numbers) for numbers in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
-        self._rates = list(rates) or [{} for _ in range(len(self._steps) + 1)]
+        self._rates = list(rates) or [{}] * (len(self._steps) + 1)
         self._states: dict[int, TaskState] = {}
         self._velocities: dict[int, list[Any]] = {}
 
@@ -75,11 +76,14 @@ class PathWindow(WindowDynamics):
     def step(self) -> Any:
         return self._steps[0]
 
-    def step_of(self, back: int) -> Any:
-        return self._steps[back]
+    def step_of(self, back: int, order: int = 1) -> Any:
+        return mean_step(self._steps[back : back + order])
 
-    def step_rates(self, back: int) -> Mapping[int, Any]:
-        return self._rates[back]
+    def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
+        rates = self._rates[back : back + order]
+        if all(x is rates[0] for x in rates):
+            return rates[0]
+        return {k: mean_step([x.get(k, 0.0) for x in rates]) for k in {k: None for x in rates for k in x}}
 
     def earlier(self, back: int, depth: int) -> PathWindow:
         time, rate = self.time, dict(self._rates[-1])
@@ -131,11 +135,11 @@ class PathWindow(WindowDynamics):
         return list(self._velocities[back])
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        inverse = 1.0 / self._steps[back]
+        inverse = 1.0 / self.step_of(back, 2)
         return [(x - y) * inverse for x, y in zip(self.velocity(back), self.velocity(back + 1), strict=True)]
 
     def jerk(self) -> list[Any]:
-        inverse = 1.0 / self._steps[0]
+        inverse = 1.0 / self.step_of(0, 3)
         return [(x - y) * inverse for x, y in zip(self.acceleration(0), self.acceleration(1), strict=True)]
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
@@ -181,11 +185,15 @@ class PathWindow(WindowDynamics):
         for name, x in self._parameters.items():
             shared[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
             column += len(x)
-        timed = put([*self._steps, self.time], [{after + k: x for k, x in row.items()} for row in self._rates])
+        alike = all(x is self._steps[0] for x in self._steps) and all(x is self._rates[0] for x in self._rates[:-1])
+        count = 1 if alike else len(self._steps)
+        rows = [{after + k: x for k, x in row.items()} for row in [*self._rates[:count], self._rates[-1]]]
+        timed = put([*self._steps[:count], self.time], rows)
         moving = seeded(numbers, rates)
         level = moving[0].level
         plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
         *steps, time = plain[timed]
+        steps *= len(self._steps) // count
         # configurations beyond the feature's depth stay constant
         window = PathWindow(
             self.tree,

@@ -5,8 +5,9 @@ velocities, to step t − 1.  Joint forces are evaluated there (Störmer-Verlet)
 
     τ_t = M(q) a_t + h(q, v̄) − Σ Jᵀ f_t,      q = q_{t−1},  v̄ = (v_t + v_{t−1})/2,
 
-with an error of second order in the time step, where (q_t, v_t, a_t) has one of first order.  Contact forces f_t act
-from step t − 1 to t: the force that keeps a point fixed in between is part of τ_t.
+with an error of second order in the time step, where (q_t, v_t, a_t) has one of first order.  For unequal steps v̄ is
+interpolated between both midpoints.  Contact forces f_t act from step t − 1 to t: the force that keeps a point fixed in
+between is part of τ_t.
 
 Sources: Hairer, Lubich and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta
 Numerica 12, 2003; Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical
@@ -70,6 +71,7 @@ class WindowDynamics:
         def step(self) -> Any: ...
 
         def configuration(self, back: int = 0) -> list[Any]: ...
+        def step_of(self, back: int, order: int = 1) -> Any: ...
         def velocity(self, back: int = 0) -> list[Any]: ...
         def acceleration(self, back: int = 0) -> list[Any]: ...
         def variables(self, name: str, back: int = 0) -> list[Any]: ...
@@ -79,7 +81,7 @@ class WindowDynamics:
     def torque(self, passive: bool = False) -> list[Any]:
         """Return the joint forces τ_t (nv) [N·m, N] by inverse dynamics at (q_{t−1}, v̄, a_t).
 
-        v̄ is (v_t + v_{t−1})/2.  With ``passive`` they include damping, friction, springs and armature of joints.
+        v̄ is `mean_velocity`.  With ``passive`` they include damping, friction, springs and armature of joints.
         """
         return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
@@ -88,11 +90,16 @@ class WindowDynamics:
 
         ``indices`` are those in τ of the joint forces to return, None for all.
         """
+        return self._torque_rows(self._midpoint_motion(), lambda w: w.mean_velocity(), passive, indices)
 
-        def mean(w: Window) -> list[Any]:
-            return [0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True)]
-
-        return self._torque_rows(self._midpoint_motion(), mean, passive, indices)
+    def mean_velocity(self) -> list[Any]:
+        """Return the velocity v̄ (nv) at step t − 1, between the midpoints to which v_{t−1} and v_t belong."""
+        now, before = self.velocity(), self.velocity(1)
+        step, earlier = self.step, self.step_of(1)
+        if step is earlier:  # equal steps
+            return [0.5 * (x + y) for x, y in zip(now, before, strict=True)]
+        share = earlier / (step + earlier)
+        return [share * x + (1.0 - share) * y for x, y in zip(now, before, strict=True)]
 
     def begin_torque(self, passive: bool = False) -> list[Any]:
         """Return the joint forces τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t.
@@ -159,8 +166,7 @@ class WindowDynamics:
         return list(constraint.velocity(KinematicState(self.tree, q, v, self.time - 0.5 * h)))
 
     def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
-        v = [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
-        return self.configuration(1), v, self.acceleration()
+        return self.configuration(1), self.mean_velocity(), self.acceleration()
 
     def _begin_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         return self.configuration(1), self.velocity(1), self.acceleration()

@@ -106,4 +106,4 @@ class DifferenceFeature(Feature):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         own = self.feature.depth
         rows = [self.feature.values(w.earlier(back, own) if back else w, target) for back in range(self.order + 1)]
-        return time_differences(rows, [w.step_of(back) for back in range(self.order)])
+        return time_differences(rows, [w.step_of(back) for back in range(self.depth)])

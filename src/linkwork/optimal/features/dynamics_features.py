@@ -165,7 +165,7 @@ class UnactuatedFeature(TorqueFeature):
 class PowerFeature(Feature):
     """Mechanical power v̄ᵢ τᵢ for each velocity i of the robot [W].
 
-    v̄ is (v_t + v_{t−1})/2, and τ are the joint forces of `Window.torque`.
+    v̄ is `Window.mean_velocity`, and τ are the joint forces of `Window.torque`.
     """
 
     _: KW_ONLY
@@ -198,8 +198,7 @@ class PowerFeature(Feature):
         return without_inertias(robot, "PowerFeature")
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        rates = (0.5 * (x + y) for x, y in zip(w.velocity(), w.velocity(1), strict=True))
-        return [rate * force for rate, force in zip(rates, w.torque(self.passive), strict=True)]
+        return [rate * force for rate, force in zip(w.mean_velocity(), w.torque(self.passive), strict=True)]
 
 
 def without_inertias(robot: Any, kind: str) -> Iterable[str]:

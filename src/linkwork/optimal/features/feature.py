@@ -83,11 +83,14 @@ class Window(Protocol):
     def time(self) -> Any:
         """The time of step t [s]."""
 
-    def step_of(self, back: int) -> Any:
-        """Time τ [s] of the step that leads to step t − ``back``."""
+    def step_of(self, back: int, order: int = 1) -> Any:
+        """Time τ [s] of the step that leads to step t − ``back``.
 
-    def step_rates(self, back: int) -> Mapping[int, Any]:
-        """Derivatives of τ by the path's parameters, as a dict by column; empty for fixed durations."""
+        With ``order`` k it is the mean of k steps: the time by which a difference of order k − 1 is divided.
+        """
+
+    def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
+        """Derivatives of `step_of` by the path's parameters, as a dict by column; empty for fixed durations."""
 
     def earlier(self, back: int, depth: int) -> Window:
         """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
@@ -108,15 +111,18 @@ class Window(Protocol):
         """Return the velocity (q_t ⊖ q_{t−1})/τ_t (nv), in the tangent space of q_{t−1}."""
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        """Return the acceleration (v_t − v_{t−1})/τ_t (nv)."""
+        """Return the acceleration (v_t − v_{t−1})/τ (nv), with the mean τ of τ_t and τ_{t−1}."""
 
     def jerk(self) -> list[Any]:
-        """Return the jerk (a_t − a_{t−1})/τ_t (nv)."""
+        """Return the jerk (a_t − a_{t−1})/τ (nv), with the mean τ of τ_t, τ_{t−1} and τ_{t−2}."""
+
+    def mean_velocity(self) -> list[Any]:
+        """Return the velocity v̄ at step t − 1 (nv): the mean of v_t and v_{t−1}, interpolated for unequal steps."""
 
     def torque(self, passive: bool = False) -> list[Any]:
         """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
 
-        They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and (v_t + v_{t−1})/2.
+        They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and v̄ by `mean_velocity`.
         """
 
     def torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
@@ -325,7 +331,7 @@ class TaskFeature(Feature):
     ) -> FeatureJacobian:
         steps = [_at_step(w, rows(w.state(back), target), back, self.order) for back in range(self.order + 1)]
         for order in range(1, self.order + 1):
-            steps = [_rate(w, steps[back], steps[back + 1], back) for back in range(self.order + 1 - order)]
+            steps = [_rate(w, steps[back], steps[back + 1], back, order) for back in range(self.order + 1 - order)]
         return steps[0]
 
 
@@ -341,12 +347,12 @@ def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian
     return FeatureJacobian(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
 
 
-def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int) -> FeatureJacobian:
-    """Return the finite difference (x_t − x_{t−1})/τ_t of two features' values, and its Jacobian.
+def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int, order: int) -> FeatureJacobian:
+    """Return the finite difference (x_t − x_{t−1})/τ of two features' values, and its Jacobian.
 
-    ``now`` is x_t, ``before`` is x_{t−1}, and τ_t is the time step that is ``back`` steps earlier.
+    ``now`` is x_t, ``before`` is x_{t−1}; τ is `Window.step_of` for ``back`` and the difference's ``order``.
     """
-    inverse, rates = 1.0 / w.step_of(back), w.step_rates(back)
+    inverse, rates = 1.0 / w.step_of(back, order), w.step_rates(back, order)
 
     def difference(x: Any, y: Any) -> Any:
         if is_zero(y):

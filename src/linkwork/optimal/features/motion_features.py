@@ -109,7 +109,7 @@ class VelocityFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
-    """Acceleration (v_t − v_{t−1})/τ minus a target [rad/s², m/s²]."""
+    """Acceleration (v_t − v_{t−1})/τ minus a target [rad/s², m/s²], with the mean τ of τ_t and τ_{t−1}."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -120,7 +120,7 @@ class AccelerationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
-    """Jerk (a_t − a_{t−1})/τ minus a target [rad/s³, m/s³]."""
+    """Jerk (a_t − a_{t−1})/τ minus a target [rad/s³, m/s³], with the mean τ of τ_t, τ_{t−1} and τ_{t−2}."""
 
     kind, per, depth = "jerk", "/s³", 3
 
