@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork import geometry
 from linkwork._util.checked_arguments import public, quick
-from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
@@ -31,9 +28,8 @@ from linkwork.motion.trajectory.trajectory_construction import (
     refuse_jumps,
 )
 from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of, margins_of
-from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
+from linkwork.motion.trajectory.trajectory_output import TrajectoryOutput
 from linkwork.motion.trajectory.trajectory_segment import Section
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Trajectory", "TrajectoryState", "state_and_jerk", "untimed"]
 
@@ -47,7 +43,7 @@ class TrajectoryState(NamedTuple):
 
 
 @public
-class Trajectory:
+class Trajectory(TrajectoryOutput):
     """A configuration as a function of time or path length, with its derivatives, of a robot or n plain coordinates.
 
     ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,
@@ -362,117 +358,6 @@ class Trajectory:
         a trajectory of zero length.
         """
         return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
-
-    # -- files and plots
-
-    def save(self, path: str | os.PathLike[str], *, samples: int | None = None) -> None:
-        """Write the trajectory to a file.
-
-        ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps.  Where q, v or a jumps it has two lines, before and after the
-        jump.  Its first column is ``t``, or ``length`` if the trajectory is not timed.
-        """
-        save_trajectory(self, path, samples)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None) -> Trajectory:
-        """Read a file that `save` wrote; ``robot`` is required if the trajectory is of a robot.
-
-        From a CSV file q, v and a are those of the samples, with quintics between.  Raises ValueError for another file,
-        and if the robot has other joints.
-        """
-        return cast(Trajectory, load_trajectory(cls, path, robot))
-
-    def to_xarray(self, times: ArrayLike | None = None) -> Any:
-        """Return q, v and a at times (n,) [s] as an `xarray.Dataset` with names of joints and units.
-
-        The default times are the `knots`, twice where q, v or a jumps.  It needs ``pip install "linkwork[xarray]"``.
-        """
-        return trajectory_table("to_xarray", self, times).to_xarray()
-
-    def to_pandas(self, times: ArrayLike | None = None) -> Any:
-        """Return q, v and a at times (n,) [s], the `knots` by default, as a `pandas.DataFrame` with the index ``t``.
-
-        Knots where q, v or a jumps have two rows.  The index is ``length`` if the trajectory is not timed.
-        A column is named by quantity and element, such as ``q:elbow``; ``attrs["units"]`` has the units by column.  It
-        needs ``pip install "linkwork[xarray]"``.
-        """
-        return trajectory_table("to_pandas", self, times).to_pandas()
-
-    def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
-        """Write q, v and a at times (n,) [s], the `knots` by default, to a text file with all digits of each value.
-
-        Knots where q, v or a jumps have two lines.
-        `load` reads it if its name ends with ``.csv``.
-        """
-        trajectory_table("to_csv", self, times).to_csv(path)
-
-    def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = True, columns: int = 1) -> Any:
-        """Plot q, v, a and the jerk over time with matplotlib, and return the axes.
-
-        It needs ``pip install "linkwork[figures]"``.  ``limits`` near the curves are shaded: True for the robot's
-        limits of position and velocity, False for none, or a dict of "position", "velocity", "acceleration" and "jerk"
-        in addition, each a number, an array, a pair (lower, upper) or a dict of these by joint, as in `limit_margins`.
-        With several ``columns`` coordinates are distributed over them, and the axes are (4, columns).
-        """
-        from linkwork.motion.plots import plot_trajectory
-
-        return plot_trajectory(self, axes, num_samples, limits, columns)
-
-    def plot_path(
-        self,
-        frame: str | Sequence[str] | None = None,
-        axes: Any = None,
-        *,
-        scene: Any = None,
-        shapes: int = 4,
-        num_samples: int = 200,
-    ) -> Any:
-        """Plot the paths of frame origins in space with matplotlib, and return the axes.
-
-        The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
-        configurations.
-        """
-        from linkwork.parts.plots import plot_paths
-
-        return plot_paths(
-            self._robot, [self.sampled(num_samples=num_samples)[1].q], frame, axes, scene=scene, shapes=shapes
-        )
-
-    def show(
-        self,
-        *,
-        frames: str | Sequence[str] | None = None,
-        scene: geometry.Scene | None = None,
-        ghosts: int = 0,
-        rate: float = 50.0,
-        meshes: Folders | None = None,
-        title: str | None = None,
-        **output: Unpack[Output],
-    ) -> Any:
-        """Show the robot along the trajectory, with a time bar and plots of q and v.
-
-        ``frames`` are shown as axes, with their paths, and ``scene`` by its obstacles.  ``ghosts`` is the number of
-        transparent copies along the motion, and ``rate`` that of frames a second, at most 5000 in all.  Returns the
-        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and the errors.
-
-        Raises ValueError for a trajectory of plain coordinates, which has no robot.
-        """
-        check_output("show", output, self.show)
-        document = self._scene_document(
-            frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
-        )
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.motion.motion_scene import trajectory_document
-
-        return trajectory_document(self, **options)
 
     # -- value semantics
 
