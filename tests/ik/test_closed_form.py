@@ -171,6 +171,18 @@ def test_limits_are_kept():
     assert (at.q[at.valid] == edge).sum(axis=-1).max() >= 3
 
 
+def test_branches_in_float32():
+    """As many as in float64, also of singular configurations, and they reach the pose within float32's accuracy."""
+    for robot in (lw.load("arm6"), ur5()):
+        form = robot.closed_form("tool" if robot.name == "arm6" else "link6")
+        q = np.random.default_rng(5).uniform(-2.0, 2.0, (100, 6))
+        X = poses_of(robot, form, q)
+        expected, (found, valid, *_) = form.kernel(X, q), form.kernel(X.astype(np.float32), q.astype(np.float32))
+        assert np.mean(valid == expected[1]) > 0.98 and np.isfinite(found).all()
+        reached, wanted = poses_of(robot, form, found.astype(float)), np.broadcast_to(X[:, None], (100, 8, 4, 4))
+        assert np.abs(reached - wanted)[valid == 1.0].max() < 1e-4
+
+
 def test_out_of_reach():
     for robot in (puma560(), ur5(), iiwa14()):
         hand = f"link{robot.nq}"

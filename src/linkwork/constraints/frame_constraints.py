@@ -11,6 +11,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import check_relative_motion, name_or, read_number, read_position
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import AXES, across, relative_point, sizes_of
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.spatial import Force, Pose, Vec3, by_rows
 from linkwork.spatial.arguments import checked_pose
@@ -221,7 +222,7 @@ class Parallel(_OfDirections):
         _, a, b = self._between(state)
         sine_axis, cosine = a.cross(b), a.dot(b)
         square = sine_axis.dot(sine_axis)
-        straight = lt(square, 1e-24)
+        straight = lt(square, by_type(1e-24))
         sine = sqrt(where(straight, 1.0, square))
         near = and_(lt(square, 1e-8), lt(0.0, cosine))
         scale = where(near, 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0)), atan2(sine, cosine) / sine)

@@ -10,6 +10,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import name_or, read_length
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, with_names
 from linkwork.constraints.jacobian_rows import VelocityLine, along
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.joints.axis import unit_axis
 from linkwork.spatial import Motion, Vec3
@@ -99,7 +100,7 @@ class NoSlip(Constraint):
         return result
 
 
-_FLAT = 1e-16  # squared sine of a disc's inclination below which it is treated as flat
+_FLAT = by_type(1e-16)  # squared sine of a disc's inclination below which it is treated as flat
 
 
 @public_constructor

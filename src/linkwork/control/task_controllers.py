@@ -21,6 +21,7 @@ from linkwork.control.controller_base import ControlLaw, Shapes, positive_number
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import check_tasks
@@ -139,7 +140,7 @@ class TaskLaw(ControlLaw):
 
 
 _SPEED = 5.0  # [rad/s, m/s] joint speed to which errors lead near singularities; half of the present speed is added
-_TINY = 1e-300  # [N·m, N] avoids a division by zero
+_TINY = by_type(1e-300)  # [N·m, N] avoids a division by zero
 _SAMPLES = 33  # configurations of which the median condition number is taken
 _CONDITION_FACTOR, _MAX_CONDITION = 10.0, 1e6  # default of max_condition, relative to the median, and its maximum
 

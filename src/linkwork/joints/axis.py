@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import is_masked
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, atan2, lt, sqrt, where
 from linkwork.joints.base.checks import parameter_error
 from linkwork.spatial import Motion, Pose, Rotation, Symmetric3, Vec3
@@ -80,8 +81,8 @@ def swing(axis: Vec3, other: Vec3) -> Vec3:
     """
     normal, along = axis.cross(other), axis.dot(other)
     s2 = normal.dot(normal)
-    near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, 1e-24), lt(along, 0.0))
-    sine = sqrt(where(lt(s2, 1e-24), 1.0, s2))
+    near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, by_type(1e-24)), lt(along, 0.0))
+    sine = sqrt(where(lt(s2, by_type(1e-24)), 1.0, s2))
     scale = where(near, 1.0 + s2 * (1.0 / 6.0 + s2 * (3.0 / 40.0)), atan2(sine, along) / sine)
     least = min(range(3), key=lambda k: abs([*axis][k]))
     half_turn = unit_axis(axis.cross(Vec3.of([float(k == least) for k in range(3)]))) * math.pi
@@ -95,7 +96,7 @@ def scaled_sin_cos_about(axis: Vec3, R: Rotation) -> tuple[Any, Any]:
     """
     twice_sin = axis.dot(Vec3(R.z.y - R.y.z, R.x.z - R.z.x, R.y.x - R.x.y))
     twice_cos = R.x.x + R.y.y + R.z.z - axis.dot(R @ axis)
-    none = lt(twice_sin * twice_sin + twice_cos * twice_cos, 1e-24)
+    none = lt(twice_sin * twice_sin + twice_cos * twice_cos, by_type(1e-24))
     return where(none, 0.0, twice_sin), where(none, 1.0, twice_cos)
 
 

@@ -39,6 +39,7 @@ from linkwork.collision.algorithms.path_bounds import (
 from linkwork.collision.algorithms.shape_placement import PlacedShape, placed_shapes
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, take, while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
 from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
@@ -62,7 +63,7 @@ Pairs = Sequence[tuple[int, int]]
 
 FREE, COLLIDING, UNDECIDED = 0.0, 1.0, 2.0
 
-_SLACK = 1e-9  # [m] bound on the error of distances: above rounding and the residuals of iterations
+_SLACK = by_type(1e-9)  # [m] bound on the error of distances: above rounding and the residuals of iterations
 _TINY = 1e-12  # avoids divisions by zero
 _MAX_INTERVALS = 3  # stored beyond the first gap
 

@@ -41,6 +41,7 @@ from linkwork.collision.algorithms.displacement_bounds import (
     motion_bounds,
 )
 from linkwork.collision.algorithms.pair_loops import are_many
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax
 from linkwork.geometry.cores import SegmentCore
 from linkwork.geometry.fields import FIELDS
@@ -65,7 +66,7 @@ __all__ = [
 
 
 Scalars = Sequence[Any]
-_ROUNDING = 1e-13  # relative to the sums' terms; exceeds the cancellation error in chains of 10⁴ joints
+_ROUNDING = by_type(1e-13)  # relative to the sums' terms; exceeds the cancellation error in chains of 10⁴ joints
 
 
 class PathSums(NamedTuple):

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.mass_matrix import mass_solved
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, sign, where
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.friction_laws import DryFriction, FrictionLaw, same
@@ -36,7 +37,7 @@ __all__ = ["dry_friction", "dry_parameters", "starting_friction", "with_dry_fric
 
 Scalars = Sequence[Any]
 
-_ROUNDING = 1e-12  # relative to the bound and the load: excess load that a joint which sticks may have
+_ROUNDING = by_type(1e-12)  # relative to the bound and the load: excess load that a joint which sticks may have
 _PATIENCE = 3.0  # number of rounds in which all wrong guesses may be replaced without a decrease of their number
 
 

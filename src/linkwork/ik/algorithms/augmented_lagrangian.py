@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored_of, transposed
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import newton_step, shortened
 from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, nearest, scaled_bound
@@ -46,11 +47,11 @@ Rows = Sequence[Scalars]
 
 _MAX_ITERATIONS = 400  # also the maximum number of iterations without progress
 _STEP_TOL = 1e-7  # [rad, characteristic lengths] shorter steps end the descent
-_SHORTEST = 1e-11
-_INFINITE = 1e300
+_SHORTEST = by_type(1e-11)
+_INFINITE = by_type(1e300)
 _DAMPING = 0.1
-_MIN_DAMPING, _MOST_DAMPING = 1e-9, 1e6  # ν
-_SINGULAR = 1e-9  # minimum damping, relative to the mean curvature
+_MIN_DAMPING, _MOST_DAMPING = by_type(1e-9), 1e6  # ν
+_SINGULAR = by_type(1e-9)  # minimum damping, relative to the mean curvature
 _INITIAL_RHO = 50.0  # initial ρ, relative to the stiffness ratio of soft and hard errors
 _MAX_PULL = 0.1  # [rad, half characteristic lengths] maximum initial violation of hard errors due to soft ones
 _RHO_GROWTH, _MAX_RHO_GROWTH = 10.0, 300.0  # growth factor of ρ, and maximum ρ relative to the initial one
@@ -59,9 +60,10 @@ SECOND_ORDER = 16  # second derivatives are used up to this number of velocities
 _DIVERGED = 0.05  # [rad, half characteristic lengths] violation at which the descent restarts
 _NEAR = 0.1  # relative to the violation: rows whose margin was smaller join the Hessian
 _GAIN = 1e-6  # minimum relative decrease of the soft cost that counts as progress
-_NOISE = 1e-13  # relative rounding error of a sum of squares
-_ROUNDING = 1e-14  # [rad, characteristic lengths] rounding error of vanishing errors
-_MIN_TOTAL_DAMPING = 1e-200  # damping without curvature
+_NOISE = by_type(1e-13)  # relative rounding error of a sum of squares
+_TINY = by_type(1e-300)  # smaller numbers are not divisors
+_ROUNDING = by_type(1e-14)  # [rad, characteristic lengths] rounding error of vanishing errors
+_MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
 
 
 @dataclass(frozen=True)
@@ -233,12 +235,12 @@ def descend(
         for x, w, is_hard in zip(beyond, spec.weights, spec.hard, strict=True):
             soft_cost = soft_cost if is_hard else soft_cost + (x * w) * (x * w)
         initial_rho = _stiffness(spec, beyond, at.rows)
-        rho = where(lt(state.rho, 1e-200), initial_rho, state.rho)
+        rho = where(lt(state.rho, _MIN_TOTAL_DAMPING), initial_rho, state.rho)
         result = _Squares.of(spec, at.errors, at.rows, state.multipliers, rho)
         cost = dot(result.residuals, result.residuals)
         reduction = where(is_first, _INFINITE, state.cost - cost)
         better = le(1e-4 * predicted - _noise(state.cost, state.curvature), reduction)
-        ratio = fmin(fmax(reduction / fmax(predicted, 1e-300), -1.0), 1.0)
+        ratio = fmin(fmax(reduction / fmax(predicted, _TINY), -1.0), 1.0)
         damping = where(better, state.damping * fmax(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 4.0 * state.damping)
         damping = where(is_first, 1.0, fmin(fmax(damping, _MIN_DAMPING), _MOST_DAMPING))
 
@@ -366,7 +368,7 @@ def _noise(cost: Any, curvature: Any) -> Any:
 
     It is the error of the summation plus that of the smallest errors that can be resolved.
     """
-    smallest = _ROUNDING * _ROUNDING * curvature
+    smallest = by_type(_ROUNDING * _ROUNDING) * curvature
     return _NOISE * cost + 2.0 * sqrt(cost * smallest) + smallest
 
 
@@ -376,7 +378,7 @@ def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
     ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
     other bounds the violation of hard errors that the gradient of the soft cost causes.
     """
-    squared_norms: dict[bool, Any] = {True: 1e-300, False: 1e-12}
+    squared_norms: dict[bool, Any] = {True: _TINY, False: 1e-12}
     for row, w, hard in zip(rows, spec.weights, spec.hard, strict=True):
         squared_norms[hard] = squared_norms[hard] + dot(row, row) * (w * w)
     multiplier_weights = [

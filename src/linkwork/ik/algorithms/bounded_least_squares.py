@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored, transposed
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, lt, not_, or_, where
 
 __all__ = ["BoundedSolution", "boxed_least_squares"]
@@ -36,7 +37,7 @@ Rows = Sequence[Scalars]
 
 MOST = 200  # maximum rounds
 _PATIENCE = 4.0  # rounds without progress before single changes
-_ROUNDING = 1e-12  # tolerated violation of a bound
+_ROUNDING = by_type(1e-12)  # tolerated violation of a bound
 
 
 class BoundedSolution(NamedTuple):

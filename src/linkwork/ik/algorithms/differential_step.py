@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
@@ -31,7 +32,9 @@ __all__ = ["Cost", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step"
 
 Scalars = Sequence[Any]
 
-_FLOOR = 1e-9  # minimum damping, which resolves redundancy
+_ROUNDING = by_type(1e-15)  # relative
+_TINY = by_type(1e-300)  # [rad/s, m/s] smallest bound
+_FLOOR = by_type(1e-9)  # minimum damping, which resolves redundancy
 
 
 @dataclass(frozen=True)
@@ -159,9 +162,10 @@ def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[
         components = [v[k] for k in diagonal_dofs]
         size = sqrt(dot(components, components))
         beyond = lt(bound, size)
-        share = where(beyond, bound * (1.0 - 1e-15), 1.0) / where(beyond, size, 1.0)
+        share = where(beyond, bound, 1.0) / where(beyond, size, 1.0)
+        share = share - _ROUNDING * share
         for k in diagonal_dofs:
-            reduced = where(beyond, fmax(fabs(v[k]) * share, 1e-300), bound)
+            reduced = where(beyond, fmax(fabs(v[k]) * share, _TINY), bound)
             velocity[k] = fmin(velocity[k], reduced) if k in bounded else reduced
             bounded.add(k)
     return MotionLimits(

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import floor, fmax, fmin, lt, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.tree import Tree
@@ -159,7 +160,7 @@ def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:
         speed = where(far, sqrt(where(far, braking * (2.0 * d - braking * (T * T)), 1.0)), speed)
         slope = where(far, braking / where(far, speed, 1.0), slope)
     ahead = fmax(v, 0.0)
-    factor = ahead / fmax(speed, fmax(ahead / _MAX_FACTOR, 1e-300))
+    factor = ahead / fmax(speed, fmax(ahead / _MAX_FACTOR, by_type(1e-300)))
     return fmax(factor * factor, 1.0) * (speed - v) / T - slope * v
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import MIN_SPARSE_ROWS, bounded_step, shortened
 from linkwork.ik.algorithms.restarts import start_configuration
@@ -35,13 +36,13 @@ __all__ = ["MAX_ITERATIONS", "SearchResult", "search"]
 Scalars = Sequence[Any]
 
 MAX_ITERATIONS = 20_000  # maximum iterations of all starts; each call has its own budget
-_NO_STEP = 1e-9  # steps below this count as zero
+_NO_STEP = by_type(1e-9)  # steps below this count as zero
 _SLOW = 0.9  # an iteration is slow if it leaves more than this share of ‖W e‖²
 _LARGE = 20.0  # ‖W e‖ above which damping grows linearly instead of quadratically
 _REFINEMENT_ITERATIONS = 120.0  # final iterations from the best configuration of a failed search
 _MOMENTUM = 0.9  # share of a step that is added to the next one in the final iterations
 _SOFTER, _STIFFER = 0.7, 5.0  # factors of the additional damping after a successful and a failed step
-_INFINITE_COST = 1e300
+_INFINITE_COST = by_type(1e300)
 
 
 class _SearchConstants(NamedTuple):

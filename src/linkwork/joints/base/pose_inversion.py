@@ -20,6 +20,7 @@ import numpy as np
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.autodiff.dual_numbers import order_of, value_of
 from linkwork.expr.control import while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
 from linkwork.spatial import Motion, Pose
 
@@ -30,8 +31,9 @@ __all__ = ["least_squares", "nearest_configuration", "pose_error"]
 
 Scalars = Sequence[Any]
 
-_DEPENDENT = 1e-24  # squared relative norm below which a column's orthogonal component is rounding
-_REACHED = 1e-12  # |ξ|² below which the pose counts as reached
+_DEPENDENT = by_type(1e-24)  # squared relative norm below which a column's orthogonal component is rounding
+_LAST_STEP = by_type(1e-22)  # squared step at which an iteration ends
+_REACHED = by_type(1e-12)  # |ξ|² below which the pose counts as reached
 _NUM_STARTS = 5
 _MAX_ITERATIONS = 25  # from each initial guess
 _MIN_DECREASE = 1e-6  # relative decrease of |ξ|² below which the iteration ends
@@ -129,7 +131,8 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
         part = where(nearer, fmin(4.0 * part, 1.0), 0.25 * part)
         size = where(nearer, its_size, size)
         best, least = _select(lt(size, least), q, best), fmin(size, least)
-        ended = or_(and_(nearer, lt(before * (1.0 - _MIN_DECREASE), its_size)), lt(part * part * _dot(phi, phi), 1e-22))
+        slow = and_(nearer, lt(before * (1.0 - _MIN_DECREASE), its_size))
+        ended = or_(slow, lt(part * part * _dot(phi, phi), _LAST_STEP))
         over = or_(ended, lt(_MAX_ITERATIONS - 1.5, n))
         k = where(over, where(lt(least, _REACHED), count, k + 1.0), k)
         q, phi = _select(over, start(k, best), q), _select(over, (0.0,) * len(phi), phi)
@@ -142,7 +145,7 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
     return list(result.state[4])
 
 
-_FAR = 1e300
+_FAR = by_type(1e300)
 
 
 def _starts(joint: JointType) -> list[list[float]]:

@@ -17,6 +17,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, scan, take, while_loop
 from linkwork.expr.control.conditional import SharedCall
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
 
@@ -34,7 +35,7 @@ __all__ = [
 
 Scalars = Sequence[Any]
 _MIN_SAVING = 1e-3  # minimum saving relative to the path's length, unless the shortcut removes nodes
-_ROUNDING = 1e-12  # minimum relative saving of a shortcut between nodes
+_ROUNDING = by_type(1e-12)  # minimum relative saving of a shortcut between nodes
 _NODE_DISTANCE = 0.01  # of a path's length: places that are nearer to a node are there
 
 
@@ -152,7 +153,7 @@ def _points_at(links: Any, low: Any, high: Any, room: int) -> tuple[_PathPoint, 
         node, done, _, _, a, part = state
         behind, length = take(links, node)
         reached = done + length
-        safe = fmax(length, 1e-300)
+        safe = fmax(length, by_type(1e-300))
         first_row = le(done, low)
         return (
             behind,

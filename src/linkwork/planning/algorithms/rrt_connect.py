@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import put, take, while_loop
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_point
 from linkwork.planning.algorithms.path_shortcuts import LANES, CollisionCheck, PathMetric, ceiling
@@ -118,7 +119,7 @@ def grow(
         q = [*take(nodes, near)]
         phi = metric.difference(q, target)
         distance = sqrt(square)
-        part = fmin(step / fmax(distance, 1e-300), 1.0)
+        part = fmin(step / fmax(distance, by_type(1e-300)), 1.0)
         whole = le(distance, step)
         count = fmax(ceiling(fmin(distance, step) / spacing), 1.0)
         delta = [part * x / count for x in phi]

@@ -44,6 +44,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
 from linkwork.dynamics.algorithms.mass_matrix import joint_motions
 from linkwork.dynamics.algorithms.momentum.center_of_mass import centers, composite_inertias, only_root, total_mass
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output
@@ -189,7 +190,7 @@ def zero_moment_point(tree: Tree, q: Scalars, v: Scalars, a: Scalars) -> list[An
     for i, p, _ in tree.inward():
         F[p] += X[i] @ F[i]
     pressed, moment = g.dot(F[WORLD].force), g.cross(F[WORLD].moment)
-    supported = lt(1e-12 * mass * g.dot(g), fabs(pressed))
+    supported = lt(mass * g.dot(g), fabs(pressed) * by_type(1e12))
     return [where(supported, x / where(supported, pressed, 1.0), math.inf) for x in moment]
 
 

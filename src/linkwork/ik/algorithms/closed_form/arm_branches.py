@@ -20,6 +20,7 @@ from typing import Any
 
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, ceil, floor, fmax, fmin, le, sqrt, where
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm
 from linkwork.kinematics.algorithms.joint_path import poses_in
@@ -33,8 +34,8 @@ __all__ = ["VALID_ERROR", "ArmBranch", "arm_branches", "redundant_angle"]
 
 
 Scalars = Sequence[Any]
-VALID_ERROR = 1e-9  # [rad, arm's lengths] maximum error of a valid branch
-_LIMIT_TOL = 1e-9  # [rad] angles outside a limit by less are set to it
+VALID_ERROR = by_type(1e-9)  # [rad, arm's lengths] maximum error of a valid branch
+_LIMIT_TOL = by_type(1e-9)  # [rad] angles outside a limit by less are set to it
 _REVOLUTION = 2.0 * math.pi
 
 
@@ -80,7 +81,7 @@ def arm_branches(
     result = []
     for solution, row in zip(solutions, rows, strict=True):
         *angles, orientation_error, position_error = row
-        valid = and_(le(orientation_error, VALID_ERROR), le(position_error, VALID_ERROR * arm.geometry.length))
+        valid = and_(le(orientation_error, VALID_ERROR), le(position_error, by_type(VALID_ERROR * arm.geometry.length)))
         valid = valid if solution.counts is True else and_(valid, solution.counts)
         joint_q = list(own)
         for i, angle, near_angle in zip(arm.bodies, angles, near, strict=True):
@@ -131,23 +132,23 @@ def _in_range(angle: Any, near: Any, low: float, high: float) -> tuple[Any, Any]
     """
     angle = angle + _REVOLUTION * floor((near - angle) * (1.0 / _REVOLUTION) + 0.5)
     if math.isfinite(high):
-        beyond = ceil((angle - (high + _LIMIT_TOL)) * (1.0 / _REVOLUTION))
+        beyond = ceil((angle - high - _LIMIT_TOL) * (1.0 / _REVOLUTION))
         angle = angle - _REVOLUTION * fmax(beyond, 0.0)
     if math.isfinite(low):
-        beyond = ceil(((low - _LIMIT_TOL) - angle) * (1.0 / _REVOLUTION))
+        beyond = ceil((low - angle - _LIMIT_TOL) * (1.0 / _REVOLUTION))
         angle = angle + _REVOLUTION * fmax(beyond, 0.0)
     in_bounds: Any = True
     if math.isfinite(low):
-        in_bounds = le(low - _LIMIT_TOL, angle)
+        in_bounds = le(low - angle, _LIMIT_TOL)
         angle = where(in_bounds, fmax(angle, low), angle)
     if math.isfinite(high):
-        below = le(angle, high + _LIMIT_TOL)
+        below = le(angle - high, _LIMIT_TOL)
         angle = where(below, fmin(angle, high), angle)
         in_bounds = below if in_bounds is True else and_(in_bounds, below)
     return angle, in_bounds
 
 
-_REGULARISATION = 1e-15  # ν, about ten times the rounding error of J Jᵀ
+_REGULARISATION = by_type(1e-15)  # ν, about ten times the rounding error of J Jᵀ
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ class NewtonRefinement:
             pivot, z = dot(rows[i], rows[i]) + damping, e[i]
             for k in range(i):
                 pivot, z = pivot - scaled[k] * row[k], z - row[k] * y[k]
-            inverse.append(1.0 / fmax(pivot, 0.5 * _REGULARISATION))
+            inverse.append(1.0 / fmax(pivot, by_type(0.5 * _REGULARISATION)))
             lower.append(row)
             y.append(z)
         x = [a * b for a, b in zip(y, inverse, strict=True)]

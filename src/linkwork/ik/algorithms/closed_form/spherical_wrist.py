@@ -55,6 +55,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
 from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
@@ -198,7 +199,7 @@ def _after(R: list[list[object]], twist: UnitAngle) -> list[list[object]]:
     return [[row[0], *twist.rotated(row[1], row[2])] for row in R]
 
 
-_NEGLIGIBLE = 1e-9  # [arm's lengths] shorter vectors have no direction
+_NEGLIGIBLE = by_type(1e-9)  # [arm's lengths] shorter vectors have no direction
 
 
 def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
@@ -265,7 +266,7 @@ def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
     elbow = foot - axis * foot.dot(axis)
     perpendicular = elbow - w * w.dot(elbow)
     other = axis.cross(w)
-    short = lt(perpendicular.dot(perpendicular), (_NEGLIGIBLE * arm.length) * (_NEGLIGIBLE * arm.length))
+    short = lt(perpendicular.dot(perpendicular), by_type((_NEGLIGIBLE * arm.length) ** 2))
     return w, _unit(_select(short, other - w * w.dot(other), perpendicular), 1.0)
 
 
@@ -277,7 +278,7 @@ def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
     s = _unit(s, arm.length)
     up = Vec3(-s.z * s.x, -s.z * s.y, s.x * s.x + s.y * s.y)  # z minus its component along s
     aside = Vec3(1.0 - s.x * s.x, -s.x * s.y, -s.x * s.z)
-    u = _unit(_select(lt(s.x * s.x + s.y * s.y, _NEGLIGIBLE * _NEGLIGIBLE), aside, up), 1.0)
+    u = _unit(_select(lt(s.x * s.x + s.y * s.y, by_type(_NEGLIGIBLE * _NEGLIGIBLE)), aside, up), 1.0)
     return s, u, s.cross(u)
 
 
@@ -312,7 +313,7 @@ def _transposed_product(R: list[list[Any]], other: list[list[Any]]) -> list[list
     return [[sum(R[k][i] * other[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
 
 
-_ALIGNED = 1e-12  # sine of the angle between aligned axes, for rounding
+_ALIGNED = by_type(1e-12)  # sine of the angle between aligned axes, for rounding
 Matrix = Sequence[Sequence[Any]]
 
 
@@ -352,7 +353,7 @@ def three_angles(
     scale = alpha.sin * beta.sin
     s, c = w / scale, (alpha.cos * beta.cos - uz) / scale
     perpendicular = ux * ux + uy * uy
-    differ = lt(fmax(SAME * SAME * perpendicular, _ALIGNED * _ALIGNED), beta.sin * beta.sin * s * s)
+    differ = lt(fmax(SAME * SAME * perpendicular, by_type(_ALIGNED * _ALIGNED)), beta.sin * beta.sin * s * s)
     return [
         about_axes(R, alpha, beta, second, counts, in_line)
         for second, counts in ((UnitAngle(c, s), True), (UnitAngle(c, -s), differ))
@@ -378,7 +379,7 @@ def about_axes(
     vx, vy = s * beta.sin, -(alpha.cos * beta.sin * c + alpha.sin * beta.cos)
     first = UnitAngle.along(vx * ux + vy * uy, vx * uy - vy * ux)
     if in_line is not None:
-        not_aligned, other = lt(_ALIGNED * _ALIGNED, ux * ux + uy * uy), in_line(second)
+        not_aligned, other = lt(by_type(_ALIGNED * _ALIGNED), ux * ux + uy * uy), in_line(second)
         first = UnitAngle(where(not_aligned, first.cos, other.cos), where(not_aligned, first.sin, other.sin))
     inside = twisted(alpha, rotated_about_z(first, R))  # Rz(θ2) Rx(β) Rz(θ3)
     sign = 1.0 / beta.sin

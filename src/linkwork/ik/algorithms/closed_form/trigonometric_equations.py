@@ -43,6 +43,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, atan2, copysign, cos, fabs, fmax, fmin, le, lt, not_, sin, sqrt, where
 
 __all__ = ["SAME", "CirclePoint", "CoupledAngles", "Sinusoid", "UnitAngle", "coupled_angles", "equation", "on_circle"]
@@ -50,7 +51,8 @@ __all__ = ["SAME", "CirclePoint", "CoupledAngles", "Sinusoid", "UnitAngle", "cou
 
 _STEPS = 14  # steps toward μ; each squares the error or halves the bracket
 _NEWTON_STEPS = 3
-_REAL = 1e-10  # maximum residual of a real solution, for a largest coefficient of 1
+_STEEP = by_type(1e-12)  # smallest slope of a Newton step
+_REAL = by_type(1e-10)  # maximum residual of a real solution, for a largest coefficient of 1
 
 
 class CirclePoint(NamedTuple):
@@ -68,7 +70,7 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
     axes, P = _own_axes(A, B, C)
     d, e = axes.rotated_back(D, E)
     f = F + 0.5 * (A + C) - 0.5 * P
-    scale = 1.0 / fmax(fmax(P, fabs(f)), fmax(fmax(fabs(d), fabs(e)), 1e-300))
+    scale = 1.0 / fmax(fmax(P, fabs(f)), fmax(fmax(fabs(d), fabs(e)), TINY))
     p, d, e, f = P * scale, d * scale, e * scale, f * scale
     result: list[CirclePoint] = []
     for a, b, c in _lines(p, d, e, f, _degenerate(p, d, e, f)):
@@ -163,7 +165,7 @@ def _refined(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, 
     for _ in range(_NEWTON_STEPS):
         c, s = at
         slope = 2.0 * (e * c - d * s - p * c * s)
-        steep = lt(1e-12, fabs(slope))
+        steep = lt(_STEEP, fabs(slope))
         step = where(steep, -value / where(steep, slope, 1.0), 0.0)
         step = fmin(fmax(step, -1e-3), 1e-3)
         candidate = UnitAngle.along(c - step * s, s + step * c)
@@ -259,7 +261,7 @@ def _both(one: Any, other: Any) -> Any:
 
 
 SAME = 1e-6  # [rad] angles closer than this are equal
-TINY = 1e-280  # squares below this are zero
+TINY = by_type(1e-280)  # squares below this are zero
 
 
 class UnitAngle(NamedTuple):
