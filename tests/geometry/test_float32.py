@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from geometry.pairs import CORES, SEARCHED, compiled, rows
 from linkwork.compiler.operation_counts import listings
 from linkwork.expr.scalar.float_limits import in_float32
+from linkwork.geometry import Solid
+from linkwork.geometry.ray_casting import ray_length
+from linkwork.spatial import Vec3
 
 PAIRS = [*itertools.combinations_with_replacement(CORES, 2)]
 SIZE = 200
@@ -69,3 +73,23 @@ def test_each_bound_in_a_formula_has_a_counterpart_in_float32(a: str, b: str) ->
     lost = [x for x in constants if x not in (0.0, 1.0, -1.0) and in_float32(x) == x
             and (abs(x) < 1e-11 or abs(x) > 1e30 or abs(np.float32(x)) == 1.0)]  # fmt: skip
     assert len(constants) > 3 and not lost
+
+
+@pytest.mark.slow(every=3)
+def test_rays_hit_what_they_hit_in_float64() -> None:
+    """Also a cone, to whose surface a ray goes by steps that end at rounding errors."""
+    rng = np.random.default_rng(0)
+    for kind in ("box", "cone", "cylinder"):
+        elements, core = CORES[kind]
+
+        def length(p: Any, d: Any, y: Any, core: Any = core) -> Any:
+            return ray_length(Vec3.of(p), Vec3.of(d), [Solid(core(y))], 10.0)
+
+        kernel = lw.compile(length, p=3, d=3, y=elements)
+        d = np.eye(3)[rng.integers(3, size=SIZE)] * rng.choice([-1.0, 1.0], (SIZE, 1))
+        y = rows(kind, rng, SIZE)
+        origins = y[:, 9:12] + 0.3 * rng.normal(size=(SIZE, 3)) - 3.0 * d
+        arrays = [x.astype(np.float32) for x in (origins, d, y)]
+        found, exact = kernel(*arrays), kernel(*(x.astype(float) for x in arrays))
+        assert np.array_equal(found < 9.9, exact < 9.9) and 10 < np.sum(exact < 9.9) < SIZE
+        assert np.abs(found - exact).max() < 5e-3 and np.median(np.abs(found - exact)) < 1e-6

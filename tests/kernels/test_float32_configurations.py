@@ -39,8 +39,10 @@ def test_functions_in_float32(name: str, share: int) -> None:
         for q in points.values():
             for rest in (0.0, 1.0):
                 arrays = [
-                    q if configuration else rest * rng.normal(size=port.shape)
-                    for port, configuration in zip(kernel.inputs, of_configurations, strict=True)
+                    robot.integrate(q, k * rest * rng.normal(size=robot.nv))
+                    if configuration
+                    else rest * rng.normal(size=port.shape)
+                    for k, (port, configuration) in enumerate(zip(kernel.inputs, of_configurations, strict=True))
                 ]
                 rounded = [np.asarray(x, dtype=np.float32) for x in arrays]
                 exact.append(_flat(kernel(*(x.astype(float) for x in rounded))))

@@ -32,6 +32,7 @@ __all__ = ["ALONG", "FAR", "LineInterval", "ray_length", "slab"]
 
 
 _NEAR = 1e-7  # [m] distance at which sphere tracing ends
+_ROUNDING = by_type(1e-14)  # the same, relative to the length: smaller steps are rounding errors of a point
 _MAX_STEPS = 5000  # of sphere tracing; a ray at half a degree to a face needs 2000
 
 
@@ -67,7 +68,7 @@ def _sphere_traced(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most:
 
     def is_open(state: tuple[Any, Any]) -> Any:
         t, free = state
-        return and_(lt(_NEAR, free), lt(t, most))
+        return and_(lt(_NEAR + _ROUNDING * t, free), lt(t, most))
 
     state = while_loop(is_open, advance, (0.0 * most, clearance(0.0)), max_iterations=_MAX_STEPS).state
     return where(is_open(state), most, fmin(fmax(state[0], 0.0), most))
