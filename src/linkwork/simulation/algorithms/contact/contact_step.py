@@ -37,12 +37,12 @@ from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rul
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint
 from linkwork.expr.autodiff.graph_derivative import is_zero as stays
-from linkwork.expr.control import cond
+from linkwork.expr.control import cond, while_loop
 from linkwork.expr.linalg.factorizations import Symmetric
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.block import Region
-from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact, recovered
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
@@ -55,6 +55,8 @@ Rows = Sequence[Sequence[Any]]
 _STRIKES = 2e-2  # [m/s] least approach speed of an impact with restitution
 _TOUCHES = 1e-9  # [m] gap up to which bodies touch
 _FAR = 1e3  # [m] gap of contacts that are left to the next step
+_EXACT = 1e-10  # square of the gradient at which Newton steps for derivatives end, relative to a solved program
+_EXACT_STEPS, _SHORTEST = 40, 1e-4  # maximum number of its steps, and the least share of one
 _POSITIVE = Symmetric(positive=True)
 
 
@@ -80,6 +82,16 @@ class _Solved(NamedTuple):
     pushes: Any
     steps: Any
     residual: Any
+
+
+class _Newton(NamedTuple):
+    """Velocities of a contact program, its gradient there, and the next step's share of Newton's."""
+
+    w: Any
+    gradient: Any
+    left: Any  # square of the gradient
+    before: Any  # the same one step before
+    share: Any
 
 
 def contact_velocities(
@@ -117,15 +129,49 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
     """Solve a program without derivatives, and differentiate the velocities by the equation that they solve."""
     known = resting(program)
     result = known.solution(None if start is None else stop_gradient(start), closely)
-    w = implied_velocities(program, stop_gradient(list(result.at.w)))
+    at, used, steps, left = list(result.at.w), list(result.used), result.steps, result.left
+    if closely:
+        exact, more = _exact(known, at)
+        at, steps, left = list(exact.w), steps + more, fmin(left, exact.left)
+        used = known.slips(known.rates(at))
+    w = implied_velocities(program, stop_gradient(at))
     rates, impulses = program.rates(w), ()
     if program.contacts:
-        impulses = array(
-            program.impulses(rates, with_derivative_of(stop_gradient(list(result.used)), program.slips(rates)))
-        )
+        impulses = array(program.impulses(rates, with_derivative_of(stop_gradient(used), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    steps, residual = stop_gradient([result.steps, 1e-6 * result.left / known.enough])
+    steps, residual = stop_gradient([steps, 1e-6 * left / known.enough])
     return _Solved(array(w), impulses, pushes, steps, residual)
+
+
+def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
+    """Return the velocities that solve a program to rounding, and the number of Newton steps to them from w (nv).
+
+    The slips are those of the velocities themselves.  A step that does not reduce the gradient is shortened.  Steps end
+    where the program is solved and a step no longer halves the gradient.
+    """
+    enough = program.enough
+
+    def at(w: Scalars, before: Any, share: Any) -> _Newton:
+        gradient = program.unbalanced(program.change(w), program.terms(program.slips(program.rates(w))), w)
+        return _Newton(array(w), array(gradient), program.sized(gradient), before, share)
+
+    def goes(state: _Newton) -> Any:
+        unsolved = and_(lt(enough, state.left), lt(_SHORTEST, state.share))
+        return and_(lt(_EXACT * enough, state.left), or_(unsolved, lt(state.left, 0.25 * state.before)))
+
+    def step(state: _Newton) -> _Newton:
+        change = UpperLower(program.jacobian(list(state.w))).solved(list(state.gradient))
+        result = at([a - state.share * b for a, b in zip(state.w, change, strict=True)], state.left, 1.0)
+        better = lt(result.left, state.left)
+        w, gradient = (
+            array([where(better, *ab) for ab in zip(*xy, strict=True)])
+            for xy in zip(result[:2], state[:2], strict=True)
+        )
+        share = where(better, 1.0, 0.25 * state.share)
+        return _Newton(w, gradient, fmin(result.left, state.left), state.left, share)
+
+    found = while_loop(goes, step, at(list(w), 1e300, 1.0), max_iterations=_EXACT_STEPS)
+    return found.state, found.iterations
 
 
 def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[Any]]:

@@ -1,0 +1,116 @@
+"""Derivatives of steps with contacts: velocities solve their program to rounding, and slopes are those of the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact
+from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
+
+H = 1e-3
+REST, SLIDE, STICK, APART = range(4)
+
+
+@pytest.mark.slow(every=7)
+def test_velocities_for_derivatives_solve_their_program_to_rounding():
+    """Newton's step of A (w − v) = p + Jᵀ γ is zero at w, with the slips of w itself: for random contacts that rest,
+    slide, stick and separate, rigid and soft, with and without friction and a limit."""
+    rng = np.random.default_rng(2)
+    seen = set()
+    for trial in range(24):
+        n, kind = 5, trial % 4
+        root = rng.normal(size=(n, n))
+        A = root @ root.T + np.eye(n)
+        gap = rng.uniform(0.0, 2e-3) if kind == APART else -rng.uniform(0.0, 2e-5)
+        contacts = [
+            ContactAt(rng.normal(size=(3, n)).tolist(), gap, (0.0, 0.4, 0.8)[k], 1e4 if trial % 3 == 0 else None)
+            for k in range(3)
+        ]
+        intervals = [Interval(np.eye(n)[0].tolist(), -0.01, 1e3, 0.0, np.inf)] if trial % 2 else []
+        v = rng.normal(size=n) * (1e-4, 1.0, 1e-2, 0.3)[kind]
+        push = H * rng.normal(size=n) * 10.0
+        A, v, push = A.tolist(), v.tolist(), push.tolist()
+        found = contact_velocities(A, v, push, contacts, intervals, H, closely=True)
+        w, made = list(map(float, found.v)), np.array(found.impulses, float)
+        program = ContactProgram(A, v, push, [bounded_contact(one, A, v, push, H) for one in contacts], intervals, H)
+        gradient = program.gradient(program.terms(program.slips(program.rates(w))), w)
+        error = np.linalg.norm(np.linalg.solve(np.array(program.jacobian(w)), gradient))
+        assert error < 1e-12 * np.linalg.norm(w), (trial, error)
+        sizes = np.hypot(*made[:, :2].T)
+        limits = np.array([c.friction for c in contacts]) * made[:, 2]
+        seen |= {
+            "apart" if not c else "slides" if a > (1.0 - 1e-9) * b else "sticks"
+            for a, b, c in zip(sizes, limits, made[:, 2], strict=True)
+            if b or not c
+        }
+    assert seen == {"apart", "slides", "sticks"}
+
+
+def _cart():
+    """A box of 1.5 kg on two horizontal rails, one with limits, and a vertical one; a ball touches the ground."""
+    rails = [
+        lw.Joint.of(joints.Prismatic((1, 0, 0)), name="along", parent="world", child="cart", friction=0.5),
+        lw.Joint.of(joints.Prismatic((0, 1, 0)), name="side", parent="cart", child="middle", lower=-0.1, upper=0.1),
+        lw.Joint.of(joints.Prismatic((0, 0, 1)), name="up", parent="middle", child="box", damping=0.3),
+    ]
+    links = [lw.Link(name, mass=mass) for name, mass in (("cart", 0.5), ("middle", 0.2), ("box", 1.5))]
+    return lw.Robot.build("cart", *links, *rails), (ContactPoint("box", radius=0.1),), [4.0, 4.0, 3.0]
+
+
+def _block():
+    """A free cube of 1 kg, which touches the ground with its four lower corners."""
+    robot = lw.Robot.build("block", lw.Link("block", lw.shapes.Box((0.2, 0.2, 0.2)), mass=1.0), floating_base=True)
+    corners = tuple(ContactPoint("block", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
+    return robot, corners, [0.05, 0.05, 0.05, 1.5, 1.5, 1.5]
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=7))])
+def test_slopes_of_a_step_are_those_of_its_differences(robot_with_contacts):
+    """Slopes by velocities and forces: at random states in rest, sliding, sticking and in flight, rigid and soft."""
+    robot, points, forces = robot_with_contacts()
+    n, count, rng = robot.nv, 400, np.random.default_rng(1)
+    kind = rng.integers(0, 4, count)
+    q = np.repeat(robot.neutral()[None], count, axis=0)
+    q[:, -1] = 0.1 + np.where(kind == APART, rng.uniform(-1e-4, 1e-3, count), -rng.uniform(1e-6, 2e-5, count))
+    q = robot.integrate(q, 1e-5 * rng.normal(size=(count, n)) * (np.arange(n) < n - 3))  # a block is not quite level
+    if n == 3:
+        q[:, 1] = np.clip(0.2 * rng.normal(size=count), -0.1, 0.1)  # many are at a limit
+    speeds = np.array([1e-6, 1.0, 1e-3, 0.4])[kind]
+    v = rng.normal(size=(count, n)) * speeds[:, None] * (0.3 if n > 3 else 1.0)
+    v[kind == SLIDE, -1] *= 1e-2
+    tau = rng.normal(size=(count, n)) * forces
+    for stiffness in (None, 1e4):
+        ground = ContactGround(points, friction=0.5, stiffness=stiffness)
+
+        def step(q, v, tau, ground=ground):
+            how = {"constants": {"u": tau}, "duration": H, "dt": H, "contacts": ground}
+            return robot.simulate(q, v, controller=lambda t, q, v, u: u, **how).v[-1]
+
+        kernel = lw.compile(step, q=robot.configuration_space, v=n, tau=n)
+        slopes = kernel.jacobian("v", "tau")(q, v, tau)
+        at = kernel(q, v, tau)
+        for k, slope in enumerate(slopes, 1):
+            wide, narrow, bent = (np.zeros((count, n, n)) for _ in range(3))
+            for j in range(n):
+                for size, result in ((1e-6, wide), (5e-7, narrow)):
+                    sides = []
+                    for sign in (size, -size):
+                        moved = [q, v, tau]
+                        moved[k] = moved[k] + sign * np.eye(n)[j]
+                        sides.append(kernel(*moved))
+                    result[:, :, j] = (sides[0] - sides[1]) / (2.0 * size)
+                bent[:, :, j] = (sides[0] + sides[1] - 2.0 * at) / 5e-7
+            expected = (4.0 * narrow - wide) / 3.0
+            scale = np.maximum(1.0, np.abs(expected).max(axis=(1, 2)))
+            # states near a kink, where a contact starts to slide or to touch, have other slopes on both of its sides
+            smooth = np.abs(bent).max(axis=(1, 2)) < 1e-2 * scale
+            smooth &= np.abs(wide - narrow).max(axis=(1, 2)) < 1e-5 * scale
+            assert smooth.mean() > 0.95 and set(kind[smooth]) == {REST, SLIDE, STICK, APART}
+            error = (np.abs(slope - expected).max(axis=(1, 2)) / scale)[smooth]
+            assert error.max() < 1e-6, (k, stiffness, kind[smooth][error.argmax()])
