@@ -107,8 +107,11 @@ class LimitSet:
         limits: Sequence[MotionLimit],
         jerk: Any = None,
         passive: bool = True,
+        tolerance: float | None = None,
     ) -> LimitSet:
         """Return the limits from the arguments of a timing function.
+
+        Limits of torque are narrowed by the share ``tolerance`` of their size, by which they may be exceeded.
 
         Raises ValueError for an invalid limit, and where none is of second order; TypeError for an entry of ``limits``
         that is not a `MotionLimit`; UnknownNameError for an unknown frame.
@@ -136,6 +139,8 @@ class LimitSet:
             most = robot.effort_limits
             low, high = _sides(caller, "torque", most if torque is True else torque, names, named, most)
             model = TorqueModel.of(robot, passive)
+            if tolerance is not None:
+                low, high = _narrowed(low, high, tolerance)
             forces = MotionLimit(model.second_order, low, high, "torque")
             custom.append(forces)
         if acceleration is None and not custom:
@@ -164,16 +169,6 @@ class LimitSet:
             forces,
             model,
         )
-
-    def inside(self, tolerance: float | None) -> LimitSet:
-        """Return the limits with those of torque narrowed by a share of their size, by which they may be exceeded."""
-        if self.torque is None or tolerance is None:
-            return self
-        low, high = (np.asarray(x, dtype=float) for x in (self.torque.lower, self.torque.upper))
-        by = tolerance * np.maximum(*(np.where(np.abs(x) < _UNLIMITED, np.abs(x), 0.0) for x in (low, high)))
-        middle = 0.5 * (low + high)
-        torque = replace(self.torque, lower=np.minimum(low + by, middle), upper=np.maximum(high - by, middle))
-        return replace(self, torque=torque, custom=(*self.custom[:-1], torque))
 
     @property
     def resistance(self) -> TorqueModel | None:
@@ -315,6 +310,15 @@ def _sides(
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
     up, down = read_limit(caller, name, value, names, robot, own)
     return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
+
+
+def _narrowed(low: np.ndarray, high: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits narrowed by a share of the size of the greater finite one of both."""
+    middle = 0.5 * (low + high)
+    if not middle.any():
+        return (1.0 - share) * low, (1.0 - share) * high
+    by = share * np.maximum(*(np.where(np.abs(x) < _UNLIMITED, np.abs(x), 0.0) for x in (low, high)))
+    return np.minimum(low + by, middle), np.maximum(high - by, middle)
 
 
 @lru_cache(64)

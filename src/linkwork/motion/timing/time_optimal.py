@@ -116,13 +116,12 @@ def time_optimal(
         return []
     first = paths[0]
     robot = first.robot if robot is None else robot
+    tolerance = optional_positive(caller, "tolerance", tolerance)
     limits = velocity, acceleration, torque, speed, motion_limits, jerk
-    limit_set = LimitSet.read(caller, first, robot, *limits, boolean(caller, "passive", passive))
+    limit_set = LimitSet.read(caller, first, robot, *limits, boolean(caller, "passive", passive), tolerance)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
     num_points = None if num_points is None else integer(caller, "num_points", num_points, least=1)
     num_passes = integer(caller, "num_passes", num_passes, least=1)
-    tolerance = optional_positive(caller, "tolerance", tolerance)
-    limit_set = limit_set.inside(tolerance)
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     result: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []
