@@ -27,7 +27,7 @@ def swing_up(robot, motor, effort, end, steps, duration, slowly):
     problem = problem.add("velocity", "least_squares", scale=slowly, name="slowly")
     problem = problem.add("configuration", "equality", steps=-1, target=end, name="upright")
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
-    return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, max_iterations=500)
+    return problem.solve(np.zeros(2), solver="ilqr", actuated=[motor], control_limits=effort, max_iterations=1000)
 
 
 def moved(result, step):

@@ -203,4 +203,6 @@ if TYPE_CHECKING:
         __slots__ = ()
 
 else:
-    RobotMethods = RobotBase
+
+    class RobotMethods(RobotBase):
+        __slots__ = ()

@@ -61,6 +61,7 @@ def test_the_oldest_entries_are_dropped_and_the_newest_is_stored() -> None:
     assert cache.keep("c", 5) == 5 and (cache.get("a"), cache.get("b"), cache.get("c")) == (None, None, 5)
     assert cache.keep("d", 99) == 99 and len(cache) == 1 and cache.get("d") == 99
     assert cache.keep("d", 3) == 3 and cache.keep("e", 7) == 7 and len(cache) == 2
+    assert cache.keep("d", 9) == 9 and (cache.get("d"), cache.get("e"), len(cache)) == (9, None, 1)  # now the newest
 
 
 def test_threads_store_and_drop_entries() -> None:

@@ -27,13 +27,26 @@ def test_the_main_thread_has_the_call_made_on_one_other_thread() -> None:
 
 
 def test_where_no_thread_can_be_started_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(own_thread, "start_new_thread", refuse)
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    monkeypatch.setattr(own_thread, "start_new_thread", lambda *arguments: 1)  # as gevent's, whose threads wait for us
     assert on_own_thread(threading.get_ident) == threading.get_ident()
+
+
+def test_other_threads_delete_what_waits_for_the_own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_thread, "_servers", [])
+    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    deleted: list[int] = []
+
+    def work() -> None:
+        for _ in range(10):
+            owner = deleted_on_own_thread(Thing(deleted))
+            del owner
+            on_own_thread(lambda: None)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+    assert len(deleted) == 10
 
 
 def test_a_thread_without_work_ends_and_another_one_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

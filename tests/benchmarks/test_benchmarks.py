@@ -88,11 +88,11 @@ def test_a_robot_is_measured():
 
 
 def test_targets_are_met_or_missed():
-    good = verdicts([made_up("panda"), made_up("talos")], Startup(0.2, 0.4, ()))
+    good = verdicts([made_up("panda"), made_up("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
     assert len(good) == len(OF_BOTH) + 2
     assert verdicts([], None, (100_000, 3.0))[0].met and not verdicts([], None, (100_000, 11.0))[0].met
     assert {row.verdict for row in good} == {"met"}
-    bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, ("scipy",)))
+    bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, 0.9, 999, ("scipy",)))
     missed = [row.what for row in bad if not row.met]
     assert len([what for what in missed if "batch" in what]) == 9 + len(BESIDE)
     assert len([what for what in missed if "one call" in what]) == 3 + len(BESIDE)

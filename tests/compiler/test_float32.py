@@ -108,7 +108,7 @@ def test_out_of_other_types_is_taken_as_numpy_does(inside: type, outside: type) 
         try:
             np.multiply(a, b, out=other)
         except TypeError:
-            with pytest.raises(TypeError, match="out: expected .* got numbers of type"):
+            with pytest.raises(TypeError, match=r"out: expected .* got numbers of type"):
                 PRODUCT(a, b, out=out)
             assert outside in (np.int32, bool)
         else:

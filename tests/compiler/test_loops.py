@@ -279,13 +279,13 @@ def test_outputs_of_other_shapes_are_refused() -> None:
         kernel(np.zeros((4, 3, 5)), out=np.zeros((3, 6, 2)))
     with pytest.raises(ValueError, match="read-only"):
         kernel(np.zeros((3, 5)), out=read_only(np.zeros((6, 2))))
-    with pytest.raises(TypeError, match="out: .* got numbers of type int64"):
+    with pytest.raises(TypeError, match=r"out: .* got numbers of type int64"):
         kernel(np.zeros((3, 5)), out=np.zeros((6, 2), dtype=np.int64))
 
 
 @pytest.mark.parametrize("dtype", [complex, object, "U3", np.longdouble, "datetime64[s]"])
 def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
-    with pytest.raises(TypeError, match="x: expected an array .* which NumPy does not convert to float64 safely"):
+    with pytest.raises(TypeError, match=r"x: expected an array .* which NumPy does not convert to float64 safely"):
         kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
 
 

@@ -173,6 +173,25 @@ def loaded(q: Any) -> Any:
     return lw.load("arm6").gravity_force(np.zeros(6))[:3] + ARM.random_configuration(seed=0)[:3] + q
 
 
+class Proxy:
+    """An object without a subject, as those of web frameworks outside of a request."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("outside of a request")
+
+
+class Unreadable(float):
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+
+PROXY, UNREADABLE = Proxy(), Unreadable(2.0)
+
+
+def unread(q: Any) -> Any:
+    return q * UNREADABLE if UNREADABLE > 1.0 else PROXY.factor
+
+
 def test_constants_are_not_reported() -> None:
     law = Law()
     drawn = GENERATOR.normal(size=3)
@@ -185,7 +204,7 @@ def test_constants_are_not_reported() -> None:
     def weighed(q: Any) -> Any:
         return WEIGHTS * q
 
-    for function in (seeded, first, loaded, chosen, law.filled, weighed):
+    for function in (seeded, first, loaded, chosen, law.filled, weighed, unread):
         assert not reports(partial(trace, function, "f", {"q": 3})), function
     assert not reports(lambda: trace(lambda q: lw.scan(lambda c, x: (c + x, c), q[0], q)[1], "f", {"q": 3}))
     assert law.matrix is not None

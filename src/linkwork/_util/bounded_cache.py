@@ -24,7 +24,7 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, capacity: int, size: Callable[[V], int] = lambda value: 1) -> None:
         self._entries: dict[K, V] = {}
-        self._sizes: dict[K, int] = {}  # in the order in which entries were stored
+        self._sizes: dict[K, int] = {}  # in the order in which entries were last stored
         self._capacity, self._size, self._lock = capacity, size, Lock()
         self.get: Callable[[K], V | None] = self._entries.get
 
@@ -32,6 +32,7 @@ class BoundedCache(Generic[K, V]):
         """Store an entry and return its value; an entry of the same key is replaced."""
         with self._lock:
             self._entries[key] = value
+            self._sizes.pop(key, None)
             self._sizes[key] = self._size(value)
             while len(self._sizes) > 1 and sum(self._sizes.values()) > self._capacity:
                 oldest = next(iter(self._sizes))

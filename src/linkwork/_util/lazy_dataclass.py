@@ -181,7 +181,7 @@ def _init(cls: Any, *, frozen: bool, slots: bool) -> Any:
     body = "\n  ".join(lines or ["pass"])
     text = f"def _make({', '.join(values)}):\n def __init__({', '.join(parameters)}):\n  {body}\n return __init__"
     space: dict[str, Any] = {}
-    exec(text, vars(sys.modules[cls.__module__]), space)
+    exec(text, getattr(sys.modules.get(cls.__module__), "__dict__", {}), space)
     result = space["_make"](**values)
     result.__annotations__ = {**kinds, "return": None}
     result.__qualname__ = f"{cls.__qualname__}.__init__"

@@ -18,6 +18,7 @@ from _thread import get_ident, stack_size, start_new_thread
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from types import BuiltinFunctionType
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -48,6 +49,8 @@ def on_own_thread(function: Callable[[], T]) -> T:
     The function is called here on other threads than the main one, and where no thread can be started.
     """
     if get_ident() != threading.main_thread().ident or not in_main_interpreter() or _exiting:
+        if get_ident() != threading.main_thread().ident:
+            _delete_here()
         return function()
     waiting: list[Callable[[], T]] = [function]
     answers: SimpleQueue[Any] = SimpleQueue()
@@ -71,6 +74,8 @@ def start_thread(function: Callable[..., None], *arguments: Any) -> bool:
 
     Python does not wait for the thread when the process exits.
     """
+    if not isinstance(start_new_thread, BuiltinFunctionType):
+        return False
     with _starting:
         before = stack_size()
         try:
@@ -104,6 +109,16 @@ def _serve(requests: SimpleQueue[Any]) -> None:
         if isinstance(request, tuple):
             _answer(request)
         del request
+
+
+def _delete_here() -> None:
+    """Delete what waits for the own thread, which does not run, on a thread without signal handlers."""
+    with suppress(Empty):
+        while not _servers:
+            request = _requests.get_nowait()
+            if isinstance(request, tuple):
+                _answer(request)
+            del request
 
 
 def _answer(request: _Request) -> None:

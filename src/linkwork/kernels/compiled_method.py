@@ -60,16 +60,17 @@ def computed_through(changed: Callable[[Any], Any]) -> Callable[[F], F]:
 
 
 def add_methods(whole: type[Any], homes: Mapping[str, str]) -> None:
-    """Add to a class the attributes of classes of methods, which are imported at the first access.
+    """Add to the first base of a class the attributes of classes of methods, which are imported at the first access.
 
+    There users can replace and delete them as inherited methods.
     ``homes`` has the names of the attributes for each class of methods, in one string.
     """
     for home, names in homes.items():
         for name in names.split():
-            LazyAttribute.add(whole, name, partial(_adopted, name, home))
+            LazyAttribute.add(whole.__bases__[0], name, partial(_adopted, name, home, whole))
 
 
-def _adopted(name: str, home: str, whole: Any) -> Any:
+def _adopted(name: str, home: str, whole: Any, _: Any) -> Any:
     """Return an attribute of a class of methods, which is imported, as that of the whole class."""
     value = vars(imported(home))[name]
     value = value.method(whole._functions) if isinstance(value, Stub) else public_attribute(name, value)

@@ -5,9 +5,11 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.compiler.trace.trace import trace
+from linkwork.errors import TraceWarning
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.control.shared_structures import SharedStructure
@@ -44,9 +46,11 @@ def test_one_copy_of_code_returns_structures_with_their_numbers():
         assert [other.rows[0][1], other.rows[1][0], other.by_index[1]] == [0.0, 1.0, 2.5]
         return total(one) - total(other)
 
-    kernel = lw.compile(function, x=(2,), y=(2,))
+    with pytest.warns(TraceWarning, match="traced has advanced"):
+        kernel = lw.compile(function, x=(2,), y=(2,))
     assert next(traced) == 1
-    program = trace(function, "function", {"x": (2,), "y": (2,)})
+    with pytest.warns(TraceWarning, match="traced has advanced"):
+        program = trace(function, "function", {"x": (2,), "y": (2,)})
     routines = [i.value for i in program.instructions if isinstance(i.value, Subroutine)]
     assert len(routines) == 2 and bodies_of(routines[0]) == bodies_of(routines[1])
     x, y = np.array([1.5, -2.0]), np.array([0.5, 3.0])

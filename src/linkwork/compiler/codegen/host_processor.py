@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite
+import numpy as np
 
 from linkwork._util.own_thread import on_own_thread
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
@@ -75,6 +76,14 @@ def _about() -> list[str] | None:
         return None
     lines = [line.partition(":") for line in first.split("\n")]
     words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in _ABOUT}
-    if words.keys() != {*_ABOUT}:
+    seen = _seen_by_numpy()
+    if words.keys() != {*_ABOUT} or seen is None:
         return None
-    return [*words.values(), llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+    return [*words.values(), *seen, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+
+
+def _seen_by_numpy() -> list[str] | None:
+    """Return the features that NumPy found by CPUID, whose answer Valgrind and others change; None if unknown."""
+    core: Any = getattr(np, "_core", None)
+    features = getattr(getattr(core, "_multiarray_umath", None), "__cpu_features__", None)
+    return None if features is None else sorted(name for name, on in features.items() if on)

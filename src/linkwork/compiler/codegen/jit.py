@@ -212,6 +212,7 @@ def _attention(target: Target) -> MachineCode:
     (function,) = _load([_attention_object(replace(target, effort=0))], target, [(SYMBOL, ADDRESS)])
     ctypes.c_void_p.from_address(function.table).value = interrupts_address()
     _registered[SYMBOL] = function.address
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(function.owner))  # a daemon thread may call it as Python ends
     return function
 
 

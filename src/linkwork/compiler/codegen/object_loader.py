@@ -67,7 +67,7 @@ def loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded | None:
         return None
     try:
         return _loaded(objects, known)
-    except (_Unsupported, OSError, struct.error, IndexError):
+    except (_Unsupported, OSError, struct.error, IndexError, KeyError, ValueError):
         return None
 
 

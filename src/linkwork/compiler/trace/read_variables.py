@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from linkwork._util.own_code import is_of_user, is_proved
@@ -68,9 +68,9 @@ class ReadVariables:
         names = names_in(code)
         self.names.update(names)
         for name, value in _values(bound, function, names):
-            plain = getattr(value, "__func__", value)
+            plain = value.__func__ if isinstance(value, MethodType) else value
             if isinstance(plain, FunctionType) and is_of_user(plain):
-                self._read_function(getattr(value, "__self__", None), plain)
+                self._read_function(value.__self__ if isinstance(value, MethodType) else None, plain)
                 continue
             source = code, name
             if isinstance(value, ModuleType) and not is_proved(value):
@@ -79,7 +79,7 @@ class ReadVariables:
                         self._add(f"{name}.{key}", source, value, vars(value)[key], 1)
             else:
                 generator = _generator_of(value, names)
-                whole = f"{name}.random" if getattr(value, "__name__", "") == "numpy" else name
+                whole = f"{name}.random" if value is sys.modules.get("numpy") else name
                 self._add(whole, source, function if bound is None else bound, generator, 0)
 
     def _add(self, name: str, source: tuple[CodeType, str], owner: Any, value: Any, depth: int) -> None:
@@ -124,7 +124,7 @@ def _generator_of(value: Any, names: list[str]) -> Any:
     if isinstance(value, ModuleType) and value.__name__ in ("numpy", "numpy.random"):
         module = sys.modules.get("numpy.random.mtrand")
         return getattr(module, "_rand", None) if value.__name__ != "numpy" or "random" in names else None
-    return getattr(value, "__self__", value)
+    return value.__self__ if isinstance(value, (BuiltinMethodType, MethodType)) else value
 
 
 def _is_of_user_module(module: ModuleType) -> bool:

@@ -139,6 +139,8 @@ def _drawer(frame: FrameType | None) -> FrameType | None:
     """Return the user's frame that created a generator of random numbers; None if linkwork needed one itself."""
     own: list[str] = []
     while frame is not None and (is_library(frame) or _is_installed(frame)):
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return None
         if frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
             own.append(frame.f_code.co_name)
         frame = frame.f_back
@@ -163,10 +165,10 @@ def _state(value: Any) -> _State:
     if isinstance(value, (list, dict, set, bytearray)):
         return "size", len(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return "number", repr(value)
+        return "number", (float if isinstance(value, float) else int).__repr__(value)
     if isinstance(value, np.ndarray):
         return (
-            ("array", (id(value), value.tobytes()))
+            ("array", (id(value), hash(value.tobytes())))
             if value.size <= _MAX_SEARCHED and not value.dtype.hasobject
             else None
         )
