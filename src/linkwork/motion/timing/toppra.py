@@ -34,8 +34,8 @@ __all__ = [
 _NODES_OF_CUBICS = 3  # nodes of a segment along cubics; 5 along other paths
 _ROUNDS = 8
 _LONGEST = 100.0  # times the fastest motion's time: slower motions are rejected
-_NEWTON_ROUNDS = 20
-_NEWTON_TOLERANCE = 1e-7  # of the greatest ṡ²: a smaller change ends the search
+_RESISTANCE_ROUNDS = 20
+_RESISTANCE_TOLERANCE = 1e-4  # of the greatest ṡ²: a smaller change ends the search
 _OVERTIGHTENING = 1.1  # times a violation: by so much the limit is tightened
 
 MIN_SEGMENTS = 400  # of a path, where no number of points is passed
@@ -199,7 +199,7 @@ class Grid:
     def _solved(
         self, constraints: PathConstraints, velocity: Any, x: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints by Newton's method in x.
+        """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints linear around the last x.
 
         It begins with ``x``, or without resistance.  Where no motion satisfies the linearised limits, the resistance is
         taken in proportion to x, which permits rest.
@@ -208,13 +208,13 @@ class Grid:
             x, u = self._sweep(constraints, velocity)
         if self.limit_set.resistance is None:
             return x, u
-        for _ in range(_NEWTON_ROUNDS):
+        for _ in range(_RESISTANCE_ROUNDS):
             before = x
             try:
                 x, u = self._sweep(self._resisted(constraints, before), velocity)
             except InfeasibleSegment:
                 x, u = self._sweep(self._resisted(constraints, before, through_rest=True), velocity)
-            if np.abs(x - before).max() <= _NEWTON_TOLERANCE * x.max():
+            if np.abs(x - before).max() <= _RESISTANCE_TOLERANCE * x.max():
                 break
         return x, u
 
