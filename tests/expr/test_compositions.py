@@ -144,6 +144,7 @@ KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
     (np.remainder, (6.0, 3.0), [1.0, -2.0]),
     (np.floor_divide, (6.0, 3.0), [0.0, 0.0]),
     (np.nan_to_num, (math.inf,), [0.0]),
+    (lambda x: np.nan_to_num(1.0 / x), (0.0,), [0.0]),
 ]
 
 

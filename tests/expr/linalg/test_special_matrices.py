@@ -311,6 +311,12 @@ CASES = [
     Case(
         "polar factor", lambda a: linalg.svd(a)[0] @ linalg.svd(a)[2], polar, each(SQUARE, TALL, {"equal": 2.0 * TURN})
     ),
+    Case(
+        "element of A Aᵀ A by svd",
+        lambda a: (lambda u, s, vt: ((u * s**3) @ vt)[1:2, 0])(*linalg.svd(a)),
+        lambda a: [(a * a.T * a)[1, 0]],
+        each({"zeros": np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])}),
+    ),
     Case("norm", np.linalg.norm, power_norm(2), each(SQUARE, TALL, {"unit": SINGULAR["unit"]})),
     Case(
         "norm of columns",

@@ -174,10 +174,10 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
 
 def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     def number(x: Any) -> Any:
-        result = f.nan_to_num(x)
+        result = f.nan_to_num(f.copysign(math.inf, x))  # has no derivative
         for value, chosen in ((math.inf, posinf), (-math.inf, neginf)):
             result = result if chosen is None else f.where(f.eq(x, value), chosen, result)
-        return f.where(f.eq(x, x), result, nan)
+        return f.where(f.lt(f.fabs(x), math.inf), x, f.where(f.eq(x, x), result, nan))
 
     return _over(number, x)
 

@@ -32,6 +32,10 @@ class CustomDerivative(ABC):
 
     __slots__ = ()
 
+    def depends(self, result: int) -> bool:
+        """Return True if the result with this index depends on the inputs even where `compute` returns a number."""
+        return False
+
     @abstractmethod
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return the results, and intermediate values that derivatives can use (factors, say).
@@ -71,8 +75,10 @@ def apply_rule(rule: CustomDerivative, inputs: Sequence[Any]) -> list[Any]:
     kinds = "".join("t" if x.__class__ is bool or (hasattr(x, "op") and x.op.logical) else "n" for x in extra)
     bundle = RuleResult(rule, len(results), len(inputs), kinds)
     result = highest.graph.bundle(bundle, [*results, *inputs, *extra])
-    # results that are numbers do not depend on the inputs
-    return [symbol if hasattr(x, "_precedence") else x for symbol, x in zip(result, results, strict=True)]
+    return [
+        symbol if hasattr(x, "_precedence") or rule.depends(k) else x
+        for k, (symbol, x) in enumerate(zip(result, results, strict=True))
+    ]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ A term that counts only under a condition is multiplied first and masked afterwa
 where(c, p·d, 0), so 0 · ∞ does not occur.  `Graph.masks` records the condition of each masked term.  A term without a
 condition is not masked, so NaN of a selected branch stays NaN.
 
-A term that comes out of a body, or enters one, leaves its condition behind; it then counts where it is not zero.  For
-floats and batches, which have no record, every term counts where it is not zero.
+A conditional term that enters or leaves a body is followed by a flag, a number that is 1 where the term counts and 0
+elsewhere.  Derivatives do not depend on flags, so masks are correct for derivatives of every order.  Floats and batches
+have no record: a number counts where it is not zero.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import mul
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
     "ARITHMETIC",
     "chosen",
     "condition_of",
+    "flagged",
     "is_conditional",
     "masked",
     "negated",
@@ -36,7 +38,7 @@ __all__ = [
     "scaled",
     "selected",
     "summed",
-    "term_of_body",
+    "terms_of_body",
 ]
 
 _AND, _NOT = BY_NAME["and_"], BY_NAME["not_"]
@@ -69,11 +71,26 @@ def masked(term: Any, condition: Any) -> Any:
     return _recorded(f.where(on.args[0], 0.0, inner) if opposite else f.where(on, inner, 0.0), inner, on)
 
 
-def term_of_body(term: Any, conditional: bool) -> Any:
-    """Return an input or result of a body; record a conditional term as one that counts where it is not zero."""
-    if conditional and term.__class__ is Symbol and condition_of(term) is None:
-        _recorded(term, term, f.not_(f.eq(term, 0.0)))
-    return term
+def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:
+    """Return terms as numbers that enter or leave a body; each conditional term is followed by its flag."""
+    result: list[Any] = []
+    for term, conditional in zip(terms, are_conditional, strict=True):
+        result.append(term)
+        if conditional:
+            on = condition_of(term)
+            result.append((0.0 if _is_none(term) else 1.0) if on is None else f.where(on, 1.0, 0.0))
+    return result
+
+
+def terms_of_body(elements: Iterator[Any], are_conditional: Iterable[bool]) -> Iterator[Any]:
+    """Yield the terms that `flagged` elements represent; each conditional term counts where its flag is not zero."""
+    for conditional in are_conditional:
+        term = next(elements)
+        if conditional:
+            on = f.not_(f.eq(next(elements), 0.0))
+            if on.__class__ is Symbol:
+                _recorded(term, term, on)
+        yield term
 
 
 def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul, *, bounded: bool = False) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkwork.expr.autodiff.masked_terms import term_of_body
-from linkwork.expr.control.closure_conversion import forward_bodies, reverse_bodies
+from linkwork.expr.autodiff.masked_terms import terms_of_body
+from linkwork.expr.control.closure_conversion import forward_bodies, reverse_bodies, rows_of_body
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import numeric_mode
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
@@ -61,15 +61,14 @@ class Choice(MultiResult):
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> list[SparseRow]:
         bodies, inputs, keys = forward_bodies(self.bodies, rows[1:])
-        values = iter(Choice(*bodies)([*arguments, *inputs]))
-        return [{key: term_of_body(next(values), flag) for key, flag in some.items()} for some in keys]
+        return rows_of_body(iter(Choice(*bodies)([*arguments, *inputs])), keys)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, inputs, indices = reverse_bodies(self.bodies, weights)
         values = Choice(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for (k, flag), value in zip(indices.items(), values, strict=True):
-            gradient[1 + k] = term_of_body(value, flag)
+        for k, term in zip(indices, terms_of_body(iter(values), indices.values()), strict=True):
+            gradient[1 + k] = term
         return gradient
 
 
@@ -101,13 +100,12 @@ class Subroutine(MultiResult):
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> list[SparseRow]:
         bodies, inputs, keys = forward_bodies([self.body], rows)
-        values = iter(Subroutine(*bodies)([*arguments, *inputs]))
-        return [{key: term_of_body(next(values), flag) for key, flag in some.items()} for some in keys]
+        return rows_of_body(iter(Subroutine(*bodies)([*arguments, *inputs])), keys)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         bodies, inputs, indices = reverse_bodies([self.body], weights)
         values = Subroutine(*bodies)([*arguments, *inputs]) if indices else ()
         gradient: list[Any] = [0.0] * len(arguments)
-        for (k, flag), value in zip(indices.items(), values, strict=True):
-            gradient[k] = term_of_body(value, flag)
+        for k, term in zip(indices, terms_of_body(iter(values), indices.values()), strict=True):
+            gradient[k] = term
         return gradient

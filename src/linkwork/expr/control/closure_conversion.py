@@ -23,7 +23,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, num_elements, unflatten
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian, tangent
-from linkwork.expr.autodiff.masked_terms import is_conditional, term_of_body
+from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, terms_of_body
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import eq, not_, where
@@ -38,6 +38,7 @@ __all__ = [
     "Residual",
     "close_over",
     "close_since",
+    "flagged_rows",
     "forward_bodies",
     "function_label",
     "graph_of",
@@ -45,6 +46,7 @@ __all__ = [
     "is_truth",
     "keys_of",
     "reverse_bodies",
+    "rows_of_body",
 ]
 
 
@@ -164,22 +166,22 @@ class Differentiated:
         """Return ``count`` new input symbols of the trace, such as weights or directions."""
         return self.graph.inputs("more", (count,))
 
-    def more_terms(self, are_conditional: Sequence[bool]) -> list[Symbol]:
-        """Return new input symbols of the trace for terms of derivatives, some of which are conditional."""
-        fresh = self.more(len(are_conditional))
-        return [*map(term_of_body, fresh, are_conditional)]
+    def more_terms(self, are_conditional: Sequence[bool]) -> tuple[list[Any], list[Symbol]]:
+        """Return terms of derivatives, some of them conditional, and the new input symbols that represent them."""
+        fresh = self.more(len(are_conditional) + sum(are_conditional))
+        return [*terms_of_body(iter(fresh), are_conditional)], fresh
 
     def forward(
         self, results: Sequence[Any], keys: Sequence[Mapping[Any, bool]]
     ) -> tuple[list[SparseRow], list[Symbol]]:
         """Return the sparse derivatives of some results, and the new input symbols that they depend on.
 
-        ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  Each
-        new symbol is the derivative of one input in one of its directions.
+        ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  The
+        new symbols are the derivatives of the inputs by direction, `flagged`.
         """
-        fresh = iter(self.more_terms([flag for some in keys for flag in some.values()]))
-        seeds = [{key: next(fresh) for key in some} for some in keys]
-        return list(forward(results, self.inputs, seeds)), [x for seed in seeds for x in seed.values()]
+        terms, fresh = self.more_terms([flag for some in keys for flag in some.values()])
+        each = iter(terms)
+        return list(forward(results, self.inputs, [{key: next(each) for key in some} for some in keys])), fresh
 
 
 @dataclass(frozen=True)
@@ -234,12 +236,23 @@ class DerivedBodies(NamedTuple):
 
     ``inputs`` are the values for their further inputs.  For forward derivatives, ``layout`` has the directions of each
     result.  For gradients, it has the indices of the arguments that have one.  The value of each is True for a term
-    that is conditional, or zero, in at least one body.
+    that is conditional, or zero, in at least one body.  Inputs and results are `flagged`.
     """
 
     bodies: list[Region]
     inputs: list[Any]
     layout: Any
+
+
+def flagged_rows(rows: Sequence[SparseRow], keys: Sequence[Mapping[Any, bool]]) -> list[Any]:
+    """Return the derivatives of some values in the directions of ``keys`` as `flagged` numbers."""
+    terms = [row.get(key, 0.0) for row, some in zip(rows, keys, strict=True) for key in some]
+    return flagged(terms, [flag for some in keys for flag in some.values()])
+
+
+def rows_of_body(elements: Iterator[Any], keys: Iterable[Mapping[Any, bool]]) -> list[SparseRow]:
+    """Return the sparse derivatives that elements of `flagged_rows` represent."""
+    return [dict(zip(some, terms_of_body(elements, some.values()), strict=True)) for some in keys]
 
 
 def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> DerivedBodies:
@@ -255,11 +268,10 @@ def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> Deriv
         for same in zip(*(results for results, _ in each), strict=True)
     ]
     derived = [
-        Region.of([row.get(key, 0.0) for row, some in zip(results, result, strict=True) for key in some],
-                  [*one.inputs, *fresh])
+        Region.of(flagged_rows(results, result), [*one.inputs, *fresh])
         for one, (results, fresh) in zip(opened, each, strict=True)
-    ]  # fmt: skip
-    return DerivedBodies(derived, [x for row in rows for x in row.values()], result)
+    ]
+    return DerivedBodies(derived, flagged_rows(rows, keys), result)
 
 
 def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedBodies:
@@ -267,22 +279,26 @@ def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedB
     used = [k for k, weight in enumerate(weights) if not is_zero(weight)]
     opened = [Differentiated(body) for body in bodies]
     flags = [is_conditional(weights[k]) for k in used]
-    inputs = [[*one.inputs, *one.more_terms(flags)] for one in opened]
+    fresh = [one.more_terms(flags) for one in opened]
     gradients = [
-        adjoint([one.results[k] for k in used], one.inputs, own[len(one.inputs) :])
-        for one, own in zip(opened, inputs, strict=True)
+        adjoint([one.results[k] for k in used], one.inputs, terms)
+        for one, (terms, _) in zip(opened, fresh, strict=True)
     ]
     indices = {
         k: any(map(is_conditional, same))
         for k, same in enumerate(zip(*gradients, strict=True))
         if not all(map(is_zero, same))
     }
-    derived = [Region.of([some[k] for k in indices], own) for some, own in zip(gradients, inputs, strict=True)]
-    return DerivedBodies(derived, [weights[k] for k in used], indices)
+    derived = [
+        Region.of(flagged([some[k] for k in indices], indices.values()), [*one.inputs, *own])
+        for one, some, (_, own) in zip(opened, gradients, fresh, strict=True)
+    ]
+    return DerivedBodies(derived, flagged([weights[k] for k in used], flags), indices)
 
 
-# Layout of a scalar: "n", a number; "t", a truth value; or (level, layout of the value, layout of the tangent).  The
-# layout of a tangent may also be {direction: layout}, with the directions in a fixed order.
+# Layout of a scalar: "n", a number; "t", a truth value; "c", a term that is conditional, with its flag; or (level,
+# layout of the value, layout of the tangent).  The layout of a tangent may also be {direction: layout}, with the
+# directions in a fixed order.
 Layout = Any
 
 
@@ -311,14 +327,12 @@ class FlatValue:
     """Nested value as a flat list of scalars, which a loop's or branch's body can accept and return.
 
     The scalars are plain numbers.  A truth value is the number 0 or 1, and a dual number is its value and its
-    derivatives.  ``layouts`` describes these for each scalar, so that the nested value can be built again, and
-    ``conditional`` is True for each scalar with derivatives that do not always count.
+    derivatives.  ``layouts`` describes these for each scalar, so that the nested value can be built again.
     """
 
     def __init__(self, value: Any, caller: str) -> None:
         self.scalars, self.form = flatten(value, caller)
         self.layouts = [_layout(x) for x in self.scalars]
-        self.conditional = list(map(_has_conditional_terms, self.scalars, self.layouts))
 
     @property
     def logical(self) -> list[bool]:
@@ -346,9 +360,6 @@ class FlatValue:
         for layouts in each:
             if layouts != one.layouts:
                 one.layouts = [merge_layouts(old, new) for old, new in zip(one.layouts, layouts, strict=True)]
-        if not _are_plain(one.layouts):
-            flags = [map(_has_conditional_terms, row, one.layouts) for row in rows]
-            one.conditional = [*map(any, zip(*flags, strict=True))]
         if each and "t" in each[0]:
             one.layouts = ["t" if x == "t" else layout for layout, x in zip(one.layouts, each[0], strict=True)]
         return one, [_apart(row, one.layouts) for row in rows]
@@ -359,8 +370,7 @@ class FlatValue:
         if _are_plain(self.layouts):
             return list(elements[:many])
         rest = iter(elements[many:])
-        parts = enumerate(zip(self.layouts, self.conditional, strict=True))
-        return [_joined(chain(elements[k : k + 1], rest), layout, flag) for k, (layout, flag) in parts]
+        return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
 
     def together(self, elements: Sequence[Any]) -> Any:
         """Return the nested value that a list of elements represents in this layout."""
@@ -371,38 +381,32 @@ class FlatValue:
 
         Derivatives that only one of the values has are conditional.
         """
-        pairs = [*zip(self.layouts, other.layouts, strict=True)]
-        layouts = [merge_layouts(one, two) for one, two in pairs]
-        flags = zip(self.conditional, other.conditional, pairs, strict=True)
-        conditional = [a or b or one != two for a, b, (one, two) in flags]
-        changed = layouts != self.layouts or conditional != self.conditional
-        self.layouts, self.conditional = layouts, conditional
-        return changed
+        before = self.layouts
+        self.layouts = [merge_layouts(one, two) for one, two in zip(before, other.layouts, strict=True)]
+        return self.layouts != before
 
 
 def merge_layouts(one: Layout, other: Layout) -> Layout:
     """Return the smallest layout of a scalar that has the derivatives of both layouts."""
     if isinstance(one, str) and isinstance(other, str):
-        return one
+        return other if other == "c" else one
     if isinstance(one, dict) or isinstance(other, dict):
         rows = [x if isinstance(x, dict) else {} for x in (one, other)]
-        return {key: merge_layouts(*(row.get(key, "n") for row in rows)) for key in _ordered({**rows[0], **rows[1]})}
+        return {key: merge_layouts(*(row.get(key, "c") for row in rows)) for key in _ordered({**rows[0], **rows[1]})}
     if isinstance(one, str) or (not isinstance(other, str) and other[0] > one[0]):
         one, other = other, one
     level, value, tangent = one
     if isinstance(other, str) or other[0] < level:
-        return level, merge_layouts(value, other), tangent
+        return level, merge_layouts(value, other), merge_layouts(tangent, "c")
     return level, merge_layouts(value, other[1]), merge_layouts(tangent, other[2])
 
 
-def _layout(x: Any) -> Layout:
-    if x.__class__ is Symbol:
-        return "t" if x.op.gives == "t" else "n"
+def _layout(x: Any, *, is_term: bool = False) -> Layout:
     if x.__class__ is Dual:
-        return x.level, _layout(x.value), _layout(x.tangent)
+        return x.level, _layout(x.value, is_term=is_term), _layout(x.tangent, is_term=True)
     if x.__class__ is SparseTangent:
-        return {key: _layout(x.row[key]) for key in _ordered(x.row)}
-    return "t" if is_truth(x) else "n"
+        return {key: _layout(x.row[key], is_term=True) for key in _ordered(x.row)}
+    return "t" if is_truth(x) else "c" if is_term and is_conditional(x) else "n"
 
 
 def _ordered(keys: Iterable[Any]) -> list[Any]:
@@ -412,7 +416,7 @@ def _ordered(keys: Iterable[Any]) -> list[Any]:
 def _size(layout: Layout) -> int:
     if isinstance(layout, dict):
         return sum(map(_size, layout.values()))
-    return 1 if isinstance(layout, str) else _size(layout[1]) + _size(layout[2])
+    return 1 + (layout == "c") if isinstance(layout, str) else _size(layout[1]) + _size(layout[2])
 
 
 def _are_plain(layouts: Sequence[Layout]) -> bool:
@@ -429,7 +433,7 @@ def _apart(scalars: Sequence[Any], layouts: Sequence[Layout]) -> list[Any]:
 
 def _parts(x: Any, layout: Layout) -> list[Any]:
     if isinstance(layout, str):
-        return [where(x, 1.0, 0.0) if layout == "t" else x]
+        return [where(x, 1.0, 0.0)] if layout == "t" else flagged([x], [layout == "c"])
     if isinstance(layout, dict):
         result = [_parts(x.get(key) if x.__class__ is SparseTangent else 0.0, inner) for key, inner in layout.items()]
         return [y for some in result for y in some]
@@ -438,18 +442,12 @@ def _parts(x: Any, layout: Layout) -> list[Any]:
     return [*_parts(here[0], value), *_parts(here[1], tangent)]
 
 
-def _has_conditional_terms(x: Any, layout: Layout) -> bool:
-    return not isinstance(layout, str) and any(map(is_conditional, _parts(x, layout)[1:]))
-
-
-def _joined(elements: Iterator[Any], layout: Layout, conditional: bool, *, is_term: bool = False) -> Any:
+def _joined(elements: Iterator[Any], layout: Layout) -> Any:
     if isinstance(layout, str):
-        number = next(elements)
-        return truth_of(number) if layout == "t" else term_of_body(number, conditional and is_term)
+        (number,) = terms_of_body(elements, [layout == "c"])
+        return truth_of(number) if layout == "t" else number
     if isinstance(layout, dict):
-        return SparseTangent(
-            {key: _joined(elements, inner, conditional, is_term=True) for key, inner in layout.items()}
-        )
+        return SparseTangent({key: _joined(elements, inner) for key, inner in layout.items()})
     level, value, tangent = layout
-    primal = _joined(elements, value, conditional, is_term=is_term)
-    return Dual(primal, _joined(elements, tangent, conditional, is_term=True), level)
+    primal = _joined(elements, value)
+    return Dual(primal, _joined(elements, tangent), level)

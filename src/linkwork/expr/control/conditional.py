@@ -13,7 +13,6 @@ from linkwork.expr.arrays.pytree import (
     Leaf,
     TreeDef,
     describe_difference,
-    flatten,
     map_leaves,
     tree_def,
     tree_map,
@@ -121,24 +120,21 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
     Raises RecursionError if the function calls itself, TypeError for arguments that are neither arrays nor numbers.
     """
-    scalars, _ = flatten(arguments, "call: arguments")
-    graph = graph_of(scalars)
-    if graph is None:
-        return function(*arguments)
-    return TracedCall(graph, function, arguments)(arguments)
+    flat = FlatValue(arguments, "call: arguments")
+    graph = graph_of(flat.scalars)
+    return function(*arguments) if graph is None else TracedCall(graph, function, flat)(flat)
 
 
 class TracedCall:
     """A function traced for arguments of one structure, as a body that is stored once in the code."""
 
-    def __init__(self, graph: Graph, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, graph: Graph, function: Callable[..., Any], flat: FlatValue) -> None:
         if function in graph.calling:
             raise RecursionError(
                 f"call: {function_label(function)} calls itself: compiled code cannot recurse; use while_loop, scan or "
                 "fori_loop"
             )
-        self.graph = graph
-        flat = FlatValue(arguments, "call: arguments")
+        self.graph, self.layouts = graph, flat.layouts
         fresh = inner_symbols(graph, f"the arguments of {function_label(function)}", len(flat.elements))
         graph.calling.append(function)
         try:
@@ -148,8 +144,7 @@ class TracedCall:
         body, self.outside = close_over(fresh, self.result.elements)
         self.routine = Subroutine(body)
 
-    def __call__(self, arguments: tuple[Any, ...]) -> Any:
-        flat = FlatValue(arguments, "call: arguments")
+    def __call__(self, flat: FlatValue) -> Any:
         return self.result.together(self.graph.bundle(self.routine, [*flat.elements, *self.outside]))
 
 
@@ -164,12 +159,13 @@ class SharedCall:
         self._traced: TracedCall | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        graph = graph_of(flatten(arguments, "call: arguments")[0])
+        flat = FlatValue(arguments, "call: arguments")
+        graph = graph_of(flat.scalars)
         if graph is None:
             return self.function(*arguments)
-        if self._traced is None or self._traced.graph is not graph:
-            self._traced = TracedCall(graph, self.function, arguments)
-        return self._traced(arguments)
+        if self._traced is None or self._traced.graph is not graph or self._traced.layouts != flat.layouts:
+            self._traced = TracedCall(graph, self.function, flat)
+        return self._traced(flat)
 
 
 class _StoredCall(NamedTuple):
@@ -195,15 +191,15 @@ def call_once_traced(key: Hashable, function: Callable[..., Any], *arguments: An
     key = key, flat.form
     stored = _stored.get(key)
     if stored is None:
-        stored = _stored.keep(key, _traced_alone(function, arguments))
+        stored = _stored.keep(key, _traced_alone(function, flat))
     graph.in_double |= stored.in_double
     return stored.result.together(graph.bundle(stored.routine, flat.elements))
 
 
-def _traced_alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> _StoredCall:
+def _traced_alone(function: Callable[..., Any], flat: FlatValue) -> _StoredCall:
     """Trace a function for arguments of this structure in a trace of its own."""
     graph = Graph(function_label(function))
-    traced = TracedCall(graph, function, arguments)
+    traced = TracedCall(graph, function, flat)
     traced.result.scalars = []  # symbols of the trace, which ends here
     graph.clear()
     return _StoredCall(traced.routine, traced.result, graph.in_double)

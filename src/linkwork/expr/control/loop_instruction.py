@@ -16,8 +16,8 @@ import numpy as np
 
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.autodiff.graph_derivative import adjoint, is_zero
-from linkwork.expr.autodiff.masked_terms import is_conditional, term_of_body
-from linkwork.expr.control.closure_conversion import Differentiated, keys_of
+from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, summed, terms_of_body
+from linkwork.expr.control.closure_conversion import Differentiated, flagged_rows, keys_of, rows_of_body
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import apply_on_arrays, numeric_mode, reachable
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
@@ -191,29 +191,26 @@ class Loop(MultiResult):
                 break
             carried = grown
         x, s, c = one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :]
-        ends = _ends([sum(map(len, carried)), sum(map(len, columns)), sum(map(len, others))])
+        ends = _ends([sum(len(keys) + sum(keys.values()) for keys in some) for some in (carried, columns, others)])
         dx, ds, dc = (fresh[a:b] for a, b in ends)
-        following = [derivatives_of[k].get(key, 0.0) for k, keys in enumerate(carried) for key in keys]
+        following = flagged_rows(derivatives_of[:n], carried)
         kept = [keys_of([row]) for row in derivatives_of[n:]]
-        kept_values = [row[key] for row, keys in zip(derivatives_of[n:], kept, strict=True) for key in keys]
+        kept_values = flagged_rows(derivatives_of[n:], kept)
         results_of_body = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
         body = Region.of(results_of_body, [*x, *dx, *s, *ds, *c, *dc], head)
         both = replace(self, body=body, carried=n + len(dx), inputs=m + len(ds), kept=self.kept + len(kept_values))
-        given = [*state, *(row.get(key, 0.0) for row, keys in zip(state_rows, carried, strict=True) for key in keys)]
+        given = [*state, *flagged_rows(state_rows, carried)]
         for t in range(steps if m else 0):
             given += stacked[t * m : (t + 1) * m]
-            given += [stacked_rows[t * m + j].get(key, 0.0) for j in range(m) for key in columns[j]]
-        given += [*outside, *(row[key] for row in outside_rows for key in row)]
+            given += flagged_rows(stacked_rows[t * m : (t + 1) * m], columns)
+        given += [*outside, *flagged_rows(outside_rows, others)]
         values = _run_derived(both, given, arguments)
-        derivatives = iter(values[n : both.carried])
-        result: list[SparseRow] = [
-            {key: term_of_body(next(derivatives), flag) for key, flag in keys.items()} for keys in carried
-        ]
+        result = rows_of_body(iter(values[n : both.carried]), carried)
         if self.conditional:
             return [*result, {}, {}]
         for t in range(steps if self.kept else 0):
             here = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
-            result += [{key: term_of_body(next(here), flag) for key, flag in keys.items()} for keys in kept]
+            result += rows_of_body(here, kept)
         return result
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -227,13 +224,14 @@ class Loop(MultiResult):
         state, stacked, outside = self.split(arguments)
         has_number = any(x.__class__ is float for x in state)  # where a derivative may be infinite in the first step
         columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
+        are_conditional = [any(map(is_conditional, weights[n + j :: kept])) for j in columns]
         carried = {k: is_conditional(weights[k]) for k in range(n) if not is_zero(weights[k])}
         while True:
             one = Differentiated(self.body)
-            state_weights = one.more_terms([*carried.values()])
-            output_weights = one.more_terms([any(map(is_conditional, weights[n + j :: kept])) for j in columns])
+            of_states, state_weights = one.more_terms([*carried.values()])
+            of_outputs, output_weights = one.more_terms(are_conditional)
             outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
-            result = adjoint(outputs, one.inputs, [*state_weights, *output_weights])
+            result = adjoint(outputs, one.inputs, [*of_states, *of_outputs])
             grown = {
                 k: carried.get(k, has_number) or (not is_zero(result[k]) and is_conditional(result[k]))
                 for k in range(n)
@@ -242,12 +240,15 @@ class Loop(MultiResult):
             if grown == carried:
                 break
             carried = grown
-        to_inputs = [j for j in range(m) if not is_zero(result[n + j])]
-        to_outside = [j for j in range(len(outside)) if not is_zero(result[n + m + j])]
-        sums = one.more(len(to_outside))
-        results_of_body = [result[k] for k in carried]
-        results_of_body += [total + result[n + m + j] for total, j in zip(sums, to_outside, strict=True)]
-        results_of_body += [result[n + j] for j in to_inputs]
+        to_inputs, to_outside = (
+            {first + j: is_conditional(x) for j, x in enumerate(part) if not is_zero(x)}
+            for first, part in ((n, result[n : n + m]), (n + m, result[n + m :]))
+        )
+        totals, sums = one.more_terms([*to_outside.values()])
+        results_of_body = flagged([result[k] for k in carried], carried.values())
+        added = [summed(total, result[k]) for total, k in zip(totals, to_outside, strict=True)]
+        results_of_body += flagged(added, to_outside.values())
+        results_of_body += (of_inputs := flagged([result[k] for k in to_inputs], to_inputs.values()))
         needed = set(reachable(results_of_body))
         x, s, c = (
             [j for j, symbol in enumerate(part) if symbol in needed]
@@ -255,24 +256,24 @@ class Loop(MultiResult):
         )
         taken: list[Symbol] = [one.inputs[j] for j in x] + [one.inputs[n + j] for j in s] + output_weights
         body = Region.of(results_of_body, [*state_weights, *sums, *taken, *(one.inputs[n + m + j] for j in c)])
-        back = Loop(body, len(state_weights) + len(sums), len(taken), len(to_inputs), steps, backward=not self.backward)
+        back = Loop(body, len(state_weights) + len(sums), len(taken), len(of_inputs), steps, backward=not self.backward)
         history = self._history(arguments, x)
         rows: list[Any] = []
         for t in range(steps if taken else 0):
             rows += history[t * len(x) : (t + 1) * len(x)]
             rows += [stacked[t * m + j] for j in s]
-            rows += [weights[n + t * kept + j] for j in columns]
-        start = [weights[k] for k in carried] + [0.0] * len(sums)
+            rows += flagged([weights[n + t * kept + j] for j in columns], are_conditional)
+        start = flagged([weights[k] for k in carried], carried.values()) + [0.0] * len(sums)
         values = _run_derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
         gradient: list[Any] = [0.0] * len(arguments)
-        for value, (k, flag) in zip(values, carried.items(), strict=False):
-            gradient[k] = term_of_body(value, flag)
-        for value, j in zip(values[len(carried) : back.carried], to_outside, strict=True):
-            gradient[n + steps * m + j] = term_of_body(value, is_conditional(result[n + m + j]))
-        for t in range(steps if to_inputs else 0):
-            first = back.carried + t * back.kept
-            for value, j in zip(values[first : first + back.kept], to_inputs, strict=True):
-                gradient[n + t * m + j] = term_of_body(value, is_conditional(result[n + j]))
+        numbers = iter(values)
+        for k, term in zip(carried, terms_of_body(numbers, carried.values()), strict=True):
+            gradient[k] = term
+        for k, term in zip(to_outside, terms_of_body(numbers, to_outside.values()), strict=True):
+            gradient[k + (steps - 1) * m] = term
+        for t in range(steps):
+            for k, term in zip(to_inputs, terms_of_body(numbers, to_inputs.values()), strict=True):
+                gradient[k + t * m] = term
         return gradient
 
     def _check_derivatives(self) -> None:

@@ -12,7 +12,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.pytree import Leaf, flatten, unflatten
 from linkwork.expr.arrays.symbol_array import floats, object_array
 from linkwork.expr.autodiff.graph_derivative import is_zero
-from linkwork.expr.autodiff.masked_terms import is_conditional, masked, term_of_body
+from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, masked, terms_of_body
 from linkwork.expr.control.closure_conversion import graph_of, is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
@@ -67,9 +67,12 @@ class Take(MultiResult):
         result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
-            values = Take(self.rows, self.columns)([arguments[0], *derivatives])
-            for k, (row, value) in enumerate(zip(result, values, strict=True)):
-                row[key] = term_of_body(value, any(map(is_conditional, derivatives[k :: self.columns])))
+            flags = _flags(derivatives, self.columns)
+            values = Take(self.rows, self.columns + sum(flags))(
+                [arguments[0], *flagged(derivatives, flags * self.rows)]
+            )
+            for row, term in zip(result, terms_of_body(iter(values), flags), strict=True):
+                row[key] = term
         return list(result)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
@@ -122,23 +125,33 @@ class Put(MultiResult):
         result: list[dict[Any, Any]] = [{} for _ in results]
         for key in dict.fromkeys(key for row in rows[1:] for key in row):
             derivatives = [row.get(key, 0.0) for row in rows[1:]]
-            flags = list(map(is_conditional, derivatives))
-            values = self([arguments[0], *derivatives])
-            for k, (row, value) in enumerate(zip(result, values, strict=True)):
-                row[key] = term_of_body(value, flags[k % self.columns] or flags[self.columns + k])
+            flags = _flags(derivatives, self.columns)
+            new = Put(self.rows, self.columns + sum(flags))
+            values = new([arguments[0], *flagged(derivatives, flags * (1 + self.rows))])
+            for row, term in zip(result, terms_of_body(iter(values), flags * self.rows), strict=True):
+                row[key] = term
         return list(result)
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         index = arguments[0]
         there = and_(le(0.0, index), lt(index, float(self.rows)))
         used = [k for k in range(self.columns) if not all(map(is_zero, weights[k :: self.columns]))]
+        if not used:
+            return [0.0] * len(arguments)
         some = [weights[line * self.columns + k] for line in range(self.rows) for k in used]
-        row = dict(zip(used, Take(self.rows, len(used))([index, *some]) if used else (), strict=True))
-        rest = iter(Put(self.rows, len(used))([index, *[0.0] * len(used), *some]) if used else ())
-        flag = any(map(is_conditional, some))
-        to_row = [masked(term_of_body(row[k], flag), there) if k in row else 0.0 for k in range(self.columns)]
-        to_table = [term_of_body(next(rest), True) if k % self.columns in row else 0.0 for k in range(self.count)]
+        flags = _flags(some, len(used))
+        taken = iter(Take(self.rows, len(used) + sum(flags))([index, *flagged(some, flags * self.rows)]))
+        row = dict(zip(used, terms_of_body(taken, flags), strict=True))
+        all_flagged = flagged([*[0.0] * len(used), *some], [True] * (len(used) + len(some)))
+        rest = terms_of_body(iter(Put(self.rows, 2 * len(used))([index, *all_flagged])), [True] * len(some))
+        to_row = [masked(row[k], there) if k in row else 0.0 for k in range(self.columns)]
+        to_table = [next(rest) if k % self.columns in row else 0.0 for k in range(self.count)]
         return [0.0, *to_row, *to_table]
+
+
+def _flags(terms: Sequence[Any], columns: int) -> list[bool]:
+    """Return for each column of a table of terms, row by row, True if one of its terms is conditional."""
+    return [any(map(is_conditional, terms[k::columns])) for k in range(columns)]
 
 
 @public

@@ -46,6 +46,9 @@ class EigenRotation(ImplicitDerivative):
 
     n: int
 
+    def depends(self, result: int) -> bool:
+        return result % (self.n + 1) > 0  # elements beside the diagonal, by rotations within the space of equal values
+
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         moved, _, values = self._split(inputs)
         size = _largest(values)
@@ -119,6 +122,10 @@ class SingularRotation(ImplicitDerivative):
     m: int
     n: int
     adjoint: bool = False
+
+    def depends(self, result: int) -> bool:
+        square = self.n * self.n
+        return result >= (1 + (not self.adjoint)) * square or result % square % (self.n + 1) > 0
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         n, (*right, _, _, (s,), _) = self.n, self._inputs(inputs)
