@@ -76,13 +76,13 @@ def _about() -> list[str] | None:
         return None
     lines = [line.partition(":") for line in first.split("\n")]
     words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in _ABOUT}
-    seen = _seen_by_numpy()
-    if words.keys() != {*_ABOUT} or seen is None:
+    features = _features_of_numpy()
+    if words.keys() != {*_ABOUT} or features is None:
         return None
-    return [*words.values(), *seen, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+    return [*words.values(), *features, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
 
 
-def _seen_by_numpy() -> list[str] | None:
+def _features_of_numpy() -> list[str] | None:
     """Return the features that NumPy found by CPUID, whose answer Valgrind and others change; None if unknown."""
     core: Any = getattr(np, "_core", None)
     features = getattr(getattr(core, "_multiarray_umath", None), "__cpu_features__", None)
