@@ -197,6 +197,29 @@ def test_results_of_a_rule_with_different_conditions_are_masked_apart() -> None:
             np.testing.assert_array_equal(evaluate(result, {x: np.array([0.0, 4.0])})[0], expected)
 
 
+@dataclass(frozen=True)
+class Roots(CustomDerivative):
+    """Square roots of all inputs."""
+
+    def compute(self, inputs: Any) -> Any:
+        return [sqrt(x) for x in inputs], []
+
+    def tangent(self, inputs: Any, results: Any, extra: Any, direction: Any) -> Any:
+        return [0.5 * d / r for d, r in zip(direction, results, strict=True)]
+
+    def cotangent(self, inputs: Any, results: Any, extra: Any, weights: Any) -> Any:
+        return [0.5 * w / r for w, r in zip(weights, results, strict=True)]
+
+
+def test_results_of_a_rule_with_many_conditions() -> None:
+    x = Graph().inputs("x", (6,))
+    output = sum(where(y > 1.0, root_of, y) for y, root_of in zip(x, apply_rule(Roots(), x), strict=True))
+    for result in (jacobian([output], x)[0], adjoint([output], x, [1.0])):
+        np.testing.assert_array_equal(
+            evaluate(result, dict(zip(x, [4.0, *[0.0] * 5], strict=True))), [0.25, *[1.0] * 5]
+        )
+
+
 def test_conditions_of_masks_are_simplified() -> None:
     """A mask costs one selection where the conditions of two terms are complements, or one implies the other."""
     graph = Graph()

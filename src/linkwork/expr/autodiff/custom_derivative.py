@@ -32,6 +32,12 @@ class CustomDerivative(ABC):
 
     __slots__ = ()
 
+    separable: ClassVar[bool] = True
+    """False if derivatives of all results are finite at the same points.
+
+    If True, reverse mode calls `cotangent` once for each condition under which weights count.
+    """
+
     def depends(self, result: int) -> bool:
         """Return True if the result with this index depends on the inputs even where `compute` returns a number."""
         return False
@@ -117,7 +123,8 @@ class RuleResult(MultiResult):
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         end = self.count + self.inputs
         inputs, extra = arguments[self.count : end], arguments[end:]
-        result = pull_back(lambda some: self.rule.cotangent(inputs, results, extra, some), weights, apart=True)
+        separable = self.rule.separable
+        result = pull_back(lambda some: self.rule.cotangent(inputs, results, extra, some), weights, apart=separable)
         return [*[0.0] * self.count, *result, *[0.0] * (len(arguments) - end)]
 
 

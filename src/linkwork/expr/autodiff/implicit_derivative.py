@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 
@@ -34,6 +34,8 @@ class ImplicitDerivative(CustomDerivative):
     """
 
     __slots__ = ()
+
+    separable: ClassVar[bool] = False
 
     @property
     @abstractmethod

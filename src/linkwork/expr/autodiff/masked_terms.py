@@ -193,7 +193,7 @@ def pull_back(
 ) -> list[Any]:
     """Return ``gradient(weights)``, a linear function of weights, masked where all of them are.
 
-    With ``apart``, weights of different conditions are passed one after the other, if there are few conditions.
+    With ``apart``, weights of different conditions are passed one after the other.
     """
     total: list[Any] = []
     for some in _by_condition(weights) if apart else [weights]:
@@ -203,9 +203,6 @@ def pull_back(
     return total
 
 
-_MAX_APART = 3  # more conditions would multiply the cost of a rule
-
-
 def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
     """Return lists of weights, one for each condition, whose sum are these weights."""
     conditions = [condition_of(weight) for weight in weights]
@@ -213,7 +210,7 @@ def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
         on for on, weight in zip(conditions, weights, strict=True) if on is not None or not is_conditional(weight)
     ]
     different = {id(on): on for on in counting}
-    if not 1 < len(different) <= _MAX_APART:
+    if len(different) <= 1:
         return [weights]
     return [[w if on is x else 0.0 for w, x in zip(weights, conditions, strict=True)] for on in different.values()]
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.control.loops import while_loop
@@ -100,6 +100,7 @@ class _Riccati(CustomDerivative):
     n: int
     m: int
     continuous: bool
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         problem = LinearQuadratic.of_values(inputs, self.n, self.m)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
@@ -87,6 +87,7 @@ class _Orthogonal(CustomDerivative):
     m: int
     n: int
     with_q: bool
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         k = min(self.m, self.n)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork._util.checked_arguments import public
 from linkwork.expr.arrays.symbol_array import object_array
@@ -86,6 +86,7 @@ class Eigen(CustomDerivative):
 
     n: int
     vectors: bool
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.n

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class LeastSquares(CustomDerivative):
     k: int
     damped: bool
     with_status: bool
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         a, right, damping = self._split(inputs)

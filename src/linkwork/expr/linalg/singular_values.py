@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -103,6 +103,7 @@ class Singular(CustomDerivative):
     m: int
     n: int
     vectors: bool
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         m, n = self.m, self.n
@@ -215,6 +216,7 @@ class Pseudoinverse(CustomDerivative):
     m: int
     n: int
     rtol: float | None
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         a = rows_of(inputs, self.n, self.m)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
@@ -88,6 +88,7 @@ class _AssemblyRule(CustomDerivative):
     errors: int  # number of errors
     diagnostics: int  # number of diagnostics
     is_diagonal: bool  # W is a diagonal matrix
+    separable: ClassVar[bool] = False
 
     @property
     def nq(self) -> int:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule, stop_gradient, with_derivative_of
@@ -294,6 +294,7 @@ class _Implied(CustomDerivative):
     """
 
     shape: _ProgramShape
+    separable: ClassVar[bool] = False
 
     def compute(self, inputs: Scalars) -> tuple[Scalars, Scalars]:
         return inputs[: self.shape.n], []
