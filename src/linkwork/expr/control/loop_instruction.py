@@ -271,7 +271,7 @@ class Loop(MultiResult):
             gradient[k] = term
         for k, term in zip(to_outside, terms_of_body(numbers, to_outside.values()), strict=True):
             gradient[k + (steps - 1) * m] = term
-        for t in range(steps):
+        for t in range(steps if to_inputs else 0):
             for k, term in zip(to_inputs, terms_of_body(numbers, to_inputs.values()), strict=True):
                 gradient[k + t * m] = term
         return gradient
