@@ -13,7 +13,7 @@ from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
 from linkwork.expr.equations.riccati import riccati
 from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, MODERATE, by_type, in_float32
-from linkwork.expr.scalar.precision import limits_of
+from linkwork.expr.scalar.precision import float_limits_of
 
 TYPES = [np.float64, np.float32]
 
@@ -30,12 +30,12 @@ def test_the_table_fits_the_types() -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_compiled_code_uses_the_limits_of_its_type(dtype: Any) -> None:
-    kernel = lw.compile(lambda x: tuple(asdict(limits_of([1.0, x])).values()), x=())
+    kernel = lw.compile(lambda x: tuple(asdict(float_limits_of([1.0, x])).values()), x=())
     expected = [dtype(limit) for limit in asdict(FLOAT64 if dtype is np.float64 else FLOAT32).values()]
     for x in (dtype(2.0), np.array([0.0, np.nan, np.inf, 1.0], dtype)):
         for found, limit in zip(kernel(x), expected, strict=True):
             assert found.dtype == dtype and np.all(found == limit)
-    assert limits_of([1.0, 2.0]) is FLOAT64
+    assert float_limits_of([1.0, 2.0]) is FLOAT64
 
 
 @pytest.mark.parametrize("dtype", TYPES)

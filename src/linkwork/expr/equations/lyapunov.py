@@ -22,14 +22,13 @@ from linkwork.expr.equations.matmul_lists import (
     Matrix,
     add_to_diagonal,
     congruence,
-    flat,
     matmul,
     scaled,
     solve_columns,
     squared_norm,
     symmetric_part,
 )
-from linkwork.expr.linalg.sparse_dot import add_matrices, identity, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, flat, identity, rows_of, transposed
 from linkwork.expr.scalar.functions import and_, fmax, lt, sqrt
 
 __all__ = ["lyapunov", "solve_lyapunov"]

@@ -7,14 +7,13 @@ from typing import Any
 
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.factorizations import METHODS
-from linkwork.expr.linalg.sparse_dot import dot, mirrored, transposed
+from linkwork.expr.linalg.sparse_dot import dot, flat, mirrored, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots
 
 __all__ = [
     "Matrix",
     "add_to_diagonal",
     "congruence",
-    "flat",
     "gram",
     "map_matrix_rows",
     "matmul",
@@ -64,11 +63,6 @@ def congruence(factor: Sequence[Sequence[Any]], middle: Sequence[Sequence[Any]])
 def add_to_diagonal(A: Sequence[Sequence[Any]], shift: Any) -> Matrix:
     """Return A + shift · 1."""
     return [[x + shift if i == j else x for j, x in enumerate(row)] for i, row in enumerate(A)]
-
-
-def flat(A: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the elements of a matrix, row by row."""
-    return [x for row in A for x in row]
 
 
 def scaled(factor: Any, A: Sequence[Sequence[Any]]) -> Matrix:

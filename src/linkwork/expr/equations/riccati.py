@@ -38,7 +38,6 @@ from linkwork.expr.equations.matmul_lists import (
     Matrix,
     add_to_diagonal,
     congruence,
-    flat,
     matmul,
     scaled,
     solve_columns,
@@ -46,7 +45,7 @@ from linkwork.expr.equations.matmul_lists import (
     symmetric_part,
 )
 from linkwork.expr.equations.riccati_doubling import cayley_transform, solve_by_doubling
-from linkwork.expr.linalg.sparse_dot import add_matrices, identity, mirrored, negated, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import add_matrices, flat, identity, mirrored, negated, rows_of, transposed
 from linkwork.expr.scalar.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.expr.scalar.precision import require_float64
 

@@ -25,6 +25,7 @@ from linkwork.expr.linalg.sparse_dot import (
     Rows,
     add_matrices,
     dot,
+    flat,
     identity,
     is_zero,
     negated,
@@ -62,19 +63,19 @@ def qr(A: Any) -> QRResult:
 
     def compute(rows: list[list[Any]], with_status: bool) -> Computed:
         q, r = orthogonal_factors(rows, n)
-        return [_flat(q), _flat(r)], 0.0
+        return [flat(q), flat(r)], 0.0
 
     return QRResult(*run_on_arrays("qr", compute, [(matrices, 2)], [(m, k), (k, n)]))
 
 
 def orthogonal_factors(rows: Rows, n: int) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return the rows of Q and of R, for a matrix with n columns: see `qr`."""
-    return _split(apply_rule(_Orthogonal(len(rows), n, True), _flat(rows)), len(rows), n)
+    return _split(apply_rule(_Orthogonal(len(rows), n, True), flat(rows)), len(rows), n)
 
 
 def upper_factor(rows: Rows, n: int) -> list[list[Any]]:
     """Return the rows of R alone, for a matrix with n columns."""
-    return rows_of(apply_rule(_Orthogonal(len(rows), n, False), _flat(rows)), n, min(len(rows), n))
+    return rows_of(apply_rule(_Orthogonal(len(rows), n, False), flat(rows)), n, min(len(rows), n))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class _Orthogonal(CustomDerivative):
         k = min(self.m, self.n)
         reflections = Reflections(rows_of(inputs, self.n, self.m), self.n)
         columns = reflections.orthonormal(k) if self.with_q else []
-        return [*_flat(reflections.upper(k)), *(column[i] for i in range(self.m) for column in columns)], ()
+        return [*flat(reflections.upper(k)), *(column[i] for i in range(self.m) for column in columns)], ()
 
     def tangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
@@ -109,12 +110,12 @@ class _Orthogonal(CustomDerivative):
             for i, row in enumerate(pulled)
         ]
         if not self.with_q:
-            return _flat(upper)
+            return flat(upper)
         dq = product(q, X)
         if k < self.m:
             outer = [_UPPER.solved_transposed(factors, row[:k]) for row in moved]
             dq = add_matrices(dq, outer, negated(product(q, M)))
-        return _flat([*upper, *dq])
+        return flat([*upper, *dq])
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -131,7 +132,7 @@ class _Orthogonal(CustomDerivative):
         result = product(q, by_r)
         for row, other in zip(result, first, strict=True):
             row[:k] = [x + y for x, y in zip(row, _UPPER.solved(factors, other), strict=False)]
-        return _flat(result)
+        return flat(result)
 
     def _factors(
         self, inputs: Sequence[Any], results: Sequence[Any]
@@ -147,10 +148,6 @@ def _split(values: Sequence[Any], m: int, n: int) -> tuple[list[list[Any]], list
     """Return the rows of Q and of R from the elements of R and of Q."""
     k = min(m, n)
     return rows_of(values[k * n :], k, m), rows_of(values, n, k)
-
-
-def _flat(rows: Rows) -> list[Any]:
-    return [x for row in rows for x in row]
 
 
 class Reflections:

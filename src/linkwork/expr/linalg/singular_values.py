@@ -28,6 +28,7 @@ from linkwork.expr.linalg.jacobi_eigen import Matrices, rotate, rotation, sort, 
 from linkwork.expr.linalg.sparse_dot import (
     add_matrices,
     dot,
+    flat,
     identity,
     negated,
     product,
@@ -37,7 +38,7 @@ from linkwork.expr.linalg.sparse_dot import (
 )
 from linkwork.expr.linalg.vector_rotations import SingularRotation
 from linkwork.expr.scalar.functions import copysign, fabs, le
-from linkwork.expr.scalar.precision import limits_of
+from linkwork.expr.scalar.precision import float_limits_of
 
 __all__ = ["pinv", "svd", "svdvals"]
 
@@ -136,11 +137,11 @@ class Singular(CustomDerivative):
         if not self.vectors:
             return result
         beside = [add_matrices(right, negated(product(u, p)))] if n < self.m else []
-        rates = apply_rule(SingularRotation(self.m, n), [*_flat(p, *beside, u, v, [s]), *inputs])
+        rates = apply_rule(SingularRotation(self.m, n), [*flat(p, *beside, u, v, [s]), *inputs])
         du = product(u, rows_of(rates, n))
         if beside:
             du = add_matrices(du, rows_of(rates[2 * n * n :], n, self.m))
-        return [*result, *_flat(du, transposed(product(v, rows_of(rates[n * n :], n))))]
+        return [*result, *flat(du, transposed(product(v, rows_of(rates[n * n :], n))))]
 
     def cotangent(
         self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
@@ -153,14 +154,14 @@ class Singular(CustomDerivative):
             by_u, by_v = rows_of(weights[n:], n, m), transposed(rows_of(weights[n + m * n :], n))
             turned = [product(transposed(u), by_u), product(transposed(v), by_v), *[by_u] * (n < m)]
             rule = SingularRotation(m, n, adjoint=True)
-            rates = apply_rule(rule, [*_flat(*turned, u, v, [s]), *inputs])
+            rates = apply_rule(rule, [*flat(*turned, u, v, [s]), *inputs])
             inner = rows_of(rates, n)
             if n < m:
                 beside = [rows_of(rates[n * n :], n, m)]
                 inner = add_matrices(inner, negated(product(transposed(u), beside[0])))
         for i in range(n):
             inner[i][i] = inner[i][i] + weights[i]
-        return _flat(product(add_matrices(product(u, inner), *beside), transposed(v)))
+        return flat(product(add_matrices(product(u, inner), *beside), transposed(v)))
 
     def _split(
         self, results: Sequence[Any], extra: Sequence[Any]
@@ -168,10 +169,6 @@ class Singular(CustomDerivative):
         """Return the singular values, the matrix U and the matrix V, each matrix as a list of rows."""
         flat = results[self.n :] if self.vectors else extra
         return results[: self.n], rows_of(flat, self.n, self.m), transposed(rows_of(flat[self.m * self.n :], self.n))
-
-
-def _flat(*matrices: Sequence[Sequence[Any]]) -> list[Any]:
-    return [x for rows in matrices for row in rows for x in row]
 
 
 def _turn(state: Matrices, p: int, q: int) -> None:
@@ -226,7 +223,7 @@ class Pseudoinverse(CustomDerivative):
         k = min(self.m, self.n)
         result, _ = Singular(max(self.m, self.n), k, True).compute([x for row in a for x in row])
         s, u, vt = result[:k], rows_of(result[k:], k, len(a)), rows_of(result[k + len(a) * k :], k)
-        rtol = _default_rtol(self.m, self.n, limits_of(inputs).epsilon) if self.rtol is None else self.rtol
+        rtol = _default_rtol(self.m, self.n, float_limits_of(inputs).epsilon) if self.rtol is None else self.rtol
         inverse = [reciprocal_or_zero(x, le(x, rtol * s[0])) for x in s]
         scaled = [[x * y for x, y in zip(row, inverse, strict=True)] for row in transposed(vt)]  # V Σ⁻¹
         p = [[dot(row, other) for other in u] for row in scaled]

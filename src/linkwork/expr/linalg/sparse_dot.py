@@ -13,6 +13,7 @@ from linkwork.expr.scalar.functions import where
 __all__ = [
     "add_matrices",
     "dot",
+    "flat",
     "gather_elements",
     "identity",
     "is_zero",
@@ -30,6 +31,11 @@ __all__ = [
 ]
 
 Rows = Sequence[Sequence[Any]]
+
+
+def flat(*matrices: Rows) -> list[Any]:
+    """Return the elements of matrices, row by row, one matrix after the other."""
+    return [x for rows in matrices for row in rows for x in row]
 
 
 def is_zero(x: Any) -> bool:

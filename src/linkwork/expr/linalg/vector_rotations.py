@@ -19,6 +19,7 @@ from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solut
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
     add_matrices,
+    flat,
     gather_elements,
     is_zero,
     negated,
@@ -139,7 +140,7 @@ class SingularRotation(ImplicitDerivative):
             result = [add_matrices(a, b), add_matrices(a, negated(b))]
         if self.n < self.m:
             result.append(_times(right[-1], [[gap_inverse(x, s[0]) for x in s]] * self.m))
-        return _flat(*result), ()
+        return flat(*result), ()
 
     @property
     def size(self) -> int:
@@ -164,7 +165,7 @@ class SingularRotation(ImplicitDerivative):
             if N:
                 terms[0].append(product(transposed(N[0]), L))
                 terms[1] += [negated(product(N[0], E)), product(L, psi)]
-        return _flat(*(add_matrices(M, *more) for M, more in zip(change, terms, strict=False)))
+        return flat(*(add_matrices(M, *more) for M, more in zip(change, terms, strict=False)))
 
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         *_, u, v, (s,), _ = self._inputs(at.inputs)
@@ -178,7 +179,7 @@ class SingularRotation(ImplicitDerivative):
             by_L = add_matrices(product(N[0], Z), product(J[0], transposed(psi)))
             pulled = add_matrices(product(u, _within(s, by_E, [0.0] * self.n)), self._beside(u, s, by_L))
         by_s = [by_E[i][i] for i in range(self.n)]
-        return [*multipliers, *[0.0] * ((self.m + self.n) * self.n), *by_s, *_flat(product(pulled, transposed(v)))]
+        return [*multipliers, *[0.0] * ((self.m + self.n) * self.n), *by_s, *flat(product(pulled, transposed(v)))]
 
     def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
         rule = SingularRotation(self.m, self.n, self.adjoint != transpose)
@@ -227,10 +228,6 @@ def _matrices(values: Scalars, shapes: Sequence[tuple[int, int]]) -> list[Matrix
         result.append(rows_of(values[start : start + rows * columns], columns, rows))
         start += rows * columns
     return result
-
-
-def _flat(*matrices: Matrix) -> list[Any]:
-    return [x for rows in matrices for row in rows for x in row]
 
 
 def _skew(rows: Matrix) -> Matrix:

@@ -48,7 +48,7 @@ from linkwork.expr.scalar.functions import (
     or_,
     where,
 )
-from linkwork.expr.scalar.precision import limits_of
+from linkwork.expr.scalar.precision import float_limits_of
 
 __all__ = [
     "INFEASIBLE",
@@ -308,7 +308,7 @@ def _largest(values: Scalars) -> Any:
 def _scaled_problem(program: ConvexProgram) -> tuple[_Problem, Any]:
     """Return the scaled problem, and True if no bound is NaN."""
     data = [*program.g, *(x for row in program.H for x in row), *(x for row in program.A for x in row), *program.upper]
-    limits = limits_of(data)
+    limits = float_limits_of(data)
     unit = limits.epsilon
     tolerance = fmax(program.tolerance, 16.0 * unit)
     factors = factor_program(program.H, program.g, program.A, program.bounded, limits)

@@ -2,7 +2,7 @@
 
 A trace does not know the float type of its code.  Formulas therefore mark their tolerances and bounds with `by_type`,
 and code in float32 has their counterparts.  A product or sum of marked numbers has no mark.  For arithmetic on limits,
-`precision.limits_of` selects a row of the table at run time.
+`precision.float_limits_of` selects a row of the table at run time.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from linkwork.expr.scalar.float_limits import FLOAT32, FLOAT64, FloatLimits
 from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["limits_of", "require_float64"]
+__all__ = ["float_limits_of", "require_float64"]
 
 
 def require_float64(scalars: Iterable[Any]) -> None:
@@ -20,7 +20,7 @@ def require_float64(scalars: Iterable[Any]) -> None:
         symbol.graph.in_double = True
 
 
-def limits_of(scalars: Iterable[Any]) -> FloatLimits:
+def float_limits_of(scalars: Iterable[Any]) -> FloatLimits:
     """Return the limits of the float type in which a function of these scalars is computed."""
     x = next((x for x in scalars if hasattr(x, "_precedence")), None)
     if x is None:
