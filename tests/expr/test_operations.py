@@ -121,6 +121,15 @@ def test_partials(name: str, kind: str) -> None:
         assert np.all(np.abs(np.array(partials, dtype=float) - expected) <= 8.0 * EPS * scale), x
 
 
+def test_partials_of_floats_raise_no_errors() -> None:
+    """Partial derivatives divide as IEEE 754 does, where Python's operator raises ZeroDivisionError."""
+    for name in DIFFERENTIABLE:
+        operation = BY_NAME[name]
+        for point in itertools.product(SPECIAL, repeat=operation.arity):
+            x = on_truths(name, point)
+            assert len(operation.partials(*x, operation.scalar(*x))) == operation.arity
+
+
 def test_partials_of_where() -> None:
     for condition in (True, False):
         assert BY_NAME["where"].partials(condition, 2.0, 3.0, 2.0) == (0.0, float(condition), float(not condition))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from operator import mul
 from typing import Any
 
-from linkwork.expr.autodiff.masked_terms import chosen, negated, partials_of, push_forward, scaled, summed
+from linkwork.expr.autodiff.masked_terms import chosen, negated, push_forward, scaled, summed
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.literals import whole_power
@@ -51,7 +51,7 @@ class Dual:
         result = operation(*values)
         if operation.partials is None:
             return result
-        partials = partials_of(operation, values, result)
+        partials = operation.partials(*values, result)
         if operation.selects:
             return _dual(result, chosen(partials, tangents), level)
         total: Any = 0.0
@@ -209,7 +209,7 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
 
 
 def _quotient(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
-    ratio = a / b
+    ratio = f.div(a, b)
     if da.__class__ is not SparseTangent:
         return ratio, scaled(summed(da, negated(scaled(db, ratio, bounded=True))), b, f.div, bounded=True)
     if not da:

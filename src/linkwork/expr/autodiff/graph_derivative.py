@@ -19,7 +19,6 @@ from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.masked_terms import (
     ARITHMETIC,
     chosen,
-    partials_of,
     pull_back,
     push_forward,
     scaled,
@@ -159,7 +158,7 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     result = operation(*values)
     row: _Row = {}
     if operation.partials is not None and any(rows):
-        partials, bounded = partials_of(operation, values, result), operation in ARITHMETIC
+        partials, bounded = operation.partials(*values, result), operation in ARITHMETIC
         if operation.selects:
             some = {**rows[-2], **rows[-1]}
             row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in some}
@@ -180,7 +179,7 @@ def _pull_back(node: Symbol, weight: Any) -> list[tuple[Symbol, Any]]:
     if node.op.partials is None:
         return []
     product = selected if node.op.selects else scaled
-    partials = partials_of(node.op, _values(node.args), node)
+    partials = node.op.partials(*_values(node.args), node)
     return [(a, product(weight, partial)) for a, partial in zip(node.args, partials, strict=True)]
 
 

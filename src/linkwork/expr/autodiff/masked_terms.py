@@ -21,7 +21,7 @@ import numpy as np
 
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.multi_result import Forward, SparseRow
-from linkwork.expr.scalar.operations import BY_NAME, Operation
+from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "is_conditional",
     "masked",
     "negated",
-    "partials_of",
     "pull_back",
     "push_forward",
     "scaled",
@@ -163,16 +162,6 @@ def selected(term: Any, partial: Any) -> Any:
     return masked(term, condition if one.value == 1.0 else f.not_(condition))
 
 
-def partials_of(operation: Operation, arguments: Sequence[Any], result: Any) -> tuple[Any, ...]:
-    """Return the partial derivatives of an operation that has some; of numbers with IEEE 754 semantics."""
-    assert operation.partials is not None
-    try:
-        return operation.partials(*arguments, result)
-    except ZeroDivisionError:  # Python floats raise it; all other types return infinity
-        with np.errstate(all="ignore"):
-            return tuple(map(_single, operation.partials(*map(_batch, (*arguments, result)))))
-
-
 def push_forward(
     bundle: Forward, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
 ) -> Sequence[SparseRow]:
@@ -295,19 +284,3 @@ def _product(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
         with np.errstate(invalid="ignore"):
             return np.where(term == 0.0, 0.0, by(term, factor))
     return by(term, factor)
-
-
-def _batch(x: Any) -> Any:
-    """Return a number as a batch of one."""
-    if hasattr(x.__class__, "each"):
-        return x.each(_batch)
-    return np.array([float(x)]) if isinstance(x, (int, float)) else x
-
-
-def _single(x: Any) -> Any:
-    """Return the scalar in a batch of one."""
-    if hasattr(x.__class__, "each"):
-        return x.each(_single)
-    if not (isinstance(x, np.ndarray) and x.shape == (1,)):
-        return x
-    return float(x[0]) if x.dtype.kind == "f" else x[0]

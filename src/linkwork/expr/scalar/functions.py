@@ -86,7 +86,7 @@ def div(x: Scalar, y: Scalar) -> Scalar:
 
 
 # -- roots, powers, exponentials
-@operation(np.sqrt, math.sqrt, lambda x, r: (0.5 / r,), "llvm.sqrt", domain=((0.05, 9.0),))
+@operation(np.sqrt, math.sqrt, lambda x, r: (f.div(0.5, r),), "llvm.sqrt", domain=((0.05, 9.0),))
 def sqrt(x: Scalar) -> Scalar:
     """Square root."""
 
@@ -106,12 +106,12 @@ def expm1(x: Scalar) -> Scalar:
     """Exponential minus 1, accurate near 0."""
 
 
-@operation(np.log, math.log, lambda x, r: (1.0 / x,), "@log", domain=((0.05, 9.0),))
+@operation(np.log, math.log, lambda x, r: (f.div(1.0, x),), "@log", domain=((0.05, 9.0),))
 def log(x: Scalar) -> Scalar:
     """Natural logarithm."""
 
 
-@operation(np.log1p, math.log1p, lambda x, r: (1.0 / (1.0 + x),), "@log1p", domain=((-0.9, 9.0),))
+@operation(np.log1p, math.log1p, lambda x, r: (f.div(1.0, 1.0 + x),), "@log1p", domain=((-0.9, 9.0),))
 def log1p(x: Scalar) -> Scalar:
     """Natural logarithm of ``1 + x``, accurate near 0."""
 
@@ -119,7 +119,7 @@ def log1p(x: Scalar) -> Scalar:
 @operation(
     np.log2,
     math.log2,
-    lambda x, r: (1.0 / (x * _LN2),),
+    lambda x, r: (f.div(1.0, x * _LN2),),
     "@log2",
     casadi=lambda x: f.log(x) / _LN2,
     domain=((0.05, 9.0),),
@@ -128,7 +128,7 @@ def log2(x: Scalar) -> Scalar:
     """Logarithm to base 2."""
 
 
-@operation(np.log10, math.log10, lambda x, r: (1.0 / (x * _LN10),), "@log10", domain=((0.05, 9.0),))
+@operation(np.log10, math.log10, lambda x, r: (f.div(1.0, x * _LN10),), "@log10", domain=((0.05, 9.0),))
 def log10(x: Scalar) -> Scalar:
     """Logarithm to base 10."""
 
@@ -201,12 +201,12 @@ def tan(x: Scalar) -> Scalar:
     """Tangent of an angle [rad]."""
 
 
-@operation(np.arcsin, math.asin, lambda x, r: (1.0 / _complement(x),), "@asin", odd=True, domain=((-0.9, 0.9),))
+@operation(np.arcsin, math.asin, lambda x, r: (f.div(1.0, _complement(x)),), "@asin", odd=True, domain=((-0.9, 0.9),))
 def asin(x: Scalar) -> Scalar:
     """Inverse sine [rad], in [-π/2, π/2]."""
 
 
-@operation(np.arccos, math.acos, lambda x, r: (-1.0 / _complement(x),), "@acos", domain=((-0.9, 0.9),))
+@operation(np.arccos, math.acos, lambda x, r: (f.div(-1.0, _complement(x)),), "@acos", domain=((-0.9, 0.9),))
 def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
@@ -293,14 +293,18 @@ def asinh(x: Scalar) -> Scalar:
 
 
 @operation(
-    np.arccosh, math.acosh, lambda x, r: (1.0 / (f.sqrt(x - 1.0) * f.sqrt(x + 1.0)),), "@acosh", domain=((1.1, 9.0),)
+    np.arccosh,
+    math.acosh,
+    lambda x, r: (f.div(1.0, f.sqrt(x - 1.0) * f.sqrt(x + 1.0)),),
+    "@acosh",
+    domain=((1.1, 9.0),),
 )
 def acosh(x: Scalar) -> Scalar:
     """Inverse hyperbolic cosine."""
 
 
 @operation(
-    np.arctanh, math.atanh, lambda x, r: (1.0 / ((1.0 - x) * (1.0 + x)),), "@atanh", odd=True, domain=((-0.9, 0.9),)
+    np.arctanh, math.atanh, lambda x, r: (f.div(1.0, (1.0 - x) * (1.0 + x)),), "@atanh", odd=True, domain=((-0.9, 0.9),)
 )
 def atanh(x: Scalar) -> Scalar:
     """Inverse hyperbolic tangent."""
