@@ -23,7 +23,16 @@ import numpy as np
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.matmul_lists import add_to_diagonal, gram, map_matrix_rows, matmul, solve_columns
 from linkwork.expr.linalg.frontal_elimination import eliminate_front
-from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, rows_of, subtract_dot, transposed
+from linkwork.expr.linalg.sparse_dot import (
+    Matrix,
+    add_matrices,
+    dot,
+    mirrored,
+    negated,
+    rows_of,
+    subtract_dot,
+    transposed,
+)
 from linkwork.expr.scalar.float_limits import FLOAT64
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt
 from linkwork.expr.scalar.precision import require_float64
@@ -79,7 +88,6 @@ class LinearQuadratic:
         return lt(2.0 * TINY**0.5, reduce(fmin, pivots))
 
 
-Matrix = list[list[Any]]
 TINY = FLOAT64.smallest_divisor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.factorizations import METHODS
-from linkwork.expr.linalg.sparse_dot import dot, flat, mirrored, transposed
+from linkwork.expr.linalg.sparse_dot import Matrix, dot, flat, mirrored, transposed
 from linkwork.expr.linalg.triangular_factors import Pivots
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "symmetric_part",
 ]
 
-Matrix = list[list[Any]]
 
 _SMALL = 300  # multiplications up to which a product is unrolled
 

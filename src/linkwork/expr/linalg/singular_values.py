@@ -26,6 +26,7 @@ from linkwork.expr.linalg.array_conversion import Computed, matrix, run_on_array
 from linkwork.expr.linalg.householder_qr import Reflections
 from linkwork.expr.linalg.jacobi_eigen import Matrices, rotate, rotation, sort, sweep_pairs
 from linkwork.expr.linalg.sparse_dot import (
+    Matrix,
     add_matrices,
     dot,
     flat,
@@ -181,9 +182,6 @@ def _turn(state: Matrices, p: int, q: int) -> None:
     c, s, _ = rotation(dot(x, x) - dot(y, y), -dot(x, y))
     rotate(c, s, x, y)
     rotate(c, s, turned[p], turned[q])
-
-
-Matrix = list[list[Any]]
 
 
 @public

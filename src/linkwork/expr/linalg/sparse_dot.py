@@ -11,6 +11,7 @@ from typing import Any
 from linkwork.expr.scalar.functions import where
 
 __all__ = [
+    "Matrix",
     "add_matrices",
     "dot",
     "flat",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 Rows = Sequence[Sequence[Any]]
+Matrix = list[list[Any]]
 
 
 def flat(*matrices: Rows) -> list[Any]:

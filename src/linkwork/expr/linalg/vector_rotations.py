@@ -18,6 +18,7 @@ from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
+    Matrix,
     add_matrices,
     flat,
     gather_elements,
@@ -35,7 +36,6 @@ __all__ = ["EigenRotation", "SingularRotation", "congruence", "gap_inverse", "pu
 
 _SYMMETRIC = METHODS["sym"]
 Scalars = Sequence[Any]
-Matrix = list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
