@@ -10,6 +10,7 @@ Objects whose deletion calls such code are deleted on the own thread too: see `d
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import threading
@@ -74,7 +75,7 @@ def start_thread(function: Callable[..., None], *arguments: Any) -> bool:
 
     Python does not wait for the thread when the process exits.
     """
-    if not isinstance(start_new_thread, BuiltinFunctionType):
+    if not isinstance(_thread.start_new_thread, BuiltinFunctionType):  # gevent's, whose threads wait for this one
         return False
     with _starting:
         before = stack_size()
