@@ -29,9 +29,7 @@ def test_the_main_thread_has_the_call_made_on_one_other_thread() -> None:
 def test_where_no_thread_can_be_started_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
-    monkeypatch.setattr(
-        "_thread.start_new_thread", lambda *arguments: 1
-    )  # as gevent's
+    monkeypatch.setattr("_thread.start_new_thread", lambda *arguments: 1)  # as gevent's
     assert on_own_thread(threading.get_ident) == threading.get_ident()
 
 
