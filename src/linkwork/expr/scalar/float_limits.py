@@ -33,7 +33,7 @@ MODERATE = 2.0**64  # numbers up to it, and their reciprocals, have products in 
 
 
 def by_type(number: float) -> float:
-    """Return a tolerance or bound of float64, to 8 digits, that code in float32 replaces by its counterpart.
+    """Return a tolerance or bound of float64, to 5 digits, that code in float32 replaces by its counterpart.
 
     A tolerance is a power of the rounding unit: it becomes the same power of float32's.  A number near an end of the
     range, below 1e-100 or above 1e100, becomes one as near to that end of float32's range.
@@ -53,7 +53,7 @@ def in_float32(number: float) -> float:
 
 
 _NUMBER, _BITS = struct.Struct("<d"), struct.Struct("<Q")
-_LAST = 2**26 - 1  # last bits of the significand, which are equal in all marked numbers
-_MARK = 0x2E17B5D
+_LAST = 2**36 - 1  # last bits of the significand, which are equal in all marked numbers; others have them by 1 in 7e10
+_MARK = 0x9B2E17B5D
 _ROUNDING_POWER = math.log(FLOAT32.epsilon, FLOAT64.epsilon)
 _RANGE_POWER = math.log(FLOAT32.smallest_divisor, FLOAT64.smallest_divisor)
