@@ -45,7 +45,7 @@ from linkwork.dynamics.algorithms.joint_wrenches import (
     wrenches_in,
 )
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero
-from linkwork.expr.scalar.functions import eq, sqrt
+from linkwork.expr.scalar.functions import eq, sqrt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
 from linkwork.mechanisms.algorithms.constrained_inertia import at_rest
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names, required_forces
@@ -231,7 +231,8 @@ def joint_wrench_indeterminacy(tree: Tree, q: Scalars, time: Scalars | None = No
             first = 3 * (c // 3)
             whole = lengths[first] + lengths[first + 1] + lengths[first + 2]
             share = 0.0 if is_zero(whole) else _square(left, unit) * reciprocal_or_zero(whole, eq(whole, 0.0))
-            shares.append(0.0 if is_zero(share) else sqrt(share))
+            unique = eq(share, 0.0)  # where the derivative of the root is 0
+            shares.append(0.0 if is_zero(share) else where(unique, 0.0, sqrt(where(unique, 1.0, share))))
         result.append(shares)
     return result
 
