@@ -50,7 +50,8 @@ def _turned(rng: np.random.Generator, robot: lw.Robot, q: np.ndarray) -> np.ndar
 def test_trajectories_are_the_motions_that_are_checked_for_every_joint_type(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bounded(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
     straight = lw.Robot(straight_tree(robot.tree))
-    space, rng = PlanningSpace(robot, POST), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
+    space = PlanningSpace(robot, POST, weights=rng.uniform(0.1, 10.0, robot.nv))
     checked: list[np.ndarray] = []
 
     def check(self: PlanningSpace, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
@@ -70,6 +71,10 @@ def test_trajectories_are_the_motions_that_are_checked_for_every_joint_type(monk
             ends = nodes if forward else nodes[::-1]
             assert space.edges_are_free(ends[:-1], ends[1:]).all()
             motion = plan.trajectory()
+            weighted = space.weights * straight.difference(plan.path[:-1], plan.path[1:])
+            lengths = np.linalg.norm(weighted, axis=-1)
+            np.testing.assert_allclose(np.diff(motion.knots), lengths[lengths > 0.0], atol=1e-12 * plan.cost)
+            assert motion.end_time == plan.cost
             executed = [_poses(robot, motion(a + T * (b - a)).q) for a, b in pairwise(motion.knots)]
             expected = checked if forward else [edge[::-1] for edge in checked[::-1]]
             assert len(executed) == len(expected) > len(nodes)

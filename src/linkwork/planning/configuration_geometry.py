@@ -135,9 +135,14 @@ class ConfigurationGeometry:
         max_checks = max(MAX_CONFIGURATIONS // max(len(phi), 1), 1)
         return np.clip(np.ceil(self.length(phi) / spacing), 1.0, max_checks).astype(int)
 
+    def path_parameters(self, path: np.ndarray) -> np.ndarray:
+        """Return the length of a path (k, nq) up to each of its nodes (k,), from 0 to its `cost`."""
+        lengths = self.length(self.difference(path[:-1], path[1:]))
+        return np.concatenate([np.zeros(min(len(path), 1)), np.cumsum(lengths)])
+
     def cost(self, path: np.ndarray) -> float:
         """Return the length of a path (k, nq)."""
-        return float(self.length(self.difference(path[:-1], path[1:])).sum())
+        return float(self.path_parameters(path)[-1])
 
     def counted(self, path: np.ndarray) -> np.ndarray:
         """Return a path (k, nq) with full revolutions added to angles, so that these are continuous along its edges."""

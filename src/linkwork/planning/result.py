@@ -53,8 +53,8 @@ class PlanResult(Result):
     """Result of a planner: a path from the start to a goal, or the reason for failure.
 
     ``path`` (k, nq) are waypoints joined by straight motions; (0, nq) without success.  Angles without limits are
-    continuous along it.  ``cost`` is its length, infinite without success, and ``goal`` the index of the goal that it
-    reaches.
+    continuous along it.  ``cost`` is its length in the planner's ``weights``, infinite without success, and ``goal``
+    the index of the goal that it reaches.
     ``history`` is the cost over time of the method "optimal".  ``status`` is one of "solved", "start_outside_limits",
     "start_in_collision", "start_violates_constraints", "goal_outside_limits", "goal_in_collision",
     "goal_violates_constraints", "goal_unreachable" (it is proved that no configuration has the pose), "goal_not_found",
@@ -107,7 +107,8 @@ class PlanResult(Result):
     def trajectory(self, *, smooth: bool = False) -> Trajectory:
         """Return the path as a trajectory of straight segments over the path length [rad, m], which is not timed.
 
-        `timed` returns the fastest motion along it, and `Trajectory.retimed` one with times of your own.
+        The length is that of ``cost``, with the planner's ``weights``.  `timed` returns the fastest motion along the
+        path, and `Trajectory.retimed` one with times of your own.
         ``smooth`` blends corners, so that neither v nor a jumps.  Each blend is proved to be collision-free like the
         path, satisfies path constraints like edges, and is as large as possible up to the middle of an edge.  Corners
         without a valid blend stay, as do all corners of robots with spherical or floating joints, whose configurations
@@ -118,11 +119,11 @@ class PlanResult(Result):
         Raises ValueError if there is no path.
         """
         self._require("trajectory")
-        lengths = np.linalg.norm(self._space.along(self.path[:-1], self.path[1:]), axis=-1)
-        keep = np.concatenate([[True], lengths > 0.0])
+        times = self._space.path_parameters(self.path)
+        keep = np.concatenate([[True], np.diff(times) > 0.0])
         if keep.sum() < 2:
             return self._zero_duration()
-        times, path = np.concatenate([[0.0], np.cumsum(lengths[lengths > 0.0])]), self.path[keep]
+        times, path = times[keep], self.path[keep]
         if smooth and len(path) > 2:
             segments = blend_corners(self._space, path, np.diff(times))
             if segments is not None:
