@@ -327,7 +327,7 @@ class SimulationWarning(UserWarning):
 
 
 class TraceWarning(UserWarning):
-    """A function to compile has a side effect, which happens once during tracing and not in calls of the kernel."""
+    """A function to compile has a side effect, which happens once, or its variables changed after it was compiled."""
 
 
 class JointMethodError(RuntimeError):

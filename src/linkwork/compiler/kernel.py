@@ -30,6 +30,7 @@ from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
+from linkwork.compiler.trace.variable_watch import VariableWatch, counted
 from linkwork.expr.arrays.pytree import Leaf
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Kernel(Differentiable):
         "_packed",
         "_source",
         "_spaces_or_maker",
+        "_watch",
         "_without_passes",
     )
 
@@ -94,6 +96,7 @@ class Kernel(Differentiable):
         function: Callable[..., Any] | None = None,
         nesting: PortTree | None = None,
         spaces: Spaces | Callable[[], Spaces] | None = None,
+        watch: VariableWatch | None = None,
         later: bool = False,
     ) -> None:
         recipe = program if isinstance(program, Recipe) else Recipe.of(program)
@@ -101,7 +104,7 @@ class Kernel(Differentiable):
         self._code = KernelCode(self._source)
         self._general = GeneralCall(self._source, self._code, doc)
         self._general.set_kernel(flat_call_of(self))
-        self._function = function
+        self._function, self._watch = function, watch
         self._nesting = nesting or PortTree({port.name: Leaf(port.shape, bool(port.shape)) for port in self.inputs})
         self._spaces_or_maker = Spaces() if spaces is None else spaces
         self._doc, self._without_passes = doc, tuple(without_passes)
@@ -269,6 +272,7 @@ class Kernel(Differentiable):
             without_passes=self._without_passes,
             nesting=derived.nesting,
             spaces=derived.spaces,
+            watch=None if self._watch is None else self._watch.derived(derived.recipe.name),
             later=True,
         )
 
@@ -337,6 +341,8 @@ def _first_call(reference: ReferenceType[Kernel]) -> Callable[..., Any]:
             raise ReferenceError("the kernel of this call was deleted: keep a reference to the kernel, and call that")
         if not kernel._has_single_call:
             if kernel._nesting.is_flat and not kernel._general.is_single(arguments, named):
+                if kernel._watch is not None:
+                    kernel._watch.count()
                 return kernel._general(*arguments, **named)
             make_single_call(kernel)
         return kernel._call(*arguments, **named)
@@ -389,11 +395,12 @@ def single_call(kernel: Kernel, otherwise: Callable[..., Any], holder: type | No
     function is impossible, the batch loop is compiled instead, so that a new kernel can run, and ``otherwise`` is
     returned.
     """
+    watch = kernel._watch if otherwise is kernel._general else None
     if not kernel._source.backend.parts("fast", DOUBLE) or (holder is not None and not holds(holder)):
         kernel._general.loops[0].make()
-        return otherwise
+        return otherwise if watch is None else counted(otherwise, watch)
     code = kernel._code.entry("fast")
-    call, use = make_fast(kernel.name, code, otherwise, kernel._general.result, holder)
+    call, use = make_fast(kernel.name, code, otherwise, kernel._general.result, holder, watch)
     kernel._code.when_improved("fast", code, use)
     if otherwise is kernel._general:
         kernel._general.set_single_call(call)

@@ -29,12 +29,17 @@ __all__ = ["fast_function"]
 def fast_function(text: IrModule, program: Program) -> None:
     """Add ``@fast(self, args, nargs, names)`` to the module.
 
-    ``self`` is a tuple of the Python callable for all other calls, and the type that holds the only result, or None.
+    ``self`` is a tuple of the Python callable for all other calls, of the type that holds the only result, or None, and
+    of the callable for the call at which the count of calls in the table becomes zero.
     """
     f = IrFunction("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(sample_declaration(program))
     f.declare(f"@.python = global [{len(TABLE)} x ptr] zeroinitializer")
     api = {name: f.load("ptr", f.at("@.python", 8 * k)) for k, name in enumerate(TABLE)}
+    calls = f.at("@.python", 8 * TABLE.index("calls"))
+    left = f.let(f"sub i64 {f.load('i64', calls)}, 1")
+    f.store("i64", left, calls)
+    f.require(f.let(f"icmp ne i64 {left}, 0"), "counted")
     f.require(f.let(f"icmp eq i64 %nargs, {len(program.inputs)}"), "other")
     out = _out(f, len(program.inputs), api)
     data: list[str] = []
@@ -56,6 +61,10 @@ def fast_function(text: IrModule, program: Program) -> None:
     with f.unless(f.let(f"icmp eq ptr {out}, null")):
         _write(f, program, out, data, api)
     _make(f, program, data, api)
+    f.label("counted")
+    counted = f.load("ptr", f.at("%self", items_offset() + 16))
+    f.do(f"%compared = call ptr {api['vectorcall']}(ptr {counted}, ptr %args, i64 %nargs, ptr %names)")
+    f.do("ret ptr %compared")
     f.label("other")
     otherwise = f.load("ptr", f.at("%self", items_offset()))
     f.do(f"%answer = call ptr {api['vectorcall']}(ptr {otherwise}, ptr %args, i64 %nargs, ptr %names)")

@@ -17,11 +17,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.gufunc import numpy_function
+from linkwork.compiler.trace.variable_watch import VariableWatch
 
 __all__ = [
     "ARRAY_DATA",
@@ -108,7 +110,8 @@ TABLE = (
     "out",
     "new_tuple",
     "new_object",
-    "result",  # the named tuple of several results: the only entry that differs between kernels
+    "result",  # the named tuple of several results; this entry and the next one differ between kernels
+    "calls",  # until the next one that the callable for counted calls handles
 )
 _OUT = sys.intern("out")
 
@@ -154,28 +157,43 @@ def holds(holder: type) -> bool:
 
 
 def make_fast(
-    name: str, code: Any, otherwise: Callable[..., Any], result: type | None = None, holder: type | None = None
+    name: str,
+    code: Any,
+    otherwise: Callable[..., Any],
+    result: type | None = None,
+    holder: type | None = None,
+    watch: VariableWatch | None = None,
 ) -> tuple[Callable[..., Any], Callable[[Any], None]]:
     """Return the entry of compiled code as a Python function, and a function that puts other code in its place.
 
     ``otherwise`` handles calls that the code does not.  Several results are returned as a ``result``, a type of named
     tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that the next
-    call runs the other code.
+    call runs the other code.  The code counts calls for ``watch``.
     """
     definition = _MethodDef(name.encode(), None, _METH_FASTCALL_KEYWORDS, None)
     owners: list[Any] = []  # of all code so far, as another thread may be running it
+    tables: list[Any] = []  # of the code in use
 
     def use(code: Any) -> None:
         table = (ctypes.c_void_p * len(TABLE)).from_address(code.table)
-        table[:] = [*_addresses(), id(result or tuple)]
+        left = tables[0][-1] if tables else None if watch is None else watch.calls
+        table[:] = [*_addresses(), id(result or tuple), left]
         owners.append(code.owner)
+        tables[:] = [table]
         definition.function = code.address
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        if watch is not None:
+            tables[0][-1] = watch.count_to_next() + 1  # the call below
+            watch.warn()
+        return (function_of() or otherwise)(*arguments, **named)
 
     use(code)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype = ctypes.py_object
     create.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
     # the function owns this tuple until it is deleted, and with it the definition and the code
-    bound = (otherwise, holder, result, keep_alive(definition, owners))
+    bound = (otherwise, holder, counted, result, keep_alive(definition, owners))
     function: Callable[..., Any] = create(ctypes.addressof(definition), bound, name)
+    function_of = ref(function)  # no cycle of references
     return function, use

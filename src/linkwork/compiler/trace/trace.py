@@ -29,6 +29,7 @@ from linkwork.compiler.trace.stored_traces import (
     store_trace,
     trace_key,
 )
+from linkwork.compiler.trace.variable_watch import VariableWatch
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_paths, num_elements, unflatten
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
@@ -88,7 +89,8 @@ def compile(function: Callable[..., Any] | None = None, /, *, name: str | None =
     called = _kernel_name(function, name)
     _check_inputs(function, shapes)
     program, nesting, spaces = traced_function(function, called, shapes)
-    return Kernel(program, doc=_doc(function), function=function, nesting=nesting, spaces=spaces)
+    watch = VariableWatch.of(called, function)
+    return Kernel(program, doc=_doc(function), function=function, nesting=nesting, spaces=spaces, watch=watch)
 
 
 def compile_later(function: Callable[..., Any], /, *, name: str | None = None, **shapes: Shape) -> Kernel:

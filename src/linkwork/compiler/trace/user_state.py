@@ -1,4 +1,4 @@
-"""Values that a user's functions read: a kernel is traced again if one of them has changed since its trace.
+"""Values that a user's functions read: a kernel is traced again, or warns, if one has changed since its trace.
 
 From the functions that a call passes, all code of users is reached that they name: functions, methods, classes, modules
 and objects.  Their variables are those that this code names: closures, defaults, globals, and attributes of modules,
@@ -25,7 +25,7 @@ from linkwork._util.own_code import is_of_user, is_own, is_proved
 from linkwork._util.user_frames import names_in
 from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
-__all__ = ["CALLABLES", "cells_of", "functions_of", "parts_of", "readers_in", "user_state"]
+__all__ = ["CALLABLES", "UserState", "cells_of", "functions_of", "parts_of", "readers_in", "user_state"]
 
 _LARGE = 10_000  # elements of all containers together, a tenth of them for the number of an array: then by identity
 _DEEPEST = 8  # levels of containers in containers
@@ -50,10 +50,16 @@ _PLAIN = (bool, int, str, bytes, type(None), type(...), range)
 _DATA = (*_PLAIN, float, complex, bytearray, array, np.generic, np.ndarray, np.dtype)
 
 
-def user_state(value: Any) -> object:
-    """Return what functions and objects of users in a value read now, to be compared; None if it contains none."""
+UserState = dict[str, list[object]]
+
+
+def user_state(value: Any) -> UserState | None:
+    """Return what functions and objects of users in a value read now, by variable; None if it contains none.
+
+    States are compared by ``==``.
+    """
     readers = list(readers_in([value]))
-    return _Reached(readers).state() if readers else None
+    return _Reached(readers).parts if readers else None
 
 
 def readers_in(values: Iterable[Any]) -> Iterator[Any]:
@@ -109,69 +115,81 @@ class _Reached:
     """Code of users that some functions and objects reach, and its variables."""
 
     def __init__(self, readers: Iterable[Any]) -> None:
+        self.parts: UserState = {}  # by the name of a variable in the code
         self._names: dict[str, None] = {}  # that the code refers to, in order
-        self._owners: list[Any] = []  # modules, classes and objects whose attributes it may name
-        self._parts: list[object] = []  # of the state
+        self._owners: list[tuple[str, Any]] = []  # modules, classes and objects whose attributes it may name
         self._seen: dict[int, Any] = {}
         self._room = _LARGE  # elements of containers
         for reader in readers:
             is_callable = isinstance(reader, (FunctionType, *CALLABLES))
             kind = reader if isinstance(reader, type) else type(reader)
-            self._follow([reader, *(() if is_callable else functions_of(kind))])  # linkwork may call each method
+            methods = () if is_callable else functions_of(kind)  # linkwork may call each of them
+            self._follow([(getattr(x, "__name__", kind.__name__), x) for x in (reader, *methods)])
         done: set[tuple[int, str]] = set()
         while missing := [(k, name) for k in range(len(self._owners)) for name in self._names if (k, name) not in done]:
             done |= {*missing}
             for k, name in missing:
-                for value in _attribute(self._owners[k], name):
-                    self._parts.append((k, name))
-                    self._follow([value])
+                whole, owner = self._owners[k]
+                self._follow([(f"{whole}.{name}", value) for value in _attribute(owner, name)])
 
-    def state(self) -> object:
-        return tuple(self._parts)
-
-    def _follow(self, values: list[Any]) -> None:
-        """Note values, and reach the code that they contain."""
-        remaining = values[::-1]
+    def _follow(self, variables: list[tuple[str, Any]]) -> None:
+        """Note the values of variables, and reach the code that they contain."""
+        remaining = variables[::-1]
         while remaining:
-            value = remaining.pop()
+            name, value = remaining.pop()
+            parts = self.parts.setdefault(name, [])
             if isinstance(value, _DATA):
-                self._parts.append(self._content(value))
+                parts.append(self._content(value))
                 continue
             if id(value) in self._seen:
+                parts.append(_Same(value))
                 continue
             self._seen[id(value)] = value
             if isinstance(value, FunctionType) and is_of_user(value):
-                code, there = value.__code__, value.__globals__
-                names = names_in(code)
-                self._names |= dict.fromkeys(names)
-                self._parts.append(code)
-                found = [there[name] for name in names if name in there]
-                found += [sys.modules[name] for name in names if name in sys.modules and name not in there]
-                remaining += [value.__defaults__, value.__kwdefaults__, *cells_of(value), *found][::-1]
+                parts.append(value.__code__)
+                remaining += self._variables(name, value)[::-1]
             elif isinstance(value, CALLABLES):
-                remaining += parts_of(value)[::-1]
+                remaining += [(_bound_name(name, value), part) for part in parts_of(value)][::-1]
             elif isinstance(value, FunctionType):
-                self._parts.append(_Same(value))
-                remaining += cells_of(value)[::-1]
+                parts.append(_Same(value))
+                remaining += [(name, cell) for cell in cells_of(value)][::-1]
             elif isinstance(value, ModuleType):
-                self._parts.append(_Same(value))
+                parts.append(_Same(value))
                 if not is_proved(value):
-                    self._owners.append(value)
+                    self._owners.append((name, value))
             elif isinstance(value, Enum):
-                self._parts.append(_Same(value))
+                parts.append(_Same(value))
             elif isinstance(value, SimpleNamespace) or is_of_user(value if isinstance(value, type) else type(value)):
-                self._parts.append(_Same(value if isinstance(value, type) else type(value)))
-                self._owners += [value, type(value)]
+                parts.append(_Same(value if isinstance(value, type) else type(value)))
+                self._owners += [(name, value), (name, type(value))]
                 if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
-                    remaining.append(getattr(value, "__dict__", None))
+                    remaining.append((name, getattr(value, "__dict__", None)))
                 if isinstance(value, _CONTAINERS):
-                    self._parts.append(self._content(value))
+                    parts.append(self._content(value))
                 elif callable(value) and not isinstance(value, type):
-                    remaining += [x for base in type(value).__mro__ for x in _attribute(base, "__call__")][:1]
+                    calls = [x for base in type(value).__mro__ for x in _attribute(base, "__call__")]
+                    remaining += [(name, x) for x in calls[:1]]
             else:
-                self._parts.append(self._content(value))
+                parts.append(self._content(value))
                 if isinstance(value, _CONTAINERS) and self._room >= 0:  # of functions, for instance
-                    remaining += [x for x in parts_of(value) if not isinstance(x, _DATA)][::-1]
+                    remaining += [(name, x) for x in parts_of(value) if not isinstance(x, _DATA)][::-1]
+                elif is_own(type(value)):
+                    traced = getattr(value, "_function", None) if hasattr(value, TRACE_CONTENT) else None  # of a kernel
+                    remaining += [(name, x) for x in readers_in([value, traced])][::-1]
+
+    def _variables(self, name: str, function: FunctionType) -> list[tuple[str, Any]]:
+        """Return the variables of a function of a user, and note the names in its code."""
+        code, there = function.__code__, function.__globals__
+        names = names_in(code)
+        self._names |= dict.fromkeys(names)
+        modules = [key for key in names if key in sys.modules and key not in there]  # a function may import them
+        return [
+            (f"{name}.__defaults__", function.__defaults__),
+            (f"{name}.__kwdefaults__", function.__kwdefaults__),
+            *zip(code.co_freevars, cells_of(function), strict=True),
+            *[(key, there[key]) for key in names if key in there],
+            *[(key, sys.modules[key]) for key in modules],
+        ]
 
     def _content(self, value: Any, depth: int = 0) -> object:
         """Return a value to be compared: numbers to the bit, containers by their elements, all else by identity."""
@@ -196,6 +214,12 @@ class _Reached:
                 unordered = isinstance(value, (set, frozenset)) and all(isinstance(x, _PLAIN) for x in value)
                 return type(value), frozenset(value) if unordered else tuple(parts)
         return _Same(value)
+
+
+def _bound_name(name: str, value: Any) -> str:
+    """Return the name of a callable's parts: that of the first argument if it is a method."""
+    code = getattr(value.__func__, "__code__", None) if isinstance(value, MethodType) else None
+    return code.co_varnames[0] if code is not None and code.co_varnames else name
 
 
 class _Same:
