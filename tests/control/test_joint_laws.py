@@ -11,6 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.errors import UnknownNameError
+from oracles.trees import TREES, robot_of
 
 
 def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
@@ -24,6 +25,14 @@ def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
     assert np.allclose(a, ahead + [7.0, 11.0] * (rate - v) + [30.0, 50.0] * (aim - q), rtol=1e-9, atol=1e-9)
     alone = {"t": 0.0, "q": q[1], "v": v[1], "target_q": aim[1]}
     assert np.array_equal(pickle.loads(pickle.dumps(law))(**alone), law(**alone))
+    # with joints that follow others: their masters' motors
+    geared = robot_of(TREES["rerooted_coupled"])
+    law = ComputedTorque(geared, kp=30.0, kd=7.0, effort_limits=np.inf, passive=True)
+    at = geared.random_configuration(rng)
+    turning, aimed = rng.normal(size=(2, geared.nv))
+    tau = law(0.0, at, turning, target_q=geared.integrate(at, aimed))
+    a = geared.forward_dynamics(at, turning, tau, passive=True)
+    assert np.allclose(a, 30.0 * aimed - 7.0 * turning, rtol=1e-8, atol=1e-8)
     # by one alone, which is named
     elbow = robot.v_names[1]
     law = ComputedTorque(robot, kp={elbow: 50.0}, actuators=elbow, effort_limits=np.inf)

@@ -63,7 +63,7 @@ def _raise_underactuated(
         robot.constraint_jacobian(q, time=options.get("time")), (*missing.shape[:-1], *_rows(robot, names))
     )[where]
     if actuators is None:
-        acting = [joint.name for joint in robot.joints if joint.nv < 6]
+        acting = [body.joint_name for _, body in robot.tree.stacked() if body.joint.nv < 6]
     else:
         acting = [actuators] if isinstance(actuators, str) else list(actuators)
     units = np.eye(len(names))[robot.v_index(acting)] if acting else np.zeros((0, len(names)))

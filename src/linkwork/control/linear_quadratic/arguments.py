@@ -12,6 +12,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import actuated_velocities
 
 __all__ = [
     "actuated_forces",
@@ -31,13 +32,17 @@ _ZERO_FORCE = 1e-7  # relative to the largest force
 
 
 def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
-    """Return the indices in τ of the actuated joints; None means all joints but those of six degrees of freedom."""
+    """Return the indices in τ of the actuated joints.
+
+    None means all joints but those of six degrees of freedom and those that follow others.
+    """
     if not isinstance(robot, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load returns it, got {robot!r}")
     robot = cast(Any, robot)
     if actuators is None:
-        actuators = [joint.name for joint in robot.joints if joint.nv < 6]
-    result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
+        result = np.array(actuated_velocities(robot.tree, None), dtype=int)
+    else:
+        result = robot.v_index([actuators] if isinstance(actuators, str) else actuators)
     if not len(result):
         raise ValueError(f"{caller}: actuators: expected at least one joint")
     return np.sort(result)
