@@ -80,14 +80,42 @@ def test_readings_of_a_pendulum_are_what_closed_forms_say():
     g = 9.81
     assert np.allclose(read["unit"][:, 1], rate)
     # turning by θ about y, what hangs down at length L moves by −L θ̇ along its own x, and upwards along the rod
-    assert np.allclose(read["unit"][:, 3], -LENGTH * bent - g * np.sin(angle), atol=1e-12)
-    assert np.allclose(read["unit"][:, 5], LENGTH * rate**2 + g * np.cos(angle), atol=1e-12)
+    halfway, mean = (0.5 * (x + np.concatenate([x[:1], x[:-1]])) for x in (angle, rate))  # forces are means of steps
+    assert np.allclose(read["unit"][:, 3], -LENGTH * bent - g * np.sin(halfway), atol=1e-12)
+    assert np.allclose(read["unit"][:, 5], LENGTH * mean**2 + g * np.cos(halfway), atol=1e-12)
     assert np.array_equal(read["angle"][:, 0], 0.01 * np.floor(angle / 0.01 + 0.5))
     assert np.array_equal(read["rate"][:, 0], rate + 0.25)
     assert np.array_equal(read["late"][4:, 0], angle[:-4]) and (read["late"][:4, 0] == angle[0]).all()
-    assert np.allclose(read["hinge_wrench"][:, 3], 2.0 * (-LENGTH * bent - g * np.sin(angle)), atol=1e-9)
+    assert np.allclose(read["hinge_wrench"][:, 3], 2.0 * (-LENGTH * bent - g * np.sin(halfway)), atol=1e-9)
     assert np.allclose(read["own"], np.stack([angle, 2.0 * rate], axis=-1))
     assert np.allclose(read["ahead"], 3.0 - np.sqrt(0.25 - 0.04), atol=1e-6)  # the bob hangs below
+
+
+def test_an_encoder_outputs_multiples_of_its_resolution_also_with_noise_and_bias():
+    encoder = Encoder(noise=3e-3, bias=0.0123, resolution=0.01, delay=0.002)
+    found = pendulum().simulate([0.9], [0.4], duration=0.2, sensors={"angle": encoder})
+    read = found.records["angle"][:, 0]
+    assert np.array_equal(read, 0.01 * np.floor(read / 0.01 + 0.5))
+    error = read[2:] - found.q[:-2, 0]
+    assert abs(error.mean() - 0.0123) < 1e-3 and 2e-3 < error.std() < 6e-3
+
+
+def test_forces_are_those_of_the_middle_of_a_step_to_second_order():
+    robot, errors = pendulum(), []
+    for h in (0.01, 0.005):
+        sensors = {"unit": IMU("tip"), "hinge": ForceTorqueSensor("hinge")}
+        found = robot.simulate([0.9], [0.4], duration=0.5, dt=h, method="rk4", sensors=sensors)
+        middle = robot.simulate([0.9], [0.4], duration=0.5, dt=0.5 * h, method="rk4")
+        angle, rate = middle.q[1::2, 0], middle.v[1::2, 0]
+        across = -LENGTH * robot.forward_dynamics(angle[:, None], rate[:, None], np.zeros(1))[:, 0] - 9.81 * np.sin(
+            angle
+        )
+        along = LENGTH * rate**2 + 9.81 * np.cos(angle)
+        unit, hinge = found.records["unit"][1:], found.records["hinge"][1:]
+        each = unit[:, 3] - across, unit[:, 5] - along, 0.5 * hinge[:, 3] - across, 0.5 * hinge[:, 5] - along
+        errors.append([np.abs(x).max() for x in each])
+    ratios = np.divide(*errors)
+    assert (np.abs(ratios - 4.0) < 0.2).all(), ratios
 
 
 def test_rays_end_where_lines_meet_boxes_and_spheres():

@@ -195,7 +195,8 @@ def rolled(
         some = fmax(width, _MOVED * h) if setup.events else h
         a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
         pushed, forces, _, held, _ = diagnostics
-        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches)
+        begun = t, state.q, state.v
+        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches, start=begun)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None) -> SimulationState:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from linkwork._util.contract_report import (
     require_value,
 )
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.simulation.sensors.joint_sensors import Encoder
 from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["REQUIREMENTS", "check_sensor"]
@@ -72,6 +74,8 @@ class _Trial:
     @cached_property
     def variants(self) -> dict[str, Sensor]:
         plain: dict[str, Any] = {"noise": 0.0, "bias": 0.0, "delay": 0.0}
+        if isinstance(self.sensor, Encoder):
+            plain["resolution"] = 0.0  # rounding hides the others
         return {
             "plain": _with(self.sensor, **plain),
             "biased": _with(self.sensor, **plain | {"bias": _BIAS}),
@@ -101,6 +105,8 @@ class _Trial:
         a = (result.v[k] - result.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
         at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
         state = SensorInput(robot, result.t[k], result.q[k], result.v[k], a, np.zeros(robot.nv), (), False, at_rest)
+        if k:
+            state = replace(state, start=(result.t[k - 1], result.q[k - 1], result.v[k - 1]))
         return np.array([float(x) for x in self.variants["plain"].readings(state)])
 
 

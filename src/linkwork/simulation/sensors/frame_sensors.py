@@ -34,10 +34,11 @@ class IMU(Sensor):
 
     ``of`` is "both", or "angular_velocity" (a gyroscope) or "specific_force" (an accelerometer) for one of them.
 
-    The specific force is the acceleration of the frame's origin minus gravity, so it points up at rest.  The
-    acceleration is the mean of the last step, v̇ = (v⁺ − v)/h, or of its part until an event that stopped it; it
-    includes the change of v in a jump.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with
-    ω and v its reading is then ω × v.
+    The angular velocity is that of the step's end.  The specific force is the acceleration of the frame's origin minus
+    gravity, so it points up at rest.  It is the mean of the last step, with v̇ = (v⁺ − v)/h at the step's middle: its
+    value h/2 before the end, to second order.  It includes the change of v in a jump.  A step that an event stops is
+    shorter.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with ω and v its reading is then
+    ω × v.
 
     >>> from linkwork.simulation import IMU
     >>> IMU("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
@@ -67,6 +68,7 @@ class IMU(Sensor):
             turning = [twist[i] for i in range(3)]
         if self.of == "angular_velocity":
             return turning
+        state = state.midway
         moved = robot.acceleration(state.q, state.v, state.a, frame, expressed_in=frame)
         R = robot.pose(state.q, frame)[:3, :3]
         g = robot.gravity

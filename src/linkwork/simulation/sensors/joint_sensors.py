@@ -20,8 +20,8 @@ __all__ = ["Encoder", "ForceTorqueSensor"]
 class Encoder(Sensor):
     """Encoder of ``joints``: positions [rad, m], velocities [rad/s, m/s] or joint forces [N m, N].
 
-    ``of`` is "position", "velocity" or "force".  ``joints`` are all but floating bases by default.  Readings are
-    rounded to multiples of the ``resolution``, if it is not 0.
+    ``of`` is "position", "velocity" or "force".  ``joints`` are all but floating bases by default.  Readings with
+    noise and bias are rounded to multiples of the ``resolution``, if it is not 0.
 
     >>> from linkwork.simulation import Encoder
     >>> Encoder(("elbow",), noise=1e-4, resolution=2e-4).of
@@ -65,9 +65,11 @@ class Encoder(Sensor):
 
     def readings(self, state: SensorInput) -> Sequence[Any]:
         values = {"position": state.q, "velocity": state.v, "force": state.tau}[self.of]
-        result = [values[k] for k in self.indices(state.robot)]
+        return [values[k] for k in self.indices(state.robot)]
+
+    def digitized(self, readings: Sequence[Any]) -> Sequence[Any]:
         r = self.resolution
-        return [r * floor(x / r + 0.5) for x in result] if r > 0.0 else result
+        return [r * floor(x / r + 0.5) for x in readings] if r > 0.0 else readings
 
 
 @public_constructor
@@ -75,8 +77,8 @@ class Encoder(Sensor):
 class ForceTorqueSensor(Sensor):
     """Force-torque sensor: the wrench (moment; force) [N m, N] of a joint's parent on its child.
 
-    It is at the origin and in the axes of the joint's moving frame, as of `Robot.joint_wrenches`, with contacts.  The
-    acceleration is the one that an `IMU` reads, including jumps.
+    It is at the origin and in the axes of the joint's moving frame, as of `Robot.joint_wrenches`, with contacts.  It is
+    the mean of the last step, with the acceleration that an `IMU` reads, including jumps.
 
     Forces of constraints are included: with loops, rolling wheels or other constraints the wrench is w = w₀ − Gᵀ λ.
     Forces that rigid bodies leave undetermined, as those across the plane of a four-bar, have least norm.  Before the
@@ -99,6 +101,7 @@ class ForceTorqueSensor(Sensor):
         return 6
 
     def readings(self, state: SensorInput) -> Sequence[Any]:
+        state = state.midway
         robot, wrenches = state.robot, state.external_wrenches
         if not robot.constraints:
             acts = state.passive and bool(robot.force_elements)

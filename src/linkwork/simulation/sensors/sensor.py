@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,11 @@ PerReading = float | Sequence[float]
 class SensorInput:
     """Symbolic state of a simulation from which sensors compute their readings.
 
-    It has the ``robot`` with its parameters, t [s], q, v, the acceleration a of the last step (nv), and the joint
-    forces τ (nv) in it.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.  ``passive``
-    is True if passive joint forces act.  ``constrained`` are the forces of the rows of constraints (nc), or a function
-    that computes them.
+    It has the ``robot`` with its parameters, and t [s], q and v at the end of the last step.  The acceleration a (nv)
+    is the mean of that step, and the joint forces τ (nv) are those in it.  ``start`` is t, q and v at its start, None
+    before the first step.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.
+    ``passive`` is True if passive joint forces act.  ``constrained`` are the forces of the rows of constraints (nc), or
+    a function that computes them.
     """
 
     robot: Any
@@ -41,6 +42,16 @@ class SensorInput:
     constrained: Sequence[Any] | Callable[[SensorInput], Sequence[Any]] = ()
     wrenches: Sequence[tuple[str, str, Sequence[Any]]] = ()  # external wrenches of the step: frame, axes, components
     friction: str | FrictionLaw = "smooth"  # law of dry friction in joints that close loops
+    start: tuple[Any, Any, Any] | None = None
+
+    @cached_property
+    def midway(self) -> SensorInput:
+        """State at the middle of the last step, of which the mean acceleration is that to second order."""
+        if self.start is None:
+            return self
+        t, q, v = self.start
+        q = self.robot.integrate(q, 0.5 * self.robot.difference(q, self.q))
+        return replace(self, t=0.5 * (t + self.t), q=q, v=0.5 * (v + self.v), start=None)
 
     @cached_property
     def constraint_forces(self) -> list[Any]:
@@ -67,11 +78,12 @@ class SensorInput:
 class Sensor(ABC):
     """Sensor with readings once a step, of the state at the step's end; the controller gets them in the next step.
 
-    A step that an event stops ends at the event.
+    A step that an event stops ends at the event.  Readings of accelerations and of forces between bodies are means of
+    the step, and so those of its middle.
 
     A constant ``bias`` is added to each reading, and normal noise, new in each step, with standard deviation ``noise``:
-    a number, or one for each reading, in the reading's unit.  Readings are output after ``delay`` [s], rounded to whole
-    steps; until then the output is the first reading.
+    a number, or one for each reading, in the reading's unit.  Then readings are ``digitized``.  They are output after
+    ``delay`` [s], rounded to whole steps; until then the output is the first reading.
 
     A sensor of your own is a subclass with two methods, ``size`` and ``readings``.
     """
@@ -105,6 +117,10 @@ class Sensor(ABC):
     @abstractmethod
     def readings(self, state: SensorInput) -> Sequence[Any]:
         """Return the readings in a state, on symbols, without noise, bias and delay."""
+
+    def digitized(self, readings: Sequence[Any]) -> Sequence[Any]:
+        """Return the outputs of readings with noise and bias.  Default: the readings themselves."""
+        return readings
 
     def each(self, name: str, count: int) -> list[float]:
         """Return the values of ``noise`` or ``bias``, whichever ``name`` names, one for each of ``count`` readings."""

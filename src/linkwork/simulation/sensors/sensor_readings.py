@@ -35,13 +35,14 @@ def sensed(
     constrained: Any = (),
     wrenches: Sequence[tuple[str, str, Scalars]] = (),
     *,
-    first: bool = False,
+    start: tuple[Any, Scalars, Scalars] | None = None,
 ) -> Any:
     """Return the state of the sensors after a step that ends at q and v; ``carried`` is their state before it.
 
     ``parameters`` are the robot's.  In the step it had the acceleration a (nv) under joint forces τ (nv), external
     ``wrenches``, and the ``forces`` of contacts (points, 3).  ``constrained`` are the forces of constraints (nc) if
-    the step solved for them; by default they are computed at q and v.  ``first`` marks the start of the simulation.
+    the step solved for them; by default they are computed at q and v.  ``start`` is t, q and v at the start of the
+    step, None at the start of the simulation.
     """
     assert setup.sensors is not None
     robot: Any = setup.robot
@@ -55,14 +56,15 @@ def sensed(
         ]
     exerted = constrained if len(constrained) else partial(_constraint_forces, setup)
     values = moving, t, q, v, array(list(a)), array(list(tau)), pressed, setup.passive, exerted, wrenches
-    state = SensorInput(*values, friction=setup.smooth_friction)
-    return setup.sensors.sensed(state, carried, first)
+    begun = None if start is None else (start[0], array(list(start[1])), array(list(start[2])))
+    state = SensorInput(*values, friction=setup.smooth_friction, start=begun)
+    return setup.sensors.sensed(state, carried, start is None)
 
 
 def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None, q: Any, v: Any, carried: Any) -> Any:
     """Return the state of the sensors at the start q and v of a simulation; ``carried`` has the generators' states."""
     none, constrained = [0.0] * setup.robot.nv, setup.no_constraint_forces
-    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained, first=True)
+    return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained)
 
 
 def _constraint_forces(setup: SimulationSetup, state: SensorInput) -> list[Any]:

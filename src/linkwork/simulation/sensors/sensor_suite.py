@@ -101,6 +101,7 @@ class SensorSuite:
                 generator, drawn = normal_samples(generator, one.size)
                 result = [x + s * z for x, s, z in zip(result, noise, drawn, strict=True)]
             result = [x + b for x, b in zip(result, one.sensor.each("bias", one.size), strict=True)]
+            result = list(one.sensor.digitized(result))
             waiting = state[one.at + one.size : one.at + (one.late + 1) * one.size]
             after += result * (one.late + 1) if first else [*waiting, *result]
         return array([*generator, *after])
