@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.joints import JointType
 from linkwork.spatial import Force, Motion
 
@@ -95,7 +96,7 @@ class LoopJoint(Constraint):
     @property
     def resists(self) -> bool:
         """True if the joint has damping, friction or springs."""
-        return any((*self.damping, *self.friction, *self.stiffness))
+        return not all(map(is_zero, (*self.damping, *self.friction, *self.stiffness)))
 
     @property
     def references(self) -> References:

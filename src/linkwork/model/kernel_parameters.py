@@ -16,10 +16,11 @@ from linkwork._util.messages import letters
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
 from linkwork.model.composite_body import frames_with_inertias
+from linkwork.model.loop_joints import body_of, loops_of
 from linkwork.model.tree import Tree
 from linkwork.spatial.inertia_vector import parameters_of
 
-__all__ = ["KINDS", "Kind", "Parameter", "inputs_of", "joint_values", "read_parameters"]
+__all__ = ["KINDS", "LOOP_KINDS", "Kind", "Parameter", "inputs_of", "joint_values", "read_parameters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,9 @@ KINDS: dict[str, Kind] = {
     "direction": Kind("direction", "the direction in its frame, of unit length [1]", 3),
 }
 
+LOOP_KINDS = ("damping", "friction", "static_friction", "friction_velocity", "stiffness", "rest")
+"""Kinds that joints that close loops have, too; the kind alone does not include these joints."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -72,7 +76,7 @@ class Parameter:
             return tuple(sizes[n] if isinstance(n, str) else n for n in kind.all)
         if isinstance(kind.size, int):
             return (kind.size,)
-        joint = tree.bodies[tree.joint_index(self.name)].joint
+        joint = _joint_body(tree, self.name).joint
         return (joint.nq if kind.size == "nq" else joint.nv,)
 
     def nominal(self, tree: Tree) -> list[float]:
@@ -100,7 +104,7 @@ class Parameter:
                     result[(tree.q_slices if kind == "rest" else tree.v_slices)[i]] = joint_values(body, kind)
                 return result
             case kind, joint:
-                return joint_values(tree.bodies[tree.joint_index(joint)], kind)
+                return joint_values(_joint_body(tree, joint), kind)
 
 
 def joint_values(body: Body, kind: str) -> list[Any]:
@@ -119,6 +123,12 @@ def joint_values(body: Body, kind: str) -> list[Any]:
             return [*Drive.full(body.drive.friction_velocity, nv, FRICTION_VELOCITY)]
         case _:
             return [*Drive.full(getattr(body.drive, kind), nv, 0.0)]
+
+
+def _joint_body(tree: Tree, name: str) -> Body:
+    """Return the body that a joint carries; for a joint that closes a loop, a massless one with its parameters."""
+    loops = {loop.name: loop for loop in loops_of(tree)}
+    return body_of(loops[name]) if name in loops else tree.bodies[tree.joint_index(name)]
 
 
 def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter, ...]:
@@ -168,7 +178,8 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
         if by_input is not None:
             return [by_input]
         forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
-        raise UnknownNameError("parameter", text, forms)
+        meant = [f"{word}:{x}" for word in KINDS if text.startswith(f"{word}_") for x in _names(tree, word)]
+        raise UnknownNameError("parameter", text, meant or forms)
     if word == "inertia":
         tree.require_inertias(f"{caller}: parameters: {text}")
     if not kind.of:
@@ -215,7 +226,8 @@ def _names(tree: Tree, kind: str) -> list[str]:
             moving = [tree.bodies[i] for i in tree.order]
             if kind == "placement":
                 return [*(body.joint_name for body in moving), *tree.fixed_joints]
-            return [body.joint_name for body in moving if body.joint.nv]
+            loops = loops_of(tree) if kind in LOOP_KINDS else []
+            return [*(body.joint_name for body in moving if body.joint.nv), *(loop.name for loop in loops)]
 
 
 def _remedy(tree: Tree, kind: str, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.kernel_parameters import Parameter
+from linkwork.model.loop_joints import loops_of, with_loop_values
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Quaternion, Vec3
 from linkwork.spatial.inertia_vector import inertia_of
@@ -64,6 +65,7 @@ class _ChangedTree:
         self.points = {point.name: point for point in tree.points}
         self.directions = {direction.name: direction for direction in tree.directions}
         self.gravity = tree.gravity
+        self.constraints = list(tree.constraints)
         self.inertias: dict[str, Inertia] = {}  # of links, by name
         self.wholes: dict[int, Inertia] = {}  # of bodies, by index
         self.offsets: dict[str, Pose] = {}  # of frames, by name
@@ -96,6 +98,9 @@ class _ChangedTree:
             case _, "":
                 for i, _ in tree.stacked():
                     self.set_joint(i, kind, values[(tree.q_slices if kind == "rest" else tree.v_slices)[i]])
+            case _ if name in (loop.name for loop in loops_of(tree)):
+                k = next(k for k, one in enumerate(self.constraints) if one.name == name)
+                self.constraints[k] = with_loop_values(self.constraints[k], kind, values)
             case _:
                 self.set_joint(tree.joint_index(name), kind, values)
 
@@ -120,6 +125,7 @@ class _ChangedTree:
             "points": tuple(self.points.values()),
             "directions": tuple(self.directions.values()),
             "gravity": self.gravity,
+            "constraints": tuple(self.constraints),
         }
 
     def move_frames(self) -> None:

@@ -16,6 +16,7 @@ from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
+from linkwork.model.loop_joints import loops_of
 from linkwork.model.parametrized_tree import parametrized, with_parameter_values
 from linkwork.model.tree import Tree
 from linkwork.model.value_check import check_joint_values
@@ -187,7 +188,8 @@ class ParameterMethods(ResistanceMethods):
           body in the order of `bodies`, as in `inertial_parameters`;
         - ``armature``, ``damping``, ``friction``, ``static_friction``, ``friction_velocity``, ``stiffness``:``<joint>``
           (nv of the joint,), followers included, or without a joint (nv,); ``rest:<joint>`` (nq of the joint,) and
-          ``rest`` (nq,).  Units are those of the properties of these names; they act with ``passive=True``;
+          ``rest`` (nq,).  Units are those of the properties of these names; they act with ``passive=True``.  All but
+          armature are also those of a joint that closes a loop, by its name;
         - ``gravity`` (3,) [m/s²];
         - ``placement:<joint>`` (6,): an offset (φ; d) of a moving or fixed joint from its placement on the parent link,
           a rotation vector φ [rad] and a displacement d [m] in the joint's axes; ``placement`` (nb, 6): of each moving
@@ -224,9 +226,13 @@ class ParameterMethods(ResistanceMethods):
             return self._with_symbols({p: _scalars(self._tree, p, x) for p, x in arguments.items()})
         arrays = {p: _checked_values(self._tree, p, x) for p, x in arguments.items()}
         in_joints: dict[str, dict[str, Any]] = {}
-        for p in [p for p in arrays if isinstance(KINDS[p.kind].size, str)]:
+        loops = [loop.name for loop in loops_of(self._tree)]
+        for p in [p for p in arrays if isinstance(KINDS[p.kind].size, str) and p.name not in loops]:
             in_joints.setdefault(p.kind, {}).update(_by_joint(self._tree, p, arrays.pop(p)))
         tree = with_parameter_values(self._tree, {p: x.ravel().tolist() for p, x in arrays.items()})
+        for loop in loops_of(tree):
+            for fault in loop.checked(self):
+                raise ValueError(f"{_CALLER}: {loop.name}: {fault}")
         if any(p.kind == "inertia" and not p.name for p in arrays):
             _check_own_links(self._tree, tree)
         robot = type(self)(tree)

@@ -14,6 +14,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import ArgumentReader, real_array
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.robot_arguments import stacked_by_joint
+from linkwork.model.kernel_parameters import inputs_of, read_parameters
 from linkwork.motion.trajectory.trajectory import Trajectory, untimed
 from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
@@ -156,28 +157,35 @@ def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_robot_parameters(
     robot: Any, values: Mapping[str, Any], contacts: ContactSet | None
-) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """Return two dicts: the shapes of the parameters of a robot and its contacts, and their arrays, by input name.
+) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]], dict[str, Any]]:
+    """Return names, and two dicts by input name: the shapes of the parameters of a robot and its contacts, and arrays.
 
-    Raises ValueError if a name denotes several parameters, and UnknownNameError for an unknown name.
+    The names are those of `Robot.parameters`, one for each value, however the caller writes them.  Raises ValueError if
+    a name denotes several parameters, and UnknownNameError for an unknown name.
     """
+    own = [name for name in values if not is_of_contacts(name)]
+    inputs = iter(inputs_of(read_parameters(robot.tree, "simulate", own)).items())
+    names: list[str] = []
     sizes: dict[str, tuple[int, ...]] = {}
     for name in values:
         if is_of_contacts(name):
             if contacts is None:
                 raise ValueError(f"simulate: parameters: {name!r} needs contacts, got none; pass contacts=")
             contacts.check_parameter(robot, name)
+            names.append(name)
             sizes[input_name(name)] = ()
             continue
-        result = robot.parameters([name])
-        if len(result) != 1:
-            raise ValueError(f"simulate: parameters: expected names of single parameters, got {name!r}: {[*result]}")
-        sizes |= {key: x.shape for key, x in result.items()}
+        each = [str(one) for one in read_parameters(robot.tree, "simulate", name)]
+        if len(each) != 1:
+            raise ValueError(f"simulate: parameters: expected names of single parameters, got {name!r}: {each}")
+        parameter, key = next(inputs)
+        names.append(str(parameter))
+        sizes[key] = parameter.shape(robot.tree)
     numbers = read_arrays("parameters", dict(zip(sizes, values.values(), strict=True)))
     for name, x in zip(values, numbers.values(), strict=True):
         if is_of_contacts(name):
             check_parameter(name, x)
-    return sizes, numbers
+    return tuple(names), sizes, numbers
 
 
 def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
@@ -211,12 +219,14 @@ def replaced_parameters(
     Raises UnknownNameError for a name that is not in ``known``, the parameters of the constructor, and ValueError for
     other shapes and for values that are not finite.
     """
-    for name in values:
+    names, shapes, arrays = read_robot_parameters(robot, values, contacts)
+    for name in names:
         if name not in known:
             remedy = f"a Simulator takes those of its constructor: {', '.join(known) or 'none'}"
             raise UnknownNameError("parameter", name, known, remedy)
-    result = dict(own)
-    sizes, new = read_robot_parameters(robot, values, contacts)
+    result, keys = dict(own), dict(zip(known, own, strict=True))
+    inputs = [keys[name] for name in names]
+    sizes, new = (dict(zip(inputs, x.values(), strict=True)) for x in (shapes, arrays))
     for name, x in new.items():
         core = sizes[name]
         every, at = (*leading, *core), x.ndim - len(core)

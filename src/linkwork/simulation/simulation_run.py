@@ -105,7 +105,7 @@ def simulated(
     generator_states(seed, None)  # raises for a wrong seed
     q, v = read_state("simulate", robot, q, v)
     touching = ContactSet.of(contacts, contact_model)
-    sizes, varied = read_robot_parameters(robot, parameters or {}, touching)
+    named, sizes, varied = read_robot_parameters(robot, parameters or {}, touching)
     leading = leading_of(q, v, {name: (x, sizes[name]) for name, x in varied.items()})
     constant = read_arrays("constants", constants or {})
     rows, axes = read_signals(time_inputs or {}, steps, h, leading, robot, controller)
@@ -132,7 +132,7 @@ def simulated(
         tuple((name, x.shape[axes[name] + 1 :]) for name, x in rows.items()),
         tuple(sizes.items()),
         touching,
-        tuple(parameters or ()),
+        named,
         checked_events(events),
         SensorSuite.of(sensors, robot, h, contacts is not None),
         read_limit_mode(joint_limit_mode),
@@ -150,7 +150,7 @@ def simulated(
     if overlapping is not None:
         overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    check_start("simulate", robot, q, v, tuple(parameters or ()), sizes, varied)
+    check_start("simulate", robot, q, v, named, sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
     result, depths = (

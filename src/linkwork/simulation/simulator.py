@@ -129,7 +129,7 @@ class Simulator:
         description = "a number of environments, or a shape,"
         sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, description=description) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
-        self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
+        names, self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
             generator_states(seed, sizes)  # raises for a wrong seed
@@ -140,7 +140,7 @@ class Simulator:
             friction,
             JOINT_FORCES if controller is None else controller,
             contacts,
-            tuple(parameters or ()),
+            names,
             suite,
             checked_events(events),
             read_limit_mode(joint_limit_mode),

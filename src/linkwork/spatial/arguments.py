@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.validation import as_float_array
+from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.spatial.matrix3 import Symmetric3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
@@ -132,7 +133,7 @@ def matrix_of(pose: Pose) -> np.ndarray:
 
 
 def fixed_array(values: Any) -> np.ndarray:
-    """Return a read-only copy as an array of floats."""
-    array = np.array(values, dtype=float)
+    """Return a read-only copy as an array of floats, or of objects if some are symbols."""
+    array = np.array(values, dtype=object if is_traced(values) else float)
     array.setflags(write=False)
     return array

@@ -18,11 +18,11 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
-from linkwork.model.body import WORLD, Body, Drive, Limits
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
+from linkwork.model.loop_joints import body_of, loops_of
 from linkwork.model.tree import Tree
-from linkwork.spatial import Force, Inertia, Motion, Pose
+from linkwork.spatial import Force, Motion
 
 __all__ = [
     "ROWS",
@@ -35,41 +35,6 @@ __all__ = [
 ]
 
 Scalars = Sequence[Any]
-
-
-def loops_of(tree: Tree) -> list[LoopJoint]:
-    """Return the joints that close loops, in the order of their coordinates."""
-    return [constraint for constraint in tree.constraints if isinstance(constraint, LoopJoint)]
-
-
-def body_of(loop: LoopJoint) -> Body:
-    """Return a massless body with the joint type, limits, damping, friction and springs of a loop joint."""
-    joint = loop.joint
-    none = Limits.none(joint)
-    bounds = Limits(
-        loop.lower or none.lower,
-        loop.upper or none.upper,
-        loop.velocity_bound or none.velocity,
-        loop.effort or none.effort,
-    )
-    return Body(
-        loop.frame,
-        WORLD,
-        loop.name,
-        joint,
-        Pose.identity(),
-        Pose.identity(),
-        Inertia.zero(),
-        bounds,
-        damping=loop.damping or (0.0,) * joint.nv,
-        friction=loop.friction or (0.0,) * joint.nv,
-        drive=Drive(
-            stiffness=loop.stiffness,
-            rest=loop.rest,
-            static_friction=loop.static_friction,
-            friction_velocity=loop.friction_velocity,
-        ),
-    )
 
 
 def _state_of(state: KinematicState, loop: LoopJoint) -> tuple[list[Any], list[Any]]:

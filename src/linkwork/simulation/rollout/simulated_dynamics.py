@@ -21,6 +21,7 @@ from linkwork.expr.scalar.functions import fabs, lt, where
 from linkwork.kernels.function_request import read_request
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
+from linkwork.model.kernel_parameters import Parameter
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -394,13 +395,7 @@ class SimulatedDynamics:
 
     def _of_joints(self, name: str) -> list[Any]:
         """Return a parameter of the joints (nv), the robot's own or its replacement."""
-        result = [float(x) for x in getattr(self.robot, name)]
-        for key, x in self.parameters.items():
-            kind, _, joint = key.partition(":")
-            if kind == name:
-                where = self.robot.joint(joint).v_slice if joint else slice(None)
-                result[where] = list(x)
-        return result
+        return Parameter(name).nominal(self.moving.tree)
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         """Return the equations for variational methods: discrete momenta, and all forces except gravity."""

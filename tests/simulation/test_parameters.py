@@ -1,0 +1,73 @@
+"""Names of parameters: each way to write one has the same effect, of joints that close loops, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.simulation import IMU, Encoder, ForceTorqueSensor
+
+
+def moving(name):
+    robot = lw.load(name)
+    q = robot.random_configuration(seed=3)
+    if robot.constraints:
+        return robot, *robot.project(q, np.ones(robot.nv))
+    return robot, q, np.ones(robot.nv)
+
+
+def test_a_value_acts_as_it_does_in_the_robot_by_every_name(drawn):
+    cases = [
+        ("fourbar", kind, joint) for kind in ("damping", "stiffness", "friction") for joint in ("rocker_hinge", "pin")
+    ]
+    cases += [
+        ("fourbar", "armature", "rocker_hinge"),
+        ("double_pendulum", "damping", "elbow"),
+        ("double_pendulum", "armature", "elbow"),
+    ]
+    for name, kind, joint in drawn(cases):
+        robot, q, v = moving(name)
+        for method in ("semi_implicit_euler", "rk4"):
+            options = {"duration": 0.05, "method": method}
+            expected = robot.with_parameters({f"{kind}:{joint}": [0.3]}).simulate(q, v, **options).v[-1]
+            assert np.abs(expected - robot.simulate(q, v, **options).v[-1]).max() > 1e-4, (kind, joint)
+            for text in (f"{kind}:{joint}", f"{kind}_{joint}", f"{kind}:{joint[:-1]}?"):
+                found = robot.simulate(q, v, parameters={text: [0.3]}, **options).v[-1]
+                assert np.abs(found - expected).max() < 1e-7, (text, method)
+
+
+def test_sensors_of_robots_with_passive_parameters():
+    robot, q, v = moving("fourbar")
+    sensors = {"unit": IMU("rocker"), "rate": Encoder(of="velocity"), "wrench": ForceTorqueSensor("rocker_hinge")}
+    given = {"damping_rocker_hinge": [0.3], "stiffness:pin": [0.2]}
+    found = robot.simulate(q, v, duration=0.02, sensors=sensors, parameters=given).records
+    same = robot.with_parameters(given).simulate(q, v, duration=0.02, sensors=sensors).records
+    for name in sensors:
+        assert np.allclose(found[name], same[name], atol=1e-7), name
+    simulator = lw.Simulator(robot, sensors=sensors, parameters=given)
+    simulator.reset(q, v, parameters={"damping:rocker_hinge": [0.3], "stiffness_pin": [0.2]})
+    simulator.step(np.zeros(3), count=20)
+    assert np.allclose(simulator.readings["unit"], found["unit"][-1], atol=1e-9)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    robot, q, v = moving("fourbar")
+    simulator = lw.Simulator(robot, parameters={"damping_pin": [0.1]})
+    for call in (
+        lambda given: robot.simulate(q, v, duration=0.01, parameters=given),
+        lambda given: lw.Simulator(robot, parameters=given),
+        lambda given: simulator.reset(q, v, parameters=given),
+        lambda given: robot.assemble({"crank_hinge": 1.0}, parameters=given),
+        lambda given: robot.drive_mechanism("crank_hinge", [0.0, 0.1], parameters=given),
+        lambda given: robot.with_parameters(given),
+        lambda given: robot.compile("forward_dynamics", parameters=[*given]),
+    ):
+        for text in ("damping_rocker_hing", "damping:rocker_hing"):
+            with pytest.raises(UnknownNameError, match="rocker_hinge"):
+                call({text: [0.1]})
+    with pytest.raises(ValueError, match="pin"):
+        robot.with_parameters({"damping:pin": [-1.0]})
+    with pytest.raises(ValueError, match=r"already|twice"):
+        robot.simulate(q, v, duration=0.01, parameters={"damping:pin": [0.1], "damping_pin": [0.2]})
