@@ -14,6 +14,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.runtime import fastcall
+from linkwork.compiler.trace.result_digest import result_digest
 from linkwork.errors import TraceWarning
 
 ROW, OTHER, NUMBERS, BLOCK = np.arange(3.0), np.ones(3), [1.0, 2.0, 3.0], np.eye(3)
@@ -155,6 +156,20 @@ def test_variables_that_are_not_read_are_not_reported() -> None:
         kernel(np.ones(3))
 
     assert reported(run, *range(20)) == []
+
+
+def test_attributes_are_not_taken_for_global_variables_of_the_same_name() -> None:
+    class Pair:
+        UNREAD = 2.0
+
+    kernel = lw.compile(lambda x: Pair.UNREAD * x, x=3)
+    digest = result_digest(kernel.function)
+
+    def run(k: int) -> None:
+        UNREAD[1] = k
+        kernel(np.ones(3))
+
+    assert reported(run, *range(1, 9)) == [] and result_digest(kernel.function) == digest
 
 
 def test_kernels_without_machine_code_for_single_calls(monkeypatch: pytest.MonkeyPatch) -> None:

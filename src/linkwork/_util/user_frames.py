@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import linecache
 import os
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import traceback
 
-__all__ = ["is_library", "levels_up", "line_of", "names_in", "own_frames", "own_line", "source_of"]
+__all__ = [
+    "globals_in",
+    "is_library",
+    "levels_up",
+    "line_of",
+    "names_in",
+    "own_frames",
+    "own_line",
+    "source_of",
+]
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
@@ -51,6 +62,17 @@ def names_in(code: CodeType) -> list[str]:
     """Return the names that a code object and its inner functions refer to, each once."""
     inner = (name for constant in code.co_consts if isinstance(constant, CodeType) for name in names_in(constant))
     return list(dict.fromkeys((*code.co_names, *inner)))
+
+
+@lru_cache(maxsize=4096)
+def globals_in(code: CodeType) -> tuple[str, ...]:
+    """Return the names of global variables in a code object and its inner functions, without those of attributes."""
+    found = [x.argval for x in dis.get_instructions(code) if "GLOBAL" in x.opname or x.opname in _NAMES]
+    inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in globals_in(constant)]
+    return tuple(dict.fromkeys(found + inner))
+
+
+_NAMES = ("LOAD_NAME", "STORE_NAME", "DELETE_NAME")  # of variables in the bodies of classes, and in code for `exec`
 
 
 def source_of(function: Callable[..., Any]) -> str:

@@ -9,7 +9,7 @@ from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleT
 from typing import Any, NamedTuple
 
 from linkwork._util.own_code import is_of_user, is_proved
-from linkwork._util.user_frames import names_in
+from linkwork._util.user_frames import globals_in, names_in
 from linkwork.compiler.cache.function_content import attributes_of
 from linkwork.compiler.trace.user_state import CALLABLES, functions_of, parts_of, readers_in
 
@@ -110,10 +110,12 @@ def _values(bound: Any, function: FunctionType, names: list[str]) -> Iterator[tu
             yield name, cell.cell_contents
         except ValueError:  # the cell is empty
             yield name, None
-    for name in names:
-        if name in function.__globals__ and name not in code.co_freevars:
-            yield name, function.__globals__[name]
-        elif name in ("random", "numpy") and name in sys.modules:  # a function may import it
+    there = function.__globals__
+    for name in globals_in(code):
+        if name in there:
+            yield name, there[name]
+    for name in ("random", "numpy"):  # a function may import it
+        if name in names and name not in there and name in sys.modules:
             yield name, sys.modules[name]
 
 

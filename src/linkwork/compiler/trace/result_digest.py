@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.own_code import is_of_user, is_proved
-from linkwork._util.user_frames import names_in
+from linkwork._util.user_frames import globals_in, names_in
 from linkwork.compiler.cache.function_content import (
     PLAIN,
     TRACE_CONTENT,
@@ -111,7 +111,7 @@ class _ResultEncoder(Encoder):
             return b"class" + self.tuple([(base.__qualname__, self._members(base)) for base in bases])
         code, there = value.__code__, value.__globals__
         names = names_in(code)
-        read = [(name, there[name]) for name in names if name in there]
+        read = [(name, there[name]) for name in globals_in(code) if name in there]
         modules: list[Any] = []
         for _, module in read:  # ``read`` grows by attributes of modules, which may be modules
             if isinstance(module, ModuleType) and not is_proved(module) and module not in modules:

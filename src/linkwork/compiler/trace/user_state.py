@@ -22,7 +22,7 @@ from weakref import ref
 import numpy as np
 
 from linkwork._util.own_code import is_of_user, is_own, is_proved
-from linkwork._util.user_frames import names_in
+from linkwork._util.user_frames import globals_in, names_in
 from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
 __all__ = ["CALLABLES", "UserState", "cells_of", "functions_of", "parts_of", "readers_in", "user_state"]
@@ -187,7 +187,7 @@ class _Reached:
             (f"{name}.__defaults__", function.__defaults__),
             (f"{name}.__kwdefaults__", function.__kwdefaults__),
             *zip(code.co_freevars, cells_of(function), strict=True),
-            *[(key, there[key]) for key in names if key in there],
+            *[(key, there[key]) for key in globals_in(code) if key in there],
             *[(key, sys.modules[key]) for key in modules],
         ]
 
