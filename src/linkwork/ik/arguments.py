@@ -11,17 +11,18 @@ import numpy as np
 
 from linkwork._util.validation import floats
 from linkwork._util.validation import names as names_of
-from linkwork.constraints import Constraint, LoopJoint
+from linkwork.constraints import Constraint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.ik.algorithms.defaults import WIDE
 from linkwork.ik.algorithms.task_stack import TaskState, WideRows
 from linkwork.ik.kernels import AIMED
-from linkwork.ik.tasks.modifiers import ConstraintTask, LoopRange, as_task
+from linkwork.ik.tasks.modifiers import ConstraintTask, LimitRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.model.tree_attachments import check_references
 from linkwork.spatial.arguments import checked_pose
 
@@ -41,18 +42,27 @@ __all__ = [
 ]
 
 OWN = 1e-8  # [m, rad] tolerance of a robot's own constraints
+LIMIT = 5e-10  # [m, rad, 1] tolerance of limits, within that of planners
 
 
-def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False) -> tuple[Task, ...]:
-    """Return the tasks with distinct names, followed by the robot's own constraints as tasks.
+def check_tasks(
+    caller: str,
+    robot: Any,
+    tasks: Any,
+    limits: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    velocities: bool = False,
+) -> tuple[Task, ...]:
+    """Return the tasks with distinct names, followed by the robot's own constraints and limits as tasks.
 
-    ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints.  Raises TypeError,
+    ``limits`` are the lower and the upper position limits (nq,); None ignores limits, also those of joints that close
+    loops.  ``velocities`` permits velocity tasks, and includes the robot's own velocity constraints.  Raises TypeError,
     ValueError and UnknownNameError.
     """
     user_tasks = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(user_tasks, Iterable) or isinstance(user_tasks, (str, bytes, dict)):
         raise TypeError(f"{caller}: tasks: expected tasks such as [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    result = [as_task(task, caller) for task in user_tasks]
+    result = [task for task in (as_task(one, caller) for one in user_tasks) if not isinstance(task, LimitRange)]
     if not result:
         raise ValueError(f"{caller}: tasks: expected at least one task, got none")
     names = [task.name for task in result]
@@ -67,7 +77,7 @@ def check_tasks(caller: str, robot: Any, tasks: Any, *, velocities: bool = False
             )
     state = TaskState(robot.tree, Graph(caller).inputs("q", (robot.nq,)))
     complete = [_complete(caller, robot, task, state) for task in result]
-    return (*complete, *(_constraint_tasks(robot, complete, velocities)))
+    return (*complete, *_constraint_tasks(robot, complete, velocities), *_limit_tasks(robot, limits))
 
 
 def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
@@ -84,22 +94,24 @@ def _complete(caller: str, robot: Any, task: Task, state: TaskState) -> Task:
 
 def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) -> list[Task]:
     """Return tasks for the robot's own constraints that are not among the given tasks."""
-    ranged_loops = [task.loop for task in user_tasks if isinstance(task, LoopRange)]
     stated = [task.constraint for task in user_tasks if isinstance(task, ConstraintTask) and task.hard]
-    result: list[ConstraintTask | LoopRange] = []
+    result = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in stated:
             result.append(
                 ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
             )
-        if (
-            isinstance(constraint, LoopJoint)
-            and (constraint.lower or constraint.upper)
-            and constraint not in ranged_loops
-        ):
-            result.append(LoopRange(constraint, tolerance=OWN, own=True))
     names = [task.name for task in user_tasks]
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in result]
+
+
+def _limit_tasks(robot: Any, limits: tuple[np.ndarray, np.ndarray] | None) -> list[Task]:
+    """Return tasks for the limits of coordinates that no single velocity moves, one for each joint."""
+    by_joint: dict[str, list[Any]] = {}
+    for one in () if limits is None else limited_coordinates(robot.tree, limits):
+        if one.v is None:
+            by_joint.setdefault(one.joint, []).append(one)
+    return [LimitRange(tuple(coordinates), tolerance=LIMIT, own=True) for coordinates in by_joint.values()]
 
 
 def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
@@ -246,12 +258,17 @@ def refuse_locked_beyond_limits(
 def mid_range(robot: Any, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return the middle of the limits.
 
-    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits are neutral.
+    Coordinates with one finite limit are 0 or, if 0 is outside, at the limit.  Coordinates without limits are neutral,
+    and so are those that together have length 1.
     """
     q = np.array(robot.neutral(), dtype=float)
     both = np.isfinite(lower) & np.isfinite(upper)
-    q[both] = 0.5 * (lower[both] + upper[both])
-    result: np.ndarray = np.minimum(np.maximum(q, lower), upper)
+    result: np.ndarray = q.copy()
+    result[both] = 0.5 * (lower[both] + upper[both])
+    result = np.minimum(np.maximum(result, lower), upper)
+    for i, body in robot.tree.stacked():
+        units = robot.tree.q_slices[i].start + np.array([n for unit in body.joint.unit_length for n in unit], dtype=int)
+        result[units] = q[units]
     return result
 
 

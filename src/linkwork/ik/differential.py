@@ -14,6 +14,8 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_number, floats, positive
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
 from linkwork.ik.algorithms.defaults import DAMPING
 from linkwork.ik.algorithms.differential_step import velocity_step
@@ -22,15 +24,19 @@ from linkwork.ik.algorithms.joint_bounds import MotionLimits
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import check_tasks, raise_for_inputs, read_limits, read_locked, read_targets
 from linkwork.ik.kernels import rotation_defect, target_scalars, target_shapes
+from linkwork.ik.tasks.modifiers import LimitRange
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import DIAGNOSTICS, VelocityResult
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.model.limited_coordinates import LoopSpeed, loop_speeds
 from linkwork.model.tree import Tree
 
 __all__ = ["DifferentialIK"]
 
+
+Scalars = Sequence[Any]
 
 _OFF = 1e-6  # permitted deviation of a target from a rotation
 _NO_BOUND = 1e290  # replaces infinite bounds, since non-finite arguments take the kernel's slow path
@@ -61,9 +67,9 @@ class DifferentialIK:
         caller: str = "velocity_for",
     ) -> None:
         self.robot, self.caller = robot, caller
-        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, velocities=True)
-        self.dt = positive(caller, "dt", dt, symbols=False, unit="s")
         self.limits: LimitArrays = read_motion_limits(caller, robot, motion_limits)
+        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, self.limits.position, velocities=True)
+        self.dt = positive(caller, "dt", dt, symbols=False, unit="s")
         self.locked = read_locked(caller, robot, locked)
         self.gains = self._gains(gain, time_constant)
         self.damping = finite_number(caller, "damping", damping, least=0.0, most=1e6, symbols=False)
@@ -127,8 +133,9 @@ class DifferentialIK:
         locked_dofs = frozenset(
             k for name in self.locked for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]]
         )
-        key = (tree, self.tasks, bounded, locked_dofs, limits.speeds, self._has_time)
-        return _kernels.get(key, lambda: _kernel(tree, self.tasks, bounded, locked_dofs, limits.speeds, self._has_time))
+        speeds = limits.speeds, limits.loops
+        key = (tree, self.tasks, bounded, locked_dofs, *speeds, self._has_time)
+        return _kernels.get(key, lambda: _kernel(tree, self.tasks, bounded, locked_dofs, *speeds, self._has_time))
 
     def velocity(self, q: Any, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity (..., nv) at q (..., nq) for targets by task name, one state or a batch.
@@ -182,6 +189,7 @@ def _kernel(
     bounded: tuple[frozenset[int], frozenset[int], frozenset[int]],
     locked_dofs: frozenset[int],
     speeds: tuple[tuple[tuple[int, ...], float], ...],
+    loops: tuple[LoopSpeed, ...],
     has_time: bool,
 ) -> Kernel:
     shapes = target_shapes(tree, tasks)
@@ -205,7 +213,7 @@ def _kernel(
     ) -> Any:
         values = target_scalars(tasks, with_targets, targets)
         stack = Stack(tree, tasks, values, tolerances, [*weights], locked_dofs, dt if has_time else None)
-        limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded)
+        limits = MotionLimits([*lower], [*upper], [*velocity], [*acceleration], *bounded, loops)
         if is_plain(stack):
             result = velocity_step(stack, [*q], dt, [*v_last], limits, [*gains], damping, speeds)
         else:
@@ -221,7 +229,8 @@ def _kernel(
         for x, tolerance, hard in zip(result.short, tolerances, stack.hard, strict=True):
             if hard:
                 satisfied = where(and_(le(0.5, satisfied), le(fabs(x), tolerance)), 1.0, 0.0)
-        diagnostics = [defect, satisfied, result.least, result.rounds, *result.sides, *result.errors, *result.after]
+        sides = [*result.sides, *limit_sides(stack, [*q], [x * dt for x in result.v])]
+        diagnostics = [defect, satisfied, result.least, result.rounds, *sides, *result.errors, *result.after]
         return {"v": array(result.v), "diagnostics": array(diagnostics)}
 
     assert DIAGNOSTICS[:4] == ("off", "met", "least", "rounds")
@@ -242,6 +251,18 @@ def _kernel(
     )
 
 
+def limit_sides(stack: Stack, q: Scalars, delta: Scalars) -> list[Any]:
+    """Return for each limit of `LimitRange` tasks 1 if the step δ reaches the upper one, −1 the lower, else 0."""
+    at, owners = stack.at(q), [stack.tasks[k] for k in stack.owners]
+    result = []
+    for task, e, row, (low, high) in zip(owners, at.errors, at.rows, stack.ranges, strict=True):
+        if isinstance(task, LimitRange):
+            x = e + dot(row, delta)
+            result.append(where(le(high - _REACHED, x), 1.0, where(le(x, low + _REACHED), -1.0, 0.0)))
+    return result
+
+
+_REACHED = by_type(1e-9)  # [rad, m, 1] distance from a limit that counts as reached
 _KINDS = ("position", "velocity", "acceleration", "speed")
 
 
@@ -254,6 +275,8 @@ class LimitArrays:
     velocity: np.ndarray  # (nv,)
     acceleration: np.ndarray  # (nv,)
     speeds: tuple[tuple[tuple[int, ...], float], ...]  # indices in v, and the bound of their norm
+    position: tuple[np.ndarray, np.ndarray] | None  # lower and upper; None if position limits are ignored
+    loops: tuple[LoopSpeed, ...]  # speed limits of joints that close loops
 
 
 def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArrays:
@@ -283,9 +306,10 @@ def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArra
         max_acceleration = _by_velocity(caller, robot, "acceleration", value)
         if not (max_acceleration > 0.0).all():
             raise ValueError(f"{caller}: motion_limits: acceleration: expected positive numbers, got {value!r}")
-    return LimitArrays(
-        lower, upper, max_velocity, max_acceleration, _speeds(caller, robot, motion_limits.get("speed", {}))
-    )
+    speeds = _speeds(caller, robot, motion_limits.get("speed", {}))
+    limits = None if position is False else (lower, upper)
+    loops = () if velocity is False else loop_speeds(robot.tree)
+    return LimitArrays(lower, upper, max_velocity, max_acceleration, speeds, limits, loops)
 
 
 def _by_velocity(caller: str, robot: Any, kind: str, value: Any) -> np.ndarray:

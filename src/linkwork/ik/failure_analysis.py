@@ -37,7 +37,8 @@ from linkwork.ik.impossibility import are_contradictory, limits_prevent
 from linkwork.ik.kernels import NEAR
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.reach_bounds import UnreachableCertificate, task_proofs
-from linkwork.ik.tasks.modifiers import counted_joints
+from linkwork.ik.tasks.modifiers import LimitRange, counted_joints
+from linkwork.model.limited_coordinates import limited_values
 
 __all__ = ["BlockingLimit", "Reason", "Singularity", "analyse_failures"]
 
@@ -140,13 +141,16 @@ class _Failures:
 
         ``first`` is the index of the first start.  ``without`` (states, rows) replaces the tolerances.
         """
-        problem = self.problem
+        problem, tolerances = self.problem, self.tolerances[states] if without is None else without
+        if not position_limits:
+            limits = [isinstance(task, LimitRange) for task in problem.tasks for _ in task.component_names]
+            tolerances = np.where(limits, np.inf, tolerances)
         lower, upper = (
             (problem.lower, problem.upper) if position_limits else (np.full_like(problem.lower, s) for s in _ENDS)
         )
         result = problem.feasibility_kernel(
             self.q[states],
-            self.tolerances[states] if without is None else without,
+            tolerances,
             np.zeros_like(problem.weights),
             lower,
             upper,
@@ -205,7 +209,7 @@ class _Failures:
 
     def search_beyond_limits(self) -> None:
         states = self.open
-        if not len(states) or not len(self.problem.bounded):
+        if not len(states) or not self.problem.limited:
             return
         done, q, _ = self.search(states, position_limits=False)
         for k, x in zip(states[done], q[done], strict=True):
@@ -360,18 +364,17 @@ def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndar
     result, tree = [], problem.robot.tree
     counted = counted_joints(tree, problem.tasks)
     rows = problem.residual_kernel(q, *targets).rows if counted else None
-    for k, n in problem.bounded.items():
-        if rows is not None and not rows[:, k].any():
+    values = limited_values(problem.robot, problem.limited, q).tolist()
+    for one, x in zip(problem.limited, values, strict=True):
+        if one.v is not None and (one.v in problem.locked_dofs or (rows is not None and not rows[:, one.v].any())):
             continue
-        low, high, x = problem.lower[n], problem.upper[n], float(q[n])
-        body = next(body for i, body in tree.stacked() if tree.q_slices[i].start <= n < tree.q_slices[i].stop)
-        unit = body.joint.q_units[n - tree.q_slices[tree.joint_index(body.joint_name)].start]
-        if unit == "rad" and body.joint_name not in counted:  # the revolution of x with the smallest violation
+        low, high = one.lower, one.upper
+        if one.v is not None and one.unit == "rad" and one.joint not in counted:  # with the smallest violation
             ends = [math.floor((end - x) / _REVOLUTION) for end in (low, high) if math.isfinite(end)]
             turns = [x + _REVOLUTION * (turn + more) for turn in ends for more in (0, 1)]
             x = min(turns, key=lambda y: max(low - y, y - high, 0.0))
         if not low <= x <= high:
-            result.append(BlockingLimit(body.joint_name, x, float(low if x < low else high), unit))
+            result.append(BlockingLimit(one.joint, x, low if x < low else high, one.unit))
     return tuple(sorted(result, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 

@@ -52,7 +52,8 @@ from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices
+from linkwork.kinematics.algorithms.coordinates import coordinate_indices
+from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates
 
 __all__ = ["IKProblem"]
 
@@ -85,9 +86,10 @@ class IKProblem:
     ) -> None:
         self.robot = robot
         self.caller = "IKProblem" if caller == "ik_problem" else caller  # of its methods
-        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks)
-        self.solver = choose_solver(caller, solver, self.tasks)
         self.lower, self.upper = read_limits(caller, robot, position_limits)
+        self.position_limits = None if position_limits is False else (self.lower, self.upper)
+        self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, self.position_limits)
+        self.solver = choose_solver(caller, solver, self.tasks)
         self.locked = read_locked(caller, robot, locked)
         self.max_iterations = integer(caller, "max_iterations", max_iterations, least=1, description="an integer")
         if num_starts is not None:
@@ -152,9 +154,14 @@ class IKProblem:
 
     @cached_property
     def bounded(self) -> dict[int, int]:
-        """Map from each index in v whose coordinate has a position limit to that coordinate's index in q."""
-        box = LimitBox.of(self.robot.tree, [*self.lower], [*self.upper], range(self.robot.nq), self.locked_dofs)
-        return {k: n for k, n in box.indices.items() if np.isfinite(self.lower[n]) or np.isfinite(self.upper[n])}
+        """Map from each velocity that alone moves a limited coordinate to that coordinate's index in q."""
+        known = {one.v: one.q for one in self.limited if one.v is not None and one.q is not None}
+        return {k: n for k, n in known.items() if k not in self.locked_dofs}
+
+    @cached_property
+    def limited(self) -> tuple[LimitedCoordinate, ...]:
+        """Coordinates with position limits, also those of joints that close loops."""
+        return () if self.position_limits is None else limited_coordinates(self.robot.tree, self.position_limits)
 
     @cached_property
     def scales(self) -> list[float]:
@@ -315,7 +322,7 @@ class IKProblem:
         return self._differential(dt, options, "DifferentialIK")
 
     def _differential(self, dt: float, options: dict[str, Any], caller: str) -> DifferentialIK:
-        limits, own = options.pop("motion_limits", True), {"position": (self.lower, self.upper)}
+        limits, own = options.pop("motion_limits", True), {"position": self.position_limits or False}
         if limits is True or isinstance(limits, Mapping):
             limits = own if limits is True else own | dict(limits)
         locked = options.pop("locked", ())

@@ -11,6 +11,7 @@ from linkwork.ik.algorithms.task_stack import WideRows
 from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel
+from linkwork.model.limited_coordinates import LimitedCoordinate
 
 __all__ = ["ProblemView"]
 
@@ -27,6 +28,7 @@ class ProblemView(Protocol):
     shapes: dict[str, tuple[int, ...]]
     lower: np.ndarray
     upper: np.ndarray
+    position_limits: tuple[np.ndarray, np.ndarray] | None
     midrange: np.ndarray
     tolerances: np.ndarray
     wide: WideRows
@@ -55,7 +57,11 @@ class ProblemView(Protocol):
 
     @property
     def bounded(self) -> dict[int, int]:
-        """Map from each index in v whose coordinate has a position limit to that coordinate's index in q."""
+        """Map from each velocity that alone moves a limited coordinate to that coordinate's index in q."""
+
+    @property
+    def limited(self) -> tuple[LimitedCoordinate, ...]:
+        """Coordinates with position limits, also those of joints that close loops."""
 
     @property
     def scales(self) -> list[float]:

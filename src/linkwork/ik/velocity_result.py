@@ -9,6 +9,7 @@ import numpy as np
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.errors import Status
+from linkwork.ik.tasks.modifiers import LimitRange
 from linkwork.ik.tasks.task import Task
 
 __all__ = ["DIAGNOSTICS", "VelocityResult"]
@@ -63,18 +64,18 @@ class VelocityResult(Result):
     @property
     def active(self) -> np.ndarray:
         """Active limit of each coordinate of v (..., nv): 1 at the upper, −1 at the lower, 0 at none."""
-        return self._section(0)
+        return self._section(0)[..., : self.problem.robot.nv]
 
     @property
     def at_limits(self) -> Any:
         """Names of the joints at active limits: a list, or an array (...) of lists."""
-        robot, active = self.problem.robot, self.active
-        if active.ndim > 1:
-            result = np.empty(active.shape[:-1], dtype=object)
+        sides = self._section(0)
+        if sides.ndim > 1:
+            result = np.empty(sides.shape[:-1], dtype=object)
             for index in np.ndindex(result.shape):
-                result[index] = self._names(active[index])
+                result[index] = self._names(sides[index])
             return result
-        return self._names(active) if robot.nv else []
+        return self._names(sides)
 
     @property
     def status(self) -> Any:
@@ -103,18 +104,26 @@ class VelocityResult(Result):
         result = self._diagnostics[..., DIAGNOSTICS.index("rounds")].astype(int)
         return int(result) if result.ndim == 0 else result
 
-    def _names(self, active: np.ndarray) -> list[str]:
+    def _names(self, sides: np.ndarray) -> list[str]:
         tree = self.problem.robot.tree
-        return [body.joint_name for k, body in tree.stacked() if np.any(active[tree.v_slices[k]] != 0.0)]
+        result = [body.joint_name for k, body in tree.stacked() if np.any(sides[tree.v_slices[k]] != 0.0)]
+        others = zip(self._ranged, sides[tree.nv :], strict=True)
+        return [*dict.fromkeys([*result, *(name for name, side in others if side != 0.0)])]
+
+    @property
+    def _ranged(self) -> list[str]:
+        """Name of the joint of each coordinate with limits that no single velocity moves."""
+        tasks = [task for task in self.problem.tasks if isinstance(task, LimitRange)]
+        return [one.joint for task in tasks for one in task.coordinates]
 
     def _is_set(self, name: str) -> Any:
         result = self._diagnostics[..., DIAGNOSTICS.index(name)] == 1.0
         return bool(result) if np.ndim(result) == 0 else result
 
     def _section(self, which: int) -> np.ndarray:
-        nv = self.problem.robot.nv
-        rows = (self._diagnostics.shape[-1] - len(DIAGNOSTICS) - nv) // 2
-        starts = np.cumsum([len(DIAGNOSTICS), nv, rows, rows])
+        sides = self.problem.robot.nv + len(self._ranged)
+        rows = (self._diagnostics.shape[-1] - len(DIAGNOSTICS) - sides) // 2
+        starts = np.cumsum([len(DIAGNOSTICS), sides, rows, rows])
         return self._diagnostics[..., starts[which] : starts[which + 1]]
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.function_trace import traced
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.model.body import Body
 from linkwork.model.coupled_joints import bounds
 
 __all__ = ["ConfigurationMethods", "JacobianMethods", "KinematicsMethods"]
@@ -112,16 +113,17 @@ class ConfigurationMethods(RobotBase):
         """Draw configurations within the joints' limits, of shape (nq,) or (*size, nq).
 
         Joints without limits are drawn from [-π, π] (angles), [-1, 1] m (lengths), or uniformly from SO(3) (rotations).
-        Masters of coupled joints are drawn so that all coupled joints are within limits (ValueError if there is no such
-        position).  ``rng`` is a NumPy generator, and ``seed`` an integer to create one from; the default is a new
-        generator.  A positional integer raises TypeError, since it could mean a seed or a size.
+        Masters of coupled joints are drawn so that all coupled joints are within limits.  Raises ValueError if there is
+        no such position, or if limits of a rotation contain none of many random ones.  ``rng`` is a NumPy generator,
+        and ``seed`` an integer to create one from; the default is a new generator.  A positional integer raises
+        TypeError, since it could mean a seed or a size.
         """
         generator = generator_of(rng, seed)
         shape = leading_of(size)
         q = np.zeros((*shape, self.nq))
         limits = bounds(self._tree)
         for i, body in self._tree.stacked():
-            q[..., self._tree.q_slices[i]] = body.call_joint("random", generator, *limits[i], shape)
+            q[..., self._tree.q_slices[i]] = _random(body, generator, *limits[i], shape)
         return q
 
     @computed
@@ -352,3 +354,26 @@ class JacobianMethods(RobotBase):
         _, to_B, to_A = fork(self._tree, B.body, A.body)
         bodies = [self._tree.bodies[i] for i in (*reversed(to_A), *to_B)]
         return Named([body.joint_name for body in bodies if body.joint.nv], "joint")
+
+
+def _random(
+    body: Body, rng: np.random.Generator, lower: list[float], upper: list[float], shape: tuple[int, ...]
+) -> np.ndarray:
+    """Draw configurations (*shape, nq) of a body's joint, again where its type draws them whatever the limits are.
+
+    Raises ValueError if none of many draws is within limits.
+    """
+    q: np.ndarray = body.call_joint("random", rng, lower, upper, shape)
+    for _ in range(_MOST_DRAWS):
+        outside = ((q < lower) | (q > upper)).any(axis=-1)
+        count = int(outside.sum())
+        if not count:
+            return q
+        q[outside] = body.call_joint("random", rng, lower, upper, (count,))
+    raise ValueError(
+        f"random_configuration: joint {body.joint_name!r}: none of {_MOST_DRAWS} random configurations is within its "
+        f"limits, {lower} to {upper}"
+    )
+
+
+_MOST_DRAWS = 20_000

@@ -12,7 +12,7 @@ from linkwork.joints import JointType
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 
-__all__ = ["index_of", "joint_of", "names_in", "names_of", "units_of"]
+__all__ = ["coordinates_of", "index_of", "joint_of", "names_in", "names_of", "units_of"]
 
 
 def names_of(tree: Tree, which: Literal["q", "v"]) -> tuple[str, ...]:
@@ -66,10 +66,11 @@ def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[
 
 def names_in(body: Body, which: Literal["q", "v"]) -> list[str]:
     """Return the names of the coordinates of one body's joint."""
-    count, own = _coordinates(body.joint, which)
-    return [body.joint_name] if count == 1 else [f"{body.joint_name}.{name}" for name in own]
+    return coordinates_of(body.joint_name, body.joint, which)
 
 
-def _coordinates(joint: JointType, which: Literal["q", "v"]) -> tuple[int, tuple[str, ...]]:
+def coordinates_of(name: str, joint: JointType, which: Literal["q", "v"]) -> list[str]:
+    """Return the names of the coordinates of a joint with a name."""
     count, names = (joint.nq, joint.q_names) if which == "q" else (joint.nv, joint.v_names)
-    return count, names if len(names) == count else tuple(str(k) for k in range(count))
+    own = names if len(names) == count else tuple(str(k) for k in range(count))
+    return [name] if count == 1 else [f"{name}.{part}" for part in own]

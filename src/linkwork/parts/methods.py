@@ -20,8 +20,8 @@ from linkwork.kernels.compiler_api import Kernel, make_single_call
 from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
-from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import read_parameters
+from linkwork.model.limited_coordinates import position_limits
 from linkwork.parts.html_rows import robot_html
 from linkwork.parts.joint.joint import Bounds, Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import loop_joints
@@ -229,5 +229,4 @@ class LimitMethods(RobotBase):
         return resistance(self._subject, v, damping, friction)
 
     def _positions(self, side: int) -> np.ndarray:
-        result = bounds(self._tree)
-        return np.array([x for i, _ in self._tree.stacked() for x in result[i][side]], dtype=float)
+        return np.array(position_limits(self._tree)[side], dtype=float)

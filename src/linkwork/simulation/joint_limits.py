@@ -19,11 +19,12 @@ from linkwork._util.validation import positive
 from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.friction_laws import FrictionLaw, same
+from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, constraint_interval, dry, limit, servo
 from linkwork.simulation.rollout.spring_steps import least_inertias
@@ -81,29 +82,50 @@ class JointStops:
 
         With ``passive``, the effective inertias of joints include armature.
         """
-        inertias = _inertias(robot, passive)
         result: list[Any] = [0.0] * robot.nv
-        for i, k in limited_indices(robot):
-            stiffness, damping = inertias[k] / (self.damping_ratio * self.time) ** 2, 2.0 * inertias[k] / self.time
-            for side, bound in ((1.0, robot.lower[i]), (-1.0, robot.upper[i])):
+        coordinates = limited_coordinates(robot.tree)
+        for one, m in zip(coordinates, _inertias(robot, passive, coordinates), strict=True):
+            x, row = _rate(one, robot.tree, q)
+            stiffness, damping = m / (self.damping_ratio * self.time) ** 2, 2.0 * m / self.time
+            speed = dot(row, v)
+            for side, bound in ((1.0, one.lower), (-1.0, one.upper)):
                 if math.isfinite(bound):
-                    depth, rate = side * (float(bound) - q[i]), -side * v[k]
-                    result[k] = result[k] + side * stop_force(depth, rate, stiffness, damping, _TRANSITION)
+                    depth, rate = side * (bound - x), -side * speed
+                    force = side * stop_force(depth, rate, stiffness, damping, _TRANSITION)
+                    result = [a if is_zero(r) else a + r * force for a, r in zip(result, row, strict=True)]
         return result
 
 
-def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
-    """Return the smallest effective inertia 1/(M⁻¹)ₖₖ of each velocity (nv), over sampled configurations.
+def _rate(one: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any]]:
+    """Return the value x of a limited coordinate and the row r (nv) of its rate, a unit vector where one moves it."""
+    if one.v is None or one.q is None:
+        return one.rate(KinematicState(tree, q))
+    return q[one.q], [1.0 if j == one.v else 0.0 for j in range(tree.nv)]
 
-    Raises ValueError for a joint without inertia.
+
+def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate]) -> list[float]:
+    """Return the smallest effective inertia 1/(r M⁻¹ rᵀ) of each limited coordinate, over sampled configurations.
+
+    Raises ValueError for a coordinate without inertia.
     """
-    result = np.array(least_inertias(robot, passive))
-    if not (np.isfinite(result).all() and (result > 0.0).all()):
-        name = robot.v_names[int(np.argmin(np.where(np.isfinite(result), result, -1.0)))]
-        raise ValueError(
-            f"simulate: joint_limit_mode: expected inertia at every joint, got none at {name!r}; give it inertia"
-        )
-    return tuple(map(float, result))
+    each = least_inertias(robot, passive)
+    result = [each[one.v] if one.v is not None else math.nan for one in coordinates]
+    others = [k for k, one in enumerate(coordinates) if one.v is None]
+    if others:
+        q = robot.random_configuration(seed=0, size=_SAMPLES)
+        inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
+        W = inverse(q, passive=passive)
+        rows = np.array([[_rate(coordinates[k], robot.tree, x)[1] for k in others] for x in q.tolist()], dtype=float)
+        shares = np.einsum("nki,nij,nkj->nk", rows, W, rows).max(axis=0)
+        for k, share in zip(others, shares, strict=True):
+            result[k] = 1.0 / float(share)
+    for one, m in zip(coordinates, result, strict=True):
+        if not (math.isfinite(m) and m > 0.0):
+            raise ValueError(
+                f"simulate: joint_limit_mode: expected inertia at every joint, got none at {one.name!r}; "
+                "give it inertia"
+            )
+    return result
 
 
 def read_limit_mode(value: Any) -> str | JointStops | None:
@@ -119,51 +141,51 @@ def read_limit_mode(value: Any) -> str | JointStops | None:
 
 def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
     """Warn of the first joint that passed a limit, in records q (..., n, nq) at times t (n,)."""
-    if not q.size:
+    coordinates = limited_coordinates(robot.tree)
+    if not q.size or not coordinates:
         return
-    every = q.reshape(-1, q.shape[-1])
-    far = (every.max(axis=0) > robot.upper + _PASSED) | (every.min(axis=0) < robot.lower - _PASSED)
-    for i, k in limited_indices(robot) if far.any() else ():
-        beyond = np.maximum(robot.lower[i] - q[..., i], q[..., i] - robot.upper[i])
-        passed = beyond > _PASSED + np.maximum(beyond[..., :1], 0.0)
-        if passed.any():
-            index = tuple(map(int, np.argwhere(passed)[0]))
-            side = "lower" if q[(*index, i)] < robot.lower[i] else "upper"
-            bound = robot.lower[i] if side == "lower" else robot.upper[i]
-            of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
-            warnings.warn(
-                f"simulate: {robot.v_names[k]!r} passed its {side} limit of {bound:.4g} at {t[index[-1]]:g} s{of}: "
-                "joint limits are not enforced here; joint_limit_mode='held' enforces them with the default method, "
-                "'soft' adds springs, and 'ignored' silences this warning",
-                SimulationWarning,
-                stacklevel=levels_up(),
-            )
-            return
+    x = limited_values(robot, coordinates, q)
+    lower, upper = np.array([one.lower for one in coordinates]), np.array([one.upper for one in coordinates])
+    beyond = np.maximum(lower - x, x - upper)
+    passed = beyond > _PASSED + np.maximum(beyond[..., :1, :], 0.0)
+    for k in np.flatnonzero(passed.any(axis=tuple(range(passed.ndim - 1))))[:1].tolist():
+        index = tuple(map(int, np.argwhere(passed[..., k])[0]))
+        side = "lower" if x[(*index, k)] < lower[k] else "upper"
+        bound = lower[k] if side == "lower" else upper[k]
+        of = f" in environment {', '.join(map(str, index[:-1]))}" if len(index) > 1 else ""
+        warnings.warn(
+            f"simulate: {coordinates[k].name!r} passed its {side} limit of {bound:.4g} at {t[index[-1]]:g} s{of}: "
+            "joint limits are not enforced here; joint_limit_mode='held' enforces them with the default method, "
+            "'soft' adds springs, and 'ignored' silences this warning",
+            SimulationWarning,
+            stacklevel=levels_up(),
+        )
 
 
 Scalars = Sequence[Any]
+_SAMPLES = 32  # configurations in which effective inertias are compared
 _RESTS = 1e-4  # [rad/s, m/s] speed below which dry friction is that of joints at rest
 
 
-def limited_indices(robot: Any) -> list[tuple[int, int]]:
-    """Return the pairs of indices (in q, in v) of the coordinates that may have limits: those with q̇ = v."""
-    space = CurveSpace.of(robot.tree)
-    if space.is_plain:
-        return [(k, k) for k in range(robot.nv)]
-    return [(place.q + k, place.v + k) for place in space.joints if place.is_plain for k in range(place.joint.nv)]
-
-
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
-    """Return the bounded impulses of joint limits, for the coordinates with q̇ = v and a finite limit."""
+    """Return the bounded impulses of position limits, of joints of the tree and of joints that close loops."""
     result = []
-    pairs = limited_indices(robot)
-    for side, bounds in ((1.0, robot.lower), (-1.0, robot.upper)):
-        for i, k in pairs:
-            if math.isfinite(bounds[i]):
-                row = [1.0 if j == k else 0.0 for j in range(robot.nv)]
+    rates = [(one, *_rate(one, robot.tree, q)) for one in limited_coordinates(robot.tree)]
+    for side in (1.0, -1.0):
+        for one, x, row in rates:
+            bound = one.lower if side > 0.0 else one.upper
+            if math.isfinite(bound):
                 low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
-                result.append(limit(row, bounds[i] - q[i], A[k][k], low, high, h))
+                result.append(limit(row, bound - x, _inertia(row, A), low, high, h))
     return result
+
+
+def _inertia(row: Scalars, A: Sequence[Scalars]) -> Any:
+    """Return the effective inertia of the velocity r·w for a diagonal mass matrix, that of A: 1 / Σ r²/A."""
+    used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
+    if len(used) == 1 and used[0][1].__class__ is float and used[0][1] == 1.0:
+        return A[used[0][0]][used[0][0]]
+    return 1.0 / sum(x * x * (1.0 / A[k][k]) for k, x in used)
 
 
 def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:

@@ -17,7 +17,7 @@ Trans. Robotics 31, 2015 (boxes of velocities).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
@@ -55,7 +55,7 @@ class VelocityStep(NamedTuple):
     """Velocity v, its active limits (1, −1 or 0), convergence, rounds, and errors."""
 
     v: list[Any]
-    sides: list[Any]
+    sides: list[Any]  # of the velocities
     least: Any
     rounds: Any
     errors: list[Any]  # before the step, outside ranges
@@ -168,12 +168,4 @@ def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[
             reduced = where(beyond, fmax(fabs(v[k]) * share, _TINY), bound)
             velocity[k] = fmin(velocity[k], reduced) if k in bounded else reduced
             bounded.add(k)
-    return MotionLimits(
-        limits.lower,
-        limits.upper,
-        velocity,
-        limits.acceleration,
-        limits.positions,
-        frozenset(bounded),
-        limits.accelerations,
-    )
+    return replace(limits, velocity=velocity, velocities=frozenset(bounded))

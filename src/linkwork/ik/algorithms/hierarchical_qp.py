@@ -36,7 +36,7 @@ from linkwork.ik.algorithms.differential_step import (
     with_errors,
 )
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
-from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.ik.algorithms.task_stack import Stack, TaskState
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
@@ -185,6 +185,10 @@ def cascade_step(
     target = [-at.errors[i] for i in stack.own]
     if equations:
         cascade.add_equations(equations, target, floor)
+    if limits.loops:
+        state, most = TaskState(stack.tree, q), [dt * loop.bound for loop in limits.loops]
+        speeds = [[0.0 if k in stack.locked_dofs else x for k, x in enumerate(one.row(state))] for one in limits.loops]
+        cascade.add_barriers(speeds, [-x for x in most], most, floor)
     barriers = [
         i for i, (pair, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and pair != (0, 0)
     ]

@@ -36,6 +36,7 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import floor, fmax, fmin, lt, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import coordinate_indices
+from linkwork.model.limited_coordinates import LoopSpeed
 from linkwork.model.tree import Tree
 
 __all__ = ["MotionLimits", "is_infinite", "is_single_value", "nearest", "scaled_bound", "times"]
@@ -89,6 +90,7 @@ class MotionLimits:
     positions: frozenset[int]  # indices of q with limits
     velocities: frozenset[int]  # indices of v with limits
     accelerations: frozenset[int]  # indices of v with limits
+    loops: tuple[LoopSpeed, ...] = ()  # speed limits of joints that close loops
 
     def box(
         self, tree: Tree, q: Scalars, dt: Any, v_last: Scalars, locked_dofs: Collection[int] = ()

@@ -10,6 +10,7 @@ from typing import Any
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import read_number
 from linkwork.constraints.constraint import References
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
 from linkwork.ik.tasks.task import (
     AimedTask,
@@ -183,7 +184,7 @@ def _inward(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
     return -y * inverse, x * inverse
 
 
-_TINY = 1e-24  # [m²]
+_TINY = by_type(1e-24)  # [m²]
 
 
 def _read_polygon(value: Sequence[Any]) -> tuple[tuple[float, float], ...]:

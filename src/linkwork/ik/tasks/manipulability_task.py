@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import log
 from linkwork.ik.tasks.arguments import named
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget
@@ -17,7 +18,7 @@ from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarge
 __all__ = ["ManipulabilityTask"]
 
 _PARTS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
-_REGULARISATION = 1e-12  # added to squared singular values, so that the error is finite at singularities
+_REGULARISATION = by_type(1e-12)  # added to squared singular values, so that the error is finite at singularities
 
 
 @public_constructor

@@ -10,13 +10,13 @@ from typing import Any, Self
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import shown
 from linkwork.constraints.constraint import Constraint, References
-from linkwork.constraints.loop_joint import LoopJoint
 from linkwork.ik.tasks.arguments import ranges_of
 from linkwork.ik.tasks.function_task import FunctionTask
 from linkwork.ik.tasks.task import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask
+from linkwork.model.limited_coordinates import LimitedCoordinate
 from linkwork.model.tree import Tree
 
-__all__ = ["ConstraintTask", "LoopRange", "Soft", "Within", "as_task", "counted_joints"]
+__all__ = ["ConstraintTask", "LimitRange", "Soft", "Within", "as_task", "counted_joints"]
 
 
 @public_constructor
@@ -101,44 +101,43 @@ class ConstraintTask(AimedTask):
 
 
 @dataclass(frozen=True)
-class LoopRange(WeighedTask):
-    """Task: a loop-closing joint is within its limits; the errors are the joint's configuration coordinates."""
+class LimitRange(WeighedTask):
+    """Task: coordinates of one joint are within their limits; the errors are the coordinates.
 
-    loop: LoopJoint
+    The joint closes a loop, or several velocities move a coordinate; solvers bound all other coordinates by a box.
+    """
+
+    coordinates: tuple[LimitedCoordinate, ...]
     _: KW_ONLY
     own: bool = False
 
     def __post_init__(self) -> None:
-        self.settle(f"{self.loop.name}: bounds")
+        self.settle(f"{self.coordinates[0].joint}: bounds")
 
     @property
     def references(self) -> References:
-        return self.loop.references
+        one = self.coordinates[0]
+        return References(joints=(one.joint,)) if one.loop is None else one.loop.references
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        nq = self.loop.joint.nq
-        return (self.name,) if nq == 1 else tuple(f"{self.name}[{i}]" for i in range(nq))
+        return tuple(one.name for one in self.coordinates)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return self.loop.joint.q_units
+        return tuple(one.unit for one in self.coordinates)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        nq = self.loop.joint.nq
-        lower, upper = self.loop.lower or (-math.inf,) * nq, self.loop.upper or (math.inf,) * nq
-        return tuple(zip(lower, upper, strict=True))
+        return tuple((one.lower, one.upper) for one in self.coordinates)
 
     @property
     def exact(self) -> bool:
-        return False
+        return all(one.loop is None for one in self.coordinates)
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        joint, between = self.loop.joint, state.between(self.loop.frame, self.loop.relative_to)
-        q = joint.configuration_from_pose(between.pose)
-        rates = [joint.q_dot(q, joint.velocity_from_twist(q, column)) for column in between.columns]
-        return TaskRows(list(q), [list(row) for row in zip(*rates, strict=True)])
+        rates = [one.rate(state) for one in self.coordinates]
+        return TaskRows([x for x, _ in rates], [row for _, row in rates])
 
 
 def as_task(value: Any, caller: str) -> Task:

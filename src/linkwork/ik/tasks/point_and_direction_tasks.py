@@ -19,6 +19,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import check_relative_motion
 from linkwork.constraints.constraint import References
 from linkwork.constraints.jacobian_rows import across, relative_point
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, atan2, eq, le, lt, sqrt, where
 from linkwork.ik.tasks.arguments import named, ranges_of
 from linkwork.ik.tasks.frame_tasks import moves
@@ -76,7 +77,7 @@ class _DirectionTask(AimedTask):
         """
         axis, cosine = d.cross(u), d.dot(u)
         square = axis.dot(axis)
-        straight = lt(square, 1e-24)
+        straight = lt(square, by_type(1e-24))
         sine = sqrt(where(straight, 1.0, square))
         opposite = and_(straight, le(cosine, 0.0))
         axes = across(d)
@@ -185,7 +186,7 @@ class LookAtTask(_DirectionTask):
         return check_relative_motion(robot, ("direction", self.direction), other)
 
 
-_NEAR = 1e-16  # [m²] squared distance below which the direction is undefined
+_NEAR = by_type(1e-16)  # [m²] squared distance below which the direction is undefined
 
 
 def _unit(d: Vec3) -> Vec3:
@@ -295,4 +296,4 @@ class DistanceTask(AimedTask):
         return check_relative_motion(robot, ("point", self.a), ("point", self.b))
 
 
-_MET = 1e-24  # [m²] squared distance below which points coincide
+_MET = by_type(1e-24)  # [m²] squared distance below which points coincide

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, where
-from linkwork.joints import JointType
+from linkwork.model.limited_coordinates import moved_alone
 from linkwork.model.tree import Tree
 
 __all__ = ["LimitBox", "characteristic_length", "coordinate_indices", "unit_steps"]
@@ -33,9 +33,8 @@ def coordinate_indices(tree: Tree) -> dict[int, int]:
     """Return, for each velocity that alone moves one coordinate of q, the index of that coordinate."""
     result: dict[int, int] = {}
     for i, body in tree.stacked():
-        joint = body.joint
-        if joint.nq == joint.nv and type(joint).integrate is JointType.integrate:
-            result |= dict(zip(range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]], strict=True))
+        q, v = tree.q_slices[i].start, tree.v_slices[i].start
+        result |= {v + k: q + n for n, k in enumerate(moved_alone(body.joint)) if k is not None}
     return result
 
 
@@ -43,7 +42,8 @@ def coordinate_indices(tree: Tree) -> dict[int, int]:
 class LimitBox:
     """Box lower ≤ q ≤ upper; ``indices`` maps velocities to the indices of bounded coordinates of q.
 
-    Coordinates without such a velocity, such as quaternions, are free.  Bounds are arguments of each call.
+    Coordinates that several velocities move are free here; inverse kinematics bounds them by tasks with ranges.
+    Bounds are arguments of each call.
     """
 
     indices: dict[int, int]

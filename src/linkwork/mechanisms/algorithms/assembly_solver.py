@@ -29,8 +29,8 @@ from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric, largest, of_errors
-from linkwork.model.coupled_joints import bounds
 from linkwork.model.function_spec import FunctionSpec, Option, Output
+from linkwork.model.limited_coordinates import position_limits as limits_of
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "assemble_configuration", "assembly_derivatives", "fixed_velocities"]
@@ -128,8 +128,7 @@ class _Problem:
         fixed = set(fixed_velocities(tree, hold))
         inverse = [0.0 if k in fixed else 1.0 / w for k, w in enumerate(weights)]
         length = characteristic_length(tree)
-        known = bounds(tree)
-        lower, upper = ([x for i, _ in tree.stacked() for x in known[i][side]] for side in (0, 1))
+        lower, upper = limits_of(tree)
         both = zip(lower, upper, strict=True)
         bounded = [n for n, ends in enumerate(both) if position_limits and any(map(math.isfinite, ends))]
         box = LimitBox.of(tree, lower, upper, bounded, fixed)

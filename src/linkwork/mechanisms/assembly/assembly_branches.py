@@ -106,6 +106,8 @@ def find_branches(
     result = run_kernel(mechanism, tried, tried, np.ones(robot.nv), fixed, bool(position_limits), during)
     fine = np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance
     _raise_if_movable(mechanism, result.q[fine], fixed, during if during is None else during[fine])
+    if position_limits:
+        fine &= ~mechanism.beyond(result.q).any(axis=-1)
     each = [
         _distinct(mechanism, q[ok], base[k], fixed, bool(position_limits))
         for k, (q, ok) in enumerate(zip(result.q, fine, strict=True))

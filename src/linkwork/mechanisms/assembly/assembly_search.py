@@ -112,7 +112,7 @@ def _search(
 
     def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
         size = np.abs(error).max(axis=-1, initial=0.0)
-        return np.where(position_limits & mechanism.loops_beyond(q).any(axis=-1), np.inf, size)
+        return np.where(mechanism.beyond(q).any(axis=-1), np.inf, size) if position_limits else size
 
     for k in range(1, max_starts):
         size = open_by(result["q"], result["error"])
@@ -160,12 +160,8 @@ def _build_result(
     """Return the `Assembly` of the results of a search, with the status of each state."""
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
     fine = np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance
-    beyond = np.zeros(len(q), dtype=bool)
-    if position_limits:
-        lower, upper = mechanism.limits
-        beyond = np.asarray(((q < lower - 1e-9) | (q > upper + 1e-9)).any(axis=-1))
-        out_of_loops = mechanism.loops_beyond(q).any(axis=-1)
-        beyond |= out_of_loops
+    each = mechanism.beyond(q) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
+    beyond, in_loops = each.any(axis=-1), [one.loop is not None for one in mechanism.limited]
     status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
     status[result["status"] == 2.0] = Status.NOT_FINITE
     left = np.flatnonzero(~fine | beyond)
@@ -183,8 +179,7 @@ def _build_result(
             dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, None if when is None else when[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
-    if position_limits:
-        status[fine & out_of_loops] = Status.LOOP_AT_LIMITS
+    status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
     status[fine & ~beyond] = Status.SOLVED
     success, iterations, starts = fine & ~beyond, result["iterations"], result["starts"]
     return Assembly._make(

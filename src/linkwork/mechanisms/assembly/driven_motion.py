@@ -19,7 +19,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
-from linkwork.joints import JointType
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance, run_kernel
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
@@ -31,6 +30,7 @@ from linkwork.mechanisms.assembly.targets import (
     timed,
     varied_robot,
 )
+from linkwork.model.limited_coordinates import moved_alone
 from linkwork.spatial.arguments import checked_array
 from linkwork.viewer.output import Output, check_output, show_document
 
@@ -281,10 +281,8 @@ class _Continuation:
         correction = float(np.abs(robot.difference(predicted, result.q)).max(initial=0.0))
         if correction > _MAX_CORRECTION * size + 1e-12:
             return blocked
-        if self.limits:
-            lower, upper = self.mechanism.limits
-            if ((result.q < lower - 1e-9) | (result.q > upper + 1e-9)).any():
-                return Status.AT_LIMITS
+        if self.limits and self.mechanism.beyond(result.q).any():
+            return Status.AT_LIMITS
         slack, sign = self._regular(result.q)
         if self.sign * sign < 0:  # beyond a singular configuration: continue only straight on
             rate = (
@@ -311,7 +309,7 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:
     sizes = {}
     for name, value in driven.values.items():
         joint = robot.tree.bodies[robot.tree.joint_index(name)].joint
-        if joint.nq != joint.nv or type(joint).integrate is not JointType.integrate:
+        if joint.nq != joint.nv or None in moved_alone(joint):
             raise ValueError(
                 f"{caller}: drivers: joint {name!r} ({joint.type_name()}) has no coordinates that can be interpolated "
                 f"linearly: drive joints whose coordinates are angles or lengths"

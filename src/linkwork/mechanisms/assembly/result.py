@@ -122,18 +122,14 @@ class Assembly(Result):
             joints = [body.joint_name for k, body in tree.stacked() if self._over[i][tree.q_slices[k]].any()]
             return f"it can be assembled only with joints beyond their limits: {', '.join(map(repr, joints))}"
         if status is Status.LOOP_AT_LIMITS:
-            loops = [loop.name for loop in self._mechanism.bounded_loops if self._is_beyond(loop, i)]
+            each = zip(self._mechanism.limited, self._mechanism.beyond(self.q[i]), strict=True)
+            loops = dict.fromkeys(one.joint for one, beyond in each if beyond and one.loop is not None)
             return f"it closes only with loop joints beyond their limits: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
             return "the errors are at a local minimum and cannot be reduced from there"
         if status is Status.NOT_FINITE:
             return "a value became NaN during the iteration"
         return "the iteration did not converge"
-
-    def _is_beyond(self, loop: Any, i: Any) -> bool:
-        own = np.asarray(self._mechanism.robot.loop_configuration(self.q[i]))[..., loop.q_slice]
-        lower, upper = loop.position_bounds
-        return bool(((own < lower - 1e-9) | (own > upper + 1e-9)).any())
 
     def _fixed_values(self, i: Any) -> str:
         q = self.q[i]

@@ -14,12 +14,16 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.validation import finite_array, floats
-from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_arguments import by_joint
-from linkwork.model.coupled_joints import bounds
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
+from linkwork.model.limited_coordinates import (
+    LimitedCoordinate,
+    limited_coordinates,
+    limited_values,
+    position_limits,
+)
 from linkwork.model.periodic_coordinates import periodic_coordinates
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import checked_array
@@ -76,21 +80,15 @@ class ClosedMechanism:
         return [k for k, has_error in enumerate(holonomic) if has_error]
 
     @cached_property
-    def bounded_loops(self) -> list[Any]:
-        """The joints that close loops and have position limits."""
-        names = [c.name for c in self.tree.constraints if isinstance(c, LoopJoint) and (c.lower or c.upper)]
-        return [self.robot.loops[name] for name in names]
+    def limited(self) -> tuple[LimitedCoordinate, ...]:
+        """Coordinates with position limits, also those of joints that close loops."""
+        return limited_coordinates(self.tree)
 
-    def loops_beyond(self, q: np.ndarray) -> np.ndarray:
-        """Return a mask (..., loops): True where a joint that closes a loop is beyond its position limits."""
-        if not self.bounded_loops:
-            return np.zeros((*q.shape[:-1], 0), dtype=bool)
-        at = np.asarray(self.robot.loop_configuration(q))
-        result = []
-        for loop in self.bounded_loops:
-            own, (lower, upper) = at[..., loop.q_slice], loop.position_bounds
-            result.append(((own < lower - 1e-9) | (own > upper + 1e-9)).any(axis=-1))
-        return np.stack(result, axis=-1)
+    def beyond(self, q: np.ndarray) -> np.ndarray:
+        """Return a mask (..., limited coordinates): True where a coordinate is beyond its limits."""
+        x = limited_values(self.robot, self.limited, q)
+        lower, upper = (np.array([getattr(one, side) for one in self.limited]) for side in ("lower", "upper"))
+        return np.asarray((x < lower - 1e-9) | (x > upper + 1e-9))
 
     def free(self, fixed: Sequence[str]) -> list[int]:
         """Return the indices in v of the joints that are not ``fixed``."""
@@ -141,8 +139,7 @@ class ClosedMechanism:
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper limits of configurations, (nq,) each."""
-        result = bounds(self.tree)
-        low, high = ([x for i, _ in self.tree.stacked() for x in result[i][side]] for side in (0, 1))
+        low, high = position_limits(self.tree)
         return np.array(low, dtype=float), np.array(high, dtype=float)
 
     @cached_property

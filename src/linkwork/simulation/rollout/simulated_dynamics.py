@@ -353,7 +353,7 @@ class SimulatedDynamics:
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
-            intervals += joint_limits(self.robot, A, q, h)
+            intervals += joint_limits(moving, A, q, h)
         closing, before = loop_intervals(moving, A, t, q, v, h), len(intervals)
         intervals += [one for one in closing if one is not None]
         if self.sticks:

@@ -1,0 +1,177 @@
+"""Coordinates with position limits: of all joints of a tree, and of the joints that close loops.
+
+A coordinate x(q) of a joint has the limits lower ≤ x ≤ upper, and the rate ẋ = r(q)·v.  Most coordinates are moved by
+one velocity alone, and r is a unit vector.  For other coordinates of the tree, such as those of a planar joint, r is a
+row of q̇ = J v.  The coordinates of a joint that closes a loop follow from the pose and the twist of its frames.
+
+Limits of followers are limits of their masters (`coupled_joints.bounds`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.lazy_dataclass import dataclass
+from linkwork.constraints import LoopJoint
+from linkwork.constraints.constraint import Kinematics
+from linkwork.expr.linalg.sparse_dot import dot, transposed
+from linkwork.expr.scalar.functions import floor
+from linkwork.expr.scalar.symbol import Graph
+from linkwork.joints import JointType
+from linkwork.model.coordinate_names import coordinates_of
+from linkwork.model.coupled_joints import bounds
+from linkwork.model.periodic_coordinates import counting_angles
+from linkwork.model.tree import Tree
+
+__all__ = [
+    "LimitedCoordinate",
+    "LoopSpeed",
+    "limited_coordinates",
+    "limited_values",
+    "loop_speeds",
+    "moved_alone",
+    "position_limits",
+]
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class LimitedCoordinate:
+    """A coordinate of a joint with a position limit."""
+
+    name: str
+    joint: str  # name of the joint
+    type: JointType
+    index: int  # in the joint's own q
+    lower: float
+    upper: float
+    q: int | None = None  # index in q of the robot; None for a joint that closes a loop
+    v: int | None = None  # index of the velocity that alone moves the coordinate; None if there is none
+    loop: LoopJoint | None = None  # the joint itself if it closes a loop
+
+    @property
+    def unit(self) -> str:
+        """Unit of the coordinate: "rad", "m" or "1"."""
+        return self.type.q_units[self.index]
+
+    def rate(self, state: Kinematics) -> tuple[Any, list[Any]]:
+        """Return the value x, and the row r (nv) of its rate ẋ = r·v."""
+        if self.loop is not None:
+            q, columns = _loop_motion(self.loop, state)
+            return self.turned(q[self.index]), [self.type.q_dot(q, column)[self.index] for column in columns]
+        q, moving = state.q(self.joint), state.moving(self.joint)
+        row = self.type.q_dot_jacobian(q)[self.index]
+        return q[self.index], [dot(row, column) for column in transposed(moving)]
+
+    def turned(self, x: Any) -> Any:
+        """Return an angle of a joint that closes a loop, with revolutions towards the middle of its limits."""
+        middle = 0.5 * (self.lower + self.upper)
+        if not math.isfinite(middle) or middle == 0.0 or not counting_angles(self.type, periodic=True).in_q[self.index]:
+            return x
+        return x + math.tau * floor((middle - x) * (1.0 / math.tau) + 0.5)
+
+
+def _loop_motion(loop: LoopJoint, state: Kinematics) -> tuple[Scalars, list[Scalars]]:
+    """Return q_J of a joint that closes a loop, and its velocity v_J for each unit velocity of the robot."""
+    between = state.between(loop.frame, loop.relative_to)
+    q = loop.joint.configuration_from_pose(between.pose)
+    return q, [loop.joint.velocity_from_twist(q, column) for column in between.columns]
+
+
+@lru_cache(256)
+def moved_alone(joint: JointType) -> tuple[int | None, ...]:
+    """Return, for each coordinate x of a joint, the index of the velocity with ẋ = v_k, None if there is none.
+
+    Moving from q along φ then changes x by φ_k, whatever the other velocities are.
+    """
+    graph = Graph()
+    q, v = list(graph.inputs("q", (joint.nq,))), list(graph.inputs("v", (joint.nv,)))
+    rates, moved = joint.q_dot(q, v), joint.integrate(q, v)
+    each = zip(q, rates, moved, strict=True)
+    return tuple(next((k for k, u in enumerate(v) if rate is u and x + u is end), None) for x, rate, end in each)
+
+
+def position_limits(tree: Tree) -> tuple[list[float], list[float]]:
+    """Return the lower and the upper limits of q (nq each), infinite without a limit.
+
+    Raises ValueError if no position of a master is within the limits of its followers.
+    """
+    known = bounds(tree)
+    lower, upper = ([x for i, _ in tree.stacked() for x in known[i][side]] for side in (0, 1))
+    return lower, upper
+
+
+def limited_coordinates(
+    tree: Tree, limits: tuple[Any, Any] | None = None
+) -> tuple[LimitedCoordinate, ...]:
+    """Return the coordinates with a finite limit: those of q in their order, then those of joints that close loops.
+
+    ``limits`` are the lower and the upper limits of q, those of the robot by default.
+    """
+    lower, upper = position_limits(tree) if limits is None else limits
+    result = []
+    for i, body in tree.stacked():
+        alone, names, start = (
+            moved_alone(body.joint),
+            coordinates_of(body.joint_name, body.joint, "q"),
+            tree.v_slices[i],
+        )
+        for k, n in enumerate(range(tree.nq)[tree.q_slices[i]]):
+            if math.isfinite(lower[n]) or math.isfinite(upper[n]):
+                own = alone[k]
+                v = None if own is None else start.start + own
+                ends = float(lower[n]), float(upper[n])
+                result.append(LimitedCoordinate(names[k], body.joint_name, body.joint, k, *ends, n, v))
+    for loop in tree.constraints:
+        if isinstance(loop, LoopJoint):
+            joint = loop.joint
+            names = coordinates_of(loop.name, joint, "q")
+            low, high = loop.lower or (-math.inf,) * joint.nq, loop.upper or (math.inf,) * joint.nq
+            for k, ends in enumerate(zip(low, high, strict=True)):
+                if any(map(math.isfinite, ends)):
+                    result.append(LimitedCoordinate(names[k], loop.name, joint, k, *ends, loop=loop))
+    return tuple(result)
+
+
+def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray) -> np.ndarray:
+    """Return the values x (..., n) of coordinates in configurations q (..., nq)."""
+    loops = np.asarray(robot.loop_configuration(q)) if any(one.loop is not None for one in coordinates) else q
+    views = {loop.name: loop.q_slice.start for loop in robot.loops} if loops is not q else {}
+    columns = [
+        q[..., one.q] if one.loop is None else one.turned(loops[..., views[one.joint] + one.index])
+        for one in coordinates
+    ]
+    return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 0))
+
+
+@dataclass(frozen=True)
+class LoopSpeed:
+    """A velocity with a limit of a joint that closes a loop."""
+
+    name: str
+    loop: LoopJoint
+    index: int  # in the joint's own v
+    bound: float  # [rad/s, m/s]
+
+    def row(self, state: Kinematics) -> list[Any]:
+        """Return the row r (nv) with which the velocity is r·v."""
+        return [column[self.index] for column in _loop_motion(self.loop, state)[1]]
+
+
+def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
+    """Return the velocities with a limit of the joints that close loops."""
+    loops = [one for one in tree.constraints if isinstance(one, LoopJoint) and one.velocity_bound]
+    return tuple(
+        LoopSpeed(name, loop, k, bound)
+        for loop in loops
+        for k, (name, bound) in enumerate(
+            zip(coordinates_of(loop.name, loop.joint, "v"), loop.velocity_bound, strict=True)
+        )
+        if math.isfinite(bound)
+    )
