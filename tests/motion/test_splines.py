@@ -12,7 +12,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import spline
 from linkwork.motion.splines.interpolation import control_knots
-from linkwork.motion.splines.spline import unlimited_angles
+from linkwork.motion.splines.spline import nearer_turns, unlimited_angles
 
 ROTATING = (joints.Floating, joints.UnboundedRevolute)
 
@@ -189,16 +189,27 @@ def test_angles_are_counted_or_go_the_short_way():
 
 
 def test_which_angles_turn_freely():
-    """Not those with limits, of screws, or that others follow; profiles and splines ask the same function."""
-    robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=(joints.Revolute, joints.Helical)))
-    turning = [robot.joints[k].type.__class__ is joints.Revolute for k in range(4)]
-    assert True in turning and False in turning
-    assert unlimited_angles(robot) == [k for k in range(4) if turning[k]]
-    q = np.array([[3.0] * 4, [-3.0] * 4])
-    expected = np.where(turning, 2.0 * np.pi - 6.0, -6.0)
-    assert np.allclose(np.diff(robot.spline([0.0, 1.0], q, "linear", turns="short")([0.0, 1.0]).q, axis=0), expected)
-    way = robot.profile(*q, velocity=1.0, acceleration=1.0, jerk=1.0)
-    assert np.allclose(way(way.duration).q - q[0], expected)
+    """Angles whose full revolution changes no pose, of every joint type; splines and profiles go half of one at most."""
+    types = [joints.Revolute, joints.Universal, joints.Helical]
+    chain = lw.Robot(random_tree(np.random.default_rng(4), 12, types=types, shape="chain"))
+    names = [joint.name for joint in chain.joints if type(joint.type) is joints.Revolute]
+    coupled = chain.with_couplings({names[1]: (names[0], 0.5), names[3]: (names[2], -3.0)})
+    for robot in (lw.Robot(random_tree(np.random.default_rng(3), 18)), coupled):
+        q, unlimited = robot.random_configuration(seed=0), np.isinf(robot.lower) & np.isinf(robot.upper)
+        units = np.array([unit for _, body in robot.tree.stacked() for unit in body.joint.q_units])
+        turned = q + 2.0 * np.pi * np.diag(units == "rad")
+        moved = robot.forward_kinematics(turned) - robot.forward_kinematics(q)
+        expected = np.flatnonzero(unlimited & (units == "rad") & (np.abs(moved).max(axis=(1, 2, 3)) < 1e-11))
+        assert np.array_equal(unlimited_angles(robot), expected) and len(expected) > 0
+        for turns in (1.0, 3.0, -5.0, -7.0):
+            there = q + turns * np.pi * np.isin(np.arange(robot.nq), expected)
+            short = robot.spline([0.0, 1.0], np.stack([q, there]), "linear", turns="short")([0.0, 1.0]).q
+            steps = np.diff(short, axis=0)[0, expected], nearer_turns(robot, q, there)[expected] - q[expected]
+            assert np.abs(np.abs(steps) - np.pi).max() < 1e-11
+    screw = lw.Robot(random_tree(np.random.default_rng(0), 4, types=(joints.Revolute, joints.Helical)))
+    turning = [joint.type.__class__ is joints.Revolute for joint in screw.joints]
+    way = screw.profile(np.full(4, 3.0), np.full(4, -3.0), velocity=1.0, acceleration=1.0, jerk=1.0)
+    assert np.allclose(way(way.duration).q - 3.0, np.where(turning, 2.0 * np.pi - 6.0, -6.0))
 
 
 def test_screws_and_straight_lines():

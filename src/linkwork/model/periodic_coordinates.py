@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,12 @@ class PeriodicCoordinates(NamedTuple):
     in_q: np.ndarray
 
 
-def revolutions(angle: np.ndarray) -> np.ndarray:
+def revolutions(angle: Any) -> Any:
     """Return the number of full revolutions to subtract from angles, so that these are at most half a revolution.
 
     Half a revolution stays as it is, and odd multiples of it become ±π such that opposite angles stay opposite.
     """
-    return np.asarray(np.round(angle / math.tau))
+    return np.round(angle / math.tau)
 
 
 @lru_cache(256)

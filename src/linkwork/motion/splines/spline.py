@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import nearest
 from linkwork._util.validation import integer
 from linkwork.expr.arrays.symbol_array import array, is_traced
-from linkwork.expr.scalar.functions import floor
-from linkwork.joints.base.joint_type import JointType
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import stacked_by_joint
+from linkwork.model.periodic_coordinates import periodic_coordinates, revolutions
+from linkwork.model.tree_edits import straight_tree
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import increasing, normalized
 from linkwork.motion.splines import interpolation
@@ -215,41 +215,18 @@ def _one_of(caller: str, argument: str, value: Any, known: tuple[str, ...]) -> N
         raise ValueError(f"{caller}: {argument}: got {value!r}: {nearest(str(value), known)}")
 
 
-def unlimited_angles(robot: Any) -> list[int]:
-    """Return the indices in q of angles without limits whose full revolution leads back to the same pose.
-
-    Angles that another joint follows, and those of screws, are not among them.
-    """
-    tree, lower, upper = robot.tree, robot.lower, robot.upper
-    followed = {index.start for body, index in zip(tree.bodies, tree.v_slices, strict=True) if body.coupling}
-    result = []
-    for body, in_q, in_v in zip(tree.bodies, tree.q_slices, tree.v_slices, strict=True):
-        joint: JointType = body.joint
-        if joint.nq == joint.nv and in_v.start not in followed:
-            result += [
-                in_q.start + k
-                for k, unit in enumerate(joint.q_units)
-                if unit == "rad"
-                and np.isinf([lower[in_q.start + k], upper[in_q.start + k]]).all()
-                and _is_periodic(joint, k)
-            ]
-    return result
+def unlimited_angles(robot: Any) -> np.ndarray:
+    """Return the indices in q of angles without limits whose full revolution leads back to the same pose."""
+    unlimited = np.isneginf(robot.lower) & np.isposinf(robot.upper)
+    return np.flatnonzero(periodic_coordinates(straight_tree(robot.tree)).in_q & unlimited)
 
 
-def nearer_turns(robot: Any, before: Any, q: Any, angles: Sequence[int] | None = None) -> Any:
+def nearer_turns(robot: Any, before: Any, q: Any, angles: np.ndarray | None = None) -> Any:
     """Return q (nq) with full revolutions added so that each angle is within half a revolution of that in ``before``.
 
     ``angles`` are the indices of `unlimited_angles`, if they are known.
     """
     angles = unlimited_angles(robot) if angles is None else angles
     result = array(q.copy()) if q.dtype == object else np.array(q)
-    for k in angles:
-        result[k] = result[k] - 2.0 * np.pi * floor((result[k] - before[k]) / (2.0 * np.pi) + 0.5)
+    result[angles] -= math.tau * revolutions(result[angles] - before[angles])
     return result
-
-
-def _is_periodic(joint: JointType, index: int) -> bool:
-    q = 0.3 + 0.1 * np.arange(joint.nq)
-    turned = q + 2.0 * np.pi * (np.arange(joint.nq) == index)
-    here, there = (np.array(joint.X(x.tolist()).elements(), dtype=float) for x in (q, turned))
-    return bool(np.abs(here - there).max() < 1e-9)
