@@ -189,7 +189,7 @@ def test_angles_are_counted_or_go_the_short_way():
 
 
 def test_which_angles_turn_freely():
-    """Angles whose full revolution changes no pose, of every joint type; splines and profiles go half of one at most."""
+    """Angles whose full revolution changes no pose, of every joint type; motions turn by half of one at most."""
     types = [joints.Revolute, joints.Universal, joints.Helical]
     chain = lw.Robot(random_tree(np.random.default_rng(4), 12, types=types, shape="chain"))
     names = [joint.name for joint in chain.joints if type(joint.type) is joints.Revolute]
