@@ -31,6 +31,7 @@ __all__ = [
     "ContractError",
     "Issue",
     "JointMethodError",
+    "LimitWarning",
     "Location",
     "ModelError",
     "ModelWarning",
@@ -316,6 +317,10 @@ class CacheWarning(UserWarning):
 
 class ConfigurationWarning(UserWarning):
     """A configuration is slightly off its manifold (a quaternion not quite of unit length); the nearest one is used."""
+
+
+class LimitWarning(UserWarning):
+    """A result exceeds a limit of a joint that its method does not hold; the message names the joint."""
 
 
 class PictureWarning(UserWarning):

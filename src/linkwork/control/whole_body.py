@@ -22,12 +22,14 @@ from linkwork.control.controller_base import Shapes, positive_number, read_nonne
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot
-from linkwork.expr.scalar.functions import lt, where
-from linkwork.ik.algorithms.joint_bounds import MotionLimits
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
 from linkwork.spatial import Vec3
@@ -180,10 +182,37 @@ class WholeBody(TaskLaw):
                     [sizes[k] for k in active],
                 )
             )
-        box = self._limits(braking_limits(dynamics, self._gravity)).acceleration_box(
-            robot.tree, list(q), list(v), self.horizon
-        )
-        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization)
+        braking = braking_limits(dynamics, self._gravity)
+        box = self._limits(braking).acceleration_box(robot.tree, list(q), list(v), self.horizon)
+        ranges = self._ranges(list(q), list(v), braking)
+        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization, ranges)
+
+    def _ranges(self, q: list[Any], v: list[Any], braking: Sequence[Any]) -> list[tuple[Sequence[Any], Any, Any]]:
+        """Return rows r with bounds of r·a, for limits of coordinates and velocities that are no entries of q and v.
+
+        All joints together decelerate r·v along r, each by at most its entry of ``braking``.
+        """
+        tree, inf = self.robot.tree, float("inf")
+        coordinates, speeds = [one for one in limited_coordinates(tree) if one.v is None], loop_speeds(tree)
+
+        def rates(q: Sequence[Any]) -> list[tuple[Any, list[Any]]]:
+            state = KinematicState(tree, q)
+            return [*(one.rate(state) for one in coordinates), *((0.0, one.row(state)) for one in speeds)]
+
+        if not coordinates and not speeds:
+            return []
+        drifts = drift_along(tree, lambda q: [row for _, row in rates(q)], q, v)
+        ends = [*((one.lower, one.upper, inf) for one in coordinates), *((-inf, inf, one.bound) for one in speeds)]
+        result: list[tuple[Sequence[Any], Any, Any]] = []
+        for (x, row), (lower, upper, speed), drift in zip(rates(q), ends, drifts, strict=True):
+            most: Any = inf
+            for r, a in zip(row, braking, strict=True):
+                if not (is_zero(r) or is_infinite(a)):
+                    most = fmin(most, a / fmax(fabs(r), 1e-9)) if not is_infinite(most) else a / fmax(fabs(r), 1e-9)
+            most = most if is_infinite(most) else most * dot(row, row)
+            low, high = acceleration_range(x, lower, upper, dot(row, v), most, speed, self.horizon)
+            result.append((row, low if is_infinite(low) else low - drift, high if is_infinite(high) else high - drift))
+        return result
 
     def _limits(self, braking: Sequence[Any]) -> MotionLimits:
         """Return the robot's limits of positions and velocities, with the decelerations ``braking`` (nv)."""

@@ -33,6 +33,7 @@ __all__ = [
     "LoopSpeed",
     "limited_coordinates",
     "limited_values",
+    "loop_speed_values",
     "loop_speeds",
     "moved_alone",
     "position_limits",
@@ -107,14 +108,14 @@ def position_limits(tree: Tree) -> tuple[list[float], list[float]]:
     return lower, upper
 
 
-def limited_coordinates(
-    tree: Tree, limits: tuple[Any, Any] | None = None
-) -> tuple[LimitedCoordinate, ...]:
+def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tuple[LimitedCoordinate, ...]:
     """Return the coordinates with a finite limit: those of q in their order, then those of joints that close loops.
 
     ``limits`` are the lower and the upper limits of q, those of the robot by default.
     """
-    lower, upper = position_limits(tree) if limits is None else limits
+    if limits is None:
+        return _own(tree)
+    lower, upper = limits
     result = []
     for i, body in tree.stacked():
         alone, names, start = (
@@ -137,6 +138,11 @@ def limited_coordinates(
                 if any(map(math.isfinite, ends)):
                     result.append(LimitedCoordinate(names[k], loop.name, joint, k, *ends, loop=loop))
     return tuple(result)
+
+
+@lru_cache(256)
+def _own(tree: Tree) -> tuple[LimitedCoordinate, ...]:
+    return limited_coordinates(tree, position_limits(tree))
 
 
 def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray) -> np.ndarray:
@@ -165,7 +171,7 @@ class LoopSpeed:
 
 
 def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
-    """Return the velocities with a limit of the joints that close loops."""
+    """Return the velocities with a limit of the joints that close loops, in the order of the joints."""
     loops = [one for one in tree.constraints if isinstance(one, LoopJoint) and one.velocity_bound]
     return tuple(
         LoopSpeed(name, loop, k, bound)
@@ -175,3 +181,12 @@ def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
         )
         if math.isfinite(bound)
     )
+
+
+def loop_speed_values(robot: Any, speeds: Sequence[LoopSpeed], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the values (..., n) of velocities of joints that close loops, at q (..., nq) and v (..., nv)."""
+    starts = {loop.name: loop.v_slice.start for loop in robot.loops}
+    result: np.ndarray = np.asarray(robot.loop_velocity(q, v))[
+        ..., [starts[one.loop.name] + one.index for one in speeds]
+    ]
+    return result

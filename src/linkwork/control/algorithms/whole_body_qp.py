@@ -103,10 +103,12 @@ def body_forces(
     levels: Sequence[LevelRows],
     box: tuple[Scalars, Scalars],
     regularization: tuple[float, float],
+    ranges: Sequence[tuple[Scalars, Any, Any]] = (),
 ) -> BodyForces:
     """Solve the quadratic programs of all levels at one state; return joint forces, accelerations and contact forces.
 
-    ``box`` are the lower and upper bounds of the accelerations a.  ``regularization`` are the weights ε_a of ‖a‖² and
+    ``box`` are the lower and upper bounds of the accelerations a, and ``ranges`` are rows r with bounds of r·a.
+    ``regularization`` are the weights ε_a of ‖a‖² and
     ε_f of the squared contact forces.
     """
     n, m, c = len(dynamics.h), _EDGES * len(contacts), len(dynamics.G)
@@ -146,10 +148,11 @@ def body_forces(
         rows.append([1.0 if j == k else 0.0 for j in range(size)])
         low.append(0.0)
         high.append(_INF)
-    for k, (a, b) in enumerate(zip(*box, strict=True)):
+    units = [([1.0 if j == k else 0.0 for j in range(n)], a, b) for k, (a, b) in enumerate(zip(*box, strict=True))]
+    for row, a, b in (*units, *ranges):
         if not (_is_infinite(a) and _is_infinite(b)):
             yielding.append(len(rows))
-            rows.append([1.0 if j == k else 0.0 for j in range(size)])
+            rows.append([*row, *rest])
             low.append(a)
             high.append(b)
     x: list[Any] = [0.0] * size

@@ -39,7 +39,7 @@ from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.limited_coordinates import LoopSpeed
 from linkwork.model.tree import Tree
 
-__all__ = ["MotionLimits", "is_infinite", "is_single_value", "nearest", "scaled_bound", "times"]
+__all__ = ["MotionLimits", "acceleration_range", "is_infinite", "is_single_value", "nearest", "scaled_bound", "times"]
 
 
 Scalars = Sequence[Any]
@@ -138,20 +138,37 @@ class MotionLimits:
         high: list[Any] = [_INF] * tree.nv
         for k in range(tree.nv):
             n = q_index.get(k)
+            speed = self.velocity[k] if k in self.velocities else _INF
             if n is not None and n in self.positions:
-                margin, braking = _SOLVER_ERROR * horizon * horizon, self.acceleration[k]
-                if not is_infinite(self.lower[n]):
-                    low[k] = -_approach(q[n] - self.lower[n] - margin, -v[k], braking, horizon)
-                if not is_infinite(self.upper[n]):
-                    high[k] = _approach(self.upper[n] - q[n] - margin, v[k], braking, horizon)
-            if k in self.velocities:
-                V = self.velocity[k] - _SOLVER_ERROR * horizon
-                slow, fast = (-V - v[k]) / horizon, (V - v[k]) / horizon
-                low[k] = slow if is_infinite(low[k]) else nearest(low[k], slow, fast)
-                high[k] = fast if is_infinite(high[k]) else nearest(high[k], slow, fast)
-            if not (is_infinite(low[k]) or is_infinite(high[k])):
-                low[k] = fmin(low[k], high[k])
+                ends = q[n], self.lower[n], self.upper[n]
+            else:
+                ends = 0.0, -_INF, _INF
+            low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon)
         return low, high
+
+
+def acceleration_range(
+    x: Any, lower: Any, upper: Any, v: Any, braking: Any, speed: Any, horizon: float
+) -> tuple[Any, Any]:
+    """Return the lowest and the highest permitted acceleration of a coordinate x with the velocity v.
+
+    The limits are those of x and the largest ``speed``, with the deceleration ``braking``; infinite ones are floats.
+    """
+    low: Any = -_INF
+    high: Any = _INF
+    margin = _SOLVER_ERROR * horizon * horizon
+    if not is_infinite(lower):
+        low = -_approach(x - lower - margin, -v, braking, horizon)
+    if not is_infinite(upper):
+        high = _approach(upper - x - margin, v, braking, horizon)
+    if not is_infinite(speed):
+        V = speed - _SOLVER_ERROR * horizon
+        slow, fast = (-V - v) / horizon, (V - v) / horizon
+        low = slow if is_infinite(low) else nearest(low, slow, fast)
+        high = fast if is_infinite(high) else nearest(high, slow, fast)
+    if not (is_infinite(low) or is_infinite(high)):
+        low = fmin(low, high)
+    return low, high
 
 
 def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:

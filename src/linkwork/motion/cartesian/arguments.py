@@ -65,7 +65,7 @@ class PathRequest:
         self.problem = IKProblem(
             robot,
             task,
-            position_limits=(self.lower + margin, self.upper - margin),
+            position_limits=False if limits is False else (self.lower + margin, self.upper - margin),
             locked=locked,
             tolerance=tolerance,
             caller=caller,
@@ -83,7 +83,7 @@ class PathRequest:
         options: dict[str, Any] = {
             "position_limits": False,
             "locked": p.locked,
-            "tolerance": p.tolerances,
+            "tolerance": p.tolerances[:6],
             "caller": self.caller,
         }
         return IKProblem(self.robot, PoseTask(self.frame, relative_to=self.relative_to, name="X_path"), **options)

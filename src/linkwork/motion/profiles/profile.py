@@ -6,16 +6,20 @@ coordinates have a profile for each coordinate, others move along one direction 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, quick
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array, integer
+from linkwork.errors import LimitWarning
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import stacked_by_joint
+from linkwork.model.limited_coordinates import limited_coordinates, limited_values, loop_speed_values, loop_speeds
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import normalized
 from linkwork.motion.profiles.arguments import (
@@ -225,6 +229,7 @@ class ProfileFunction:
 
 _CALLER = "profile"
 _ROUNDING = 1e-9  # by which a configuration may exceed its limits
+_CHECKED = 129  # times of a profile at which limits are checked that it does not hold
 _CURVED = (
     "a joint whose configurations are not plain coordinates moves along one direction of velocity, from q0 to q1, "
     "and velocities and accelerations at its ends must have that direction"
@@ -266,7 +271,38 @@ def robot_profile(
             own = np.arange(robot.nv)[coordinates.in_v]
             groups += [np.array([k]) for k in own] if coordinates.v in plain else [own] if len(own) else []
         profiles = along_lines(request, groups, _CURVED)
-    return trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
+    result = trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
+    _warn_of_limits(robot, result, any(x.any() for x in rates))
+    return result
+
+
+def _warn_of_limits(robot: Any, trajectory: Trajectory, moving_ends: bool) -> None:
+    """Warn of the first position or speed limit that a profile passes between its ends.
+
+    Profiles from rest to rest do not pass those of coordinates that one velocity moves.
+    """
+    coordinates = [one for one in limited_coordinates(robot.tree) if moving_ends or one.v is None]
+    speeds = loop_speeds(robot.tree)
+    if not coordinates and not speeds:
+        return
+    t = np.linspace(trajectory.start_time, trajectory.end_time, _CHECKED)
+    q, v, _ = trajectory(t)
+    x = limited_values(robot, coordinates, q)
+    each = [(one.name, x[:, k], one.lower, one.upper) for k, one in enumerate(coordinates)]
+    if speeds:
+        w = loop_speed_values(robot, speeds, q, v)
+        each += [(one.name, w[:, k], -one.bound, one.bound) for k, one in enumerate(speeds)]
+    for name, values, low, high in each:
+        worst = values[int(np.argmax(np.maximum(low - values, values - high)))]
+        if not low - 1e-6 * (1.0 + abs(low)) <= worst <= high + 1e-6 * (1.0 + abs(high)):
+            warnings.warn(
+                f"{_CALLER}: {name!r} reaches {worst:.6g} between the ends, outside its limits [{low:.6g}, "
+                f"{high:.6g}], which profiles do not hold; plan paths for limits of positions, and time_optimal for "
+                "those of speeds",
+                LimitWarning,
+                stacklevel=levels_up(),
+            )
+            return
 
 
 def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
@@ -280,15 +316,13 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
         k = int(np.argmin(np.isfinite(result)))
         raise ValueError(f"{expected} of finite numbers, got {result[k]} for {robot.q_names[k]}")
     result = normalized(robot, result)
-    lower, upper = robot.lower, robot.upper
-    tolerance = _ROUNDING * (1.0 + np.abs(result))
-    bad = (result < lower - tolerance) | (result > upper + tolerance)
-    if bad.any():
-        k = int(np.argmax(bad))
-        raise ValueError(
-            f"{_CALLER}: {name}: {robot.q_names[k]} is {result[k]:.6g}, outside its limits [{lower[k]:.6g}, "
-            f"{upper[k]:.6g}]"
-        )
+    coordinates = limited_coordinates(robot.tree)
+    for one, x in zip(coordinates, limited_values(robot, coordinates, result).tolist(), strict=True):
+        tolerance = _ROUNDING * (1.0 + abs(x))
+        if x < one.lower - tolerance or x > one.upper + tolerance:
+            raise ValueError(
+                f"{_CALLER}: {name}: {one.name} is {x:.6g}, outside its limits [{one.lower:.6g}, {one.upper:.6g}]"
+            )
     return result
 
 

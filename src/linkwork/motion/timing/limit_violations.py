@@ -6,7 +6,7 @@ polynomial lies between the minimum and the maximum of its Bernstein control poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -157,18 +157,10 @@ def limit_margins(
             values = limit_set.resistance.resistance(there.q, there.first * np.maximum(speeds, 0.0)[..., None])
             more = values.min(axis=1), values.max(axis=1)
         add(limit.name, 2, (low, high), x, at_rest, is_custom=True, more=more)
-    if limit_set.speed:
-        x = frame_speeds(limit_set, path.q, v)
-        maximum = np.array([*limit_set.speed.values()], dtype=float)
+    if limit_set.speed or limit_set.loops:
+        x, maximum = np.linalg.norm(limit_set.speeds(path.q, v), axis=-1), limit_set.fastest
         add("speed", 1, (np.full(len(maximum), -np.inf), maximum), x, zero)
     return result
-
-
-def frame_speeds(limit_set: LimitSet, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the speeds of the origins of the frames with limits (..., w) [m/s]."""
-    assert limit_set.robot is not None
-    speed: Mapping[str, float] = limit_set.speed
-    return np.stack([np.linalg.norm(limit_set.robot.twist(q, v, frame)[..., 3:], axis=-1) for frame in speed], axis=-1)
 
 
 def _bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
+from linkwork.model.limited_coordinates import LoopSpeed, loop_speed_values, loop_speeds
 from linkwork.motion.arguments import read_limit
 from linkwork.motion.timing.torque_model import TorqueModel
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -83,7 +84,10 @@ class PathConstraints:
 
 @dataclass(frozen=True)
 class LimitSet:
-    """All limits of a motion: velocity, acceleration, jerk, joint forces, custom limits, frame speeds."""
+    """All limits of a motion: velocity, acceleration, jerk, joint forces, custom limits, speeds.
+
+    Speeds are those of frames, and of joints that close loops.
+    """
 
     velocity: Sides
     acceleration: Sides | None
@@ -94,6 +98,26 @@ class LimitSet:
     names: Sequence[str]
     torque: MotionLimit | None = None  # the last entry of ``custom`` if joint forces have limits
     forces: TorqueModel | None = None  # the model of these joint forces
+    loops: tuple[LoopSpeed, ...] = ()  # speed limits of joints that close loops
+
+    @property
+    def fastest(self) -> np.ndarray:
+        """Limits (w,) of the speeds of frames [m/s], then of joints that close loops [rad/s, m/s]."""
+        return np.array([*self.speed.values(), *(max(one.bound, _SMALLEST) for one in self.loops)], dtype=float)
+
+    @property
+    def speed_names(self) -> list[str]:
+        """Names of the frames and velocities with the limits `fastest`."""
+        return [*self.speed, *(one.name for one in self.loops)]
+
+    def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the velocities (..., w, 3) with the limits `fastest`; that of a joint is the first of three values."""
+        parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
+        if self.loops:
+            own = loop_speed_values(self.robot, self.loops, q, v)
+            zero = np.zeros_like(own[..., 0])
+            parts += [np.stack([own[..., k], zero, zero], axis=-1) for k in range(len(self.loops))]
+        return np.stack(parts, axis=-2)
 
     @staticmethod
     def read(
@@ -123,9 +147,11 @@ class LimitSet:
                 f"nq = {robot.nq} and nv = {robot.nv}"
             )
         named = robot if path.robot is None else path.robot
-        fastest = None
+        fastest: np.ndarray | None = None
+        loops: tuple[LoopSpeed, ...] = ()
         if named is not None and (velocity is None or isinstance(velocity, Mapping)):
             fastest = named.velocity_limits
+            loops = loop_speeds(named.tree) if path.robot is not None and robot is not None else ()
         if velocity is None:
             velocity = np.inf if path.robot is None else fastest
         custom, forces, model = [], None, None
@@ -168,6 +194,7 @@ class LimitSet:
             names,
             forces,
             model,
+            loops,
         )
 
     @property
@@ -196,7 +223,7 @@ class LimitSet:
     def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
         """Return the limits at points of a path as constraints lower ≤ A s̈ + B ṡ² + C ≤ upper.
 
-        They contain the limits of acceleration and the custom limits; the limits of frame speeds are separate fields.
+        They contain the limits of acceleration and the custom limits; the limits of speeds are separate fields.
         ``caller`` is named in error messages.
 
         Raises ValueError for a custom limit whose function returns a shape other than that of its limits, returns a
@@ -222,10 +249,7 @@ class LimitSet:
                 result.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_UNLIMITED, _UNLIMITED))
             if not (lower[-1] <= upper[-1]).all():
                 raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
-        speeds = None
-        if self.speed:
-            assert self.robot is not None
-            speeds = np.stack([self.robot.twist(path.q, path.first, frame)[..., 3:] for frame in self.speed], axis=-2)
+        limited = bool(self.speed or self.loops)
         c = np.concatenate(rest, axis=-1)
         return PathConstraints(
             first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
@@ -233,8 +257,8 @@ class LimitSet:
             c if c.any() else None,
             np.concatenate(lower),
             np.concatenate(upper),
-            speeds,
-            np.array([*self.speed.values()], dtype=float) if self.speed else None,
+            self.speeds(path.q, path.first) if limited else None,
+            self.fastest if limited else None,
         )
 
     @property

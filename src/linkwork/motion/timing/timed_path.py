@@ -236,7 +236,7 @@ def _shares(
     names = [*names, *["limit"] * (count - len(names))][:count]
     if constraints.speeds is not None:
         parts.append(np.linalg.norm(constraints.speeds[:, 0], axis=-1) * speed[:, None] / constraints.fastest)
-        names += [f"speed of {frame}" for frame in limit_set.speed]
+        names += [f"speed of {name}" for name in limit_set.speed_names]
     return np.concatenate(parts, axis=-1), names
 
 

@@ -64,7 +64,7 @@ def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
         return False
     if limit_set.custom and not (len(limit_set.custom) == 1 and limit_set.custom[0] is limit_set.torque):
         return False
-    if limit_set.resistance is not None:
+    if limit_set.resistance is not None or limit_set.loops:
         return False
     section = path.sections[0]
     c = section.arrays.get("coefficients")
