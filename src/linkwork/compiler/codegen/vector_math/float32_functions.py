@@ -96,6 +96,10 @@ def _log_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return code.fma(k, math.log(2), code.fma(s * z, code.polynomial(z, R), s + s))
 
 
+def _log_with_edges(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    return with_edges(x, _log_wide(code, x))
+
+
 def _exp(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     return _exp_wide(code, x.widened()).narrowed()
 
@@ -104,6 +108,31 @@ def _log(code: LaneBuilder, x: FloatLanes, base: float = math.e) -> FloatLanes:
     wide = x.widened()
     logarithm = _log_wide(code, wide)
     return with_edges(wide, logarithm if base == math.e else logarithm * (1.0 / math.log(base))).narrowed()
+
+
+def _log1p(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    wide = x.widened()
+    near = code.fma(wide * -0.5, wide, wide)
+    result = (abs(wide) < 2.0**-20).where(near, _log_with_edges(code, wide + 1.0))
+    return code.with_sign(result.narrowed(), x)
+
+
+def _asinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    a = abs(x).widened()
+    result = _log_with_edges(code, a + code.fma(a, a, 1.0).sqrt())
+    return code.with_sign((a < 2.0**-16).where(a, result).narrowed(), x)
+
+
+def _acosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    wide = x.widened()
+    result = _log_with_edges(code, wide + ((wide - 1.0) * (wide + 1.0)).sqrt())
+    return (wide >= 1.0).where(result, math.nan).narrowed()
+
+
+def _atanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    a = abs(x).widened()
+    result = _log_with_edges(code, (1.0 + a) / (1.0 - a)) * 0.5
+    return code.with_sign((a < 2.0**-16).where(a, result).narrowed(), x)
 
 
 def _pow(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
@@ -131,13 +160,28 @@ def _tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 
 def _tan(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     r, turns = reduce32(code, abs(x))
-    z = r * r
-    sine = code.fma(r * z, code.polynomial(z, SIN), r)
-    cosine = code.fma(z, code.polynomial(z, COS), 1.0)
+    sine, cosine = _sine_and_cosine(code, r)
     odd = (turns & 1).nonzero()
     tangent = (odd.where(cosine, sine) / odd.where(sine, cosine)).narrowed()
     signs = (turns << 31) ^ (x.to_bits() & (-1 << 31))
     return (tangent.to_bits() ^ signs).to_real()
+
+
+def _sine_and_cosine(code: LaneBuilder, r: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
+    """Return the sine and cosine of an angle of at most pi/4."""
+    z = r * r
+    return code.fma(r * z, code.polynomial(z, SIN), r), code.fma(z, code.polynomial(z, COS), 1.0)
+
+
+def _sinc(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    size = abs(x).widened()
+    usual = (size > 2.0**-20) & (size < 2.0**24)  # below, sinc rounds to 1; beyond, all numbers are even integers
+    a = usual.where(size, 1.0)
+    shifted = code.fma(a, 2.0, _ROUNDER)
+    sine, cosine = _sine_and_cosine(code, code.fma(shifted - _ROUNDER, -0.5, a) * math.pi)
+    n = shifted.to_bits()
+    sine = ((n & 1).nonzero().where(cosine, sine).to_bits() ^ ((n & 2) << 62)).to_real()
+    return (size <= 2.0**-20).where(1.0, usual.where(sine / (a * math.pi), size - size)).narrowed()
 
 
 def _angle(code: LaneBuilder, y: FloatLanes, x: FloatLanes, obtuse: LaneMask | None) -> FloatLanes:
@@ -212,6 +256,11 @@ BODIES: dict[str, Callable[..., FloatLanes | tuple[FloatLanes, FloatLanes]]] = {
     "log": _log,
     "log2": partial(_log, base=2.0),
     "log10": partial(_log, base=10.0),
+    "log1p": _log1p,
+    "asinh": _asinh,
+    "acosh": _acosh,
+    "atanh": _atanh,
+    "sinc": _sinc,
     "pow": _pow,
     "hypot": _hypot,
     "sinh": _sinh,
