@@ -22,9 +22,9 @@ from linkwork.control.controller_base import Shapes, positive_number, read_nonne
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.functions import lt, where
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
@@ -205,11 +205,7 @@ class WholeBody(TaskLaw):
         ends = [*((one.lower, one.upper, inf) for one in coordinates), *((-inf, inf, one.bound) for one in speeds)]
         result: list[tuple[Sequence[Any], Any, Any]] = []
         for (x, row), (lower, upper, speed), drift in zip(rates(q), ends, drifts, strict=True):
-            most: Any = inf
-            for r, a in zip(row, braking, strict=True):
-                if not (is_zero(r) or is_infinite(a)):
-                    most = fmin(most, a / fmax(fabs(r), 1e-9)) if not is_infinite(most) else a / fmax(fabs(r), 1e-9)
-            most = most if is_infinite(most) else most * dot(row, row)
+            most = most_along(row, braking)
             low, high = acceleration_range(x, lower, upper, dot(row, v), most, speed, self.horizon)
             result.append((row, low if is_infinite(low) else low - drift, high if is_infinite(high) else high - drift))
         return result

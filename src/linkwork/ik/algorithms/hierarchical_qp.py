@@ -35,7 +35,7 @@ from linkwork.ik.algorithms.differential_step import (
     velocity_step,
     with_errors,
 )
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, braking_speed, is_infinite, most_along, nearest
 from linkwork.ik.algorithms.task_stack import Stack, TaskState
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
@@ -193,13 +193,16 @@ def cascade_step(
         i for i, (pair, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and pair != (0, 0)
     ]
     if barriers:
-        e, ranges = [at.errors[i] for i in barriers], [stack.ranges[i] for i in barriers]
-        cascade.add_barriers(
-            [at.rows[i] for i in barriers],
-            [-_INF if a == -_INF else gains[i] * (a - x) for i, x, (a, _) in zip(barriers, e, ranges, strict=True)],
-            [_INF if b == _INF else gains[i] * (b - x) for i, x, (_, b) in zip(barriers, e, ranges, strict=True)],
-            floor,
-        )
+        slowing = [limits.acceleration[k] * dt if k in limits.accelerations else _INF for k in range(n)]
+        owned = [task.own for task in stack.tasks for _ in task.component_names]
+        rooms = []
+        for i in barriers:
+            change = most_along(at.rows[i], slowing) if owned[i] else _INF  # of the coordinate's rate in a step
+            low_end, high_end = stack.ranges[i]
+            below = _INF if is_infinite(low_end) else at.errors[i] - low_end
+            above = _INF if is_infinite(high_end) else high_end - at.errors[i]
+            rooms.append([_room(x, gains[i], change, dt) for x in (below, above)])
+        cascade.add_barriers([at.rows[i] for i in barriers], [-a for a, _ in rooms], [b for _, b in rooms], floor)
     stages = _stages(stack)
     for stage, rows in enumerate(stages):
         cascade.add_level(costs(stack, at, rows, gains, damping), stage == len(stages) - 1)
@@ -209,6 +212,17 @@ def cascade_step(
     least = where(le(0.5, cascade.solved), 1.0, 0.0)
     result = VelocityStep(v, cascade.sides, least, cascade.rounds, [], [], [])
     return with_errors(stack, at, [x * dt for x in v], gains, result)
+
+
+def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
+    """Return how far a step may go to a bound: a share of the distance, from where the motion can still stop before.
+
+    ``change`` is the largest change of the rate in a step ``dt``.
+    """
+    if is_infinite(distance):
+        return distance
+    share = gain * distance
+    return share if is_infinite(change) else fmin(share, braking_speed(fmax(distance, 0.0), change, dt) * dt)
 
 
 def _stages(stack: Stack) -> list[list[int]]:

@@ -32,14 +32,24 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import floor, fmax, fmin, lt, sqrt, where
+from linkwork.expr.scalar.functions import fabs, floor, fmax, fmin, lt, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.limited_coordinates import LoopSpeed
 from linkwork.model.tree import Tree
 
-__all__ = ["MotionLimits", "acceleration_range", "is_infinite", "is_single_value", "nearest", "scaled_bound", "times"]
+__all__ = [
+    "MotionLimits",
+    "acceleration_range",
+    "braking_speed",
+    "is_infinite",
+    "is_single_value",
+    "most_along",
+    "nearest",
+    "scaled_bound",
+    "times",
+]
 
 
 Scalars = Sequence[Any]
@@ -121,8 +131,8 @@ class MotionLimits:
                 if n is not None and has_position_limit:
                     room_below, room_above = (fmax(x, 0.0) for x in (q[n] - self.lower[n], self.upper[n] - q[n]))
                     min_braking, max_braking = (
-                        -_braking_speed(room_below, change, dt),
-                        _braking_speed(room_above, change, dt),
+                        -braking_speed(room_below, change, dt),
+                        braking_speed(room_above, change, dt),
                     )
                     low[k], high[k] = nearest(min_braking, low[k], high[k]), nearest(max_braking, low[k], high[k])
         return low, high
@@ -171,6 +181,16 @@ def acceleration_range(
     return low, high
 
 
+def most_along(row: Scalars, each: Scalars) -> Any:
+    """Return the largest r·a of an a along a row r whose entries are at most ``each``; infinite without any."""
+    result: Any = _INF
+    for r, most in zip(row, each, strict=True):
+        if not (is_zero(r) or is_infinite(most)):
+            own = most / fmax(fabs(r), by_type(1e-9))
+            result = own if is_infinite(result) else fmin(result, own)
+    return result if is_infinite(result) else result * dot(row, row)
+
+
 def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:
     """Return the largest acceleration of a joint with velocity v towards a limit at the distance d."""
     speed, slope = d / T, 1.0 / T
@@ -183,7 +203,7 @@ def _approach(d: Any, v: Any, braking: Any, T: float) -> Any:
     return fmax(factor * factor, 1.0) * (speed - v) / T - slope * v
 
 
-def _braking_speed(distance: Any, change: Any, dt: Any) -> Any:
+def braking_speed(distance: Any, change: Any, dt: Any) -> Any:
     """Return the maximum speed from which a joint can stop within a distance.
 
     ``change`` is the maximum change of its speed in a step ``dt``.
