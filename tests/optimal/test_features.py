@@ -154,7 +154,7 @@ def test_dynamics_are_the_robots():
     w, path = windows(robot, rng, (foot, sole), {"foot": [*force], "sole": [*wrench]})
     v, before = robot.difference(path[1], path[0]) / TAU, robot.difference(path[2], path[1]) / TAU
     a, middle = (v - before) / TAU, (v + before) / 2
-    acting = robot.inverse_dynamics(path[1], middle, a)
+    acting = robot.inverse_dynamics(path[1], middle, a, passive=True)
     for J, numbers in (
         (robot.jacobian(path[1], foot.frame, expressed_in="world")[3:], force),
         (robot.jacobian(path[1], sole.frame, expressed_in=sole.frame), wrench),
@@ -260,7 +260,7 @@ def test_torques_are_of_second_order():
         return c * np.cos(2 * t) + s * np.sin(3 * t)
 
     v, a = -2 * c * np.sin(0.8) + 3 * s * np.cos(1.2), -4 * c * np.cos(0.8) - 9 * s * np.sin(1.2)
-    exact = robot.inverse_dynamics(at(0.4), v, a)
+    exact = robot.inverse_dynamics(at(0.4), v, a, passive=True)
     off = []
     for tau in (0.02, 0.01):
         path = [list(at(0.4 + k * tau)) for k in (1, 0, -1)]
@@ -388,7 +388,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda: of.TorqueFeature(passive="no"), ValueError, "TorqueFeature: passive: expected True or False, got"),
         (lambda: of.UnactuatedFeature(passive=1), ValueError, "UnactuatedFeature: passive"),
         (lambda: of.PowerFeature(passive="no"), ValueError, "PowerFeature: passive"),
-        (lambda: of.TorqueLimits(passive=None), ValueError, "TorqueLimits: passive"),
+        (lambda: of.TorqueLimits(passive="no"), ValueError, "TorqueLimits: passive"),
         (lambda: of.MomentumFeature("wrld"), ValueError, "about: expected one of .* did you mean 'world'"),
         (lambda: of.MomentumFeature(part="angula"), ValueError, "did you mean 'angular'"),
         (lambda: of.EnergyFeature("kintic"), ValueError, "did you mean 'kinetic'"),

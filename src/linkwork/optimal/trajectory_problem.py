@@ -140,8 +140,9 @@ class TrajectoryProblem(ProblemData):
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
         True means the robot's own limits.  Velocities, accelerations, jerks and torques may also be a number or (nv,),
-        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Limits that the problem has in
-        every step are not repeated.
+        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are those of the motors,
+        which also overcome armature, springs, damping and friction of joints.  Limits that the problem has in every
+        step are not repeated.
         """
         limits: dict[Any, Any] = {
             PositionLimits: positions,
@@ -314,7 +315,8 @@ class TrajectoryProblem(ProblemData):
         - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
         - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
           inverse dynamics.
-        - ``passive``: with springs, damping and friction of joints (default False).
+        - ``passive``: with armature, springs, damping and friction of joints; default: True by inverse dynamics.  Steps
+          of forward dynamics are explicit in these forces, so they have to be short for stiff ones.
         - ``second_order``: with second derivatives of the dynamics; default: True with fewer motors than velocities
           and no contacts, and by inverse dynamics.
 
@@ -364,7 +366,7 @@ class TrajectoryProblem(ProblemData):
         fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
         effort_limits: ArrayLike | None = None,
-        passive: bool = False,
+        passive: bool | None = None,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: Any = "augmented",
     ) -> Any:
@@ -380,7 +382,8 @@ class TrajectoryProblem(ProblemData):
           matrix; for ``Q`` also a pair (position weight, velocity weight).
         - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
         - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
-          or (nv,); ``passive``: with springs, damping and friction of joints.
+          or (nv,); ``passive``: with armature, springs, damping and friction of joints; default: True, unless the
+          solver is "ilqr".
         - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.control.mpc.mpc_plan import MPCPlan
+from linkwork.control.mpc.mpc_plan import MPCPlan, damped_step
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import riccati_step_of_hessian
@@ -22,6 +22,7 @@ from linkwork.expr.linalg.sparse_dot import lower_of, mirrored_of
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
+from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
 from linkwork.optimal.robot_parameters import forces_of_states, per_step_parameters, robot_inputs, with_inputs
@@ -146,6 +147,7 @@ def _compiled(
         whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **inputs: Any
     ) -> Any:
         tree = with_inputs(own, parameters, inputs)
+        tree = parametrized(tree, damped_step(tree, step)) if passive else tree
         dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, contact_models)
 
         def back(lower: Any, row: Any) -> Any:

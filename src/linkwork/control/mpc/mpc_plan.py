@@ -15,9 +15,11 @@ from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic, riccati_step
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.model.kernel_parameters import Parameter, inputs_of
+from linkwork.model.kernel_parameters import Parameter, inputs_of, joint_values
+from linkwork.model.tree import Tree
 from linkwork.optimal.robot_parameters import robot_of_inputs
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "SHORT",
     "MPCCommand",
     "MPCPlan",
+    "damped_step",
     "delayed_actuation",
     "plan_kernel",
 ]
@@ -81,8 +84,8 @@ def plan_kernel(
 
     Q (2nv, 2nv) and R (m, m) are the weights of deviations.  In step k the velocity changes from v_k to v_{k+1} =
     (q_{k+1} ⊖ q_k)/τ at the constant acceleration (v_{k+1} − v_k)/τ.  So τ_k is inverse dynamics at the beginning of
-    the step.  Gains follow from the Riccati recursion with the linearised step; the terminal cost is Q.  Values of the
-    robot's ``parameters`` are further inputs, flattened.
+    the step.  Gains follow from the Riccati recursion with the linearised step, which is implicit in damping
+    (`damped_step`); the terminal cost is Q.  Values of the robot's ``parameters`` are further inputs, flattened.
     """
     key = (robot, steps, acting, passive, parameters)
     return _KERNELS.get(key, lambda: _compiled(*key))
@@ -95,6 +98,8 @@ def _compiled(
 
     def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **inputs: Any) -> Any:
         robot = robot_of_inputs(own, parameters, inputs)
+        damping = damped_step(robot.tree, step) if passive else {}
+        damped = robot.with_parameters({str(p): array(x) for p, x in damping.items()}) if damping else robot
         whole_path = np.concatenate([array([list(q)]), path])
         inverse = 1.0 / step
 
@@ -109,7 +114,8 @@ def _compiled(
             q, v, after = row
             a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
             tau = robot.inverse_dynamics(q, v, a, passive=passive)
-            A, B = robot.linearize(q, v, tau, dt=step, passive=passive)
+            at_v = damped.inverse_dynamics(q, v, a, passive=passive) if damping else tau
+            A, B = damped.linearize(q, v, at_v, dt=step, passive=passive)
             return (), (tau, A, B[:, list(acting)])
 
         tau, A, B = scan(node, (), (whole_path[:-1], rates[:-1], later))[1]
@@ -126,6 +132,24 @@ def _compiled(
     sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}
     sizes |= {name: (prod(p.shape(own.tree)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="plan", **sizes)
+
+
+def damped_step(tree: Tree, step: Any) -> dict[Parameter, list[Any]]:
+    """Return parameters of the robot whose explicit step v⁺ = v + h a, h = ``step``, is implicit in joint damping.
+
+    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero: a step of a plan is too long for
+    its slope at rest, so gains treat it as a disturbance.  Robots without both have no such parameters.
+    """
+    result: dict[Parameter, list[Any]] = {}
+    for body in tree.bodies:
+        if body.dynamics == "none" or all(map(is_zero, [*body.damping, *body.friction])):
+            continue
+        armature = joint_values(body, "armature")
+        result[Parameter("armature", body.joint_name)] = [
+            x + y * step for x, y in zip(armature, body.damping, strict=True)
+        ]
+        result[Parameter("friction", body.joint_name)] = [0.0] * body.joint.nv
+    return result
 
 
 PLANNED, SHORT, LATE = Status.PLANNED, Status.SHORTENED, Status.LATE

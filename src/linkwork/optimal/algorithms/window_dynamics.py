@@ -59,6 +59,7 @@ class WindowDynamics:
 
     tree: Tree
     contacts: tuple[PathContact | ConstraintForce, ...] = ()
+    passive: bool = True  # joint forces include passive ones by default
 
     if TYPE_CHECKING:
         time: Any
@@ -78,14 +79,14 @@ class WindowDynamics:
         def columns(self, name: str) -> slice: ...
         def derived(self, values: Callable[[Window], Scalars], depth: int) -> FeatureJacobian: ...
 
-    def torque(self, passive: bool = False) -> list[Any]:
+    def torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces τ_t (nv) [N·m, N] by inverse dynamics at (q_{t−1}, v̄, a_t).
 
         v̄ is `mean_velocity`.  With ``passive`` they include damping, friction, springs and armature of joints.
         """
         return self._joint_forces(passive).torque(*self._midpoint_motion(), self._forces())
 
-    def torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+    def torque_jacobian(self, passive: bool | None = None, indices: Sequence[int] | None = None) -> FeatureJacobian:
         """Return the joint forces τ_t and their Jacobian, by the chain rule from inverse dynamics.
 
         ``indices`` are those in τ of the joint forces to return, None for all.
@@ -101,14 +102,16 @@ class WindowDynamics:
         share = earlier / (step + earlier)
         return [share * x + (1.0 - share) * y for x, y in zip(now, before, strict=True)]
 
-    def begin_torque(self, passive: bool = False) -> list[Any]:
+    def begin_torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t.
 
         They are the command of a controller at the beginning of the step from t − 1 to t.
         """
         return self._joint_forces(passive).torque(*self._begin_motion(), self._forces())
 
-    def begin_torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+    def begin_torque_jacobian(
+        self, passive: bool | None = None, indices: Sequence[int] | None = None
+    ) -> FeatureJacobian:
         """Return the joint forces of `begin_torque` at ``indices``, None for all, and their Jacobian."""
         return self._torque_rows(self._begin_motion(), lambda w: w.velocity(1), passive, indices)
 
@@ -116,7 +119,7 @@ class WindowDynamics:
         self,
         motion: tuple[list[Any], list[Any], list[Any]],
         velocity: Callable[[Window], list[Any]],
-        passive: bool,
+        passive: bool | None,
         indices: Sequence[int] | None,
     ) -> FeatureJacobian:
         forces, dynamics, n = self._forces(), self._joint_forces(passive), self.tree.nv
@@ -135,7 +138,7 @@ class WindowDynamics:
         tau = dynamics.torque(*motion, forces)
         return FeatureJacobian([tau[k] for k in indices], rows, parameters)
 
-    def power(self, passive: bool = False) -> Any:
+    def power(self, passive: bool | None = None) -> Any:
         """Return the power of joint forces, v̄ · τ_t [W]."""
         _, v, _ = self._midpoint_motion()
         return sum((rate * force for rate, force in zip(v, self.torque(passive), strict=True)), 0.0)
@@ -171,8 +174,9 @@ class WindowDynamics:
     def _begin_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         return self.configuration(1), self.velocity(1), self.acceleration()
 
-    def _joint_forces(self, passive: bool) -> JointForces:
+    def _joint_forces(self, passive: bool | None) -> JointForces:
         """Return the function of joint forces, with constraints at the time of step t − 1."""
+        passive = self.passive if passive is None else passive
         return JointForces(self.tree, self.contacts, passive, self.time - self.step)
 
     def _forces(self) -> dict[str, list[Any]]:

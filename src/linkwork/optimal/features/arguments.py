@@ -10,7 +10,7 @@ import numpy as np
 from linkwork._util.messages import did_you_mean
 from linkwork._util.validation import integer
 
-__all__ = ["one_of", "steps_back", "switch", "text"]
+__all__ = ["choice", "one_of", "steps_back", "switch", "text"]
 
 
 def one_of(caller: str, argument: str, value: Any, names: Collection[str]) -> str:
@@ -27,6 +27,11 @@ def switch(caller: str, argument: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{caller}: {argument}: expected True or False, got {value!r}")
     return bool(value)
+
+
+def choice(caller: str, argument: str, value: Any) -> bool | None:
+    """Return a bool, or None for the default.  Raises ValueError for anything else."""
+    return None if value is None else switch(caller, argument, value)
 
 
 def text(caller: str, argument: str, value: Any, empty: bool = True) -> str:

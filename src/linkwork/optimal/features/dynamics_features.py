@@ -10,7 +10,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.center_of_mass_tasks import without_mass
 from linkwork.ik.tasks.task import TaskTarget
-from linkwork.optimal.features.arguments import one_of, switch, text
+from linkwork.optimal.features.arguments import choice, one_of, text
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.optimal.features.motion_features import minus_target, velocities_of
 
@@ -70,12 +70,13 @@ class TorqueFeature(Feature):
         problem.add("torque", "least_squares")                                     # small effort
         problem.add(lw.optimal.TorqueFeature(["base"]), "equality")          # a free base has no motor
 
-    With ``passive`` τ are the motor forces, which also overcome damping, friction, springs and armature of joints.
+    τ are the motor forces, which also overcome damping, friction, springs and armature of joints, unless ``passive`` is
+    False.  By forward dynamics they are included as in the motion (``passive`` of `TrajectoryProblem.solve`).
     """
 
     joints: Any = None
     _: KW_ONLY
-    passive: bool = False
+    passive: bool | None = None
     name: str = ""
     indices: tuple[int, ...] = field(init=False, default=(), repr=False)  # in v: set by `bind`
     rows_of: tuple[tuple[str, str], ...] = field(init=False, default=(), repr=False)  # names, units
@@ -85,7 +86,7 @@ class TorqueFeature(Feature):
     def __post_init__(self) -> None:
         put = object.__setattr__
         kind = type(self).__name__
-        put(self, "passive", switch(kind, "passive", self.passive))
+        put(self, "passive", choice(kind, "passive", self.passive))
         text(kind, "name", self.name)
         put(self, "joints", named_joints(kind, self.joints))
         put(self, "name", self.name or ("torque" if self.joints is None else f"torque of {', '.join(self.joints)}"))
@@ -169,14 +170,14 @@ class PowerFeature(Feature):
     """
 
     _: KW_ONLY
-    passive: bool = False
+    passive: bool | None = None
     name: str = "power"
     names: tuple[str, ...] = field(init=False, default=(), repr=False)
 
     depth = 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "passive", switch("PowerFeature", "passive", self.passive))
+        object.__setattr__(self, "passive", choice("PowerFeature", "passive", self.passive))
         text("PowerFeature", "name", self.name, empty=False)
 
     @property

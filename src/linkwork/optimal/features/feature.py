@@ -119,19 +119,21 @@ class Window(Protocol):
     def mean_velocity(self) -> list[Any]:
         """Return the velocity v̄ at step t − 1 (nv): the mean of v_t and v_{t−1}, interpolated for unequal steps."""
 
-    def torque(self, passive: bool = False) -> list[Any]:
+    def torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
 
         They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and v̄ by `mean_velocity`.
+        ``passive``: they are motor forces, which overcome damping, friction, springs and armature of joints; default:
+        as in the dynamics of the motion, True for paths.
         """
 
-    def torque_jacobian(self, passive: bool = False, indices: Sequence[int] | None = None) -> FeatureJacobian:
+    def torque_jacobian(self, passive: bool | None = None, indices: Sequence[int] | None = None) -> FeatureJacobian:
         """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2.
 
         ``indices`` are those in τ of the joint forces to return, None for all.
         """
 
-    def power(self, passive: bool = False) -> Any:
+    def power(self, passive: bool | None = None) -> Any:
         """Return the power of joint forces [W]."""
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:

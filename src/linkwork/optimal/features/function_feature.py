@@ -17,10 +17,12 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.function_task import FunctionRows, read_shape
-from linkwork.optimal.features.arguments import one_of, steps_back, switch
+from linkwork.optimal.features.arguments import choice, one_of, steps_back
 from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureJacobian, Scalars, Window, with_fields
 
 __all__ = ["FunctionFeature", "WindowQuery"]
+
+_CHOICES = {f"{passive}": passive for passive in (True, False, None)}  # in queries
 
 
 @public_constructor
@@ -172,9 +174,9 @@ class WindowQuery(StateQuery):
         """Return the jerk (a_t − a_{t−1})/τ of a joint, or of the robot (nv,) [rad/s³, m/s³]."""
         return self._rates("jerk", joint, 0, 3, lambda w: w.jerk())
 
-    def torque(self, joint: str | None = None, passive: bool = False) -> Any:
+    def torque(self, joint: str | None = None, passive: bool | None = None) -> Any:
         """Return the force of a joint, or of all (nv,) [N·m, N]: see `Window.torque`."""
-        passive = switch("w.torque", "passive", passive)
+        passive = choice("w.torque", "passive", passive)
         question = ("torque", f"{passive}")
         if joint is None:
             return self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))
@@ -224,9 +226,9 @@ class WindowQuery(StateQuery):
         """Return the potential energy of q_t [J]."""
         return self._of(("potential_energy",), 0, lambda w: [w.potential_energy()], ())
 
-    def power(self, passive: bool = False) -> Any:
+    def power(self, passive: bool | None = None) -> Any:
         """Return the power of joint forces [W]: see `Window.torque`."""
-        passive = switch("w.power", "passive", passive)
+        passive = choice("w.power", "passive", passive)
         return self._of(("power", f"{passive}"), 2, lambda w: [w.power(passive)], ())
 
     def variables(self, name: str, back: int = 0) -> Any:
@@ -272,7 +274,8 @@ class WindowQuery(StateQuery):
                 values += numbers
                 rates += [SparseTangent({})] * len(numbers)
                 continue
-            rows = w.torque_jacobian(question[1] == "True") if question[0] == "torque" else w.derived(evaluate, depth)
+            is_torque = question[0] == "torque"
+            rows = w.torque_jacobian(_CHOICES[question[1]]) if is_torque else w.derived(evaluate, depth)
             values += rows.values
             for i, by_parameters in enumerate(rows.parameters):
                 row = {(back, k): x for back, block in enumerate(rows.rows) for k, x in enumerate(block[i])}

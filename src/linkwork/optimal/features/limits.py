@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import scalar_or_tuple
-from linkwork.optimal.features.arguments import switch, text
+from linkwork.optimal.features.arguments import choice, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
 from linkwork.optimal.features.motion_features import velocities_of
@@ -191,15 +191,18 @@ class JerkLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class TorqueLimits(_RateLimits):
-    """Limits lower ≤ τ ≤ upper of joint forces τ by `Window.torque` [N·m, N]; default: the robot's effort limits."""
+    """Limits lower ≤ τ ≤ upper of joint forces τ by `Window.torque` [N·m, N]; default: the robot's effort limits.
 
-    passive: bool = field(default=False, kw_only=True)
+    ``passive`` is that of `TorqueFeature`.
+    """
+
+    passive: bool | None = field(default=None, kw_only=True)
 
     kind, per, depth = "torque", "", 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "passive", switch("TorqueLimits", "passive", self.passive))
+        object.__setattr__(self, "passive", choice("TorqueLimits", "passive", self.passive))
 
     @property
     def needs_forces(self) -> bool:

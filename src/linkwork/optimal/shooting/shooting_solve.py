@@ -80,7 +80,7 @@ def solve_by_shooting(
     actuated: Any = None,
     dynamics: str = "forward",
     integrator: str = "semi_implicit_euler",
-    passive: bool = False,
+    passive: bool | None = None,
     second_order: bool | None = None,
     tolerance: Any = None,
     step_tolerance: float | None = None,
@@ -105,7 +105,7 @@ def solve_by_shooting(
     variables of steps other than contact forces, and contacts that may slide; and for invalid arguments.
     """
     caller = f"{SOLVE}: solver={solver!r}"
-    passive, seed = read_switch("passive", passive), read_seed(seed)
+    seed = read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
     search_options = SearchOptions(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
     tolerance = TOLERANCE if tolerance is None else tolerance
@@ -116,6 +116,7 @@ def solve_by_shooting(
     if solver == "ilqr" and controls is not None and initial_guess is not None:
         raise ValueError(f"{caller}: expected controls= or initial_guess=, not both: each defines the initial forces")
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
+    passive = inverse if passive is None else read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     motors = motor_indices(caller, robot, actuated)
     low, high = motor_limits(caller, robot, motors, control_limits)

@@ -41,7 +41,7 @@ class ShootingWindow(PathWindow):
         earlier = integrate(tree, q, [-dynamics.h * x for x in v])
         configurations = [q, earlier]
         self.reads_step = False
-        self._v, self._dynamics, self._before = v, dynamics, before
+        self._v, self._dynamics, self._before, self.passive = v, dynamics, before, dynamics.passive
         self._exact = dynamics.integrator != "runge_kutta_4"  # positions follow from velocities
         if before is not None:
             p, w = dynamics.split_state(before[0])
@@ -68,10 +68,10 @@ class ShootingWindow(PathWindow):
         self._of_the_step("jerk", False)
         return []
 
-    def torque(self, passive: bool = False) -> list[Any]:
+    def torque(self, passive: bool | None = None) -> list[Any]:
         _, u = self._of_the_step("torques", True)
-        if passive != self._dynamics.passive:
-            is_passive = "with" if self._dynamics.passive else "without"
+        if passive not in (None, self.passive):
+            is_passive = "with" if self.passive else "without"
             raise ValueError(
                 f"torques: passive={passive}, but the motion is {is_passive} springs, damping and friction of joints"
             )
@@ -128,7 +128,8 @@ class InverseWindow(ShootingWindow):
         named = self._dynamics.named(u)
         return named[name] if name in named else PathWindow.variables(self, name, back)
 
-    def torque(self, passive: bool = False) -> list[Any]:
+    def torque(self, passive: bool | None = None) -> list[Any]:
+        passive = self.passive if passive is None else passive
         return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
 
 
@@ -142,7 +143,8 @@ class TorqueWeightWindow(InverseWindow):
         super().__init__(dynamics, y, time, before)
         self._torques: dict[bool, list[Any]] = {}
 
-    def torque(self, passive: bool = False) -> list[Any]:
+    def torque(self, passive: bool | None = None) -> list[Any]:
+        passive = self.passive if passive is None else passive
         if passive not in self._torques:
             tau = super().torque(passive)
             self._torques[passive] = list(seeded(tau, [SparseTangent({(passive, k): 1.0}) for k in range(len(tau))]))
