@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.operations import Lowering, Operation, f, operation
 from linkwork.expr.scalar.operations import add as _add
 
@@ -211,22 +211,31 @@ def acos(x: Scalar) -> Scalar:
     """Inverse cosine [rad], in [0, π]."""
 
 
-def _angle_slopes(y: Any, x: Any, divide: Callable[[Any, Any], Any] = _over) -> tuple[Any, Any]:
+_STEEP = by_type(1e200)  # beyond, the derivative of atan is below all numbers
+
+
+def _angle_slope(x: Any) -> Any:
+    """Return the derivative of atan x, 1/(1 + x²), whose own derivatives do not overflow."""
+    x = f.where(f.lt(_STEEP, f.abs(x)), _STEEP, x)
+    return f.div(0.5, 0.5 + 0.5 * x * x)
+
+
+def _angle_slopes(y: Any, x: Any) -> tuple[Any, Any]:
     """Return the derivatives of atan2(y, x), x/(x² + y²) and −y/(x² + y²), without squares, which may overflow.
 
     They are 0 at (0, 0), which is a kink.  R. L. Smith, Algorithm 116: complex division, 1962.
     """
     steep = f.lt(f.abs(x), f.abs(y))
     large, small = f.where(steep, y, x), f.where(steep, x, y)
-    ratio = divide(small, large)
-    inverse = divide(1.0, large + small * ratio)
+    zero = f.eq(large, 0.0)
+    large = f.where(zero, 1.0, large)
+    ratio = f.div(small, large)
+    inverse = f.where(zero, 0.0, f.div(1.0, large + small * ratio))
     other = ratio * inverse
     return f.where(steep, other, inverse), -f.where(steep, inverse, other)
 
 
-@operation(
-    np.arctan, math.atan, lambda x, r: _angle_slopes(x, 1.0, f.div)[:1], "@atan", odd=True, domain=((-5.0, 5.0),)
-)
+@operation(np.arctan, math.atan, lambda x, r: (_angle_slope(x),), "@atan", odd=True, domain=((-5.0, 5.0),))
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
 
