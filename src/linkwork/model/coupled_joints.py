@@ -15,8 +15,7 @@ from typing import Any
 
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import Findings, Issue
-from linkwork.expr.scalar.symbol import Graph
-from linkwork.joints import JointType
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.model.body import Following
 from linkwork.model.description import Description, JointDescription
 from linkwork.model.tree import Tree
@@ -139,7 +138,7 @@ def _check(tree: Tree, follower: str, coupling: Following) -> None:
     if follower == coupling.joint:
         raise ValueError(f"joint {quoted(follower)} cannot follow itself: {coupling_text(follower, coupling)}")
     for name, joint in ((follower, one), (coupling.joint, other)):
-        if not _is_plain(joint):
+        if joint.nv == 0 or not is_plain(joint):
             raise ValueError(
                 f"joint {quoted(name)} can neither follow another joint nor be followed: it is of type "
                 f"{joint.type_name()} with nq = {joint.nq} and nv = {joint.nv}, whose configuration rate is not its "
@@ -150,18 +149,6 @@ def _check(tree: Tree, follower: str, coupling: Following) -> None:
             f"joint {quoted(follower)} with {one.nv} coordinates cannot follow joint {quoted(coupling.joint)} "
             f"with {other.nv}: {coupling_text(follower, coupling)}"
         )
-
-
-def _is_plain(joint: JointType) -> bool:
-    """Return True if a joint has coordinates, and their rates q̇ are its velocities v, as for a hinge.
-
-    This is determined by evaluating q̇ with symbols.
-    """
-    if joint.nq != joint.nv or joint.nv == 0:
-        return False
-    graph = Graph()
-    q, v = graph.inputs("q", (joint.nq,)), graph.inputs("v", (joint.nv,))
-    return all(x is y for x, y in zip(joint.q_dot(q, v), v, strict=True))
 
 
 def _flattened(couplings: Mapping[str, Following]) -> dict[str, Following]:

@@ -21,8 +21,8 @@ from linkwork.constraints import LoopJoint
 from linkwork.constraints.constraint import Kinematics
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.functions import floor
-from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType
+from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.coordinate_names import coordinates_of
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.periodic_coordinates import counting_angles
@@ -35,7 +35,6 @@ __all__ = [
     "limited_values",
     "loop_speed_values",
     "loop_speeds",
-    "moved_alone",
     "position_limits",
 ]
 
@@ -83,19 +82,6 @@ def _loop_motion(loop: LoopJoint, state: Kinematics) -> tuple[Scalars, list[Scal
     between = state.between(loop.frame, loop.relative_to)
     q = loop.joint.configuration_from_pose(between.pose)
     return q, [loop.joint.velocity_from_twist(q, column) for column in between.columns]
-
-
-@lru_cache(256)
-def moved_alone(joint: JointType) -> tuple[int | None, ...]:
-    """Return, for each coordinate x of a joint, the index of the velocity with ẋ = v_k, None if there is none.
-
-    Moving from q along φ then changes x by φ_k, whatever the other velocities are.
-    """
-    graph = Graph()
-    q, v = list(graph.inputs("q", (joint.nq,))), list(graph.inputs("v", (joint.nv,)))
-    rates, moved = joint.q_dot(q, v), joint.integrate(q, v)
-    each = zip(q, rates, moved, strict=True)
-    return tuple(next((k for k, u in enumerate(v) if rate is u and x + u is end), None) for x, rate, end in each)
 
 
 def position_limits(tree: Tree) -> tuple[list[float], list[float]]:

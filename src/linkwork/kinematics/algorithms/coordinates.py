@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, where
-from linkwork.model.limited_coordinates import moved_alone
+from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.tree import Tree
 
 __all__ = ["LimitBox", "characteristic_length", "coordinate_indices", "unit_steps"]

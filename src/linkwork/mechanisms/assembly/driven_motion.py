@@ -19,6 +19,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
+from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance, run_kernel
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
@@ -30,7 +31,6 @@ from linkwork.mechanisms.assembly.targets import (
     timed,
     varied_robot,
 )
-from linkwork.model.limited_coordinates import moved_alone
 from linkwork.spatial.arguments import checked_array
 from linkwork.viewer.output import Output, check_output, show_document
 

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork.joints.base.plain_coordinates import moved_alone
+from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
 from linkwork.motion.arguments import read_limit, read_positions
@@ -113,7 +115,8 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
     """Return the smallest margin (nv,) to each limit, by its name; negative where the limit is exceeded.
 
     ``lower`` and ``upper`` are as in `read_positions`, other limits as in `read_limit`.  Those of q and ``velocity``
-    are the robot's by default.  The margin is −inf where no bound is known, except to an infinite limit.
+    are the robot's by default.  The margin is −inf where no bound is known, except to an infinite limit.  The margins
+    ``loops`` to limits of joints that close loops are always −inf.
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
@@ -140,18 +143,22 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
         with np.errstate(invalid="ignore"):
             margins = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
         result[name] = np.minimum(*margins)
-    return result
+    loops = [] if robot is None else [one for one in limited_coordinates(robot.tree) if one.loop is not None]
+    count = len(loops) + (len(loop_speeds(robot.tree)) if robot is not None and "velocity" in limits else 0)
+    return result | {"loops": np.full(count, -np.inf)} if count else result
 
 
 def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
-    """Return limits (nq,) of positions as an array by velocity coordinate (nv,).
+    """Return limits (nq,) of positions as an array by velocity coordinate (nv,); ``none`` without a limit.
 
-    It has ``none`` for joints whose v is not the time derivative of q.
+    A coordinate that no velocity moves alone limits all velocities of its joint, whose bounds are unknown.
     """
     result = np.full(space.nv, none)
     for coordinates in space.joints:
-        if coordinates.is_plain:
-            result[coordinates.in_v] = limit[coordinates.in_q]
+        own, alone = result[coordinates.in_v], moved_alone(coordinates.joint)
+        for k, end in zip(alone, limit[coordinates.in_q], strict=True):
+            if np.isfinite(end):
+                own[slice(None) if k is None else k] = end
     return result
 
 

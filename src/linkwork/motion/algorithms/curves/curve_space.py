@@ -15,6 +15,7 @@ from linkwork.expr.scalar.functions import where
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.joints.base.joint_type import JointType
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.joints.base.pose_inversion import least_squares
 from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
@@ -47,8 +48,7 @@ class JointSlice:
     @property
     def is_plain(self) -> bool:
         """True if the joint's v is the time derivative of its q, so that configurations may be added."""
-        kind, names = type(self.joint), ("q_dot", "velocity_from_rate", "integrate", "difference")
-        return self.joint.nq == self.joint.nv and all(getattr(kind, x) is getattr(JointType, x) for x in names)
+        return is_plain(self.joint)
 
     @property
     def has_twist(self) -> bool:
