@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork import joints
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, spring_energy
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force, spring_energy
 from linkwork.model.body import Drive
 from linkwork.model.random_tree import random_tree
 from oracles.comparison import EPS, assert_close, solving_bound
@@ -54,6 +54,11 @@ def armature_of(tree):
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
         found[place] += ratio_of(body) ** 2 * np.array(body.drive.armature)
     return found
+
+
+def gyroscopic(tree, q, v):
+    parts = gyroscopic_force(tree, *(list(np.moveaxis(x, -1, 0)) for x in (q, v)))
+    return np.stack([0.0 * v[..., 0] + x for x in parts], axis=-1) if parts else 0.0 * v
 
 
 def without_springs(tree):
@@ -126,16 +131,35 @@ def test_mass_matrix_with_armature_to_the_bit(tree, f):
 
 @with_few_functions
 def test_inverse_dynamics_with_all_of_it(tree, f):
-    """τ = (M + armature) a + h − τ_p, for both laws."""
+    """τ = (M + armature) a + h + g − τ_p, for both laws."""
     q, v, a = state(tree)
+    g = gyroscopic(tree, q, v)
     for law in LAWS:
-        parts = f.inverse_dynamics(q, v, a), armature_of(tree) * a, -f.passive_force(q, v, friction=law)
+        parts = f.inverse_dynamics(q, v, a), armature_of(tree) * a, g, -f.passive_force(q, v, friction=law)
         found = f.inverse_dynamics(q, v, a, passive=True, friction=law)
         assert_close(found, sum(parts), 20.0 * EPS * max(1, tree.nv), law, core=1)
         bias = f.bias_force(q, v, passive=True, friction=law)
-        assert_close(bias, f.bias_force(q, v) - f.passive_force(q, v, friction=law), 1e-14, law, core=1)
+        assert_close(bias, f.bias_force(q, v) + g - f.passive_force(q, v, friction=law), 1e-14, law, core=1)
     springs = f.passive_force(q, 0.0 * v)
     assert_close(f.gravity_force(q, passive=True), f.gravity_force(q) - springs, 1e-14, core=1)
+
+
+@every_moving_tree
+def test_gyroscopic_force_of_armature_by_commutators_of_motions(tree):
+    """Two motions in either order end apart by the bracket of their velocities, which Hamel's equations have."""
+    f, (q, v, _) = direct(tree), state(tree)
+    n, s, expected = tree.nv, 1e-3, np.zeros_like(v)
+    p, units = armature_of(tree) * v, np.eye(n)
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        own = range(n)[place] if body.coupling is None and body.joint.nv > 1 else ()
+        for i in own:
+            for j in own:
+                ends = [
+                    f.difference(*(f.integrate(f.integrate(q, h * a), h * b) for a, b in ((i, j), (j, i))))
+                    for i, j, h in ((units[j], units[i], s), (units[j], units[i], -s))
+                ]
+                expected[..., i] += v[..., j] * np.sum(sum(ends) / (2.0 * s * s) * p, axis=-1)
+    assert np.allclose(gyroscopic(tree, q, v), expected, rtol=0.0, atol=1e-5 * (1.0 + np.abs(expected).max()))
 
 
 @with_few_functions

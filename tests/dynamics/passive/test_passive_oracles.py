@@ -48,12 +48,12 @@ def some_dynamics(robot, rng, friction=0.0):
 
 
 def test_springs_at_hinges_slides_and_balls_beside_mujoco():
-    """The spring of a ball is one of all directions there."""
+    """The spring and the armature of a ball are those of all directions there."""
     mujoco = pytest.importorskip("mujoco")
     rng = np.random.default_rng(0)
     model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)
-    robot = some_dynamics(of_three_joints(), rng).with_joint_dynamics(stiffness={"ball": 1.5})
+    robot = some_dynamics(of_three_joints(), rng).with_joint_dynamics(stiffness={"ball": 1.5}, armature={"ball": 0.7})
     model.dof_armature[:], model.dof_damping[:] = robot.armature, robot.damping
     model.jnt_stiffness[:] = [robot.joint(name).stiffness[0] for name in ("hinge", "ball", "slide")]
     model.qpos_spring[:] = robot.rest_configuration

@@ -31,7 +31,7 @@ from linkwork.dynamics.algorithms.coulomb_friction import dry_friction, with_dry
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, with_passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force, armature
 from linkwork.errors import SingularInertiaError
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD, Body
@@ -73,7 +73,7 @@ def forward_dynamics(
     Raises SingularInertiaError naming the joint where a joint moves no inertia at all.
     """
     if passive:
-        tau = with_passive_force(tree, q, v, tau, friction)
+        tau = [x + y for x, y in zip(tau, added_force(tree, q, v, friction), strict=True)]
         law = friction_law(friction)
         if law.sticks and not all(map(is_zero, dry_friction(tree, law)[1])):
             articulated_bodies(tree, q, v, tau, wrenches, armature=True)  # raises for joints without inertia

@@ -20,7 +20,7 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_fo
 from linkwork.dynamics.algorithms.forward_dynamics import inverse_resistance
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix, mass_solved, owners
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force, armature
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, subtract_dot
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
@@ -66,7 +66,7 @@ def hybrid_dynamics(
         return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
     law = friction_law(friction)
     dry = passive and law.sticks
-    exerted = passive_force(tree, q, v, friction) if passive else [0.0] * tree.nv
+    exerted = added_force(tree, q, v, friction) if passive else [0.0] * tree.nv
     rotors = armature(tree) if passive else [0.0] * tree.nv
     driven = [x + y for x, y in zip(tau, exerted, strict=True)] if passive else tau
     bounds = dry_friction(tree, law)[1] if dry else []

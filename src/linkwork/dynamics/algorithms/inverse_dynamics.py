@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.coulomb_friction import starting_friction
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force, armature
 from linkwork.kinematics.algorithms.relative_kinematics import rotated, twist_at
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
@@ -55,14 +55,14 @@ def inverse_dynamics(
 ) -> list[Any]:
     """Return the joint forces τ = M(q) a + h(q, v) − Σ Jᵀ w (nv) under which the robot accelerates by a.
 
-    With ``passive`` they are τ + diag(armature) a − τ_p(q, v); if the law of friction sticks, they also overcome the
-    friction of joints that start from rest, f sign(a).
+    With ``passive`` they are τ + diag(armature) a + g(q, v) − τ_p(q, v), with the armature's gyroscopic force g.  If
+    the law of friction sticks, they also overcome the friction of joints that start from rest, f sign(a).
     """
     compute = newton_euler if method == "newton_euler" else jacobian_sum
     tau = compute(tree, q, v, a, wrenches)
     if passive:
         law = friction_law(friction)
-        exerted = passive_force(tree, q, v, law)
+        exerted = added_force(tree, q, v, law)
         if law.sticks:
             exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, a, law), strict=True)]
         alone = [x + m * rate for x, m, rate in zip(tau, armature(tree), a, strict=True)]

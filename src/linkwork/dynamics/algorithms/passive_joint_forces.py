@@ -2,11 +2,19 @@
 
     τ_p = −K φ(q) − D v − F(v),      F the law of dry friction, by default f tanh(v / v_s): see `friction_laws`
 
+Armature is inertia on a joint's own velocities v_j: the rotors have the kinetic energy ½ Σ I_k v_k².  It adds I to the
+diagonal of the mass matrix, and Hamel's equations of this energy have the gyroscopic force
+
+    g_i = Σ c_ij^k v_j I_k v_k,      [X_i, X_j] = Σ c_ij^k X_k      (`JointType.velocity_brackets`).
+
+g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does no work.
+
 φ are the local coordinates of q around the rest configuration of the springs.  Where these are not angles or lengths, a
 spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower acts on its
 master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
-Source: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal).
+Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal); Hamel,
+Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates).
 """
 
 from __future__ import annotations
@@ -24,13 +32,16 @@ from linkwork.model.tree import Tree
 
 __all__ = [
     "ROWS",
+    "added_force",
+    "added_force_of_joints",
     "armature",
     "dissipated_power",
     "exerted",
+    "gyroscopic_force",
+    "gyroscopic_of",
     "passive_force",
     "passive_force_of_joints",
     "spring_energy",
-    "with_passive_force",
 ]
 
 Scalars = Sequence[Any]
@@ -52,9 +63,39 @@ def passive_force_of_joints(
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
 
 
-def with_passive_force(tree: Tree, q: Scalars, v: Scalars, tau: Scalars, friction: str | FrictionLaw) -> list[Any]:
-    """Return the joint forces τ plus the passive joint forces τ_p (nv)."""
-    return [a + b for a, b in zip(tau, passive_force(tree, q, v, friction), strict=True)]
+def added_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
+    """Return τ_p − g (nv), all that ``passive`` adds to joint forces besides the armature's inertia."""
+    return _less(passive_force(tree, q, v, friction), gyroscopic_force(tree, q, v))
+
+
+def added_force_of_joints(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
+    """Return τ_p − g (nv) without force elements: that of each joint depends on its own state only."""
+    return _less(passive_force_of_joints(tree, q, v, friction), gyroscopic_force(tree, q, v))
+
+
+def _less(a: Scalars, b: Scalars) -> list[Any]:
+    return [x if is_zero(y) else x - y for x, y in zip(a, b, strict=True)]
+
+
+def gyroscopic_force(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
+    """Return g (nv), the gyroscopic force of the joints' armature."""
+    q, v = tree.split_q(q), tree.split_v(v)
+    return tree.gathered({i: gyroscopic_of(body, body.armature, q[i], v[i]) for i, _, body in tree.outward()})
+
+
+def gyroscopic_of(body: Body, rotors: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+    """Return the gyroscopic force of ``rotors``, as armature of a body's joint, at its q and v in the tree."""
+    result, terms = [0.0] * body.joint.nv, dict[tuple[int, int, int], Any]()
+    if all(map(is_zero, rotors)):
+        return result
+    brackets = body.call_joint("velocity_brackets", q if body.coupling is None else body.coupling.q(q))
+    for (i, j, k), c in brackets.items():
+        key = (i, min(j, k), max(j, k))
+        terms[key] = terms.get(key, 0.0) + c * rotors[k]
+    for (i, j, k), x in terms.items():
+        if not is_zero(x):
+            result[i] = result[i] + x * (v[j] * v[k])
+    return result
 
 
 def armature(tree: Tree) -> list[Any]:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_of
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD, Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
@@ -83,8 +84,8 @@ def joint_parameters(tree: Tree) -> list[float]:
 def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str | FrictionLaw) -> list[list[Any]]:
     """Return the matrix (nv × 4 nj) by which the joint parameters are multiplied in the joint forces τ.
 
-    Its blocks are those of armature, diag(a); damping, diag(v); dry friction, by its law; and stiffness, by the
-    springs' deflection φ.
+    Its blocks are those of armature, diag(a) plus gyroscopic forces; damping, diag(v); dry friction, by its law; and
+    stiffness, by the springs' deflection φ.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
     law, numbers = friction_law(friction), [*joint_velocities(tree)]
@@ -93,7 +94,10 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
     for place, row, i, own in numbers:
         body = tree.bodies[i]
         ratio, rate = body.ratio, body.ratio * v[i][own]
-        result[row][armature + place] = ratio * ratio * a[i][own]
+        unit = [ratio * ratio if k == own else 0.0 for k in range(body.joint.nv)]
+        for k, x in enumerate(gyroscopic_of(body, unit, q[i], v[i]), start=row - own):
+            result[k][armature + place] = x
+        result[row][armature + place] = result[row][armature + place] + ratio * ratio * a[i][own]
         result[row][damping + place] = ratio * rate
         result[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
         phi = _stretched(body, q[i])[own]

@@ -233,9 +233,8 @@ class _Joints:
         armature, damping, friction = (x[dofs] for x in (self.armature, self.damping, self.friction))
         if stiffness:
             source.unsupported(f"{caller}: its spring is not taken", self.where(j))
-        if any(armature[:3]):
-            message = f"{caller}: its armature {armature[0]:.6g} kg acts along the body's axes, not the world's"
-            source.unsupported(message, self.where(j))
+        if len({*armature[:3]}) > 1:
+            source.unsupported(f"{caller}: its armature acts along the body's axes, not the world's", self.where(j))
         if any(friction[:3]):
             source.unsupported(f"{caller}: its friction acts along the body's axes, not the world's", self.where(j))
         if len({*damping[:3]}) > 1:

@@ -15,7 +15,7 @@ from linkwork.spatial import InversePose, Pose, Rotation, Vec3
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
 
-__all__ = ["check_joint_type", "has_constant_subspace", "is_elementary", "subspace_rank"]
+__all__ = ["cached_property_of", "check_joint_type", "has_constant_subspace", "is_elementary", "subspace_rank"]
 
 _SAMPLES = 8
 _SAME = 1e-9  # tolerance of S, relative to its largest element
@@ -23,12 +23,12 @@ _SAME = 1e-9  # tolerance of S, relative to its largest element
 
 def subspace_rank(joint: JointType) -> int:
     """Return the rank of the motion subspace S in almost every configuration."""
-    return joint.nv if is_elementary(joint) else int(_cached(joint, _rank))
+    return joint.nv if is_elementary(joint) else int(cached_property_of(joint, _rank))
 
 
 def has_constant_subspace(joint: JointType) -> bool:
     """Return True if the motion subspace S is the same in all random configurations that were tried."""
-    return bool(_cached(joint, _same))
+    return bool(cached_property_of(joint, _same))
 
 
 def check_joint_type(joint: JointType, name: str = "") -> None:
@@ -80,16 +80,17 @@ def is_elementary(joint: JointType) -> bool:
     return is_own(type(joint), "linkwork.joints") and not joint.parts
 
 
-def _cached(joint: JointType, find: Callable[[JointType], Any]) -> Any:
+def cached_property_of(joint: JointType, find: Callable[[JointType], Any]) -> Any:
+    """Return ``find(joint)``, computed once for equal joints."""
     kind = type(joint)
     try:
-        return _find_cached(joint, find, kind.X, kind.S, kind.q_dot)  # a method may have been replaced
+        return _findcached_property_of(joint, find, kind.X, kind.S, kind.q_dot)  # a method may have been replaced
     except TypeError:  # it cannot be hashed
         return find(joint)
 
 
 @lru_cache(maxsize=512)
-def _find_cached(joint: JointType, find: Callable[[JointType], Any], *methods: object) -> Any:
+def _findcached_property_of(joint: JointType, find: Callable[[JointType], Any], *methods: object) -> Any:
     return find(joint)
 
 

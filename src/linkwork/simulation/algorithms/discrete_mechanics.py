@@ -41,6 +41,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Quaternion, Vec3
@@ -329,6 +330,10 @@ def halved(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any]
     if joint_slice.has_twist:
         along = joint.X(q).rotation @ Vec3.of(phi[3:6])
         return at, [*phi[:3], *joint.X(at).rotation.inv_act(along)]
+    straight = straight_motion_joint(joint)
+    if straight is not joint:  # a reversed joint, whose step is uniform in other velocities
+        steady = straight.velocity_from_rate(q, joint.q_dot(q, phi))
+        return at, joint.velocity_from_rate(at, straight.q_dot(at, steady))
     return at, list(phi)
 
 

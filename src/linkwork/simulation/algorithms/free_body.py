@@ -7,7 +7,7 @@ centre of mass moves straight and the body rotates by R = exp(h Ω), so that, in
 
 and its momentum in the world is conserved to rounding.  Ω is the angular velocity at the midpoint, so the flight is
 time-reversible and energy does not drift.  A body that carries others rotates by h ω, and its gyroscopic forces are in
-the impulse, or in `inertial_forces`.
+the impulse, or in `inertial_forces`.  Armature is a mass at the frame's origin, and inertia about it.
 
 Source: Simo and Wong, Unconditionally stable algorithms for rigid body dynamics that exactly preserve energy and
 momentum, International Journal for Numerical Methods in Engineering 31, 1991; Hairer, Lubich and Wanner, Geometric
@@ -20,15 +20,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.dynamics.algorithms.passive_joint_forces import armature as armature_of
+from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_force
 from linkwork.expr.linalg.factorizations import Symmetric
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
-from linkwork.model.body import WORLD
+from linkwork.model.body import WORLD, Body
+from linkwork.model.friction_laws import same
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Inertia, Quaternion, Vec3
+from linkwork.spatial.matrix3 import Symmetric3
 
-__all__ = ["FreeBody", "flown", "free_bodies", "pushed_rates"]
+__all__ = ["FreeBody", "flown", "free_bodies", "pushed_rates", "rotor_force"]
 
 Scalars = Sequence[Any]
 
@@ -80,10 +84,11 @@ class FreeBody:
         return Omega, turned(Omega * h)
 
 
-def free_bodies(tree: Tree, flying: bool = True) -> list[FreeBody]:
+def free_bodies(tree: Tree, flying: bool = True, armature: bool = False) -> list[FreeBody]:
     """Return the floating bodies of a tree, whose velocities are twists.
 
-    With ``flying=False`` a body that carries no others is treated like one that does.
+    With ``flying=False`` a body that carries no others is treated like one that does.  With ``armature``, this is part
+    of a body's inertia.  A body on which it is not equal in all directions is treated like one that carries others.
     """
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}
@@ -91,31 +96,68 @@ def free_bodies(tree: Tree, flying: bool = True) -> list[FreeBody]:
     for place in CurveSpace.of(tree).joints:
         i, body = bodies.get(place.name, (WORLD, None))
         if body is not None and place.has_twist:
-            result.append(FreeBody(place, body.rotor @ body.inertia if flying and i not in carrying else None))
+            inertia = _with_armature(body, armature) if flying and i not in carrying else None
+            result.append(FreeBody(place, inertia))
     return result
 
 
-def pushed_rates(tree: Tree, v: Scalars, flying: bool = True) -> list[Any]:
+def _with_armature(body: Body, armature: bool) -> Inertia | None:
+    """Return the inertia of a body in its joint's frame, with the joint's armature as a mass at the frame's origin.
+
+    The result is None for armature that is known not to act as a mass.
+    """
+    inertia, (x, y, z, *masses) = body.rotor @ body.inertia, body.armature
+    if not armature or all(map(is_zero, body.armature)):
+        return inertia
+    if not all(same(m, masses[0]) for m in masses):
+        return None
+    about = inertia.about + Symmetric3.diagonal(x, y, z)
+    return Inertia(inertia.mass + masses[0], inertia.moment, about)
+
+
+def rotor_force(tree: Tree, q: Scalars, v: Scalars, flying: bool = True) -> list[Any]:
+    """Return the gyroscopic force of the joints' armature (nv), as a step treats it.
+
+    It is zero for free bodies that fly with it, and in the axes of the step's start for others.
+    """
+    result = gyroscopic_force(tree, q, v)
+    for body in free_bodies(tree, flying, armature=True):
+        begin, end = body.place.v, body.place.v + 6
+        if body.inertia is not None:
+            result[begin:end] = [0.0] * 6
+            continue
+        rotors = armature_of(tree)[begin + 3 : end]
+        turned = Vec3.of(v[begin : begin + 3]).cross(Vec3.of(v[begin + 3 : end]))
+        for k, m, x in zip(range(begin + 3, end), rotors, turned, strict=True):
+            result[k] = result[k] if is_zero(m) else result[k] - m * x
+    return result
+
+
+def pushed_rates(tree: Tree, v: Scalars, flying: bool = True, armature: bool = False) -> list[Any]:
     """Return v (nv) with zeros for the velocities of free bodies whose gyroscopic terms are in the flight.
 
-    For a body that carries others, only the linear velocity is zero.  ``flying`` is that of `free_bodies`.
+    For a body that carries others, only the linear velocity is zero.  ``flying`` and ``armature`` are those of
+    `free_bodies`.
     """
     result = list(v)
-    for body in free_bodies(tree, flying):
+    for body in free_bodies(tree, flying, armature):
         begin = body.place.v + (3 if body.inertia is None else 0)
         end = body.place.v + 6
         result[begin:end] = [0.0] * (end - begin)
     return result
 
 
-def flown(tree: Tree, q: Scalars, u: Scalars, h: Any, flying: bool = True) -> tuple[list[Any], list[Any]]:
+def flown(
+    tree: Tree, q: Scalars, u: Scalars, h: Any, flying: bool = True, armature: bool = False
+) -> tuple[list[Any], list[Any]]:
     """Return q and v after a step of h [s] with velocity u (nv), in which free bodies fly.
 
-    The velocities u of free bodies are in their axes at the start of the step.  ``flying`` is that of `free_bodies`.
+    The velocities u of free bodies are in their axes at the start of the step.  ``flying`` and ``armature`` are those
+    of `free_bodies`.
     """
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
-    for body in free_bodies(tree, flying):
+    for body in free_bodies(tree, flying, armature):
         place = body.place
         end[place.in_q], v[place.in_v] = body.flown(q[place.in_q], u[place.in_v], h)
     return end, v

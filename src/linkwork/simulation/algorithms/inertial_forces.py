@@ -19,8 +19,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
+from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_force
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fmin, lt, where
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
@@ -47,15 +49,21 @@ def has_free_rotation(body: Body) -> bool:
     return "rad/s" in body.joint.v_units and not all(map(math.isfinite, body.limits.positions[1]))
 
 
-def added_by_spins(moving: Any, q: Scalars, rates: Scalars, h: Any, flown: bool = True) -> Matrix:
-    """Return h B/2 (nv × nv) at q and the velocities ``rates``.
+def added_by_spins(
+    moving: Any, q: Scalars, rates: Scalars, h: Any, flown: bool = True, armature: bool = False
+) -> Matrix:
+    """Return h B/2 (nv × nv) at q and the velocities ``rates``, with gyroscopic forces of ``armature``.
 
     If the steps are ``flown``, accelerations of bodies that carry others do not depend on their linear velocities.
     """
     n, state = len(rates), (array(list(q)), array(list(rates)))
     if CurveSpace.of(moving.tree).is_plain:  # the elements of C are Christoffel symbols times v
         return [[h * x for x in row] for row in moving.coriolis_matrix(*state)]
-    B = moving.inverse_dynamics_derivatives(*state, array([0.0] * n))[1]
+    B = [list(row) for row in moving.inverse_dynamics_derivatives(*state, array([0.0] * n))[1]]
+    if armature:
+        tree = moving.tree
+        rotors = force_derivatives(tree, q, list(rates), lambda q, v: gyroscopic_force(tree, q, v))[1]
+        B = [[a if is_zero(b) else a + b for a, b in zip(*rows, strict=True)] for rows in zip(B, rotors, strict=True)]
     still = {k for body in free_bodies(moving.tree) for k in range(body.place.v + 3, body.place.v + 6) if flown}
     return [[0.0 if k in still else 0.5 * h * x for k, x in enumerate(row)] for row in B]
 
@@ -72,11 +80,13 @@ def spin_solve(tree: Tree, M: Sequence[Scalars], added: Matrix, x: Scalars) -> l
     return [where(resolved, y[k], math.nan) for k in range(len(order))]
 
 
-def coasted(moving: Any, M: Sequence[Scalars], q: Scalars, v: Scalars, rates: Scalars, h: Any) -> list[Any]:
+def coasted(
+    moving: Any, M: Sequence[Scalars], q: Scalars, v: Scalars, rates: Scalars, h: Any, armature: bool = False
+) -> list[Any]:
     """Return the velocity after h [s] of inertial forces alone, in steps that solve a program for all other forces.
 
     ``rates`` is v without the velocities that have a flight of their own.
     """
-    added = added_by_spins(moving, q, rates, h)
+    added = added_by_spins(moving, q, rates, h, armature=armature)
     change = spin_solve(moving.tree, M, added, [-dot(row, list(rates)) for row in added])
     return [x + y for x, y in zip(v, change, strict=True)]

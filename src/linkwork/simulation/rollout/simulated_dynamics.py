@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
-from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_force, passive_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
@@ -25,7 +25,7 @@ from linkwork.model.kernel_parameters import Parameter
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
-from linkwork.simulation.algorithms.free_body import flown, pushed_rates
+from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
 from linkwork.simulation.algorithms.ode_system import ElementResistance, StepForces
 from linkwork.simulation.algorithms.step_constraints import allowed_velocity
@@ -129,7 +129,7 @@ class SimulatedDynamics:
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         if self.robot.tree.has_couplings:
             return MotionSystem(self.robot.tree, self._with_spins(moving, acceleration))
-        flying = partial(flown, moving.tree, flying=not method.as_mujoco)
+        flying = partial(flown, moving.tree, flying=not method.as_mujoco, armature=self.passive)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
     @property
@@ -145,7 +145,7 @@ class SimulatedDynamics:
         def implicit(t: Any, q: Scalars, v: Scalars) -> Scalars:
             M = [list(row) for row in moving.mass_matrix(array(list(q)), passive=self.passive)]
             a = acceleration(t, q, v)
-            added = added_by_spins(moving, q, v, self.h, flown=False)
+            added = added_by_spins(moving, q, v, self.h, flown=False, armature=self.passive)
             return spin_solve(moving.tree, M, added, [dot(row, list(a)) for row in M])
 
         return implicit
@@ -201,8 +201,8 @@ class SimulatedDynamics:
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
             flying = not METHODS[self.method].as_mujoco
-            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(self.robot.tree, v, flying))
-            added = added_by_spins(moving, at, rates, self.h) if self.spins else None
+            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(moving.tree, v, flying, self.passive))
+            added = added_by_spins(moving, at, rates, self.h, armature=self.passive) if self.spins else None
             if not self.passive and self.servos is None:
                 if added is None:
                     return list(moving.forward_dynamics(at, rates, held))
@@ -211,12 +211,14 @@ class SimulatedDynamics:
                 return spin_solve(moving.tree, M, added, list(held - moving.bias_force(at, rates)))
             extra, own, rows = self._resisting(moving, at, array(list(v)))
             heavier = array([a + b for a, b in zip(I, extra, strict=True)])
-            forces = array([a + b for a, b in zip(held, own, strict=True)])
+            forces = array(self._less_rotors([a + b for a, b in zip(held, own, strict=True)], q, v))
             joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
             alone = joints.with_parameters(
                 {**others, **without, "armature": heavier}
             )  # other passive forces are in own
             if not rows and added is None:
+                again = gyroscopic_force(alone.tree, list(at), list(rates))  # of armature and resistance
+                forces = array([a if is_zero(b) else a + b for a, b in zip(forces, again, strict=True)])
                 return list(alone.forward_dynamics(at, rates, forces, passive=True))
             self._refuse_singular(moving, extra, rows)
             M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
@@ -319,6 +321,13 @@ class SimulatedDynamics:
             own = [a if is_zero(r) else a - rate * r for a, r in zip(own, row, strict=True)]
         return extra, own, rows
 
+    def _less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+        """Return forces (nv) less the gyroscopic forces of armature."""
+        if not self.passive:
+            return list(forces)
+        rotors = rotor_force(self.moving.tree, q, v, not METHODS[self.method].as_mujoco)
+        return [a if is_zero(b) else a - b for a, b in zip(forces, rotors, strict=True)]
+
     def touching(
         self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
     ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
@@ -329,7 +338,7 @@ class SimulatedDynamics:
         contacts at the start of the step, inf for soft ones.
         """
         moving, h = self.moving, self.h
-        at, rates, n = array(list(q)), array(pushed_rates(self.robot.tree, v)), self.robot.nv
+        at, rates, n = array(list(q)), array(pushed_rates(moving.tree, v, armature=self.passive)), self.robot.nv
         M = moving.mass_matrix(at, passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
@@ -347,8 +356,12 @@ class SimulatedDynamics:
             pushed = [a + b for a, b in zip(pushed, own, strict=True)]
         if not self.robot.constraints:  # constraints may hold what moves no inertia
             self._refuse_singular(moving, extra, rows)
-            if self.spins:  # rows of constraints prescribe velocities with b of the step's start
-                v, rates = coasted(moving, A, q, v, rates, h), array([0.0] * n)
+        pushed = self._less_rotors(pushed, q, v)
+        if self.spins and not self.robot.constraints:  # rows of these prescribe velocities with b of the step's start
+            if self.passive:
+                coasting = gyroscopic_force(moving.tree, q, list(rates))
+                pushed = [a if is_zero(b) else a + b for a, b in zip(pushed, coasting, strict=True)]
+            v, rates = coasted(moving, A, q, v, rates, h, self.passive), array([0.0] * n)
         forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
@@ -385,7 +398,7 @@ class SimulatedDynamics:
         ]
         pulls = iter(result.pushes[before:])
         held = [0.0 if one is None else next(pulls) * per for one in closing]
-        end = flown(moving.tree, q, w, h)
+        end = flown(moving.tree, q, w, h, armature=self.passive)
         if self.robot.constraints:
             rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, self.passive), t + h, *end)
             held = [a + b * per for a, b in zip(held, impulses, strict=True)]

@@ -44,7 +44,7 @@ from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import car
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, passive_force_of_joints
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force_of_joints, armature
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
@@ -154,7 +154,7 @@ def rows_of_inverse_dynamics_derivatives(
 
 
 def passive_part(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> tuple[Matrix, Matrix, Matrix]:
-    """Return −∂τ_p/∂q and −∂τ_p/∂v of the passive joint forces τ_p, and diag(armature), nv × nv each."""
+    """Return −∂f/∂q and −∂f/∂v of the forces f of `added_force`, and diag(armature), nv × nv each."""
     dq, dv, da = zeros(tree.nv), zeros(tree.nv), zeros(tree.nv)
     for matrix, values in zip((dq, dv), passive_force_derivatives(tree, q, v, friction), strict=True):
         for i, k, value in values:
@@ -357,16 +357,16 @@ def element_force_derivatives(tree: Tree, q: Scalars, v: Scalars) -> tuple[Matri
 def passive_force_derivatives(
     tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw
 ) -> tuple[Entries, Entries]:
-    """Return the nonzero elements, as (row, column, value), of ∂τ_p/∂q and ∂τ_p/∂v of the passive joint forces.
+    """Return the nonzero elements, as (row, column, value), of the derivatives by q and v of `added_force_of_joints`.
 
     Derivatives by q are in its tangent space.  Force elements are left out: see `element_force_derivatives`.
     """
 
     def of_q(q: Scalars) -> list[Any]:
-        return passive_force_of_joints(tree, q, v, friction)
+        return added_force_of_joints(tree, q, v, friction)
 
     def of_v(v: Scalars) -> list[Any]:
-        return passive_force_of_joints(tree, q, v, friction)
+        return added_force_of_joints(tree, q, v, friction)
 
     by_q = _blocks(tree, of_q, lambda k: seeded(q, _moved(tree, q, k)))
     return by_q, _blocks(tree, of_v, lambda k: seeded(v, _kth(tree, k)))
