@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
-from linkwork.control.algorithms.joint_errors import JointErrors
 from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrate_error
 from linkwork.control.controller_base import (
     ControlLaw,
@@ -20,6 +19,7 @@ from linkwork.control.controller_base import (
 from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.kinematics.algorithms.joint_errors import JointErrors
 
 __all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation", "JointImpedance"]
 

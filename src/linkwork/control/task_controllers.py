@@ -36,7 +36,8 @@ class TaskLaw(ControlLaw):
 
     A task named "hand" has its target as the input ``hand``, or ``hand_q`` if the target is a configuration.  The
     inputs ``hand_v`` and ``hand_a`` are the desired J v and its rate, in the axes of its errors; 0 by default.  In a
-    frame's own axes J v is its twist.
+    frame's own axes J v is its twist.  For tasks of joints they are the target's velocity and acceleration, in the
+    target's axes.
     """
 
     def __init__(self, robot: Any, tasks: Any, stiffness: Any, damping: Any, actuators: Any, limits: Any) -> None:
@@ -94,6 +95,10 @@ class TaskLaw(ControlLaw):
         for task in tasks:
             if task.name in self.shapes:
                 kind, shape = task.target_of.kind if task.target_of is not None else "", self.shapes[task.name]
+                of_joint = [q[x.start : x.start + x.size] for x in getattr(task, "joint_indices", ())]
+                if kind == "numbers" and of_joint:
+                    result[self._target_name(task)] = of_joint[0].reshape(shape)
+                    continue
                 examples = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
                 result[self._target_name(task)] = examples.get(
                     kind, np.full(shape, 1.0 if kind in ("size", "length") else 0.0)
@@ -166,10 +171,11 @@ class OperationalSpace(TaskLaw):
     Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
     angles and half characteristic lengths (default: ten times the median over configurations). So forces are bounded,
     and nothing changes elsewhere. Inputs are targets by the tasks' names, and desired rates and accelerations as
-    NAME_v and NAME_a, in the axes of errors. |τ| ≤ ``effort_limits`` (default: the robot's own). If tasks need more,
-    gravity compensation comes first, then damping with velocity terms, then the forces of errors and target
-    accelerations, level by level. Each is scaled, in its direction, to what the limits leave. Damping that the limits
-    cut brakes all joints alike. With ``passive``, springs, damping and friction of joints are compensated.
+    NAME_v and NAME_a, in the axes of errors; for tasks of joints, in those of the target. |τ| ≤ ``effort_limits``
+    (default: the robot's own). If tasks need more, gravity compensation comes first, then damping with velocity terms,
+    then the forces of errors and target accelerations, level by level. Each is scaled, in its direction, to what the
+    limits leave. Damping that the limits cut brakes all joints alike. With ``passive``, springs, damping and friction
+    of joints are compensated.
 
     Sources: Khatib, IEEE J. Robotics and Automation RA-3(1), 1987; Sentis and Khatib, Int. J. Humanoid Robotics 2(4),
     2005.
@@ -219,11 +225,11 @@ class OperationalSpace(TaskLaw):
         self.max_condition = read_condition(self.caller, max_condition, robot, self._first_rows)
 
     def _is_posture(self, task: Task) -> bool:
-        """True if the task's Jacobian is the identity."""
-        if len(task.component_names) != self.robot.nv:
+        """True if the task's Jacobian is the identity, also far from its target, and no component is free."""
+        if len(task.component_names) != self.robot.nv or np.isinf(task.tolerances).any():
             return False
-        q = self.robot.random_configuration(seed=0)
-        _, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], q))
+        q, other = self.robot.random_configuration(seed=0, size=2)
+        _, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], other))
         return bool(np.array_equal(np.array(motion.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.control.algorithms.joint_errors import has_plain_errors
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.kinematics.algorithms.joint_errors import has_plain_errors
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Vec3

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.arguments import named
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
+from linkwork.kinematics.algorithms.joint_errors import error_acceleration, has_plain_errors, settling_acceleration
+from linkwork.model.body import Body
 
 __all__ = ["JointTask", "PostureTask"]
 
@@ -23,6 +26,7 @@ class _JointIndex:
     start: int
     size: int
     units: tuple[str, ...]  # of each coordinate of v
+    curved: Body | None = field(repr=False)  # for a joint whose errors have other rates than v − v_d
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -30,9 +34,64 @@ class _JointIndex:
         return (self.joint,) if count == 1 else tuple(f"{self.joint}[{i}]" for i in range(count))
 
 
+class _JointErrorTask(AimedTask):
+    """Base class of tasks whose errors are those of joints.
+
+    For feedback controllers the target's velocity and acceleration are those of the joints, in the target's own axes.
+    """
+
+    @property
+    @abstractmethod
+    def joint_indices(self) -> tuple[_JointIndex, ...]:
+        """Joints of the errors, in their order."""
+
+    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        """Compute errors and the Jacobian that feedback controllers use: that of the joints' velocities.
+
+        If some errors are free, or weights differ, it is the exact Jacobian of the errors, with further rows for joints
+        whose errors have other rates than v − v_d.
+        """
+        result = self.exact_jacobian(state, target)
+        curved = [(own, state.moving(body.joint_name)) for own, body in self._curved()]
+        if self._needs_exact_jacobian:
+            return TaskRows(result.errors, [*result.rows, *(row for _, rows in curved for row in rows)])
+        rows = list(result.rows)
+        for own, moving in curved:
+            rows[own] = moving
+        return TaskRows(result.errors, rows)
+
+    def settling(
+        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
+    ) -> list[Any]:
+        result, more = super().settling(errors, moved, led, ahead, gains), len(errors)
+        for own, body in self._curved():
+            e, v = errors[own], moved[own]
+            if self._needs_exact_jacobian:
+                v = moved[more : more + len(e)]
+                more += len(e)
+            a = settling_acceleration(body, e, v, led[own], ahead[own], gains)
+            result[own] = error_acceleration(body, e, v, a) if self._needs_exact_jacobian else a
+        return result
+
+    def _curved(self) -> Iterator[tuple[slice, Body]]:
+        """Yield the joints whose errors have other rates than v − v_d, with the slices of their errors."""
+        start = 0
+        for index in self.joint_indices:
+            if index.curved is not None:
+                yield slice(start, start + len(index.units)), index.curved
+            start += len(index.units)
+
+    @property
+    def _needs_exact_jacobian(self) -> bool:
+        """True if some errors of a joint are free, or if their weights differ."""
+        return any(
+            any(map(math.isinf, self.tolerances[own])) or len(set(self.weights[own])) > 1 for own, _ in self._curved()
+        )
+
+
 @public_constructor
 @dataclass(frozen=True)
-class PostureTask(AimedTask):
+class PostureTask(_JointErrorTask):
     """Task: the configuration is near a target (nq); errors are the tangent vector from it to q [rad, m].
 
     ``joints`` selects joints by name (default: all), or maps names to factors that multiply the weight.
@@ -87,6 +146,10 @@ class PostureTask(AimedTask):
         return bool(self.indices)
 
     @property
+    def joint_indices(self) -> tuple[_JointIndex, ...]:
+        return self.indices
+
+    @property
     def target_of(self) -> TaskTarget:
         return TaskTarget(("nq",), "configuration", "reference configuration")
 
@@ -132,7 +195,7 @@ class PostureTask(AimedTask):
 
 @public_constructor
 @dataclass(frozen=True)
-class JointTask(AimedTask):
+class JointTask(_JointErrorTask):
     """Task: a joint is at a position, a number or an array (nq of the joint,) [rad, m].
 
     The joint may be a coupled one.
@@ -153,6 +216,10 @@ class JointTask(AimedTask):
     @property
     def known(self) -> bool:
         return self.index is not None
+
+    @property
+    def joint_indices(self) -> tuple[_JointIndex, ...]:
+        return () if self.index is None else (self.index,)
 
     @property
     def target_of(self) -> TaskTarget:
@@ -182,4 +249,6 @@ class JointTask(AimedTask):
 
 def _joint_index(tree: Any, i: int, state: TaskKinematics) -> _JointIndex:
     body, numbers = tree.bodies[i], tree.q_slices[i]
-    return _JointIndex(body.joint_name, numbers.start, numbers.stop - numbers.start, state.units(body.joint_name))
+    size, units = numbers.stop - numbers.start, state.units(body.joint_name)
+    curved = None if body.coupling is not None or has_plain_errors(body) else body
+    return _JointIndex(body.joint_name, numbers.start, size, units, curved)

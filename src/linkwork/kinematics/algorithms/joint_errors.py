@@ -11,6 +11,8 @@ a for a given ë from that of ė:
 
     A v̇' = −B a_d − Ȧ v' − Ḃ v_d,      A a = ë − B a_d − Ȧ v − Ḃ v_d.
 
+The rates of e depend on q and q_d by e alone, so tasks evaluate them at q_d = 0, with q ⊖ q_d = −e.
+
 A force f' with f'ᵀ v' = fᵀ v_d for all v_d has the same power in the joint's axes: f' = −Aᵀ B⁻ᵀ f.  All derivatives are
 those of the joint's ``difference``, by dual numbers.
 
@@ -30,7 +32,7 @@ from linkwork.joints.base.pose_inversion import least_squares
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 
-__all__ = ["JointErrors", "has_plain_errors"]
+__all__ = ["JointErrors", "error_acceleration", "has_plain_errors", "settling_acceleration"]
 
 Scalars = Sequence[Any]
 
@@ -136,6 +138,31 @@ class _JointError:
             rows = [[x.get(k) if isinstance(x, SparseTangent) else 0.0 for k in range(2 * n)] for x in found]
             self._jacobians = [row[:n] for row in rows], [row[n:] for row in rows]
         return self._jacobians or ([], [])
+
+
+def settling_acceleration(
+    body: Body, e: Scalars, v: Scalars, v_d: Scalars, a_d: Scalars, gains: tuple[float, float]
+) -> list[Any]:
+    """Return the acceleration of one joint, e = q ⊖ q_d from its target, for which ë + k_d ė + k_p e = 0.
+
+    ``gains`` are (k_p, k_d).
+    """
+    at = _from_zero(body, e)
+    pull = [gains[1] * rate - gains[0] * x for rate, x in zip(at.rates(v, v_d), e, strict=True)]
+    return at.acceleration(v, v_d, a_d, pull)
+
+
+def error_acceleration(body: Body, e: Scalars, v: Scalars, a: Scalars) -> list[Any]:
+    """Return ë of one joint with velocity v and acceleration a, e = q ⊖ q_d from a target at rest."""
+    at, rest = _from_zero(body, e), [0.0] * body.joint.nv
+    q, q_d = moving = _moving(body, (at.q, v), (at.q_d, rest))
+    changes = _tangents(moving, _error_rates(body, q, q_d, v, rest))
+    return [-dot(row, a) - change for row, change in zip(at.jacobians()[0], changes, strict=True)]
+
+
+def _from_zero(body: Body, e: Scalars) -> _JointError:
+    zero = _call(body, "zero")
+    return _JointError(body, _call(body, "integrate", zero, e), zero)
 
 
 def has_plain_errors(body: Body) -> bool:
