@@ -49,7 +49,7 @@ __all__ = ["FAULTS", "case", "main", "outcome", "pairs"]
 
 FAULTS = ("no call", "taken", "listed", "unnamed", "deep", "wrong class", "silent NaN", "hang", "crash")
 _SECONDS = 20.0  # processor time of one call, beyond which it hangs
-_MEMORY = 8 << 30  # bytes of address space of the process that calls
+_MEMORY = 4 << 30  # bytes of address space of the process that calls
 _LARGE = 2 << 20  # KiB of memory beyond which another process goes on
 _AGAIN = 75  # the exit code that asks for it
 _ROOM = Path(__file__).resolve().parents[1] / "src" / "linkwork"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,6 +17,25 @@ def _matrix() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         return np.matrix([[1.0, 2.0], [3.0, 4.0]])
+
+
+def _nested() -> list[Any]:
+    result: list[Any] = [1.0]
+    for _ in range(2000):
+        result = [result]
+    return result
+
+
+def _list_of_itself() -> list[Any]:
+    result: list[Any] = [1.0, 2.0]
+    result.append(result)
+    return result
+
+
+def _array_of_itself() -> np.ndarray:
+    result = np.empty(2, dtype=object)
+    result[0], result[1] = 1.0, result
+    return result
 
 
 class Nothing:
@@ -78,6 +98,10 @@ GARBAGE: dict[str, Callable[[], Any]] = {
     "array (0,)": lambda: np.ones(0),
     "array (2, 3, 5)": lambda: np.ones((2, 3, 5)),
     "array of NaN (2,)": lambda: np.full(2, np.nan),
+    "endless": itertools.count,
+    "nested": _nested,
+    "own list": _list_of_itself,
+    "own array": _array_of_itself,
     "array of NaN (4, 4)": lambda: np.full((4, 4), np.nan),
     "array of 1e300 (2,)": lambda: np.full(2, 1e300),
     "generator": lambda: (x for x in (1.0, 2.0)),

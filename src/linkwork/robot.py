@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from linkwork._util.checked_arguments import public, public_methods
+from linkwork._util.file_budget import Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork.formats import Format
@@ -107,6 +108,8 @@ def load(
     xacro: bool = False,
     arguments: XacroArguments | None = None,
     model: str | None = None,
+    trusted: bool = True,
+    budget: Budget | None = None,
 ) -> Robot:
     """Load a robot from a file, or a built-in robot by its name (`linkwork.robots.names`).
 
@@ -143,6 +146,11 @@ def load(
     ``model`` is the name of one model of an SDF file; by default all models are loaded, with their names before the
     names of their links and joints ("arm::hand") if there are several.
 
+    ``trusted=False`` is for a file from a stranger.  MuJoCo, USD and PyYAML then parse in another process, with limits
+    of memory and time, which can open no file outside of the folders of the model and has no network.  What happens
+    there, a crash included, is a ModelError (UNTRUSTED_FILE).  ``robot`` is the same with both values.  ``budget``
+    is a `linkwork.formats.Budget`: limits of the file, which are counted before it is parsed.
+
     A path may begin with ``~``, the home directory; ``./~`` is a file of that name.
 
     Raises ModelError (a ValueError), which lists the errors of the file and their locations, also for an unknown
@@ -163,6 +171,8 @@ def load(
         xacro=xacro,
         arguments=arguments,
         model=model,
+        trusted=trusted,
+        budget=budget,
     )
     return Robot(read_robot(robot, options, format))
 

@@ -7,7 +7,8 @@ import gzip
 import pytest
 
 from linkwork.errors import Issue, ModelError
-from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork._util.file_budget import Budget
+from linkwork.formats.xml_document import Element, parse
 
 
 def issue(document: bytes | str, budget: Budget | None = None) -> Issue:

@@ -48,11 +48,13 @@ class FileSearchError(Exception):
 class FileSearch:
     """Search of files in ``folders``, which contain packages or are packages, and in ``packages`` by their names.
 
-    ``packages`` are pairs (name, folder); a name may occur more than once.  All of these folders are allowed.
+    ``packages`` are pairs (name, folder); a name may occur more than once.  All of these folders are allowed.  Files of
+    a search that is not ``trusted`` are parsed by other libraries in another process only.
     """
 
     folders: tuple[str, ...]
     packages: tuple[tuple[str, str], ...] = ()
+    trusted: bool = True
 
     def find(self, name: str, near: Sequence[str] = ()) -> str:
         """Return the path of an existing file or folder by its name or URI.  Raises FileSearchError.

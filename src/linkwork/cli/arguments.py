@@ -84,12 +84,18 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="folders with the files of packages and models that the file names",
     )
+    parser.add_argument(
+        "--untrusted",
+        dest="trusted",
+        action="store_false",
+        help="read a stranger's file: other libraries parse it in a process without other files and network",
+    )
     parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
 
-_PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro")
+_PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro", "trusted")
 _CHOICES = {
     "mimic": ("treatment of mimic joints", get_args(Mimicry)),
     "continuous": ("coordinates of a continuous joint", get_args(Continuous)),

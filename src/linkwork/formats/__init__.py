@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
+    from linkwork._util.file_budget import Budget
     from linkwork.formats.linkwork_json.robot_reader import parse_robot, read_robot
     from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from linkwork.formats.srdf import parse_srdf, srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
     from linkwork.formats.urdf.urdf_writer import urdf_text
-    from linkwork.formats.xml_document import Budget
 
 __all__ = [
     "FORMATS",
@@ -56,6 +56,6 @@ if not TYPE_CHECKING:
             "linkwork.formats.srdf": "parse_srdf srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.urdf.urdf_writer": "urdf_text",
-            "linkwork.formats.xml_document": "Budget",
+            "linkwork._util.file_budget": "Budget",
         },
     )

@@ -11,6 +11,8 @@ from linkwork.errors import Issue, Location, ModelError
 
 __all__ = ["XACRO_HINT", "XacroArguments", "path_text", "read_regular", "read_start", "require_path", "require_text"]
 
+_UNSTATED = 1 << 20  # [bytes] that are read of a file that states no size, as in /proc
+
 XacroArguments = Mapping[str, str | float | bool]
 """Values of the arguments of a xacro file, by name."""
 
@@ -45,7 +47,7 @@ def _read(path: str | os.PathLike[str], count: int, max_bytes: int | None = None
         with opened_regular(path) as (file, size):
             if max_bytes is not None and size > max_bytes:
                 _refuse_large(where, max_bytes)
-            return file.read(count)
+            return file.read(min(count, max(size + 1, _UNSTATED)))  # Python takes memory for all that it may read
     except NotRegularError as error:
         hint = "name a file inside it" if os.path.isdir(path) else None
         raise ModelError(Issue("NOT_A_FILE", str(error), where, hint)) from None

@@ -11,10 +11,10 @@ import re
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.messages import printable
 from linkwork.errors import Findings, Location
 from linkwork.formats.data_values import NUMBER, Builder, Value, decoded, fail
-from linkwork.formats.xml_document import Budget
 
 __all__ = ["parse_json", "parse_yaml"]
 

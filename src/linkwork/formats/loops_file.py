@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from linkwork._util.file_budget import LOOPS, Budget
 from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError
@@ -32,7 +33,6 @@ from linkwork.formats.constructor_schema import plain
 from linkwork.formats.data_values import Value
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import parse_json, parse_yaml
-from linkwork.formats.xml_document import Budget
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import compose
 from linkwork.model.description import Attachments, FrameDescription
@@ -43,7 +43,7 @@ __all__ = ["BUDGET", "loops_text", "parse_loops", "read_loops"]
 
 
 VERSION = 1
-BUDGET = Budget(max_bytes=8 * 2**20, max_elements=200_000, max_depth=64)
+BUDGET = LOOPS
 _YAML, _JSON = (".yaml", ".yml"), (".json",)
 
 

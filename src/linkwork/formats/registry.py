@@ -75,7 +75,7 @@ FORMATS: tuple[Format, ...] = (
         reader="linkwork.formats.urdf.urdf_reader:read_urdf",
         suffixes=(".urdf",),
         roots=("robot",),
-        options=("continuous", "inertia"),
+        options=("continuous", "inertia", "budget"),
     ),
     Format(
         name="mjcf",
@@ -83,7 +83,7 @@ FORMATS: tuple[Format, ...] = (
         reader="linkwork.formats.mjcf.mjcf_reader:read_mjcf",
         suffixes=(".mjcf", ".mjb"),
         roots=("mujoco",),
-        options=("floating_base", "package_dirs"),
+        options=("floating_base", "package_dirs", "budget"),
         package="mujoco",
         extra="mujoco",
     ),
@@ -93,7 +93,7 @@ FORMATS: tuple[Format, ...] = (
         reader="linkwork.formats.sdf.sdf_reader:read_sdf",
         suffixes=(".sdf", ".world"),
         roots=("sdf",),
-        options=("continuous", "inertia", "floating_base", "package_dirs", "model"),
+        options=("continuous", "inertia", "floating_base", "package_dirs", "model", "budget"),
     ),
     Format(
         name="usd",
@@ -101,7 +101,7 @@ FORMATS: tuple[Format, ...] = (
         reader="linkwork.formats.usd.usd_reader:read_usd",
         suffixes=(".usd", ".usda", ".usdc", ".usdz"),
         starts=(b"#usda", b"PXR-USDC"),
-        options=("package_dirs", "floating_base"),
+        options=("package_dirs", "floating_base", "budget"),
         package="pxr",
         extra="usd",
     ),
@@ -111,6 +111,7 @@ FORMATS: tuple[Format, ...] = (
         reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
         suffixes=(".json",),
         starts=(b'{\n  "linkwork":',),
+        options=("budget",),
     ),
 )
 

@@ -53,10 +53,13 @@ def resource_paths(
     file: str | os.PathLike[str] | None,
     package_dirs: Folders | FileSearch | None = None,
     environment: Mapping[str, str] = os.environ,
+    *,
+    trusted: bool = True,
 ) -> FileSearch:
     """Return the search of the files that ``file`` names; without a file, only in the given folders.
 
-    ``package_dirs`` are folders that contain packages, or the folder of each package by its name.
+    ``package_dirs`` are folders that contain packages, or the folder of each package by its name.  ``trusted`` is False
+    for the files of a robot that was loaded as untrusted.
 
     Raises ValueError for ``package_dirs`` that are not folders.
     """
@@ -64,7 +67,7 @@ def resource_paths(
     given = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *given.folders, *_folders_of(environment))
-    return FileSearch(tuple(dict.fromkeys(folders)), (*given.packages, *enclosing))
+    return FileSearch(tuple(dict.fromkeys(folders)), (*given.packages, *enclosing), trusted and given.trusted)
 
 
 def search_issue(error: FileSearchError, where: Location, code: str | None = None, hint: str | None = None) -> Issue:

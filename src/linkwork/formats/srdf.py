@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.file_reading import require_text
 from linkwork.formats.xml_attributes import Reader
-from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork.formats.xml_document import Element, parse
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import collision_links, joined_bodies, unmoving_pairs
 from linkwork.model.named_state import NamedState

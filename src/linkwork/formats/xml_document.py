@@ -15,20 +15,11 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.messages import printable
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["Budget", "Element", "parse"]
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Limits of the size and depth of a document."""
-
-    max_bytes: int = 64 * 2**20
-    max_elements: int = 2_000_000
-    max_depth: int = 256
+__all__ = ["Element", "parse"]
 
 
 class Element:
@@ -90,7 +81,7 @@ def parse(document: bytes | str, file: str | None = None, *, budget: Budget | No
     For a string the encoding that it declares is ignored.  ``file`` is the name used in messages.  Raises ModelError:
     XML_EMPTY, XML_SYNTAX, XML_ENCODING, XML_DTD, XML_DEPTH or TOO_LARGE.
     """
-    budget = budget or Budget()
+    budget = budget or MODEL
     if isinstance(document, str):
         text = document.removeprefix("\ufeff")
         size = len(text)

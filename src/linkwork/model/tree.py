@@ -70,6 +70,7 @@ class Tree:
     force_elements: tuple[ForceElement, ...] = ()  # springs, dampers and bushings between bodies
     actuators: tuple[Actuator, ...] = ()
     named_configurations: tuple[NamedState, ...] = ()
+    trusted: bool = field(default=True, compare=False)  # False if its file is a stranger's: its meshes are, too
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

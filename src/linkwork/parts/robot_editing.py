@@ -216,7 +216,8 @@ class CollisionHullMethods(Constructors):
         MESH_OPEN for an open or inside-out surface, and MESH_EMPTY for a file without triangles, which has no hull.
         With ``decompose``, the mesh is decomposed into convex components first, which preserves hollows
         (`LoadedMesh.convex_decomposition`, the `decompose` extra).  ``unit`` [m] is the length unit of the files.
-        Other shapes and visuals do not change.
+        Other shapes and visuals do not change.  Meshes of a robot that was loaded with ``trusted=False`` are parsed in
+        another process.
 
         Raises the errors of `load_mesh`, preceded by the link's name, and ValueError without folders for a robot that
         is not from a file.
@@ -233,7 +234,12 @@ class CollisionHullMethods(Constructors):
                     continue
                 if mesh not in known:
                     known[mesh], found = _hulls(
-                        frame.name, mesh, _searched(self._tree.source, folders), max_vertices, decompose, unit
+                        frame.name,
+                        mesh,
+                        _searched(self._tree.source, folders, self._tree.trusted),
+                        max_vertices,
+                        decompose,
+                        unit,
                     )
                     issues += found
                 result += [replace(geometry, shape=hull) for hull in known[mesh]]
@@ -242,7 +248,7 @@ class CollisionHullMethods(Constructors):
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
 
 
-def _searched(source: str | None, folders: Folders | None) -> FileSearch:
+def _searched(source: str | None, folders: Folders | None, trusted: bool) -> FileSearch:
     """Return the search of meshes: in the folders, and where a robot's file may name files.  Raises ValueError."""
     from linkwork.formats.resource_paths import resource_paths
 
@@ -250,7 +256,7 @@ def _searched(source: str | None, folders: Folders | None) -> FileSearch:
         message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
         raise ValueError(message)
     given = None if folders is None else read_folders("with_collision_hulls: folders", folders)
-    return resource_paths(source, given)
+    return resource_paths(source, given, trusted=trusted)
 
 
 def _hulls(

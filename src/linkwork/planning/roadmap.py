@@ -213,9 +213,18 @@ class Roadmap:
         write_archive(file, metadata, {name: getattr(graph, name) for name in _ARRAYS})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], robot: Any, scene: Scene | None = None, **options: Any) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        robot: Any,
+        scene: Scene | None = None,
+        *,
+        trusted: bool = True,
+        **options: Any,
+    ) -> Self:
         """Return the roadmap of a file, for the robot, the scene and the options with which it was built.
 
+        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
         Raises TypeError for an unknown option, and ValueError for a file that is not a roadmap, and for another robot,
         scene or options, for which its edges need not be free.
         """

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from linkwork._util.file_budget import MESH
+
 __all__ = ["CheckImage", "checked_glb"]
 
-CheckImage = Callable[[bytes, str], bool]
-"""Returns True for the bytes and the name of an embedded image that may be decoded."""
+CheckImage = Callable[[bytes, str], int]
+"""Returns the number of pixels of an embedded image, from its bytes and its name, or 0 if it must not be decoded."""
 
 MAX_TEXT = 20_000_000  # [bytes] of the JSON text
 MAX_NODES, MAX_DEPTH = 10_000, 256
@@ -79,6 +81,7 @@ class _Content:
 
     def __init__(self, content: dict[str, Any], buffer: bytes, max_vertices: int) -> None:
         self.content, self.buffer, self.max_vertices = content, buffer, max_vertices
+        self.elements = 0  # vertices and indices of all meshes: trimesh reads those that are not drawn, too
 
     def checked(self, check_image: CheckImage | None) -> dict[str, Any]:
         """Return the text to parse."""
@@ -120,6 +123,9 @@ class _Content:
             stride, count = _size(view.get("byteStride", size)), _size(accessor["count"])
             if _size(accessor.get("byteOffset", 0)) + stride * (count - 1) + size > view["byteLength"] or not count:
                 raise ValueError("data outside of the buffer")
+            self.elements += count
+            if self.elements > 4 * self.max_vertices:
+                raise _RefusedError(f"too many vertices and indices: the limit is {4 * self.max_vertices}")
         kept: dict[str, int] = {key: _size(one[key]) for key in ("indices", "mode") if key in one}
         if keeps_material and "material" in one:
             kept["material"] = _size(one["material"])
@@ -160,15 +166,17 @@ class _Content:
             kept.append(check_image(data, f"image {k}"))
             images.append({"bufferView": image.get("bufferView", 0), "mimeType": str(image.get("mimeType", ""))})
         textures = [{"source": _size(texture.get("source", 0))} for texture in content.get("textures", ())]
-        materials = []
+        materials, pixels = [], 0
         for material in content.get("materials", ()):
             given = material.get("pbrMetallicRoughness", {})
             surface = {"baseColorFactor": given["baseColorFactor"]} if "baseColorFactor" in given else {}
             texture = given.get("baseColorTexture")
-            if texture is not None and kept[textures[_size(texture["index"])]["source"]]:
+            size = 0 if texture is None else kept[textures[_size(texture["index"])]["source"]]
+            if size and pixels + size <= MESH.max_pixels:  # trimesh decodes an image for each material
+                pixels += size
                 surface["baseColorTexture"] = {"index": texture["index"]}
             materials.append({"pbrMetallicRoughness": surface})
-        usable = {k for k, keep in enumerate(kept) if keep}
+        usable = {k for k, size in enumerate(kept) if size}
         if not usable:
             return {"materials": materials}
         first = min(usable)  # refused images stay in the list as one that is decoded

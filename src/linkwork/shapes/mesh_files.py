@@ -5,32 +5,31 @@ trimesh (the `mesh` extra) parses bytes only; it does not open the textures and 
 
 from __future__ import annotations
 
-import importlib
 import io
-import xml.parsers.expat
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.file_access import NotRegularError, opened_regular
+from linkwork._util.file_budget import MESH, Budget
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
+from linkwork.shapes.dae_files import checked_dae
 from linkwork.shapes.glb_files import CheckImage, checked_glb
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
+from linkwork.shapes.mesh_parsing import extra, parsed_triangles
 from linkwork.shapes.polytope import Polytope
 from linkwork.spatial.arguments import checked_array, checked_string
 
 __all__ = ["LoadedMesh", "load_mesh"]
 
 KINDS = (".stl", ".obj", ".dae", ".ply", ".glb")
-MAX_BYTES = 100_000_000
-MAX_VERTICES = 1_000_000
-MAX_ELEMENTS, MAX_DEPTH = 2_000_000, 256  # of XML
+MAX_BYTES, MAX_VERTICES = MESH.max_bytes, MESH.max_vertices
 _ZIPPED = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes of a binary STL file: header, and each triangle
 
@@ -80,7 +79,7 @@ class LoadedMesh:
         """
         if not isinstance(concavity, (int, float)) or not 0.01 <= concavity <= 1.0:
             raise ValueError(f"convex_decomposition: concavity: expected a number from 0.01 to 1, got {concavity!r}")
-        coacd = _extra("coacd", "decompose", "convex_decomposition")
+        coacd = extra("coacd", "decompose", "convex_decomposition")
         coacd.set_log_level("error")
         result = coacd.run_coacd(coacd.Mesh(self.vertices, self.triangles), threshold=float(concavity), seed=0)
         components = []
@@ -100,6 +99,8 @@ def load_mesh(
     unit: float | None = None,
     max_bytes: int = MAX_BYTES,
     max_vertices: int = MAX_VERTICES,
+    trusted: bool = True,
+    budget: Budget | None = None,
 ) -> LoadedMesh:
     """Load a mesh file: STL, OBJ, DAE, PLY or GLB.
 
@@ -112,6 +113,9 @@ def load_mesh(
         scale: a factor, or one for each axis.
         unit: length unit of the file [m]; by default metres, for DAE the unit that the file states.
         max_bytes, max_vertices: limits on the file's size and on the number of distinct vertices.
+        trusted: False for a file from a stranger, which trimesh parses in another process, with limits of memory and
+            time and without files and network.
+        budget: a `linkwork.formats.Budget` with these limits.
 
     The y axis of a GLB file, which points up in glTF, becomes the z axis, as in RViz, Drake and Blender.
     `LoadedMesh.issues` reports an open or inside-out surface; hulls are valid in spite of such defects.
@@ -129,15 +133,11 @@ def load_mesh(
         raise ValueError(f"{expected}, got {scale!r}")
     if unit is not None and not checked_array(unit, "load_mesh: unit: expected a length [m]", ()) > 0.0:
         raise ValueError(f"load_mesh: unit: expected a positive length [m], got {unit!r}")
+    trusted = trusted and getattr(folders, "trusted", True)  # of a search for the files of a robot
     source = read_mesh_file(name, folders, max_bytes)
     file, kind = source.file, source.kind
-    trimesh = _extra("trimesh", "mesh", "load_mesh")
-    try:
-        loaded = trimesh.load_mesh(io.BytesIO(source.data), file_type=kind[1:], process=False)
-        points = source.with_z_up(np.asarray(loaded.vertices, dtype=float))
-        triangles = np.asarray(loaded.faces, dtype=int)
-    except Exception as error:  # readers may raise anything
-        raise ValueError(f"{file}: not a readable {kind[1:].upper()} file: {error}") from error
+    points, triangles = parsed_triangles(file, kind, source.data, budget or MESH, trusted)
+    points = source.with_z_up(points)
     if len(triangles) == 0:
         raise EmptyMeshError(f"{file}: expected triangles, got none")
     if len(points) > 6 * max_vertices:  # STL repeats each about six times
@@ -200,8 +200,8 @@ def read_mesh_file(
         raise ValueError(f"{file}: expected the type {kind[1:].upper()}, got a zip archive; unpack it")
     stated = 1.0
     if kind == ".dae":
-        stated = _read_unit(file, data)
-        _extra("collada", "mesh", "load_mesh: DAE files")
+        stated = checked_dae(file, data)
+        extra("collada", "mesh", "load_mesh: DAE files")
     elif kind == ".glb":
         data = checked_glb(file, data, 6 * MAX_VERTICES, check_image)
     else:
@@ -228,44 +228,6 @@ def _issues(points: np.ndarray, triangles: np.ndarray) -> tuple[str, ...]:
     return ("the surface is inside out",) if of_triangles(points, triangles).volume < 0.0 else ()
 
 
-def _read_unit(file: Path, data: bytes) -> float:
-    """Return the length unit [m] that a DAE file states; 1 by default.
-
-    Raises ValueError for invalid XML, a DOCTYPE in any encoding, and XML with too many or too deeply nested elements.
-    A DOCTYPE could expand the document without bound.
-    """
-    parser = xml.parsers.expat.ParserCreate()
-    depth = count = 0
-    units: list[str] = []
-
-    def refuse(*_: object) -> NoReturn:
-        raise ValueError(f"{file}: DAE files with a DOCTYPE are refused: it could expand without bound")
-
-    def begin(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, count
-        depth, count = depth + 1, count + 1
-        if tag.rpartition(":")[2] == "unit" and "meter" in attributes:
-            units.append(attributes["meter"])
-        if depth > MAX_DEPTH or count > MAX_ELEMENTS:
-            raise ValueError(f"{file}: more than {MAX_ELEMENTS} elements, or elements more than {MAX_DEPTH} deep")
-
-    def end(*_: object) -> None:
-        nonlocal depth
-        depth -= 1
-
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler, parser.EndElementHandler = begin, end
-    try:
-        parser.Parse(data, True)
-    except (xml.parsers.expat.ExpatError, LookupError, UnicodeError) as error:
-        raise ValueError(f"{file}: not a readable DAE file: {error}") from None
-    try:
-        unit = float(units[0]) if units else 1.0
-    except ValueError:
-        return 1.0
-    return unit if 0.0 < unit < np.inf else 1.0
-
-
 def _plain_head(kind: str, data: bytes) -> bytes:
     """Replace non-ASCII bytes of a file's text, which occur in unused names and comments, by question marks.
 
@@ -288,14 +250,6 @@ def _is_text(data: bytes) -> bool:
 _ASCII = bytes([*range(128), *(b"?" * 128)])
 
 
-def _extra(module: str, extra: str, caller: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        remedy = f'pip install "linkwork[{extra}]"'
-        raise ImportError(f"{caller} requires {module}, which is not installed: {remedy}") from error
-
-
 # -- files
 
 
@@ -314,8 +268,8 @@ def _find(name: str, folders: Any) -> Path:
 def _read(file: Path, max_bytes: int) -> bytes:
     """Return the bytes of a regular file within the limit."""
     try:
-        with opened_regular(file) as (opened, _):
-            data = opened.read(max_bytes + 1)
+        with opened_regular(file) as (opened, size):
+            data = opened.read(min(max_bytes, size) + 1)
     except NotRegularError as error:
         raise ValueError(f"{file}: {error}") from None
     if len(data) > max_bytes:

@@ -11,14 +11,16 @@ import io
 import os
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.bounded_cache import BoundedCache
+from linkwork._util.file_budget import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
+from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.shapes import Mesh
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
@@ -62,7 +64,9 @@ def mesh_surfaces(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
     status = os.stat(path)
     key = (path, status.st_mtime_ns, status.st_size, mesh.scale, search.allowed)
     result = _CACHE.get(key)
-    return _CACHE.keep(key, _loaded(mesh, search)) if result is None else result
+    if result is None:
+        result = _CACHE.keep(key, _loaded(mesh, search) if search.trusted else _isolated(mesh, search))
+    return result
 
 
 def _path(mesh: Mesh, search: FileSearch) -> str:
@@ -74,22 +78,62 @@ def _path(mesh: Mesh, search: FileSearch) -> str:
         ) from None
 
 
+def _isolated(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
+    """Return the surfaces of a mesh file that is not trusted, which another process reads."""
+    request = {"uri": mesh.uri, "scale": [*mesh.scale], "folders": search.folders, "packages": search.packages}
+    task = f"{__name__}:surfaces_of_request"
+    try:
+        answer = read_isolated(("trimesh", "PIL.Image", __name__), task, request, budget=MESH, folders=search.allowed)
+    except ReaderEnded as error:
+        raise ValueError(f"mesh {mesh.uri!r}: the process that reads the file failed: {error}") from None
+    except ReaderError as error:
+        raise error.of(FileNotFoundError, ImportError) from None
+    surfaces: list[tuple[Surface, Color | None]] = []
+    for k, color in enumerate(answer.data["colors"]):
+        given = {name: answer.arrays.get(f"{k}.{name}") for name in ("normals", "colors", "uv")}
+        texture = answer.arrays.get(f"{k}.texture")
+        vertices, triangles = answer.arrays[f"{k}.vertices"], answer.arrays[f"{k}.triangles"]
+        if vertices.shape[1:] != (3,) or triangles.shape[1:] != (3,) or triangles.max(initial=0) >= len(vertices):
+            raise ValueError(f"mesh {mesh.uri!r}: the process that reads the file wrote other triangles")
+        image = None if texture is None else texture.tobytes()
+        surface = Surface(vertices, triangles, texture=image, **given)
+        rgba: Any = None if color is None else tuple(map(float, color))
+        surfaces.append((surface, rgba))
+    return MeshSurfaces(tuple(surfaces), tuple(map(str, answer.data["notes"])))
+
+
+def surfaces_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the surfaces of the mesh file that a request names: colours and notes, and arrays by name."""
+    packages = tuple((name, folder) for name, folder in request["packages"])
+    mesh = Mesh(request["uri"], request["scale"])
+    result = _loaded(mesh, FileSearch(tuple(request["folders"]), packages))
+    arrays: dict[str, np.ndarray] = {}
+    for k, (surface, _) in enumerate(result.surfaces):
+        found = {name: getattr(surface, name) for name in ("vertices", "triangles", "normals", "colors", "uv")}
+        if surface.texture is not None:
+            found["texture"] = np.frombuffer(surface.texture, np.uint8)
+        arrays |= {f"{k}.{name}": array for name, array in found.items() if array is not None}
+    return {"colors": [color for _, color in result.surfaces], "notes": result.notes}, arrays
+
+
 def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
     notes: list[str] = []
 
-    def may_decode(image: bytes, name: str) -> bool:
+    def may_decode(image: bytes, name: str) -> int:
         try:
-            check_decodes(image, name)
+            return check_decodes(image, name)
         except ValueError as error:
             notes.append(f"{Path(mesh.uri).name}: {error}")
-            return False
-        return True
+            return 0
 
     source = read_mesh_file(mesh.uri, search, check_image=may_decode)
     try:
         trimesh = importlib.import_module("trimesh")
     except ImportError as error:
         raise ImportError('mesh files need trimesh: pip install "linkwork[viewer]"') from error
+    if source.kind == ".obj" and len(_PARTS.findall(source.data)) > _MAX_PARTS:
+        notes.append(f"{source.file.name}: drawn without its more than {_MAX_PARTS} groups and materials")
+        source = replace(source, data=_PARTS.sub(b"", source.data))
     files = _NamedFiles(source.file, search, notes)
     try:
         with warnings.catch_warnings():
@@ -125,6 +169,7 @@ class _NamedFiles:
     search: FileSearch
     notes: list[str] = field(default_factory=list)
     count: int = 0
+    pixels: int = 0
 
     def get(self, name: str) -> bytes:
         """Return the bytes of a material or image file.  Raises ValueError for any other file."""
@@ -141,7 +186,9 @@ class _NamedFiles:
                 raise ValueError(f"{name}: expected a file of at most {limit} bytes")
             data = path.read_bytes()
             if suffix != ".mtl":
-                check_decodes(data, str(name))
+                self.pixels += check_decodes(data, str(name))
+                if self.pixels > MESH.max_pixels:
+                    raise ValueError(f"{name}: more than {MESH.max_pixels} pixels in all textures")
         except (ValueError, OSError, FileSearchError) as error:
             text = error.message if isinstance(error, FileSearchError) else str(error)
             self.notes.append(f"{self.mesh.name}: {text}")
@@ -283,6 +330,8 @@ def _surface(group: list[_Submesh], total: int) -> tuple[Surface, Color | None]:
     return surface, (red, green, blue, alpha)
 
 
+_PARTS = re.compile(rb"^[ \t]*(?:usemtl|mtllib|o|g|s)(?:[ \t][^\n]*)?$", re.MULTILINE)
+_MAX_PARTS = 1000  # groups and changes of material of an OBJ file, each of which trimesh reads by itself
 _BINDING = re.compile(rb"<bind_material\b.*?</bind_material\s*>", re.DOTALL)
 _DEFAULT = (190, 194, 200, 255)
 

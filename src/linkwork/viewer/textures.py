@@ -14,8 +14,8 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a frame header, with the size
 
 
-def check_image(data: bytes, name: str) -> None:
-    """Check the header of an image file: its type and its size in pixels.
+def check_image(data: bytes, name: str) -> int:
+    """Return the number of pixels of an image file, by its header.
 
     Raises ValueError for a file that is neither PNG nor JPEG, such as SVG, and for one that is too large or cut off.
     """
@@ -31,17 +31,19 @@ def check_image(data: bytes, name: str) -> None:
         raise ValueError(f"{name}: not a readable image")
     if size[0] * size[1] > MAX_PIXELS:
         raise ValueError(f"{name}: too large: {size[0]} x {size[1]} pixels, the limit is {MAX_PIXELS} in all")
+    return size[0] * size[1]
 
 
-def check_decodes(data: bytes, name: str) -> None:
-    """Check that an image file is PNG or JPEG and can be decoded.  Raises ValueError."""
+def check_decodes(data: bytes, name: str) -> int:
+    """Return the number of pixels of an image file that is PNG or JPEG and can be decoded.  Raises ValueError."""
     from PIL import Image
 
-    check_image(data, name)
+    pixels = check_image(data, name)
     try:
         Image.open(io.BytesIO(data)).load()
     except Exception as error:  # decoders may raise anything
         raise ValueError(f"{name}: not a readable image: {error}") from error
+    return pixels
 
 
 def encoded_texture(image: Any, is_checked: bool = False) -> bytes:

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.npz_archive import open_archive, write_archive
+from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.workspace.chunk_ledger import checked_counts, read_counts
 from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
+from linkwork.workspace.zarr_store import CHUNK, read_store
 
-__all__ = ["map_path", "read_map", "remove_map", "write_map"]
+__all__ = ["map_of_request", "map_path", "read_map", "remove_map", "write_map"]
 
 _FORMAT = "linkwork workspace map 1"
-_CHUNK = 1 << 16  # voxels of a chunk of an array in a Zarr store
 _WRITER = "WorkspaceMap.save"
 
 
@@ -51,7 +53,7 @@ def write_map(file: Path, identity: Mapping[str, Any], counts: SparseCounts) -> 
     try:
         group = zarr.open_group(temporary, mode="w-", zarr_format=3)
         for name, array in arrays.items():
-            chunks = (max(1, min(_CHUNK, len(array))), *array.shape[1:])
+            chunks = (max(1, min(CHUNK, len(array))), *array.shape[1:])
             names = ["voxel", "axis"][: array.ndim]
             group.create_array(name, data=array, chunks=chunks, dimension_names=names)
         group.attrs.update(said)
@@ -76,33 +78,48 @@ def _check_store(file: Path) -> None:
         raise ValueError(f"{file}: expected a Zarr store, got another folder; pass another path")
 
 
-def read_map(file: Path) -> tuple[dict[str, Any], SparseCounts]:
-    """Return the identity and the counts of the map in a file.
+def read_map(file: Path, *, trusted: bool = True, budget: Budget = MODEL) -> tuple[dict[str, Any], SparseCounts]:
+    """Return the identity and the counts of the map in a file; a Zarr store that is not trusted in another process.
 
     Raises ValueError, with the file's name, for a damaged file and files of other kinds.
     """
     if file.suffix == ".npz":
         with open_archive(file, _FORMAT, _WRITER) as reader:
             return _checked_identity(reader.said.get("map")), read_counts(reader)
-    zarr = _zarr("WorkspaceMap.load")
+    if not trusted:
+        return _isolated_map(file, budget)
     if not file.exists():
         raise FileNotFoundError(f"{file}: no such Zarr store")
+    kinds = {"cells": (np.dtype(np.int32), (3,)), **{name: (np.dtype(kind), ()) for name, (_, kind) in FIELDS.items()}}
     try:
-        group = zarr.open_group(file, mode="r")
-        if group.attrs.get("format") != _FORMAT:
-            raise ValueError(f"expected format {_FORMAT!r}, got {group.attrs.get('format')!r}")
-        arrays = {}
-        for name in ("cells", *FIELDS):
-            array = group[name]
-            if not 0 < array.size <= 3 * MAX_CELLS or array.dtype.itemsize > 8:
-                raise ValueError(f"array {name!r}: expected at most {MAX_CELLS} voxels, got shape {array.shape}")
-            arrays[name] = np.asarray(array[:])
-        if group.attrs.get("digest") != _digest(group.attrs.get("map"), arrays):
+        attributes, arrays = read_store(file, kinds, MAX_CELLS)
+        if attributes.get("format") != _FORMAT:
+            raise ValueError(f"expected format {_FORMAT!r}, got {attributes.get('format')!r:.80}")
+        identity = _checked_identity(attributes.get("map"))
+        if attributes.get("digest") != _digest(identity, arrays):
             raise ValueError("it is damaged: its arrays have another digest than it states")
-        counts = checked_counts(arrays.pop("cells"), arrays)
-        return _checked_identity(group.attrs.get("map")), counts
-    except Exception as error:  # any error of Zarr, its codecs or JSON in a damaged store
+        return identity, checked_counts(arrays.pop("cells"), arrays)
+    except Exception as error:  # any error of a codec or of JSON in a damaged store
         raise ValueError(f"{file}: not a store that {_WRITER} wrote: {error}") from None
+
+
+def map_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the identity and the arrays of the map in the file that a request names."""
+    identity, counts = read_map(Path(request["path"]))
+    return identity, {"cells": counts.cells, **counts.fields}
+
+
+def _isolated_map(file: Path, budget: Budget) -> tuple[dict[str, Any], SparseCounts]:
+    """Return the identity and the counts of a map that another process reads.  Raises ValueError."""
+    task, request = f"{__name__}:map_of_request", {"path": str(file)}
+    try:
+        answer = read_isolated(("numcodecs.zstd", __name__), task, request, budget=budget, folders=[str(file)])
+        fields = {name: answer.arrays[name] for name in FIELDS}
+        return _checked_identity(answer.data), checked_counts(answer.arrays["cells"], fields)
+    except ReaderEnded as error:
+        raise ValueError(f"{file}: the process that reads the store failed: {error}") from None
+    except ReaderError as error:
+        raise error.of(FileNotFoundError, PermissionError, ImportError) from None
 
 
 def _digest(identity: Any, arrays: Mapping[str, np.ndarray]) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.result import ReturnedValue
@@ -242,14 +243,17 @@ class WorkspaceMap(ReturnedValue):
         write_map(map_path("WorkspaceMap.save", path), self._identity, SparseCounts(self.cells, self._fields))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> WorkspaceMap:
+    def load(cls, path: str | os.PathLike[str], *, trusted: bool = True, budget: Budget | None = None) -> WorkspaceMap:
         """Read a map that `save` or `Robot.workspace_map` wrote.
+
+        With ``trusted=False``, for a file from a stranger, another process reads a Zarr store, within the memory and
+        the time of ``budget``, a `linkwork.formats.Budget`.
 
         Raises ValueError, with the file's name, for a damaged file and for files of other kinds.
         """
         file = map_path("WorkspaceMap.load", path)
         with about_path("WorkspaceMap.load"):
-            identity, counts = read_map(file)
+            identity, counts = read_map(file, trusted=trusted, budget=budget or MODEL)
         return cls._make(identity, counts)
 
     def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:

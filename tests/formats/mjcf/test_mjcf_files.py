@@ -91,7 +91,7 @@ def test_files_that_would_exhaust_the_compiler_are_refused(tmp_path):
     start = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1 << 16, 1 << 16)
     (tmp_path / "vast.png").write_bytes(start)
     texture = '<mujoco><asset><texture name="t" type="2d" file="vast.png"/></asset></mujoco>'
-    with pytest.raises(ModelError, match="65536 x 65536 pixels"):
+    with pytest.raises(ModelError, match="more than 67108864 pixels"):
         lw.load(written(tmp_path, "vast.xml", texture))
 
 
@@ -108,7 +108,7 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         "<worldbody>\n<body>": (2, "mismatched tag"),
         '<!DOCTYPE x [<!ENTITY a "b">]>': (1, "not well-formed"),
         '<worldbody><replicate count="1000"><replicate count="1000"/></replicate></worldbody>': (1, "1000000 copies"),
-        '<asset><hfield name="h" nrow="100000" ncol="2" size="1 1 1 1"/></asset>': (1, "nrow: '100000'"),
+        '<asset><hfield name="h" nrow="100000" ncol="2000" size="1 1 1 1"/></asset>': (1, "30000000 numbers of height fields"),
         '\n<worldbody><body><joint axis="1 Inf 0"/></body></worldbody>': (
             2,
             "axis: expected finite numbers, got '1 Inf 0'",

@@ -49,12 +49,12 @@ def save_kernel(kernel: Kernel, path: str | os.PathLike[str]) -> None:
 
 
 @public(path=unchecked)
-def load_kernel(path: str | os.PathLike[str]) -> Kernel:
+def load_kernel(path: str | os.PathLike[str], *, trusted: bool = True) -> Kernel:
     """Return the kernel of a file that `Kernel.save` wrote.
 
     Results are those of the saved kernel.  The kernel is compiled for this machine's processor at its first call, or
     its code is found in the cache on disk.  It has no Python function.  Reading is safe: a file has data only, and its
-    program is verified.
+    program is verified.  ``trusted`` makes no difference.
 
     Raises TypeError for a value that is not a path; FileNotFoundError and PermissionError of the system; ValueError for
     a file that is damaged, of another program, or of a newer version of linkwork, and for a class of the kernel's

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from linkwork._util.collection_pauses import without_collections
+from linkwork._util.file_budget import ROBOT, Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.actuation_entries import read_actuator, read_named_configuration
@@ -19,7 +20,6 @@ from linkwork.formats.data_values import Value, values_of
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import parse_json
 from linkwork.formats.linkwork_json.shape_entries import read_geometry
-from linkwork.formats.xml_document import Budget
 from linkwork.joints import JointType
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Drive, Following, Frame, Limits, Point
@@ -34,15 +34,16 @@ from linkwork.spatial.arguments import LARGEST
 __all__ = ["BUDGET", "VERSION", "parse_robot", "read_data", "read_robot"]
 
 VERSION = 1
-BUDGET = Budget(max_bytes=64 * 2**20, max_elements=4_000_000, max_depth=64)
+BUDGET = ROBOT
 _TITLE = "a robot file of linkwork"
 
 
-def read_robot(path: str | os.PathLike[str], *, strict: bool, budget: Budget = BUDGET) -> Tree:
+def read_robot(path: str | os.PathLike[str], *, strict: bool, budget: Budget | None = None) -> Tree:
     """Return the tree of the robot in a file that `Robot.save` wrote.
 
     Raises ModelError with all errors, and the operating system's error if the file cannot be read.
     """
+    budget = budget or BUDGET
     return parse_robot(read_regular(path, budget.max_bytes), source=path_text(path), strict=strict, budget=budget)
 
 

@@ -25,7 +25,7 @@ from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
-__all__ = ["robot_text"]
+__all__ = ["robot_text", "unchecked_robot_text"]
 
 
 @without_collections
@@ -36,7 +36,7 @@ def robot_text(tree: Tree) -> str:
     represent, with its name: functions in constraints, and user-defined types of joints, constraints, force elements
     and shapes; ValueError if the tree read back is another one.
     """
-    text = "\n".join(document_lines(_document(tree))) + "\n"
+    text = unchecked_robot_text(tree)
     try:
         decoded(text, None, BUDGET)
         back = read_data(json.loads(text))
@@ -46,6 +46,11 @@ def robot_text(tree: Tree) -> str:
         other = ", ".join(f.name for f in fields(Tree) if f.compare and getattr(back, f.name) != getattr(tree, f.name))
         raise ValueError(f"robot {tree.name!r} cannot be written to a file exactly: {other} would change")
     return text
+
+
+def unchecked_robot_text(tree: Tree) -> str:
+    """Return the JSON text of a robot's tree, without reading it back."""
+    return "\n".join(document_lines(_document(tree))) + "\n"
 
 
 def _document(tree: Tree) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import re
 import threading
 from typing import Any
 
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
@@ -42,11 +43,13 @@ def read_mjcf(
     strict: bool = False,
     floating_base: bool | None = None,
     package_dirs: Folders | None = None,
+    budget: Budget | None = None,
 ) -> Description:
     """Return the description of an MJCF file.
 
     ``floating_base`` is None for a base that moves as the file says, True to free a base that is welded to the world,
     and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
+    ``budget`` limits the files, and what they make MuJoCo allocate.
 
     Raises ModelError: PATH_ESCAPE, FILE_MISSING, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of
     values; ValueError for ``package_dirs`` that are not folders.
@@ -62,7 +65,7 @@ def read_mjcf(
         message = "expected MJCF, which is XML; linkwork does not open MuJoCo's binary models"
         hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
-    files = check_files(path, further.allowed, findings)
+    files = check_files(path, further.allowed, findings, budget or MODEL)
     model, warnings = _compiled(file, files)
     source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]

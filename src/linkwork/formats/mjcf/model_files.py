@@ -13,33 +13,21 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, read_start
+from linkwork.formats.mjcf.model_size import ModelSize
 from linkwork.formats.resource_paths import packages_around
-from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork.formats.xml_document import Element, parse
 
 __all__ = ["ModelFiles", "check_files"]
 
-_MOST_FILES = 10_000  # included files and assets
-_MOST_BYTES = 2**29  # of all files together
 _MOST_NESTED = 64  # documents that include or attach each other
-_MOST_PIXELS = 2**26  # of a picture
 _DEEPEST = 500  # nested elements, as deep as MuJoCo reads them: bodies are nested in MJCF
-_MOST_COPIES = 20_000  # of one element, by nested <replicate>
-_LARGEST: dict[str, dict[str, float]] = {  # products of the numbers in an attribute, by element
-    "composite": {"count": 20_000.0},
-    "flexcomp": {"count": 20_000.0},
-    "hfield": {"nrow": 5_000.0, "ncol": 5_000.0},
-    "texture": {"width": 16_384.0, "height": 16_384.0},
-    "numeric": {"size": 1e6},
-    "size": {
-        **dict.fromkeys(("njmax", "nconmax", "nstack", "nuserdata", "nkey"), 1e7),
-        **{f"nuser_{x}": 1e4 for x in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")},
-    },
-}
 _FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infinite
     (
         *("anchor", "axis", "axisangle", "euler", "fromto", "pos", "quat", "relpose", "vertex", "xyaxes", "zaxis"),
@@ -49,6 +37,7 @@ _FINITE = frozenset(  # attributes whose numbers are finite; bounds may be infin
     )
 )
 _SUSPECT = re.compile(r"inf|nan|e\+?\d{3}", re.IGNORECASE)
+_NO_FILE = re.compile(r"[^./\\]*|[\s\deE.+-]*")  # texts that name no file, in attributes other than `_FILES`
 _FILES = ("file", "filename", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")  # filename: URDF
 _ROOTS = ("mujoco", "robot")  # MuJoCo reads URDF, too
 _DIRECTORIES = ("meshdir", "texturedir", "assetdir")
@@ -68,14 +57,16 @@ class ModelFiles:
     assets: int = 0
 
 
-def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Findings) -> ModelFiles:
-    """Read the documents of a model and check every file that they name.
+def check_files(
+    path: str | os.PathLike[str], roots: Iterable[str], findings: Findings, budget: Budget = MODEL
+) -> ModelFiles:
+    """Read the documents of a model and check every file that they name, and what they make MuJoCo allocate.
 
     ``roots`` are folders besides that of the model and its package in which files may be.  Errors: PATH_ESCAPE,
     URI_SCHEME, BAD_NAME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading
     XML.  Files that do not exist are only listed.
     """
-    checker = _Checker(path_text(path), [*roots], findings)
+    checker = _Checker(path_text(path), [*roots], findings, budget)
     checker.documents()
     return checker.result
 
@@ -83,19 +74,22 @@ def check_files(path: str | os.PathLike[str], roots: Iterable[str], findings: Fi
 class _Checker:
     """Checker of the files of a model."""
 
-    def __init__(self, main: str, roots: list[str], findings: Findings) -> None:
+    def __init__(self, main: str, roots: list[str], findings: Findings, budget: Budget) -> None:
+        self.budget, self.content = budget, ModelSize(budget, findings)
         self.folder, self.findings = os.path.dirname(os.path.abspath(main)), findings
         permitted = (self.folder, *packages_around(self.folder), *roots)
         self.roots = [*dict.fromkeys(map(os.path.realpath, permitted))]
-        self.result, self.bytes, self.elements = ModelFiles(), 0, 0
+        self.result, self.bytes = ModelFiles(), 0
+        self.main = main
         self.waiting = [(main, self.folder)]  # documents, each with the folder of its model
         self.known: set[str] = set()
         self.parts: dict[str, dict[str, Location]] = {}  # documents that each document includes or attaches
-        self.named: list[tuple[Element, str, str, str, str]] = []  # element, file, folders of document and model, name
+        self.named: list[tuple[Element, str, str, str, str, bool]] = []  # element, file, folders, name, is an asset
         self.directories = {""}
+        self.files = 0
 
     def documents(self) -> None:
-        budget = Budget(max_depth=_DEEPEST)
+        budget = replace(self.budget, max_depth=max(_DEEPEST, self.budget.max_depth))
         while self.waiting:
             file, folder = self.waiting.pop()
             if (true := os.path.realpath(file)) in self.known:
@@ -111,9 +105,11 @@ class _Checker:
             self.result.documents += 1
             for element in _every(root):
                 self.look_at(element, file, folder)
+                self.content.add(element, os.path.realpath(file), _where(element, file))
         self.check_nesting()
-        for element, file, own, folder, name in self.named:
-            self.asset(element, file, own, folder, name)
+        for element, file, own, folder, name, is_asset in self.named:
+            self.asset(element, file, own, folder, name, is_asset)
+        self.content.check({file: [*parts] for file, parts in self.parts.items()}, Location(self.main))
         self.findings.raise_errors()
 
     def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
@@ -162,7 +158,6 @@ class _Checker:
         attributes = element.attributes
         if name := attributes.get("name"):
             self.result.lines.setdefault((element.tag, name), Location(file, element.line, element.column))
-        self.check_size(element, file)
         self.check_finite(element, file)
         self.check_range(element, file)
         if element.tag == "mesh" and ("refpos" in attributes or "refquat" in attributes):
@@ -170,9 +165,12 @@ class _Checker:
             self.result.displaced.add(attributes.get("name", stem))
         self.directories.update(_path(attributes[key]) for key in _DIRECTORIES if key in attributes)
         own = os.path.dirname(os.path.abspath(file))
-        for key in _FILES:
-            target = _path(attributes.get(key, ""))
-            if not target:
+        for key, value in attributes.items():
+            target, states_file = _path(value), key in _FILES
+            if not target or (not states_file and (key in _DIRECTORIES or _NO_FILE.fullmatch(value))):
+                continue
+            if not states_file:  # MuJoCo may have attributes for files that are unknown here
+                self.named.append((element, file, own, folder, target, False))
                 continue
             where = _where(element, file)
             if (scheme := target.partition("://"))[1] and scheme[0].lower() not in ("file", "model", "package"):
@@ -191,27 +189,34 @@ class _Checker:
                             self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
                         self.parts.setdefault(os.path.realpath(candidate), {})
                         new = os.path.dirname(candidate) if element.tag == "model" else folder
-                        if candidate.lower().endswith((".xml", ".mjcf", ".urdf")) or element.tag == "include":
-                            self.waiting.append((candidate, new))
+                        self.waiting.append((candidate, new))
+                        if element.tag == "model":
+                            key_of_model = os.path.realpath(file), attributes.get("name", "")
+                            self.content.models.setdefault(key_of_model, set()).add(os.path.realpath(candidate))
             else:
-                self.named.append((element, file, own, folder, target))
-        if len(self.known) + len(self.waiting) + len(self.named) > _MOST_FILES:
-            message = f"the model names more than {_MOST_FILES} files"
-            self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
-            self.findings.raise_errors()
+                self.named.append((element, file, own, folder, target, True))
+                self.files += 1
+        if len(self.known) + len(self.waiting) + self.files > self.budget.max_files:
+            message = f"the model names more than {self.budget.max_files} files"
+            self.refuse_size(message, "max_files", _where(element, file))
 
-    def asset(self, element: Element, file: str, own: str, folder: str, target: str) -> None:
+    def asset(self, element: Element, file: str, own: str, folder: str, target: str, is_asset: bool) -> None:
+        """Check a file, which is an asset, or may be one because an attribute has its name."""
         where = _where(element, file)
         names = dict.fromkeys((target, os.path.basename(target)))  # with the option strippath
         found = self.existing(names, (folder, own), sorted(self.directories))
-        if not found:
+        if not is_asset:
+            found = [path for path in found if os.path.isfile(path)]
+        elif not found:
             self.result.missing.setdefault(target, where)
         for candidate in found:
-            if self.inside(candidate, target, where) and (true := os.path.realpath(candidate)) not in self.known:
+            if not self.inside(candidate, target, where) or not is_asset:
+                continue
+            self.count_asset(candidate, element.tag, where)
+            if (true := os.path.realpath(candidate)) not in self.known:
                 self.known.add(true)
                 self.result.assets += 1
                 self.count(os.path.getsize(candidate), where)
-                self.check_picture(candidate, where)
 
     def existing(self, names: Iterable[str], folders: Iterable[str], directories: Iterable[str]) -> list[str]:
         """Return the files that MuJoCo could mean by one of the names, each once, in MuJoCo's order."""
@@ -229,21 +234,6 @@ class _Checker:
         hint = f"permit its folder: load(path, package_dirs=[{os.path.dirname(true)!r}])"
         self.findings.error(Issue("PATH_ESCAPE", message, where, hint))
         return False
-
-    def check_size(self, element: Element, file: str) -> None:
-        """Record the error TOO_LARGE for an element that stands for very many others, or large arrays."""
-        for key, largest in _LARGEST.get(element.tag, {}).items():
-            if _product(element.attributes.get(key, "")) > largest:
-                message = f"{key}: {quoted(element.attributes[key])} is above the limit of {largest:.0f}"
-                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
-        if element.tag == "replicate":
-            copies, outer = 1.0, element
-            while outer.parent is not None:
-                copies *= max(1.0, _product(outer.attributes.get("count", ""))) if outer.tag == "replicate" else 1.0
-                outer = outer.parent
-            if copies > _MOST_COPIES:
-                message = f"nested <replicate> make {copies:.0f} copies, more than the limit of {_MOST_COPIES}"
-                self.findings.error(Issue("TOO_LARGE", message, _where(element, file)))
 
     def check_finite(self, element: Element, file: str) -> None:
         """Record the error NOT_FINITE for a physical number that is not finite; MuJoCo may not end with one."""
@@ -267,21 +257,27 @@ class _Checker:
             message = f"range: the lower limit {bounds[0]:g} is above the upper limit {bounds[1]:g}"
             self.findings.error(Issue("LIMIT_ORDER", message, where))
 
-    def check_picture(self, path: str, where: Location) -> None:
-        """Record the error TOO_LARGE for a picture (PNG) with very many pixels, which few bytes can state."""
+    def count_asset(self, path: str, tag: str, where: Location) -> None:
+        """Count the pixels of a picture (PNG), which few bytes can state, and the numbers of a height field's file."""
         start = read_start(path, 24)
         if start.startswith(b"\x89PNG"):
             width, height = int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
-            if width * height > _MOST_PIXELS:
-                message = f"a picture of {width} x {height} pixels: more than the limit of {_MOST_PIXELS}"
-                self.findings.error(Issue("TOO_LARGE", message, where))
+            self.content.count("max_pixels", "pixels", width * height, where)
+        elif tag == "hfield":
+            rows, columns = int.from_bytes(start[:4], "little"), int.from_bytes(start[4:8], "little")
+            self.content.count("max_numbers", "numbers of height fields and arrays", rows * columns, where)
+
+    def refuse_size(self, message: str, limit: str, where: Location) -> NoReturn:
+        """Raise ModelError (TOO_LARGE), which names the option that raises a limit."""
+        self.findings.error(Issue("TOO_LARGE", message, where, self.budget.remedy(limit)))
+        self.findings.raise_errors()
+        raise AssertionError
 
     def count(self, size: int, where: Location) -> None:
         self.bytes += size
-        if self.bytes > _MOST_BYTES:
-            message = f"the files of the model have more than {_MOST_BYTES} bytes"
-            self.findings.error(Issue("TOO_LARGE", message, where))
-            self.findings.raise_errors()
+        if self.bytes > self.budget.max_total_bytes:
+            message = f"the files of the model have more than {self.budget.max_total_bytes} bytes"
+            self.refuse_size(message, "max_total_bytes", where)
 
 
 _TOKENS = re.compile(  # each alternative matches at its first characters: hostile text takes linear time
@@ -327,14 +323,3 @@ def _floats(text: str) -> Iterator[float]:
             yield float(word)
         except ValueError:  # which MuJoCo reports
             continue
-
-
-def _product(text: str) -> float:
-    """Return the product of the numbers in a text that exceed 1; 1 for a text that is none."""
-    result = 1.0
-    for word in text.split():
-        try:
-            result *= max(1.0, float(word))
-        except ValueError:
-            return 1.0
-    return result

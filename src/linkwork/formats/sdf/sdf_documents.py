@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import read_regular
@@ -18,7 +19,7 @@ from linkwork.formats.registry import FOREIGN_ROOTS, FORMATS
 from linkwork.formats.resource_paths import FileSearch, FileSearchError, search_issue
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_schema import check
-from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork.formats.xml_document import Element, parse
 
 __all__ = ["Document", "Documents"]
 

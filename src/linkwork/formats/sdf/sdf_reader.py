@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.file_search import FileSearch, Folders
 from linkwork._util.messages import quoted
 from linkwork.constraints import Coupling, Gear
@@ -26,7 +27,7 @@ from linkwork.formats.sdf.sdf_joints import Axis, SdfJoint, read_joint, values_o
 from linkwork.formats.sdf.sdf_links import LinkReader
 from linkwork.formats.sdf.sdf_models import Models, read_models
 from linkwork.formats.sdf.sdf_tree import WORLD, ModelNames, SpanningTree
-from linkwork.formats.xml_document import Budget, Element
+from linkwork.formats.xml_document import Element
 from linkwork.model.body import Following
 from linkwork.model.description import (
     ConstraintDescription,

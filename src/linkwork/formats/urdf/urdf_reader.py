@@ -21,6 +21,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError
@@ -31,7 +32,7 @@ from linkwork.formats.urdf.urdf_links import read_link, read_materials
 from linkwork.formats.urdf.urdf_schema import VERSIONS, check
 from linkwork.formats.urdf.urdf_transmissions import Drives
 from linkwork.formats.xml_attributes import Reader
-from linkwork.formats.xml_document import Budget, Element, parse
+from linkwork.formats.xml_document import Element, parse
 from linkwork.joints import Fixed, JointType, Planar, Prismatic, Revolute, Spherical
 from linkwork.model.description import ConstraintDescription, Description, FrameDescription
 from linkwork.spatial import Pose

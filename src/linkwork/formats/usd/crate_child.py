@@ -12,7 +12,7 @@ import os
 import sys
 from typing import Any
 
-__all__: list[str] = []
+__all__ = ["written_anew"]
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
 
     delegate = UsdUtils.CoalescingDiagnosticDelegate()
     for source, target in request["files"]:
-        print(json.dumps(_problem(source, target, request["depth"])), flush=True)
+        print(json.dumps(written_anew(source, target, request["depth"])), flush=True)
     delegate.TakeUncoalescedDiagnostics()
 
 
@@ -42,7 +42,7 @@ def _limit(memory: int, seconds: int) -> None:
             continue
 
 
-def _problem(source: str, target: str, depth: int) -> str | None:
+def written_anew(source: str, target: str, depth: int) -> str | None:
     """Return None after the layer was written anew, or what is wrong with it."""
     from pxr import Sdf
 
@@ -51,7 +51,7 @@ def _problem(source: str, target: str, depth: int) -> str | None:
         if not opened:
             return "the layer cannot be read"
         if _depth(opened) > depth:
-            return f"prims are nested more than {depth} levels deep"
+            return f"prims or names of a path are nested more than {depth} levels deep"
         layer: Any = Sdf.Layer.CreateAnonymous("layer.usdc")
         layer.TransferContent(opened)
         if not layer.Export(target):
@@ -67,7 +67,24 @@ def _depth(layer: Any) -> int:
         spec, level = waiting.pop()
         deepest = max(deepest, level)
         waiting += [(child, level + 1) for child in spec.nameChildren]
-    return deepest
+    return max(deepest, _longest_path(layer))
+
+
+def _longest_path(layer: Any) -> int:
+    """Return the largest number of names in a path to which a relationship or a connection of the layer refers."""
+    longest = 0
+
+    def visit(path: Any) -> None:
+        nonlocal longest
+        spec = layer.GetPropertyAtPath(path) if path.IsPropertyPath() else None
+        for key in ("targetPaths", "connectionPaths"):
+            edits = spec.GetInfo(key) if spec is not None and spec.HasInfo(key) else None
+            lists = () if edits is None else (edits.explicitItems, edits.prependedItems, edits.addedItems)
+            for items in (*lists, *(() if edits is None else (edits.appendedItems, edits.deletedItems))):
+                longest = max(longest, *(target.pathElementCount for target in items), 0)
+
+    layer.Traverse("/", visit)
+    return longest
 
 
 if __name__ == "__main__":

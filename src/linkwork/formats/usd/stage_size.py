@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from linkwork._util.file_budget import Budget
+from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["MAX_DEPTH", "MAX_PRIMS", "check_nesting", "check_size", "prim_specs"]
+__all__ = ["MAX_DEPTH", "check_nesting", "check_size", "is_deep", "prim_specs"]
 
 MAX_DEPTH = 512  # levels of nested prims, lists and dictionaries: the parser of USD recurses
-MAX_PRIMS = 500_000
+_MAX_EXPRESSION, _MAX_VARIABLE = 4096, 256  # characters of an expression, and of the value of a variable
 _TOKENS = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
     r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
@@ -18,37 +20,72 @@ _TOKENS = re.compile(
     r"|'(?:[^'\\\n]|\\.)*+'"
     r"|@@@(?:[^@]|@(?!@@))*+@@@|@[^@\n]*+@"
     r"|#[^\n]*+"
+    r"|<[^<>\n]*+>"
     r"|[{}()\[\]]",
     re.DOTALL,
 )
 
 
 def check_nesting(text: str, where: Location) -> None:
-    """Raise ModelError (DATA_DEPTH) for a text layer whose brackets nest more deeply than `MAX_DEPTH`."""
+    """Raise ModelError (DATA_DEPTH) for a text layer whose brackets nest more deeply than `MAX_DEPTH`.
+
+    Expressions inside of strings and the names of a path count likewise.
+    """
     depth = 0
     for found in _TOKENS.finditer(text):
         token = found[0]
         if token in "{([":
             depth += 1
-            if depth > MAX_DEPTH:
-                line = text.count("\n", 0, found.start()) + 1
-                message = f"prims and values are nested more than {MAX_DEPTH} levels deep"
-                raise ModelError(Issue("DATA_DEPTH", message, Location(where.file, line)))
         elif token in "})]":
             depth -= 1
+        if depth > MAX_DEPTH or (len(token) > MAX_DEPTH and token[0] != "#" and is_deep(token)):
+            line = text.count("\n", 0, found.start()) + 1
+            message = f"prims, values, expressions or names of a path are nested more than {MAX_DEPTH} levels deep"
+            raise ModelError(Issue("DATA_DEPTH", message, Location(where.file, line)))
 
 
+def is_deep(text: str) -> bool:
+    """Return True for a path or an expression with more than `MAX_DEPTH` levels of names or brackets."""
+    if max((word.count("/") for word in text.split()), default=0) > MAX_DEPTH:
+        return True
+    depth = 0
+    for bracket in _BRACKETS.finditer(text):
+        depth += 1 if bracket[0] in "([{" else -1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def check_expressions(paths: dict[str, Any], layer: Any, where: Location) -> None:
+    """Raise ModelError for expressions of variables that USD would evaluate with much memory, time or recursion.
+
+    Variables of a layer must be short values, not expressions (UNSUPPORTED); ``paths`` are the prim specs by path.
+    """
+    variables = layer.expressionVariables if layer.HasExpressionVariables() else {}
+    for name, value in variables.items():
+        if isinstance(value, str) and (value.startswith("`") or len(value) > _MAX_VARIABLE):
+            message = f"the variable {quoted(name)} is an expression, or has more than {_MAX_VARIABLE} characters"
+            raise ModelError(Issue("UNSUPPORTED", message, where))
+    for path, spec in paths.items():
+        for text in () if path == "/" or not spec.HasInfo("variantSelection") else spec.variantSelections.values():
+            if len(text) > _MAX_EXPRESSION or is_deep(text):
+                message = "the expression of a variant is longer, or nested more deeply, than the limits"
+                raise ModelError(Issue("DATA_DEPTH", message, Location(where.file, element=path)))
+
+
+_BRACKETS = re.compile(r"[()\[\]{}]")
 Node = tuple[str, str]  # identifier of a layer, path of a prim
 
 
-def check_size(layers: dict[str, Any], root: Any, where: Location) -> None:
-    """Raise ModelError (TOO_LARGE, DATA_DEPTH) for a stage whose composition has more than `MAX_PRIMS` prims.
+def check_size(layers: dict[str, Any], root: Any, where: Location, budget: Budget) -> None:
+    """Raise ModelError (TOO_LARGE, DATA_DEPTH) for a stage whose composition has more prims than the budget.
 
     ``layers`` are all layers by identifier.  References multiply prims: a prim counts once for each path of references
     that leads to it, which bounds the composed prims from above.
     """
     specs, stacks = {name: prim_specs(layer) for name, layer in layers.items()}, _stacks(layers)
-    for paths in specs.values():
+    for name, paths in specs.items():
+        check_expressions(paths, layers[name], where)
         if any(path.count("/") > MAX_DEPTH for path in paths):
             raise ModelError(Issue("DATA_DEPTH", f"prims are nested more than {MAX_DEPTH} levels deep", where))
     graph: dict[Node, list[Node]] = {}
@@ -61,9 +98,9 @@ def check_size(layers: dict[str, Any], root: Any, where: Location) -> None:
             graph[name, path] = [node for node in targets if node in graph or node[1] in specs[node[0]]]
     starts = [(one, "/") for one in stacks[root.identifier]]
     total = sum(_counts(graph, starts)[start] for start in starts)
-    if total > MAX_PRIMS:
-        message = f"the composed stage may have more prims than the limit of {MAX_PRIMS}"
-        raise ModelError(Issue("TOO_LARGE", message, where))
+    if total > budget.max_prims:
+        message = f"the composed stage may have more prims than the limit of {budget.max_prims}"
+        raise ModelError(Issue("TOO_LARGE", message, where, budget.remedy("max_prims")))
 
 
 def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int]:

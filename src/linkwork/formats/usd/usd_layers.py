@@ -20,18 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
+from linkwork._util.sandbox import is_restricted
 from linkwork.errors import MOST_ISSUES, Issue, Location, ModelError
 from linkwork.formats.child_process import ChildProcessEnded, run_child
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.resource_paths import resource_paths, search_issue
+from linkwork.formats.usd.crate_child import written_anew
 from linkwork.formats.usd.stage_size import MAX_DEPTH, check_nesting, check_size, prim_specs
 
-__all__ = ["MAX_BYTES", "diagnostics_collected", "opened_stage", "usd_error_text"]
+__all__ = ["diagnostics_collected", "opened_stage", "usd_error_text"]
 
-MAX_BYTES = 1 << 28  # of all layers of a stage together
-_MAX_LAYERS = 2000
 _MAX_MEMBERS = 10_000  # of a usdz archive
 _CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
 _CHILD_BYTES, _CHILD_GROWTH = 3 << 29, 20  # [bytes] of address space of the child process, and for each byte of layers
@@ -40,7 +41,7 @@ _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 
 
-def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> tuple[Any, list[Issue]]:
+def opened_stage(path: str | os.PathLike[str], folders: Any = None, budget: Budget = MODEL) -> tuple[Any, list[Issue]]:
     """Return the stage of a file, with all of its payloads loaded, and warnings.
 
     ``folders`` are further folders whose files layers may refer to: a list, or a dict by name.  Raises ModelError:
@@ -49,10 +50,10 @@ def opened_stage(path: str | os.PathLike[str], folders: Any = None) -> tuple[Any
     """
     from pxr import Usd
 
-    layers = _Layers(path, folders)
+    layers = _Layers(path, folders, budget)
     with diagnostics_collected():
         root = layers.read_all()
-        check_size(layers.by_identifier(), root, Location(path_text(path)))
+        check_size(layers.by_identifier(), root, Location(path_text(path)), budget)
         stage = Usd.Stage.Open(root, Usd.Stage.LoadAll)
     issues = [
         Issue("COMPOSITION", _composition_text(error), Location(path_text(path)))
@@ -94,13 +95,14 @@ class _File:
 class _Layers:
     """The layers that a file refers to, directly or not, by file."""
 
-    def __init__(self, path: str | os.PathLike[str], folders: Any) -> None:
+    def __init__(self, path: str | os.PathLike[str], folders: Any, budget: Budget) -> None:
+        self.budget = budget
         self.source = path_text(path)
         self.first = os.path.realpath(self.source)
         self.search = resource_paths(self.first, folders)
         self.archives: dict[str, dict[str, bytes]] = {}
         self.layers: dict[_File, Any] = {}
-        self.bytes_left = MAX_BYTES
+        self.bytes_left = budget.max_total_bytes
         self.warnings: list[Issue] = []
 
     def by_identifier(self) -> dict[str, Any]:
@@ -118,9 +120,9 @@ class _Layers:
                 for reference in self._references(file)
             }
             new = [target for target in dict.fromkeys(targets.values()) if target not in self.layers]
-            if len(self.layers) + len(new) > _MAX_LAYERS:
-                message = f"the stage has more layers than the limit of {_MAX_LAYERS}"
-                raise self._error(first, "TOO_LARGE", message)
+            if len(self.layers) + len(new) > self.budget.max_files:
+                message = f"the stage has more layers than the limit of {self.budget.max_files}"
+                raise self._error(first, "TOO_LARGE", message, self.budget.remedy("max_files"))
             self._open(new)
             for (file, reference), target in targets.items():
                 identifier = self.layers[target].identifier
@@ -179,9 +181,9 @@ class _Layers:
             data = read_regular(shown, self.bytes_left)
         except ModelError as error:
             if error.code == "TOO_LARGE":
-                raise self._error(
-                    _File(path), "TOO_LARGE", f"the stage has more bytes than the limit of {MAX_BYTES}"
-                ) from None
+                message = f"the stage has more bytes than the limit of {self.budget.max_total_bytes}"
+                hint = self.budget.remedy("max_total_bytes")
+                raise self._error(_File(path), "TOO_LARGE", message, hint) from None
             raise
         self.bytes_left -= len(data)
         return data
@@ -302,7 +304,10 @@ class _Layers:
                 "seconds": seconds,
             }
             try:
-                answers = run_child(Path(__file__).with_name("crate_child.py"), request, 20.0 * seconds)
+                if is_restricted():  # this process reads an untrusted file: it starts no other one
+                    answers: list[Any] = [written_anew(*pair, MAX_DEPTH) for pair in pairs]
+                else:
+                    answers = run_child(Path(__file__).with_name("crate_child.py"), request, 20.0 * seconds)
             except ChildProcessEnded as error:
                 answers = [*error.answers, f"the process that reads the layer failed: {error}"]
             for file, answer, (_, written) in zip(data, answers, pairs, strict=False):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.file_reading import path_text, require_path
@@ -31,9 +32,18 @@ from linkwork.model.description import ActuatorDescription, Description, FrameDe
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Vec3
 
-__all__ = ["read_usd"]
+__all__ = ["prepare_process", "read_usd"]
 
 _EARTH = 9.81  # [m/s²] for scenes without a magnitude
+
+
+def prepare_process() -> None:
+    """Import the libraries of USD and use them once, before a process reads an untrusted file."""
+    from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdUtils
+
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Cube.Define(stage, Sdf.Path("/a")).GetPrim())
+    UsdUtils.CoalescingDiagnosticDelegate().TakeUncoalescedDiagnostics()
 
 
 def read_usd(
@@ -42,12 +52,13 @@ def read_usd(
     strict: bool = False,
     floating_base: bool | None = None,
     package_dirs: Folders | None = None,
+    budget: Budget | None = None,
 ) -> Description:
     """Return the description of all robots in a USD stage.
 
     ``strict`` turns repairs into errors.  With ``floating_base`` True, the base that a fixed joint holds moves freely;
     with False, bodies without a joint to the world are fixed where they are.  ``package_dirs`` are further folders
-    whose layers the stage may refer to.
+    whose layers the stage may refer to.  ``budget`` limits the layers and the composed prims.
 
     Raises ModelError with all errors, or the operating system's error if the file cannot be read.
     """
@@ -56,7 +67,7 @@ def read_usd(
     require_path(path)
     where, findings = Location(path_text(path)), Findings(strict=strict)
     try:
-        stage, warnings = opened_stage(path, package_dirs)
+        stage, warnings = opened_stage(path, package_dirs, budget or MODEL)
         for warning in warnings:
             findings.warn(warning)
         with diagnostics_collected(), np.errstate(all="ignore"):

@@ -34,8 +34,10 @@ class TrajectoryOutput:
         save_trajectory(self, path, samples)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None, trusted: bool = True) -> Self:
         """Read a file that `save` wrote; ``robot`` is required if the trajectory is of a robot.
+
+        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
 
         From a CSV file q, v and a are those of the samples, with quintics between.  Raises ValueError for another file,
         and if the robot has other joints.

@@ -190,7 +190,8 @@ _FILES = ("package_dirs", "xacro", "arguments")
 
 def _options(function: str, value: BuildOptions) -> Options:
     """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
-    return Options.of(function, {"mimic": "coupled", **value}, without=("continuous", "loops", *_FILES))
+    without = ("continuous", "loops", "trusted", "budget", *_FILES)
+    return Options.of(function, {"mimic": "coupled", **value}, without=without)
 
 
 _DH_UNITS = {"a": "m", "alpha": "rad", "d": "m", "theta": "rad"}

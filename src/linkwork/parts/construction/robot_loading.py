@@ -6,16 +6,19 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from types import NoneType
 from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 
 from linkwork import robots
+from linkwork._util.file_budget import Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
+from linkwork._util.validation import shown
 from linkwork.errors import Findings, ModelWarning, UnknownNameError
 from linkwork.formats import Format, registry
 from linkwork.formats.file_reading import XacroArguments, path_text
@@ -24,7 +27,7 @@ from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree, read_gravity
 
-__all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string"]
+__all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string", "warn_of_repairs"]
 
 Mimicry = Literal["free", "coupled", "ignore"]
 Continuous = Literal["angle", "sincos"]
@@ -51,6 +54,8 @@ class LoadOptions(BuildOptions, total=False):
     xacro: bool
     arguments: XacroArguments | None
     model: str | None
+    trusted: bool
+    budget: Budget | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +77,22 @@ class Options:
     xacro: bool = False
     arguments: XacroArguments | None = None
     model: str | None = None
+    trusted: bool = True
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        for name in ("floating_base", "strict", "multi_root", "xacro"):
+        for name in ("floating_base", "strict", "multi_root", "xacro", "trusted"):
             value = getattr(self, name)
             if value is None and name == "floating_base":
                 continue  # as the file says
             if not isinstance(value, (bool, np.bool_)):
                 raise TypeError(f"{name}: expected True or False, got {value!r}")
             object.__setattr__(self, name, bool(value))
+        if not isinstance(self.budget, (Budget, NoneType)):
+            raise TypeError(f"budget: expected a linkwork.formats.Budget, got {shown(self.budget)}")
+        if self.xacro and not self.trusted:
+            message = "a xacro file is a program, which can run code and open any file: it cannot be read as untrusted"
+            raise TypeError(f"xacro: expected False with trusted=False, got True; {message}")
 
     @classmethod
     def of(cls, function: str, keywords: Mapping[str, Any], *, without: Sequence[str] = ()) -> Self:
@@ -117,8 +129,7 @@ class Options:
             from linkwork.model.attached_constraints import attached
 
             tree = attached(tree, read_loops(self.loops), strict=self.strict)
-        if tree.report.repairs:
-            warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
+        warn_of_repairs(tree, action)
         return tree
 
     def _refuse_changes(self, tree: Tree) -> None:
@@ -150,6 +161,8 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
+    if not options.trusted:
+        return replace(_untrusted(path, options, chosen), trusted=False)
     if options.xacro:
         return _with_missing_meshes(options.tree(_expanded(path, options, chosen)), options.package_dirs)
     if options.arguments is not None:
@@ -157,6 +170,22 @@ def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Fo
     chosen = registry.find_format(path) if chosen is None else chosen
     tree = options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
     return _with_missing_meshes(tree, options.package_dirs)
+
+
+def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | None) -> Tree:
+    """Return the tree of a file that is not trusted, which another process reads if another library parses it."""
+    chosen = registry.find_format(path) if chosen is None else chosen
+    if not _needs_process(chosen, options):
+        return read_robot(path, replace(options, trusted=True), chosen)
+    from linkwork.parts.construction.isolated_loading import read_in_process
+
+    return read_in_process(path, options, chosen.name)
+
+
+def _needs_process(chosen: Format, options: Options) -> bool:
+    """Return True if a parser outside of linkwork and Python reads a file: then another process does."""
+    loops = "" if options.loops is None else os.path.splitext(path_text(options.loops))[1].lower()
+    return bool(chosen.package) or loops in (".yaml", ".yml")
 
 
 def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
@@ -213,7 +242,7 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
 
 
 _MESHES = "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders"
-_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments")
+_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments", "trusted")
 """Options that apply to files of every format; a reader may take them besides."""
 
 
@@ -225,7 +254,14 @@ def read_robot_string(text: str | bytes, options: Options) -> Tree:
     """Return the tree of a robot from the text of a URDF file."""
     from linkwork.formats import parse_urdf
 
-    return options.tree(parse_urdf(text, strict=options.strict, continuous=options.continuous, inertia=options.inertia))
+    keywords = {name: getattr(options, name) for name in ("strict", "continuous", "inertia", "budget")}
+    return replace(options.tree(parse_urdf(text, **keywords)), trusted=options.trusted)
+
+
+def warn_of_repairs(tree: Tree, action: str = "reading") -> None:
+    """Issue one `ModelWarning` that reports the repairs made while reading or building a robot, if there are any."""
+    if tree.report.repairs:
+        warnings.warn(_repair_message(tree, action), ModelWarning, stacklevel=levels_up())
 
 
 def _repair_message(tree: Tree, action: str) -> str:

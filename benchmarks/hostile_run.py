@@ -1,0 +1,106 @@
+"""Reading of hostile files in processes of their own: outcome, time and memory, as trusted and as untrusted files."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .hostile_files import FILES
+
+__all__ = ["main", "measured", "read"]
+
+
+def read(path: Path, trusted: bool) -> str:
+    """Return what reading a file gives: "ok", or the class of the error and its code."""
+    import warnings
+
+    import linkwork as lw
+
+    warnings.simplefilter("ignore")
+    try:
+        if path.suffix == ".zarr":
+            from linkwork.workspace import WorkspaceMap
+
+            WorkspaceMap.load(path, trusted=trusted)
+        elif path.suffix in (".obj", ".glb", ".ply", ".dae", ".stl"):
+            from linkwork._util.file_search import FileSearch
+            from linkwork.shapes import Mesh, load_mesh
+            from linkwork.viewer.mesh_surfaces import mesh_surfaces
+
+            try:
+                mesh_surfaces(Mesh(path.name), FileSearch((str(path.parent),), trusted=trusted))
+            except ValueError as error:
+                first = f"{type(error).__name__}: {error}"
+                load_mesh(path.name, path.parent, trusted=trusted)
+                return f"picture {first}"
+            load_mesh(path.name, path.parent, trusted=trusted)
+        else:
+            lw.load(path, trusted=trusted)
+    except Exception as error:
+        return f"{type(error).__name__} {getattr(error, 'code', '')}: {str(error)[:300]}"
+    return "ok"
+
+
+def measured(path: Path, trusted: bool) -> tuple[str, float, float]:
+    """Return the outcome of reading a file in a new process, the time [s], and the peak memory [MiB] of a process."""
+    command = [sys.executable, "-m", "benchmarks.hostile_run", "--one", str(path), str(int(trusted))]
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    except subprocess.TimeoutExpired:
+        return "hangs", 180.0, 0.0
+    seconds = time.monotonic() - begin
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        return f"ended with {done.returncode}: {done.stderr[-200:]}", seconds, 0.0
+    answer = json.loads(lines[-1])
+    return answer["outcome"], answer["seconds"], answer["megabytes"]
+
+
+def _one(path: str, trusted: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
+    begin = time.monotonic()
+    outcome = read(Path(path), trusted == "1")
+    seconds = time.monotonic() - begin
+    peaks = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(json.dumps({"outcome": outcome, "seconds": seconds, "megabytes": max(peaks)}), flush=True)
+    os._exit(0)
+
+
+def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
+    """Read all hostile files, or those named; return 1 if one of them is read badly."""
+    if arguments[:1] == ["--one"]:
+        _one(*arguments[1:])
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in arguments or FILES:
+            own = Path(folder) / name
+            own.mkdir()
+            path = FILES[name](own)
+            for trusted in (False, True):
+                outcome, seconds, megabytes = measured(path, trusted)
+                most: Any = (30.0, 2000.0) if trusted else (10.0, 500.0)
+                fine = (
+                    seconds <= most[0]
+                    and megabytes <= most[1]
+                    and outcome.startswith(("ok", "ModelError", "ValueError", "picture"))
+                )
+                fine = fine and not (own / "code_ran").exists()
+                bad += not fine
+                print(
+                    f"{'' if fine else 'BAD '}{name} trusted={trusted}: {seconds:.1f} s, {megabytes:.0f} MB, {outcome}",
+                    flush=True,
+                )
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Restrictions of a process that reads files of strangers: memory, time, files and network.
+
+`restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are those of
+POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in given folders only, and a filter of system
+calls (seccomp) refuses sockets and new programs, for all code of the process.  Elsewhere an audit hook does so for the
+code of Python alone.
+
+Sources: the manual pages landlock(7), seccomp(2) and setrlimit(2); linux/landlock.h, linux/filter.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["is_restricted", "restrict"]
+
+_NO_NEW_PRIVILEGES = 38  # of prctl
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls of Landlock, on all processors
+_READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
+_RIGHTS = ((1, 13), (2, 14), (3, 15), (5, 16))  # version of Landlock, and number of its rights on files
+_NETWORK_VERSION, _SCOPE_VERSION = 4, 6
+_RIGHTS_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+
+_PROCESSORS = {  # audit number, flag of another ABI, system call seccomp, clone, clone3, refused system calls
+    "x86_64": (
+        *(0xC000003E, 0x40000000, 317, 56, 435),
+        # socket connect ptrace fork vfork execve kill tkill tgkill mount unshare setns bpf execveat
+        (41, 42, 101, 57, 58, 59, 62, 200, 234, 165, 272, 308, 321, 322, 304, 311, 323, 298, 425),
+    ),
+    "aarch64": (
+        *(0xC00000B7, 0, 277, 220, 435),
+        (198, 203, 117, 221, 129, 130, 131, 40, 97, 268, 280, 281, 265, 271, 282, 241, 425),
+    ),
+}
+_CLONE_THREAD = 0x10000
+_RESERVED = 1 << 32  # [bytes] of address space that libraries may reserve without using it
+_ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026  # answers of the filter
+
+
+def restrict(readable: Sequence[str], writable: Sequence[str], memory: int, seconds: int) -> None:
+    """Restrict this process for the rest of its life.
+
+    Files can be opened for reading only in the folders ``readable`` and ``writable``, and for writing only in
+    ``writable``.  ``memory`` [bytes] is in addition to the memory in use, ``seconds`` [s] to the processor time.
+    """
+    global _restricted
+    _restricted = True
+    _limit(memory, seconds)
+    if sys.platform != "linux" or not _confine_files(readable, writable):
+        _watch_python(readable, writable)
+    if sys.platform == "linux":
+        _filter_calls()
+
+
+_restricted = False
+
+
+def is_restricted() -> bool:
+    """Return True in a process that reads an untrusted file."""
+    return _restricted
+
+
+def _limit(memory: int, seconds: int) -> None:
+    """Limit the memory, the processor time and the size of written files, where the system can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = int(used.ru_utime + used.ru_stime) + 1 + seconds
+    limits = {resource.RLIMIT_CPU: cpu, resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: memory}
+    try:  # Linux counts writable memory apart from address space that a library reserves
+        with open("/proc/self/statm", encoding="ascii") as file:
+            sizes = [int(pages) * resource.getpagesize() for pages in file.read().split()]
+        limits |= {resource.RLIMIT_DATA: sizes[5] + memory, resource.RLIMIT_AS: sizes[0] + memory + _RESERVED}
+    except OSError:
+        limits[resource.RLIMIT_AS] = memory + _RESERVED
+    for kind, most in limits.items():
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (OSError, ValueError):  # a smaller limit is set, or the system has none
+            continue
+
+
+def _confine_files(readable: Sequence[str], writable: Sequence[str]) -> bool:
+    """Permit the opening of files by Landlock in the folders only.  Return False where the system cannot."""
+    system = ctypes.CDLL(None, use_errno=True)
+    version = system.syscall(_CREATE_RULESET, None, 0, 1)
+    if version < 1:
+        return False
+    rights = (1 << max(count for since, count in _RIGHTS if version >= since)) - 1
+    attributes = [rights]
+    attributes += [3] if version >= _NETWORK_VERSION else []  # no TCP
+    attributes += [3] if version >= _SCOPE_VERSION else []  # no abstract sockets and signals of other processes
+    data = struct.pack(f"{len(attributes)}Q", *attributes)
+    ruleset = system.syscall(_CREATE_RULESET, ctypes.c_char_p(data), ctypes.c_size_t(len(data)), 0)
+    if ruleset < 0:
+        return False
+    reading = _READ_FILE | _READ_FOLDER
+    for path, allowed in (*((path, reading) for path in readable), *((path, rights) for path in writable)):
+        try:
+            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:  # it does not exist
+            continue
+        mask = rights & allowed if os.path.isdir(path) else rights & allowed & _RIGHTS_OF_FILES
+        rule = struct.pack("=Qi", mask, opened)
+        system.syscall(_ADD_RULE, ruleset, 1, ctypes.c_char_p(rule), 0)
+        os.close(opened)
+    done = not system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) and not system.syscall(_RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
+    return done
+
+
+def _filter_calls() -> bool:
+    """Refuse sockets, new programs and processes, and access to other processes, by a filter of system calls."""
+    if platform.machine() not in _PROCESSORS or sys.byteorder != "little":
+        return False
+    audit, other, seccomp, clone, clone3, refused = _PROCESSORS[platform.machine()]
+    load, equal, at_least, has_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
+    program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
+    if other:
+        program += [(at_least, 0, 1, other), (answer, 0, 0, _EPERM)]
+    for call in refused:
+        program += [(equal, 0, 1, call), (answer, 0, 0, _EPERM)]
+    program += [(equal, 0, 1, clone3), (answer, 0, 0, _ENOSYS)]  # then libraries call clone, whose flags are seen
+    program += [(equal, 0, 3, clone), (load, 0, 0, 16), (has_bits, 1, 0, _CLONE_THREAD), (answer, 0, 0, _EPERM)]
+    program += [(answer, 0, 0, _ALLOW)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in program))
+    header = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code)))
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return False
+    return bool(system.syscall(seccomp, 1, 1, header) == 0)  # for all threads
+
+
+def _watch_python(readable: Sequence[str], writable: Sequence[str]) -> None:
+    """Refuse files outside of the folders, sockets and programs to the code of Python, by an audit hook."""
+    roots = tuple(os.path.realpath(path) for path in (*readable, *writable))
+    refused = ("socket.", "subprocess.", "os.exec", "os.posix_spawn", "os.system", "os.fork", "os.startfile")
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            path = os.path.realpath(os.fsdecode(arguments[0]))
+            if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots):
+                raise PermissionError(f"{path!r} is outside of the permitted folders")
+        elif event.startswith(refused):
+            raise PermissionError(f"{event} is not permitted")
+
+    sys.addaudithook(watch)

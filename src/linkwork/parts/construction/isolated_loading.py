@@ -1,0 +1,98 @@
+"""Loading of a robot from an untrusted file: another process reads it, and hands back a robot file of linkwork."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_search import read_folders
+from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats import registry
+from linkwork.formats.file_reading import path_text
+from linkwork.formats.resource_paths import resource_paths
+from linkwork.model.tree import Report, Tree
+from linkwork.parts.construction.robot_loading import Options, read_robot, warn_of_repairs
+
+__all__ = ["read_in_process", "tree_of_request"]
+
+
+def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -> Tree:
+    """Return the tree of a robot that another process reads from a file of the format ``name``.
+
+    Raises the errors of `linkwork.load`, and ModelError (UNTRUSTED_FILE) if the process crashes or exceeds its limits.
+    """
+    from linkwork.formats.linkwork_json.robot_reader import parse_robot
+
+    file, budget = path_text(path), options.budget or MODEL
+    given = {field.name: getattr(options, field.name) for field in fields(options)}
+    given |= {"trusted": True, "gravity": None if options.gravity is None else [*map(float, options.gravity)]}
+    given["package_dirs"] = _plain_folders(options.package_dirs)
+    given["loops"] = None if options.loops is None else path_text(options.loops)
+    given["budget"] = None if options.budget is None else {f.name: getattr(budget, f.name) for f in fields(budget)}
+    real = os.path.realpath(file)
+    folders = [folder for one in (file, real) for folder in resource_paths(one, options.package_dirs).allowed]
+    files = [real] if options.loops is None else [real, os.path.realpath(given["loops"])]
+    chosen, where = registry.format_named(name), Location(file)
+    modules = (__name__, chosen.function().__module__, *([chosen.package] if chosen.package else ()))
+    request = {"path": file, "options": given, "format": name}
+    try:
+        answer = read_isolated(
+            modules, f"{__name__}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
+        )
+        warned = [_issue(entry) for entry in answer.data["issues"]]
+        tree = parse_robot(str(answer.data["text"]))
+    except ReaderEnded as ended:
+        raise ModelError(Issue("UNTRUSTED_FILE", f"the process that reads the file failed: {ended}", where)) from None
+    except ReaderError as error:
+        if error.kind == "ModelError":
+            raise ModelError([_issue(entry) for entry in error.issues]) from None
+        kind = getattr(builtins, error.kind, ValueError)
+        raise (kind if isinstance(kind, type) and issubclass(kind, Exception) else ValueError)(*error.args) from None
+    tree = replace(tree, source=file, report=Report(tuple(warned)))
+    warn_of_repairs(tree)
+    return tree
+
+
+def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the text of the robot that a request names, and the issues of its report."""
+    from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
+
+    given = request["options"]
+    budget = None if given["budget"] is None else Budget(**given["budget"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = read_robot(request["path"], Options(**{**given, "budget": budget}), request["format"])
+    issues = [
+        (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
+        for one in tree.report.warnings
+    ]
+    return {"text": unchecked_robot_text(tree), "issues": issues}, {}
+
+
+def _issue(entry: Any) -> Issue:
+    code, message, file, line, column, element, hint = entry
+    where = Location(_text(file), _number(line), _number(column), _text(element))
+    return Issue(str(code), str(message), where, _text(hint))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _plain_folders(folders: Any) -> Any:
+    if folders is None:
+        return None
+    search = read_folders("load: package_dirs", folders)
+    if isinstance(folders, Mapping):
+        return {name: os.path.abspath(folder) for name, folder in search.packages}
+    return [os.path.abspath(folder) for folder in search.folders]
