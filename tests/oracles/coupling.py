@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.model.body import Following
-from linkwork.model.coupled_joints import _is_plain, with_couplings
+from linkwork.model.coupled_joints import with_couplings
 from linkwork.model.tree import Tree
 
 from .textbook import Textbook
@@ -18,7 +19,7 @@ __all__ = ["Constrained", "randomly_coupled"]
 def randomly_coupled(tree: Tree, count: int, seed: int = 0) -> Tree:
     """So many joints of a tree follow others, in chains and branches, at ratios of either sign."""
     rng = np.random.default_rng(seed)
-    plain = [body for body in tree.bodies if _is_plain(body.joint)]
+    plain = [body for body in tree.bodies if body.joint.nv and is_plain(body.joint)]
     plain = [plain[k] for k in rng.permutation(len(plain))]
     couplings = {}
     for k, body in enumerate(plain):

@@ -1,0 +1,105 @@
+"""Coordinates with limits: their values and the rows of their rates, for all joint types, both ways, in loops."""
+
+import math
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.joints import ALL, Composite, Planar, Revolute, Spherical, Universal
+from linkwork.joints.base.plain_coordinates import is_plain, moved_alone
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.model.limited_coordinates import limited_coordinates, limited_values, loop_speed_values, loop_speeds
+
+
+def _types():
+    rng = np.random.default_rng(3)
+    both = [kind.example(rng) for kind in ALL if kind.__name__ != "Fixed"]
+    return [*both, *(joint.reversed() for joint in both), Composite((Planar(), Revolute((1, 0, 0))))]
+
+
+def _free(joint):
+    return [-math.inf] * joint.nq, [math.inf] * joint.nq
+
+
+@pytest.mark.parametrize("joint", _types(), ids=lambda joint: joint.type_name())
+def test_one_velocity_alone_moves_these_coordinates(joint):
+    """x(q ⊕ φ) = x + φ_k, whatever the other velocities are, where one is stated; else several change x."""
+    rng = np.random.default_rng(0)
+    alone = moved_alone(joint)
+    for q in joint.random(rng, *_free(joint), (5,)).tolist():
+        phi = rng.uniform(-0.5, 0.5, joint.nv).tolist()
+        moved = joint.integrate(q, phi)
+        J = np.array(joint.q_dot_jacobian(q), dtype=float)
+        for n, k in enumerate(alone):
+            if k is not None:
+                assert moved[n] == q[n] + phi[k]
+                assert np.array_equal(J[n], np.eye(joint.nv)[k])
+    assert is_plain(joint) == (joint.nq == joint.nv and None not in alone)
+
+
+def test_reversed_and_composite_joints_of_plain_ones_are_plain():
+    assert is_plain(Universal().reversed()) and is_plain(Composite((Universal(), Revolute((0, 0, 1)))))
+    assert moved_alone(Planar()) == moved_alone(Planar().reversed()) == (None, None, 2)
+    assert moved_alone(Composite((Spherical(), Revolute((0, 0, 1))))) == (None, None, None, None, 3)
+
+
+def _limited(joint, in_loop):
+    bounds = {"lower": [-9.0] * joint.nq, "upper": [8.0] * joint.nq, "velocity": [7.0] * joint.nv}
+    if not in_loop:
+        return lw.Robot.build(
+            "one", lw.Link("hand", mass=1.0), lw.Joint.of(joint, name="limited", parent="world", child="hand", **bounds)
+        )
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="hand")
+    robot = lw.Robot.build("one", lw.Link("hand", mass=1.0), free)
+    return robot.with_loop("limited", "world", "hand", joint, **bounds)
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_rows_are_the_rates_of_values(in_loop, drawn):
+    """Along a motion on the constraints, x changes by r·v dt, in the tree and in a loop alike."""
+    for joint in drawn(_types()):
+        robot, rng = _limited(joint, in_loop), np.random.default_rng(1)
+        coordinates = limited_coordinates(robot.tree)
+        assert len(coordinates) == joint.nq and all((one.q is None) == in_loop for one in coordinates)
+        x = joint.integrate(joint.zero(), rng.uniform(0.1, 0.3, joint.nv).tolist())
+        rates = rng.uniform(-1.0, 1.0, joint.nv)
+
+        def at(x, joint=joint, robot=robot):
+            own = robot.tree.bodies[0].joint if in_loop else None
+            return np.array(own.configuration_from_pose(joint.X(list(x))) if in_loop else x, dtype=float)
+
+        h = 1e-5
+        ends = [at(joint.integrate(x, (side * h * rates).tolist())) for side in (1.0, -1.0)]
+        q, v = at(x), robot.difference(ends[1], ends[0]) / (2.0 * h)
+        state = KinematicState(robot.tree, q.tolist())
+        values, rows = zip(*(one.rate(state) for one in coordinates), strict=True)
+        assert np.allclose(limited_values(robot, coordinates, q), np.array(values, dtype=float), atol=1e-12)
+        assert np.allclose(np.array(values, dtype=float), x, atol=1e-9), joint
+        slopes = (limited_values(robot, coordinates, ends[0]) - limited_values(robot, coordinates, ends[1])) / (2.0 * h)
+        assert np.allclose(np.array(rows, dtype=float) @ v, slopes, atol=1e-7), joint
+        speeds = loop_speeds(robot.tree)
+        assert len(speeds) == (joint.nv if in_loop else 0)
+        if speeds:
+            assert np.allclose(loop_speed_values(robot, speeds, q, v), rates, atol=1e-7)
+            assert np.allclose([np.dot(np.array(one.row(state), dtype=float), v) for one in speeds], rates, atol=1e-7)
+
+
+def test_limits_of_loops_beyond_half_a_revolution():
+    """Of the angles of a hinge that differ by revolutions, the one nearest to the middle of the limits counts."""
+    free = lw.Joint.of(Revolute((0, 0, 1)), name="free", parent="world", child="hand")
+    robot = lw.Robot.build("one", lw.Link("hand", mass=1.0), free)
+    robot = robot.with_loop("limited", "world", "hand", Revolute((0, 0, 1)), lower=3.0, upper=4.0)
+    coordinates = limited_coordinates(robot.tree)
+    assert np.allclose(
+        limited_values(robot, coordinates, np.array([[3.5], [2.0], [-2.9], [0.3]]))[:, 0],
+        [
+            3.5,
+            2.0,
+            2.0 * math.pi - 2.9,
+            0.3 + 2.0 * math.pi,
+        ],
+    )
+    assert robot.inverse_kinematics(robot.pose([3.5], "hand"), "hand").success
+    assert not robot.inverse_kinematics(robot.pose([2.0], "hand"), "hand").success
