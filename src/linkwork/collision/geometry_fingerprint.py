@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkwork.dynamics.dynamics_fingerprint import joint_structure
 from linkwork.kernels.compiler_api import result_digest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 
@@ -17,9 +18,7 @@ def fingerprint(robot: Any, scene: Any, *more: Any, masses: bool = False) -> str
     and gravity, too, which tasks and constraints may read.
     """
     tree = robot.tree
-    bodies = [
-        (b.parent, b.joint_name, b.joint, b.placement, b.rotor, b.coupling, b.limits.positions) for b in tree.bodies
-    ]
+    bodies = [*joint_structure(tree), *(b.limits.positions for b in tree.bodies)]
     frames = [(frame.name, frame.body, frame.placement) for frame in tree.frames]
     own = [bodies, frames, tree.points, tree.directions, tree.constraints, robot.lower, robot.upper]
     if masses or tree.constraints:

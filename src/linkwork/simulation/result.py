@@ -21,6 +21,7 @@ from linkwork._util.npz_archive import (
 )
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
+from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.errors import Status
 from linkwork.fronts.state_tables import StateTable, record_variable, state_variables
 from linkwork.kernels.robot_base import RobotBase
@@ -226,10 +227,11 @@ class Simulation(Result):
         save_simulation(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase) -> Simulation:
+    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase, trusted: bool = True) -> Simulation:
         """Read a simulation of the robot that `save` wrote.
 
-        Raises ValueError for another kind of file, and for a robot with other joints.
+        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
+        Raises ValueError for another kind of file, and for a robot with other joints, inertias or forces.
         """
         return load_simulation(cls, path, robot)  # type: ignore[no-any-return]
 
@@ -351,7 +353,7 @@ class Simulation(Result):
 add_foreign_names(Simulation, "simulation.Simulation")
 
 
-_FORMAT = "linkwork simulation 1"
+_FORMAT = "linkwork simulation 2"
 _STATE = {"t": "t", "q": "q", "v": "v", "status": "_codes", "stopped_at": "stopped_at"}  # attributes by array
 _EVENT = ("time", "q", "v", "next_q", "next_v")
 
@@ -367,6 +369,7 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
     said = {
         "format": _FORMAT,
         "robot": robot.name,
+        "of": dynamics_fingerprint(result._robot),
         "q_names": [*robot.q_names],
         "v_names": [*robot.v_names],
         "contacts": [*result.contact_names],
@@ -383,13 +386,14 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
-    """Read a simulation.  Raises ValueError for another kind of file, and for a robot with other joints."""
+    """Read a simulation.  Raises ValueError for another kind of file, and for another robot."""
     where = npz_path("load", path)
     with open_archive(where, _FORMAT, "Simulation.save") as reader:
         for key in ("q_names", "v_names"):
             said, own = reader.texts(key), [*getattr(robot, key)]
             if said != own:
                 raise OtherFileError(f"{key} are {said}, but those of robot {robot.name!r} are {own}")
+        check_same_dynamics(reader.text("of"), robot)
         t = reader.array("t", ("records",), ordered=True)
         if not t.size:
             raise ValueError("array 't': expected at least one record")

@@ -30,6 +30,7 @@ from linkwork.control.linear_quadratic.arguments import (
 from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
+from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot
@@ -190,7 +191,7 @@ def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) ->
     return K @ T_t, T @ X @ T_t, residual
 
 
-_FORMAT = "linkwork tracking regulator 1"
+_FORMAT = "linkwork tracking regulator 2"
 _ARRAYS = ("times", "K", "X", "acting")
 _FINAL_STEPS = 200  # steps at the final state, whose cost is the terminal cost by default
 
@@ -291,14 +292,19 @@ class TVLQRController(ReturnedValue):
             inner = Path(folder) / "trajectory.npz"
             self.trajectory.save(inner)
             trajectory = np.frombuffer(inner.read_bytes(), dtype=np.uint8)
-        fields = {"format": _FORMAT, "passive": self.passive}
+        fields = {"format": _FORMAT, "passive": self.passive, "of": dynamics_fingerprint(self.robot)}
         write_archive(where, fields, {"trajectory": trajectory, **{name: getattr(self, name) for name in _ARRAYS}})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: Any) -> TVLQRController:
-        """Return the controller that `save` wrote, for its robot.  Raises ValueError for another robot or file kind."""
+    def load(cls, path: str | os.PathLike[str], *, robot: Any, trusted: bool = True) -> TVLQRController:
+        """Return the controller that `save` wrote, for its robot.
+
+        Raises ValueError for another kind of file, and for a robot with other joints, inertias or passive forces.
+        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
+        """
         where = npz_path("load", path)
         with open_archive(where, _FORMAT, "TVLQRController.save") as reader:
+            check_same_dynamics(reader.text("of"), robot)
             passive = reader.boolean("passive")
             trajectory_bytes = reader.array("trajectory", (None,), kind="integer", least=0, most=255).astype(np.uint8)
             reader.sizes["state"] = 2 * robot.nv

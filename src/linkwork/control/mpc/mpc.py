@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
-from linkwork._util.npz_archive import OtherFileError, npz_path, open_archive, write_archive
+from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import (
@@ -32,6 +32,7 @@ from linkwork.control.mpc.mpc_plan import FAILED, LATE, PLANNED, SHORT, MPCComma
 from linkwork.control.mpc.mpc_solvers import Planner, Search
 from linkwork.control.mpc.plan_actuation import ParameterValues, PlanActuation, by_environment_mask
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
+from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.optimal.arguments import read_count
 from linkwork.optimal.robot_parameters import own_robot_parameters, parameters_with_batch_axis, updated_parameters
 from linkwork.optimal.schedule import rescheduled
@@ -39,7 +40,7 @@ from linkwork.optimal.trajectory_problem import TrajectoryProblem
 
 __all__ = ["ModelPredictiveController"]
 
-_FORMAT = "linkwork controller 1"
+_FORMAT = "linkwork controller 2"
 _SOLVERS: dict[str, type[AugmentedPlanner | ShootingPlanner]] = {"augmented": AugmentedPlanner, "ilqr": ShootingPlanner}
 
 
@@ -164,21 +165,25 @@ class ModelPredictiveController:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state between steps to an ``.npz`` file, for `restore` of a controller of the same problem."""
         where = npz_path("save", path)
-        fields = {"format": _FORMAT, "lead": self._lead, "elapsed": self._elapsed}
+        of = dynamics_fingerprint(self.robot, *self._content())
+        fields = {"format": _FORMAT, "lead": self._lead, "elapsed": self._elapsed, "of": of}
         arrays: dict[str, Any] = {"age": self._age}
         arrays |= {f"search.{name}": x for name, x in (self._search or {}).items()}
         arrays |= {f"plan.{name}": x for name, x in (self._plan._asdict() if self._plan else {}).items()}
         write_archive(where, fields, arrays)
 
-    def restore(self, path: str | os.PathLike[str]) -> None:
+    def restore(self, path: str | os.PathLike[str], *, trusted: bool = True) -> None:
         """Load the state that `save` wrote.
 
-        Raises ValueError for another kind of file, and for the state of a controller of another problem.
+        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
+        Raises ValueError for another kind of file, and for the state of a controller of another robot or problem, or
+        with other motors.
         """
         where = npz_path("restore", path)
         begin = self.planner.initial_search(np.asarray(self.robot.neutral())[None])
         shapes = {name: x.shape[1:] for name, x in begin.items()}
         with open_archive(where, _FORMAT, "ModelPredictiveController.save") as reader:
+            check_same_dynamics(reader.text("of"), self.robot, *self._content())
             lead = None if reader.said["lead"] is None else reader.integers("lead", 0)
             elapsed = reader.number("elapsed", least=0.0)
             count = 0 if lead is None else math.prod(lead)
@@ -187,7 +192,7 @@ class ModelPredictiveController:
             search = {name: reader.array(f"search.{name}", kind="any", finite=False) for name in names}
             is_own = not names or {*names} == {*shapes}
             if not is_own or any(x.shape != (count, *shapes[name]) for name, x in search.items()):
-                raise OtherFileError("it is of a controller of another problem")
+                raise ValueError("its arrays are not those of a search")
             plan = None
             if "plan.q" in reader:
                 own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
@@ -195,6 +200,12 @@ class ModelPredictiveController:
                 plan = MPCPlan(*(reader.array(f"plan.{name}", sizes[name], finite=False) for name in MPCPlan._fields))
         self._lead, self._search, self._elapsed = None if lead is None else tuple(lead), search or None, elapsed
         self._plan, self._age = plan, age
+
+    def _content(self) -> list[Any]:
+        """Return what plans depend on in addition to the robot: the problem, the motors and the search."""
+        names = ("num_steps", "phases", "durations", "terms", "variables", "parameters", "contacts")
+        motors = self.acting, self._effort, self.passive, self._parameters
+        return [type(self.planner).__name__, *(getattr(self.problem, name, None) for name in names), *motors]
 
     # -- a step
 
