@@ -294,7 +294,10 @@ class UnknownNameError(KeyError, ValueError):
         return f"{begin}no {self.kind} named {self._shown()}; {self.remedy or nearest(str(self.name), self.known)}"
 
     def _shown(self) -> str:
-        text = repr(self.name)
+        try:
+            text = repr(self.name)
+        except RecursionError:  # of nested lists
+            text = f"an object of type {type(self.name).__name__}"
         return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
     def at(self, where: str) -> UnknownNameError:

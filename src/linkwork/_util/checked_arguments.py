@@ -23,6 +23,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
+from linkwork._util.bounded_arguments import (
+    IteratorFoundError,
+    is_bottomless,
+    listed_iterators,
+    require_no_iterator,
+)
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
 from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.unknown_options import unknown_option_error
@@ -87,6 +93,11 @@ def raise_named(
     """
     if _is_linkwork(sys._getframe(2) if frame is None else frame):
         return
+    for key in [key for key, value in (*enumerate(arguments), *named.items()) if is_bottomless(value)]:
+        parameters = [*inspect.signature(function).parameters]
+        name = parameters[min(key, len(parameters) - 1)] if isinstance(key, int) else key
+        caller = caller_of(function, arguments, method)
+        raise ArgumentError(f"{caller}: {name}: expected at most 64 nested containers, got more") from None
     unknown = unknown_option_error(caller_of(function, arguments, method), function, arguments, named, error)
     if unknown is not None:
         raise unknown from None
@@ -155,7 +166,11 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
     @functools.wraps(function)
     def wrapped(*arguments: Any, **named: Any) -> Any:
         try:
-            misfit = signature.check(arguments, named)
+            try:
+                misfit = signature.check(arguments, named)
+            except IteratorFoundError:
+                arguments, named = signature.without_iterators(arguments, named)
+                misfit = signature.check(arguments, named)
             result = function(*arguments, **named)
         except ABOUT_ARGUMENTS as error:
             raise_named(error, function, arguments, named, method)
@@ -199,20 +214,47 @@ class _Signature:
             self._prepare()
         assert self.positional is not None
         for entry, value in zip(self.positional, arguments):  # noqa: B905 - the call may pass fewer or more
-            if entry is not None and type(value) not in entry[3] and value is not entry[1]:
-                misfit = self._check_one(entry, value, arguments) or misfit
+            if entry is not None and value is not entry[1]:
+                if type(value) not in entry[3]:
+                    misfit = self._check_one(entry, value, arguments) or misfit
+                elif type(value) is np.ndarray and value.dtype.hasobject:
+                    self._require_bottom(entry[0], value, arguments)
         if self.many is not None:
             for value in arguments[len(self.positional) :]:
                 if type(value) not in self.many[3]:
                     misfit = self._check_one(self.many, value, arguments) or misfit
         for name, value in named.items():
             entry = self.by_name.get(name)
-            if entry is not None and type(value) not in entry[3] and value is not entry[1]:
-                misfit = self._check_one(entry, value, arguments) or misfit
+            if entry is not None and value is not entry[1]:
+                if type(value) not in entry[3]:
+                    misfit = self._check_one(entry, value, arguments) or misfit
+                elif type(value) is np.ndarray and value.dtype.hasobject:
+                    self._require_bottom(name, value, arguments)
         return misfit
+
+    def without_iterators(
+        self, arguments: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with lists in place of iterators.  Raises ArgumentError for one that does not end."""
+        listed, more, endless = listed_iterators(arguments, named)
+        for value in endless:
+            bound = inspect.signature(self.function).bind(*arguments, **named).arguments
+            name = next((name for name, given in bound.items() if given is value), "arguments")
+            caller = caller_of(self.function, arguments, self.method)
+            raise ArgumentError(f"{caller}: {name}: expected a sequence, got an iterator without an end")
+        return listed, more
+
+    def _require_bottom(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+        """Raise ArgumentError for a container that contains itself."""
+        if is_bottomless(value):
+            caller = caller_of(self.function, arguments, self.method)
+            raise ArgumentError(f"{caller}: {name}: expected an array of numbers, got one that contains itself")
 
     def _check_one(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
         name, _, kind, _ = entry
+        require_no_iterator(value)
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            self._require_bottom(name, value, arguments)
         check = self.checks.get(name)
         if check is not None:
             check(caller_of(self.function, arguments, self.method), name, value)

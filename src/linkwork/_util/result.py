@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import reprlib
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -146,7 +147,8 @@ def _checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return an index of a batch as non-negative integers.  Raises ValueError and IndexError."""
     entry = index if isinstance(index, tuple) else (index,)
     if len(entry) != len(shape) or not all(map(_is_integer, entry)):
-        raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {index!r}")
+        got = reprlib.repr(index)
+        raise ValueError(f"explain: index: expected {len(shape)} integers, for a batch of {shape}, got {got}")
     if not all(-n <= k < n for k, n in zip(entry, shape, strict=True)):
         raise IndexError(f"explain: index: expected integers within the batch {shape}, got {index!r}")
     return tuple(int(k) % n for k, n in zip(entry, shape, strict=True))

@@ -92,6 +92,7 @@ class CartesianPath:
             X[here], V[here] = self._on(int(k), flat[here])
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
+    @public
     def truncated(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the pose (4, 4) at the end of segment k, and the frame's twist per unit of s (6,) just before it."""
         X, V = self._on(k, self._ends[k + 1 : k + 2])
