@@ -84,13 +84,13 @@ def cached_property_of(joint: JointType, find: Callable[[JointType], Any]) -> An
     """Return ``find(joint)``, computed once for equal joints."""
     kind = type(joint)
     try:
-        return _findcached_property_of(joint, find, kind.X, kind.S, kind.q_dot)  # a method may have been replaced
+        return _find_cached(joint, find, kind.X, kind.S, kind.q_dot)  # a method may have been replaced
     except TypeError:  # it cannot be hashed
         return find(joint)
 
 
 @lru_cache(maxsize=512)
-def _findcached_property_of(joint: JointType, find: Callable[[JointType], Any], *methods: object) -> Any:
+def _find_cached(joint: JointType, find: Callable[[JointType], Any], *methods: object) -> Any:
     return find(joint)
 
 
