@@ -138,6 +138,8 @@ class Assembly(Result):
         return ", ".join(f"{name} = {', '.join(f'{x:.6g}' for x in q[part])}" for name, part in slices.items())
 
     def _worst(self, i: Any) -> str:
+        if not self._mechanism.error_names:  # joints of six degrees of freedom close all loops
+            return "no equations"
         k = int(np.argmax(np.abs(np.nan_to_num(self.residual[i], nan=np.inf))))
         name, unit = self._mechanism.error_names[k]
         return f"{abs(self.residual[i][k]):.3g} {unit} of {name!r}"

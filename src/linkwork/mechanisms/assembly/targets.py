@@ -106,11 +106,8 @@ class ClosedMechanism:
         Rows that are zero in all states are left out.
         """
         block = self.jacobian(q, time)[..., self.free(fixed)]
-        other = block.reshape(-1, *block.shape[-2:])
-        used = (
-            np.abs(other).max(axis=(0, 2), initial=0.0) > 1e-12 if block.shape[-1] else np.zeros(block.shape[-2], bool)
-        )
-        return block[..., used, :]
+        axes = (*range(block.ndim - 2), block.ndim - 1)
+        return block[..., np.abs(block).max(axis=axes, initial=0.0) > 1e-12, :]
 
     @cached_property
     def periodic_angles(self) -> list[tuple[int, int]]:
