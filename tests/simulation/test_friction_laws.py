@@ -155,6 +155,48 @@ def test_one_joint_moves_as_scipy_says_by_every_method(law, drawn):
         assert lost == pytest.approx(exact[2:], abs=20.0 * error), method
 
 
+def sled(friction, static=1.0):
+    """A mass on three slides that are not perpendicular: its mass matrix is constant and full."""
+    axes = (1.0, 0.0, 0.0), (0.6, 0.8, 0.0), (0.3, 0.4, 0.866)
+    parts, parent = [], "world"
+    for k, axis in enumerate(axes):
+        parts += [lw.Joint.of(joints.Prismatic(axis), name=f"s{k}", parent=parent, child=f"b{k}")]
+        parts += [lw.Link(f"b{k}", mass=0.01 * (k + 1), inertia=(1e-4, 1e-4, 1e-4))]
+        parent = f"b{k}"
+    built = lw.Robot.build("sled", *parts, gravity=(0.0, 0.0, 0.0))
+    return built.with_joint_dynamics(friction=friction, static_friction=static * friction, friction_velocity=1e-3)
+
+
+def test_friction_never_reverses_a_joint_and_never_adds_energy():
+    for law in ("smooth", "stribeck", *LAWS):
+        for friction in (1e-3, 1.0, 1e3):
+            for h in (1e-3, 0.1):
+                three, one = sled(friction, 1.5), sled(friction, 1.5).with_locked_joints({"s1": 0.0, "s2": 0.0})
+                for robot in (three, one):
+                    v = np.array([0.3, -0.2, 0.5])[: robot.nv]
+                    run = robot.simulate(np.zeros(robot.nv), v, duration=50 * h, dt=h, friction=law)
+                    energy = robot.kinetic_energy(run.q, run.v)
+                    assert run.success and (np.diff(energy) <= 1e-15 * energy[0]).all(), (law, friction, h)
+                assert (run.v >= -1e-15).all(), (law, friction, h)
+
+
+def test_a_joint_slides_alike_at_every_scale_beside_friction_that_sticks():
+    """With a force between both frictions, what moves at 20 sizes a second never stops, and what rests stays."""
+    for size in (1.0, 1e-3, 1e-6):
+        robot = sled(0.1 * size, 2.0).with_locked_joints({"s1": 0.0, "s2": 0.0})
+        for v in (0.02 * size, 0.0):
+            run = robot.simulate(
+                [0.0],
+                [v],
+                duration=1.0,
+                friction="coulomb",
+                controller=lambda t, q, v, u: u,
+                constants={"u": [0.15 * size]},
+            )
+            far = v + 0.5 * 0.05 / 0.06 * size if v else 0.0
+            assert abs(run.q[-1, 0] - far) < 2e-3 * size, (size, v)
+
+
 @pytest.mark.slow(every=3)
 @EACH
 def test_energy_that_a_four_bar_loses_is_that_of_its_joints_friction(law):

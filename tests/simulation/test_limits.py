@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,36 @@ def test_stops_hold_by_every_method():
     # what leaves a stop quickly is not pulled
     after = robot.simulate([0.3001], [-5.0], duration=1e-4, dt=1e-4, method="rk4", joint_limit_mode="soft").v[-1, 0]
     assert np.isclose(after, -5.0 + G * 1e-4)
+
+
+def test_stops_are_as_stiff_as_the_inertias_of_the_parameters():
+    """A hundredth of the mass oscillates as the whole mass does, relative to the forces."""
+    arm = lw.load("arm7").with_gravity((0.0, 0.0, 0.0))
+    names = [f"inertia:{link.name}" for link in arm.links if link.mass > 0.0]
+    light = {name: 0.01 * arm.parameters([name])[name.replace(":", "_")] for name in names}
+    q, v = arm.upper - 0.01, np.full(7, 2.0)
+    options = {"duration": 0.2, "joint_limit_mode": "soft", "passive": False}
+    for method in ("semi_implicit_euler", "rk4"):
+        run = arm.simulate(q, v, parameters=light, method=method, **options)
+        same = arm.simulate(
+            q, v, parameters={"inertia:hand": arm.parameters(["inertia:hand"])["inertia_hand"]}, **options
+        )
+        assert run.success and (run.q.max(axis=0) < arm.upper + 0.2).all(), method
+        if method == "semi_implicit_euler":
+            assert np.allclose(run.q, same.q, atol=1e-6)  # without other forces, mass has no effect
+
+
+def test_the_warning_of_long_steps_depends_on_the_values_of_constants():
+    robot = lw.load("double_pendulum")
+
+    def servo(t, q, v, gain):
+        return -gain * q - 0.01 * gain * v
+
+    for gain, warns in ((0.1, False), (5e4, True), (0.1, False), (2e5, True)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            robot.simulate(robot.neutral(), duration=0.01, controller=servo, constants={"gain": gain})
+        assert any("too long to be stable" in str(one.message) for one in caught) == warns, gain
 
 
 def test_limits_are_held_ignored_or_told_of():

@@ -83,6 +83,16 @@ def _slope(cases: list[_Case]) -> list[float]:
     return errors
 
 
+def _stops(cases: list[_Case]) -> list[float]:
+    """Return the velocity relative to v of steps that only friction resists, where it is beyond rest."""
+    after = []
+    for case in cases:
+        for mass in 10.0 ** np.arange(-6.0, 3.0) * case.F / case.v:  # times 1/h
+            D = float(case.law.implicit_damping(case.v, case.friction, mass))
+            after.append(1.0 - case.F / (case.v * (mass + D)))
+    return [max(-x, x - 1.0, 0.0) for x in after]
+
+
 def _rest(cases: list[_Case]) -> list[float]:
     slow = [(case, 1e-9 * case.friction.velocity) for case in cases if not case.law.sticks]
     return [abs(case.resistance(v)) / case.friction.static for case, v in slow]
@@ -94,5 +104,6 @@ REQUIREMENTS: tuple[Requirement[list[_Case]], ...] = (
     Requirement("far from rest", "F tends to the sliding friction f", 1e-3, _far),
     Requirement("uses", "F depends only on the parameters that `uses` names", 0.0, _uses),
     Requirement("slope", "the slope is the derivative of F", 1e-5, _slope),
+    Requirement("stops", "a step that only friction resists neither reverses nor speeds up", 1e-9, _stops),
     Requirement("rest", "F is continuous at rest, unless the law sticks", 1e-6, _rest),
 )

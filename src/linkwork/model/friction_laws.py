@@ -37,7 +37,7 @@ __all__ = [
     "same",
 ]
 
-_STARTING = 1e-12  # [rad/s, m/s] speed at which a law gives the friction of a joint that starts
+_LEAST = 1e-12  # part of v_s: the lowest speed at which a law is evaluated where it may be discontinuous at rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,19 @@ class FrictionLaw(ABC):
         moving = seeded([v], [1.0])[0]
         return parts(self.resistance(moving, friction), moving.level)[1]
 
-    def implicit_damping(self, v: Any, friction: DryFriction) -> Any:
+    def implicit_damping(self, v: Any, friction: DryFriction, resolved: Any = 0.0) -> Any:
         """Return the damping D ≥ 0 of a linearly implicit step that starts with velocity v [N·m·s/rad, N·s/m].
 
-        The step has the friction F(v) + D (v⁺ − v).  D is the slope where F rises.  It is zero where F falls, as a
-        negative damping could make the step's inertia M + h D singular.
+        The step has the friction F(v) + D (v⁺ − v).  D is the slope of the law where F rises, but at least its chord
+        F(v)/v less ``resolved``, the inertia m/h of a step of h [s] in the same unit.  A step of m that only friction
+        resists then never reverses and never gains energy, also where it does not resolve how the joint stops.
         """
-        return fmax(self.slope(v, friction), 0.0)
+        speed = fmax(fabs(v), _LEAST * friction.velocity)
+        return fmax(fmax(self.slope(v, friction), 0.0), fabs(self.resistance(v, friction)) / speed - resolved)
 
     def magnitude(self, v: Any, friction: DryFriction) -> Any:
         """Return |F(v)| [N·m, N]; at v = 0, the friction F(0⁺) of a joint that starts to move."""
-        return self.resistance(fmax(fabs(v), _STARTING), friction)
+        return self.resistance(fmax(fabs(v), _LEAST * friction.velocity), friction)
 
     def starting(self, v: Any, a: Any, friction: DryFriction) -> Any:
         """Return the force in addition to F(v) that opposes a joint at the start of its motion [N·m, N].
@@ -138,9 +140,6 @@ class SmoothCoulomb(FrictionLaw):
     def slope(self, v: Any, friction: DryFriction) -> Any:
         share = tanh(v * (1.0 / friction.velocity))
         return friction.sliding / friction.velocity * (1.0 - share * share)
-
-    def implicit_damping(self, v: Any, friction: DryFriction) -> Any:
-        return self.slope(v, friction)  # never negative
 
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
         return tanh(v / friction.velocity)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordi
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, constraint_interval, dry, limit, servo
-from linkwork.simulation.rollout.spring_steps import least_inertias
+from linkwork.simulation.rollout.spring_steps import WEIGHTS, least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 
 __all__ = [
@@ -56,8 +56,9 @@ class JointStops:
 
     d is the excess of a joint beyond its limit, and s(d) lets the damper grow over the first mm or mrad.  ``time`` is
     T [s], the time constant: a shorter one is stiffer; use several steps.  ``damping_ratio`` is ζ.  m is the smallest
-    effective inertia of the joint, 1/(M⁻¹)ₖₖ, in 32 configurations within its limits.  Under a force f₀ a joint rests
-    f₀/k beyond its limit.
+    effective inertia of the joint, 1/(M⁻¹)ₖₖ, in 32 configurations within its limits.  With ``parameters`` that change
+    inertias it is the effective inertia in the current configuration.  Under a force f₀ a joint rests f₀/k beyond its
+    limit.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import JointStops
@@ -77,14 +78,20 @@ class JointStops:
         positive("JointStops", "time", self.time, symbols=False, unit="s")
         positive("JointStops", "damping_ratio", self.damping_ratio, symbols=False)
 
-    def forces(self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+    def forces(
+        self, robot: Any, passive: bool, q: Sequence[Any], v: Sequence[Any], parameters: Mapping[str, Any] | None = None
+    ) -> list[Any]:
         """Return the forces (nv) [N·m, N] that the stops exert on the joints at q and v.
 
-        With ``passive``, the effective inertias of joints include armature.
+        With ``passive``, the effective inertias of joints include armature.  ``parameters`` replace the robot's own.
         """
         result: list[Any] = [0.0] * robot.nv
         coordinates = limited_coordinates(robot.tree)
-        for one, m in zip(coordinates, _inertias(robot, passive, coordinates), strict=True):
+        if any(name.partition(":")[0] in WEIGHTS for name in parameters or ()):
+            inertias = _inertias_at(robot.with_parameters(dict(parameters or {})), passive, coordinates, q)
+        else:
+            inertias = _inertias(robot, passive, coordinates)
+        for one, m in zip(coordinates, inertias, strict=True):
             x, row = _rate(one, robot.tree, q)
             stiffness, damping = m / (self.damping_ratio * self.time) ** 2, 2.0 * m / self.time
             speed = dot(row, v)
@@ -101,6 +108,14 @@ def _rate(one: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any
     if one.v is None or one.q is None:
         return one.rate(KinematicState(tree, q))
     return q[one.q], [1.0 if j == one.v else 0.0 for j in range(tree.nv)]
+
+
+def _inertias_at(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate], q: Sequence[Any]) -> list[Any]:
+    """Return the effective inertia 1/(r M⁻¹ rᵀ) of each limited coordinate at q."""
+    inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
+    W = [list(row) for row in inverse(array(list(q)), passive=passive)]
+    rows = [_rate(one, robot.tree, q)[1] for one in coordinates]
+    return [1.0 / dot(row, [dot(column, row) for column in W]) for row in rows]
 
 
 def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate]) -> list[float]:
@@ -164,7 +179,7 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
 
 Scalars = Sequence[Any]
 _SAMPLES = 32  # configurations in which effective inertias are compared
-_RESTS = 1e-4  # [rad/s, m/s] speed below which dry friction is that of joints at rest
+_RESTS = 1e-5  # part of a step in which friction stops a joint that counts as at rest
 
 
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
@@ -197,7 +212,7 @@ def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h
     for k, parameters in enumerate(dry_parameters(tree)):
         if not is_zero(parameters.static):
             f, f_s = law.magnitude(v[k], parameters), parameters.static
-            most = f_s if same(f_s, f) else where(lt(fabs(v[k]), _RESTS), f_s, f)
+            most = f_s if same(f_s, f) else where(lt(A[k][k] * fabs(v[k]), _RESTS * h * f_s), f_s, f)
             result.append(dry(k, len(v), most, A[k][k], h))
     return result
 

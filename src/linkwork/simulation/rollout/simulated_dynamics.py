@@ -32,7 +32,7 @@ from linkwork.simulation.algorithms.step_constraints import allowed_velocity
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loop_intervals, servo_intervals
-from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares
+from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares, independent_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -172,7 +172,7 @@ class SimulatedDynamics:
             result = [a if is_zero(b) else a + b for a, b in zip(result, pushed, strict=True)]
         if not isinstance(self.limits, JointStops):
             return result
-        stops = self.limits.forces(self.robot, self.passive, q, v)
+        stops = self.limits.forces(self.robot, self.passive, q, v, self.parameters)
         return [a if is_zero(b) else a + b for a, b in zip(result, stops, strict=True)]
 
     def projected(self, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
@@ -267,11 +267,14 @@ class SimulatedDynamics:
         Where dry friction sticks, the program of the step has it instead, and s and F are zero here.
         """
         slopes: list[tuple[Any, Any, Any]] = []
-        for x, d, dry in zip(v, self._of_joints("damping"), self._dry_friction, strict=True):
+        dissipates = self.passive and not self.sticks and self._slides
+        inertias = independent_inertias(self.robot, self.parameters) if dissipates else [0.0] * self.robot.nv
+        each = zip(v, self._of_joints("damping"), self._dry_friction, inertias, strict=True)
+        for x, d, dry, m in each:
             if self.sticks or self.law.vanishes(dry):
                 slopes.append((d, 0.0, 0.0))
             else:
-                slope = self.law.implicit_damping(x, dry)
+                slope = self.law.implicit_damping(x, dry, m / self.h)
                 slopes.append((d + slope, slope, self.law.resistance(x, dry)))
         return slopes
 

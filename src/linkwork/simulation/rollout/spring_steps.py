@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,23 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fmax, fmin
 from linkwork.kernels.kernel_cache import LazyCache
 
-__all__ = ["element_rates", "element_shares", "implicit_shares", "least_inertias", "warn_of_implicit_springs"]
+__all__ = [
+    "WEIGHTS",
+    "element_rates",
+    "element_shares",
+    "implicit_shares",
+    "independent_inertias",
+    "least_inertias",
+    "warn_of_implicit_springs",
+]
 
 Scalars = Sequence[Any]
 
 _SAMPLES = 32  # random configurations in which inertias are evaluated
 _RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which on it is implicit
 _VIBRATES = 0.6  # twice the damping ratio below which a spring vibrates, and is reported
+WEIGHTS = ("inertia", "armature", "placement", "frame")  # kinds of parameters that change effective inertias
+_INDEPENDENT: LazyCache[tuple[float, ...]] = LazyCache(64)
 _INERTIAS: LazyCache[tuple[float, ...]] = LazyCache(64)
 _ELEMENTS: LazyCache[tuple[tuple[float, float], ...]] = LazyCache(64)
 _DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(64)  # stiffness and damping, empty without springs
@@ -52,6 +62,27 @@ def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
     diagonal = np.diagonal(inverse(q, passive=passive), axis1=-2, axis2=-1)
     return tuple(map(float, 1.0 / diagonal.max(axis=0)))
+
+
+def independent_inertias(robot: Any, parameters: Collection[str] = ()) -> tuple[float, ...]:
+    """Return inertias m (nv) that are at most those of the joints: 2 M − diag(m) is positive semidefinite.
+
+    m is at most 1/(M⁻¹)ₖₖ, over random configurations within limits.  It is zero where the ``parameters``, by name,
+    change inertias, and for a robot with joints without inertia.
+    """
+    if any(name.partition(":")[0] in WEIGHTS for name in parameters):
+        return (0.0,) * int(robot.nv)
+    return _INDEPENDENT.get(robot, lambda: _independent(robot))
+
+
+def _independent(robot: Any) -> tuple[float, ...]:
+    M = np.asarray(robot.mass_matrix(robot.random_configuration(seed=0, size=_SAMPLES), passive=True))
+    if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():
+        return (0.0,) * int(robot.nv)
+    least = 1.0 / np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1).max(axis=0)
+    root = np.sqrt(least)
+    share = 2.0 * np.linalg.eigvalsh(M / np.multiply.outer(root, root))[:, 0].min(initial=0.5)
+    return tuple(map(float, min(share, 1.0) * least))
 
 
 def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:

@@ -58,16 +58,16 @@ def check_step_stability(
     leading: tuple[int, ...],
     duration: float,
 ) -> None:
-    """Warn if a step of h [s] is too long for the first environment to be stable, once for a setup.
+    """Warn if a step of h [s] is too long for the first environment to be stable, once for a setup and its values.
+
+    Inputs and parameters of nearly the same magnitudes are checked once.
 
     ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) are those of a batch of shape
     ``leading``.  ``signals`` are the time inputs of its first environment, and ``duration`` [s] is that of the
     simulation.
     """
-    known = (replace(setup, every=1), h)
-    if 0 in leading or _CHECKED.get(known) or not _may_be_unstable(setup):
+    if 0 in leading or not _may_be_unstable(setup):
         return
-    _CHECKED.keep(known, True)
     n = len(leading)
 
     def first(x: Any) -> Any:
@@ -79,6 +79,10 @@ def check_step_stability(
     for group, values in groups.items():
         whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in values.items()}
         own[group] = {name: x[(0,) * n] for name, x in whole.items()}
+    known = (replace(setup, every=1), h, *((group, _magnitudes(own[group])) for group in groups))
+    if _CHECKED.get(known):
+        return
+    _CHECKED.keep(known, True)
     if signals:
         own["signals"] = signals
     last = float(own["steps"]) + 1.0
@@ -93,6 +97,17 @@ def check_step_stability(
     warned = _warn_of_long_step(setup, step, own["q"], own["v"], h)
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
+
+
+def _magnitudes(values: Any) -> bytes:
+    """Return the signs and the magnitudes of values by name, in eighths of an octave."""
+    x = (
+        np.concatenate([np.ravel(x) for x in values.values()])
+        if isinstance(values, Mapping) and values
+        else np.zeros(0)
+    )
+    with np.errstate(divide="ignore"):
+        return bytes(np.stack([np.sign(x), np.round(8.0 * np.log2(np.abs(x)))]).tobytes())
 
 
 def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:

@@ -54,7 +54,7 @@ def sensed(
         pressed = [
             (candidate, list(force)) for candidate, force in zip(contacts.candidates(moving, q), result, strict=True)
         ]
-    exerted = constrained if len(constrained) else partial(_constraint_forces, setup)
+    exerted = constrained if len(constrained) else partial(_constraint_forces, setup, setup.own(parameters))
     values = moving, t, q, v, array(list(a)), array(list(tau)), pressed, setup.passive, exerted, wrenches
     begun = None if start is None else (start[0], array(list(start[1])), array(list(start[2])))
     state = SensorInput(*values, friction=setup.smooth_friction, start=begun)
@@ -67,13 +67,16 @@ def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None,
     return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained)
 
 
-def _constraint_forces(setup: SimulationSetup, state: SensorInput) -> list[Any]:
-    """Return the constraint forces λ (nc) in a state, under all forces except those of constraints."""
+def _constraint_forces(setup: SimulationSetup, own: Mapping[str, Any], state: SensorInput) -> list[Any]:
+    """Return the constraint forces λ (nc) in a state, under all forces except those of constraints.
+
+    ``own`` are the robot's parameters.
+    """
     robot, q, v, tau = state.robot, list(state.q), list(state.v), list(state.tau)
     if not robot.constraints:
         return []
     if isinstance(setup.limits, JointStops):
-        stops = setup.limits.forces(setup.robot, setup.passive, q, v)
+        stops = setup.limits.forces(setup.robot, setup.passive, q, v, own)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
     pushed = state.external_wrenches
     timed = {"time": state.t} if any(one.time_dependent for one in robot.constraints) else {}
