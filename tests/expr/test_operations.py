@@ -173,6 +173,21 @@ def test_the_partials_of_smaller_and_larger_add_up_to_one() -> None:
             assert sum(BY_NAME[name].partials(*point, BY_NAME[name].scalar(*point))) == 1.0
 
 
+def test_partials_of_bounded_operations_are_finite_where_the_result_is() -> None:
+    sizes = (0.0, 1e-100, 2.0**-53, 0.25, 0.5, 1.0 - EPS, 1.0, 1.5, 2.0, np.pi / 2, 30.0, 700.0, 710.4, 1e100, np.inf)
+    numbers = np.array([sign * x for x in sizes for sign in (1.0, -1.0)])
+    for operation in BY_NAME.values():
+        if not operation.bounded:
+            continue
+        arguments = [x.ravel() for x in np.meshgrid(*[numbers] * operation.arity)]
+        with np.errstate(all="ignore"):
+            result = operation.value(*arguments)
+            assert operation.partials is not None
+            for partial in operation.partials(*arguments, result):
+                finite = np.broadcast_to(np.isfinite(partial), result.shape) | ~np.isfinite(result)
+                assert finite.all(), (operation.name, [x[~finite] for x in arguments])
+
+
 @every_operation
 def test_commutative_means_that_the_arguments_may_change_places(name: str) -> None:
     operation = BY_NAME[name]

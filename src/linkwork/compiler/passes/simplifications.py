@@ -164,8 +164,14 @@ def trim_loops(program: L) -> L:
         if operation is PART and args[0] in parts:
             parts[args[0]].append(k)
     aliases: dict[int, int] = {}  # results of loops that equal an argument
-    for k in reversed(loops):
-        _trim(instructions, k, parts[k], aliases)
+    needed = set(program.results)
+    for k in range(len(instructions) - 1, -1, -1):  # a loop is trimmed after all that read it
+        if k in needed:
+            if k in parts:
+                own = [part for part in parts[k] if part in needed]
+                _trim(instructions, k, own, aliases)
+                needed.update(aliases[part] for part in own if part in aliases)
+            needed.update(instructions[k].args)
     if aliases:
         for k in sorted(aliases):  # a value that passes through several loops is the argument of the first
             aliases[k] = aliases.get(aliases[k], aliases[k])
@@ -205,7 +211,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     results += [body.results[head + n + j] for j in kept]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first)
     if len(results) < len(body.results):  # otherwise only inputs are unused
-        trimmed = trimmed.pruned()
+        trimmed = trim_loops(trimmed.pruned())  # loops inside have fewer results that are used
     arguments = [*(state[k] for k in carried), *stacked[:first]]
     for t in range(loop.max_iterations if len(columns) > read else 0):
         arguments += [stacked[first + t * loop.own_inputs + j - read] for j in columns[read:]]

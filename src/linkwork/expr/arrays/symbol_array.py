@@ -212,15 +212,25 @@ def scalars(x: Any) -> np.ndarray:
     return np.array(made, dtype=object) if is_traced(x) else np.asarray(made)
 
 
-def is_traced(x: Any) -> bool:
-    """Return True for a symbol or dual number, and for an array or container with such scalars or batches."""
+def is_traced(x: Any, depth: int = 0) -> bool:
+    """Return True for a symbol or dual number, and for an array or container with such scalars or batches.
+
+    Raises TypeError for a container that contains itself, on which NumPy crashes: ``depth`` counts its levels.
+    """
+    if depth > _MAX_LEVELS:
+        raise TypeError(f"expected at most {_MAX_LEVELS} nested containers, got more")
     if isinstance(x, SymbolArray) or getattr(x.__class__, "_precedence", None) is not None:
         return True
     if isinstance(x, np.ndarray):
-        return x.dtype == object and any(isinstance(y, np.ndarray) or is_traced(y) for y in x.ravel().tolist())
+        if x.dtype != object:
+            return False
+        return any(is_traced(y, depth + 1) or isinstance(y, np.ndarray) for y in x.ravel().tolist())
     if isinstance(x, Mapping):
         x = list(x.values())
-    return isinstance(x, (list, tuple)) and any(map(is_traced, x))
+    return isinstance(x, (list, tuple)) and any(is_traced(y, depth + 1) for y in x)
+
+
+_MAX_LEVELS = 64  # of nested containers, as many as NumPy's arrays may have
 
 
 def _refuse_symbols_in(key: Any, error: Exception) -> None:

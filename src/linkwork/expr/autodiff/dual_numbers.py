@@ -57,7 +57,7 @@ class Dual:
         total: Any = 0.0
         for partial, tangent in zip(partials, tangents, strict=True):
             if not (isinstance(tangent, float) and tangent == 0.0):
-                total = summed(total, scaled(tangent, partial))
+                total = summed(total, scaled(tangent, partial, bounded=operation.bounded))
         return _dual(result, total, level)
 
     def _bundled(self, bundle: Forward, arguments: Sequence[Any]) -> list[Any]:

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from linkwork._util.checked_arguments import public
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative
 from linkwork.expr.autodiff.masked_terms import (
-    ARITHMETIC,
     chosen,
     pull_back,
     push_forward,
@@ -158,7 +157,7 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     result = operation(*values)
     row: _Row = {}
     if operation.partials is not None and any(rows):
-        partials, bounded = operation.partials(*values, result), operation in ARITHMETIC
+        partials = operation.partials(*values, result)
         if operation.selects:
             some = {**rows[-2], **rows[-1]}
             row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in some}
@@ -166,7 +165,7 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
         for partial, argument in zip(partials, rows, strict=False):
             if not is_zero(partial):
                 for k, d in argument.items():
-                    term = scaled(d, partial, bounded=bounded)
+                    term = scaled(d, partial, bounded=operation.bounded)
                     row[k] = summed(row[k], term) if k in row else term
     return result, {k: d for k, d in row.items() if not is_zero(d)}
 

@@ -25,7 +25,6 @@ from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = [
-    "ARITHMETIC",
     "chosen",
     "condition_of",
     "flagged",
@@ -41,7 +40,6 @@ __all__ = [
 ]
 
 _AND, _NOT = BY_NAME["and_"], BY_NAME["not_"]
-ARITHMETIC = tuple(BY_NAME[name] for name in ("add", "sub", "neg", "mul", "div"))  # partials are bounded factors
 
 
 def condition_of(term: Any) -> Symbol | None:
@@ -64,10 +62,11 @@ def masked(term: Any, condition: Any) -> Any:
         return term.each(lambda x: masked(x, condition))
     if condition.__class__ is not Symbol:
         return f.where(condition, term, 0.0)
-    inner, on = _split(term)
-    on = condition if on is None else _both(on, condition)
-    opposite = on.op is _NOT
-    return _recorded(f.where(on.args[0], 0.0, inner) if opposite else f.where(on, inner, 0.0), inner, on)
+    inner, own = _split(term)
+    on = condition if own is None else _both(own, condition)
+    to_apply = condition if inner is term else on  # a term that is not masked is zero where it does not count
+    opposite = to_apply.op is _NOT
+    return _recorded(f.where(to_apply.args[0], 0.0, inner) if opposite else f.where(to_apply, inner, 0.0), inner, on)
 
 
 def flagged(terms: Iterable[Any], are_conditional: Iterable[bool]) -> list[Any]:

@@ -53,22 +53,26 @@ for _leaf in ("input", "constant"):
 
 
 # -- arithmetic, written with Python's operators; on floats IEEE 754 (1/0 is infinite)
-@operation(np.negative, operator.neg, lambda x, r: (-1.0,), "fneg", composition=operator.neg)
+@operation(np.negative, operator.neg, lambda x, r: (-1.0,), "fneg", composition=operator.neg, bounded=True)
 def neg(x: Scalar) -> Scalar:
     """``-x``."""
 
 
-@operation(np.add, operator.add, lambda x, y, r: (1.0, 1.0), "fadd", commutative=True, composition=operator.add)
+@operation(
+    np.add, operator.add, lambda x, y, r: (1.0, 1.0), "fadd", commutative=True, composition=operator.add, bounded=True
+)
 def add(x: Scalar, y: Scalar) -> Scalar:
     """``x + y``."""
 
 
-@operation(np.subtract, operator.sub, lambda x, y, r: (1.0, -1.0), "fsub", composition=operator.sub)
+@operation(np.subtract, operator.sub, lambda x, y, r: (1.0, -1.0), "fsub", composition=operator.sub, bounded=True)
 def sub(x: Scalar, y: Scalar) -> Scalar:
     """``x - y``."""
 
 
-@operation(np.multiply, operator.mul, lambda x, y, r: (y, x), "fmul", commutative=True, composition=operator.mul)
+@operation(
+    np.multiply, operator.mul, lambda x, y, r: (y, x), "fmul", commutative=True, composition=operator.mul, bounded=True
+)
 def mul(x: Scalar, y: Scalar) -> Scalar:
     """``x * y``."""
 
@@ -80,6 +84,7 @@ def mul(x: Scalar, y: Scalar) -> Scalar:
     "fdiv",
     composition=operator.truediv,
     domain=((-3.0, 3.0), (0.2, 3.0)),
+    bounded=True,
 )
 def div(x: Scalar, y: Scalar) -> Scalar:
     """``x / y``."""
@@ -91,17 +96,25 @@ def sqrt(x: Scalar) -> Scalar:
     """Square root."""
 
 
-@operation(np.exp, math.exp, lambda x, r: (r,), "@exp", domain=((-5.0, 5.0),))
+@operation(np.exp, math.exp, lambda x, r: (r,), "@exp", domain=((-5.0, 5.0),), bounded=True)
 def exp(x: Scalar) -> Scalar:
     """Exponential."""
 
 
-@operation(np.exp2, math.exp2, lambda x, r: (r * _LN2,), "@exp2", casadi=lambda x: f.pow(2.0, x), domain=((-5.0, 5.0),))
+@operation(
+    np.exp2,
+    math.exp2,
+    lambda x, r: (r * _LN2,),
+    "@exp2",
+    casadi=lambda x: f.pow(2.0, x),
+    domain=((-5.0, 5.0),),
+    bounded=True,
+)
 def exp2(x: Scalar) -> Scalar:
     """Power of 2 with the exponent ``x``."""
 
 
-@operation(np.expm1, math.expm1, lambda x, r: (f.exp(x),), "@expm1")
+@operation(np.expm1, math.expm1, lambda x, r: (f.exp(x),), "@expm1", bounded=True)
 def expm1(x: Scalar) -> Scalar:
     """Exponential minus 1, accurate near 0."""
 
@@ -111,7 +124,7 @@ def log(x: Scalar) -> Scalar:
     """Natural logarithm."""
 
 
-@operation(np.log1p, math.log1p, lambda x, r: (f.div(1.0, 1.0 + x),), "@log1p", domain=((-0.9, 9.0),))
+@operation(np.log1p, math.log1p, lambda x, r: (f.div(1.0, 1.0 + x),), "@log1p", domain=((-0.9, 9.0),), bounded=True)
 def log1p(x: Scalar) -> Scalar:
     """Natural logarithm of ``1 + x``, accurate near 0."""
 
@@ -180,23 +193,24 @@ def cbrt(x: Scalar) -> Scalar:
     "@hypot",
     commutative=True,
     domain=((-3.0, 3.0), (0.1, 3.0)),
+    bounded=True,
 )
 def hypot(x: Scalar, y: Scalar) -> Scalar:
     """Length of the vector (x, y), without overflow."""
 
 
 # -- circular functions
-@operation(np.sin, math.sin, lambda x, r: (f.cos(x),), "@sin", odd=True, domain=((-9.0, 9.0),))
+@operation(np.sin, math.sin, lambda x, r: (f.cos(x),), "@sin", odd=True, domain=((-9.0, 9.0),), bounded=True)
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle [rad]."""
 
 
-@operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), "@cos", even=True, domain=((-9.0, 9.0),))
+@operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), "@cos", even=True, domain=((-9.0, 9.0),), bounded=True)
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle [rad]."""
 
 
-@operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), "@tan", odd=True, domain=((-1.4, 1.4),))
+@operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), "@tan", odd=True, domain=((-1.4, 1.4),), bounded=True)
 def tan(x: Scalar) -> Scalar:
     """Tangent of an angle [rad]."""
 
@@ -235,7 +249,9 @@ def _angle_slopes(y: Any, x: Any) -> tuple[Any, Any]:
     return f.where(steep, other, inverse), -f.where(steep, inverse, other)
 
 
-@operation(np.arctan, math.atan, lambda x, r: (_angle_slope(x),), "@atan", odd=True, domain=((-5.0, 5.0),))
+@operation(
+    np.arctan, math.atan, lambda x, r: (_angle_slope(x),), "@atan", odd=True, domain=((-5.0, 5.0),), bounded=True
+)
 def atan(x: Scalar) -> Scalar:
     """Inverse tangent [rad], in [-π/2, π/2]."""
 
@@ -275,28 +291,29 @@ def _sinc_slope(x: Any, r: Any) -> Any:
     arrays=("sinc",),
     casadi=_sinc,
     domain=((-0.9, 0.9),),
+    bounded=True,
 )
 def sinc(x: Scalar) -> Scalar:
     """sin(πx)/(πx), and 1 at 0."""
 
 
 # -- hyperbolic functions
-@operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), "@sinh", odd=True)
+@operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), "@sinh", odd=True, bounded=True)
 def sinh(x: Scalar) -> Scalar:
     """Hyperbolic sine."""
 
 
-@operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), "@cosh", even=True)
+@operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), "@cosh", even=True, bounded=True)
 def cosh(x: Scalar) -> Scalar:
     """Hyperbolic cosine."""
 
 
-@operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), "@tanh", odd=True)
+@operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), "@tanh", odd=True, bounded=True)
 def tanh(x: Scalar) -> Scalar:
     """Hyperbolic tangent."""
 
 
-@operation(np.arcsinh, math.asinh, lambda x, r: (1.0 / f.hypot(1.0, x),), "@asinh", odd=True)
+@operation(np.arcsinh, math.asinh, lambda x, r: (1.0 / f.hypot(1.0, x),), "@asinh", odd=True, bounded=True)
 def asinh(x: Scalar) -> Scalar:
     """Inverse hyperbolic sine."""
 
@@ -313,7 +330,13 @@ def acosh(x: Scalar) -> Scalar:
 
 
 @operation(
-    np.arctanh, math.atanh, lambda x, r: (f.div(1.0, (1.0 - x) * (1.0 + x)),), "@atanh", odd=True, domain=((-0.9, 0.9),)
+    np.arctanh,
+    math.atanh,
+    lambda x, r: (f.div(1.0, (1.0 - x) * (1.0 + x)),),
+    "@atanh",
+    odd=True,
+    domain=((-0.9, 0.9),),
+    bounded=True,
 )
 def atanh(x: Scalar) -> Scalar:
     """Inverse hyperbolic tangent."""
@@ -329,6 +352,7 @@ def atanh(x: Scalar) -> Scalar:
     even=True,
     arrays=("abs", "absolute", "fabs"),
     casadi="fabs",
+    bounded=True,
 )
 def fabs(x: Scalar) -> Scalar:
     """Absolute value."""
@@ -344,7 +368,9 @@ def floor(x: Scalar) -> Scalar:
     """Largest integer <= ``x``."""
 
 
-@operation(np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), "llvm.copysign")
+@operation(
+    np.copysign, math.copysign, lambda x, y, r: (f.sign(x) * f.copysign(1.0, y), 0.0), "llvm.copysign", bounded=True
+)
 def copysign(x: Scalar, y: Scalar) -> Scalar:
     """Magnitude of ``x`` with the sign of ``y``."""
 

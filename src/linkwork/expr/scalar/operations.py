@@ -74,6 +74,7 @@ class Operation:
     commutative: bool = False
     odd: bool = False  # f(-x) is -f(x)
     even: bool = False  # f(-x) is f(x)
+    bounded: bool = False  # partials are finite where the result is, unless they overflow
     selects: bool = False  # returns one of the arguments: partials are where(c, 1, 0) or where(c, 0, 1), or 0
     composition: Callable[..., Any] | None = None
     arrays: tuple[str, ...] = ()
