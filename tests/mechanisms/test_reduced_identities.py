@@ -20,7 +20,8 @@ from linkwork.mechanisms.algorithms.velocity_embedding import (
     explicit_jacobian,
     explicit_velocity,
 )
-from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_length, chosen_rows, ranked
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.mechanisms.mobility.length_scaling import Scales, chosen_rows, ranked
 from linkwork.model.coordinate_names import names_of
 from mechanisms.mechanisms import KINDS, Mechanism, mechanism, mechanisms
 

@@ -17,6 +17,7 @@ from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.spatial.arguments import checked_array
 
@@ -47,13 +48,14 @@ class AssemblyMethods(RobotBase):
         """Project a configuration onto the constraints, and a velocity onto the velocities that satisfy them.
 
         q (..., nq), v (..., nv) -> q (..., nq), or q and v. Distances are measured by the mass matrix, or with
-        ``weights="plain"`` by the Euclidean norm of tangent vectors. Velocity constraints affect v only. Each
-        iteration takes the smallest step that removes the linearised error. The result is therefore the closest
-        configuration to first order. If rows of the constraint Jacobian are redundant, and in singular configurations,
-        steps have minimum norm.
+        ``weights="plain"`` by the Euclidean norm of tangent vectors. Lengths are measured in characteristic lengths:
+        the longest distance between two joints of a link. Velocity constraints affect v only. Each iteration takes
+        the smallest step that removes the linearised error. The result is therefore the closest configuration to
+        first order. If rows of the constraint Jacobian are redundant, and in singular configurations, steps have
+        minimum norm.
 
-        Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [m, rad];
-        ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
+        Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [rad,
+        characteristic lengths]; ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
         """
         return assembly.project(self, q, v, weights, tolerance, time, check)
 
@@ -77,11 +79,13 @@ class AssemblyMethods(RobotBase):
         ``q_init`` (..., nq) is the initial guess, the neutral configuration by default. ``hold`` fixes joints: their
         values by joint name, arrays for a batch. ``prefer`` has desired values by joint name, which the result
         approaches. ``weights``, an array (nv,) or values by joint name, weight the distance from the guess and the
-        desired values: 1 by default; with ``prefer`` 0.01 for the joints without a desired value. ``position_limits``
-        enforces joint limits. If the initial guess does not lead to an assembly, up to ``max_starts`` starts are
-        tried, always the same ones. ``branches`` also computes the `branches`, at most that many, and the branch of
-        each result. ``parameters`` replaces parameters of the robot in all states (points, frames and placements) by
-        the names of `Robot.parameters`; other values need no new compilation.
+        desired values: by default 1 for angles and 1/L² for lengths, with the characteristic length L of `project`;
+        with ``prefer`` 0.01 times that for joints without a desired value. ``position_limits`` enforces joint limits.
+        ``tolerance`` [rad, characteristic lengths] bounds the errors of an assembled configuration. If the initial
+        guess does not lead to an assembly, up to ``max_starts`` starts are tried, always the same ones. ``branches``
+        also computes the `branches`, at most that many, and the branch of each result. ``parameters`` replaces
+        parameters of the robot in all states (points, frames and placements) by the names of `Robot.parameters`; other
+        values need no new compilation.
 
         The result has ``q``, ``success`` and ``status`` of each state, and ``explain``; see
         `linkwork.mechanisms.Assembly`.  A single state that is not assembled raises AssemblyError, unless
@@ -169,7 +173,7 @@ class AssemblyMethods(RobotBase):
 
         It is the kernel of `project`. q (..., nq) -> q (..., nq) [rad, m, 1], error (..., ne) [m, rad], iterations
         (...) [1], status (...) [1]. ``status`` is 0 if the iteration ended, 1 at the maximum number of iterations, 2
-        if a value was NaN. ``metric`` is "mass" or "plain" (Euclidean).
+        if a value was NaN. ``metric`` is that of `project`.
         """
 
     @computed
@@ -178,8 +182,7 @@ class AssemblyMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the closest velocity that satisfies the constraints on velocity level, G v + σ = 0.
 
-        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s]. ``metric`` is the norm of the distance: "mass", by the mass
-        matrix, or "plain" (Euclidean).
+        q (..., nq), v (..., nv) -> (..., nv) [rad/s, m/s]. ``metric`` is that of `project`.
         """
 
     @computed
@@ -286,10 +289,10 @@ class MobilityMethods(RobotBase):
 
         q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used. The
         rank of the constraint Jacobian is found from the largest gap of its singular values, with angles multiplied by
-        ``length`` [m], by default a typical link length. Rows are *redundant* if they are dependent everywhere, and
-        *singular* if only here; random motions from q, drawn with ``seed``, distinguish the two. Rows are
-        *inconsistent* if no configuration satisfies all constraints. ``progress`` shows a bar on standard error, or is
-        a function of a `linkwork.Progress`, in configurations.
+        ``length`` [m], by default the characteristic length: the longest distance of two joints of a link. Rows are
+        *redundant* if they are dependent everywhere, and *singular* if only here; random motions from q, drawn with
+        ``seed``, distinguish the two. Rows are *inconsistent* if no configuration satisfies all constraints.
+        ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in configurations.
 
         Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
@@ -331,7 +334,7 @@ class MobilityMethods(RobotBase):
         return minimal_of(mechanism, assembled_at(mechanism, result, start), independent, speeds, float(min_margin))
 
     def _scales(self, caller: str, length: float | None) -> Scales:
-        from linkwork.mechanisms.mobility.length_scaling import Scales, characteristic_length
+        from linkwork.mechanisms.mobility.length_scaling import Scales
 
         if length is None:
             length = characteristic_length(self._tree)

@@ -99,9 +99,9 @@ class ReducedMethods(RobotBase):
         """Compute the configuration near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
 
         ``independent`` names these coordinates. φ (``phi``) are tangent coordinates at q1; only the independent
-        components of q1 and φ are used. q0, q1 (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [rad,
-        m], margin (...) [1]. ``error`` is the largest remaining constraint error. ``margin`` is 0 where the
-        independent coordinates do not determine the others.
+        components of q1 and φ are used. q0, q1 (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [1],
+        margin (...) [1]. ``error`` is the largest remaining constraint error, of lengths in characteristic lengths.
+        ``margin`` is 0 where the independent coordinates do not determine the others.
         """
 
     @computed

@@ -10,6 +10,7 @@ from typing import Any
 from linkwork.expr.scalar.functions import and_, fmax, fmin, le, lt, or_, where
 from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.tree import Tree
+from linkwork.spatial import Inertia, Vec3
 
 __all__ = ["LimitBox", "characteristic_length", "coordinate_indices", "unit_steps"]
 
@@ -17,9 +18,49 @@ Scalars = Sequence[Any]
 
 
 def characteristic_length(tree: Tree) -> float:
-    """Return the longest distance between consecutive joints, or 1 m."""
-    lengths = [[*body.placement.translation] for body in tree.bodies]
-    return max((math.hypot(*x) for x in lengths if all(isinstance(a, float) for a in x)), default=0.0) or 1.0
+    """Return the longest distance [m] from a body's joint to its other joints and points of constraints.
+
+    It depends neither on the robot's place in the world nor on the frames of its bodies.  Without such distances it is
+    the largest radius of gyration about a joint, and 1 m without inertia.
+    """
+    places = _places(tree)
+    far = max((math.dist(at[0], x) for at in places.values() for x in at), default=0.0)
+    return (
+        far or max((_gyration(body.inertia, *places[i][:1]) for i, body in enumerate(tree.bodies)), default=0.0) or 1.0
+    )
+
+
+def _places(tree: Tree) -> dict[int, list[Sequence[float]]]:
+    """Return the positions of joints and points of constraints on each body, in its axes, first its own joint's.
+
+    Positions that are symbols are left out.
+    """
+    result: dict[int, list[Sequence[float]]] = {}
+
+    def add(body: int, at: Iterable[Any]) -> None:
+        point = [*at]
+        if all(x.__class__ is float for x in point):
+            result.setdefault(body, []).append(point)
+
+    for i, body in enumerate(tree.bodies):
+        add(body.parent, body.placement.translation)
+        add(i, body.rotor.inv().point(Vec3.zero()))
+    for named in (constraint.references for constraint in tree.constraints):
+        frames = {*named.frames, *(tree.direction(name).frame for name in named.directions)}
+        points = [(tree.frame(name), Vec3.zero()) for name in sorted(frames)]
+        points += [(tree.frame(x.frame), x.position) for x in map(tree.point, named.points)]
+        for frame, position in points:
+            add(frame.body, frame.placement.point(position))
+    return result
+
+
+def _gyration(inertia: Inertia, joint: Sequence[float] = (0.0, 0.0, 0.0)) -> float:
+    """Return the radius of gyration [m] of a body about its joint, 0 without inertia."""
+    about, mass = inertia.shifted(-Vec3.of(joint)).about, inertia.mass
+    values = (about.xx, about.yy, about.zz, mass)
+    if not all(x.__class__ is float for x in values) or not mass > 0.0:
+        return 0.0
+    return math.sqrt(max(sum(values[:3]), 0.0) / (2.0 * mass))
 
 
 def unit_steps(tree: Tree, angle: float = 1.0, lengths: float = 1.0) -> list[float]:

@@ -124,8 +124,9 @@ class BetweenFrames:
     @cached_property
     def pose(self) -> Pose:
         """X_AB, the pose of B in A, computed from the same poses as the columns."""
-        A = self._state.tree.frame(self._relative_to)
-        return (self._poses[A.body] @ A.placement).inv().formed()
+        A, (_, _, to_A) = self._state.tree.frame(self._relative_to), self._chains
+        X = self._poses[A.body] @ A.placement if to_A else self._past_fork(A.placement)
+        return X.inv().formed()
 
     @cached_property
     def _chains(self) -> tuple[int, list[int], list[int]]:
@@ -134,28 +135,36 @@ class BetweenFrames:
 
     @cached_property
     def _poses(self) -> dict[int, Pose]:
-        """Poses in B of the bodies on the path: inward from B to the last shared body, and outward from there to A.
-
-        Where the path passes from one chain to the other, the pose between their stators is one constant, so that the
-        distance of a mechanism from the world's origin does not cost precision.
-        """
-        tree, q = self._state.tree, self._state.split_q
-        B, bodies = tree.frame(self._frame), tree.bodies
-        last, to_B, to_A = self._chains
-        X = {B.body: B.placement.inv() @ Pose.identity()}
-        for i in reversed(to_B[1:]):
-            X[bodies[i].parent] = X[i] @ bodies[i].X(q[i]).inv()
-        if to_B and to_A:
-            b, a = bodies[to_B[0]], bodies[to_A[0]]
-            stator = X[to_B[0]] @ b.X_of_joint(q[to_B[0]]).inv()
-            X[to_A[0]] = stator @ (b.placement.inv() @ a.placement) @ a.X_of_joint(q[to_A[0]])
-        elif to_B:
-            X[last] = X[to_B[0]] @ bodies[to_B[0]].X(q[to_B[0]]).inv()
-        elif to_A:
-            X[to_A[0]] = X[last] @ bodies[to_A[0]].X(q[to_A[0]])
+        """Poses in B of the bodies on the path, without the last shared one: inward from B, and outward to A."""
+        q, bodies, (_, _, to_A) = self._state.split_q, self._state.tree.bodies, self._chains
+        X = dict(self._inward)
+        for i in to_A[:1]:
+            X[i] = self._past_fork(bodies[i].placement) @ bodies[i].X_of_joint(q[i])
         for i in to_A[1:]:
             X[i] = X[bodies[i].parent] @ bodies[i].X(q[i])
         return X
+
+    @cached_property
+    def _inward(self) -> dict[int, Pose]:
+        """Poses in B of the bodies from B to the first one behind the last shared body."""
+        q, bodies, B = self._state.split_q, self._state.tree.bodies, self._state.tree.frame(self._frame)
+        X = {B.body: B.placement.inv() @ Pose.identity()}
+        for i in reversed(self._chains[1][1:]):
+            X[bodies[i].parent] = X[i] @ bodies[i].X(q[i]).inv()
+        return X
+
+    def _past_fork(self, placement: Pose) -> Pose:
+        """Return the pose in B of something with a placement on the last shared body.
+
+        Its pose in the first stator to B, or in B itself, is one constant, so that the distance of a mechanism from
+        the world's origin does not cost precision.
+        """
+        state, (_, to_B, _) = self._state, self._chains
+        if not to_B:
+            X: Pose = state.tree.frame(self._frame).placement.inv() @ placement
+            return X
+        b, q = state.tree.bodies[to_B[0]], state.split_q[to_B[0]]
+        return self._inward[to_B[0]] @ b.X_of_joint(q).inv() @ (b.placement.inv() @ placement)
 
     @cached_property
     def _steps(self) -> list[PathJoint]:

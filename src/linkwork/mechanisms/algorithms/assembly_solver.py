@@ -25,9 +25,9 @@ from linkwork.expr.control.loops import watching_while_loop, while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
+from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
-from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, error_scales, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric, largest, of_errors
 from linkwork.model.function_spec import FunctionSpec, Option, Output
 from linkwork.model.limited_coordinates import position_limits as limits_of
@@ -41,10 +41,10 @@ MAX_ITERATIONS = 100
 _MAX_STEP = 1.0  # largest component of a step [rad, characteristic lengths]
 _GOAL_ITERATIONS = 70.0  # iterations after which the goal is ignored
 _LAST_STEP = 1e-8  # size of the last step: the error after it is rounding
-_NEARLY_CLOSED = 1e-2  # ‖φ‖² in squared characteristic lengths below which the goal counts
-_CLOSED = 1e-26  # ‖φ‖² in squared characteristic lengths that counts as zero
+_NEARLY_CLOSED = 1e-2  # ‖φ‖² below which the goal counts
+_CLOSED = 1e-26  # ‖φ‖² that counts as zero
 _SHORT, _NEGLIGIBLE = 1e-3, 1e-6  # step sizes with a sure decrease of the error, and without effect
-_LIMIT_TOL = 1e-6  # distance from a limit at which a coordinate counts as at its limit
+_LIMIT_TOL = 1e-6  # [rad, characteristic lengths] distance at which a coordinate counts as at its limit
 _DAMPING = 1.0  # initial ν
 _LIMIT_ROUNDS = 3  # rounds to find the coordinates that would exceed their limits
 
@@ -105,7 +105,7 @@ def assemble_configuration(
     at, diagnostics = with_assembly_derivative(
         tree, at, [result.iterations, result.status, last.slope], reference, problem.linear
     )
-    return at, problem.error(at), *diagnostics
+    return at, constraint_error(tree, at, time), *diagnostics
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class _Problem:
     goal: Scalars
     weights: Scalars
     inverse: Scalars  # inverse weights; 0 for fixed joints
-    length: float  # characteristic length of the robot [m]
+    scales: Scalars  # factors of errors, free of units
     reach: Scalars  # largest steps by component
     box: LimitBox
     time: Any
@@ -127,19 +127,29 @@ class _Problem:
     ) -> _Problem:
         fixed = set(fixed_velocities(tree, hold))
         inverse = [0.0 if k in fixed else 1.0 / w for k, w in enumerate(weights)]
-        length = characteristic_length(tree)
         lower, upper = limits_of(tree)
         both = zip(lower, upper, strict=True)
         bounded = [n for n, ends in enumerate(both) if position_limits and any(map(math.isfinite, ends))]
         box = LimitBox.of(tree, lower, upper, bounded, fixed)
-        return _Problem(tree, goal, weights, inverse, length, unit_steps(tree, _MAX_STEP, _MAX_STEP), box, time)
+        return _Problem(
+            tree, goal, weights, inverse, error_scales(tree), unit_steps(tree, _MAX_STEP, _MAX_STEP), box, time
+        )
 
     def error(self, q: Scalars) -> list[Any]:
-        return constraint_error(self.tree, q, [self.time])
+        """Return the errors φ at a configuration, of lengths in characteristic lengths."""
+        return [x * s for x, s in zip(constraint_error(self.tree, q, [self.time]), self.scales, strict=True)]
+
+    def rates(self, q: Scalars) -> AllRates:
+        """Return the rates of `error` at a configuration."""
+        rates = of_errors(self.tree, rates_of(self.tree, q, [0.0] * self.tree.nv, self.time))
+        rows = [[x * s for x in row] for row, s in zip(rates.rows, self.scales, strict=True)]
+        return replace(
+            rates, rows=rows, sizes=[[x * s * s for x in row] for row, s in zip(rates.sizes, self.scales, strict=True)]
+        )
 
     def linear(self, q: Scalars) -> tuple[Scalars, list[list[Any]], DiagonalMetric]:
         """Return the errors φ, their Jacobian G, and an object for least-norm steps, at a configuration."""
-        rates = of_errors(self.tree, rates_of(self.tree, q, [0.0] * self.tree.nv, self.time))
+        rates = self.rates(q)
         return self.error(q), rates.rows, DiagonalMetric(rates, self.inverse)
 
     def moved(self, q: Scalars, delta: Scalars) -> list[Any]:
@@ -147,24 +157,24 @@ class _Problem:
 
     def stepped(self, state: _State) -> _State:
         """Return the solver's next state: the step is accepted and a new one computed, or it is halved."""
-        nearly = _NEARLY_CLOSED * self.length**2
         at = self.moved(state.q, state.delta)
         error = self.error(at)
         d = [0.0 if is_zero(w) else -x for x, w in zip(difference(self.tree, at, self.goal), self.inverse, strict=True)]
         open_, far = dot(error, error), 0.5 * dot(self.weights, [x * x for x in d])
         better = lt(far - state.far, state.price * (sqrt(state.open) - sqrt(open_)))
-        close = lt(fmax(open_, state.open), nearly)
+        close = lt(fmax(open_, state.open), _NEARLY_CLOSED)
         closer = lt(open_, where(and_(close, lt(_SHORT, state.size)), 0.25, 1.0) * state.open)
-        good = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED * self.length**2))
+        good = or_(or_(closer, and_(close, better)), lt(open_, _CLOSED))
         accepted = or_(
             good, and_(close, lt(state.size, _NEGLIGIBLE))
         )  # the step has no effect: continue without the goal
-        rates = of_errors(self.tree, rates_of(self.tree, at, [0.0] * self.tree.nv, self.time))
-        more = where(lt(state.open, nearly), 1.0, 4.0)  # nearly closed: the part to the goal may have been too long
+        more = where(
+            lt(state.open, _NEARLY_CLOSED), 1.0, 4.0
+        )  # nearly closed: the part to the goal may have been too long
         damping = where(accepted, 0.25, more) * state.damping
-        goal_counts = and_(and_(lt(open_, nearly), lt(state.tried, _GOAL_ITERATIONS)), good)
+        goal_counts = and_(and_(lt(open_, _NEARLY_CLOSED), lt(state.tried, _GOAL_ITERATIONS)), good)
         d = [0.0 if is_zero(x) else where(goal_counts, x, 0.0) for x in d]
-        step, pull, price, slope = self._step(at, error, d, rates, damping * open_, open_, goal_counts, state)
+        step, pull, price, slope = self._step(at, error, d, self.rates(at), damping * open_, open_, goal_counts, state)
         size = largest([x if r == _MAX_STEP else x * (_MAX_STEP / r) for x, r in zip(step, self.reach, strict=True)])
         return _State(
             tuple(where(accepted, a, b) for a, b in zip(at, state.q, strict=True)),
@@ -204,8 +214,8 @@ class _Problem:
         else:
             closing, pull, price = self._parts(nearest, error, d)
             step = self._combined(closing, pull, self._stretch(state, pull))
-        size = dot([x for row in rates.rows for x in row], [x for row in rates.rows for x in row])
-        return step, pull, price, dot(slopes, slopes) / fmax(open_ * size, 1e-300)
+        size = sum((dot(self.inverse, [x * x for x in row]) for row in rates.rows), 0.0)
+        return step, pull, price, dot(self.weights, [x * x for x in slopes]) / fmax(open_ * size, 1e-300)
 
     def _within_limits(
         self, q: Scalars, error: Scalars, d: Scalars, nearest: DiagonalMetric, goal_counts: Any, state: _State
@@ -225,7 +235,7 @@ class _Problem:
             flags, new = [], 0.0
             for k, stopped in zip(self.box.indices, before.stopped, strict=True):
                 room = self.box.room(q, k, step[k])
-                beyond = lt(room, where(goal_counts, fmin(fabs(step[k]), _LIMIT_TOL), fabs(step[k])))
+                beyond = lt(room, where(goal_counts, fmin(fabs(step[k]), _LIMIT_TOL * self.reach[k]), fabs(step[k])))
                 new = where(and_(beyond, lt(stopped, 0.5)), 1.0, new)
                 flags.append(where(beyond, 1.0, stopped))
             return _LimitedStep(tuple(flags), tuple(step), tuple(pull), price, new)
@@ -293,7 +303,7 @@ def assembly_derivatives(
     if not fixed or not any(constraint.holonomic for constraint in tree.constraints):
         return K
     rates = of_errors(tree, rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0]))
-    nearest = DiagonalMetric(rates, [0.0 if k in fixed else 1.0 for k in range(tree.nv)])
+    nearest = DiagonalMetric(rates, [0.0 if k in fixed else x * x for k, x in enumerate(unit_steps(tree))])
     for k in fixed:
         for row, x in zip(K, nearest.step([-row[k] for row in rates.rows]), strict=True):
             row[k] = x if row is not K[k] else 1.0

@@ -57,6 +57,7 @@ from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec,
 from linkwork.model.tree import Tree
 
 __all__ = [
+    "FLAT",
     "NOISE",
     "ROWS",
     "ConstrainedFactorization",
@@ -71,6 +72,7 @@ __all__ = [
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 NOISE = 1e-18  # squared size of a row, relative to that without cancellation, below which it is rounding
+FLAT = 1e-8  # the same for velocities, which may be amplified by the inverse of the row's size
 
 
 @dataclass(frozen=True)

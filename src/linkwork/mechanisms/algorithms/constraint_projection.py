@@ -28,10 +28,10 @@ from linkwork.expr.control.loops import WhileResult, while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import and_, lt, or_, sqrt
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, ConstrainedFactorization
-from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT, NOISE, ConstrainedFactorization
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, error_scales, rates_of
 from linkwork.mechanisms.algorithms.weighted_projection import (
     DiagonalMetric,
     LeastNormStep,
@@ -47,9 +47,8 @@ __all__ = ["ROWS", "approached_configuration", "project_configuration", "project
 Scalars = Sequence[Any]
 
 MAX_ITERATIONS = 30
-_SINGULAR = 1e-8  # squared size of a row, relative to that without cancellation, below which it counts as zero
-_LAST_STEP = 1e-14  # [rad, m] size of the last step
-_ROUNDING = 1e-4  # [rad, m] steps below this that do not decrease are rounding
+_LAST_STEP = 1e-14  # [rad, characteristic lengths] size of the last step
+_ROUNDING = 1e-4  # [rad, characteristic lengths] steps below this that do not decrease are rounding
 
 
 def project_configuration(
@@ -91,7 +90,7 @@ def approached_configuration(
     ``error(at)`` are the errors of the holonomic constraints.  ``short_step(at, target, more)`` is a step as
     `LeastNormStep.short_step` returns it.
     """
-    length = characteristic_length(tree)
+    scales, units = error_scales(tree), unit_steps(tree)
 
     def more(state: Any) -> Any:
         _, size, before = state
@@ -100,9 +99,9 @@ def approached_configuration(
     def step(state: Any) -> Any:
         at, before, _ = state
         left = error(at)
-        size = sqrt(dot(left, left)) * (1.0 / length)
-        delta = short_step(at, [-x for x in left], size)
-        return tuple(integrate(tree, at, delta)), largest(delta), before
+        scaled = [x * s for x, s in zip(left, scales, strict=True)]
+        delta = short_step(at, [-x for x in left], sqrt(dot(scaled, scaled)))
+        return tuple(integrate(tree, at, delta)), largest([x / u for x, u in zip(delta, units, strict=True)]), before
 
     return while_loop(more, step, (tuple(q), math.inf, math.inf), max_iterations=MAX_ITERATIONS)
 
@@ -115,13 +114,13 @@ def project_velocity(
         return list(v)
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0 if time is None else time[0])
     left = [dot(row, v) + drift for row, drift in zip(rates.rows, rates.drift, strict=True)]
-    delta = _least_norm(tree, q, rates, metric, _SINGULAR).step([-x for x in left])
+    delta = _least_norm(tree, q, rates, metric, FLAT).step([-x for x in left])
     return [a + b for a, b in zip(v, delta, strict=True)]
 
 
 def _least_norm(tree: Tree, q: Scalars, rates: AllRates, metric: str, flat: float = NOISE) -> LeastNormStep:
     if metric == "plain":
-        return DiagonalMetric(rates, [1.0] * tree.nv)
+        return DiagonalMetric(rates, [u * u for u in unit_steps(tree)])
     tree.require_inertias("project")
     return MassMetric(ConstrainedFactorization(inverse_mass_matrix(tree, q), rates, flat))
 

@@ -11,6 +11,7 @@ and used around it.  The result is a basis with a one at each free velocity, smo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +27,10 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.joint_path import BetweenFrames
 from linkwork.kinematics.algorithms.relative_kinematics import pose_between
+from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import with_constraints
@@ -44,6 +47,8 @@ __all__ = [
     "constraint_error",
     "constraint_jacobian",
     "derived",
+    "error_scales",
+    "place_rounding",
     "rates_of",
     "rates_of_some",
     "rebind_constraints",
@@ -52,6 +57,7 @@ __all__ = [
 
 
 Scalars = Sequence[Any]
+_PLACED = 1e-15  # rounding of positions, relative to their distance from the world's origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,23 @@ def constraint_error(tree: Tree, q: Scalars, time: Scalars | None = None) -> lis
     """Return the errors φ(q, t) of the holonomic constraints, concatenated."""
     state = KinematicState(tree, q, None, 0.0 if time is None else time[0])
     return [x for constraint in tree.constraints if constraint.holonomic for x in constraint.error(state)]
+
+
+def error_scales(tree: Tree) -> list[float]:
+    """Return the factor of each holonomic error (ne) that makes it free of units: 1/L for lengths, 1 for angles.
+
+    L is the characteristic length.
+    """
+    per = 1.0 / characteristic_length(tree)
+    return [per if unit == "m" else 1.0 for one in tree.constraints if one.holonomic for unit in one.row_units]
+
+
+def place_rounding(tree: Tree) -> float:
+    """Return the rounding [m] of constraint errors by the distances of joints and frames from the world's origin."""
+    placements = [body.placement for body in tree.bodies if body.parent == WORLD]
+    placements += [frame.placement for frame in tree.frames if frame.body == WORLD]
+    known = [[*X.translation] for X in placements]
+    return _PLACED * max((math.hypot(*x) for x in known if all(isinstance(a, float) for a in x)), default=0.0)
 
 
 def constraint_jacobian(tree: Tree, q: Scalars, time: Scalars | None = None) -> list[list[Any]]:

@@ -19,7 +19,8 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, error_scales, rates_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, NormalEquations, velocity_indices
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -30,8 +31,8 @@ Scalars = Sequence[Any]
 Matrix = list[list[Any]]
 
 MAX_ITERATIONS = 60
-LAST_STEP = 1e-9  # [rad, m] size of the last step
-MAX_STEP = 0.5  # [rad, m]
+LAST_STEP = 1e-9  # [rad, characteristic lengths] size of the last step
+MAX_STEP = 0.5  # [rad, characteristic lengths]
 
 
 def closed_configuration(
@@ -39,8 +40,9 @@ def closed_configuration(
 ) -> tuple[list[Any], Any, Any]:
     """Return the configuration q (nq) near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
 
-    ``independent`` names these coordinates. The other results are the largest remaining constraint error, and the
-    margin with which the independent coordinates determine the others: 0 if they do not.
+    ``independent`` names these coordinates. The other results are the largest remaining constraint error, of lengths
+    in characteristic lengths, and the margin with which the independent coordinates determine the others: 0 if they do
+    not.
     """
     problem = _Problem.of(tree, q0, q1, phi, independent, 0.0 if time is None else time[0])
     q = problem.start
@@ -49,7 +51,8 @@ def closed_configuration(
         def step(state: Any) -> Any:
             q, _ = state
             change = problem.step(q)
-            return integrate(tree, q, change), dot(change, change)
+            size = [x / u for x, u in zip(change, problem.units, strict=True)]
+            return integrate(tree, q, change), dot(size, size)
 
         q = list(
             while_loop(
@@ -76,6 +79,7 @@ class _Problem:
     open: list[int]  # velocity indices of the unknowns
     charts: list[tuple[int, list[int], Scalars, Scalars]]  # partly set bodies: index, set components, q1 and φ
     time: Any
+    units: Scalars  # 1 rad or a characteristic length, by velocity
 
     @staticmethod
     def of(tree: Tree, q0: Scalars, q1: Scalars, phi: Scalars, independent: Names, time: Any) -> _Problem:
@@ -100,25 +104,30 @@ class _Problem:
                     there[k] = by[k]
                 for k, x in zip(own, body.call_joint("integrate", at, there) if known else (), strict=bool(known)):
                     start[k] = x
-        return _Problem(tree, start, open_, charts, time)
+        return _Problem(tree, start, open_, charts, time, unit_steps(tree))
 
     @property
     def equations(self) -> bool:
         return any(constraint.holonomic for constraint in self.tree.constraints)
 
     def at(self, q: Scalars) -> tuple[list[Any], Matrix]:
-        """Return the errors of the equations at q, and their derivatives by the dependent velocity components."""
+        """Return the errors of the equations at q, and their derivatives by the dependent velocity components.
+
+        Errors and components are free of units.
+        """
         state = KinematicState(self.tree, q, None, self.time)
         holonomic = [c.holonomic for c in self.tree.constraints for _ in c.component_names]
+        scales, units = error_scales(self.tree), self.units
         error = [x for c in self.tree.constraints if c.holonomic for x in c.error(state)]
+        error = [x * s for x, s in zip(error, scales, strict=True)]
         rows = rates_of(self.tree, q, [0.0] * self.tree.nv, self.time).rows
-        result = [
-            [row[k] for k in self.open] for row, is_holonomic in zip(rows, holonomic, strict=True) if is_holonomic
-        ]
+        rows = [row for row, is_holonomic in zip(rows, holonomic, strict=True) if is_holonomic]
+        result = [[row[k] * (s * units[k]) for k in self.open] for row, s in zip(rows, scales, strict=True)]
         for i, known, at, by in self.charts:
             values, derivatives = self._chart(i, q, at)
-            error += [values[k] - by[k] for k in known]
-            result += [[derivatives[k].get(index) for index in self.open] for k in known]
+            own = units[self.tree.v_slices[i]]
+            error += [(values[k] - by[k]) / own[k] for k in known]
+            result += [[derivatives[k].get(index) * (units[index] / own[k]) for index in self.open] for k in known]
         return error, result
 
     def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
@@ -139,7 +148,7 @@ class _Problem:
         share = MAX_STEP / fmax(MAX_STEP, sqrt(dot(change, change)))
         result: list[Any] = [0.0] * self.tree.nv
         for k, x in zip(self.open, change, strict=True):
-            result[k] = x * share
+            result[k] = x * (share * self.units[k])
         return result
 
 
@@ -155,7 +164,7 @@ ROWS = (
         "q0 q1 phi",
         (
             Output(("nq",), "rad, m, 1", "q", configuration=True),
-            Output((), "rad, m", "error"),
+            Output((), "1", "error"),
             Output((), "1", "margin"),
         ),
         "Configuration that satisfies the constraints and has set_indices independent coordinates.",

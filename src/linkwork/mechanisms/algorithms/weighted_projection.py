@@ -13,15 +13,13 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.model.tree import Tree
 
 __all__ = ["DiagonalMetric", "LeastNormStep", "MassMetric", "largest", "of_errors"]
 
 Scalars = Sequence[Any]
-
-_NOISE = 1e-18  # squared size of a row, relative to that without cancellation, below which it is rounding
 
 
 class LeastNormStep(Protocol):
@@ -60,7 +58,7 @@ class DiagonalMetric:
     def _damped(self, more: Any) -> Semidefinite:
         G, weighted = self.rates.rows, self.rows
         lower = [[dot(weighted[i], G[j]) for j in range(i + 1)] for i in range(len(G))]
-        noise = [w * _NOISE for w in self.inverse]
+        noise = [w * NOISE for w in self.inverse]
         return Semidefinite.of(lower, [dot(sizes, noise) + self.floor for sizes in self.rates.sizes], more)
 
     def step(self, target: Scalars) -> list[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import integer
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
 from linkwork.mechanisms.assembly.result import sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
@@ -23,11 +24,12 @@ from linkwork.mechanisms.assembly.targets import (
     check_limits,
     read_joints,
     read_time,
+    read_weights,
 )
 
 __all__ = ["Branches", "find_branches"]
 
-_SAME_TOL = 1e-6  # [rad, m] configurations closer than this are equal
+_SAME_TOL = 1e-6  # [rad, characteristic lengths] configurations closer than this are equal
 _LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below it the mechanism can move
 
 
@@ -103,8 +105,8 @@ def find_branches(
         part = robot.tree.q_slices[robot.tree.joint_index(name)]
         tried[..., part] = base[:, np.newaxis, part]
     during = None if when is None else np.repeat(when[:, np.newaxis], len(starts_q), axis=1)
-    result = run_kernel(mechanism, tried, tried, np.ones(robot.nv), fixed, bool(position_limits), during)
-    fine = np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance
+    result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), during)
+    fine = mechanism.open_by(result.error) <= tolerance
     _raise_if_movable(mechanism, result.q[fine], fixed, during if during is None else during[fine])
     if position_limits:
         fine &= ~mechanism.beyond(result.q).any(axis=-1)
@@ -177,7 +179,7 @@ def _distinct(
 
 
 def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the largest difference of a coordinate between two configurations, (...) [rad, m].
+    """Return the largest difference of a coordinate between two configurations, (...) [rad, characteristic lengths].
 
     Full revolutions of angles are left out.
     """
@@ -187,7 +189,7 @@ def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> 
     between = np.array(robot.difference(one, other))
     for k, _ in mechanism.periodic_angles:
         between[..., k] -= 2.0 * math.pi * np.round(between[..., k] / (2.0 * math.pi))
-    return np.asarray(np.abs(between).max(axis=-1, initial=0.0))
+    return np.asarray(np.abs(between / unit_steps(robot.tree)).max(axis=-1, initial=0.0))
 
 
 def _unlimited(robot: Any) -> tuple[np.ndarray, np.ndarray]:

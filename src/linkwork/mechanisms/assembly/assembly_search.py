@@ -14,8 +14,9 @@ from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import integer, number
 from linkwork.errors import AssemblyError, Status
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
@@ -27,6 +28,7 @@ from linkwork.mechanisms.assembly.targets import (
     timed,
     varied_robot,
 )
+from linkwork.mechanisms.mobility.length_scaling import Scales
 
 __all__ = ["assemble", "check_tolerance", "project", "run_kernel", "spread_starts"]
 
@@ -111,7 +113,7 @@ def _search(
     result["starts"] = np.ones(len(start), dtype=int)
 
     def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
-        size = np.abs(error).max(axis=-1, initial=0.0)
+        size = mechanism.open_by(error)
         return np.where(mechanism.beyond(q).any(axis=-1), np.inf, size) if position_limits else size
 
     for k in range(1, max_starts):
@@ -132,9 +134,7 @@ def _search(
         result["iterations"][left] += again.iterations.astype(int)
         result["starts"][left] += 1
     for _ in range(_EXTRA_RUNS):
-        left = np.flatnonzero(
-            ~(np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance) & (result["status"] != 2.0)
-        )
+        left = np.flatnonzero(~(mechanism.open_by(result["error"]) <= tolerance) & (result["status"] != 2.0))
         if not len(left):
             break
         here = result["q"][left]  # without the goal, which may keep the errors from vanishing
@@ -159,7 +159,7 @@ def _build_result(
 ) -> Assembly:
     """Return the `Assembly` of the results of a search, with the status of each state."""
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
-    fine = np.abs(result["error"]).max(axis=-1, initial=0.0) <= tolerance
+    fine = mechanism.open_by(result["error"]) <= tolerance
     each = mechanism.beyond(q) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
     beyond, in_loops = each.any(axis=-1), [one.loop is not None for one in mechanism.limited]
     status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
@@ -171,7 +171,7 @@ def _build_result(
         when = None if time is None else time[left]
         if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
             without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, when)
-            would = np.abs(without.error).max(axis=-1, initial=0.0) <= tolerance
+            would = mechanism.open_by(without.error) <= tolerance
             status[left[would]] = Status.AT_LIMITS
             turned = mechanism.nearest_revolutions(without.q, _middle(*mechanism.limits), fixed.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
@@ -216,8 +216,8 @@ def _dependent(
     tied: set[str] | None = None
     for k in range(1, 7):
         start = restart_near(mechanism.robot, q, k)
-        result = run_kernel(mechanism, start, start, np.ones(tree.nv), nobody, False, time)
-        if np.abs(result.error).max(initial=0.0) > tolerance:
+        result = run_kernel(mechanism, start, start, read_weights(mechanism.robot, "assemble"), nobody, False, time)
+        if mechanism.open_by(result.error) > tolerance:
             continue
         G = mechanism.jacobian(result.q, time)
         u, s, _ = np.linalg.svd(G[:, free])
@@ -239,16 +239,17 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
     result = robot.project_configuration(q, metric=weights, **timed(time))
     if check and not isinstance(result.q, np.ndarray):
         check = False
-    if check and result.q.dtype != object:
-        wrong = ~(np.abs(result.error).max(axis=-1, initial=0.0) <= tolerance)
+    if check and result.q.dtype != object and result.error.shape[-1]:
+        mechanism = ClosedMechanism(robot, "project")
+        wrong = ~(mechanism.open_by(result.error) <= tolerance)
         if wrong.any():
-            mechanism = ClosedMechanism(robot, "project")
             index = tuple(int(k) for k in np.argwhere(wrong)[0])
             errors = np.nan_to_num(np.abs(result.error[index]), nan=np.inf)
-            name, unit = mechanism.error_names[int(np.argmax(errors))]
+            worst = int(np.argmax(errors * error_scales(robot.tree)))
+            name, unit = mechanism.error_names[worst]
             state = f"state {list(index)} of {wrong.size}, and {wrong.sum() - 1} more" if index else "the configuration"
             raise AssemblyError(
-                f"project: {state} cannot be projected onto the constraints: {errors.max():.3g} {unit} of {name!r} "
+                f"project: {state} cannot be projected onto the constraints: {errors[worst]:.3g} {unit} of {name!r} "
                 f"remain; use `assemble`, which searches further, or check=False for the last iterate",
                 result,
             )
@@ -256,16 +257,20 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
         return result.q
     velocity = robot.project_velocity(result.q, v, metric=weights, **timed(time))
     if check and velocity.dtype != object:
-        _refuse_contradictions(robot, result.q, velocity, time)
+        _refuse_contradictions(robot, result.q, np.asarray(v), velocity, time)
     return result.q, velocity
 
 
-def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) -> None:
-    """Raise AssemblyError if projected velocities violate constraints, i.e. the constraints contradict each other."""
+def _refuse_contradictions(robot: Any, q: np.ndarray, given: np.ndarray, v: np.ndarray, time: Any) -> None:
+    """Raise AssemblyError if projected velocities violate constraints, i.e. the constraints contradict each other.
+
+    ``given`` are the velocities before the projection to v, all (..., nv).
+    """
     G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
     left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
-    size = np.einsum("...ij,...j->...i", np.abs(G), np.abs(v)) + np.abs(drift)
-    wrong = left > 1e-6 * np.maximum(size, 1e-3)
+    size = np.einsum("...ij,...j->...i", np.abs(G), np.maximum(np.abs(v), np.abs(given))) + np.abs(drift)
+    units = Scales.of(robot.tree, characteristic_length(robot.tree)).rows
+    wrong = left * units > 1e-6 * (size * units).max(axis=-1, initial=0.0, keepdims=True)
     if wrong.any():
         index = tuple(int(k) for k in np.argwhere(wrong)[0])
         names = [name for constraint in robot.constraints for name in constraint.component_names]
@@ -278,13 +283,13 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, v: np.ndarray, time: Any) 
 
 
 def check_tolerance(caller: str, tolerance: Any) -> float:
-    """Return the tolerance of constraint errors [m, rad].  Raises ValueError if it is not a positive number."""
+    """Return the tolerance of constraint errors.  Raises ValueError if it is not a positive number."""
     try:
         result = number(tolerance)
     except (TypeError, ValueError):
         result = float("nan")
     if not 0.0 < result < float("inf"):
-        raise ValueError(f"{caller}: tolerance: expected a positive number [m, rad], got {tolerance!r}")
+        raise ValueError(f"{caller}: tolerance: expected a positive number, got {tolerance!r}")
     return result
 
 

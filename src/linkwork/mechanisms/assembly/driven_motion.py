@@ -20,6 +20,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints.base.plain_coordinates import moved_alone
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance, run_kernel
 from linkwork.mechanisms.assembly.result import Assembly, sign_of, slack_of
 from linkwork.mechanisms.assembly.targets import (
@@ -28,6 +29,7 @@ from linkwork.mechanisms.assembly.targets import (
     check_limits,
     read_joints,
     read_time,
+    read_weights,
     timed,
     varied_robot,
 )
@@ -37,7 +39,7 @@ from linkwork.viewer.output import Output, check_output, show_document
 __all__ = ["DrivenMotion", "drive"]
 
 _MAX_CORRECTION = 0.1  # largest correction of an accepted step, relative to the step
-_MAX_STEP = 0.5  # largest component of a step [rad, m]
+_MAX_STEP = 0.5  # largest component of a step [rad, characteristic lengths]
 _MIN_SHARE = 2.0**-24  # smallest step, relative to the distance between two states
 _SINGULAR_SLACK = 1e-5  # slack below which K is not determined
 
@@ -230,7 +232,8 @@ class _Continuation:
         self.mechanism, self.driven, self.limits, self.tolerance, self.time = mechanism, driven, limits, tolerance, time
         self.robot, self.steps, self.passed = mechanism.robot, 0, False
         self.fixed = FixedJoints(driven.names, {})
-        self.weights = np.ones(self.robot.nv)
+        self.weights = read_weights(self.robot, mechanism.caller)
+        self.units = np.array(unit_steps(self.robot.tree))
         self.rate: np.ndarray | None = None  # last accepted step, per share of the distance between states
         tree = self.robot.tree
         self.coordinates = [n for name in driven.names for n in range(tree.nq)[tree.q_slices[tree.joint_index(name)]]]
@@ -270,15 +273,15 @@ class _Continuation:
             delta = self.rate * length
             delta[self.columns] = moved
         blocked = Status.TURNING_POINT if self.slack < 1e-2 else Status.SINGULAR
-        size = float(np.abs(delta).max(initial=0.0))
+        size = float(np.abs(delta / self.units).max(initial=0.0))
         if size > _MAX_STEP:
             return blocked
         predicted = robot.integrate(self.q, delta)
         predicted[self.coordinates] = target
         result = run_kernel(self.mechanism, predicted, predicted, self.weights, self.fixed, False, self.time)
-        if not np.abs(result.error).max(initial=0.0) <= self.tolerance:
+        if not self.mechanism.open_by(result.error) <= self.tolerance:
             return blocked
-        correction = float(np.abs(robot.difference(predicted, result.q)).max(initial=0.0))
+        correction = float(np.abs(robot.difference(predicted, result.q) / self.units).max(initial=0.0))
         if correction > _MAX_CORRECTION * size + 1e-12:
             return blocked
         if self.limits and self.mechanism.beyond(result.q).any():
@@ -289,7 +292,7 @@ class _Continuation:
                 robot.assembly_derivatives(result.q, hold=self.driven.names, **timed(self.time))[:, self.columns]
                 @ moved
             )
-            if np.abs(rate - delta).max() > 0.3 * size:
+            if np.abs((rate - delta) / self.units).max() > 0.3 * size:
                 return Status.SINGULAR
             self.passed = True
         self.rate = robot.difference(self.q, result.q) / length

@@ -17,6 +17,8 @@ from linkwork._util.validation import finite_array, floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_arguments import by_joint
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales, place_rounding
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 from linkwork.model.limited_coordinates import (
     LimitedCoordinate,
@@ -96,9 +98,17 @@ class ClosedMechanism:
         return [k for k in range(self.tree.nv) if k not in excluded]
 
     def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
-        """Return the Jacobian of the holonomic constraints, (..., rows, nv)."""
-        result: np.ndarray = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
+        """Return the Jacobian of the holonomic constraints, (..., rows, nv), free of units."""
+        G = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
+        result: np.ndarray = G * np.array(error_scales(self.tree))[:, None] * np.array(unit_steps(self.tree))
         return result
+
+    def open_by(self, error: np.ndarray) -> np.ndarray:
+        """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of places in the world."""
+        scales = np.array(error_scales(self.tree))
+        lengths = np.array([unit == "m" for _, unit in self.error_names], dtype=bool)
+        over = np.abs(error) - np.where(lengths, place_rounding(self.tree), 0.0)
+        return np.asarray((over * scales).max(axis=-1, initial=0.0))
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], time: Any) -> np.ndarray:
         """Return the columns of G of the joints that are not fixed, (..., rows, free).
@@ -217,15 +227,20 @@ def check_limits(mechanism: ClosedMechanism, fixed: FixedJoints) -> None:
             )
 
 
-def read_weights(robot: Any, caller: str, weights: Any, preferred: FixedJoints) -> np.ndarray:
-    """Return the weights of the distance to the goal, (nv,): by default 1, or 0.01 for joints that are not preferred.
+def read_weights(robot: Any, caller: str, weights: Any = None, preferred: FixedJoints | None = None) -> np.ndarray:
+    """Return the weights of the distance to the goal, (nv,), by default 1 for angles and 1/L² for lengths.
+
+    L is the characteristic length.  Weights of joints that are not preferred are smaller by `_OTHER_WEIGHT`.
 
     Raises ValueError for non-positive weights and wrong shapes, UnknownNameError for an unknown joint.
     """
     tree = robot.tree
-    result = np.full(tree.nv, _OTHER_WEIGHT if preferred.names else 1.0)
-    for name in preferred.names:
-        result[tree.v_slices[tree.joint_index(name)]] = 1.0
+    units = np.array(unit_steps(tree)) ** -2.0
+    names = () if preferred is None else preferred.names
+    result = units * (_OTHER_WEIGHT if names else 1.0)
+    for name in names:
+        part = tree.v_slices[tree.joint_index(name)]
+        result[part] = units[part]
     return result if weights is None else by_joint(caller, "weights", tree, weights, default=result, above=0.0)
 
 

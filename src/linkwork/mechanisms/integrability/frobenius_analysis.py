@@ -19,6 +19,7 @@ from linkwork.constraints import BallRolling, Rolling
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import integrate, normalize
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import allowed, constraint_error, rows_in_time
 from linkwork.mechanisms.integrability.lie_brackets import (
     Symbols,
@@ -31,7 +32,6 @@ from linkwork.mechanisms.integrability.lie_brackets import (
     reduced,
 )
 from linkwork.mechanisms.integrability.recovered_constraints import Position, candidates, constant_positions
-from linkwork.mechanisms.mobility.length_scaling import characteristic_length
 from linkwork.model.tree import Tree
 
 __all__ = ["Combination", "Integrability", "integrability_of"]

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
+from linkwork.mechanisms.algorithms.constraint_rows import place_rounding
 from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, ranked
 
 __all__ = ["Assembled", "Mechanism"]
@@ -53,9 +55,10 @@ class Mechanism:
         result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
         return result
 
-    @property
+    @cached_property
     def closed(self) -> float:
-        return CLOSED * self.scales.length
+        """Error [m] of an assembled configuration."""
+        return CLOSED * self.scales.length + place_rounding(self.robot.tree)
 
     def projected(self, q: np.ndarray) -> Assembled:
         """Project q onto the constraints by Gauss–Newton steps of minimum norm, damped if the error does not decrease.

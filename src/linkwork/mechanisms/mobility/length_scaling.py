@@ -10,34 +10,9 @@ import numpy as np
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.tree import Tree
 
-__all__ = ["Ranked", "Scales", "characteristic_length", "chosen_rows", "motion_text", "motions_of", "ranked"]
+__all__ = ["Ranked", "Scales", "chosen_rows", "motion_text", "motions_of", "ranked"]
 
 NOISE = 1e-15  # rounding of singular values, relative to the largest one and to the matrix size
-
-
-def characteristic_length(tree: Tree) -> float:
-    """Return a characteristic link length [m]; 1 m if all joints and frames of each body coincide.
-
-    It is the average over bodies, including the world, of twice the mean distance of the joints and constraint frames
-    of a body from their centre.
-    """
-    there: dict[int, list[np.ndarray]] = {}
-    for i, body in enumerate(tree.bodies):
-        there.setdefault(body.parent, []).append(np.array([*body.placement.translation], dtype=float))
-        there.setdefault(i, []).append(np.zeros(3))
-    for constraint in tree.constraints:
-        named = constraint.references
-        points = [tree.point(name) for name in named.points]
-        for frame in {*named.frames, *(tree.direction(name).frame for name in named.directions)}:
-            result = tree.frame(frame)
-            there.setdefault(result.body, []).append(np.array([*result.placement.translation], dtype=float))
-        for point in points:
-            result = tree.frame(point.frame)
-            position = result.placement.point(point.position)
-            there.setdefault(result.body, []).append(np.array([*position], dtype=float))
-    spreads = [2.0 * float(np.mean(np.linalg.norm(at - np.mean(at, axis=0), axis=1))) for at in there.values()]
-    apart = [x for x in spreads if x > 1e-9]
-    return float(np.mean(apart)) if apart else 1.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from linkwork.mechanisms.algorithms.dependent_coordinates import adds_up
 
 __all__ = ["MinimalCoordinates"]
 
-CLOSED = 1e-9  # [m, rad] largest constraint error of an expanded configuration
+CLOSED = 1e-9  # [rad, characteristic lengths] largest constraint error of an expanded configuration
 SINGULAR = 1e-7  # smallest margin of `closed_configuration` at which the coordinates determine the others
 STRIDE = 0.25  # [rad, m] largest step of the coordinates without a configuration ``near``
 MOST = 256  # steps

@@ -125,7 +125,7 @@ def _contradicting_velocities(
     drift = mechanism.drift(q)
     left = here.left @ (here.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
-    if worst <= 1e-9 * max(1.0, float(np.abs(drift).max(initial=0.0))):
+    if worst <= 1e-9 * float(np.abs(drift).max(initial=0.0)):
         return {}
     sizes = mechanism.scales.rows
     return {rows[k]: float(left[k] / sizes[k]) for k in range(len(rows)) if abs(left[k]) > 1e-6 * worst}

@@ -48,6 +48,7 @@ from linkwork.simulation.algorithms.step_constraints import (
     is_free,
     monotone,
     released_velocity,
+    step_rates,
     with_energy,
 )
 
@@ -217,7 +218,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         constraints = StepConstraints.at(shared, t, q, h, stiff, within)
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
-        w, status = monotone(left, like, v)
+        w, status = monotone(left, like, v, step_rates(mechanics.tree, h))
         w = [where(lt(status, 0.5), x, math.inf) for x in w]  # an unsolved step becomes non-finite
         result = ConstrainedStep(w, mechanics.space.integrate(q, [h * x for x in w]), None)
     w, end, _ = result

@@ -30,32 +30,40 @@ from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
-from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE, ConstrainedFactorization
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT, NOISE, ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import approached_configuration, project_configuration
-from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, error_scales, rates_of, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 
-__all__ = ["ConstrainedStep", "StepConstraints", "allowed_velocity", "monotone", "released_velocity", "with_energy"]
+__all__ = [
+    "ConstrainedStep",
+    "StepConstraints",
+    "allowed_velocity",
+    "monotone",
+    "released_velocity",
+    "step_rates",
+    "with_energy",
+]
 
 Scalars = Sequence[Any]
 
-_FLAT = 1e-8  # squared relative size below which a row has no impulse (as in the projection of velocities)
-_SINGULAR = 1e-3  # the same after Newton's method failed
+_SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
-_TOLERANCE = 1e-12  # relative tolerance of velocities
-_BENT_STEPS = 60  # maximum number of iterations if forces vary sharply with velocity
-_FASTER, _SLOW = 1.05, 1e-6  # accepted factor and excess [√J] of a step's speed over that from its forces
-_REGAINED, _LEAST = 100.0, 1e-12  # maximum factor of the energy correction, and the least energy [J] that is corrected
+_TOLERANCE = 1e-15  # [rad, characteristic lengths] tolerance of displacements in a step
+_BENT_STEPS, _BENT_TOLERANCE = 60, 1e-18  # iterations and tolerance if forces vary sharply with velocity
+_FASTER = 1.05  # accepted factor of a step's speed over that from its forces
+_SHORT = 1e-9  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
+_LOST, _REGAINED = 1e-12, 100.0  # minimum and maximum factor of the energy correction
 _GAINED, _NOISE = 2e-2, 1e-9  # relative energy gain that a damped step may have, and rounding relative to U
-_ACCEPTED = 0.03  # [rad, m] accepted distance of a singular step's end from its unconstrained end
-_CLOSED = 1e-6  # error of an assembled configuration, relative to the robot's length [m], and [rad]
-_LEFT_OPEN = 1e-4  # accepted error if no assembled one is near, relative to the robot's length [m], and [rad]
+_ACCEPTED = 0.03  # [rad, characteristic lengths] distance of a singular step's end from its unconstrained end
+_CLOSED = 1e-6  # [rad, characteristic lengths] error of an assembled configuration
+_LEFT_OPEN = 1e-4  # [rad, characteristic lengths] accepted error if no assembled one is near
 
 
 class ConstrainedStep(NamedTuple):
@@ -88,13 +96,18 @@ class StepConstraints:
 
         ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.
         """
-        held = shared.factored(q, t, _FLAT, added, resisted)
+        held = shared.factored(q, t, FLAT, added, resisted)
         return StepConstraints(shared, held, _is_plain(added, resisted), t, q, h)
 
     @property
     def mechanics(self) -> DiscreteMechanics:
         """Momenta and inertia of the robot."""
         return self.shared.mechanics
+
+    @property
+    def rates(self) -> list[Any]:
+        """Velocities (nv) that `step_rates` returns for the step."""
+        return step_rates(self.mechanics.tree, self.h)
 
     def violations(self, w: Scalars) -> list[Any]:
         """Return the violation of each constraint row (nc) by a step with velocity w, as a velocity.
@@ -141,11 +154,14 @@ class StepConstraints:
         v is the initial guess.  The result is infinite where Newton's method does not find w.
         """
 
-        def closer(w: Any) -> Any:
-            return array([a - b for a, b in zip(w, self.correction(left, list(w)), strict=True)])
+        rates = self.rates
 
-        result = fixed_point(closer, array(list(v)), max_iterations=_STEPS, tolerance=_TOLERANCE)
-        return self.ended(left, v, list(result.value), result.status)
+        def closer(x: Any) -> Any:
+            w = times(x, rates)
+            return array([a - b / c for a, b, c in zip(x, self.correction(left, w), rates, strict=True)])
+
+        result = fixed_point(closer, array(over(v, rates)), max_iterations=_STEPS, tolerance=_TOLERANCE)
+        return self.ended(left, v, times(result.value, rates), result.status)
 
     def bent(
         self, left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars
@@ -159,6 +175,7 @@ class StepConstraints:
             lambda w: self.released(left(w), self.violations(w)),
             lambda w: self.released(like(w), [dot(row, w) for row in rows]),
             v,
+            self.rates,
         )
         return self.ended(left, v, result, status)
 
@@ -184,7 +201,7 @@ class StepConstraints:
     def _is_near(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars) -> Any:
         """Return True if w is not much faster, by kinetic energy, than v with the impulse of the step's forces.
 
-        Constraints that v satisfies do no work, so a much faster root is spurious.
+        It is also True for a short step.  Constraints that v satisfies do no work, so a much faster root is spurious.
         """
         inverse, mechanics = self.held.inverse, self.mechanics
         pushed = left(v)
@@ -192,7 +209,7 @@ class StepConstraints:
         gained = sqrt(fmax(dot(pushed, inverse.applied(pushed)), 0.0))
         middle, u = mechanics.halfway(self.q, w, self.h)
         size = sqrt(fmax(dot(u, mechanics.momentum(middle, u)), 0.0))
-        return lt(size, _FASTER * (free + gained) + _SLOW)
+        return or_(lt(size, _FASTER * (free + gained)), lt(largest(over(w, self.rates)), _SHORT))
 
     def _past_singular(self, left: Callable[[Scalars], Scalars], v: Scalars) -> tuple[Any, Any]:
         """Return velocity w (nv) and end configuration (nq) of a first-order step past a singular configuration.
@@ -211,12 +228,12 @@ class StepConstraints:
             change = held.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
         there = self._led(w)
-        now, length = self.t + self.h, characteristic_length(tree)
+        now, scales = self.t + self.h, error_scales(tree)
         nearest = self._nearest(there, now)
-        far, way = largest(self.mechanics.space.difference(there, nearest)), largest(w)
-        left_open = largest(shared.error(nearest, now))
-        closed = and_(lt(left_open, _CLOSED * length), lt(far, _ACCEPTED + self.h * way))
-        fine = or_(closed, lt(largest(shared.error(there, now)), _LEFT_OPEN * length))
+        far = largest(over(self.mechanics.space.difference(there, nearest), unit_steps(tree)))
+        left_open, left_there = (largest(times(shared.error(at, now), scales)) for at in (nearest, there))
+        closed = and_(lt(left_open, _CLOSED), lt(far, _ACCEPTED + largest(over(w, self.rates))))
+        fine = or_(closed, lt(left_there, _LEFT_OPEN))
         end = [where(closed, a, b) for a, b in zip(nearest, there, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
 
@@ -238,24 +255,41 @@ class StepConstraints:
 
 
 def monotone(
-    left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars
+    left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars, rates: Scalars
 ) -> tuple[list[Any], Any]:
     """Return the root w of the monotone function ``left(w)``, by Newton's method from v, and status 0 if it converged.
 
-    The Jacobian is that of the similar function ``like(w)``.
+    The Jacobian is that of the similar function ``like(w)``, and ``rates`` are those of `step_rates`.
     """
 
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
-        return lambda w: array(list(function(list(w))))
+        return lambda x: array(times(function(times(x, rates)), rates))
 
-    result = monotone_root(of(left), array(list(v)), max_iterations=_BENT_STEPS, tolerance=1e-15, like=of(like))
-    return list(result.value), result.status
+    result = monotone_root(
+        of(left), array(over(v, rates)), max_iterations=_BENT_STEPS, tolerance=_BENT_TOLERANCE, like=of(like)
+    )
+    return times(result.value, rates), result.status
+
+
+def step_rates(tree: Tree, h: Any) -> list[Any]:
+    """Return the velocity of each coordinate (nv) that moves it by 1 rad or a characteristic length in a step."""
+    return [x / h for x in unit_steps(tree)]
+
+
+def times(x: Scalars, y: Scalars) -> list[Any]:
+    """Return x y by element."""
+    return [a * b for a, b in zip(x, y, strict=True)]
+
+
+def over(x: Scalars, y: Scalars) -> list[Any]:
+    """Return x / y by element."""
+    return [a / b for a, b in zip(x, y, strict=True)]
 
 
 def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
     """Return the velocity nearest to v (nv) that satisfies the constraints, and the impulse of each row (nc)."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, _FLAT), [0.0] * mechanics.tree.nv
+    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, FLAT), [0.0] * mechanics.tree.nv
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
@@ -278,8 +312,8 @@ def released_velocity(
         return mechanics.inverse(q, added, resisted).applied(momentum)
     if _is_plain(added, resisted) and all(one.holonomic and not one.time_dependent for one in constraints):
         none = [0.0 for constraint in constraints for _ in constraint.component_names]
-        return shared.released(q, t, momentum, none, _FLAT)
-    held = shared.factored(q, t, _FLAT, added, resisted)
+        return shared.released(q, t, momentum, none, FLAT)
+    held = shared.factored(q, t, FLAT, added, resisted)
     y = held.inverse.inward(momentum)
     return held.moved(y, held.forces(y, [-x for x in held.rates.drift]))
 
@@ -318,8 +352,8 @@ def with_energy(
     for row, c in resisted:
         left = left - 0.5 * c * dot(row, v) ** 2
     loses = added is not None or bool(resisted)
-    floor = _LEAST + _NOISE * size
-    share = sqrt(fmin(fmax(expected / fmax(left, floor), _LEAST), _REGAINED))
+    floor = fmax(_NOISE * size, 1e-300)
+    share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
     wrong = lt(floor, left)
     if loses:
         wrong = and_(wrong, lt(_GAINED * left, left - expected))
