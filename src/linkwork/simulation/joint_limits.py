@@ -21,12 +21,13 @@ from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
-from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of_some
 from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.compliant_forces import stop_force
-from linkwork.simulation.algorithms.contact.contact_terms import Interval, constraint_interval, dry, limit, servo
+from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
+from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, limit, servo
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 
@@ -217,26 +218,21 @@ def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h
     return result
 
 
-def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[Interval | None]:
-    """Return the impulse of each row of the constraints (nc) as an interval, None for a row that is zero.
+def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[TiedRows]:
+    """Return the impulses of each constraint as intervals.
 
     A holonomic row prescribes the velocity that ends the step on the constraint, G w = −σ − h γ/2.  The tangent of the
     start would add energy.
     """
-    constraints = moving.tree.constraints
-    if not constraints:
-        return []
-    at = array(list(q))
-    timed = {"time": t} if any(one.time_dependent for one in constraints) else {}
-    errors = iter(list(moving.constraint_error(at, **timed)))
-    rows, drifts = moving.constraint_jacobian(at, **timed), list(moving.constraint_drift(at, **timed))
-    kinds = [one.holonomic for one in constraints for _ in one.component_names]
-    bends = list(moving.constraint_bias(at, array(list(v)), **timed))
-    drifts = [s + 0.5 * h * x if has else s for s, x, has in zip(drifts, bends, kinds, strict=True)]
-    result = [(list(r), next(errors) if has else 0.0, s) for r, s, has in zip(rows, drifts, kinds, strict=True)]
-    return [
-        None if all(map(is_zero, row)) else constraint_interval(row, error, drift, A, h) for row, error, drift in result
-    ]
+    tree, result = moving.tree, []
+    for one in tree.constraints:
+        rates = rates_of_some(tree, [one], q, v, t)
+        errors, drifts = [0.0] * len(rates.rows), rates.drift
+        if one.holonomic:
+            errors = one.error(KinematicState(tree, q, None, t))
+            drifts = [s + 0.5 * h * x for s, x in zip(drifts, rates.bias, strict=True)]
+        result.append(tied_rows(rates.rows, rates.sizes, errors, drifts, A, h))
+    return result
 
 
 def servo_intervals(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:

@@ -126,17 +126,12 @@ class ConstrainedFactorization:
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
 
     def forces(self, y: Scalars, target: Scalars) -> list[Any]:
-        """Return the constraint forces λ that give the acceleration a with G a = ``target``.
+        """Return the constraint forces λ with which the acceleration a has G a closest to ``target``.
 
         G is the constraint Jacobian, and M = Lᵀ D L is the mass matrix. y = L⁻ᵀ f describes the sum f of all other
-        generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.
-        """
-        return self.factors.solved([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
-
-    def forces_nearly(self, y: Scalars, target: Scalars) -> list[Any]:
-        """Return the constraint forces λ with which G a is closest to ``target``.
-
-        G a = ``target`` need not have a solution: constraint rows may contradict each other.
+        generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.  G a = ``target`` need not have a
+        solution: rows may contradict each other, and dependent rows do so beside assembled configurations, as in the
+        stages of Runge-Kutta methods.
         """
         return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
 
@@ -327,7 +322,7 @@ def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) 
 
     def solve(column: Scalars) -> list[Any]:
         y = system.inverse.inward(column[:n])
-        forces = system.forces_nearly(y, column[n:])  # the variations need not satisfy contradictory rows
+        forces = system.forces(y, column[n:])
         return [*system.moved(y, forces), *forces]
 
     return map_rows(solve, columns, in_loops=_is_long(system, len(columns)))

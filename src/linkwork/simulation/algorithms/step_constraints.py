@@ -315,7 +315,8 @@ def released_velocity(
         return shared.released(q, t, momentum, none, FLAT)
     held = shared.factored(q, t, FLAT, added, resisted)
     y = held.inverse.inward(momentum)
-    return held.moved(y, held.forces(y, [-x for x in held.rates.drift]))
+    left = [-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)]
+    return held.moved(y, held.factors.solved(left))
 
 
 def _is_plain(added: Scalars | None, resisted: Resisted) -> bool:

@@ -371,7 +371,7 @@ class SimulatedDynamics:
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(moving, A, q, h)
         closing, before = loop_intervals(moving, A, t, q, v, h), len(intervals)
-        intervals += [one for one in closing if one is not None]
+        intervals += [interval for one in closing for interval in one.intervals]
         if self.sticks:
             intervals += dry_joints(moving.tree, self.law, A, v, h)
         candidates = [] if contacts is None else contacts.candidates(moving, at)
@@ -400,7 +400,7 @@ class SimulatedDynamics:
             for candidate, gamma in zip(candidates, result.impulses, strict=True)
         ]
         pulls = iter(result.pushes[before:])
-        held = [0.0 if one is None else next(pulls) * per for one in closing]
+        held = [x * per for one in closing for x in one.impulses([next(pulls) for _ in one.intervals])]
         end = flown(moving.tree, q, w, h, armature=self.passive)
         if self.robot.constraints:
             rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, self.passive), t + h, *end)

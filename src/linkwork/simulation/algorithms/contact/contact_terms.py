@@ -32,6 +32,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt,
 from linkwork.spatial import Vec3
 
 __all__ = [
+    "FIRM",
     "FIRMER",
     "ContactAt",
     "ContactTerms",
@@ -40,11 +41,12 @@ __all__ = [
     "bent_by_limbs",
     "bounded_contact",
     "cone_impulse",
-    "constraint_interval",
     "dry",
     "impulse_of",
     "is_beyond",
     "limit",
+    "moved",
+    "per_settling",
     "push_of",
     "recovered",
     "servo",
@@ -59,7 +61,7 @@ _LIMIT = 1e-4  # compliance of limits relative to a contact's: light links carry
 _SETTLING = 1.0 / math.pi  # number of steps in which penetration decays
 _SLIP = 1e-3  # tangential compliance of sticking contacts relative to the normal one
 _RECOVERY = 0.5  # [m/s, rad/s] maximum speed out of penetration
-_FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
+FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
 _OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
 _OWN_WANTED = 0.1  # the same of its target velocity
 _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
@@ -127,7 +129,7 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> 
     The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
     ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
-    target = gap * _per_settling(h)
+    target = gap * per_settling(h)
     target = fmin(target, _RECOVERY) if high == math.inf else fmax(target, -_RECOVERY)
     return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
 
@@ -137,15 +139,7 @@ def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
 
     A joint that it holds creeps with a millionth of the speed that the load would cause.
     """
-    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / _FIRM), -h * most, h * most)
-
-
-def constraint_interval(row: Scalars, error: Any, drift: Any, A: Rows, h: Any) -> Interval:
-    """Return the (unbounded) impulse of a constraint with φ = ``error`` and φ̇ = row · w + ``drift``.
-
-    φ decays within a few steps.  A is the mass matrix, of which only the diagonal is used.
-    """
-    return Interval(row, -drift - error * _per_settling(h), 1.0 / (_FIRM * _moved([row], A)), -math.inf, math.inf)
+    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / FIRM), -h * most, h * most)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:
@@ -165,8 +159,8 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
     subtracted.  If the slip is the speed at the step's end, sliding is Coulomb's.  A contact that bounces has the
     separation velocity ``bounce`` > 0.
     """
-    moved = _moved(contact.J, A) * (1.0 / 3.0)
-    rigid = _RIGID * moved
+    mobility = moved(contact.J, A) * (1.0 / 3.0)
+    rigid = _RIGID * mobility
     if contact.stiffness is None:
         along = rigid
     else:
@@ -176,12 +170,12 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
         struck = lt(0.0, bounce)
         along = _STRUCK * rigid if contact.stiffness is None else where(struck, _STRUCK * rigid, along)
         target = where(struck, bounce, target)
-    return ContactTerms(_SLIP * moved, along, target - contact.friction * slip, contact.bearing, firmer)
+    return ContactTerms(_SLIP * mobility, along, target - contact.friction * slip, contact.bearing, firmer)
 
 
 def _target(contact: ContactAt, h: Any) -> Any:
     """Return the velocity along the normal that closes the gap within a few steps."""
-    target = -contact.gap * _per_settling(h)
+    target = -contact.gap * per_settling(h)
     return target if contact.stiffness is not None else fmin(target, _RECOVERY)
 
 
@@ -253,12 +247,12 @@ def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
     return gamma, slope * one.stiffness
 
 
-def _per_settling(h: Any) -> Any:
+def per_settling(h: Any) -> Any:
     """Return the reciprocal [1/s] of the settling time, which all terms share."""
     return 1.0 / (h * (1.0 + _SETTLING))
 
 
-def _moved(rows: Rows, A: Rows) -> Any:
+def moved(rows: Rows, A: Rows) -> Any:
     """Return Σ x²/A over the entries of some rows: the sum of their inverse effective inertias, for a diagonal A."""
     return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
 
