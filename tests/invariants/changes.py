@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ET
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from helpers.joints import scaled
-from linkwork.joints import Fixed, Prismatic, Spherical
+from linkwork.constraints import Constraint, LoopJoint
+from linkwork.joints import Fixed, JointType, Prismatic, Spherical
+from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
 from linkwork.model.body import WORLD, Body, Following, Limits
 from linkwork.model.composite_body import frames_with_inertias, without_inertias
 from linkwork.model.random_tree import random_pose
@@ -21,6 +23,7 @@ __all__ = [
     "flipped",
     "in_other_units",
     "on_sliders_and_a_ball",
+    "reframed",
     "renamed",
     "renamed_text",
     "reordered",
@@ -99,16 +102,65 @@ def flipped(tree: Tree) -> tuple[Tree, np.ndarray, np.ndarray]:
 
 def turned(tree: Tree, X: Pose) -> Tree:
     """The whole world moved, and gravity with it."""
-    return replace(
-        tree,
-        bodies=tuple(replace(b, placement=X @ b.placement) if b.parent == WORLD else b for b in tree.bodies),
-        frames=tuple(replace(f, placement=X @ f.placement) if f.body == WORLD else f for f in tree.frames),
-        gravity=X.rotation @ tree.gravity,
+    return rebind_constraints(
+        replace(
+            tree,
+            bodies=tuple(replace(b, placement=X @ b.placement) if b.parent == WORLD else b for b in tree.bodies),
+            frames=tuple(replace(f, placement=X @ f.placement) if f.body == WORLD else f for f in tree.frames),
+            gravity=X.rotation @ tree.gravity,
+        )
     )
 
 
-def in_other_units(tree: Tree, L: float, m: float) -> tuple[Tree, np.ndarray, np.ndarray]:
-    """Lengths × L and masses × m; by how much the numbers of q and v grow."""
+def reframed(tree: Tree, seed: int = 0, size: float = 0.0) -> Tree:
+    """The frames of all bodies turned at random and moved by ``size``, with the axes of hinges and slides in them."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(size: float) -> Pose:
+        return Pose(random_pose(rng).rotation, Vec3(*(float(x) for x in size * rng.normal(size=3))))
+
+    moved = [drawn(size) for _ in tree.bodies]
+    of = {k: X.inv() for k, X in enumerate(moved)} | {WORLD: Pose.identity()}
+    bodies = []
+    for i, body in enumerate(tree.bodies):
+        Q = drawn(0.0)
+        joint = _with_axis(body.joint, Q)
+        Q = Pose.identity() if joint is body.joint else Q
+        placement, rotor = of[body.parent] @ body.placement @ Q.inv(), Q @ body.rotor @ moved[i]
+        bodies.append(replace(body, joint=joint, placement=placement, rotor=rotor, inertia=of[i] @ body.inertia))
+    frames = {f.name: replace(f, placement=of[f.body] @ f.placement) for f in without_inertias(tree.frames)}
+    constraints = []
+    for one in tree.constraints:
+        Q = drawn(0.0)
+        if isinstance(one, LoopJoint) and _with_axis(one.joint, Q) is not one.joint:
+            for name in (one.frame, one.relative_to):
+                frames[f"{one.name} {name}"] = replace(
+                    frames[name], name=f"{one.name} {name}", placement=frames[name].placement @ Q.inv()
+                )
+            names = {key: f"{one.name} {getattr(one, key)}" for key in ("frame", "relative_to")}
+            one = replace(one, joint=_with_axis(one.joint, Q), **names)
+        constraints.append(one)
+    return rebind_constraints(
+        replace(tree, bodies=tuple(bodies), frames=tuple(frames.values()), constraints=tuple(constraints))
+    )
+
+
+def _with_axis(joint: JointType, Q: Pose) -> JointType:
+    axis = getattr(joint, "axis", None)
+    return replace(joint, axis=Vec3(*map(float, Q.rotation @ axis))) if isinstance(axis, Vec3) else joint
+
+
+_LENGTHS = ("length", "offset", "radius", "radius_a", "radius_b", "pitch", "height")  # of constraints
+_OF_JOINTS = {  # by name: powers of mass, length and time for an angle, and the change of the length's for a length
+    "lower": (0, 0, 0, 1), "upper": (0, 0, 0, 1), "rest": (0, 0, 0, 1),
+    "velocity": (0, 0, -1, 1), "velocity_bound": (0, 0, -1, 1), "friction_velocity": (0, 0, -1, 1),
+    "effort": (1, 2, -2, -1), "friction": (1, 2, -2, -1), "static_friction": (1, 2, -2, -1),
+    "damping": (1, 2, -1, -2), "stiffness": (1, 2, -2, -2), "armature": (1, 2, 0, -2),
+}  # fmt: skip
+
+
+def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree, np.ndarray, np.ndarray]:
+    """Lengths × L, masses × m and times × T; by how much the numbers of q and v grow."""
 
     def pose(X: Pose) -> Pose:
         return Pose(X.rotation, X.translation * L)
@@ -119,6 +171,17 @@ def in_other_units(tree: Tree, L: float, m: float) -> tuple[Tree, np.ndarray, np
     def size(body: Body) -> float:
         return L if body.joint.q_units == ("m",) else 1.0
 
+    def numbers(value: Any, joint: JointType) -> Any:
+        """Those of a joint in a value: its limits, drive, or the value itself."""
+        changed = {}
+        for name, (mass, length, time, less) in _OF_JOINTS.items():
+            units = joint.q_units if name in ("lower", "upper", "rest") else joint.v_units
+            entries = getattr(value, name, None)
+            if isinstance(entries, tuple) and entries:
+                factors = [m**mass * L ** (length + less * unit.startswith("m")) * T**time for unit in units]
+                changed[name] = tuple(x * s for x, s in zip(entries, factors, strict=True))
+        return replace(value, **changed)
+
     def coupling(body: Body) -> Following | None:
         if body.coupling is None:
             return None
@@ -126,23 +189,39 @@ def in_other_units(tree: Tree, L: float, m: float) -> tuple[Tree, np.ndarray, np
         ratio, offset = body.coupling.ratio * size(body) / master, body.coupling.offset * size(body)
         return replace(body.coupling, ratio=ratio, offset=offset)
 
+    def constraint(one: Constraint) -> Constraint:
+        if isinstance(one, LoopJoint):
+            return replace(numbers(one, one.joint), joint=scaled(one.joint, L))
+        lengths = {f.name: getattr(one, f.name) * L for f in fields(one) if f.name in _LENGTHS}
+        return replace(one, **lengths) if lengths else one
+
     bodies = [
         replace(
-            body,
+            numbers(body, body.joint),
             joint=scaled(body.joint, L),
             placement=pose(body.placement),
             rotor=pose(body.rotor),
             inertia=inertia(body.inertia),
             coupling=coupling(body),
+            limits=numbers(body.limits, body.joint),
+            drive=numbers(body.drive, body.joint),
         )
         for body in tree.bodies
     ]
     s_q, s_v = np.ones(tree.nq), np.ones(tree.nv)
     for i, body in tree.stacked():
         s_q[tree.q_slices[i]] = [L if unit == "m" else 1.0 for unit in body.joint.q_units]
-        s_v[tree.v_slices[i]] = [L if unit == "m/s" else 1.0 for unit in body.joint.v_units]
+        s_v[tree.v_slices[i]] = [(L if unit == "m/s" else 1.0) / T for unit in body.joint.v_units]
     frames = tuple(replace(f, placement=pose(f.placement)) for f in without_inertias(tree.frames))
-    return replace(tree, bodies=tuple(bodies), frames=frames, gravity=tree.gravity * L), s_q, s_v
+    changed = replace(
+        tree,
+        bodies=tuple(bodies),
+        frames=frames,
+        points=tuple(replace(p, position=p.position * L) for p in tree.points),
+        constraints=tuple(map(constraint, tree.constraints)),
+        gravity=tree.gravity * (L / T**2),
+    )
+    return rebind_constraints(changed), s_q, s_v
 
 
 def on_sliders_and_a_ball(tree: Tree) -> Tree:

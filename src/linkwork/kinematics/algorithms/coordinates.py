@@ -23,14 +23,14 @@ def characteristic_length(tree: Tree) -> float:
     It depends neither on the robot's place in the world nor on the frames of its bodies.  Without such distances it is
     the largest radius of gyration about a joint, and 1 m without inertia.
     """
-    places = _places(tree)
+    places = _anchors(tree)
     far = max((math.dist(at[0], x) for at in places.values() for x in at), default=0.0)
     return (
         far or max((_gyration(body.inertia, *places[i][:1]) for i, body in enumerate(tree.bodies)), default=0.0) or 1.0
     )
 
 
-def _places(tree: Tree) -> dict[int, list[Sequence[float]]]:
+def _anchors(tree: Tree) -> dict[int, list[Sequence[float]]]:
     """Return the positions of joints and points of constraints on each body, in its axes, first its own joint's.
 
     Positions that are symbols are left out.

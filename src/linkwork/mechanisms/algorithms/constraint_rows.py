@@ -48,7 +48,7 @@ __all__ = [
     "constraint_jacobian",
     "derived",
     "error_scales",
-    "place_rounding",
+    "position_rounding",
     "rates_of",
     "rates_of_some",
     "rebind_constraints",
@@ -146,7 +146,7 @@ def error_scales(tree: Tree) -> list[float]:
     return [per if unit == "m" else 1.0 for one in tree.constraints if one.holonomic for unit in one.row_units]
 
 
-def place_rounding(tree: Tree) -> float:
+def position_rounding(tree: Tree) -> float:
     """Return the rounding [m] of constraint errors by the distances of joints and frames from the world's origin."""
     placements = [body.placement for body in tree.bodies if body.parent == WORLD]
     placements += [frame.placement for frame in tree.frames if frame.body == WORLD]

@@ -261,14 +261,14 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
     return result.q, velocity
 
 
-def _refuse_contradictions(robot: Any, q: np.ndarray, given: np.ndarray, v: np.ndarray, time: Any) -> None:
+def _refuse_contradictions(robot: Any, q: np.ndarray, before: np.ndarray, v: np.ndarray, time: Any) -> None:
     """Raise AssemblyError if projected velocities violate constraints, i.e. the constraints contradict each other.
 
-    ``given`` are the velocities before the projection to v, all (..., nv).
+    ``before`` are the velocities before the projection to v, all (..., nv).
     """
     G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
     left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
-    size = np.einsum("...ij,...j->...i", np.abs(G), np.maximum(np.abs(v), np.abs(given))) + np.abs(drift)
+    size = np.einsum("...ij,...j->...i", np.abs(G), np.maximum(np.abs(v), np.abs(before))) + np.abs(drift)
     units = Scales.of(robot.tree, characteristic_length(robot.tree)).rows
     wrong = left * units > 1e-6 * (size * units).max(axis=-1, initial=0.0, keepdims=True)
     if wrong.any():

@@ -17,8 +17,8 @@ from linkwork._util.validation import finite_array, floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_arguments import by_joint
-from linkwork.kinematics.algorithms.coordinates import unit_steps
-from linkwork.mechanisms.algorithms.constraint_rows import error_scales, place_rounding
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales, position_rounding
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 from linkwork.model.limited_coordinates import (
     LimitedCoordinate,
@@ -105,10 +105,8 @@ class ClosedMechanism:
 
     def open_by(self, error: np.ndarray) -> np.ndarray:
         """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of places in the world."""
-        scales = np.array(error_scales(self.tree))
-        lengths = np.array([unit == "m" for _, unit in self.error_names], dtype=bool)
-        over = np.abs(error) - np.where(lengths, place_rounding(self.tree), 0.0)
-        return np.asarray((over * scales).max(axis=-1, initial=0.0))
+        over = (np.abs(error) * error_scales(self.tree)).max(axis=-1, initial=0.0)
+        return np.asarray(over - position_rounding(self.tree) / characteristic_length(self.tree))
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], time: Any) -> np.ndarray:
         """Return the columns of G of the joints that are not fixed, (..., rows, free).

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.mechanisms.algorithms.constraint_rows import place_rounding
+from linkwork.mechanisms.algorithms.constraint_rows import position_rounding
 from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, ranked
 
 __all__ = ["Assembled", "Mechanism"]
@@ -58,7 +58,7 @@ class Mechanism:
     @cached_property
     def closed(self) -> float:
         """Error [m] of an assembled configuration."""
-        return CLOSED * self.scales.length + place_rounding(self.robot.tree)
+        return CLOSED * self.scales.length + position_rounding(self.robot.tree)
 
     def projected(self, q: np.ndarray) -> Assembled:
         """Project q onto the constraints by Gauss–Newton steps of minimum norm, damped if the error does not decrease.

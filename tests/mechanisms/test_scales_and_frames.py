@@ -1,0 +1,91 @@
+"""Mechanisms in other units, far from the origin and with other frames: the same, as only their description changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.linkages import linkage, three_legs
+from helpers.overconstrained import bennett
+from invariants.changes import in_other_units, reframed, turned
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.model.random_tree import random_pose
+from linkwork.spatial import Pose, Vec3
+
+MECHANISMS = {
+    **{name: lambda name=name: lw.load(name) for name in ("fourbar", "stewart", "bicycle")},
+    **{one.__name__: one for one in (bennett, linkage, three_legs)},
+}
+
+
+def placed(tree, far, seed=0):
+    """The tree turned and moved by ``far``."""
+    X = random_pose(np.random.default_rng(seed))
+    return turned(tree, Pose(X.rotation, Vec3(0.6 * far, -0.8 * far, 0.1 * far)))
+
+
+def moving(robot, seed=1):
+    """An assembled state in motion."""
+    q = robot.assemble(position_limits=False).q
+    return q, robot.project_velocity(q, np.random.default_rng(seed).normal(size=robot.nv))
+
+
+def test_the_length_of_a_mechanism_is_its_own(drawn):
+    """It scales with the mechanism, and depends neither on its place nor on the frames of its bodies."""
+    for name in drawn(MECHANISMS):
+        tree = MECHANISMS[name]().tree
+        length = characteristic_length(tree)
+        for other in (placed(tree, 1e4), reframed(tree, 3, 2.0)):
+            assert characteristic_length(other) == pytest.approx(length, rel=1e-9), name
+        assert characteristic_length(in_other_units(tree, 1e-3, 2.0)[0]) == pytest.approx(1e-3 * length, rel=1e-12)
+    ball = lw.Robot.build("ball", lw.Link("ball", mass=2.0, inertia=(0.01, 0.01, 0.01)), floating_base=True)
+    assert characteristic_length(ball.tree) == pytest.approx(np.sqrt(0.03 / 4.0))
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms_of_any_size_far_away(name):
+    """From 0.1 mm to 10 km, 10 km from the origin: projected, assembled, analysed and simulated as at 1 m."""
+    robot = MECHANISMS[name]()
+    q, v = moving(robot)
+    start = robot.integrate(q, 0.03 * np.random.default_rng(2).normal(size=robot.nv))
+    expected = {metric: robot.project(start, weights=metric) for metric in ("mass", "plain")}
+    ended = robot.simulate(q, v, duration=0.05, record_every=50)
+    for L in (1e-4, 1e4):
+        tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
+        is_carried = robot.nq > robot.nv  # a floating body is placed by q
+        other = lw.Robot(tree if is_carried else placed(tree, 1e4))
+        near = 1e-9 + (0.0 if is_carried else 1e-11 / L)  # the places' own rounding, relative to the mechanism
+        for metric, at in expected.items():
+            found = other.project(start * s_q, weights=metric)
+            np.testing.assert_allclose(found / s_q, at, rtol=0, atol=1e2 * near)
+        assert other.assemble(start * s_q, position_limits=False).success
+        mobility, usual = other.mobility(q * s_q), robot.mobility(q)
+        assert (mobility.dof, mobility.mobility) == (usual.dof, usual.mobility)
+        moved = other.simulate(q * s_q, v * s_v, duration=0.05, record_every=50)
+        assert moved.success
+        np.testing.assert_allclose(moved.q[-1] / s_q, ended.q[-1], rtol=0, atol=1e2 * near)
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms_move_the_same_in_any_frames(name):
+    """Also where planar loops are outside of the coordinate planes, so that rows without effect are rounding."""
+    robot = MECHANISMS[name]()
+    q, v = moving(robot)
+    other = lw.Robot(reframed(robot.tree))
+    for options in ({}, {"method": "rk4"}, {"joint_limit_mode": "held"}):
+        pair = [limited(x) if "joint_limit_mode" in options else x for x in (robot, other)]
+        one, two = (x.simulate(q, v, duration=0.1, record_every=100, **options) for x in pair)
+        assert one.success and two.success, options
+        np.testing.assert_allclose(two.q, one.q, rtol=0, atol=1e-9, err_msg=str(options))
+
+
+def limited(robot):
+    """The robot with limits far away, so that its steps solve the program of contacts."""
+    bodies = [
+        replace(body, limits=replace(body.limits, lower=(-50.0,), upper=(50.0,))) if body.joint.nq == 1 else body
+        for body in robot.tree.bodies
+    ]
+    return lw.Robot(replace(robot.tree, bodies=tuple(bodies)))
