@@ -9,6 +9,7 @@ import pytest
 
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_bias
 from linkwork.mechanisms.algorithms.reduced_dynamics import (
     reduced_forward_dynamics,
@@ -20,7 +21,6 @@ from linkwork.mechanisms.algorithms.velocity_embedding import (
     explicit_jacobian,
     explicit_velocity,
 )
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.mobility.length_scaling import Scales, chosen_rows, ranked
 from linkwork.model.coordinate_names import names_of
 from mechanisms.mechanisms import KINDS, Mechanism, mechanism, mechanisms
