@@ -105,3 +105,16 @@ def test_raising_at_most_is_proposed_where_it_helps():
         assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local_minimum", "singular"}
         for k in np.flatnonzero(~found.success):
             assert ("iterations find a solution" in found.explain(k)) == bool(more.success[k])
+
+
+@pytest.mark.slow(every=7)
+def test_weights_in_other_units_have_the_same_minimum():
+    """Also beside a hard task, whose first penalty follows from the weights."""
+    q = ARM.random_configuration(seed=3, size=5)
+    places, known = ARM.pose(q, "hand")[:, :3, 3], None
+    for unit in (1.0, 1e-9, 1e9):
+        tasks = [lw.ik.PositionTask("hand"), lw.ik.PostureTask(weight=unit, target=ARM.neutral())]
+        found = ARM.ik_problem(tasks, num_starts=1).solve(q + 0.1, hand=places)
+        known = found if known is None else known
+        assert found.success.all() and np.array_equal(found.status, known.status)
+        assert np.abs(found.q - known.q).max() < 1e-6

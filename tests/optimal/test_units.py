@@ -1,5 +1,7 @@
 """The same problems in other units of cost, mass, length and time have the same status and the same solution."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,33 @@ def test_units_of_mass_length_and_time(free):
         known = found if known is None else known
         assert found.success and abs(found.iterations - known.iterations) <= 2, units
         np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_units_of_forces_by_forward_dynamics():
+    """Forces of 1e15 of their unit have effects of 1e-15; searches take the same steps, without false conflicts."""
+    known = None
+    for mass, length, time in ((1.0, 1.0, 1.0), (1e3, 1e3, 1e-3), (1e-3, 1e-3, 1e3)):
+        torque, names = mass * (length / time) ** 2, ("base", "upper", "fore")
+        inertia = (0.02 * mass * length**2,) * 3
+        links = [lw.Link(name, mass=mass, com=(0.0, 0.0, -0.3 * length), inertia=inertia) for name in names[1:]]
+        hinges = [
+            lw.Joint.of(
+                lw.joints.Revolute((0, 1, 0)), name=f"to {b}", parent=a, child=b,
+                placement=(0.0, 0.0, -0.5 * length * k), velocity=4.2 / time,
+            )
+            for k, (a, b) in enumerate(itertools.pairwise(names))
+        ]  # fmt: skip
+        gravity = (0.0, 0.0, -9.81 * length / time**2)
+        robot = lw.Robot.build("two", lw.Link("base"), *links, *hinges, gravity=gravity)
+        problem = lw.TrajectoryProblem(robot, num_steps=16, duration=time).add_limits(positions=False)
+        problem = problem.add("torque", "least_squares", scale=0.1 / torque)
+        problem = problem.add("configuration", "equality", steps=-1, target=[1.6, -0.8], name="there")
+        problem = problem.add("velocity", "equality", steps=-1, scale=time, name="rest")
+        tolerance = {"there": 1e-9, "rest": 1e-9, "velocity limits": 1e-9 / time}
+        found = problem.solve([0.0, 0.2], solver="ilqr", control_limits=False, tolerance=tolerance)
+        known = found if known is None else known
+        assert found.success and abs(found.iterations - known.iterations) <= 10, found.explain()
+        assert np.abs(found.multipliers["velocity limits"]).max() > 0.0
+        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-7)

@@ -62,6 +62,7 @@ _NEAR = 0.1  # relative to the violation: rows whose margin was smaller join the
 _GAIN = 1e-6  # minimum relative decrease of the soft cost that counts as progress
 _NOISE = by_type(1e-13)  # relative rounding error of a sum of squares
 _TINY = by_type(1e-300)  # smaller numbers are not divisors
+_LEAST_NORM = 1e-12  # of the Jacobian of soft errors, squared, relative to their weights
 _ROUNDING = by_type(1e-14)  # [rad, characteristic lengths] rounding error of vanishing errors
 _MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
 
@@ -378,7 +379,8 @@ def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
     ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
     other bounds the violation of hard errors that the gradient of the soft cost causes.
     """
-    squared_norms: dict[bool, Any] = {True: _TINY, False: 1e-12}
+    soft_weights = sum((w * w for w, hard in zip(spec.weights, spec.hard, strict=True) if not hard), 0.0)
+    squared_norms: dict[bool, Any] = {True: _TINY, False: _LEAST_NORM * soft_weights}
     for row, w, hard in zip(rows, spec.weights, spec.hard, strict=True):
         squared_norms[hard] = squared_norms[hard] + dot(row, row) * (w * w)
     multiplier_weights = [

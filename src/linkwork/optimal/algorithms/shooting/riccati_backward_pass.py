@@ -39,7 +39,7 @@ __all__ = ["Policy", "StepModel", "backward_pass"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
-_FLOOR = 1e-12  # added to the diagonal for damping
+_FLOOR = 1e-12  # of the largest entry of the diagonal: added to it for damping, as controls may have no effect
 _LARGE = 5000  # multiplications from which on products with gains, and their solution, are loops
 
 
@@ -98,8 +98,12 @@ def backward_pass(
         Q = _added(at.hessian, at.linear.hessian(V, at.curvature))
         q = [a + b for a, b in zip(at.gradient, at.linear.gradient(v), strict=True)]
         Q_uu = [row[n:] for row in Q[n:]]
+        largest: Any = 0.0
         for k in range(m):
-            Q_uu[k][k] = Q_uu[k][k] + damping * (fabs(Q_uu[k][k]) + _FLOOR)
+            largest = fmax(largest, fabs(Q_uu[k][k]))
+        floor = _FLOOR * where(lt(0.0, largest), largest, 1.0)
+        for k in range(m):
+            Q_uu[k][k] = Q_uu[k][k] + damping * (fabs(Q_uu[k][k]) + floor)
         columns = [[Q[n + i][j] for i in range(m)] for j in range(n)]
         solution: BoxSolution = (
             unconstrained_solution(Q_uu, q[n:], columns)
