@@ -25,7 +25,7 @@ from linkwork.joints import JointType
 from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.coordinate_names import coordinates_of
 from linkwork.model.coupled_joints import bounds
-from linkwork.model.periodic_coordinates import counting_angles
+from linkwork.model.periodic_coordinates import is_same_pose
 from linkwork.model.tree import Tree
 
 __all__ = [
@@ -72,9 +72,18 @@ class LimitedCoordinate:
     def turned(self, x: Any) -> Any:
         """Return an angle of a joint that closes a loop, with revolutions towards the middle of its limits."""
         middle = 0.5 * (self.lower + self.upper)
-        if not math.isfinite(middle) or middle == 0.0 or not counting_angles(self.type, periodic=True).in_q[self.index]:
+        if not math.isfinite(middle) or not _repeats(self.type)[self.index]:
             return x
         return x + math.tau * floor((middle - x) * (1.0 / math.tau) + 0.5)
+
+
+@lru_cache(256)
+def _repeats(joint: JointType) -> tuple[bool, ...]:
+    """Return for each coordinate whether it is an angle whose full revolutions do not change the joint's transform."""
+    free = [math.inf] * joint.nq
+    q = joint.random(np.random.default_rng(0), [-x for x in free], free, ())
+    turns = math.tau * np.eye(joint.nq)
+    return tuple(unit == "rad" and is_same_pose(joint, q, q + turns[k]) for k, unit in enumerate(joint.q_units))
 
 
 def _loop_motion(loop: LoopJoint, state: Kinematics) -> tuple[Scalars, list[Scalars]]:

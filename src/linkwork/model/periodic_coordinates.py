@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.joints import JointType
 from linkwork.model.tree import Tree
 
-__all__ = ["PeriodicCoordinates", "counting_angles", "periodic_coordinates", "revolutions"]
+__all__ = ["PeriodicCoordinates", "counting_angles", "is_same_pose", "periodic_coordinates", "revolutions"]
 
 _SAME = 1e-12  # tolerance of equal elements of a transform or a difference, relative to their size
 
@@ -72,13 +72,14 @@ def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoor
         before, after = (np.array(joint.difference(q.tolist(), x.tolist()), dtype=float) for x in (other, turned))
         changed = np.flatnonzero(np.abs(after - before) > _SAME * (1.0 + np.abs(before)))
         counts = len(changed) == 1 and changed[0] >= first and after[changed[0]] == turned[k] - q[k]
-        if counts and (not periodic or _is_same_pose(joint, other, turned)):
+        if counts and (not periodic or is_same_pose(joint, other, turned)):
             first = changed[0] + 1
             in_v[changed[0]] = in_q[k] = True
     in_v.flags.writeable = in_q.flags.writeable = False
     return PeriodicCoordinates(in_v, in_q)
 
 
-def _is_same_pose(joint: JointType, q: np.ndarray, other: np.ndarray) -> bool:
+def is_same_pose(joint: JointType, q: np.ndarray, other: np.ndarray) -> bool:
+    """Return True if a joint has the same transform in two configurations, up to rounding."""
     X, Y = (np.array([*joint.X(x.tolist()).elements()], dtype=float) for x in (q, other))
     return bool((np.abs(X - Y) <= _SAME * (1.0 + np.abs(X))).all())

@@ -131,8 +131,12 @@ def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate
         q = robot.random_configuration(seed=0, size=_SAMPLES)
         inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
         W = inverse(q, passive=passive)
-        rows = np.array([[_rate(coordinates[k], robot.tree, x)[1] for k in others] for x in q.tolist()], dtype=float)
-        shares = np.einsum("nki,nij,nkj->nk", rows, W, rows).max(axis=0)
+        rates = [[_rate(coordinates[k], robot.tree, x) for k in others] for x in q.tolist()]
+        rows = np.array([[row for _, row in each] for each in rates], dtype=float)
+        ends = [(coordinates[k].lower, coordinates[k].upper) for k in others]
+        beyond = [sum(max(a - x, x - b, 0.0) for (x, _), (a, b) in zip(each, ends, strict=True)) for each in rates]
+        near = np.argsort(beyond, kind="stable")[: max(_SAMPLES // 4, beyond.count(0.0))]  # of loops few are within
+        shares = np.einsum("nki,nij,nkj->nk", rows, W, rows)[near].max(axis=0)
         for k, share in zip(others, shares, strict=True):
             result[k] = 1.0 / float(share)
     for one, m in zip(coordinates, result, strict=True):
