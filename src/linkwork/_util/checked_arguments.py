@@ -239,7 +239,8 @@ class _Signature:
         listed, more, endless = listed_iterators(arguments, named)
         for value in endless:
             bound = inspect.signature(self.function).bind(*arguments, **named).arguments
-            name = next((name for name, given in bound.items() if given is value), "arguments")
+            many = (name for name, given in bound.items() if isinstance(given, tuple) and any(x is value for x in given))
+            name = next((name for name, given in bound.items() if given is value), next(many, "arguments"))
             caller = caller_of(self.function, arguments, self.method)
             raise ArgumentError(f"{caller}: {name}: expected a sequence, got an iterator without an end")
         return listed, more

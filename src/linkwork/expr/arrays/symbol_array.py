@@ -215,16 +215,17 @@ def scalars(x: Any) -> np.ndarray:
 def is_traced(x: Any, depth: int = 0) -> bool:
     """Return True for a symbol or dual number, and for an array or container with such scalars or batches.
 
-    Raises TypeError for a container that contains itself, on which NumPy crashes: ``depth`` counts its levels.
+    A container that contains itself, on which NumPy crashes, is none of these: ``depth`` counts its levels.
     """
     if depth > _MAX_LEVELS:
-        raise TypeError(f"expected at most {_MAX_LEVELS} nested containers, got more")
+        return False
     if isinstance(x, SymbolArray) or getattr(x.__class__, "_precedence", None) is not None:
         return True
     if isinstance(x, np.ndarray):
         if x.dtype != object:
             return False
-        return any(is_traced(y, depth + 1) or isinstance(y, np.ndarray) for y in x.ravel().tolist())
+        elements = x.ravel().tolist()
+        return any(is_traced(y, depth + 1) or (isinstance(y, np.ndarray) and y.dtype != object) for y in elements)
     if isinstance(x, Mapping):
         x = list(x.values())
     return isinstance(x, (list, tuple)) and any(is_traced(y, depth + 1) for y in x)
