@@ -114,3 +114,17 @@ def test_slopes_of_a_step_are_those_of_its_differences(robot_with_contacts):
             assert smooth.mean() > 0.95 and set(kind[smooth]) == {REST, SLIDE, STICK, APART}
             error = (np.abs(slope - expected).max(axis=(1, 2)) / scale)[smooth]
             assert error.max() < 1e-6, (k, stiffness, kind[smooth][error.argmax()])
+
+
+def test_steps_in_float32_are_those_in_float64_rounded():
+    """Stiff contacts are beyond the accuracy of float32."""
+    robot = lw.Robot.build("ball", lw.Link("ball", lw.shapes.Sphere(0.125), mass=1.0), floating_base=True)
+    ground = ContactGround(ContactPoint("ball", radius=0.125), friction=0.4)
+    kernel = lw.compile(lambda q, v: robot.simulate(q, v, duration=3 * H, dt=H, contacts=ground).v[-1], q=robot.nq, v=6)
+    rng = np.random.default_rng(0)
+    q = np.repeat(np.float32(robot.neutral()[None]), 40, axis=0)
+    q[:, -1] = 0.125 - np.float32(1e-4) * (np.arange(40) % 2)
+    v = np.float32(rng.normal(size=(40, 6)) * rng.choice([0.0, 1e-3, 1.0], size=(40, 1)))
+    found = kernel(q, v)
+    assert found.dtype == np.float32
+    assert np.array_equal(found, np.float32(kernel(q.astype(float), v.astype(float))))

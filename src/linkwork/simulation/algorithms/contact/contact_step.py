@@ -43,6 +43,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.expr.scalar.precision import require_float64
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact, recovered
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
@@ -111,6 +112,7 @@ def contact_velocities(
     solves for the slips (sliding speeds) to rounding, for derivatives.  ``residual`` is the remaining gradient
     relative to the inertia of each velocity; from 1 on the step is not solved.
     """
+    require_float64([*v, *push, *(x for row in A for x in row)])  # stiff contacts are far from float32's accuracy
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
