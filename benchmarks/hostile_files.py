@@ -12,6 +12,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 __all__ = ["FILES", "escapes", "outside_files", "png"]
@@ -116,7 +117,8 @@ def grid_of_flex(folder: Path) -> Path:
 
 @_case
 def composite_cable(folder: Path) -> Path:
-    cable = '<composite type="cable" curve="s" count="19999 1 1" size="1"><joint kind="main"/><geom type="capsule" size=".005"/></composite>'
+    geom = '<joint kind="main"/><geom type="capsule" size=".005"/>'
+    cable = f'<composite type="cable" curve="s" count="19999 1 1" size="1">{geom}</composite>'
     return _mjcf(folder, "", _BODY + cable)
 
 
@@ -203,28 +205,38 @@ def path_expression(folder: Path) -> Path:
 @_case
 def variable_expression(folder: Path) -> Path:
     expression = "`" + "not(" * 30_000 + "true" + ")" * 30_000 + "`"
-    return _usd(
-        folder,
-        head=f' expressionVariables = {{\n string V = "{expression}"\n }}',
-        content='def "v" (\n variants = {\n string s = "`${V}`"\n }\n prepend variantSets = "s"\n)\n{\n variantSet "s" = {\n "a" {\n }\n }\n}\n',
-    )
+    return _usd(folder, head=f' expressionVariables = {{\n string V = "{expression}"\n }}', content=_VARIANT)
+
+
+_VARIANT = """def "v" (
+ variants = {
+ string s = "`${V}`"
+ }
+ prepend variantSets = "s"
+)
+{
+ variantSet "s" = {
+ "a" {
+ }
+ }
+}
+"""
+
+
+def _doubled() -> str:
+    """Return variables that double each other."""
+    variables = "".join(f" string V{k} = \"`'${{V{k + 1}}}${{V{k + 1}}}'`\"\n" for k in range(34))
+    return f' expressionVariables = {{\n{variables} string V34 = "a"\n }}'
 
 
 @_case
 def variables_that_double(folder: Path) -> Path:
-    variables = (
-        "".join(f" string V{k} = \"`'${{V{k + 1}}}${{V{k + 1}}}'`\"\n" for k in range(34)) + ' string V34 = "a"\n'
-    )
-    return _usd(folder, head=f" expressionVariables = {{\n{variables} }}\n subLayers = [@`${{V0}}`@]")
+    return _usd(folder, head=f"{_doubled()}\n subLayers = [@`${{V0}}`@]")
 
 
 @_case
 def variables_in_a_variant(folder: Path) -> Path:
-    variables = (
-        "".join(f" string V{k} = \"`'${{V{k + 1}}}${{V{k + 1}}}'`\"\n" for k in range(34)) + ' string V34 = "a"\n'
-    )
-    content = 'def "v" (\n variants = {\n string s = "`${V0}`"\n }\n prepend variantSets = "s"\n)\n{\n variantSet "s" = {\n "a" {\n }\n }\n}\n'
-    return _usd(folder, head=f" expressionVariables = {{\n{variables} }}", content=content)
+    return _usd(folder, head=_doubled(), content=_VARIANT.replace("V", "V0", 1))
 
 
 def _long_path(folder: Path, count: int) -> Path:
@@ -468,11 +480,15 @@ def escapes(folder: Path) -> Iterator[tuple[str, Path]]:
         (inside / "link").symlink_to(folder / "outside", target_is_directory=True)
     for number, (kind, spelling) in enumerate(itertools.product(_ESCAPES, _SPELLINGS)):
         text = spelling.replace("{folder}", str(folder.absolute()))
-        path = _ESCAPES[kind](inside / str(number), lambda name, text=text: _within(text, number).format(name))
+        path = _ESCAPES[kind](inside / str(number), partial(_named, _within(text)))
         yield f"{kind}: {spelling}", path
 
 
-def _within(spelling: str, number: int) -> str:
+def _named(spelling: str, name: str) -> str:
+    return spelling.format(name)
+
+
+def _within(spelling: str) -> str:
     """Return a spelling as seen from a folder one level below."""
     return (
         spelling.replace("../", "../../", 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .hostile_files import FILES
+from .hostile_files import FILES, escapes, outside_files
 
 __all__ = ["main", "measured", "read"]
 
@@ -75,10 +77,50 @@ def _one(path: str, trusted: str) -> None:
     os._exit(0)
 
 
+def opened_outside(trusted: bool, most: int | None = None) -> tuple[int, list[str]]:
+    """Return the number of attempts to leave a folder, and those that opened a file outside, by system calls (strace)."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "calls"
+        own = Path(folder) / "case"
+        command = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=open,openat,openat2,chdir"]
+        command += [
+            sys.executable,
+            "-m",
+            "benchmarks.hostile_run",
+            "--escape",
+            str(own),
+            str(int(trusted)),
+            str(most or 10**6),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        attempt = ""
+        for line in log.read_text(errors="replace").splitlines():
+            if "chdir(" in line and "attempt" not in line and "/inside/" in line:
+                attempt = line.partition('"')[2].partition('"')[0]
+            if "/outside/" in line.rpartition(" = ")[2]:  # the path of the opened file
+                found.append(f"{attempt}: {line}")
+    return int(done.stdout.split()[-1]), found
+
+
+def _escape(folder: str, trusted: str, most: str) -> None:
+    """Read every file of `escapes`, from its own folder."""
+    outside_files(Path(folder))
+    attempts = [*itertools.islice(escapes(Path(folder)), int(most))]
+    for _, path in attempts:
+        os.chdir(path.parent)
+        outcome = read(path, trusted == "1")
+        print(path, outcome[:150], file=sys.stderr)
+    print(len(attempts), flush=True)
+
+
 def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     """Read all hostile files, or those named; return 1 if one of them is read badly."""
     if arguments[:1] == ["--one"]:
         _one(*arguments[1:])
+    if arguments[:1] == ["--escape"]:
+        _escape(*arguments[1:])
+        return 0
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments or FILES:
@@ -99,6 +141,15 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
                     f"{'' if fine else 'BAD '}{name} trusted={trusted}: {seconds:.1f} s, {megabytes:.0f} MB, {outcome}",
                     flush=True,
                 )
+    if not arguments and shutil.which("strace"):
+        for trusted in (False, True):
+            number, opened = opened_outside(trusted)
+            bad += len(opened)
+            print(
+                f"{number} attempts to leave a folder, trusted={trusted}: {len(opened)} opened a file",
+                *opened,
+                sep="\n",
+            )
     return min(bad, 1)
 
 

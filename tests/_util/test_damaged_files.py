@@ -8,7 +8,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
+import shutil
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +145,32 @@ def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: 
                 assert bad.name in said, (kind, k, said)
                 refused += 1
         assert refused > CASES // 3, (kind, refused)
+
+
+def test_no_file_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files of linkwork's own formats are read while `pickle` raises, also those with objects in them."""
+    files = [(path, load) for _, path, load, _ in kinds(tmp_path)]
+    ROBOT.save(tmp_path / "robot.json")
+    files.append((tmp_path / "robot.json", lw.load))
+    suffixes = ("npz", "zarr") if find_spec("zarr") else ("npz",)
+    for suffix in suffixes:
+        path = tmp_path / f"reach.{suffix}"
+        ROBOT.workspace_map(ROBOT.frames[-1], samples=50, path=path, workers=1)
+        files.append((path, lw.workspace.WorkspaceMap.load))
+    kernel = lw.compile(lambda x: 2.0 * x, x=(3,))
+    kernel.save(tmp_path / "kernel.lwk")
+    files.append((tmp_path / "kernel.lwk", lw.load_kernel))
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a file is unpickled")
+
+    for name in ("load", "loads", "Unpickler", "_Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    for path, load in files:
+        assert load(path) is not None, path
+    np.savez(tmp_path / "objects.npz", said=np.array([{"format": "x"}], dtype=object))
+    for path, load in files:
+        if path.suffix == ".npz":
+            shutil.copy(tmp_path / "objects.npz", path)
+            with pytest.raises(ValueError, match=path.name):
+                load(path)

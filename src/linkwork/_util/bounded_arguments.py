@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IteratorFoundError", "is_bottomless", "listed_iterators", "require_no_iterator"]
+__all__ = ["IteratorPassedError", "is_bottomless", "listed_iterators", "require_no_iterator"]
 
 _MOST_ITEMS = 1 << 22  # of an iterator that is passed as an argument
 _MOST_LEVELS = 64  # of nested containers, as many as NumPy's arrays may have
 
 
-class IteratorFoundError(BaseException):
+class IteratorPassedError(BaseException):
     """An argument is an iterator; it is caught before the function is called."""
 
 
 def require_no_iterator(value: Any) -> None:
-    """Raise IteratorFoundError for an iterator that is no file."""
+    """Raise IteratorPassedError for an iterator that is no file."""
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
-        raise IteratorFoundError
+        raise IteratorPassedError
 
 
 def listed_iterators(

@@ -24,7 +24,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
 from linkwork._util.bounded_arguments import (
-    IteratorFoundError,
+    IteratorPassedError,
     is_bottomless,
     listed_iterators,
     require_no_iterator,
@@ -168,7 +168,7 @@ def _wrapped(function: Any, checks: Mapping[str, Check], method: bool) -> Any:
         try:
             try:
                 misfit = signature.check(arguments, named)
-            except IteratorFoundError:
+            except IteratorPassedError:
                 arguments, named = signature.without_iterators(arguments, named)
                 misfit = signature.check(arguments, named)
             result = function(*arguments, **named)
@@ -239,7 +239,9 @@ class _Signature:
         listed, more, endless = listed_iterators(arguments, named)
         for value in endless:
             bound = inspect.signature(self.function).bind(*arguments, **named).arguments
-            many = (name for name, given in bound.items() if isinstance(given, tuple) and any(x is value for x in given))
+            many = (
+                name for name, given in bound.items() if isinstance(given, tuple) and any(x is value for x in given)
+            )
             name = next((name for name, given in bound.items() if given is value), next(many, "arguments"))
             caller = caller_of(self.function, arguments, self.method)
             raise ArgumentError(f"{caller}: {name}: expected a sequence, got an iterator without an end")

@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ __all__ = ["Answer", "ReaderEnded", "ReaderError", "read_isolated"]
 _IDLE_SECONDS = 60.0  # after which a waiting process ends by itself
 _USABLE_SECONDS = 50.0  # after which a waiting process is not used any more
 _START_SECONDS = 120.0  # for the imports of a process, on a busy machine
+_MOST_JSON = 1 << 24  # [bytes] of the JSON data of an answer; arrays may have the rest of the memory
 _MOST_TEXT = 400  # characters of the standard error that a message shows
 _TYPES = ("<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "|u1", "|b1")  # of arrays
 
@@ -70,7 +72,7 @@ class _Process:
     popen: subprocess.Popen[bytes]
     output: IO[bytes]
     errors: IO[bytes]
-    folder: tempfile.TemporaryDirectory[str]
+    folder: str
     begin: float
 
     def close(self) -> None:
@@ -82,7 +84,7 @@ class _Process:
         self.popen.wait()
         self.output.close()
         self.errors.close()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _LOCK = threading.Lock()
@@ -127,7 +129,7 @@ def read_isolated(
 
 def _await(process: _Process, budget: Budget) -> None:
     """Wait for the end of a process.  Raises ReaderEnded if it takes longer than the budget after its imports."""
-    started, end = Path(process.folder.name, "restricted"), time.monotonic() + _START_SECONDS
+    started, end = Path(process.folder, "restricted"), time.monotonic() + _START_SECONDS
     pause = 0.001
     while not started.exists() and process.popen.poll() is None and time.monotonic() < end:
         time.sleep(pause)
@@ -141,7 +143,7 @@ def _await(process: _Process, budget: Budget) -> None:
 
 def _answer(process: _Process, budget: Budget) -> Answer:
     process.output.seek(0)
-    line = process.output.readline()
+    line = process.output.readline(_MOST_JSON)
     if process.popen.returncode != 0 or not line.endswith(b"\n"):
         raise ReaderEnded(_reason(process, budget))
     try:
@@ -205,13 +207,13 @@ def _prepare(modules: tuple[str, ...]) -> None:
 
 
 def _started(modules: tuple[str, ...]) -> _Process:
-    folder = tempfile.TemporaryDirectory(prefix="linkwork-", ignore_cleanup_errors=True)
+    folder = tempfile.mkdtemp(prefix="linkwork-")
     output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes them
     environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("reader_child.py"))]
     popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=errors, env=environment)
     path = [os.path.abspath(entry) for entry in sys.path]
-    first = {"path": path, "modules": modules, "folder": folder.name, "idle": _IDLE_SECONDS}
+    first = {"path": path, "modules": modules, "folder": folder, "idle": _IDLE_SECONDS}
     assert popen.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         popen.stdin.write(json.dumps(first).encode() + b"\n")

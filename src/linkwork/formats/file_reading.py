@@ -9,7 +9,16 @@ from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
-__all__ = ["XACRO_HINT", "XacroArguments", "path_text", "read_regular", "read_start", "require_path", "require_text"]
+__all__ = [
+    "XACRO_HINT",
+    "XacroArguments",
+    "path_text",
+    "process_failed",
+    "read_regular",
+    "read_start",
+    "require_path",
+    "require_text",
+]
 
 _UNSTATED = 1 << 20  # [bytes] that are read of a file that states no size, as in /proc
 
@@ -98,6 +107,11 @@ def path_text(path: str | bytes | os.PathLike[str]) -> str:
     if problem:
         raise ModelError(Issue("NOT_A_FILE", f"a path cannot contain {problem}: {text[:80]!a}"))
     return text
+
+
+def process_failed(error: Exception, where: Location) -> ModelError:
+    """Return the error for a file during whose reading another process crashed or exceeded its limits."""
+    return ModelError(Issue("UNTRUSTED_FILE", f"the process that reads the file failed: {error}", where))
 
 
 def _refuse_large(where: Location, max_bytes: int) -> None:

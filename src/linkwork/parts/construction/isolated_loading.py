@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import read_folders
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats import registry
-from linkwork.formats.file_reading import path_text
+from linkwork.formats.file_reading import path_text, process_failed
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.model.tree import Report, Tree
 from linkwork.parts.construction.robot_loading import Options, read_robot, warn_of_repairs
@@ -46,21 +47,22 @@ def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -
             modules, f"{__name__}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
         )
         warned = [_issue(entry) for entry in answer.data["issues"]]
-        tree = parse_robot(str(answer.data["text"]))
+        tree = parse_robot(answer.arrays["text"].tobytes())
     except ReaderEnded as ended:
-        raise ModelError(Issue("UNTRUSTED_FILE", f"the process that reads the file failed: {ended}", where)) from None
+        raise process_failed(ended, where) from None
     except ReaderError as error:
         if error.kind == "ModelError":
-            raise ModelError([_issue(entry) for entry in error.issues]) from None
-        kind = getattr(builtins, error.kind, ValueError)
-        raise (kind if isinstance(kind, type) and issubclass(kind, Exception) else ValueError)(*error.args) from None
+            raise ModelError([_with_remedy(_issue(entry), budget) for entry in error.issues]) from None
+        raise error.of(
+            FileNotFoundError, PermissionError, NotADirectoryError, OSError, TypeError, ImportError
+        ) from None
     tree = replace(tree, source=file, report=Report(tuple(warned)))
     warn_of_repairs(tree)
     return tree
 
 
-def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the text of the robot that a request names, and the issues of its report."""
+def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
     from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
 
     given = request["options"]
@@ -72,13 +74,21 @@ def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any
         (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
         for one in tree.report.warnings
     ]
-    return {"text": unchecked_robot_text(tree), "issues": issues}, {}
+    text = np.frombuffer(unchecked_robot_text(tree).encode(), np.uint8)
+    return {"issues": issues}, {"text": text}
 
 
 def _issue(entry: Any) -> Issue:
     code, message, file, line, column, element, hint = entry
     where = Location(_text(file), _number(line), _number(column), _text(element))
     return Issue(str(code), str(message), where, _text(hint))
+
+
+def _with_remedy(issue: Issue, budget: Budget) -> Issue:
+    """Return an issue with the option that permits more memory, if a parser reports that it has none."""
+    if issue.hint is None and ("allocate" in issue.message or "unknown exception" in issue.message):
+        return replace(issue, hint=budget.remedy("max_memory", "for more memory"))
+    return issue
 
 
 def _text(value: Any) -> str | None:

@@ -1,0 +1,160 @@
+"""The process in which untrusted files are read: its limits, its errors, and what crosses the boundary."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork._util.file_budget import Budget
+from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated
+
+TASKS = """
+import ctypes, os, socket, subprocess, sys, threading
+import numpy as np
+
+def echo(request, data):
+    return {"request": request, "size": len(data)}, {"a": np.frombuffer(data, np.uint8), "b": np.ones((2, 3))}
+
+def attempt(request, data):
+    found = {}
+    def note(name, function):
+        try:
+            function()
+            found[name] = "done"
+        except OSError as error:
+            found[name] = type(error).__name__
+    note("inside", lambda: open(request["inside"], "rb").read())
+    note("outside", lambda: open(request["outside"], "rb").read())
+    note("outside, by C", lambda: by_c(request["outside"]))
+    note("write", lambda: open(request["inside"] + ".new", "w"))
+    note("list", lambda: os.listdir(os.path.dirname(request["outside"])))
+    note("socket", lambda: socket.socket())
+    note("program", lambda: subprocess.run([sys.executable, "-c", ""]))
+    note("fork", lambda: os._exit(0) if os.fork() == 0 else None)
+    note("signal", lambda: os.kill(os.getppid(), 0))
+    thread = threading.Thread(target=lambda: note("thread", lambda: None))
+    thread.start()
+    thread.join()
+    return found, {}
+
+def by_c(path):
+    file = ctypes.CDLL(None, use_errno=True).open(path.encode(), os.O_RDONLY)
+    if file < 0:
+        raise OSError(ctypes.get_errno(), "open")
+
+def crash(request, data):
+    os.abort()
+
+def endless(request, data):
+    while True:
+        pass
+
+def asleep(request, data):
+    threading.Event().wait()
+
+def swollen(request, data):
+    return np.ones(1 << 28).shape, {}
+
+def wrong(request, data):
+    raise ValueError("a wrong file")
+
+def missing(request, data):
+    open(request["inside"] + ".missing")
+
+def objects(request, data):
+    return None, {"a": np.array([1 + 2j])}
+
+def long(request, data):
+    while True:
+        os.write(1, b"x" * (1 << 20))
+"""
+BUDGET = Budget(max_seconds=20.0, max_memory=100 << 20)
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "reader_tasks.py").write_text(TASKS, encoding="utf-8")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/file").write_text("x")
+    (tmp_path / "outside").write_text("secret")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    request = {"inside": str(tmp_path / "inside/file"), "outside": str(tmp_path / "outside")}
+
+    def made(task: str, budget: Budget = BUDGET, data: bytes = b"") -> Answer:
+        folders = [str(tmp_path / "inside")]
+        return read_isolated(("numpy",), f"reader_tasks:{task}", request, budget=budget, data=data, folders=folders)
+
+    return made
+
+
+def test_data_and_arrays_cross_the_boundary(call: Any) -> None:
+    answer = call("echo", data=b"abc" * 1000)
+    assert answer.data["size"] == 3000 and answer.data["request"]["inside"].endswith("file")
+    assert answer.arrays["a"].tobytes() == b"abc" * 1000 and answer.arrays["b"].tolist() == np.ones((2, 3)).tolist()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems restrict the code of Python alone")
+def test_a_process_opens_only_its_files(call: Any) -> None:
+    found = call("attempt").data
+    allowed = {"inside", "thread"}
+    assert {name for name, outcome in found.items() if outcome == "done"} == allowed, found
+    assert len(found) == 10
+
+
+@pytest.mark.slow(every=3)
+def test_errors_and_crashes_are_errors_of_the_file(call: Any) -> None:
+    with pytest.raises(ReaderError, match=r"^a wrong file$") as caught:
+        call("wrong")
+    assert isinstance(caught.value.of(TypeError), ValueError)
+    with pytest.raises(ReaderError) as caught:
+        call("missing")
+    assert isinstance(caught.value.of(FileNotFoundError), FileNotFoundError)
+    with pytest.raises(ReaderEnded, match=r"it crashed, with code -(6|11)"):
+        call("crash")
+    with pytest.raises(ReaderEnded, match=r"an array of type '<c16'"):
+        call("objects")
+
+
+@pytest.mark.slow(every=3)
+def test_limits_of_memory_time_and_output(call: Any) -> None:
+    with pytest.raises(ReaderEnded, match=r"more than 104857600 bytes of memory; .*max_memory="):
+        call("swollen")
+    short = replace(BUDGET, max_seconds=0.5)
+    for task in ("endless", "asleep"):
+        with pytest.raises(ReaderEnded, match=r"did not end within 0.5 s|was stopped.*max_seconds="):
+            call(task, short)
+    with pytest.raises(ReaderEnded):
+        call("long")
+
+
+@pytest.mark.slow(every=7)
+def test_an_audit_hook_watches_python_where_the_system_cannot(tmp_path: Path) -> None:
+    """Other systems than Linux have no Landlock: there, the code of Python cannot open other files."""
+    (tmp_path / "outside").write_text("secret")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/file").write_text("x")
+    code = f"""
+import socket, subprocess, sys
+from linkwork._util.sandbox import _watch_python
+_watch_python([{str(tmp_path / "inside")!r}], [])
+open({str(tmp_path / "inside/file")!r}).read()
+for refused in (
+    lambda: open({str(tmp_path / "outside")!r}),
+    lambda: open({str(tmp_path / "inside/../outside")!r}),
+    lambda: socket.socket(),
+    lambda: subprocess.run(["true"]),
+):
+    try:
+        refused()
+    except PermissionError:
+        continue
+    sys.exit("not refused")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ})

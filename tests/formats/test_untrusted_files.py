@@ -1,0 +1,202 @@
+"""Files from strangers: read in another process with equal results, and refused within limits in both modes."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.hostile_files import FILES
+from benchmarks.hostile_run import opened_outside, read
+
+import linkwork as lw
+from linkwork.errors import ModelError, ModelWarning
+from linkwork.formats import Budget
+from linkwork.shapes import load_mesh
+
+pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+
+READ = {  # cases within the limits, which are read; or are long without being refused
+    *("glb_materials_of_one_picture", "obj_of_materials", "obj_of_named_materials", "obj_of_groups", "ply_of_a_list"),
+}
+MESHES = {"glb", "obj", "ply", "dae"}
+
+
+def tetrahedron(path: Path, kind: str) -> Path:
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(path.with_suffix(f".{kind}"))
+    return path.with_suffix(f".{kind}")
+
+
+def model_with_mesh(folder: Path) -> Path:
+    pytest.importorskip("mujoco")
+    tetrahedron(folder / "part", "stl")
+    path = folder / "model.xml"
+    path.write_text(
+        '<mujoco model="m"><asset><mesh name="part" file="part.stl"/></asset><worldbody><body name="a" pos="0 0 1">'
+        '<joint name="j" range="-1 1" limited="true"/><geom type="mesh" mesh="part"/><body name="b"><joint name="k" '
+        'type="ball"/><geom size="0.1" pos="0.1 0 0"/></body></body></worldbody><actuator><motor joint="j"/></actuator>'
+        '<keyframe><key name="home" qpos="0.5 1 0 0 0"/></keyframe></mujoco>'
+    )
+    return path
+
+
+def both(path: Path, **options: Any) -> tuple[lw.Robot, lw.Robot]:
+    """The robot of a file as a trusted and as an untrusted file, which have the same warnings."""
+    told = []
+    robots = []
+    for trusted in (True, False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            robots.append(lw.load(path, trusted=trusted, **options))
+        told.append([str(one.message) for one in caught if issubclass(one.category, ModelWarning)])
+    assert told[0] == told[1]
+    return robots[0], robots[1]
+
+
+def require_equal(first: lw.Robot, second: lw.Robot) -> None:
+    assert first == second and first.report == second.report and first.tree.source == second.tree.source
+    assert first.tree.trusted and not second.tree.trusted
+
+
+@pytest.mark.slow(every=7)
+def test_an_untrusted_model_is_the_same_robot(tmp_path: Path) -> None:
+    path = model_with_mesh(tmp_path)
+    loops = tmp_path / "more.yaml"
+    loops.write_text("version: 1\nframes:\n- {name: end, on: b, placement: {xyz: [0, 0, 0.1]}}\n")
+    for options in ({}, {"floating_base": False, "gravity": (0.0, 1.0, -9.0)}, {"loops": loops}):
+        require_equal(*both(path, **options))
+
+
+@pytest.mark.slow(every=7)
+def test_an_untrusted_stage_is_the_same_robot(tmp_path: Path) -> None:
+    Sdf = pytest.importorskip("pxr.Sdf")
+    from usd_texts import body, joint, stage
+
+    text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", 'uniform token physics:axis = "X"'))
+    path = tmp_path / "robot.usda"
+    path.write_text(text)
+    Sdf.Layer.FindOrOpen(str(path)).Export(str(tmp_path / "robot.usdc"))
+    for name in ("robot.usda", "robot.usdc"):
+        require_equal(*both(tmp_path / name))
+
+
+def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import linkwork.parts.construction.isolated_loading as isolated
+
+    monkeypatch.setattr(isolated, "read_in_process", None)
+    robot = lw.load("double_pendulum")
+    robot.save(tmp_path / "robot.json")
+    robot.to_sdf(tmp_path / "robot.sdf")
+    for name in ("robot.json", "robot.sdf"):
+        require_equal(*both(tmp_path / name))
+    text = Path(lw.robots.path("double_pendulum")).read_text(encoding="utf-8")
+    assert lw.Robot.from_urdf_string(text, trusted=False) == lw.Robot.from_urdf_string(text)
+    with pytest.raises(TypeError, match=r"xacro: expected False with trusted=False.*is a program"):
+        lw.load(tmp_path / "robot.xacro", xacro=True, trusted=False)
+    with pytest.raises(TypeError, match=r"budget: expected a linkwork.formats.Budget"):
+        lw.load("double_pendulum", budget=10)
+
+
+@pytest.mark.slow(every=7)
+def test_errors_of_untrusted_files_are_those_of_trusted_ones(tmp_path: Path) -> None:
+    path = model_with_mesh(tmp_path)
+    text = path.read_text()
+    for old, new in (("part.stl", "gone.stl"), ("-1 1", "1 -1"), ('mesh="part"', 'mesh="none"'), ("</mujoco>", "")):
+        path.write_text(text.replace(old, new, 1))
+        errors = []
+        for trusted in (True, False):
+            with pytest.raises(ModelError) as caught:
+                lw.load(path, trusted=trusted)
+            errors.append(caught.value.issues)
+        assert errors[0] == errors[1]
+    with pytest.raises(FileNotFoundError, match=r"gone.xml"):
+        lw.load(tmp_path / "gone.xml", trusted=False, format="mjcf")
+
+
+@pytest.mark.slow(every=7)
+def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
+    from linkwork._util.file_search import FileSearch
+    from linkwork.shapes import Mesh
+    from linkwork.viewer.mesh_surfaces import mesh_surfaces
+
+    for kind in ("obj", "glb"):
+        path = tetrahedron(tmp_path / "part", kind)
+        first, second = (load_mesh(path.name, tmp_path, trusted=trusted) for trusted in (True, False))
+        assert np.array_equal(first.vertices, second.vertices) and np.array_equal(first.triangles, second.triangles)
+        drawn = []
+        for trusted in (True, False):
+            path.touch()  # the results of another file's time are not in the cache
+            drawn.append(mesh_surfaces(Mesh(path.name), FileSearch((str(tmp_path),), (), trusted)))
+        for (a, color), (b, other) in zip(drawn[0].surfaces, drawn[1].surfaces, strict=True):
+            assert (
+                color == other and np.array_equal(a.vertices, b.vertices) and np.array_equal(a.triangles, b.triangles)
+            )
+    urdf = (
+        '<robot name="r"><link name="a"><collision><geometry><mesh filename="part.obj"/></geometry></collision></link>'
+    )
+    (tmp_path / "robot.urdf").write_text(f"{urdf}</robot>")
+    first, second = both(tmp_path / "robot.urdf")
+    assert not second.tree.trusted and first.with_collision_hulls() == second.with_collision_hulls()
+    with pytest.raises(ValueError, match=r"process that reads the file failed.*max_seconds="):
+        load_mesh("part.obj", tmp_path, trusted=False, budget=Budget(max_seconds=0.001))
+
+
+@pytest.mark.slow(every=3)
+def test_hostile_files_are_refused(tmp_path: Path, drawn: Any) -> None:
+    """`python -m benchmarks.hostile_run` measures time and memory of all of them, in both modes."""
+    for package in ("mujoco", "pxr", "trimesh", "collada", "zarr"):
+        pytest.importorskip(package)
+    slow = {"many_bodies", "many_geoms_without_bodies", "memory_of_a_size"}
+    for name in drawn([name for name in FILES if name not in slow]):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = FILES[name](folder)
+        outcome = read(path, True)
+        kind = "ValueError" if path.suffix[1:] in MESHES | {"zarr"} else "ModelError"
+        assert outcome.startswith(("ok", "picture")) if name in READ else outcome.startswith(kind), (name, outcome)
+        assert "TOO_LARGE" not in outcome or "linkwork.formats.Budget(" in outcome, (name, outcome)
+        assert not (folder / "code_ran").exists(), name
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_no_reader_opens_a_file_outside_of_its_folder() -> None:
+    for package in ("mujoco", "pxr", "trimesh"):
+        pytest.importorskip(package)
+    number, opened = opened_outside(True)
+    assert number > 200 and not opened, opened
+    number, opened = opened_outside(False, 3)
+    assert number == 3 and not opened, opened
+
+
+def test_a_budget_names_its_option(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "model.xml"
+    texture = '<texture name="t" type="2d" builtin="flat" width="{0}" height="{0}"/>'
+    body = '<worldbody><body><joint/><geom size=".1"/></body></worldbody>'
+    path.write_text(f"<mujoco><asset>{texture.format(200)}</asset>{body}</mujoco>")
+    small = Budget(max_pixels=10_000)
+    with pytest.raises(ModelError, match=r"more than 10000 pixels \[TOO_LARGE\]\n.*Budget\(max_pixels=\.\.\.\)"):
+        lw.load(path, budget=small)
+    assert lw.load(path).nv == lw.load(path, budget=Budget(max_pixels=40_000)).nv == 1
+
+
+def test_reports_have_no_control_characters(tmp_path: Path) -> None:
+    """Names of files are shown with escapes in reports, warnings and errors."""
+    name = "a\x9b31m\u202eb\u2028"
+    urdf = f'<robot name="{name}"><link name="{name}" extra="1"/><{"x" * 3} name="{name}"/><link name="c"/></robot>'
+    texts = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = lw.Robot.from_urdf_string(urdf, multi_root=True)
+    texts += [str(robot.report), repr(robot), str(robot), *(str(one.message) for one in caught)]
+    with pytest.raises(ModelError) as error:
+        lw.Robot.from_urdf_string(urdf, strict=True, multi_root=True)
+    texts.append(str(error.value))
+    assert robot.report.warnings and caught
+    for text in texts:
+        assert text.replace("\n", "").isprintable(), ascii(text)
