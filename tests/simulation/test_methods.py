@@ -176,3 +176,14 @@ def test_damping_of_a_free_body():
         for name in ("semi_implicit_euler", "rk4")
     ]
     assert np.linalg.norm(ends[1]) < 0.95 and np.abs(ends[0] - ends[1]).max() < 1e-3
+
+
+@pytest.mark.slow(every=7)
+def test_implicit_methods_in_float32():
+    """Steps of few rounding errors: the line search of Newton's method ends above them."""
+    robot, rng = lw.load("double_pendulum"), np.random.default_rng(0)
+    q, v = (np.float32(rng.normal(size=(64, 2))) for _ in range(2))
+    q[0] = v[0] = v[1] = 0.0
+    for method in ("implicit_midpoint", "implicit_euler", "variational"):
+        kernel = lw.compile(lambda q, v, m=method: robot.simulate(q, v, duration=0.02, method=m).q[-1], q=2, v=2)
+        assert np.abs(kernel(q, v) - kernel(q.astype(float), v.astype(float))).max() < 1e-5, method

@@ -42,14 +42,15 @@ from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.linear_solve import Solve
 from linkwork.expr.linalg.sparse_dot import dot, negated, rows_of, transposed
 from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
 __all__ = ["Root", "fixed_point", "monotone_root", "root"]
 
 _SINGULAR = 3.0  # status of a singular Jacobian, in addition to those of loops
 _NEAR = 1e-4  # relative step: below it, a step that is not smaller than the one before is rounding
-_ROUNDING = 1e-10  # relative step of a line search: below it, a step that is not halved is rounding
-_SMALL = 1e-8  # relative step below which there is no line search: its residuals differ by rounding
+_ROUNDING = by_type(1e-10)  # relative step of a line search: below it, a step that is not halved is rounding
+_SMALL = by_type(1e-8)  # relative step below which there is no line search: its residuals differ by rounding
 _MAX_SLOPE_SHARE = 0.5  # |g(s)| / g(0) at which the line search accepts a step
 _MAX_BISECTIONS = 40
 

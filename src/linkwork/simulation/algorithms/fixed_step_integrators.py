@@ -39,6 +39,7 @@ from typing import Any
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
@@ -175,7 +176,7 @@ def _solved(residual: Any, start: Scalars) -> list[Any]:
 
     Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.
     """
-    result = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=1e-12)
+    result = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=by_type(1e-12))
     return [where(lt(result.status, 0.5), x, math.inf) for x in result.value]
 
 

@@ -29,6 +29,7 @@ from linkwork.expr.control import cond
 from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
@@ -55,12 +56,12 @@ Scalars = Sequence[Any]
 
 _SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
-_TOLERANCE = 1e-15  # [rad, characteristic lengths] tolerance of displacements in a step
-_BENT_STEPS, _BENT_TOLERANCE = 60, 1e-18  # iterations and tolerance if forces vary sharply with velocity
+_TOLERANCE = by_type(1e-15)  # [rad, characteristic lengths] tolerance of displacements in a step
+_BENT_STEPS, _BENT_TOLERANCE = 60, by_type(1e-18)  # iterations and tolerance if forces vary sharply with velocity
 _FASTER = 1.05  # accepted factor of a step's speed over that from its forces
-_SHORT = 1e-9  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
-_LOST, _REGAINED = 1e-12, 100.0  # minimum and maximum factor of the energy correction
-_GAINED, _NOISE = 2e-2, 1e-9  # relative energy gain that a damped step may have, and rounding relative to U
+_SHORT = by_type(1e-9)  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
+_LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
+_GAINED, _NOISE = 2e-2, by_type(1e-9)  # relative energy gain that a damped step may have, and rounding relative to U
 _ACCEPTED = 0.03  # [rad, characteristic lengths] distance of a singular step's end from its unconstrained end
 _CLOSED = 1e-6  # [rad, characteristic lengths] error of an assembled configuration
 _LEFT_OPEN = 1e-4  # [rad, characteristic lengths] accepted error if no assembled one is near
@@ -353,7 +354,7 @@ def with_energy(
     for row, c in resisted:
         left = left - 0.5 * c * dot(row, v) ** 2
     loses = added is not None or bool(resisted)
-    floor = fmax(_NOISE * size, 1e-300)
+    floor = fmax(_NOISE * size, by_type(1e-300))
     share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
     wrong = lt(floor, left)
     if loses:
