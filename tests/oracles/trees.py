@@ -23,6 +23,7 @@ __all__ = [
     "every_plain_tree",
     "every_tree",
     "few_trees",
+    "regularity",
     "robot_of",
     "state",
 ]
@@ -83,10 +84,10 @@ def state(tree: Tree, seed: int = 0, size: int = 4) -> tuple[np.ndarray, np.ndar
     """Random q (size, nq), v and a (size, nv), of order 1; q away from singular coordinates, as gimbal lock is."""
     rng = np.random.default_rng(seed)
     drawn = robot_of(tree).random_configuration(rng, size=20 * size)
-    q = np.array([x for x in drawn if _regularity(tree, x) >= 0.2][:size]).reshape(size, tree.nq)
+    q = np.array([x for x in drawn if regularity(tree, x) >= 0.2][:size]).reshape(size, tree.nq)
     return q, rng.normal(size=(size, tree.nv)), rng.normal(size=(size, tree.nv))
 
 
-def _regularity(tree: Tree, q: np.ndarray) -> float:
+def regularity(tree: Tree, q: np.ndarray) -> float:
     parts = zip(tree.bodies, tree.split_q(q.tolist()), strict=True)
     return min((float(body.joint.regularity(x)) for body, x in parts), default=1.0)
