@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-__all__ = ["FILES", "escapes", "outside_files", "png"]
+__all__ = ["FILES", "escapes", "outside_files", "png", "stage_of_two_bodies"]
 
 Write = Callable[[Path], Path]
 FILES: dict[str, Write] = {}
@@ -194,6 +194,22 @@ def _usd(folder: Path, head: str = "", content: str = "", name: str = "stage.usd
         "{\n float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n}\n"
     )
     return _text(folder / name, f'#usda 1.0\n(\n metersPerUnit = 1\n upAxis = "Z"\n{head}\n)\n{body}{content}')
+
+
+def stage_of_two_bodies(folder: Path) -> Path:
+    """Write a stage of two bodies with a joint, shapes, and a relationship, and return its path."""
+    joint = (
+        'def PhysicsRevoluteJoint "j"\n{\n rel physics:body0 = </b>\n rel physics:body1 = </c>\n'
+        ' uniform token physics:axis = "X"\n float physics:lowerLimit = -90\n float physics:upperLimit = 90\n}\n'
+    )
+    shape = 'def Cube "s" (\n prepend apiSchemas = ["PhysicsCollisionAPI"]\n)\n{\n double size = 0.5\n}\n'
+    second = (
+        'def Xform "c" (\n prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]\n)\n{\n'
+        " float physics:mass = 2\n float3 physics:diagonalInertia = (1, 2, 2)\n"
+        ' double3 xformOp:translate = (1, 2, 3)\n uniform token[] xformOpOrder = ["xformOp:translate"]\n'
+        f"{shape}}}\n"
+    )
+    return _usd(folder, content=second + joint, name="good.usda")
 
 
 @_case

@@ -78,7 +78,7 @@ def _one(path: str, trusted: str) -> None:
 
 
 def opened_outside(trusted: bool, most: int | None = None) -> tuple[int, list[str]]:
-    """Return the number of attempts to leave a folder, and those that opened a file outside, by system calls (strace)."""
+    """Return the number of attempts to leave a folder, and the opened files outside, by system calls (strace)."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "calls"
@@ -96,9 +96,9 @@ def opened_outside(trusted: bool, most: int | None = None) -> tuple[int, list[st
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         attempt = ""
         for line in log.read_text(errors="replace").splitlines():
-            if "chdir(" in line and "attempt" not in line and "/inside/" in line:
+            if "chdir(" in line and "/inside/" in line:
                 attempt = line.partition('"')[2].partition('"')[0]
-            if "/outside/" in line.rpartition(" = ")[2]:  # the path of the opened file
+            if attempt and "/outside/" in line.rpartition(" = ")[2]:  # the path of the opened file
                 found.append(f"{attempt}: {line}")
     return int(done.stdout.split()[-1]), found
 

@@ -231,3 +231,14 @@ def test_xacro_files_are_expanded_when_asked(linkwork, tmp_path):
     wrong = linkwork("info", str(file), "--argument", "p")
     assert wrong.code == 2 and "expected NAME=VALUE" in wrong.err
     assert linkwork("info", str(file), "--argument", "p=x").code == 2
+
+
+@pytest.mark.slow(every=7)
+def test_untrusted_files_are_read_in_another_process(linkwork, tmp_path):
+    pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
+    file = tmp_path / "arm.xml"
+    file.write_text('<mujoco><worldbody><body name="a"><joint/><geom size="0.1"/></body></worldbody></mujoco>')
+    trusted, untrusted = linkwork("info", str(file)), linkwork("info", str(file), "--untrusted")
+    assert untrusted.code == 0 and untrusted.out == trusted.out
+    refused = linkwork("info", str(file), "--untrusted", "--xacro")
+    assert refused.code != 0 and "a xacro file is a program" in refused.err

@@ -59,6 +59,8 @@ class LibraryModel(ABC):
         source = robot.tree.source
         if source is None or not Path(source).is_file():
             raise CannotCompare("the robot was not read from a file")
+        if not robot.tree.trusted:
+            raise CannotCompare("the robot was loaded with trusted=False, and the library reads files in this process")
         name = registry.find_format(source).name
         if name not in formats:
             raise CannotCompare(f"it reads {' and '.join(formats)}, not {name}")
