@@ -188,7 +188,9 @@ class PathRequest:
         difference = pose_difference(X, target)
         distance = np.linalg.norm(difference[..., 3:], axis=-1)
         if self.has_loops:
-            distance = np.maximum(distance, np.abs(np.asarray(self.robot.constraint_error(q))).max(axis=-1, initial=0.0))
+            distance = np.maximum(
+                distance, np.abs(np.asarray(self.robot.constraint_error(q))).max(axis=-1, initial=0.0)
+            )
         if self.orientation == "fixed":
             angle = np.linalg.norm(difference[..., :3], axis=-1)
         elif self.orientation == "free":
