@@ -135,3 +135,45 @@ def test_stops_are_part_of_contacts_and_of_what_is_differentiated():
     slope = value.jacobian()(np.array([0.5]))
     expected = (value(np.array([0.5 + 1e-6])) - value(np.array([0.5 - 1e-6]))) / 2e-6
     assert abs(slope[0, 0] - expected[0]) < 1e-7
+
+
+@pytest.mark.slow(every=3)
+def test_a_planar_joint_in_a_box_moves_as_two_rails_and_a_hinge():
+    """Limits of joints whose coordinates several velocities move, held and soft, against limits of single joints.
+
+    The same plate hangs on a planar joint, on a reversed one between exchanged links, on rails and a hinge, and on a
+    free body whose loop is closed by the planar joint.
+    """
+    J = lw.joints
+    low, high = (-0.3, -0.2, -9.0), (0.25, 0.3, 9.0)
+    plate = lw.Link("plate", mass=2.0, com=(0.1, 0.05, 0.0), inertia=np.diag([0.02, 0.03, 0.05]))
+    planar = lw.Joint.of(J.Planar(), name="plane", parent="world", child="plate", lower=low, upper=high)
+    one = lw.Robot.build("one", plate, planar)
+    axes = (J.Prismatic((1, 0, 0)), J.Prismatic((0, 1, 0)), J.Revolute((0, 0, 1)))
+    parents, names = ("world", "a", "b"), ("a", "b", "plate")
+    chain = [
+        lw.Joint.of(kind, name=f"to_{child}", parent=parent, child=child, lower=a, upper=b)
+        for kind, parent, child, a, b in zip(axes, parents, names, low, high, strict=True)
+    ]
+    rails = lw.Robot.build("rails", lw.Link("a", mass=0.0), lw.Link("b", mass=0.0), plate, *chain)
+    free = lw.Robot.build("free", plate, lw.Joint.of(J.Floating(), name="free", parent="world", child="plate"))
+    loop = free.with_loop("plane", "world", "plate", J.Planar(), lower=low, upper=high)
+    q, q_dot = np.array([0.1, -0.1, 0.4]), np.array([1.0, -0.7, 3.0])
+    v = np.array(J.Planar().velocity_from_rate(q.tolist(), q_dot.tolist()), dtype=float)
+    X = one.pose(q, "plate")
+    q_free = np.array(J.Floating().configuration_from_pose(lw.spatial.Pose.of(X)), dtype=float)
+    for mode, close in (("held", 2e-3), (JointStops(time=0.01), 2e-2)):
+        ends = {}
+        for robot, at, rates in (
+            (one, q, v),
+            (rails, q, q_dot),
+            (loop, q_free, np.array([0.0, 0.0, v[2], *v[:2], 0.0])),
+        ):
+            robot = robot.with_gravity([2.0, -3.0, 0.0])
+            moved = robot.simulate(at, rates, duration=0.5, dt=5e-4, joint_limit_mode=mode, passive=False)
+            x = robot.loop_configuration(moved.q) if robot.loops else moved.q
+            assert (x < np.array(high) + close).all() and (x > np.array(low) - close).all(), (robot.name, mode)
+            assert (np.abs(x[:, :2] - high[:2]) < close).any(axis=0)[0]  # it does reach a limit
+            ends[robot.name] = x
+        for name in ("rails", "free"):
+            assert np.abs(ends[name] - ends["one"])[:200].max() < close, (name, mode)

@@ -93,6 +93,8 @@ class JointStops:
         else:
             inertias = _inertias(robot, passive, coordinates)
         for one, m in zip(coordinates, inertias, strict=True):
+            if m.__class__ is float and math.isinf(m):  # constraints hold the coordinate
+                continue
             x, row = _rate(one, robot.tree, q)
             stiffness, damping = m / (self.damping_ratio * self.time) ** 2, 2.0 * m / self.time
             speed = dot(row, v)
@@ -122,9 +124,10 @@ def _inertias_at(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordin
 def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate]) -> list[float]:
     """Return the smallest effective inertia 1/(r M⁻¹ rᵀ) of each limited coordinate, over sampled configurations.
 
-    Raises ValueError for a coordinate without inertia.
+    It is infinite where constraints hold the coordinate.  Raises ValueError for a coordinate without inertia.
     """
-    each = least_inertias(robot, passive)
+    with np.errstate(divide="ignore"):
+        each = least_inertias(robot, passive) if any(one.v is not None for one in coordinates) else ()
     result = [each[one.v] if one.v is not None else math.nan for one in coordinates]
     others = [k for k, one in enumerate(coordinates) if one.v is None]
     if others:
@@ -137,10 +140,10 @@ def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate
         beyond = [sum(max(a - x, x - b, 0.0) for (x, _), (a, b) in zip(each, ends, strict=True)) for each in rates]
         near = np.argsort(beyond, kind="stable")[: max(_SAMPLES // 4, beyond.count(0.0))]  # of loops few are within
         shares = np.einsum("nki,nij,nkj->nk", rows, W, rows)[near].max(axis=0)
-        for k, share in zip(others, shares, strict=True):
-            result[k] = 1.0 / float(share)
+        for k, share in zip(others, shares.tolist(), strict=True):
+            result[k] = 1.0 / share if share > _HELD * shares.max() else math.inf
     for one, m in zip(coordinates, result, strict=True):
-        if not (math.isfinite(m) and m > 0.0):
+        if not m > 0.0:
             raise ValueError(
                 f"simulate: joint_limit_mode: expected inertia at every joint, got none at {one.name!r}; "
                 "give it inertia"
@@ -183,6 +186,7 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
 
 
 Scalars = Sequence[Any]
+_HELD = 1e-12  # share of the largest mobility below which constraints hold a coordinate
 _SAMPLES = 32  # configurations in which effective inertias are compared
 _RESTS = 1e-5  # part of a step in which friction stops a joint that counts as at rest
 
