@@ -125,12 +125,14 @@ class _Reached:
             kind = reader if isinstance(reader, type) else type(reader)
             methods = () if is_callable else functions_of(kind)  # linkwork may call each of them
             self._follow([(getattr(x, "__name__", kind.__name__), x) for x in (reader, *methods)])
-        done: set[tuple[int, str]] = set()
-        while missing := [(k, name) for k in range(len(self._owners)) for name in self._names if (k, name) not in done]:
-            done |= {*missing}
-            for k, name in missing:
-                whole, owner = self._owners[k]
-                self._follow([(f"{whole}.{name}", value) for value in _attribute(owner, name)])
+        looked = 0, 0  # owners and names of which all pairs have been looked up
+        while looked != (size := (len(self._owners), len(self._names))):
+            names = list(self._names)
+            for k, (whole, owner) in enumerate(self._owners[: size[0]]):
+                for name in names[looked[1] if k < looked[0] else 0 :]:
+                    for value in _attribute(owner, name):
+                        self._follow([(f"{whole}.{name}", value)])
+            looked = size
 
     def _follow(self, variables: list[tuple[str, Any]]) -> None:
         """Note the values of variables, and reach the code that they contain."""
@@ -161,7 +163,10 @@ class _Reached:
                 parts.append(_Same(value))
             elif isinstance(value, SimpleNamespace) or is_of_user(value if isinstance(value, type) else type(value)):
                 parts.append(_Same(value if isinstance(value, type) else type(value)))
-                self._owners += [(name, value), (name, type(value))]
+                self._owners.append((name, value))
+                if id(type(value)) not in self._seen:
+                    self._seen[id(type(value))] = type(value)
+                    self._owners.append((name, type(value)))
                 if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
                     remaining.append((name, getattr(value, "__dict__", None)))
                 if isinstance(value, _CONTAINERS):
@@ -254,7 +259,7 @@ def _attribute(owner: Any, name: str) -> list[Any]:
     if name in table:
         return [table[name]]
     if isinstance(owner, type):
-        bases = [base for base in owner.__mro__[1:] if is_of_user(base) and name in vars(base)]
+        bases = [base for base in owner.__mro__[1:] if name in vars(base) and is_of_user(base)]
         return [vars(bases[0])[name]] if bases else []
     slot = getattr(type(owner), name, None)
     is_slot = type(slot).__name__ == "member_descriptor"
