@@ -101,7 +101,14 @@ def test_claims_about_all_configurations_have_proofs():
     """Words that no search can justify stand for proofs."""
     kinds = {status: status.evidence.partition(": ")[0] for status in Status}
     assert set(kinds.values()) == {"proof", "example", "check", "search", "event"}
-    everything = ("no configuration", "whole motion", "beyond the reach", "contradict")
+    everything = (
+        "no configuration",
+        "whole motion",
+        "beyond the reach",
+        "contradict",
+        "inconsistent",
+        "can be closed only",
+    )
     for status, kind in kinds.items():
         claims = any(words in status.meaning.lower() for words in everything)
         assert claims == (kind == "proof"), status

@@ -278,7 +278,7 @@ def test_joints_that_close_loops_keep_their_bounds() -> None:
         q = bounded.assemble(hold={"A0": -1.0}).q
         assert abs(bounded.loops["pin"].configuration_from_pose(q)[0] - angle) < 0.05
     nowhere = free.with_loop("pin", "tip1", "end1", HINGE, lower=max(angles) + 0.1, upper=max(angles) + 0.2)
-    with pytest.raises(lw.errors.AssemblyError, match=r"closes only with loop joints beyond their limits: 'pin'"):
+    with pytest.raises(lw.errors.AssemblyError, match=r"closed it with loop joints beyond their limits only: 'pin'"):
         nowhere.assemble(hold={"A0": -1.0})
     assert not nowhere.assemble(hold={"A0": [-1.0, -1.0]}, check=False).success.any()
     assert bool(nowhere.assemble(hold={"A0": -1.0}, position_limits=False).success)

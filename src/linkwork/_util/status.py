@@ -150,15 +150,15 @@ class Status(StrEnum):
     # mechanisms
     LOOP_AT_LIMITS = (
         "loop_at_limits",
-        "The loops can be closed only with a loop joint beyond its limits.",
+        "The loops were closed with a loop joint beyond its limits, and the search found no other way.",
         "Widen the limits of the loop joints that the message names, or start from another q_init.",
         "example: loops that are closed with a joint beyond its limits",
     )
     DEPENDENT_JOINTS = (
         "dependent_joints",
-        "The fixed joints determine each other, and their values are inconsistent.",
+        "The fixed joints determine each other, and the search did not satisfy all their values.",
         "Fix fewer of the joints that the message names.",
-        "check: the rank of the constraint Jacobian",
+        "check: the rank of the constraint Jacobian, and the errors where the search ended",
     )
     TURNING_POINT = (
         "turning_point",

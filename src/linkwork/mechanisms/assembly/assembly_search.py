@@ -175,6 +175,10 @@ def _build_result(
             status[left[would]] = Status.AT_LIMITS
             turned = mechanism.nearest_revolutions(without.q, _middle(*mechanism.limits), fixed.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
+            found = would & ~over[left].any(axis=-1)  # within the limits of all joints, if not of loops
+            q[left[found]], result["error"][left[found]] = turned[found], without.error[found]
+            each[left[found]] = mechanism.beyond(turned[found])
+            fine, beyond = mechanism.open_by(result["error"]) <= tolerance, each.any(axis=-1)
         if fixed.names:
             dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, None if when is None else when[0])
             if dependent:

@@ -26,9 +26,9 @@ class Assembly(Result):
     """Configurations that satisfy the constraints of a robot, or the closest ones; for a batch, arrays of them.
 
     ``success`` is True if all constraints are satisfied within the tolerance and all limits are respected. ``status``
-    is "solved"; "local_minimum": no small motion reduces the errors; "at_limits": it can be assembled only beyond
-    joint limits; "loop_at_limits": it closes only with a loop joint beyond its limits; "dependent_joints": the fixed
-    joints determine each other; "not_converged"; "not_finite".
+    is "solved"; "local_minimum": no small motion reduces the errors; "at_limits": the search assembled it
+    beyond joint limits only; "loop_at_limits": with a loop joint beyond its limits only; "dependent_joints": the fixed
+    joints determine each other, and the search did not satisfy all their values; "not_converged"; "not_finite".
     """
 
     q: np.ndarray  # (..., nq)
@@ -113,18 +113,18 @@ class Assembly(Result):
         if status is Status.DEPENDENT_JOINTS:
             names = ", ".join(map(repr, self.dependent))
             return (
-                f"the fixed joints {names} determine each other, and their values are inconsistent"
+                f"the fixed joints {names} determine each other, and the search did not satisfy all their values"
                 if len(self.dependent) > 1
-                else f"the fixed joint {names} cannot move, and its value is not the possible one"
+                else f"the fixed joint {names} cannot move, and the search did not satisfy its value"
             )
         if status is Status.AT_LIMITS:
             tree = self._mechanism.tree
             joints = [body.joint_name for k, body in tree.stacked() if self._over[i][tree.q_slices[k]].any()]
-            return f"it can be assembled only with joints beyond their limits: {', '.join(map(repr, joints))}"
+            return f"the search assembled it with joints beyond their limits only: {', '.join(map(repr, joints))}"
         if status is Status.LOOP_AT_LIMITS:
             each = zip(self._mechanism.limited, self._mechanism.beyond(self.q[i]), strict=True)
             loops = dict.fromkeys(one.joint for one, beyond in each if beyond and one.loop is not None)
-            return f"it closes only with loop joints beyond their limits: {', '.join(map(repr, loops))}"
+            return f"the search closed it with loop joints beyond their limits only: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
             return "the errors are at a local minimum and cannot be reduced from there"
         if status is Status.NOT_FINITE:
