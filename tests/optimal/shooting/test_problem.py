@@ -179,3 +179,15 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
         fine.solve([0.0], solver="ilqr", integrator="euler")
     with pytest.raises(ValueError, match=r"solver: expected one of .*'ilqr'.* got 'ilq'"):
         fine.solve([0.0], solver="ilq")
+
+
+@pytest.mark.slow(every=7)
+def test_a_minimum_of_costs_twelve_decades_apart_is_one():
+    """Damping relative to a stiff cost hides what others would save: no minimum is claimed with it."""
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=15, duration=1.0)
+    problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "least_squares", steps=-1, scale=1e5, target=[1.2, -0.5])
+    options = {"solver": "ilqr", "control_limits": False, "max_iterations": 1500}
+    known = problem.solve([0.0, 0.0], dynamics="inverse", **options)
+    found = problem.solve([0.0, 0.0], **options)
+    assert known.success and found.success and found.cost == pytest.approx(known.cost, rel=1e-6)

@@ -358,6 +358,7 @@ class Shooting:
         smallest = self.tolerance * self.tolerance
         small = and_(and_(regular, whole), lt(decrement, state.target * size))
         last = and_(and_(small, lt(decrement, smallest * size)), lt(violation, 1.0))
+        last = and_(last, le(state.damping, 0.0))  # damping of stiff costs hides what others would save
         trial = self.line_search(state, multipliers, policy, cost, slope, gap, gaps, last)
         taken, failed = lt(0.5, trial.taken), lt(trial.taken, 0.5)
         bending = lt(0.5, state.bend)
@@ -366,7 +367,7 @@ class Shooting:
             where(lt(0.75, trial.share), state.damping * _SOFTER, fmax(state.damping * _SHORT, _FIRST)),
             fmax(state.damping * _STIFFER, _FIRST),
         )
-        damping = where(lt(damping, _MIN_DAMPING), 0.0, damping)
+        damping = where(or_(lt(damping, _MIN_DAMPING), and_(taken, small)), 0.0, damping)
         renew = and_(small, not_(last)) if self.constrained else lt(1.0, 0.0 * cost)
         grown = and_(lt(0.5, state.renew), lt(_MIN_DECREASE * state.before, violation))
         stuck = and_(failed, lt(_MAX_DAMPING, damping))
