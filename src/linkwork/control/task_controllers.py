@@ -26,6 +26,7 @@ from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import check_tasks
 from linkwork.ik.kernels import target_shapes
+from linkwork.ik.tasks.joint_tasks import JointTask
 from linkwork.ik.tasks.task import Task
 
 __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_full_actuation"]
@@ -95,9 +96,9 @@ class TaskLaw(ControlLaw):
         for task in tasks:
             if task.name in self.shapes:
                 kind, shape = task.target_of.kind if task.target_of is not None else "", self.shapes[task.name]
-                of_joint = [q[x.start : x.start + x.size] for x in getattr(task, "joint_indices", ())]
-                if kind == "numbers" and of_joint:
-                    result[self._target_name(task)] = of_joint[0].reshape(shape)
+                if isinstance(task, JointTask) and task.index is not None:
+                    start = task.index.start
+                    result[self._target_name(task)] = q[start : start + task.index.size].reshape(shape)
                     continue
                 examples = {"configuration": q, "pose": np.eye(4), "rotation": np.eye(3), "direction": np.eye(3)[0]}
                 result[self._target_name(task)] = examples.get(

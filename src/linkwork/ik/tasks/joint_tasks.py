@@ -42,7 +42,7 @@ class _JointErrorTask(AimedTask):
 
     @property
     @abstractmethod
-    def joint_indices(self) -> tuple[_JointIndex, ...]:
+    def _joint_indices(self) -> tuple[_JointIndex, ...]:
         """Joints of the errors, in their order."""
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
@@ -76,7 +76,7 @@ class _JointErrorTask(AimedTask):
     def _curved(self) -> Iterator[tuple[slice, Body]]:
         """Yield the joints whose errors have other rates than v − v_d, with the slices of their errors."""
         start = 0
-        for index in self.joint_indices:
+        for index in self._joint_indices:
             if index.curved is not None:
                 yield slice(start, start + len(index.units)), index.curved
             start += len(index.units)
@@ -146,7 +146,7 @@ class PostureTask(_JointErrorTask):
         return bool(self.indices)
 
     @property
-    def joint_indices(self) -> tuple[_JointIndex, ...]:
+    def _joint_indices(self) -> tuple[_JointIndex, ...]:
         return self.indices
 
     @property
@@ -218,7 +218,7 @@ class JointTask(_JointErrorTask):
         return self.index is not None
 
     @property
-    def joint_indices(self) -> tuple[_JointIndex, ...]:
+    def _joint_indices(self) -> tuple[_JointIndex, ...]:
         return () if self.index is None else (self.index,)
 
     @property
