@@ -3,6 +3,11 @@
 Each step is in local coordinates at its start.  Its width limits the difference of the solutions of fifth and fourth
 order to a tolerance.  States at requested times follow from a continuous extension of fourth order.
 
+With constraints, each substep starts from the nearest state that satisfies them.  Beside a singular configuration, such
+as a flat parallelogram, errors of accelerations grow as 1/s² with the distance s, so ever shorter substeps come ever
+nearer, and the state leaves its branch.  There, substeps have a least width.  One of this width is taken whatever its
+error, and leads past the singular configuration by its momentum.  A step with many of these is not solved.
+
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving
 Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 (the extension).
 """
@@ -14,12 +19,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control import scan, while_loop
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, sqrt, where
+from linkwork.expr.control import cond, scan, while_loop
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.simulation.algorithms.fixed_step_integrators import DORMAND_PRINCE, stages
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 
-__all__ = ["PARTS", "TOLERANCE", "AdaptiveState", "adaptive", "begun", "dormand_prince", "state_at", "tried"]
+__all__ = [
+    "PARTS",
+    "TOLERANCE",
+    "AdaptiveState",
+    "adaptive",
+    "begun",
+    "dormand_prince",
+    "state_at",
+    "tried",
+]
 
 Scalars = Sequence[Any]
 
@@ -33,6 +47,8 @@ _DENSE = (
     -1453857185 / 822651844,
     69997945 / 29380423,
 )
+_LEAST_PART = 1.0 / 16.0  # least width of a substep beside a singular configuration, relative to the step
+_TAKEN = 80  # part of `PARTS` for which a substep of least width counts whose error is too large
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
 TOLERANCE, PARTS = 1e-9, 1000
 _TIMES = 1e-12  # relative distance from a time that counts as reached
@@ -52,6 +68,7 @@ class AdaptiveState(NamedTuple):
     v: Any
     width: Any
     steps: Any
+    least: Any  # width below which substeps are not shortened beside a singular configuration; 0 elsewhere
 
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -67,7 +84,8 @@ def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
     """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
     n = len(v)
-    return AdaptiveState(time, time, array(list(q)), array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)]), width, 0.0)
+    still, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
+    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, _LEAST_PART * width)
 
 
 def adaptive(
@@ -116,6 +134,8 @@ def _extended(rows: Scalars, theta: Any) -> list[Any]:
 def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: Any) -> AdaptiveState:
     """Try a step: accept it if its error is small enough, and choose the next width by the error."""
     q, v = _at(system, state, 1.0)
+    if system.projected is not None:
+        q, v = system.projected(state.time, q, v)
     h, n = state.width, len(v)
     phi_rates, v_rates = stages(system, DORMAND_PRINCE, state.time, q, v, h)
     zero = [0.0] * n
@@ -127,9 +147,17 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         for error, before, after in zip(plus(zero, h, *zip(_ERROR, rates, strict=True)), first, last, strict=True)
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
-    fine = lt(error, 1.0)
+    fine, more = lt(error, 1.0), 1.0
     wider = fmin(_MOST, fmax(_LEAST, _SAFETY * fmax(error, 1e-10) ** -0.2))
-    taken = (
+    width = where(fine, h * wider, h * fmin(wider, 1.0))
+    least = state.least
+    is_near_singular = system.is_near_singular
+    if is_near_singular is not None:
+        stuck = and_(not_(fine), lt(h, 1.5 * least))
+        near = cond(stuck, lambda q: is_near_singular(state.time, q), lambda _: False, array(q))
+        least = where(and_(stuck, not_(near)), 0.0, least)
+        fine, more, width = or_(fine, near), where(near, float(_TAKEN), 1.0), fmax(width, least)
+    rows = (
         [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
     )
@@ -141,10 +169,11 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         where(fine, state.time, state.start),
         where(fine, state.time + h, state.time),
         either(q, state.q),
-        either(taken[0], state.phi),
-        either(taken[1], state.v),
-        where(fine, h * wider, h * fmin(wider, 1.0)),
-        state.steps + 1.0,
+        either(rows[0], state.phi),
+        either(rows[1], state.v),
+        width,
+        state.steps + more,
+        least,
     )
 
 

@@ -69,7 +69,8 @@ class MotionSystem:
     ``step_forces`` are the forces of a step of RATTLE.  RATTLE and variational methods use ``settling`` (nv), h² K of
     the joint springs that are too stiff for the step, and ``elements``, the resistance of force elements.  ``flown``
     integrates a step with constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated
-    do not share code.
+    do not share code.  Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and
+    ``is_near_singular(t, q)``, True beside a singular configuration of the constraints.
     """
 
     tree: Tree
@@ -84,6 +85,8 @@ class MotionSystem:
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
     is_differentiated: bool = False
+    projected: Callable[[Any, Scalars, Scalars], State] | None = None
+    is_near_singular: Callable[[Any, Scalars], Any] | None = None
 
     @property
     def space(self) -> CurveSpace:

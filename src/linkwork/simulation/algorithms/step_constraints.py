@@ -54,6 +54,7 @@ __all__ = [
 
 Scalars = Sequence[Any]
 
+_NEAR, _ROUNDED = 1e-3, 1e-13  # squared relative size of a row near a singular configuration, and of a dependent row
 _SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
 _TOLERANCE = by_type(1e-15)  # [rad, characteristic lengths] tolerance of displacements in a step
@@ -294,6 +295,17 @@ def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalar
     left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
     impulses = held.factors.solved([-x for x in left])
     return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
+
+
+def is_near_singular(mechanics: DiscreteMechanics, t: Any, q: Scalars) -> Any:
+    """Return True if the constraints are nearly dependent at q, but not to rounding as redundant ones are."""
+    rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
+    held = ConstrainedFactorization(mechanics.inverse(q), rates)
+    factors, sizes, result = held.damped(_ROUNDED), held.sizes, False
+    for k, x in zip(factors.order, factors.D_inv, strict=True):
+        share = x * sizes[k]  # of the row, relative to what is left of it beside the others
+        result = or_(result, and_(lt(1.0 / _NEAR, share), lt(share, 0.1 / _ROUNDED)))
+    return result
 
 
 def released_velocity(

@@ -63,13 +63,14 @@ class DenseOutput:
             own[name] = whole[environment]
         width = np.diff(stretch.t)
         tau = self.tau[environment][stretch.step + 1]
-        start = begun([*stretch.q[0]], [*stretch.v[0]], 0.0, 0.0)
+        start = begun([*stretch.q[0]], [*stretch.v[0]], 0.0, 1.0)
         count = len(width)
         state: Any = {
             name: np.broadcast_to(np.asarray(x, dtype=float), (count, *np.shape(x))).copy()
             for name, x in start._asdict().items()
         }
-        state |= {"q": stretch.q[:-1], "v": np.pad(stretch.v[:-1], ((0, 0), (0, 4 * nv))), "width": width}
+        state |= {"q": stretch.q[:-1], "v": np.pad(stretch.v[:-1], ((0, 0), (0, 4 * nv)))}
+        state |= {"width": width, "least": start.least * width}
         rows: list[Any] = []
         while (state["time"] < width * (1.0 - 1e-12)).any():
             more = {"parameters": own} if own else {}
@@ -130,7 +131,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
         robot: Any = setup.robot
         n = robot.nv
         state = {"start": (), "time": (), "q": robot.configuration_space, "phi": (5 * n,), "v": (5 * n,)}
-        shapes: dict[str, Any] = {"state": state | {"width": (), "steps": ()}, "tau": (n,), "until": ()}
+        shapes: dict[str, Any] = {"state": state | {"width": (), "steps": (), "least": ()}, "tau": (n,), "until": ()}
         if setup.parameters:
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="between", **shapes)

@@ -28,7 +28,7 @@ from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics,
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
 from linkwork.simulation.algorithms.ode_system import ElementResistance, StepForces
-from linkwork.simulation.algorithms.step_constraints import allowed_velocity
+from linkwork.simulation.algorithms.step_constraints import allowed_velocity, is_near_singular
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loop_intervals, servo_intervals
@@ -126,6 +126,10 @@ class SimulatedDynamics:
             return self._by_rattle(moving, acceleration, tau, pushed)
         if not method.damped_within:
             by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
+            if method.adaptive and self.robot.constraints:
+                mechanics = DiscreteMechanics(moving.tree, self.passive)
+                near = partial(is_near_singular, mechanics)
+                return MotionSystem(self.robot.tree, acceleration, projected=self.projected, is_near_singular=near)
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         if self.robot.tree.has_couplings:
             return MotionSystem(self.robot.tree, self._with_spins(moving, acceleration))

@@ -1,0 +1,71 @@
+"""Linkages that pass flat and folded configurations stay on their branch, by every method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork import joints
+
+HINGE = joints.Revolute((0, 1, 0))
+
+
+def bar(name, length, rng):
+    inertia = np.full(3, rng.uniform(0.01, 0.05))
+    frames = {f"{name}_tip": lw.pose((length, 0, 0))}
+    return lw.Link(name, mass=rng.uniform(0.5, 2.0), com=(0.5 * length, 0, 0), inertia=inertia, frames=frames)
+
+
+def parallelogram(rng, gravity):
+    """A parallelogram, a state of it, and the error of its rocker, which is parallel to the crank."""
+    a, d, angle, rate = rng.uniform(0.2, 0.5), rng.uniform(0.5, 1.0), rng.uniform(0.3, 1.2), rng.uniform(4.0, 12.0)
+    robot = lw.Robot.build(
+        "parallelogram",
+        *(bar("crank", a, rng), bar("coupler", d, rng), bar("rocker", a, rng)),
+        lw.Joint.of(HINGE, name="first", parent="world", child="crank"),
+        lw.Joint.of(HINGE, name="second", parent="crank", child="coupler", placement=(a, 0, 0)),
+        lw.Joint.of(HINGE, name="third", parent="world", child="rocker", placement=(d, 0, 0)),
+        gravity=gravity,
+    )
+    way, wide = np.array([1.0, -1.0, 1.0]), robot.with_loop("pin", "coupler_tip", "rocker_tip", HINGE)
+    return wide, angle * way, rate * way, lambda q: np.sin(q[:, 0] - q[:, 2])
+
+
+def slider_crank(rng, gravity):
+    """A slider-crank with bars of one length, which folds, and the error of its slide."""
+    a, angle, rate = rng.uniform(0.2, 0.5), rng.uniform(0.3, 1.2), rng.uniform(4.0, 12.0)
+    robot = lw.Robot.build(
+        "slider_crank",
+        *(bar("crank", a, rng), bar("coupler", a, rng), lw.Link("slide", mass=rng.uniform(0.5, 2.0))),
+        lw.Joint.of(HINGE, name="first", parent="world", child="crank"),
+        lw.Joint.of(HINGE, name="second", parent="crank", child="coupler", placement=(a, 0, 0)),
+        lw.Joint.of(joints.Prismatic((1, 0, 0)), name="third", parent="world", child="slide"),
+        gravity=gravity,
+    )
+    q = np.array([-angle, 2.0 * angle, 2.0 * a * np.cos(angle)])
+    v = rate * np.array([-1.0, 2.0, -2.0 * a * np.sin(angle)])
+    wide = robot.with_loop("pin", "coupler_tip", "slide", HINGE)
+    return wide, q, v, lambda q: q[:, 2] - 2.0 * a * np.cos(q[:, 0])
+
+
+@pytest.mark.slow(every=3)
+def test_linkages_pass_singular_configurations_on_their_branch(drawn):
+    for seed in drawn(range(20)):
+        rng = np.random.default_rng(seed)
+        robot, q, v, error = (slider_crank if seed % 3 else parallelogram)(rng, (0, 0, -9.81 * (seed % 2)))
+        for method in ("dormand_prince", "rk4", "semi_implicit_euler"):
+            run = robot.simulate(q, v, duration=1.5, method=method)
+            assert run.success and np.abs(error(run.q)).max() < 1e-5, (seed, method)
+            energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
+            assert np.ptp(energy) < 1e-2 * robot.kinetic_energy(run.q, run.v).max(), (seed, method)
+
+
+def test_an_adaptive_method_resolves_a_stiff_spring_in_a_loop():
+    """Substeps are short where accuracy needs it, and not beside a singular configuration."""
+    bar = lw.load("fourbar")
+    q = bar.assemble().q
+    stiff = bar.with_joint_dynamics(stiffness={"rocker_hinge": 1e7}, rest={"rocker_hinge": q[2:] + 1e-3})
+    end = stiff.simulate(q, duration=0.01, method="dormand_prince")
+    fine = stiff.simulate(q, duration=0.01, dt=1e-6, method="rk4", record_every=10_000)
+    assert end.success and np.allclose(end.v[-1], fine.v[-1], rtol=1e-4)
