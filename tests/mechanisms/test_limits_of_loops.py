@@ -1,0 +1,43 @@
+"""Position limits of joints that close loops: driven motions, branches and assemblies stay within them."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import AssemblyError
+
+
+def _fourbar(**limits):
+    robot = lw.load("fourbar")
+    pin = robot.loops["pin"]
+    return robot.without_constraints().with_loop("pin", pin.frame, pin.other, pin.type, **limits)
+
+
+@pytest.mark.slow(every=3)
+def test_a_driven_motion_ends_at_the_limit_of_a_loop():
+    angles = {"crank_hinge": np.linspace(0.0, 1.5, 30)}
+    whole = _fourbar().drive_mechanism(angles)
+    pin = _fourbar().loop_configuration(whole.q)[:, 0]
+    least = float(pin[14] + 0.5 * (pin[15] - pin[14]))
+    robot = _fourbar(lower=least, upper=1.0)
+    moved = robot.drive_mechanism(angles, q_init=whole.q[0], check=False)
+    assert moved.status == "at_limits" and moved.reached.tolist() == [True] * 15 + [False] * 15
+    assert np.allclose(robot.loop_configuration(moved.last)[0], least, atol=1e-6)  # up to the limit itself
+    with pytest.raises(AssemblyError, match="joint limits reached"):
+        robot.drive_mechanism(angles, q_init=whole.q[0])
+    assert robot.drive_mechanism(angles, q_init=whole.q[0], position_limits=False).success
+
+
+@pytest.mark.slow(every=3)
+def test_branches_are_those_within_the_limits_of_loops():
+    """Each limit of the pin keeps the branches whose pin is within it."""
+    hold = {"rocker_hinge": -0.5}
+    every = _fourbar().branches(hold)
+    pin = _fourbar().loop_configuration(every.q)[:, 0]
+    assert len(pin) == 2 and abs(pin[0] - pin[1]) > 0.1
+    middle = float(pin.mean())
+    for limits in ({"lower": middle}, {"upper": middle}):
+        found = _fourbar(**limits).branches(hold)
+        kept = pin > middle if "lower" in limits else pin < middle
+        assert np.allclose(found.q, every.q[kept], atol=1e-8)
+        assert int(_fourbar(**limits).branches(hold, position_limits=False).count) == 2
