@@ -40,17 +40,16 @@ def main() -> None:
     for module in start["modules"]:
         if find_spec(module.partition(".")[0]) is not None:
             getattr(import_module(module), "prepare_process", lambda: None)()
+    restrict, libraries = import_module("linkwork._util.sandbox").restrict, _libraries()
     request = json.loads(lines.line(start["idle"]))
     module, _, function = request["task"].partition(":")
     task = getattr(import_module(module), function)
-    restrict = import_module("linkwork._util.sandbox").restrict
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # what libraries print does not mix with the answer
     data = lines.rest()
     tempfile.tempdir = start["folder"]
     with open(os.path.join(start["folder"], "restricted"), "wb"):
         pass
-    readable = [*request["folders"], *_libraries()]
-    restrict(readable, [start["folder"]], request["memory"], request["seconds"])
+    restrict([*request["folders"], *libraries], [start["folder"]], request["memory"], request["seconds"])
     arrays: dict[str, Any] = {}
     try:
         if len(data) != request["bytes"]:

@@ -32,7 +32,7 @@ from linkwork.model.description import Description
 from linkwork.model.tree_builder import read_gravity
 from linkwork.spatial import Vec3
 
-__all__ = ["describe_model", "read_mjcf"]
+__all__ = ["describe_model", "prepare_process", "read_mjcf"]
 
 _UNNAMED = "MuJoCo Model"  # MuJoCo's name of a model without a name
 
@@ -70,6 +70,13 @@ def read_mjcf(
     source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
     return _checked(source, findings, floating_base)
+
+
+def prepare_process() -> None:
+    """Import MuJoCo and read a small model, before a process reads an untrusted file."""
+    body = '<body name="a"><joint/><geom size="1"/></body>'
+    model = imported_mujoco("load").MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    describe_model(model)
 
 
 def describe_model(model: Any, *, floating_base: bool | None = None) -> Description:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -12,15 +12,16 @@ import numpy as np
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import read_folders
-from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
+from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats import registry
 from linkwork.formats.file_reading import path_text, process_failed
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.model.tree import Report, Tree
 from linkwork.parts.construction.robot_loading import Options, read_robot, warn_of_repairs
+from linkwork.shapes import Geometry, Mesh, Polytope, Shape
 
-__all__ = ["read_in_process", "tree_of_request"]
+__all__ = ["prepare_process", "read_in_process", "tree_of_request"]
 
 
 def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -> Tree:
@@ -47,7 +48,7 @@ def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -
             modules, f"{__name__}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
         )
         warned = [_issue(entry) for entry in answer.data["issues"]]
-        tree = parse_robot(answer.arrays["text"].tobytes())
+        tree = _with_polytopes(parse_robot(answer.arrays["text"].tobytes()), answer)
     except ReaderEnded as ended:
         raise process_failed(ended, where) from None
     except ReaderError as error:
@@ -61,6 +62,13 @@ def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -
     return tree
 
 
+def prepare_process() -> None:
+    """Import what reading and writing of a robot needs, before a process reads an untrusted file."""
+    from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
+
+    unchecked_robot_text(read_robot("double_pendulum", Options()))
+
+
 def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
     from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
@@ -70,12 +78,68 @@ def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = read_robot(request["path"], Options(**{**given, "budget": budget}), request["format"])
+    tree, arrays, excesses = _without_polytopes(tree)
     issues = [
         (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
         for one in tree.report.warnings
     ]
     text = np.frombuffer(unchecked_robot_text(tree).encode(), np.uint8)
-    return {"issues": issues}, {"text": text}
+    return {"issues": issues, "overestimates": excesses}, {"text": text, **arrays}
+
+
+def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
+    """Return the tree with meshes in place of polytopes, whose points are arrays by the names of these meshes.
+
+    Text of many points is slow, and would need their hulls, which are computed when they are first used.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    meshes: dict[int, Mesh] = {}
+    excesses: list[float] = []
+
+    def replaced(shape: Shape) -> Shape:
+        if type(shape) is not Polytope:
+            return shape
+        if id(shape) not in meshes:
+            meshes[id(shape)] = Mesh(f"{_POLYTOPE}{len(meshes)}")
+            arrays[meshes[id(shape)].uri] = np.asarray(shape._given, dtype=float)
+            excesses.append(shape.overestimate)
+        return meshes[id(shape)]
+
+    return _with_shapes(tree, replaced), arrays, excesses
+
+
+def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
+    """Return the tree with the polytopes of an answer in place of the meshes that `_without_polytopes` created."""
+    excesses = [float(x) for x in answer.data["overestimates"]]
+    polytopes = {f"{_POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
+    made: dict[str, Polytope] = {}
+
+    def replaced(shape: Shape) -> Shape:
+        if not isinstance(shape, Mesh) or shape.uri not in polytopes:
+            return shape
+        if shape.uri not in made:
+            made[shape.uri] = Polytope(answer.arrays[shape.uri], polytopes[shape.uri])  # type: ignore[arg-type]
+        return made[shape.uri]
+
+    return _with_shapes(tree, replaced) if polytopes else tree
+
+
+def _with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
+    """Return the tree with other shapes on its links."""
+
+    def changed(geometries: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+        return tuple(replace(one, shape=replaced(one.shape)) for one in geometries)
+
+    frames = [
+        replace(frame, visuals=changed(frame.visuals), collisions=changed(frame.collisions))
+        if frame.visuals or frame.collisions
+        else frame
+        for frame in tree.frames
+    ]
+    return replace(tree, frames=tuple(frames))
+
+
+_POLYTOPE = "linkwork-polytope-"
 
 
 def _issue(entry: Any) -> Issue:
