@@ -14,6 +14,9 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import scalar_or_tuple
+from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.model.limited_coordinates import LimitedCoordinate, LoopSpeed, limited_coordinates, loop_speeds
 from linkwork.optimal.features.arguments import choice, text
 from linkwork.optimal.features.dynamics_features import force_units, without_inertias
 from linkwork.optimal.features.feature import Feature, FeatureJacobian, Scalars, Window, with_fields
@@ -133,7 +136,10 @@ class _RateLimits(_Limits):
 @public_constructor
 @dataclass(frozen=True)
 class PositionLimits(_Limits):
-    """Position limits lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits."""
+    """Position limits lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits.
+
+    The robot's own limits include those of joints that close loops.
+    """
 
     kind = "position"
 
@@ -143,27 +149,46 @@ class PositionLimits(_Limits):
             nq = body.joint.nq
             names += [body.joint_name] if nq == 1 else [f"{body.joint_name}[{k}]" for k in range(nq)]
             units += body.joint.q_units
-        return tuple(names), tuple(units)
+        loops = self._loops(tree)
+        return (*names, *(one.name for one in loops)), (*units, *(one.unit for one in loops))
+
+    def _loops(self, tree: Any) -> list[LimitedCoordinate]:
+        own = self.lower is None and self.upper is None
+        return [one for one in limited_coordinates(tree) if one.loop is not None] if own else []
 
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
-        return robot.lower, robot.upper
+        loops = self._loops(robot.tree)
+        return [*robot.lower, *(one.lower for one in loops)], [*robot.upper, *(one.upper for one in loops)]
 
     def _limited_values(self, w: Window) -> Sequence[Any]:
-        return w.configuration()
+        q, loops = w.configuration(), self._loops(w.tree)
+        return [*q, *(one.rate(KinematicState(w.tree, q))[0] for one in loops)] if loops else q
 
 
 @public_constructor
 @dataclass(frozen=True)
 class VelocityLimits(_RateLimits):
-    """Velocity limits lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits."""
+    """Velocity limits lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits.
+
+    The robot's own limits include those of joints that close loops.
+    """
 
     kind, per, depth = "velocity", "/s", 1
 
+    def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        (names, units), loops = super()._coordinates(tree), self._loops(tree)
+        return (*names, *(one.name for one in loops)), (*units, *(one.loop.joint.v_units[one.index] for one in loops))
+
+    def _loops(self, tree: Any) -> tuple[LoopSpeed, ...]:
+        return loop_speeds(tree) if self.lower is None and self.upper is None else ()
+
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
-        return -robot.velocity_limits, robot.velocity_limits
+        most = np.array([*robot.velocity_limits, *(one.bound for one in self._loops(robot.tree))], dtype=float)
+        return -most, most
 
     def _limited_values(self, w: Window) -> Sequence[Any]:
-        return w.velocity()
+        v, loops = w.velocity(), self._loops(w.tree)
+        return [*v, *(dot(one.row(KinematicState(w.tree, w.configuration())), v) for one in loops)] if loops else v
 
 
 @public_constructor
