@@ -59,9 +59,10 @@ class Status(StrEnum):
     )
     INFEASIBLE = (
         "infeasible",
-        "The constraints or tasks contradict each other; each one alone can be satisfied.",
+        "The constraints or tasks contradict each other: everywhere, or for optimal motion near the path.",
         "Remove or relax one of the constraints or tasks that the message names.",
-        "proof: two requirements differ by more than their tolerances, or a certificate of the program",
+        "proof: two requirements differ by more than their tolerances, or a certificate of the program, linearised at the "
+        "path for optimal motion",
     )
     AT_LIMITS = (
         "at_limits",
