@@ -45,7 +45,7 @@ def test_reversed_and_composite_joints_of_plain_ones_are_plain():
 
 
 def _limited(joint, in_loop):
-    bounds = {"lower": [-9.0] * joint.nq, "upper": [8.0] * joint.nq, "velocity": [7.0] * joint.nv}
+    bounds = {"lower": [-0.99] * joint.nq, "upper": [0.999] * joint.nq, "velocity": [7.0] * joint.nv}
     if not in_loop:
         return lw.Robot.build(
             "one", lw.Link("hand", mass=1.0), lw.Joint.of(joint, name="limited", parent="world", child="hand", **bounds)

@@ -8,7 +8,7 @@ import linkwork as lw
 
 @pytest.mark.slow(every=7)
 def test_limits_of_loops_hold_in_trajectory_problems():
-    """The crank of a four-bar turns by 0.8 rad in 1 s: the pin's speed limit is reached, its position limit in the way."""
+    """The crank of a four-bar turns by 0.8 rad in 1 s at the speed limit of the pin, within its position limit."""
     fourbar = lw.load("fourbar")
     pin, start = fourbar.loops["pin"], fourbar.assemble(fourbar.neutral()).q
 

@@ -119,10 +119,10 @@ def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tu
             tree.v_slices[i],
         )
         for k, n in enumerate(range(tree.nq)[tree.q_slices[i]]):
-            if math.isfinite(lower[n]) or math.isfinite(upper[n]):
+            ends = float(lower[n]), float(upper[n])
+            if _is_limited(body.joint, k, *ends):
                 own = alone[k]
                 v = None if own is None else start.start + own
-                ends = float(lower[n]), float(upper[n])
                 result.append(LimitedCoordinate(names[k], body.joint_name, body.joint, k, *ends, n, v))
     for loop in tree.constraints:
         if isinstance(loop, LoopJoint):
@@ -130,9 +130,16 @@ def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tu
             names = coordinates_of(loop.name, joint, "q")
             low, high = loop.lower or (-math.inf,) * joint.nq, loop.upper or (math.inf,) * joint.nq
             for k, ends in enumerate(zip(low, high, strict=True)):
-                if any(map(math.isfinite, ends)):
+                if _is_limited(joint, k, *ends):
                     result.append(LimitedCoordinate(names[k], loop.name, joint, k, *ends, loop=loop))
     return tuple(result)
+
+
+def _is_limited(joint: JointType, index: int, lower: float, upper: float) -> bool:
+    """Return False for limits that no configuration exceeds: infinite ones, and of unit vectors beyond 1."""
+    if any(index in group for group in joint.unit_length):
+        return lower > -1.0 or upper < 1.0
+    return math.isfinite(lower) or math.isfinite(upper)
 
 
 @lru_cache(256)
