@@ -16,6 +16,7 @@ import linkwork as lw
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.trace.result_digest import result_digest
 from linkwork.errors import TraceWarning
+from linkwork.model.friction_laws import FrictionLaw
 
 ROW, OTHER, NUMBERS, BLOCK = np.arange(3.0), np.ones(3), [1.0, 2.0, 3.0], np.eye(3)
 TABLE, GAIN = {"a": np.ones(3), "b": np.ones(3)}, 2.0
@@ -34,12 +35,27 @@ class Law:
     def __call__(self, x: Any) -> Any:
         return self.gain * x + self.row * self.scale
 
+    def count(self) -> None:
+        self.calls += 1
+
     def through_another(self, x: Any) -> Any:
         return self(x) + self.of_global(x)
 
     @staticmethod
     def of_global(x: Any) -> Any:
         return ROW * x
+
+
+class Pull(FrictionLaw):
+    """A law of friction; its methods read a global variable."""
+
+    name = "pull"
+
+    def resistance(self, v: Any, friction: Any) -> Any:
+        return PULL[0] * v
+
+    def slope(self, v: Any, friction: Any) -> Any:
+        return PULL[0]
 
 
 def helper(x: Any) -> Any:
@@ -54,7 +70,8 @@ def closed(gain: Any) -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
     return lambda x: gain * x, change
 
 
-LAW, READS_LAW = Law(), Law()
+LAW, READS_LAW, LAWS = Law(), Law(), [Pull()]
+PENDULUM, PULL = lw.load("double_pendulum"), np.ones(1)
 CLOSED, CHANGE = closed(1.0)
 INNER = lw.compile(lambda x: FACTOR * x, name="inner", x=3)
 
@@ -87,6 +104,11 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any], str]] = {
     "method": (LAW.__call__, lambda: LAW.row.fill(4.0), "self.row"),
     "method of a method": (LAW.through_another, lambda: ROW.fill(8.0), "ROW"),
     "partial": (partial(lambda x, k: k * x, k=ROW), lambda: ROW.fill(6.0), "partial"),
+    "method that linkwork calls": (
+        lambda x: PENDULUM.inverse_dynamics(x[:2], x[:2], x[:2], passive=True, friction=LAWS[0]),
+        lambda: PULL.fill(3.0),
+        "PULL",
+    ),
     "kernel": (lambda x: INNER(x), lambda: FACTOR.fill(5.0), "FACTOR"),
 }
 
@@ -148,10 +170,11 @@ def test_comparisons_are_at_calls_1_2_4_and_so_on(monkeypatch: pytest.MonkeyPatc
 
 def test_variables_that_are_not_read_are_not_reported() -> None:
     law = Law()
-    kernel = lw.compile(law.__call__, name="law", x=3)
+    kernel = lw.compile(lambda x: law.gain * law(x), name="law", x=3)
 
     def run(k: int) -> None:
-        law.calls, UNREAD[0] = k, k
+        law.count()
+        UNREAD[0] = k
         law.added = k  # type: ignore[attr-defined]
         kernel(np.ones(3))
 
@@ -170,6 +193,24 @@ def test_attributes_are_not_taken_for_global_variables_of_the_same_name() -> Non
         kernel(np.ones(3))
 
     assert reported(run, *range(1, 9)) == [] and result_digest(kernel.function) == digest
+
+
+def test_a_variable_that_cannot_be_read_does_not_stop_a_call() -> None:
+    class Table(dict[str, float]):
+        changes = False
+
+        def items(self) -> Any:
+            if self.changes:
+                raise RuntimeError("dictionary changed size during iteration")
+            return super().items()
+
+    table = Table(k=2.0)
+    kernel = lw.compile(lambda x: table["k"] * x, name="law", x=3)
+    table.changes, table["k"] = True, 3.0
+    assert reported(kernel, *np.ones((3, 3))) == []
+    table.changes = False
+    (message,) = reported(kernel, *np.ones((3, 3)))
+    assert message.startswith("law: table has changed")
 
 
 def test_kernels_without_machine_code_for_single_calls(monkeypatch: pytest.MonkeyPatch) -> None:

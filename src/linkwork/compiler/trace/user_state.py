@@ -25,7 +25,16 @@ from linkwork._util.own_code import is_of_user, is_own, is_proved
 from linkwork._util.user_frames import globals_in, names_in
 from linkwork.compiler.cache.function_content import TRACE_CONTENT, UnknownContentError, attributes_of
 
-__all__ = ["CALLABLES", "UserState", "cells_of", "functions_of", "parts_of", "readers_in", "user_state"]
+__all__ = [
+    "CALLABLES",
+    "UserState",
+    "cells_of",
+    "function_state",
+    "functions_of",
+    "parts_of",
+    "readers_in",
+    "user_state",
+]
 
 _LARGE = 10_000  # elements of all containers together, a tenth of them for the number of an array: then by identity
 _DEEPEST = 8  # levels of containers in containers
@@ -58,8 +67,24 @@ def user_state(value: Any) -> UserState | None:
 
     States are compared by ``==``.
     """
-    readers = list(readers_in([value]))
-    return _Reached(readers).parts if readers else None
+    code = _code_in([value])
+    return _Reached(code).parts if code else None
+
+
+def function_state(function: Any) -> UserState | None:
+    """Return what a call of a function reads now, by variable; None if no code of users is found."""
+    return _Reached([function]).parts if _code_in([function]) else None
+
+
+def _code_in(values: Iterable[Any]) -> list[Any]:
+    """Return functions and objects of users in values, each object with its methods: linkwork may call all of them."""
+    return [x for reader in readers_in(values) for x in (reader, *_methods_of(reader))]
+
+
+def _methods_of(reader: Any) -> list[Any]:
+    if isinstance(reader, (FunctionType, *CALLABLES)):
+        return []
+    return functions_of(reader if isinstance(reader, type) else type(reader))
 
 
 def readers_in(values: Iterable[Any]) -> Iterator[Any]:
@@ -114,17 +139,14 @@ _looked_through: dict[int, tuple[ref[Any], bool]] = {}  # by id: objects that ne
 class _Reached:
     """Code of users that some functions and objects reach, and its variables."""
 
-    def __init__(self, readers: Iterable[Any]) -> None:
+    def __init__(self, values: Iterable[Any]) -> None:
         self.parts: UserState = {}  # by the name of a variable in the code
         self._names: dict[str, None] = {}  # that the code refers to, in order
         self._owners: list[tuple[str, Any]] = []  # modules, classes and objects whose attributes it may name
         self._seen: dict[int, Any] = {}
         self._room = _LARGE  # elements of containers
-        for reader in readers:
-            is_callable = isinstance(reader, (FunctionType, *CALLABLES))
-            kind = reader if isinstance(reader, type) else type(reader)
-            methods = () if is_callable else functions_of(kind)  # linkwork may call each of them
-            self._follow([(getattr(x, "__name__", kind.__name__), x) for x in (reader, *methods)])
+        for value in values:
+            self._follow([(getattr(value, "__name__", type(value).__name__), value)])
         looked = 0, 0  # owners and names of which all pairs have been looked up
         while looked != (size := (len(self._owners), len(self._names))):
             names = list(self._names)
@@ -169,6 +191,8 @@ class _Reached:
                     self._owners.append((name, type(value)))
                 if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
                     remaining.append((name, getattr(value, "__dict__", None)))
+                if any(map(is_own, type(value).__mro__)):  # linkwork may call each method
+                    remaining += [(name, x) for x in _methods_of(value)][::-1]
                 if isinstance(value, _CONTAINERS):
                     parts.append(self._content(value))
                 elif callable(value) and not isinstance(value, type):
@@ -180,7 +204,7 @@ class _Reached:
                     remaining += [(name, x) for x in parts_of(value) if not isinstance(x, _DATA)][::-1]
                 elif is_own(type(value)):
                     traced = getattr(value, "_function", None) if hasattr(value, TRACE_CONTENT) else None  # of a kernel
-                    remaining += [(name, x) for x in readers_in([value, traced])][::-1]
+                    remaining += [(name, x) for x in _code_in([value, traced])][::-1]
 
     def _variables(self, name: str, function: FunctionType) -> list[tuple[str, Any]]:
         """Return the variables of a function of a user, and note the names in its code."""

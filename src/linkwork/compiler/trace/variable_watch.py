@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkwork._util.user_frames import levels_up, source_of
-from linkwork.compiler.trace.user_state import UserState, user_state
+from linkwork.compiler.trace.user_state import UserState, function_state
 from linkwork.errors import TraceWarning
 
 __all__ = ["VariableWatch", "counted"]
@@ -32,7 +32,7 @@ class VariableWatch:
     @classmethod
     def of(cls, name: str, function: Callable[..., Any]) -> VariableWatch | None:
         """Return the watch of a function that was traced just now; None if no code of users is known."""
-        traced = user_state(function)
+        traced = function_state(function)
         return None if traced is None else cls(name, function, traced)
 
     def derived(self, name: str) -> VariableWatch:
@@ -42,7 +42,7 @@ class VariableWatch:
     def count(self) -> None:
         """Count a call, and compare if it is its turn."""
         self._left -= 1
-        if not self._left:
+        if self._left <= 0:  # another thread may have counted as well
             self._left = self.count_to_next()
             self.warn()
 
@@ -53,7 +53,10 @@ class VariableWatch:
 
     def warn(self) -> None:
         """Warn about variables that differ from the trace and have changed since the last comparison."""
-        now = user_state(self.function)
+        try:
+            now = function_state(self.function)
+        except Exception:  # an object that refuses to be read, or that another thread changes now
+            return
         if now is None or now == self._last:
             return
         changed = [key for key, parts in self.traced.items() if now.get(key) not in (parts, self._last.get(key))]
