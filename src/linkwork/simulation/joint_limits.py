@@ -16,27 +16,25 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import positive
-from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
-from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.compliant_forces import stop_force
-from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
-from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry, limit, servo
+from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry_friction, limit, servo
+from linkwork.simulation.algorithms.passive_resistance import DryRow
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
 
 __all__ = [
     "LIMITS",
     "JointStops",
-    "dry_joints",
+    "dry_intervals",
     "joint_limits",
-    "loop_intervals",
     "read_limit_mode",
     "servo_intervals",
     "warn_of_limits",
@@ -212,34 +210,23 @@ def _inertia(row: Scalars, A: Sequence[Scalars]) -> Any:
     return 1.0 / sum(x * x * (1.0 / A[k][k]) for k, x in used)
 
 
-def dry_joints(tree: Tree, law: FrictionLaw, A: Sequence[Scalars], v: Scalars, h: Any) -> list[Interval]:
+def dry_intervals(rows: Sequence[DryRow], law: FrictionLaw, A: Sequence[Scalars], h: Any) -> list[Interval]:
     """Return the bounded impulses of dry friction that sticks.
 
-    The bounds are f_s for joints at rest, and |F(v)| for joints that move.
+    The bounds are f_s for joints at rest, and |F(v)| for joints that move, summed over those that share a row.
     """
     result = []
-    for k, parameters in enumerate(dry_parameters(tree)):
-        if not is_zero(parameters.static):
-            f, f_s = law.magnitude(v[k], parameters), parameters.static
-            most = f_s if same(f_s, f) else where(lt(A[k][k] * fabs(v[k]), _RESTS * h * f_s), f_s, f)
-            result.append(dry(k, len(v), most, A[k][k], h))
-    return result
-
-
-def loop_intervals(moving: Any, A: Sequence[Scalars], t: Any, q: Scalars, v: Scalars, h: Any) -> list[TiedRows]:
-    """Return the impulses of each constraint as intervals.
-
-    A holonomic row prescribes the velocity that ends the step on the constraint, G w = −σ − h γ/2.  The tangent of the
-    start would add energy.
-    """
-    tree, result = moving.tree, []
-    for one in tree.constraints:
-        rates = rates_of_some(tree, [one], q, v, t)
-        errors, drifts = [0.0] * len(rates.rows), rates.drift
-        if one.holonomic:
-            errors = one.error(KinematicState(tree, q, None, t))
-            drifts = [s + 0.5 * h * x for s, x in zip(drifts, rates.bias, strict=True)]
-        result.append(tied_rows(rates.rows, rates.sizes, errors, drifts, A, h))
+    for row, speed, friction in rows:
+        if all(is_zero(dry.static) for _, dry in friction):
+            continue
+        f: Any = 0.0
+        f_s: Any = 0.0
+        for ratio, dry in friction:
+            f = f + abs(ratio) * law.magnitude(ratio * speed, dry)
+            f_s = f_s + abs(ratio) * dry.static
+        m = _inertia(row, A)
+        most = f_s if same(f_s, f) else where(lt(m * fabs(speed), _RESTS * h * f_s), f_s, f)
+        result.append(dry_friction(row, most, m, h))
     return result
 
 

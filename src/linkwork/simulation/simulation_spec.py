@@ -112,21 +112,16 @@ class SimulationSetup:
     def bounded(self, option: str, otherwise: str = "") -> None:
         """Raise ValueError unless the method and the robot support an ``option``, which the error names.
 
-        They support it with the default method, contacts that are not compliant, and a robot without joints that
-        follow others. ``otherwise`` is a hint at the end of the message.
+        They support it with the default method and contacts that are not compliant. ``otherwise`` is a hint at the
+        end of the message.
         """
         if self.method != "semi_implicit_euler":
             got = f"got method={self.method!r}"
         elif self.is_compliant:
             got = "got contact_model='compliant'"
-        elif self.robot.tree.has_couplings:
-            got = "got a robot with such joints"
         else:
             return
-        raise ValueError(
-            f"simulate: {option}: expected the method 'semi_implicit_euler', and a robot without joints that follow "
-            f"others{otherwise}; {got}"
-        )
+        raise ValueError(f"simulate: {option}: expected the method 'semi_implicit_euler'{otherwise}; {got}")
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -150,7 +145,7 @@ class SimulationSetup:
 
     @property
     def smooth_friction(self) -> str | FrictionLaw:
-        """Law of dry friction of joints that close loops, which the program of a step does not solve for.
+        """Law of dry friction for records and sensors, whose functions accept no law that sticks.
 
         It is the default law if the simulation's own law sticks.
         """
@@ -173,7 +168,7 @@ class SimulationSetup:
         """True if springs that are too stiff for the step are treated implicitly."""
         method = METHODS[self.method]
         settles = (method.damped_within or method.by_action) and not method.as_mujoco
-        return settles and bool(self.passive) and not self.robot.tree.has_couplings
+        return settles and bool(self.passive)
 
     @property
     def is_compliant(self) -> bool:

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.force_elements import ForceElement
 from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
+from linkwork.model.friction_laws import DryFriction
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force
 
 __all__ = [
     "ROWS",
-    "ElementRow",
+    "ResistingRow",
     "element_dissipation",
     "element_energy",
     "element_forces",
@@ -41,24 +42,26 @@ def element_forces(tree: Tree, q: Scalars, v: Scalars) -> list[Any]:
     return total
 
 
-class ElementRow(NamedTuple):
-    """Direction in which a force element resists, as a row Jᵀ w (nv) of joint velocities.
+class ResistingRow(NamedTuple):
+    """Direction in which springs, dampers and dry friction resist, as a row r (nv) of joint velocities.
 
-    The element's index, and its stiffness and damping in this direction, belong to it.
+    ``owner`` is the name of the force element, or of the joint that closes a loop, and ``component`` counts its rows.
     """
 
     row: list[Any]
-    element: int
+    owner: str
+    component: int
     stiffness: Any
     damping: Any
+    friction: DryFriction | None = None
 
 
-def element_rows(tree: Tree, q: Scalars) -> list[ElementRow]:
-    """Return the directions in which elements resist, as rows in joint velocities."""
+def element_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
+    """Return the directions in which elements resist, as rows Jᵀ w in joint velocities."""
     result = []
-    for k, (element, between) in enumerate(_placed(tree, q, None)):
-        for wrench, stiffness, damping in element.resistances(tree, between.pose):
-            result.append(ElementRow([x.dot(wrench) for x in between.columns], k, stiffness, damping))
+    for element, between in _placed(tree, q, None):
+        for k, (wrench, stiffness, damping) in enumerate(element.resistances(tree, between.pose)):
+            result.append(ResistingRow([x.dot(wrench) for x in between.columns], element.name, k, stiffness, damping))
     return result
 
 

@@ -15,9 +15,11 @@ from typing import Any
 
 from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
+from linkwork.dynamics.algorithms.force_element_forces import ResistingRow
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.model.body import Drive
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.loop_joints import body_of, loops_of
@@ -29,6 +31,7 @@ __all__ = [
     "body_of",
     "loop_force_derivatives",
     "loop_motor_wrenches",
+    "loop_rows",
     "loop_wrenches",
     "loops_of",
     "with_loop_forces",
@@ -123,9 +126,34 @@ def loop_motor_wrenches(
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
             own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
-        ways = [joint.velocity_from_twist(q_J, Motion.of(unit)) for unit in unit_vectors(6)]  # the columns of S⁺
+        ways = _twist_columns(loop, q_J)
         result.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
     return result
+
+
+def loop_rows(tree: Tree, q: Scalars, every: bool = False) -> list[ResistingRow]:
+    """Return the directions in which springs, dampers and friction of loop joints resist, as rows S⁺ J (nv).
+
+    With ``every``, rows of joints that do not resist are included.
+    """
+    state, result = KinematicState(tree, q), []
+    for loop in loops_of(tree):
+        if not (every or loop.resists):
+            continue
+        body, between = body_of(loop), state.between(loop.frame, loop.relative_to)
+        nv = loop.joint.nv
+        ways = _twist_columns(loop, loop.joint.configuration_from_pose(between.pose))
+        each = zip(Drive.full(body.drive.stiffness, nv, 0.0), body.damping, body.dry_friction, strict=True)
+        for k, (stiffness, damping, friction) in enumerate(each):
+            wrench = Force.of([way[k] for way in ways])
+            row = [column.dot(wrench) for column in between.columns]
+            result.append(ResistingRow(row, loop.name, k, stiffness, damping, friction))
+    return result
+
+
+def _twist_columns(loop: LoopJoint, q: Scalars) -> list[list[Any]]:
+    """Return the six columns of S⁺, the joint's velocities by unit twists, at its configuration q."""
+    return [loop.joint.velocity_from_twist(q, Motion.of(unit)) for unit in unit_vectors(6)]
 
 
 def loop_force_derivatives(

@@ -87,9 +87,7 @@ class DiscreteMechanics:
         if not resisted and (added is None or all(map(is_zero, added))):
             return inverse_mass_matrix(self.tree, q, self.armature)
         M = [list(row) for row in mass_matrix(self.tree, q, self.armature)]
-        for k, x in enumerate(added or ()):
-            M[k][k] = M[k][k] + x
-        return FactoredInverse.of(self.tree, with_resistance(M, resisted))
+        return FactoredInverse.of(self.tree, with_resistance(M, resisted, added))
 
     @property
     def space(self) -> StepSpace:
@@ -209,8 +207,10 @@ def _translations(joint_slice: JointSlice) -> list[tuple[range, range]]:
     return result
 
 
-def with_resistance(M: Matrix, resisted: Resisted) -> Matrix:
-    """Return M + Σ c rᵀr of rows r (nv) with coefficients c."""
+def with_resistance(M: Matrix, resisted: Resisted, added: Scalars | None = None) -> Matrix:
+    """Return M + diag(``added``) + Σ c rᵀr of rows r (nv) with coefficients c."""
+    for k, x in enumerate(added or ()):
+        M[k][k] = M[k][k] + x
     for row, c in resisted:
         moved = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
         for i, x in moved:

@@ -1,4 +1,4 @@
-"""Integrators with fixed steps: explicit, implicit, variational and RATTLE, in local coordinates of each step.
+"""Integrators with fixed steps: explicit, implicit and variational, in local coordinates of each step.
 
 Explicit: semi-implicit Euler and Runge-Kutta-Munthe-Kaas methods, with the exact rates of local coordinates.
 Implicit: Euler and midpoint, stable for stiff springs and dampers, with a root of nv equations in each step.
@@ -10,17 +10,6 @@ Variational: the motion makes the discrete action of `discrete_mechanics` statio
 with half of the impulse of non-potential forces at each end, and the impulses of constraints at both ends
 (`step_constraints`).  Momenta of symmetries are conserved to rounding, and energy does not drift.  Springs too stiff
 for the step settle by terms that the system adds to M⁺ at the end.
-
-RATTLE with semi-implicit joint forces is the default method for robots with constraints.  With `discrete_mechanics` and
-impulses of the constraints at both ends,
-
-    p + h f(q, v) + h/2 τ − h/2 ∂U/∂q − Gᵀλ = M w − h/2 ∂T/∂q − h/2 s(q ⊕ h w/2),      φ(q ⊕ h w) = 0,
-    (M⁺ + h D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ + h d(v) − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
-
-with constant joint forces τ, springs s of joints and force elements by the midpoint rule, forces f of the state at the
-step's start, and resisting forces (−D v + d) at the step's end.  Without f and D the method is of second order.  The
-velocity is then scaled to the energy of the step (`with_energy`), unless there are forces f: a symplectic method bounds
-the energy error only while its steps resolve the motion, which they do not near a singular configuration.
 
 Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters I.1, IV.8 and VII.1.4;
 Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. 1993, tables II.1.2 and II.5.2; Simo
@@ -38,15 +27,15 @@ from typing import Any
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.equations.root_finding import monotone_root
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
+from linkwork.simulation.algorithms.rattle_step import RattleStep
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
-    is_free,
     monotone,
     released_velocity,
     step_rates,
@@ -72,10 +61,10 @@ Scalars = Sequence[Any]
 def semi_implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """Step v⁺ = v + h a(t, q, v), q⁺ = q ⊕ h v⁺: first order, and symplectic if forces depend on q only.
 
-    A system with ``flown`` integrates the step with v⁺ by it.  A system with constraints takes a step of `rattle`.
+    A system with ``flown`` integrates the step with v⁺ by it.  A system with constraints takes a step of RATTLE.
     """
     if system.step_forces is not None:
-        return rattle(system, t, q, v, h)
+        return RattleStep(system, t, q, v, h).ended()
     v = plus(v, h, (1.0, system.acceleration(t, q, v)))
     if system.flown is not None:
         return system.flown(q, v, h)
@@ -182,8 +171,9 @@ def _solved(residual: Any, start: Scalars) -> list[Any]:
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """Step by the discrete Euler-Lagrange equations: second order; infinite where they were not solved."""
-    assert system.mechanics is not None
-    mechanics, elements, settled = system.mechanics, system.elements, system.settled(q)
+    assert system.mechanics is not None and system.resistance is not None
+    mechanics, resistance = system.mechanics, system.resistance
+    settled = resistance.settled(q)
     shared = SharedImpulses(mechanics, system.is_differentiated)
 
     def pushed(w: Scalars) -> list[Any]:
@@ -212,11 +202,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:
-        within = () if elements is None else elements.within(q)
-        stiff = [0.5 * h * d + 0.25 * h * h * k for d, k in system.linear]
-        if system.settling is not None:
-            stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
-        constraints = StepConstraints.at(shared, t, q, h, stiff, within)
+        constraints = StepConstraints.at(shared, t, q, h, *resistance.within(q, v))
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v, step_rates(mechanics.tree, h))
@@ -226,57 +212,9 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     arriving = mechanics.arriving_momentum(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
-    added, resists = system.settling, () if elements is None else elements.after(end)
+    (added, resists), _ = resistance.after(q, w, end)
     after = released_velocity(shared, t + h, end, arriving, added, resists)
     work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
     energy = 0.5 * dot(v, carried) + work
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
     return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=rolls)
-
-
-def rattle(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
-    """Step of RATTLE; infinite where its equations were not solved."""
-    assert system.mechanics is not None and system.step_forces is not None
-    mechanics, forces = system.mechanics, system.step_forces
-    elements, shared = system.elements, SharedImpulses(mechanics, system.is_differentiated)
-    within = () if elements is None else elements.within(q)
-    stiff = [0.25 * h * h * k for k in forces.stiffness]
-    if system.settling is not None:
-        stiff = [a + 0.25 * b for a, b in zip(stiff, system.settling, strict=True)]
-    constraints = StepConstraints.at(shared, t, q, h, stiff, within)
-    settled = system.settled(q)
-    constant, carried = [0.5 * h * x for x in forces.constant], mechanics.momentum(q, v)
-
-    def kick(at: Scalars) -> list[Any]:
-        return [a - 0.5 * h * g for a, g in zip(constant, mechanics.weight(at), strict=True)]
-
-    def pulled(w: Scalars) -> list[Any]:
-        if forces.springs is None:
-            return [0.0] * len(w)
-        pulls = forces.springs(mechanics.halfway(q, w, h)[0])
-        return [0.5 * h * s + a for s, a in zip(pulls, settled(w), strict=True)]
-
-    of_state = forces.of_state(t, q, v)
-    first = [a + h * f for a, f in zip(kick(q), of_state, strict=True)]
-
-    def left(w: Scalars) -> list[Any]:
-        leaving = mechanics.leaving_momentum(q, w, h)
-        return [a - b - c - s for a, b, c, s in zip(leaving, carried, first, pulled(w), strict=True)]
-
-    result = constraints.solved(left, v)
-    w, end, _ = result
-    arriving = mechanics.arriving_momentum(q, w, h)
-    last, pulls = kick(end), pulled(w)
-    arriving = [a + b + s for a, b, s in zip(arriving, last, pulls, strict=True)]
-    added = None
-    if forces.resisting is not None:
-        added, resisted = forces.resisting(v)
-        arriving = [a + b for a, b in zip(arriving, resisted, strict=True)]
-    resists = () if elements is None else elements.after(end)
-    after = released_velocity(shared, t + h, end, arriving, added, resists)
-    steady = [2.0 * (a + s) for a, s in zip(constant, pulls, strict=True)]
-    mean = [0.5 * h * (a + b) for a, b in zip(v, w, strict=True)]
-    energy = 0.5 * dot(v, carried) + dot(mechanics.halfway(q, w, h)[1], steady) + dot(mean, of_state)
-    # the work of these forces is as accurate as the step itself
-    always = all(map(is_zero, of_state)) and not is_free(mechanics.tree)
-    return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=always)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.joints.base.error_context import call_joint
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
-from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
+from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
+from linkwork.simulation.algorithms.passive_resistance import PassiveResistance
 
-__all__ = ["ElementResistance", "MotionSystem", "State", "StepForces", "plus"]
+__all__ = ["MotionSystem", "State", "StepForces", "plus"]
 
 Scalars = Sequence[Any]
 State = tuple[list[Any], list[Any]]  # q (nq) and v (nv)
@@ -31,32 +32,14 @@ def plus(x: Scalars, h: Any, *rates: tuple[float, Scalars]) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class ElementResistance:
-    """Resistance of force elements to velocity in a step, as functions of q that return pairs (row (nv), coefficient).
-
-    ``within(q)`` resists a change of the step's velocity; ``settling(q)`` is its part h² k of springs that are too
-    stiff for the step.  ``after(q)`` resists the velocity at the step's end.
-    """
-
-    within: Callable[[Scalars], Resisted]
-    settling: Callable[[Scalars], Resisted]
-    after: Callable[[Scalars], Resisted]
-
-
-@dataclass(frozen=True, slots=True)
 class StepForces:
-    """Forces (nv) in a step of the RATTLE method.
+    """Forces (nv) in a step of the RATTLE method, besides passive ones.
 
     ``constant`` forces do not change in the step.  ``of_state(t, q, v)`` are those of the step's start.
-    ``springs(q)`` are the forces of springs in joints and force elements, and ``stiffness`` is the stiffness of the
-    joints.  ``resisting(v)`` returns h D and h d (nv each) of the forces −D v + d at the step's end.
     """
 
     constant: Scalars
     of_state: Callable[[Any, Scalars, Scalars], Scalars]
-    springs: Callable[[Scalars], Scalars] | None
-    stiffness: Scalars
-    resisting: Callable[[Scalars], tuple[Scalars, Scalars]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +47,11 @@ class MotionSystem:
     """Equation of motion v̇ = acceleration(t, q, v) of a tree, with further terms for particular integrators.
 
     ``imbalance(t, q, v, a)`` are forces that vanish if a is the acceleration, for implicit methods.  Variational
-    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity.  ``linear``
-    are pairs (damping, stiffness) by velocity, and ``bends`` is True if other forces vary sharply with velocities.
-    ``step_forces`` are the forces of a step of RATTLE.  RATTLE and variational methods use ``settling`` (nv), h² K of
-    the joint springs that are too stiff for the step, and ``elements``, the resistance of force elements.  ``flown``
-    integrates a step with constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated
-    do not share code.  Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and
+    methods use ``mechanics``, the momenta of steps, and ``forces(t, q, v)``, the forces except gravity, where ``bends``
+    is True if they vary sharply with velocities.  ``step_forces`` are the forces of a step of RATTLE.  RATTLE and
+    variational methods use ``resistance``, the implicit terms of passive forces.  ``flown`` integrates a step with
+    constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated do not share code.
+    Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and
     ``is_near_singular(t, q)``, True beside a singular configuration of the constraints.
     """
 
@@ -77,11 +59,9 @@ class MotionSystem:
     acceleration: Callable[[Any, Scalars, Scalars], Scalars]
     imbalance: Callable[[Any, Scalars, Scalars, Scalars], Scalars] | None = None
     mechanics: DiscreteMechanics | None = None
-    linear: Sequence[tuple[Any, Any]] = ()
     bends: bool = False
-    settling: Scalars | None = None
     step_forces: StepForces | None = None
-    elements: ElementResistance | None = None
+    resistance: PassiveResistance | None = None
     forces: Callable[[Any, Scalars, Scalars], Scalars] | None = None
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
     is_differentiated: bool = False
@@ -92,25 +72,6 @@ class MotionSystem:
     def space(self) -> CurveSpace:
         """Manifold of q."""
         return CurveSpace.of(self.tree)
-
-    def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
-        """Return a function of the step's velocity w (nv): half the impulse that makes stiff springs implicit.
-
-        With this impulse, springs that are too stiff for the step follow implicit Euler instead of the midpoint rule.
-        q is the configuration at the start of the step.
-        """
-        rows = () if self.elements is None else [(row, c) for row, c in self.elements.settling(q) if not is_zero(c)]
-
-        def of(w: Scalars) -> list[Any]:
-            result = [0.0] * len(w)
-            if self.settling is not None:
-                result = [-0.25 * c * x for c, x in zip(self.settling, w, strict=True)]
-            for row, c in rows:
-                push = 0.25 * c * dot(row, w)
-                result = [a if is_zero(r) else a - push * r for a, r in zip(result, row, strict=True)]
-            return result
-
-        return of
 
     def moved(self, q: Scalars, phi: Scalars) -> list[Any]:
         """Return q ⊕ φ."""

@@ -45,7 +45,8 @@ from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 __all__ = [
     "ConstrainedStep",
     "StepConstraints",
-    "allowed_velocity",
+    "is_free",
+    "is_near_singular",
     "monotone",
     "released_velocity",
     "step_rates",
@@ -288,15 +289,6 @@ def over(x: Scalars, y: Scalars) -> list[Any]:
     return [a / b for a, b in zip(x, y, strict=True)]
 
 
-def allowed_velocity(mechanics: DiscreteMechanics, t: Any, q: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
-    """Return the velocity nearest to v (nv) that satisfies the constraints, and the impulse of each row (nc)."""
-    rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held, still = ConstrainedFactorization(mechanics.inverse(q), rates, FLAT), [0.0] * mechanics.tree.nv
-    left = [dot(row, v) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
-    impulses = held.factors.solved([-x for x in left])
-    return [a + b for a, b in zip(v, held.moved(still, impulses), strict=True)], held.factors.least(impulses)
-
-
 def is_near_singular(mechanics: DiscreteMechanics, t: Any, q: Scalars) -> Any:
     """Return True if the constraints are nearly dependent at q, but not to rounding as redundant ones are."""
     rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
@@ -347,18 +339,20 @@ def with_energy(
     added: Scalars | None = None,
     resisted: Resisted = (),
     always: bool = True,
+    stored: Callable[[Scalars], Any] | None = None,
 ) -> list[Any]:
     """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
 
     ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energy`` [J] is the kinetic energy of
-    the start plus the work of all forces except gravity.  Constraints without time dependence do no work, so the
-    energy at the end is known.  The velocity is scaled in every step if ``always``, else only if the step passed a
-    singular configuration, in which the tangent space rotates.  With resistance, ``added`` and ``resisted``, it is
-    only scaled down.
+    the start plus the work of all forces except gravity, and except springs with the energy ``stored(q)``.
+    Constraints without time dependence do no work, so the energy at the end is known.  The velocity is scaled in every
+    step if ``always``, else only if the step passed a singular configuration, in which the tangent space rotates.
+    With resistance, ``added`` and ``resisted``, it is only scaled down.
     """
     if result.passed is None or (result.passed is False and not always):
         return list(v)
-    work, size = _work_of_gravity(mechanics, q, result)
+    before, after = ([mechanics.potential(x), 0.0 if stored is None else stored(x)] for x in (q, result.end))
+    work, size = sum(before) - sum(after), sum(map(fabs, (*before, *after)))
     expected = energy + work
     left = 0.5 * dot(v, momentum)
     if added is not None:
@@ -371,7 +365,7 @@ def with_energy(
     wrong = lt(floor, left)
     if loses:
         wrong = and_(wrong, lt(_GAINED * left, left - expected))
-    elif not always:
+    if not always:
         wrong = and_(wrong, result.passed)
     return [where(wrong, share * x, x) for x in v]
 
@@ -383,9 +377,3 @@ def is_free(tree: Tree) -> bool:
     names |= {tree.point(name).frame for one in tree.constraints for name in one.references.points}
     fixed = any(tree.frame(name).body == WORLD for name in names)
     return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed
-
-
-def _work_of_gravity(mechanics: DiscreteMechanics, q: Scalars, result: ConstrainedStep) -> tuple[Any, Any]:
-    """Return the work of gravity in a step from q [J], and the sum |U| + |U⁺| of its potential energies [J]."""
-    before, after = mechanics.potential(q), mechanics.potential(result.end)
-    return before - after, fabs(before) + fabs(after)

@@ -10,29 +10,39 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.dynamics.algorithms.coulomb_friction import dry_parameters
-from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
-from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_force, passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.expr.scalar.functions import eq, fabs, lt, not_, where
 from linkwork.kernels.function_request import read_request
-from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
-from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, DryFriction, FrictionLaw, friction_law
-from linkwork.model.kernel_parameters import Parameter
+from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
-from linkwork.simulation.algorithms.ode_system import ElementResistance, StepForces
-from linkwork.simulation.algorithms.step_constraints import allowed_velocity, is_near_singular
+from linkwork.simulation.algorithms.ode_system import StepForces
+from linkwork.simulation.algorithms.passive_resistance import (
+    PassiveResistance,
+    Resistance,
+    has_friction,
+    joint_resistances,
+)
+from linkwork.simulation.algorithms.rattle_step import RattleStep
+from linkwork.simulation.algorithms.step_constraints import is_near_singular
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
-from linkwork.simulation.joint_limits import JointStops, dry_joints, joint_limits, loop_intervals, servo_intervals
-from linkwork.simulation.rollout.spring_steps import element_shares, implicit_shares, independent_inertias
+from linkwork.simulation.joint_limits import JointStops, dry_intervals, joint_limits, servo_intervals
+from linkwork.simulation.rollout.spring_steps import (
+    IndependentInertias,
+    SpringRates,
+    SpringShares,
+    independent_inertias,
+    sampled_rates,
+    spring_shares,
+)
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -59,6 +69,7 @@ class SimulatedDynamics:
     wrenches: tuple[tuple[str, str, Any], ...] = ()  # external wrenches: frame, axes, (moment; force)
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
     servos: ServoForces | None = None  # whose damping is that of the step's end, and whose forces are in τ
+    rates: SpringRates | None = None  # of springs with the parameters, computed outside of the loop over steps
 
     @classmethod
     def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
@@ -66,9 +77,11 @@ class SimulatedDynamics:
 
         With ``closely``, each step is solved to rounding, so that derivatives are accurate.
         """
+        own = setup.own(parameters)
+        varied = setup.is_implicit_in_joints and bool(own)
         return cls(
             setup.robot,
-            setup.own(parameters),
+            own,
             setup.method,
             setup.passive,
             h,
@@ -76,6 +89,7 @@ class SimulatedDynamics:
             closely,
             limits=setup.limits,
             friction=setup.friction,
+            rates=sampled_rates(setup.robot, moving_robot(setup.robot, own), own) if varied else None,
         )
 
     @property
@@ -131,8 +145,6 @@ class SimulatedDynamics:
                 near = partial(is_near_singular, mechanics)
                 return MotionSystem(self.robot.tree, acceleration, projected=self.projected, is_near_singular=near)
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
-        if self.robot.tree.has_couplings:
-            return MotionSystem(self.robot.tree, self._with_spins(moving, acceleration))
         flying = partial(flown, moving.tree, flying=not method.as_mujoco, armature=self.passive)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
@@ -141,18 +153,21 @@ class SimulatedDynamics:
         """True if a step has Kahan's rule for inertial forces (`inertial_forces`)."""
         return not METHODS[self.method].as_mujoco and rotates_freely(self.robot.tree)
 
-    def _with_spins(self, moving: Any, acceleration: Callable[..., Scalars]) -> Callable[..., Scalars]:
-        """Return an acceleration function with Kahan's rule for inertial forces, of one that has not."""
-        if not self.spins:
-            return acceleration
+    def resistance(self, moving: Any) -> PassiveResistance:
+        """Return the passive forces of a step and their implicit terms.
 
-        def implicit(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            M = [list(row) for row in moving.mass_matrix(array(list(q)), passive=self.passive)]
-            a = acceleration(t, q, v)
-            added = added_by_spins(moving, q, v, self.h, flown=False, armature=self.passive)
-            return spin_solve(moving.tree, M, added, [dot(row, list(a)) for row in M])
-
-        return implicit
+        Where dry friction sticks, the program of the step has it instead.
+        """
+        law = NO_FRICTION if self.sticks else self.law
+        none = [0.0] * self.robot.nv
+        method, shares, inertias = METHODS[self.method], SpringShares(none, {}), IndependentInertias(tuple(none), {})
+        if self.passive and not method.as_mujoco:
+            joints = joint_resistances(moving.tree)
+            shares = spring_shares(self.robot, [one.stiffness for one in joints], self.h, self.rates)
+            if has_friction(moving.tree, law):
+                inertias = independent_inertias(self.robot, self.parameters)
+        apart = not method.by_action
+        return PassiveResistance(moving.tree, self.h, self.passive, law, *shares, *inertias, damped_apart=apart)
 
     def driven_by(self, servos: ServoForces, q: Scalars, v: Scalars) -> tuple[SimulatedDynamics, list[Any]]:
         """Return the dynamics of a step of MuJoCo's integrators with servos, and their joint forces (nv) at its start.
@@ -198,38 +213,32 @@ class SimulatedDynamics:
         integrators are (M + h D) v̇ = τ + τ_p − b, where D may include the damping of servos.  Passive forces of
         a joint depend on that joint only, so D and K are on the diagonal, like armature.
         """
-        still = array([0.0] * self.robot.nv)
-        I = self._of_joints("armature") if self.passive else list(still)
-        without = dict.fromkeys(("damping", "friction", "stiffness"), still)
+        flying, tree = not METHODS[self.method].as_mujoco, moving.tree
+        still = [0.0] * self.robot.nv
+        without = dict.fromkeys(("damping", "friction", "stiffness"), array(still))
         others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            flying = not METHODS[self.method].as_mujoco
-            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(moving.tree, v, flying, self.passive))
+            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(tree, v, flying, self.passive))
             added = added_by_spins(moving, at, rates, self.h, armature=self.passive) if self.spins else None
-            if not self.passive and self.servos is None:
-                if added is None:
-                    return list(moving.forward_dynamics(at, rates, held))
-                self._refuse_singular(moving)
-                M = [list(row) for row in moving.mass_matrix(at)]
-                return spin_solve(moving.tree, M, added, list(held - moving.bias_force(at, rates)))
-            extra, own, rows = self._resisting(moving, at, array(list(v)))
-            heavier = array([a + b for a, b in zip(I, extra, strict=True)])
+            if not self.passive and self.servos is None and added is None:
+                return list(moving.forward_dynamics(at, rates, held))
+            (extra, rows), own = self._resisting(moving, q, v)
             forces = array(self._less_rotors([a + b for a, b in zip(held, own, strict=True)], q, v))
-            joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
-            alone = joints.with_parameters(
-                {**others, **without, "armature": heavier}
-            )  # other passive forces are in own
-            if not rows and added is None:
+            if not rows and added is None and not tree.has_couplings:
+                joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
+                I = armature(tree) if self.passive else still
+                heavier = array([a + b for a, b in zip(I, extra or still, strict=True)])
+                alone = joints.with_parameters({**others, **without, "armature": heavier})
                 again = gyroscopic_force(alone.tree, list(at), list(rates))  # of armature and resistance
                 forces = array([a if is_zero(b) else a + b for a, b in zip(forces, again, strict=True)])
-                return list(alone.forward_dynamics(at, rates, forces, passive=True))
-            self._refuse_singular(moving, extra, rows)
-            M = with_resistance([list(row) for row in alone.mass_matrix(at, passive=True)], rows)
-            accelerating = list(forces - alone.bias_force(at, rates))
+                return list(alone.forward_dynamics(at, rates, forces, passive=True))  # other passive forces are in own
+            self._refuse_singular(moving, extra or still, rows)
+            M = with_resistance([list(row) for row in moving.mass_matrix(at, passive=self.passive)], rows, extra)
+            accelerating = list(forces - moving.bias_force(at, rates))
             if added is None:
-                return FactoredInverse.of(moving.tree, M).applied(accelerating)
-            return spin_solve(moving.tree, M, added, accelerating)
+                return FactoredInverse.of(tree, M).applied(accelerating)
+            return spin_solve(tree, M, added, accelerating)
 
         return acceleration
 
@@ -241,92 +250,17 @@ class SimulatedDynamics:
             options = {"joints": tuple(resisted), "passive": self.passive}
             SINGULAR_INERTIA.refuse(moving._subject, read_request(moving._subject, ("hybrid_dynamics", options)))
 
-    def _element_resistance(self, tree: Any, damped_after: bool) -> ElementResistance | None:
-        """Return the resistance of force elements in a step, with springs by the midpoint rule; None without elements.
+    def _resisting(self, moving: Any, q: Scalars, v: Scalars) -> tuple[Resistance, list[Any]]:
+        """Return the implicit terms of a semi-implicit step, and the passive forces (nv) at its start.
 
-        Dampers follow the midpoint rule as well, or with ``damped_after`` act with the velocity at the step's end.
+        MuJoCo's integrators have the damping of joints, and of servos, alone.
         """
-        if not (self.passive and self.robot.force_elements):
-            return None
-        h, shares = self.h, element_shares(self.robot, self.h)
-
-        def rows(q: Scalars, part: Callable[[Any, Any, Any], Any]) -> list[tuple[Scalars, Any]]:
-            each = [(row, part(k, c, shares[n])) for row, n, k, c in element_rows(tree, q)]
-            return [(row, c) for row, c in each if not is_zero(c)]
-
-        def within(q: Scalars) -> list[tuple[Scalars, Any]]:
-            return rows(q, lambda k, c, g: h * (0.25 * h * (k + g * k) + (0.0 if damped_after else 0.5 * c)))
-
-        def settling(q: Scalars) -> list[tuple[Scalars, Any]]:
-            return rows(q, lambda k, c, g: h * h * (g * k))
-
-        def after(q: Scalars) -> list[tuple[Scalars, Any]]:
-            return rows(q, lambda k, c, g: h * ((c if damped_after else 0.0) + h * (g * k)))
-
-        return ElementResistance(within, settling, after)
-
-    def _slopes(self, v: Scalars) -> list[tuple[Any, Any, Any]]:
-        """Return (D + s, s, F) for each velocity: damping D, the implicit damping s of dry friction, and its force F.
-
-        Where dry friction sticks, the program of the step has it instead, and s and F are zero here.
-        """
-        slopes: list[tuple[Any, Any, Any]] = []
-        dissipates = self.passive and not self.sticks and self._slides
-        inertias = independent_inertias(self.robot, self.parameters) if dissipates else [0.0] * self.robot.nv
-        each = zip(v, self._of_joints("damping"), self._dry_friction, inertias, strict=True)
-        for x, d, dry, m in each:
-            if self.sticks or self.law.vanishes(dry):
-                slopes.append((d, 0.0, 0.0))
-            else:
-                slope = self.law.implicit_damping(x, dry, m / self.h)
-                slopes.append((d + slope, slope, self.law.resistance(x, dry)))
-        return slopes
-
-    @property
-    def _dry_friction(self) -> list[DryFriction]:
-        """Parameters of dry friction by velocity (nv)."""
-        return dry_parameters(self.moving.tree)
-
-    @property
-    def _slides(self) -> bool:
-        """True if some joint has dry friction."""
-        return not all(map(self.law.vanishes, self._dry_friction))
-
-    def _resisting(self, moving: Any, q: Any, v: Any) -> tuple[list[Any], list[Any], list[tuple[Scalars, Any]]]:
-        """Return h D + h² K (1 + 3 g)/4 (nv), passive forces τ_p − g h K v (nv), and rows of force elements.
-
-        D includes the implicit damping of dry friction.  The rows in which force elements resist have h c + h² g k: the
-        force of their springs at the step's start is symplectic already, and their stiffness only counts if they are
-        too stiff for the step.
-        """
-        K = self._of_joints("stiffness")
-        if METHODS[self.method].as_mujoco:
-            none = [0.0] * self.robot.nv
-            damping = self._of_joints("damping") if self.passive else none
-            driven = none if self.servos is None else self.servos.damping
-            extra = [self.h * (a + b) for a, b in zip(damping, driven, strict=True)]
-            return extra, passive_force(moving.tree, q, v, self.law) if self.passive else none, []
-        slopes = [slope for slope, _, _ in self._slopes(v)]
-        shares = implicit_shares(self.robot, K, self.h)
-        extra = [
-            self.h * (d + self.h * (k * (0.25 + 0.75 * g))) if not is_zero(k) else self.h * d
-            for d, k, g in zip(slopes, K, shares, strict=True)
-        ]
-        own = passive_force(moving.tree, q, v, NO_FRICTION if self.sticks else self.law)
-        each = zip(own, K, shares, v, strict=True)
-        own = [a - self.h * (g * k) * x if not (is_zero(g) or is_zero(k)) else a for a, k, g, x in each]
-        if not self.robot.force_elements:
-            return extra, own, []
-        shares = element_shares(self.robot, self.h)
-        rows: list[tuple[Scalars, Any]] = []
-        for row, n, k, c in element_rows(moving.tree, list(q)):
-            stiff = self.h * (shares[n] * k)
-            if is_zero(stiff) and is_zero(c):
-                continue
-            rows.append((row, self.h * (c + stiff)))
-            rate = stiff * dot(row, list(v))
-            own = [a if is_zero(r) else a - rate * r for a, r in zip(own, row, strict=True)]
-        return extra, own, rows
+        resistance = self.resistance(moving)
+        if not METHODS[self.method].as_mujoco:
+            return resistance.semi_implicit(q, v)
+        driven = [0.0] * self.robot.nv if self.servos is None else self.servos.damping
+        extra = [self.h * (one.damping + d) for one, d in zip(resistance.joints, driven, strict=True)]
+        return Resistance(extra, []), resistance.forces(q, v)
 
     def _less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
         """Return forces (nv) less the gyroscopic forces of armature."""
@@ -344,56 +278,32 @@ class SimulatedDynamics:
         world's axes (points, 3), the residual, the forces of the rows of constraints (nc), and the gaps [m] of
         contacts at the start of the step, inf for soft ones.
         """
-        moving, h = self.moving, self.h
-        at, rates, n = array(list(q)), array(pushed_rates(moving.tree, v, armature=self.passive)), self.robot.nv
+        moving, h, n = self.moving, self.h, self.robot.nv
+        at = array(list(q))
         M = moving.mass_matrix(at, passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
-        extra, armature, pushed = [0.0] * n, [0.0] * n, self._stopped(given, q, v)
-        rows: list[tuple[Scalars, Any]] = []
-        loops = DEFAULT if self.sticks else self.law  # no row of the program is of a loop's dry friction
-        pushed = with_loop_forces(moving.tree, q, v, pushed, None, self.passive, loops)
-        if self.passive:
-            armature = self._of_joints("armature")
-            extra, own, rows = self._resisting(moving, at, array(list(v)))
-            for k in range(n):
-                A[k][k] = A[k][k] + extra[k]
-            A = with_resistance(A, rows)
-            pushed = [a + b for a, b in zip(pushed, own, strict=True)]
-        if not self.robot.constraints:  # constraints may hold what moves no inertia
-            self._refuse_singular(moving, extra, rows)
-        pushed = self._less_rotors(pushed, q, v)
-        if self.spins and not self.robot.constraints:  # rows of these prescribe velocities with b of the step's start
-            if self.passive:
-                coasting = gyroscopic_force(moving.tree, q, list(rates))
-                pushed = [a if is_zero(b) else a + b for a, b in zip(pushed, coasting, strict=True)]
-            v, rates = coasted(moving, A, q, v, rates, h, self.passive), array([0.0] * n)
-        forces = [a - b for a, b in zip(pushed, moving.bias_force(at, rates), strict=True)]
+        resistance = self.resistance(moving)
+        step: RattleStep | None = None
+        if self.robot.constraints:  # they may hold what moves no inertia
+            step = RattleStep(self.system(list(given)), t, q, v, h)
+            A = with_resistance(A, step.resisted[0].rows, step.resisted[0].diagonal)
+            apart = [a - b for a, b in zip(step.driven, v, strict=True)]
+            push = [dot([A[max(i, k)][min(i, k)] for k in range(n)], apart) for i in range(n)]
+            change: Callable[[Scalars], list[Any]] = step.change
+        else:
+            v, A, push, change = self._coasting(moving, resistance, q, v, A, given)
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
             intervals += joint_limits(moving, A, q, h)
-        closing, before = loop_intervals(moving, A, t, q, v, h), len(intervals)
-        intervals += [interval for one in closing for interval in one.intervals]
         if self.sticks:
-            intervals += dry_joints(moving.tree, self.law, A, v, h)
+            intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
+        closing, before = [] if step is None else step.intervals(A), len(intervals)
+        intervals += [interval for one in closing for interval in one.intervals]
         candidates = [] if contacts is None else contacts.candidates(moving, at)
         touching = [candidate.at(moving, at) for candidate in candidates]
-
-        def change(w: Scalars) -> list[Any]:
-            """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
-            apart = [x - y for x, y in zip(w, v, strict=True)]
-            moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
-            more = [m + e for m, e in zip(armature, extra, strict=True)]
-            each = zip(moved, more, apart, pushed, strict=True)
-            result = [h * (f - p) + m * x for f, m, x, p in each]
-            for row, c in rows:
-                push = c * dot(row, apart)
-                result = [a if is_zero(r) else a + push * r for a, r in zip(result, row, strict=True)]
-            return result
-
-        push = [h * f for f in forces]
         result = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
@@ -405,95 +315,81 @@ class SimulatedDynamics:
         ]
         pulls = iter(result.pushes[before:])
         held = [x * per for one in closing for x in one.impulses([next(pulls) for _ in one.intervals])]
-        end = flown(moving.tree, q, w, h, armature=self.passive)
-        if self.robot.constraints:
-            rates, impulses = allowed_velocity(DiscreteMechanics(moving.tree, self.passive), t + h, *end)
-            held = [a + b * per for a, b in zip(held, impulses, strict=True)]
-            end = end[0], rates
+        if step is None:
+            end, rates = flown(moving.tree, q, w, h, armature=self.passive)
+        else:
+            bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
+            acts = not_(eq(sum(map(fabs, bounded), 0.0), 0.0))  # also where it is NaN
+            end, rates, impulses = step.bounded(w, acts)
+            held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
         pressed_by = array(pressed) if pressed else ()
-        return *end, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(candidates)
+        return end, rates, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(candidates)
 
-    def _of_joints(self, name: str) -> list[Any]:
-        """Return a parameter of the joints (nv), the robot's own or its replacement."""
-        return Parameter(name).nominal(self.moving.tree)
+    def _coasting(
+        self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars
+    ) -> tuple[Scalars, list[list[Any]], list[Any], Callable[[Scalars], list[Any]]]:
+        """Return what the program of a tree starts from: the velocity v, the matrix A, and the impulse p of all forces.
+
+        The last result is a function of w that computes A (w − v) − p.
+        """
+        h, at, rates = self.h, array(list(q)), array(pushed_rates(moving.tree, v, armature=self.passive))
+        (diagonal, rows), own = resistance.semi_implicit(q, v)
+        extra = diagonal or [0.0] * self.robot.nv
+        A = with_resistance(M, rows, extra)
+        pushed = self._less_rotors([a + b for a, b in zip(self._stopped(tau, q, v), own, strict=True)], q, v)
+        self._refuse_singular(moving, extra, rows)
+        if self.spins:
+            if self.passive:
+                coasting = gyroscopic_force(moving.tree, q, list(rates))
+                pushed = [a if is_zero(b) else a + b for a, b in zip(pushed, coasting, strict=True)]
+            v, rates = coasted(moving, A, q, v, rates, h, self.passive), array([0.0] * self.robot.nv)
+        more = extra
+        if self.passive:
+            more = [m + e for m, e in zip(armature(moving.tree), extra, strict=True)]
+
+        def change(w: Scalars) -> list[Any]:
+            """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
+            apart = [x - y for x, y in zip(w, v, strict=True)]
+            moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
+            result = [h * (f - p) + m * x for f, m, x, p in zip(moved, more, apart, pushed, strict=True)]
+            for row, c in rows:
+                push = c * dot(row, apart)
+                result = [a if is_zero(r) else a + push * r for a, r in zip(result, row, strict=True)]
+            return result
+
+        bias = moving.bias_force(at, rates)
+        return v, A, [h * (a - b) for a, b in zip(pushed, bias, strict=True)], change
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         """Return the equations for variational methods: discrete momenta, and all forces except gravity."""
-        passive, law = self.passive, self.law
+        resistance = self.resistance(moving)
 
         def forces(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            held = with_loop_forces(moving.tree, q, v, pushed(q, v), None, passive, law)
-            if not passive:
-                return list(held)
-            own = passive_force(moving.tree, q, v, law)
-            return [a + b for a, b in zip(held, own, strict=True)]
+            return [a + b for a, b in zip(pushed(q, v), resistance.forces(q, v), strict=True)]
 
-        mechanics = DiscreteMechanics(moving.tree, passive)
-        D, K = (self._of_joints(name) for name in ("damping", "stiffness"))
-        linear = list(zip(D, K, strict=True)) if passive else [(0.0, 0.0)] * self.robot.nv
-        bends = self.contacts is not None or isinstance(self.limits, JointStops)
-        bends = bends or (passive and self._slides)
-        settles = passive and not self.robot.tree.has_couplings
         return MotionSystem(
             self.robot.tree,
             acceleration,
             forces=forces,
-            mechanics=mechanics,
-            linear=linear,
-            bends=bends,
-            settling=self._settling(K) if settles else None,
-            elements=self._element_resistance(moving.tree, damped_after=False),
+            mechanics=DiscreteMechanics(moving.tree, self.passive),
+            bends=self.contacts is not None or isinstance(self.limits, JointStops) or resistance.slides,
+            resistance=resistance,
             is_differentiated=self.closely,
         )
 
-    def _settling(self, K: Scalars) -> list[Any] | None:
-        """Return h² K of the joint springs that are too stiff for the step, None without springs."""
-        if all(map(is_zero, K)):
-            return None
-        shares = implicit_shares(self.robot, K, self.h)
-        return [self.h * self.h * (g * k) for g, k in zip(shares, K, strict=True)]
-
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
-        """Return the equations for RATTLE: discrete momenta, and forces by the point of the step at which they act.
-
-        Damping of joints that follow others is not on the diagonal, so there it acts at the step's start.
-        """
-        passive, law, tree, still = self.passive, self.law, moving.tree, [0.0] * self.robot.nv
-        explicit = passive and tree.has_couplings
-        D, K, slides = self._of_joints("damping"), self._of_joints("stiffness"), self._slides
-        if explicit or not passive:
-            D, K, slides = still, still, False
+        """Return the equations for RATTLE: discrete momenta, and forces by the point of the step at which they act."""
+        still = [0.0] * self.robot.nv
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
             exerted = pushed(q, v, still)
-            known = [x.item() if isinstance(x, np.generic) else x for x in exerted]  # floats, whose zeros are folded
-            result = with_loop_forces(tree, q, v, known, None, passive, law)
-            if not explicit:
-                return result
-            return [a + b for a, b in zip(result, passive_force(tree, q, v, law), strict=True)]
+            return [x.item() if isinstance(x, np.generic) else x for x in exerted]  # floats, whose zeros are folded
 
-        def springs(q: Scalars) -> list[Any]:
-            return passive_force(tree, q, still, NO_FRICTION)
-
-        def resisting(v: Scalars) -> tuple[list[Any], list[Any]]:
-            slopes = self._slopes(v)
-            each = zip(slopes, implicit_shares(self.robot, K, self.h), K, strict=True)
-            added = [self.h * (d + self.h * (g * k)) for (d, _, _), g, k in each]
-            dry = zip(slopes, v, strict=True)
-            return added, [self.h * (slope * x - resistance) for (_, slope, resistance), x in dry]
-
-        none = all(map(is_zero, K))
-        resists = slides or not (none and all(map(is_zero, D)))
-        elements = None if explicit else self._element_resistance(tree, damped_after=True)
-        pulls = springs if not none or elements is not None else None
-        forces = StepForces(tau, of_state, pulls, K, resisting if resists else None)
-        mechanics = DiscreteMechanics(tree, passive)
         return MotionSystem(
             self.robot.tree,
             acceleration,
-            mechanics=mechanics,
-            step_forces=forces,
-            settling=self._settling(K),
-            elements=elements,
+            mechanics=DiscreteMechanics(moving.tree, self.passive),
+            step_forces=StepForces(tau, of_state),
+            resistance=self.resistance(moving),
             is_differentiated=self.closely,
         )

@@ -1,4 +1,4 @@
-"""Joint springs in a step of the default method: symplectic where the step resolves them, else implicit.
+"""Springs in a step of the default method: symplectic where the step resolves them, else implicit.
 
 With a share g from 0 to 1 of each spring,
 
@@ -6,7 +6,8 @@ With a share g from 0 to 1 of each spring,
 
 g = 0 is the trapezoidal rule for the midpoints between configurations, which conserves the energy of linear springs for
 any step.  g = 1 is implicit Euler, whose energy falls by 1/(1 + ω² h²) a step.  Every share in between is stable.  The
-share grows with ω h, where ω² = K/m and m is the smallest effective inertia of the joint.
+share grows with ω h, where ω² = K/m and m is the smallest effective inertia of the joint.  Springs of force elements
+and of joints that close loops have the largest ω that they cause in the robot.
 
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, sections I.1 and VI.3.
 """
@@ -15,25 +16,31 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork.dynamics.algorithms.force_element_forces import element_rows
 from linkwork.errors import SimulationWarning
-from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import fmax, fmin
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import scan
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import fmax, fmin, sqrt
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.mechanisms.algorithms.loop_joint_functions import loop_rows
+from linkwork.model.loop_joints import loops_of
+from linkwork.simulation.algorithms.passive_resistance import has_rows, joint_resistances, resisting_rows
 
 __all__ = [
     "WEIGHTS",
-    "element_rates",
-    "element_shares",
-    "implicit_shares",
+    "IndependentInertias",
+    "SpringRates",
+    "SpringShares",
     "independent_inertias",
     "least_inertias",
+    "sampled_rates",
+    "spring_shares",
     "warn_of_implicit_springs",
 ]
 
@@ -43,10 +50,17 @@ _SAMPLES = 32  # random configurations in which inertias are evaluated
 _RESOLVED, _STIFF = 0.25, 4.0  # (ω h)² up to which a spring is symplectic, and from which on it is implicit
 _VIBRATES = 0.6  # twice the damping ratio below which a spring vibrates, and is reported
 WEIGHTS = ("inertia", "armature", "placement", "frame")  # kinds of parameters that change effective inertias
-_INDEPENDENT: LazyCache[tuple[float, ...]] = LazyCache(64)
+_INDEPENDENT: LazyCache[IndependentInertias] = LazyCache(64)
 _INERTIAS: LazyCache[tuple[float, ...]] = LazyCache(64)
-_ELEMENTS: LazyCache[tuple[tuple[float, float], ...]] = LazyCache(64)
-_DRIVES: LazyCache[tuple[np.ndarray, np.ndarray]] = LazyCache(64)  # stiffness and damping, empty without springs
+_OWNERS: LazyCache[dict[str, tuple[float, float]]] = LazyCache(64)
+_SPRINGS: LazyCache[tuple[tuple[int, float, float], ...]] = LazyCache(64)  # (index in v, K, D) of joints with springs
+
+
+class SpringRates(NamedTuple):
+    """Least effective inertia of each velocity (nv), and the largest ω² [1/s²] of the springs of each owner of rows."""
+
+    inertias: Scalars
+    squares: Mapping[str, Any]
 
 
 def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:
@@ -59,82 +73,166 @@ def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:
 
 def _inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     q = robot.random_configuration(seed=0, size=_SAMPLES)
-    inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
-    diagonal = np.diagonal(inverse(q, passive=passive), axis1=-2, axis2=-1)
+    diagonal = np.diagonal(_inverse(robot, q, passive), axis1=-2, axis2=-1)
     return tuple(map(float, 1.0 / diagonal.max(axis=0)))
 
 
-def independent_inertias(robot: Any, parameters: Collection[str] = ()) -> tuple[float, ...]:
-    """Return inertias m (nv) that are at most those of the joints: 2 M − diag(m) is positive semidefinite.
+def _inverse(robot: Any, q: Any, passive: bool) -> Any:
+    """Return the inverse of the mass matrix (..., nv, nv), with the impulses of constraints."""
+    inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
+    return inverse(q, passive=passive)
 
-    m is at most 1/(M⁻¹)ₖₖ, over random configurations within limits.  It is zero where the ``parameters``, by name,
-    change inertias, and for a robot with joints without inertia.
+
+class IndependentInertias(NamedTuple):
+    """Inertias of the coordinates of v (nv), and of the velocities of joints that close loops, by name."""
+
+    joints: tuple[float, ...]
+    loops: dict[str, tuple[float, ...]]
+
+
+def independent_inertias(robot: Any, parameters: Collection[str] = ()) -> IndependentInertias:
+    """Return inertias m that are at most those of the joints: 2 M − Σ m rᵀr is positive semidefinite.
+
+    r are the rows of the velocities of all joints, and M is restricted to motions that the constraints permit.  m is at
+    most 1/(r M⁻¹ rᵀ), over random configurations within limits.  It is zero where the ``parameters``, by name, change
+    inertias, and for a robot with joints without inertia.
     """
     if any(name.partition(":")[0] in WEIGHTS for name in parameters):
-        return (0.0,) * int(robot.nv)
+        return IndependentInertias((0.0,) * int(robot.nv), {})
     return _INDEPENDENT.get(robot, lambda: _independent(robot))
 
 
-def _independent(robot: Any) -> tuple[float, ...]:
-    M = np.asarray(robot.mass_matrix(robot.random_configuration(seed=0, size=_SAMPLES), passive=True))
-    if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():
-        return (0.0,) * int(robot.nv)
-    least = 1.0 / np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1).max(axis=0)
+def _independent(robot: Any) -> IndependentInertias:
+    n, q = int(robot.nv), robot.random_configuration(seed=0, size=_SAMPLES)
+    if not robot.constraints and not (np.linalg.eigvalsh(robot.mass_matrix(q, passive=True))[:, 0] > 0.0).all():
+        return IndependentInertias((0.0,) * n, {})
+    loops = [loop_rows(robot.tree, x, every=True) for x in q.tolist()]
+    R = np.array([[*np.eye(n).tolist(), *(row.row for row in rows)] for rows in loops], dtype=float)
+    W = np.einsum("nki,nij,nlj->nkl", R, np.asarray(_inverse(robot, q, True)), R)
+    yielding = np.diagonal(W, axis1=-2, axis2=-1).max(axis=0)
+    least = np.where(yielding > 0.0, 1.0 / np.where(yielding > 0.0, yielding, 1.0), 0.0)
     root = np.sqrt(least)
-    share = 2.0 * np.linalg.eigvalsh(M / np.multiply.outer(root, root))[:, 0].min(initial=0.5)
-    return tuple(map(float, min(share, 1.0) * least))
+    largest = np.linalg.eigvalsh(W * np.multiply.outer(root, root))[:, -1].max(initial=1.0)
+    m = [float(x) for x in min(2.0 / largest, 1.0) * least]
+    by_loop: dict[str, list[float]] = {}
+    for row, x in zip(loops[0], m[n:], strict=True):
+        by_loop.setdefault(row.owner, []).append(x)
+    return IndependentInertias(tuple(m[:n]), {name: tuple(x) for name, x in by_loop.items()})
 
 
-def implicit_shares(robot: Any, stiffness: Scalars, h: Any) -> list[Any]:
-    """Return the share g (nv), from 0 to 1, by which a step of h [s] treats each joint's spring implicitly.
+def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> SpringRates | None:
+    """Return the rates of springs of a robot with other ``parameters``, by name; None if these do not change them.
 
-    0 is symplectic and 1 is implicit Euler.  ``stiffness`` (nv) are the springs'.
+    ``moving`` is the robot with the parameters.  The rates are maxima over the configurations of `least_inertias`.
     """
-    if all(map(is_zero, stiffness)):
-        return [0.0] * robot.nv
-    each = zip(stiffness, least_inertias(robot, True), strict=True)
-    return [0.0 if is_zero(k) else _share(h * h * k * (1.0 / m)) for k, m in each]
+    stiff = {f"stiffness:{loop.name}" for loop in loops_of(robot.tree)}
+    if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in stiff for key in parameters):
+        return None
+    names = list(dict.fromkeys(row.owner for row in resisting_rows(moving.tree, robot.neutral().tolist())))
+    if not names and all(is_zero(one.stiffness) for one in joint_resistances(moving.tree)):
+        return None
+
+    def larger(most: Any, q: Any) -> tuple[Any, None]:
+        Y = _inverse(moving, q, True)
+        rows = [list(Y[k]) for k in range(robot.nv)]
+        squares = _owner_rates(moving, list(q), rows, dampers=False)
+        now = [*(row[k] for k, row in enumerate(rows)), *(squares[name][0] for name in names)]
+        return array([fmax(a, b) for a, b in zip(most, now, strict=True)]), None
+
+    samples = robot.random_configuration(seed=0, size=_SAMPLES)
+    most = list(scan(larger, array([0.0] * (robot.nv + len(names))), samples)[0])
+    return SpringRates([1.0 / x for x in most[: robot.nv]], dict(zip(names, most[robot.nv :], strict=True)))
 
 
-def element_shares(robot: Any, h: Any) -> list[Any]:
-    """Return the share, from 0 to 1, by which a step of h [s] treats each force element's springs implicitly."""
-    return [0.0 if square == 0.0 else _share(h * h * square) for square, _ in element_rates(robot)]
+class SpringShares(NamedTuple):
+    """Shares g, from 0 to 1, by which a step treats springs implicitly: of joints (nv), and of the owners of rows.
+
+    0 is symplectic and 1 is implicit Euler.
+    """
+
+    joints: list[Any]
+    owners: dict[str, Any]
 
 
-def element_rates(robot: Any) -> tuple[tuple[float, float], ...]:
-    """Return for each force element the largest ω² [1/s²] of its springs, and the largest rate [1/s] of its dampers.
+def spring_shares(robot: Any, stiffness: Scalars, h: Any, rates: SpringRates | None = None) -> SpringShares:
+    """Return the implicit shares of springs in a step of h [s].
+
+    ``stiffness`` (nv) is that of the joints' springs, and ``rates`` are by default those of the robot.
+    """
+    shares: list[Any] = [0.0] * robot.nv
+    if not all(map(is_zero, stiffness)):
+        inertias = least_inertias(robot, True) if rates is None else rates.inertias
+        each = zip(stiffness, inertias, strict=True)
+        shares = [0.0 if is_zero(k) else _share(h * h * k * (1.0 / m)) for k, m in each]
+    squares = {name: x for name, (x, _) in owner_rates(robot).items()} if rates is None else rates.squares
+    return SpringShares(shares, {name: 0.0 if is_zero(x) else _share(h * h * x) for name, x in squares.items()})
+
+
+def owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
+    """Return for the owners of rows the largest ω² [1/s²] of springs, and the largest rate [1/s] of dampers, by name.
 
     They are maxima over random configurations, with the robot's inertia.
     """
-    return _ELEMENTS.get(robot, lambda: _rates(robot))
+    if not has_rows(robot.tree):
+        return {}
+    return _OWNERS.get(robot, lambda: _sampled_owner_rates(robot))
 
 
-def _rates(robot: Any) -> tuple[tuple[float, float], ...]:
-    n, result = len(robot.force_elements), np.zeros((len(robot.force_elements), 2))
-    inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
-    for q in robot.random_configuration(seed=0, size=_SAMPLES):
-        K = np.zeros((n, 2, robot.nv, robot.nv))
-        for row, k, stiffness, damping in element_rows(robot.tree, q.tolist()):
-            K[k] += np.array([stiffness, damping])[:, None, None] * np.outer(row, row)
-        result = np.maximum(result, np.abs(np.linalg.eigvals(inverse(q, passive=True) @ K)).max(axis=-1, initial=0.0))
-    return tuple((float(a), float(b)) for a, b in result)
+def _sampled_owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
+    q = robot.random_configuration(seed=0, size=_SAMPLES)
+    result: dict[str, tuple[float, float]] = {}
+    for at, inverse in zip(q.tolist(), _inverse(robot, q, True).tolist(), strict=True):
+        for name, new in _owner_rates(robot, at, inverse).items():
+            old = result.get(name, (0.0, 0.0))
+            result[name] = max(old[0], float(new[0])), max(old[1], float(new[1]))
+    return result
+
+
+def _owner_rates(robot: Any, q: Scalars, Y: Sequence[Scalars], dampers: bool = True) -> dict[str, tuple[Any, Any]]:
+    """Return the largest eigenvalues of Y Σ K rᵀr and Y Σ D rᵀr at q for each owner of rows r, with Y = M⁻¹."""
+    grouped: dict[str, list[Any]] = {}
+    for row in resisting_rows(robot.tree, q):
+        grouped.setdefault(row.owner, []).append(row)
+    result = {}
+    for name, rows in grouped.items():
+        of = [[row.stiffness for row in rows], [row.damping if dampers else 0.0 for row in rows]]
+        square, rate = (_largest([row.row for row in rows], coefficients, Y) for coefficients in of)
+        result[name] = square, rate
+    return result
+
+
+_DOUBLINGS = 3  # of the power of a matrix whose norm is a bound of its largest eigenvalue, too large by up to 12 %
+
+
+def _largest(rows: Sequence[Scalars], coefficients: Scalars, Y: Sequence[Scalars]) -> Any:
+    """Return the largest eigenvalue of Y Σ c rᵀr for rows r, or a little more: the eighth root of a norm of G⁸."""
+    used = [(row, sqrt(c)) for row, c in zip(rows, coefficients, strict=True) if not is_zero(c)]
+    carried = [[dot(y, row) for y in Y] for row, _ in used]
+    G = [[c * d * dot(row, other) for other, (_, d) in zip(carried, used, strict=True)] for row, c in used]
+    size: Any = sum((row[k] for k, row in enumerate(G)), 0.0)
+    if len(G) < 2:
+        return size
+    per = 1.0 / fmax(size, 1e-300)
+    G = [[x * per for x in row] for row in G]
+    for _ in range(_DOUBLINGS):
+        G = [[dot(row, other) for other in G] for row in G]
+    norm: Any = sum((x * x for row in G for x in row), 0.0)
+    for _ in range(_DOUBLINGS + 1):
+        norm = sqrt(norm)
+    return size * norm
 
 
 def _share(stiff: Any) -> Any:
     return fmax(0.0, fmin(1.0, (stiff - _RESOLVED) * (1.0 / (_STIFF - _RESOLVED))))
 
 
-def _drives(robot: Any) -> tuple[np.ndarray, np.ndarray]:
-    K, D = np.asarray(robot.stiffness, dtype=float), np.asarray(robot.damping, dtype=float)
-    return (K, D) if (K > 0.0).any() else (K[:0], D[:0])
-
-
 def warn_of_implicit_springs(robot: Any, h: float) -> None:
-    """Warn of the stiffest spring, of a joint or a force element, that a step of h [s] damps more than its damper."""
-    result = [*_fast_joints(robot, h), *_fast_elements(robot, h)]
-    if not result:
+    """Warn of the stiffest spring that a step of h [s] damps more than its own damper does."""
+    rates = [*_joint_rates(robot), *((*rates, name) for name, rates in owner_rates(robot).items())]
+    fast = [(math.sqrt(square), name) for square, rate, name in rates if _is_reported(square, rate, h)]
+    if not fast:
         return
-    omega, what = max(result)
+    omega, what = max(fast)
     warnings.warn(
         f"simulate: dt: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
         f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / omega:.2g} s",
@@ -143,21 +241,18 @@ def warn_of_implicit_springs(robot: Any, h: float) -> None:
     )
 
 
-def _fast_joints(robot: Any, h: float) -> list[tuple[float, str]]:
-    """Return ω [rad/s] and name of each joint whose spring a step of h damps more than its damper."""
-    K, D = _DRIVES.get(robot, lambda: _drives(robot))
-    if not K.size:
-        return []
-    each = zip(K, D, least_inertias(robot, True), robot.v_names, strict=True)
-    return [(math.sqrt(k / m), name) for k, d, m, name in each if k > 0.0 and m > 0.0 and _is_reported(k / m, d / m, h)]
+def _joint_rates(robot: Any) -> list[tuple[float, float, str]]:
+    """Return ω² [1/s²], the rate of the damper [1/s] and the name of each joint coordinate with a spring."""
 
+    def stiff_joints() -> tuple[tuple[int, float, float], ...]:
+        return tuple((k, K, D) for k, (K, D, _) in enumerate(joint_resistances(robot.tree)) if K > 0.0)
 
-def _fast_elements(robot: Any, h: float) -> list[tuple[float, str]]:
-    """Return ω [rad/s] and name of each force element whose spring a step of h damps more than its damper."""
-    if not robot.force_elements:
+    springs = _SPRINGS.get(robot, stiff_joints)
+    if not springs:
         return []
-    each = zip(element_rates(robot), robot.force_elements, strict=True)
-    return [(math.sqrt(square), one.name) for (square, rate), one in each if _is_reported(square, rate, h)]
+    inertias = least_inertias(robot, True)
+    each = [(K, D, inertias[k], robot.v_names[k]) for k, K, D in springs]
+    return [(K / m, D / m, name) for K, D, m, name in each if m > 0.0]
 
 
 def _is_reported(square: float, rate: float, h: float) -> bool:

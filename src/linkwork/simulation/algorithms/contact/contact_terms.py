@@ -41,7 +41,7 @@ __all__ = [
     "bent_by_limbs",
     "bounded_contact",
     "cone_impulse",
-    "dry",
+    "dry_friction",
     "impulse_of",
     "is_beyond",
     "limit",
@@ -134,12 +134,12 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> 
     return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
 
 
-def dry(k: int, n: int, most: Any, inertia: Any, h: Any) -> Interval:
-    """Return the bounded impulse of dry friction up to ``most`` [N, N·m] on the k-th of n velocities.
+def dry_friction(row: Scalars, most: Any, inertia: Any, h: Any) -> Interval:
+    """Return the bounded impulse of dry friction up to ``most`` [N, N·m] on the velocity ``row`` · w.
 
     A joint that it holds creeps with a millionth of the speed that the load would cause.
     """
-    return Interval([1.0 if j == k else 0.0 for j in range(n)], 0.0, inertia * (1.0 / FIRM), -h * most, h * most)
+    return Interval(row, 0.0, inertia * (1.0 / FIRM), -h * most, h * most)
 
 
 def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: Any) -> Interval:

@@ -1,0 +1,306 @@
+"""Springs, dampers and dry friction of a robot in a step of h [s], as one list of rows that resist.
+
+A row r (nv) is a velocity r v along which something resists: with stiffness K, damping D and dry friction F(r v).  The
+rows of joints with coordinates are unit vectors, and stay on the diagonal of the mass matrix; a joint that follows
+another adds to the row of its master, by its ratio.  The rows of joints that close loops and of force elements follow
+from Jacobians.  All methods take their implicit terms, the matrices Σ c rᵀr, from this list, with coefficients
+
+    c = h (d D + s) + h² K (k + e g),      s ≥ 0 the implicit damping of dry friction, g the share of `spring_steps`,
+
+and with d, k and e of the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from linkwork._util.cached_properties import cached_property
+from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_energy, element_rows
+from linkwork.dynamics.algorithms.passive_joint_forces import passive_force, spring_energy
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.mechanisms.algorithms.loop_joint_functions import body_of, loop_rows, loops_of, with_loop_forces
+from linkwork.model.body import Drive
+from linkwork.model.friction_laws import NO_FRICTION, DryFriction, FrictionLaw
+from linkwork.model.tree import Tree
+from linkwork.simulation.algorithms.discrete_mechanics import Resisted
+
+__all__ = [
+    "DryRow",
+    "JointResistance",
+    "PassiveResistance",
+    "Resistance",
+    "has_friction",
+    "has_rows",
+    "joint_resistances",
+    "opposed",
+    "resisting_rows",
+]
+
+Scalars = Sequence[Any]
+
+
+class JointResistance(NamedTuple):
+    """Stiffness and damping along a coordinate of v, and the dry friction of its joint and of each follower.
+
+    ``friction`` has pairs of a ratio of velocities and parameters.
+    """
+
+    stiffness: Any
+    damping: Any
+    friction: tuple[tuple[Any, DryFriction], ...] = ()
+
+
+class Resistance(NamedTuple):
+    """Implicit terms: a diagonal (nv), None if it is zero, and pairs (r, c) of rows with their coefficients."""
+
+    diagonal: list[Any] | None
+    rows: Resisted
+
+
+class DryRow(NamedTuple):
+    """A velocity with dry friction: its row (nv), its value at the start of the step, and pairs (ratio, parameters)."""
+
+    row: list[Any]
+    speed: Any
+    friction: tuple[tuple[Any, DryFriction], ...]
+
+
+def joint_resistances(tree: Tree) -> list[JointResistance]:
+    """Return the resistance along each coordinate of v (nv), with that of the joints that follow."""
+    result = [JointResistance(0.0, 0.0)] * tree.nv
+    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+        nv, ratio, acts = body.joint.nv, body.ratio, body.dynamics != "none"
+        each = zip(Drive.full(body.drive.stiffness, nv, 0.0), body.damping, body.dry_friction, strict=True)
+        for k, (stiffness, damping, dry) in zip(range(tree.nv)[place], each, strict=True):
+            K, D, friction = result[k]
+            D = D + ratio * ratio * damping if acts else D
+            result[k] = JointResistance(K + ratio * ratio * stiffness, D, (*friction, (ratio, dry)))
+    return result
+
+
+def has_rows(tree: Tree) -> bool:
+    """Return True if a tree has force elements, or joints that close loops and resist."""
+    return bool(tree.force_elements) or any(loop.resists for loop in loops_of(tree))
+
+
+def has_friction(tree: Tree, law: FrictionLaw) -> bool:
+    """Return True if a joint of the tree, or one that closes a loop, has dry friction."""
+    bodies = (*tree.bodies, *map(body_of, loops_of(tree)))
+    return not all(law.vanishes(dry) for body in bodies for dry in body.dry_friction)
+
+
+def resisting_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
+    """Return the rows of force elements and of joints that close loops."""
+    return [*element_rows(tree, q), *loop_rows(tree, q)]
+
+
+@dataclass(frozen=True)
+class PassiveResistance:
+    """Passive forces of a tree in a step of h [s], and their implicit terms.
+
+    ``law`` is that of dry friction, `NO_FRICTION` where a program solves for it.  ``shares`` (nv) are the implicit
+    shares of the joints' springs, and ``owner_shares`` those of the owners of rows, by name.  ``inertias`` (nv) are at
+    most those of the joints, and ``owner_inertias`` those of joints that close loops, for the implicit damping of dry
+    friction.  Without ``acts`` there are no passive forces.
+    Dampers and friction are implicit in each half of a step if ``damped_apart``, else they follow the midpoint rule.
+    """
+
+    tree: Tree
+    h: Any
+    acts: bool
+    law: FrictionLaw
+    shares: Scalars
+    owner_shares: Mapping[str, Any]
+    inertias: Scalars
+    owner_inertias: Mapping[str, Scalars]
+    damped_apart: bool = True
+
+    @cached_property
+    def joints(self) -> list[JointResistance]:
+        """Resistance along each coordinate of v (nv)."""
+        return joint_resistances(self.tree) if self.acts else [JointResistance(0.0, 0.0)] * self.tree.nv
+
+    def rows(self, q: Scalars) -> list[ResistingRow]:
+        """Return the rows that are no unit vectors at a configuration q."""
+        return resisting_rows(self.tree, q) if self.acts else []
+
+    @cached_property
+    def has_springs(self) -> bool:
+        """True if something may have springs."""
+        return (self.acts and has_rows(self.tree)) or not all(is_zero(one.stiffness) for one in self.joints)
+
+    def forces(self, q: Scalars, v: Scalars, law: FrictionLaw | None = None) -> list[Any]:
+        """Return all passive joint forces (nv), with the dry friction of ``law``, by default the own one."""
+        if not self.acts:
+            return [0.0] * self.tree.nv
+        law = self.law if law is None else law
+        own = passive_force(self.tree, q, v, law)
+        return with_loop_forces(self.tree, q, v, own, None, True, law) if self.tree.constraints else own
+
+    def springs(self, q: Scalars) -> list[Any]:
+        """Return the joint forces of springs (nv)."""
+        return self.forces(q, [0.0] * self.tree.nv, NO_FRICTION)
+
+    def energy(self, q: Scalars) -> Any:
+        """Return the energy of all springs [J]."""
+        tree, state = self.tree, KinematicState(self.tree, q)
+        split = tree.split_q(q)
+        total = sum((spring_energy(body, split[i]) for i, _, body in tree.outward()), element_energy(tree, q))
+        for loop in loops_of(tree):
+            if loop.resists:
+                pose = state.between(loop.frame, loop.relative_to).pose
+                total = total + spring_energy(body_of(loop), loop.joint.configuration_from_pose(pose))
+        return total
+
+    def dry_rows(self, q: Scalars, v: Scalars) -> list[DryRow]:
+        """Return the velocities with dry friction, of joints, followers and joints that close loops."""
+        n = self.tree.nv
+        units = [
+            DryRow([1.0 if j == k else 0.0 for j in range(n)], v[k], one.friction) for k, one in enumerate(self.joints)
+        ]
+        others = [(row, ((1.0, row.friction),)) for row in self.rows(q) if row.friction is not None]
+        return [*units, *(DryRow(row.row, dot(row.row, v), friction) for row, friction in others)]
+
+    @property
+    def slides(self) -> bool:
+        """True if something may have dry friction."""
+        return self.acts and has_friction(self.tree, self.law)
+
+    def _sliding(self, friction: tuple[tuple[Any, DryFriction], ...], x: Any, resolved: Any) -> tuple[Any, Any]:
+        """Return the implicit damping s at a speed x, and the force s x − F(x).
+
+        ``resolved`` is the inertia that resists, divided by the time for which the forces act.
+        """
+        slope: Any = 0.0
+        push: Any = 0.0
+        acting = [(ratio, dry) for ratio, dry in friction if not (self.law.vanishes(dry) or is_zero(ratio))]
+        for ratio, dry in acting:
+            own = ratio * x
+            s = self.law.implicit_damping(own, dry, resolved * (1.0 / (ratio * ratio * len(acting))))
+            slope = slope + ratio * ratio * s
+            push = push + ratio * (s * own - self.law.resistance(own, dry))
+        return slope, push
+
+    def _slopes(self, q: Scalars, v: Scalars, part: float) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+        """Return the results of `_sliding` of unit vectors and of rows, for forces that act for a part of a step."""
+        per = 1.0 / (part * self.h)
+        each = zip(self.joints, v, self.inertias, strict=True)
+        units = [self._sliding(one.friction, x, m * per) for one, x, m in each]
+        others = []
+        for row in self.rows(q):
+            friction = () if row.friction is None else ((1.0, row.friction),)
+            m = self.owner_inertias[row.owner][row.component] if row.owner in self.owner_inertias else 0.0
+            others.append(self._sliding(friction, dot(row.row, v) if friction else 0.0, m * per))
+        return units, others
+
+    def _weighed(
+        self,
+        q: Scalars,
+        damping: float,
+        stiffness: float,
+        settling: float,
+        slopes: tuple[Scalars, Scalars] | None = None,
+    ) -> Resistance:
+        """Return the implicit terms at q with the factors d, k and e, without rows that are zero.
+
+        ``slopes`` are the implicit damping s of unit vectors and of rows.
+        """
+        h = self.h
+
+        def term(K: Any, D: Any, slope: Any, g: Any) -> Any:
+            resists = (D * damping if damping else 0.0) + slope
+            share = stiffness + settling * g if settling else stiffness
+            return h * resists if is_zero(K) or is_zero(share) else h * (resists + h * (K * share))
+
+        own, others = ([0.0] * self.tree.nv, None) if slopes is None else slopes
+        each = zip(self.joints, own, self.shares, strict=True)
+        diagonal = [term(K, D, slope, g) for (K, D, _), slope, g in each]
+        rows = self.rows(q)
+        terms = [
+            (row.row, term(row.stiffness, row.damping, slope, self.owner_shares.get(row.owner, 0.0)))
+            for row, slope in zip(rows, [0.0] * len(rows) if others is None else others, strict=True)
+        ]
+        resisted = [(row, c) for row, c in terms if not is_zero(c)]
+        return Resistance(None if all(map(is_zero, diagonal)) else diagonal, resisted)
+
+    def semi_implicit(self, q: Scalars, v: Scalars) -> tuple[Resistance, list[Any]]:
+        """Return the implicit terms of a semi-implicit step from q and v, and the passive forces (nv) at its start.
+
+        The terms are h (D + s) + h² K (1 + 3 g)/4, and the forces contain −g h K v.
+        """
+        units, others = self._slopes(q, v, 1.0)
+        result = self._weighed(q, 1.0, 0.25, 0.75, ([s for s, _ in units], [s for s, _ in others]))
+        forces = self.forces(q, v)
+        each = zip(forces, self.joints, self.shares, v, strict=True)
+        forces = [a if is_zero(g) or is_zero(K) else a - self.h * (g * K) * x for a, (K, _, _), g, x in each]
+        for row in self.rows(q):
+            g = self.owner_shares.get(row.owner, 0.0)
+            if not (is_zero(g) or is_zero(row.stiffness)):
+                pull = self.h * (g * row.stiffness) * dot(row.row, v)
+                forces = [a if is_zero(r) else a - pull * r for a, r in zip(forces, row.row, strict=True)]
+        return result, forces
+
+    def within(self, q: Scalars, v: Scalars) -> Resistance:
+        """Return the terms that resist a change of the velocity of a step from q and v, of half of a step.
+
+        Springs follow the midpoint rule.
+        """
+        return self._weighed(q, 0.5, 0.25, 0.25, self._halves(q, v)[0] if self.damped_apart else None)
+
+    def settled(self, q: Scalars) -> Callable[[Scalars], list[Any]]:
+        """Return a function of the step's velocity w (nv): half the impulse that makes stiff springs implicit.
+
+        With this impulse, springs that are too stiff for the step follow implicit Euler instead of the midpoint rule.
+        q is the configuration at the start of the step.
+        """
+        return partial(opposed, self._weighed(q, 0.0, 0.0, 0.25))
+
+    def slowed(self, q: Scalars, v: Scalars) -> Callable[[Scalars], list[Any]]:
+        """Return a function of the step's velocity w (nv): the impulse of dampers and friction in its first half.
+
+        They act with the velocity w, where dry friction is linear around the velocity v at the start.
+        """
+        slopes, pushes = self._halves(q, v)
+        resisted, sliding = self._weighed(q, 0.5, 0.0, 0.0, slopes), self._along(q, pushes)
+        return lambda w: [a + b for a, b in zip(opposed(resisted, w), sliding, strict=True)]
+
+    def after(self, q: Scalars, w: Scalars, end: Scalars) -> tuple[Resistance, list[Any]]:
+        """Return the terms that resist the velocity at the end (nq) of a step from q with velocity w, and an impulse.
+
+        The impulse (nv) is that of dry friction in addition to these terms.
+        """
+        if not self.damped_apart:
+            return self._weighed(end, 0.0, 0.0, 1.0), [0.0] * self.tree.nv
+        slopes, pushes = self._halves(q, w)
+        return self._weighed(end, 0.5, 0.0, 1.0, slopes), self._along(end, pushes)
+
+    def _halves(self, q: Scalars, v: Scalars) -> tuple[tuple[Scalars, Scalars], tuple[Scalars, Scalars]]:
+        """Return half of the implicit damping s, and of the forces s r v − F, of unit vectors and of rows r at q."""
+        units, rows = self._slopes(q, v, 0.5)
+        (slopes, pushes), (others, pulls) = (
+            zip(*[(0.5 * a, 0.5 * b) for a, b in of], strict=True) if of else ((), ()) for of in (units, rows)
+        )
+        return (slopes, others), (pushes, pulls)
+
+    def _along(self, q: Scalars, forces: tuple[Scalars, Scalars]) -> list[Any]:
+        """Return the impulse (nv) of constant forces along unit vectors and rows at q."""
+        units, others = forces
+        result = [0.0 if is_zero(f) else self.h * f for f in units]
+        for row, f in zip(self.rows(q), others, strict=True):
+            if not is_zero(f):
+                result = [a if is_zero(r) else a + self.h * f * r for a, r in zip(result, row.row, strict=True)]
+        return result
+
+
+def opposed(resistance: Resistance, w: Scalars) -> list[Any]:
+    """Return −(diag + Σ c rᵀr) w (nv)."""
+    diagonal, rows = resistance
+    result = [0.0] * len(w) if diagonal is None else [-c * x for c, x in zip(diagonal, w, strict=True)]
+    for row, c in rows:
+        push = c * dot(row, w)
+        result = [a if is_zero(r) else a - push * r for a, r in zip(result, row, strict=True)]
+    return result

@@ -1,0 +1,238 @@
+"""RATTLE with semi-implicit joint forces, the step of the default method for robots with constraints.
+
+With `discrete_mechanics` and impulses of the constraints at both ends,
+
+    p + h f(q, v) + h/2 τ − h/2 ∂U/∂q − Gᵀλ = (M + h/2 D) w − h/2 ∂T/∂q − h/2 s(q ⊕ h w/2),      φ(q ⊕ h w) = 0,
+    (M⁺ + h/2 D) v⁺ = M w + h/2 ∂T/∂q + h/2 s + h/2 τ − h/2 ∂U/∂q⁺ − G⁺ᵀμ,      G⁺ v⁺ + σ⁺ = 0,
+
+with constant joint forces τ, springs s by the midpoint rule, forces f of the state at the step's start, and dampers and
+dry friction D that are implicit in each half of the step.  Without f and D the method is of second order.  The
+velocity is then scaled to the energy of the step (`with_energy`), unless there are forces f: a symplectic method bounds
+the energy error only while its steps resolve the motion, which they do not near a singular configuration.
+
+A program of bounded impulses (contacts, limits, servos, dry friction that sticks) acts on the velocity with which the
+robot moves.  It starts from the velocity w₀ that the forces of both halves cause at the start, with G w₀ = G w,
+
+    (M + h/2 D) w₀ = M w + h/2 s + h/2 τ − h/2 ∂U/∂q − Gᵀλ,
+
+and adds impulses that change it to u.  Where some impulse is not zero the robot moves with u from q, under inertia and
+constraints alone: that is symplectic Euler's step in place of Verlet's, and keeps a body that rests where it is.  Then
+v⁺ is scaled to the kinetic energy with which this motion begins.  Where no impulse acts the step is that without a
+program.
+
+Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters II.5 and VII.1.4; Jay,
+Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer. Anal. 33, 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork._util.cached_properties import cached_property
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
+from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
+from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
+from linkwork.simulation.algorithms.ode_system import MotionSystem, State
+from linkwork.simulation.algorithms.passive_resistance import PassiveResistance, Resistance, opposed
+from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
+from linkwork.simulation.algorithms.step_constraints import (
+    ConstrainedStep,
+    StepConstraints,
+    is_free,
+    released_velocity,
+    with_energy,
+)
+
+__all__ = ["RattleStep"]
+
+Scalars = Sequence[Any]
+Rows = Sequence[Scalars]
+
+_REGAINED, _NOISE = 4.0, 1e-12  # maximum factor of a scaled energy, and the relative energy that is not scaled
+
+
+@dataclass(frozen=True)
+class RattleStep:
+    """Step of h [s] of a system with constraints, from q and v at time t.
+
+    Its result is infinite where its equations are not solved.
+    """
+
+    system: MotionSystem
+    t: Any
+    q: Scalars
+    v: Scalars
+    h: Any
+
+    @property
+    def mechanics(self) -> DiscreteMechanics:
+        """Momenta and inertia of the robot."""
+        assert self.system.mechanics is not None
+        return self.system.mechanics
+
+    @property
+    def resistance(self) -> PassiveResistance:
+        """Passive forces and their implicit terms."""
+        assert self.system.resistance is not None
+        return self.system.resistance
+
+    @cached_property
+    def shared(self) -> SharedImpulses:
+        """Impulses of the constraints at the configurations of the step."""
+        return SharedImpulses(self.mechanics, self.system.is_differentiated)
+
+    @cached_property
+    def _constant(self) -> list[Any]:
+        assert self.system.step_forces is not None
+        return [0.5 * self.h * x for x in self.system.step_forces.constant]
+
+    @cached_property
+    def _of_state(self) -> Scalars:
+        assert self.system.step_forces is not None
+        return self.system.step_forces.of_state(self.t, self.q, self.v)
+
+    @cached_property
+    def _carried(self) -> list[Any]:
+        return self.mechanics.momentum(self.q, self.v)
+
+    def _kick(self, at: Scalars) -> list[Any]:
+        """Return half of the impulse (nv) of constant forces and of gravity at a configuration."""
+        return [a - 0.5 * self.h * g for a, g in zip(self._constant, self.mechanics.weight(at), strict=True)]
+
+    def _pulled(self, w: Scalars) -> list[Any]:
+        """Return half of the impulse (nv) of springs in the step with velocity w."""
+        if not self.resistance.has_springs:
+            return [0.0] * len(w)
+        pulls = self.resistance.springs(self.mechanics.halfway(self.q, w, self.h)[0])
+        each = zip(pulls, self.resistance.settled(self.q)(w), strict=True)
+        return [0.5 * self.h * s + a for s, a in each]
+
+    @cached_property
+    def unbounded(self) -> ConstrainedStep:
+        """Step without impulses of a program, with velocity w."""
+        q, v, h = self.q, self.v, self.h
+        first = [a + h * f for a, f in zip(self._kick(q), self._of_state, strict=True)]
+        slowed = self.resistance.slowed(q, v)
+
+        def left(w: Scalars) -> list[Any]:
+            leaving = self.mechanics.leaving_momentum(q, w, h)
+            each = zip(leaving, self._carried, first, self._pulled(w), slowed(w), strict=True)
+            return [a - b - c - s - d for a, b, c, s, d in each]
+
+        constraints = StepConstraints.at(self.shared, self.t, q, h, *self.resistance.within(q, v))
+        return constraints.solved(left, v)
+
+    def ended(self) -> State:
+        """Return q and v at the end of the step without a program."""
+        momentum, resistance = self._arriving(self.unbounded, None)
+        v = released_velocity(self.shared, self.t + self.h, self.unbounded.end, momentum, *resistance)
+        return self.unbounded.end, self._with_energy(self.unbounded, v, momentum, resistance)
+
+    def _arriving(self, result: ConstrainedStep, acts: Any) -> tuple[list[Any], Resistance]:
+        """Return the momentum (nv) at the end before the constraints' impulses, and the terms that resist there.
+
+        Forces of the second half are left out where a program ``acts``.
+        """
+        q, w, end, h = self.q, result.w, result.end, self.h
+        momentum = self.mechanics.arriving_momentum(q, w, h)
+        resistance, sliding = self.resistance.after(q, w, end)
+        each = zip(self._kick(end), self._pulled(w), sliding, strict=True)
+        later = [a + b + s for a, b, s in each]
+        if acts is not None:  # the terms resist changes from w
+            later = [where(acts, -a, b) for a, b in zip(opposed(resistance, w), later, strict=True)]
+        return [a + b for a, b in zip(momentum, later, strict=True)], resistance
+
+    def _with_energy(self, result: ConstrainedStep, v: Scalars, momentum: Scalars, resistance: Resistance) -> list[Any]:
+        """Return v (nv) at the end of a step without impulses of a program, scaled to the energy of the step."""
+        mechanics, w, h = self.mechanics, result.w, self.h
+        mean = [0.5 * h * (a + b) for a, b in zip(self.v, w, strict=True)]
+        constant = dot(mechanics.halfway(self.q, w, h)[1], [2.0 * x for x in self._constant])
+        energy = 0.5 * dot(self.v, self._carried) + constant + dot(mean, self._of_state)
+        # the work of these forces is as accurate as the step itself
+        always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
+        stored = self.resistance.energy if self.resistance.has_springs else None
+        return with_energy(mechanics, self.q, result, v, momentum, energy, *resistance, always=always, stored=stored)
+
+    # -- steps with a program
+
+    @cached_property
+    def resisted(self) -> tuple[Resistance, list[Any]]:
+        """Terms that resist the program's impulses, and the impulse (nv) of dry friction in addition to them."""
+        return self.resistance.after(self.q, self.unbounded.w, self.q)
+
+    @cached_property
+    def driven(self) -> list[Any]:
+        """Velocity w₀ (nv) from which the program starts."""
+        w = self.unbounded.w
+        terms, sliding = self.resisted
+        each = zip(self.mechanics.momentum(self.q, w), self._kick(self.q), self._pulled(w), sliding, strict=True)
+        held = self.shared.factored(self.q, self.t, FLAT, *terms)
+        y = held.inverse.inward([a + b + c + d for a, b, c, d in each])
+        kept = [dot(row, w) - dot(UD, y) for row, UD in zip(held.rates.rows, held.UD, strict=True)]
+        return held.moved(y, held.factors.solved(kept))
+
+    def change(self, u: Scalars) -> list[Any]:
+        """Return the change of momentum (nv) that the program's impulses cause, at a velocity u after them."""
+        apart = [a - b for a, b in zip(u, self.driven, strict=True)]
+        moved = self.mechanics.momentum(self.q, apart)
+        return [a - b for a, b in zip(moved, opposed(self.resisted[0], apart), strict=True)]
+
+    def intervals(self, A: Rows) -> list[TiedRows]:
+        """Return the impulses of each constraint as intervals, which keep the velocities G w₀ of its rows."""
+        rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
+        for one in self.mechanics.tree.constraints:
+            own = slice(start, start + len(one.component_names))
+            rows = rates.rows[own]
+            kept = [-dot(row, self.driven) for row in rows]
+            result.append(tied_rows(rows, rates.sizes[own], [0.0] * len(rows), kept, A, self.h))
+            start = own.stop
+        return result
+
+    def bounded(self, u: Scalars, acts: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return q and v at the end of a step with velocity u, and the impulses of the constraints (nc).
+
+        ``acts`` is True where some impulse of the program is not zero; elsewhere the step is that without a program.
+        The impulses are all but those of `intervals`.
+        """
+        mechanics, shared, h = self.mechanics, self.shared, self.h
+        w, end, passed = self.unbounded
+        moved = [where(acts, h * (a - b), 0.0) for a, b in zip(u, w, strict=True)]
+        result = ConstrainedStep(
+            [where(acts, a, b) for a, b in zip(u, w, strict=True)], mechanics.space.integrate(end, moved), passed
+        )
+        momentum, resistance = self._arriving(result, acts)
+        there = shared.factored(result.end, self.t + h, FLAT, *resistance)
+        y = there.inverse.inward(momentum)
+        impulses = there.factors.solved([-s - dot(UD, y) for s, UD in zip(there.rates.drift, there.UD, strict=True)])
+        v = there.moved(y, impulses)
+        total = [a + b for a, b in zip(self._impulses(acts), there.factors.least(impulses), strict=True)]
+        free = self._with_energy(result, v, momentum, resistance)
+        if passed is None or is_free(mechanics.tree):  # constraints do work, or momentum is conserved
+            return result.end, [where(acts, a, b) for a, b in zip(v, free, strict=True)], total
+        added = mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
+        leaving = [a + b for a, b in zip(mechanics.leaving_momentum(self.q, w, h), added, strict=True)]
+        tangent = shared.released(self.q, self.t, leaving, [0.0] * len(impulses), FLAT)
+        expected = dot(tangent, leaving)
+        left = dot(v, momentum) + dot(v, opposed(resistance, v))
+        floor = _NOISE * expected + 1e-300
+        share = where(lt(floor, left), sqrt(fmin(fmax(expected, 0.0) / fmax(left, floor), _REGAINED)), 1.0)
+        return result.end, [where(acts, share * a, b) for a, b in zip(v, free, strict=True)], total
+
+    def _impulses(self, acts: Any) -> list[Any]:
+        """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""
+        held = self.shared.factored(self.q, self.t, FLAT)
+        w, leaving = self.unbounded.w, self.mechanics.leaving_momentum(self.q, self.unbounded.w, self.h)
+        slowed = self.resistance.slowed(self.q, self.v)(w)
+        each = zip(leaving, self._carried, self._kick(self.q), self._of_state, self._pulled(w), slowed, strict=True)
+        first = [a - b - c - self.h * f - s - d for a, b, c, f, s, d in each]
+        terms, sliding = self.resisted
+        apart = [a - b for a, b in zip(self.driven, w, strict=True)]
+        resisted, moved = opposed(terms, self.driven), self.mechanics.momentum(self.q, apart)
+        again = zip(moved, resisted, self._kick(self.q), self._pulled(w), sliding, strict=True)
+        second = [a - b - c - s - d for a, b, c, s, d in again]
+        y = held.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
+        return held.factors.least(held.factors.solved([dot(UD, y) for UD in held.UD]))

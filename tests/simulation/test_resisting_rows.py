@@ -1,0 +1,162 @@
+"""Springs, dampers and dry friction in a step: of joints of the tree, of followers, and of joints that close loops."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.cut_four_bar import by_bars, by_joints, closed, four_bar
+from linkwork.errors import SimulationWarning
+
+IGNORED = {"joint_limit_mode": "ignored"}
+METHODS = ({}, {"method": "variational"}, {"friction": "coulomb"})
+
+
+def resting(cut, shift=0.0, **resisting):
+    """Return a four-bar cut at a joint, and a configuration that is ``shift`` [rad] from the rest of C's spring."""
+    robot = four_bar(cut, **resisting)
+    q = by_joints(robot, closed(0.8))
+    return robot.with_parameters({"rest:C": angle_of_C(robot, q) + shift}), q
+
+
+def angle_of_C(robot, q):
+    """Return the angle (..., 1) of joint C, in the tree or closing the loop."""
+    return robot.loop_configuration(q) if robot.constraints[0].name == "C" else q[..., robot.joint("C").q_slice]
+
+
+def simulated(robot, q, v=None, **how):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        run = robot.simulate(q, v, **(IGNORED | how))
+    assert np.all(run.success), run.explain()
+    return run
+
+
+@pytest.mark.slow(every=3)
+def test_the_joint_at_which_a_loop_is_cut_has_no_effect(drawn):
+    """A four-bar whose joint C resists moves alike whether C is in the tree or closes the loop, up to forces that a
+    step does not resolve."""
+    cases = ({"damping": 0.1, "stiffness": 3.0, "friction": 0.05}, {"damping": 1e5}, {"stiffness": 1e7, "damping": 0.3})
+    for resisting in drawn(cases):
+        for how in METHODS:
+            ends = []
+            for cut in "BCD":
+                robot, q = resting(cut, **resisting)
+                run = simulated(robot, q, duration=0.3, record_every=300, **how)
+                ends.append(np.array([x for _, x in sorted(by_bars(robot, run.q[-1]).items())]))
+            allowed = 1e-5 if "friction" in how else 1e-6  # constraints in a program yield by a millionth
+            assert np.ptp(ends, axis=0).max() < allowed, (resisting, how)
+
+
+def sliders(**how):
+    """Return two sliders, of which one follows the other backwards, and one slider that moves as they do."""
+    joint = lw.joints.Prismatic((0, 0, 1))
+    parts = [lw.Joint.of(joint, name=x, parent="world", child=f"mass {x}", **how) for x in "ab"]
+    two = lw.Robot.build("two", *parts, lw.Link("mass a", mass=1.0), lw.Link("mass b", mass=3.0))
+    sums = {key: 2.0 * x for key, x in how.items() if key != "friction_velocity"}
+    weight = lw.Joint.of(joint, name="a", parent="world", child="mass a", **sums)
+    one = lw.Robot.build("one", weight, lw.Link("mass a", mass=4.0))
+    return two.with_couplings({"b": ("a", -1.0)}), one.with_gravity((0.0, 0.0, 0.5 * 9.81))
+
+
+def test_followers_resist_by_every_method():
+    """Two coupled sliders move as one slider of their masses, springs, dampers and friction, however stiff."""
+    cases = (({"damping": 0.3, "stiffness": 20.0, "friction": 0.5}, METHODS), ({"damping": 1e7}, METHODS[:1]))
+    for resisting, methods in (*cases, ({"stiffness": 1e8, "damping": 1.0}, METHODS[:1])):
+        two, one = sliders(**resisting)
+        for how in methods:
+            a, b = (simulated(x, [0.2], [0.1], duration=0.5, record_every=10, **how) for x in (two, one))
+            assert np.abs(a.q - b.q).max() < 1e-12 and np.abs(a.v - b.v).max() < 1e-10, (resisting, how)
+            assert np.abs(a.q).max() < 1.0
+
+
+def wrist(**how):
+    """Return two hinges on a palm, of which the second follows the first by -0.7."""
+    hinge = lw.joints.Revolute((0, 1, 0))
+    return lw.Robot.build(
+        "wrist",
+        lw.Link("palm", mass=2.0, inertia=(0.02, 0.03, 0.04)),
+        lw.Joint.of(hinge, name="a", parent="palm", child="near", placement=lw.pose((0.1, 0, 0)), **how),
+        lw.Link("near", mass=0.3, com=(0.05, 0, 0), inertia=(1e-3,) * 3),
+        lw.Joint.of(hinge, name="b", parent="near", child="far", placement=lw.pose((0.1, 0, 0)), **how),
+        lw.Link("far", mass=0.2, com=(0.05, 0, 0), inertia=(5e-4,) * 3),
+        floating_base=not how,
+    )
+
+
+@pytest.mark.slow(every=3)
+def test_a_coupling_moves_as_a_gear():
+    """A wrist with a follower and one with a gear, a constraint, come to the same motion as the step gets shorter."""
+    robot = wrist(damping=0.05, stiffness=1.0, friction=0.02)
+    coupled = robot.with_couplings({"b": ("a", -0.7)})
+    geared = robot.with_constraints(lw.constraints.Gear("b", "a", ratio=-0.7))
+    for how in METHODS:
+        apart = []
+        for h in (2e-3, 1e-3):
+            times = {"duration": 0.4, "dt": h, "record_every": round(0.4 / h)}
+            ends = [simulated(x, q, **times, **how).q[-1, 0] for x, q in ((coupled, [0.3]), (geared, [0.3, -0.21]))]
+            apart.append(abs(ends[0] - ends[1]))
+        assert apart[1] < max(0.6 * apart[0], 1e-10), (how, apart)
+        assert apart[1] < 1e-3
+
+
+def test_a_coupling_does_not_change_the_flight_of_a_free_robot():
+    """In a vacuum, the momentum of a free robot with a follower stays as near to its start as that of the robot whose
+    second joint is locked."""
+    free = wrist()
+    errors = []
+    for robot in (free.with_couplings({"b": ("a", -0.7)}), free.with_locked_joints({"b": 0.0})):
+        v = np.random.default_rng(0).normal(size=robot.nv)
+        run = simulated(robot, robot.neutral(), v, duration=5.0, record_every=500, parameters={"gravity": [0.0] * 3})
+        momentum = robot.momentum(run.q, run.v)
+        errors.append(np.abs(momentum / np.linalg.norm(momentum[0]) - momentum[0] / np.linalg.norm(momentum[0])).max())
+    assert errors[0] < 1e-3 and errors[0] < 5.0 * errors[1], errors
+
+
+@pytest.mark.slow(every=3)
+def test_no_stiffness_or_damping_of_a_joint_adds_energy(drawn):
+    """A million times the stiffness and damping of a joint of a four-bar, in the tree or closing the loop, and of a
+    follower: the energy never rises, where the spring begins at rest and where it begins stretched."""
+    stiff, damped = {"stiffness": 0.5e6}, {"damping": 1e3}
+    for one, resisting in drawn([(one, how) for one in "BCb" for how in (stiff, damped, stiff | damped)]):
+        if one == "b":
+            robot, q = wrist(**resisting).with_couplings({"b": ("a", -0.7)}), np.array([0.01])
+        else:
+            robot, q = resting(one, 1e-3, **resisting)
+        for how in METHODS:
+            run = simulated(robot, q, duration=2.0, record_every=20, **how)
+            energy = robot.kinetic_energy(run.q, run.v) + energy_of_springs(robot, run.q, one)
+            energy += robot.without_constraints().potential_energy(run.q)
+            assert energy.max() - energy[0] < 1e-3 * np.abs(energy).max(), (one, resisting, how)
+
+
+def energy_of_springs(robot, q, one):
+    """Return the energy of the springs of joint C of a four-bar, or of both joints of a wrist whose angle is q."""
+    if one == "b":
+        return 0.5 * robot.stiffness[0] * (1.0 + 0.7**2) * q[:, 0] ** 2
+    pin = robot.constraints["C"] if one == "C" else robot.joint("C")
+    return 0.5 * sum(pin.stiffness) * (angle_of_C(robot, q)[:, 0] - pin.rest[0]) ** 2
+
+
+def test_stiff_springs_are_those_of_the_parameters():
+    """A spring too fast for the step, by the mass among the ``parameters``, settles as in a robot of that mass."""
+
+    def slider(mass, owner):
+        spring = {"stiffness": 2e3} if owner == "joint" else {}
+        rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", **spring)
+        robot = lw.Robot.build("slider", rail, lw.Link("mass", mass=mass)).with_frame(
+            "wall", "world", lw.pose((-1, 0, 0))
+        )
+        held = lw.force_elements.SpringDamper("wall", "mass", stiffness=2e3, rest_length=1.0)
+        return robot if owner == "joint" else robot.with_force_elements(held)
+
+    for owner in ("joint", "element"):
+        light = slider(0.01, owner)
+        inertia = {"inertia:mass": light.parameters("inertia:mass")["inertia_mass"]}
+        for how in METHODS[:2]:
+            run = simulated(slider(1.0, owner), [0.1], duration=0.05, dt=5e-3, parameters=inertia, **how)
+            assert np.abs(run.q - simulated(light, [0.1], duration=0.05, dt=5e-3, **how).q).max() < 1e-12, (owner, how)
+            assert abs(run.q[-1, 0]) < 1e-3
