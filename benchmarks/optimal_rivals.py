@@ -53,8 +53,10 @@ class CasadiPath:
         ca = module("casadi")
         n, steps = case.robot.nq, case.steps
         Q, q0, X = ca.SX.sym("Q", n, steps), ca.SX.sym("q0", n), ca.SX.sym("X", 4, 4)
-        around = ca.horzcat(q0, q0, Q)
-        a = (around[:, 2:] - 2 * around[:, 1:-1] + around[:, :-2]) / case.step**2
+        around = ca.horzcat(q0, Q)
+        v = [(around[:, t + 1] - around[:, t]) / (case.step * (1.0 if t + 1 < steps else 0.5)) for t in range(steps)]
+        rates = ca.horzcat(ca.SX.zeros(n), *v)
+        a = (rates[:, 1:] - rates[:, :-1]) / case.step
         rows = [_error_of(case)(Q[:, -1], X)]
         low, high = [np.zeros(6)], [np.zeros(6)]
         self._clearance = None if case.scene is None else _distances_of(case)
@@ -98,7 +100,8 @@ class FatropPath:
         equality: list[bool] = []
         for t in range(steps):
             v = xs[t][n:] + tau * us[t]
-            rows.append(xs[t + 1] - ca.vertcat(xs[t][:n] + tau * v, v))
+            gap = tau if t + 1 < steps else 0.5 * tau  # to the next configuration
+            rows.append(xs[t + 1] - ca.vertcat(xs[t][:n] + gap * v, v))
             equality += [True] * (2 * n)
             if t == 0:
                 rows.append(xs[0] - ca.vertcat(q0, ca.SX.zeros(n)))
@@ -135,17 +138,15 @@ class SciPyPath:
     def __init__(self, case: PathCase, method: str = "SLSQP") -> None:
         self._case, self._method, self._minimize = case, method, module("scipy.optimize").minimize
         n, steps = case.robot.nq, case.steps
-        D = np.eye(steps) - 2.0 * np.eye(steps, k=-1) + np.eye(steps, k=-2)
-        self._A = np.kron(D, np.eye(n)) / case.step**2
-        self._first = np.zeros((steps, n))
+        D = np.eye(steps) - np.eye(steps, k=-1)
+        rates = np.diag([*np.ones(steps - 1), 2.0]) @ D  # the last configuration is half a step after the one before
+        self._A = np.kron(D @ rates, np.eye(n)) / case.step**2
 
     def solve(self, start: np.ndarray, X: np.ndarray) -> ForeignPath:
         """Solve for a path from rest at the start; the initial guess is to stay there."""
         case = self._case
         n, steps = case.robot.nq, case.steps
-        resting = np.zeros((steps, n))
-        resting[0], resting[1] = -start, start
-        b = resting.ravel() / case.step**2
+        b = -self._A @ np.tile(start, steps)
         H = self._A.T @ self._A
 
         def error(x: np.ndarray) -> np.ndarray:

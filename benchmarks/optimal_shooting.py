@@ -32,12 +32,21 @@ def shooting_rows(quick: bool) -> list[MotionRow]:
     return [*_beside_crocoddyl(quick), *_by_accelerations(quick), *_within_limits(quick), *_swings()]
 
 
-def reaching(robot: lw.Robot) -> lw.TrajectoryProblem:
-    """Return the problem of a motion from rest to rest with quadratic costs only."""
+def reaching(robot: lw.Robot, whole_steps: bool = False) -> lw.TrajectoryProblem:
+    """Return the problem of a motion from rest to rest with quadratic costs only.
+
+    With ``whole_steps`` its last position is half a step after the end, as with crocoddyl's semi-implicit Euler steps.
+    """
     problem = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * STEP).add(
         "torque", "least_squares", scale=TORQUE
     )
+    ahead = lw.optimal.FunctionFeature("ahead", lambda w, aim: w.q() + 0.5 * STEP * w.v() - aim, shape=(robot.nq,))
     for name in ("configuration", "velocity"):
+        if whole_steps and name == "configuration":
+            more = {"steps": slice(0, -1), "scale": ALONG[name], "name": f"{name} on the way"}
+            problem = problem.add(name, "least_squares", **more)
+            problem = problem.add(ahead, "least_squares", steps=-1, scale=END[name], name=f"{name} at the end")
+            continue
         problem = problem.add(name, "least_squares", scale=ALONG[name], name=f"{name} on the way")
         problem = problem.add(
             name,
@@ -61,7 +70,7 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
         "targets": {f"configuration {where}": q1 for where in ("on the way", "at the end")},
         "controls": np.tile(hold, (STEPS, 1)),
     }
-    best = problem.solve(q0, second_order=True, max_iterations=500, step_tolerance=1e-9, **given)
+    best = reaching(robot, True).solve(q0, second_order=True, max_iterations=500, step_tolerance=1e-9, **given)
     first = 0.5 * ALONG["configuration"] ** 2 * float(((q0 - q1) ** 2).sum())  # crocoddyl's, of the start itself
     asked = {"start": [*q0.tolist(), *[0.0] * robot.nv], "goal": q1.tolist(), "step": STEP, "steps": STEPS}
     asked |= {"along": ALONG, "end": END, "torque": TORQUE, "u": hold.tolist()}

@@ -10,7 +10,8 @@ from linkwork.expr import cos, sin
 from linkwork.optimal import FunctionFeature, PerStep
 
 STEPS = 25
-LINE = np.stack([np.linspace(1.0, 0.0, STEPS), np.full(STEPS, 1.0)], axis=1)  # x and z [m]
+TIMES = np.array([0.0, *np.arange(0.5, STEPS - 2.0), STEPS - 2.0]) / (STEPS - 2)  # [s] of a path without a start
+LINE = np.stack([1.0 - TIMES, np.full(STEPS, 1.0)], axis=1)  # x and z [m]
 turn = lw.joints.Revolute((0, -1, 0))  # angles from x towards z
 bars = lw.Robot.build(
     "bars",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.held_forces import held_motion, held_step
 from linkwork.control import ModelPredictiveController, finite_horizon_lqr
 from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
 
@@ -36,28 +37,32 @@ def problem() -> Any:
 
 
 def _moved(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    v = v + TAU * robot.forward_dynamics(q, v, tau)
-    return robot.integrate(q, TAU * v), v
+    return held_step(robot, q, v, tau, TAU, substeps=1)
 
 
-def _regulator() -> np.ndarray:
-    """K of the first step for the same cost, by matrices: of a robot that is linear."""
+def _regulator(last: float = 1.0) -> np.ndarray:
+    """K of the first step for the same cost, by matrices: of a robot that is linear.
+
+    Its positions are those of the middles of steps, and the last one that a share ``last`` of a step later.
+    """
     M = np.diag([2.0 * MASS, MASS])
     one, none = np.eye(2), np.zeros((2, 2))
-    A = np.block([[one, TAU * one], [none, one]])
-    B = np.vstack([TAU**2 * np.linalg.inv(M), TAU * np.linalg.inv(M)])
+    gaps = [*[TAU] * (STEPS - 1), last * TAU]
+    A = np.array([np.block([[one, gap * one], [none, one]]) for gap in gaps])
+    B = np.array([np.vstack([gap * TAU * np.linalg.inv(M), TAU * np.linalg.inv(M)]) for gap in gaps])
     Q, R = np.diag([9.0, 9.0, 0.25, 0.25]), 0.04 * np.linalg.inv(M @ M)
-    return finite_horizon_lqr(A, B, Q, R, end=Q, num_steps=STEPS).K[0]
+    K = finite_horizon_lqr(A, B, Q, R, end=Q).K[0]
+    return K @ np.block([[one, 0.5 * TAU * one], [none, one]])
 
 
 @pytest.mark.slow(every=3)
 def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
-    K, robot = _regulator(), problem.robot
+    K, robot, of_path = _regulator(), problem.robot, _regulator(0.5)
     controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
     for _ in range(10):
         command = controller.step((q, v))
-        wanted = -K @ np.concatenate([q, v])
+        wanted = -of_path @ np.concatenate([q, v])
         assert command.status == "planned" and command.violation < 1e-6
         assert np.abs(command.torque - wanted).max() < 1e-6 * max(np.abs(wanted).max(), 1.0)
         assert np.abs(command.K - K).max() < 1e-9 * np.abs(K).max()
@@ -82,12 +87,13 @@ def test_what_is_carried_moves_with_time(problem: Any) -> None:
     controller.step((np.array([3.0, -1.0]), np.array([1.9, 0.0])))
     planner, search = controller.planner, controller._search
     whole, half = planner.shifted(search, 1.0), planner.shifted(search, 0.5)
-    assert np.array_equal(whole["q"][:, :-1], search["q"][:, 1:])
+    assert np.array_equal(whole["q"][:, :-2], search["q"][:, 1:-1])
     assert np.array_equal(whole["everywhere"][:, :-1], search["everywhere"][:, 1:])
     assert np.abs(search["everywhere"]).max() > 0.0
-    rates = np.diff(search["q"], axis=1)
-    assert np.allclose(whole["q"][:, -1], search["q"][:, -1] + rates[:, -1])
-    assert np.allclose(half["q"][:, :-1], search["q"][:, :-1] + 0.5 * rates)
+    rates = np.diff(search["q"], axis=1)  # the last one that of half a step
+    assert np.allclose(whole["q"][:, -1], search["q"][:, -1] + 2.0 * rates[:, -1])
+    assert np.allclose(half["q"][:, :-2], search["q"][:, :-2] + 0.5 * rates[:, :-1])
+    assert np.allclose(half["q"][:, -2:], search["q"][:, -2:] + rates[:, -1:])
     assert np.allclose(planner.shifted(half, 0.0)["q"], half["q"]) and search["q"] is controller._search["q"]
     # a path that is optimal, moved along itself, is what the next step finds
     path = controller.plan
@@ -189,7 +195,7 @@ def test_iterative_lqr_plans_too(problem: Any) -> None:
     )
     free = free.add("velocity", "least_squares", scale=0.5).add("acceleration", "least_squares", scale=0.2)
     R = 0.04 / np.array([2.0 * MASS, MASS]) ** 2
-    controller, K = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R), _regulator()
+    controller, K = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R), _regulator(0.5)
     q, v = np.array([[0.3, -0.2], [0.1, 0.4]]), np.array([[0.1, 0.2], [0.0, -0.3]])
     alone = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R)
     for _ in range(3):
@@ -243,10 +249,10 @@ def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
     command, search = controller.step((q, v)), controller._search
     assert command.status == "planned" and command.K.shape == (1, 4) and search["u"].shape == (1, 6, 1)
     assert 0.1 < np.abs(search["u"]).max() <= 2.0
-    for u, there in zip(search["u"][0, :, 0], controller.plan.q[1:], strict=True):
-        v = v + 0.05 * cart.forward_dynamics(q, v, np.array([u, 0.0]))
-        q = q + 0.05 * v
-        assert np.abs(q - there).max() < 1e-9
+    forces = np.pad(search["u"][0], ((0, 0), (0, 1)))
+    assert np.array_equal(controller.plan.tau, forces)
+    there = held_motion(cart, q, v, forces, 0.05)
+    assert np.abs(controller.plan.q[1:] - there[0]).max() < 1e-3
 
 
 def test_what_is_refused_leaves_the_plan(problem: Any) -> None:

@@ -46,9 +46,10 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
     state, wanted = (STANDING, np.zeros(2)), np.array([0.0, -TRUNK * G])
     command = controller.step(state)
     assert command.status == "planned" and np.allclose(command.torque, wanted, atol=1e-6)
-    A, B = np.array([[1.0, TAU], [0.0, 1.0]]), np.array([[-TAU * TAU], [-TAU]]) / TRUNK
+    gaps = [*[TAU] * (STEPS - 1), 0.5 * TAU]  # between configurations
+    A, B = [[[1.0, g], [0.0, 1.0]] for g in gaps], np.array([[[-TAU * g], [-TAU]] for g in gaps]) / TRUNK
     cost = np.diag([200.0, 2.0])  # of both joints, that move against each other
-    K = finite_horizon_lqr(A, B, cost, [[1e-3]], end=cost, num_steps=STEPS).K[0]
+    K = finite_horizon_lqr(np.array(A), B, cost, [[1e-3]], end=cost).K[0] @ [[1.0, 0.5 * TAU], [0.0, 1.0]]
     on_its_foot = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert np.allclose(command.K @ on_its_foot, K, rtol=1e-6)
     low = STANDING + np.array([0.01, -0.01])
@@ -89,9 +90,10 @@ def test_a_loop_bears_its_share() -> None:
         assert command.status == "planned" and not command.torque[1:].any() and abs(command.torque[0]) > 0.05
         for k in range(STEPS):
             a = (plan.v[k + 1] - plan.v[k]) / TAU
-            left = free.inverse_dynamics(plan.q[k], plan.v[k], a) - plan.tau[k]
-            pulled = np.linalg.lstsq(robot.constraint_jacobian(plan.q[k]).T, left, rcond=1e-9)[0]
-            left = left - robot.constraint_jacobian(plan.q[k]).T @ pulled
+            q, v = plan.q[k] + 0.5 * TAU * plan.v[k], 0.5 * (plan.v[k] + plan.v[k + 1])  # in the middle of the step
+            left = free.inverse_dynamics(q, v, a) - plan.tau[k]
+            pulled = np.linalg.lstsq(robot.constraint_jacobian(q).T, left, rcond=1e-9)[0]
+            left = left - robot.constraint_jacobian(q).T @ pulled
             assert np.abs(left).max() < (1e-9 if k == 0 else 1e-2) * np.abs(plan.tau[:, 0]).max()
         v = rng.normal(size=3)
         free_to = np.linalg.svd(robot.constraint_jacobian(start))[2][-1]

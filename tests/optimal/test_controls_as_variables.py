@@ -18,12 +18,16 @@ def _cart(mass: float, steps: int, duration: float, effort: float) -> lw.Traject
 
 
 def _riccati(mass: float, steps: int, duration: float, weights: tuple[float, float, float], terminal: float) -> float:
-    """Least cost from q = 1 at rest, by the Riccati recursion of v' = v + τ u/m and q' = q + τ v'."""
+    """Least cost from q = 1 at rest, by the Riccati recursion of v' = v + τ u/m and q' = q + g v'.
+
+    The time g from a configuration to the next is τ, and half of it in the last step.
+    """
     tau = duration / steps
-    A, B = np.array([[1.0, tau], [0.0, 1.0]]), np.array([[tau * tau], [tau]]) / mass
     Q, R = np.diag(np.square(weights[:2])), weights[2] ** 2
     P = Q + terminal**2 * np.eye(2)  # of the state after the last step
     for k in range(steps):
+        gap = tau if k else 0.5 * tau
+        A, B = np.array([[1.0, gap], [0.0, 1.0]]), np.array([[gap * tau], [tau]]) / mass
         gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
         P = A.T @ P @ (A - B @ gain) + (Q if k + 1 < steps else 0.0)
     return 0.5 * float(P[0, 0])

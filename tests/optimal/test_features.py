@@ -163,10 +163,13 @@ def test_dynamics_are_the_robots():
     size = np.abs(acting).max()
     assert np.allclose(w.torque(), acting, atol=1e-10 * size)
     assert np.isclose(w.power(), middle @ acting, atol=1e-10 * size)
-    assert np.isclose(w.kinetic_energy(), robot.kinetic_energy(path[0], v))
+    end = robot.integrate(path[1], 0.5 * TAU * v)
+    assert np.allclose(robot.difference(end, w.end_configuration()), 0.0)
+    assert np.isclose(w.kinetic_energy(), robot.kinetic_energy(end, v))
     assert np.isclose(w.potential_energy(), robot.potential_energy(path[0]))
-    assert np.allclose(w.momentum(), robot.centroidal_momentum(path[0], v))
-    assert np.allclose(w.momentum("world"), robot.momentum(path[0], v))
+    assert np.isclose(w.end_potential_energy(), robot.potential_energy(end))
+    assert np.allclose(w.momentum(), robot.centroidal_momentum(end, v))
+    assert np.allclose(w.momentum("world"), robot.momentum(end, v))
 
 
 def test_tasks_move_as_their_frames_do():

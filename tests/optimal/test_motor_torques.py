@@ -25,8 +25,6 @@ def test_torques_are_those_of_inverse_dynamics_with_passive_forces_for_every_joi
     found = TorqueFeature().bind(robot, w).values(w, ()), limits[1::2], w.torque()
     np.testing.assert_allclose(found, [expected[1]] * 3, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(w.torque(passive=False), expected[0], rtol=1e-11, atol=1e-11)
-    command = robot.inverse_dynamics(motion[0], w.velocity(1), motion[2], passive=True)
-    np.testing.assert_allclose(w.begin_torque(), command, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.slow(every=3)
@@ -38,7 +36,7 @@ def test_a_motor_of_limited_force_moves_a_slide_with_friction_in_the_least_time(
         lw.Link("cart", mass=mass),
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart", effort=force),
     ).with_joint_dynamics(armature=rotor, friction=friction)
-    problem = lw.TrajectoryProblem(robot, num_steps=60, duration=(0.2, 5.0)).add("duration", "cost")
+    problem = lw.TrajectoryProblem(robot, num_steps=50, duration=(0.2, 5.0)).add("duration", "cost")
     problem = problem.add_limits(torques=True).add("configuration", "equality", steps=-1, target=[distance])
     found = problem.add("velocity", "equality", steps=-1).solve([0.0])
     share = (mass + rotor) * (1.0 / (force - friction) + 1.0 / (force + friction))

@@ -68,16 +68,13 @@ def test_the_double_integrator(slider):
     problem = problem.add("velocity", "equality", steps=-1, name="rest")
     start, end, v0 = np.array([0.1, -0.2]), np.array([0.7, 0.4]), np.array([0.3, -0.1])
     found = problem.solve(start, velocity=v0, targets={"end": end}, tolerance=1e-10, step_tolerance=1e-10)
-    A = np.zeros((steps, steps))
-    for t in range(steps):
-        for back, x in enumerate((1.0, -2.0, 1.0)):
-            if t >= back:
-                A[t, t - back] = x / tau**2
-    past = np.zeros((steps, 2))
-    past[0] += (-2.0 * start + start - tau * v0) / tau**2
-    past[1] += start / tau**2
-    C = np.zeros((2, steps))
-    C[0, -1], C[1, -1], C[1, -2] = 1.0, 1.0 / tau, -1.0 / tau
+    D = (np.eye(steps) - np.eye(steps, k=-1)) / tau
+    rates = np.diag([*np.ones(steps - 1), 2.0]) @ D  # the last configuration is half a step after the one before
+    A, past = D @ rates, np.zeros((steps, 2))
+    past[0] = -(start + 0.5 * tau * v0) / tau  # of velocities
+    past = D @ past
+    past[0] -= v0 / tau
+    C = np.array([np.eye(steps)[-1], rates[-1]])
     K = np.block([[A.T @ A, C.T], [C, np.zeros((2, 2))]])
     exact = np.linalg.solve(K, np.concatenate([-A.T @ past, [end, np.zeros(2)]]))
     assert found.success and np.abs(found.q - exact[:steps]).max() < 1e-9

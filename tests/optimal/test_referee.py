@@ -24,8 +24,8 @@ def test_the_same_optimum():
     problem = problem.add("torque", "least_squares", scale=0.1)
     problem = problem.add("acceleration", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=-1, target=[0.6, 0.3], name="there")
-    problem = problem.add("velocity", "equality", lower=-3.0, upper=1.7, name="slow")
-    problem = problem.add(lambda w: w.point("tip")[2] + 1.69, "inequality", steps=slice(2, 6), name="below")
+    problem = problem.add("velocity", "equality", lower=-3.0, upper=1.75, name="slow")
+    problem = problem.add(lambda w: w.point("tip")[2] + 1.66, "inequality", steps=slice(2, 6), name="below")
     wanted = lw.optimal.PerStep(np.linspace([0.0, 0.0], [0.3, -0.3], 8))
     problem = problem.add("configuration", "least_squares", scale=2.0, name="near", target=wanted)
     line = np.linspace([-0.5, 0.1], [0.6, 0.3], 9)[1:]

@@ -40,7 +40,7 @@ def evaluation(problem, rng):
     """Return the sweeps of second order on a random path, the path and multipliers."""
     own, robot = prepared(problem, True), problem.robot
     start = robot.random_configuration(rng)
-    arrays = own.constants | own.nominal_targets | {"past": own.past(start, None)}
+    arrays = own.constants | own.nominal_targets | {"start": start}
     program = replace(own.program, second_order=True)
     q = robot.integrate(start, 0.2 * rng.normal(size=(program.steps, robot.nv)))
     everywhere, alone = (

@@ -1,6 +1,7 @@
 """Rows of features in windows against differences, of joints of every type."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,8 +34,10 @@ def path_of(tree, rng, count=4):
 
 
 def window(tree, path, tau, force, duration):
-    """``tau`` is the share of one step in the duration, or a list of those of all steps."""
+    """``tau`` is the share of one step in the duration, or a list of those of all steps, of which the newest is longer
+    than the gap before its end."""
     shares = tau if isinstance(tau, list) else [tau] * len(path)
+    gaps = [0.5 * (x + y) for x, y in pairwise([0.0, *tau])] if tau is shares else None
     return PathWindow(
         tree,
         path,
@@ -43,6 +46,8 @@ def window(tree, path, tau, force, duration):
         [{"force": f} for f in force],
         {"duration": [duration], "length": [0.7, 0.2]},
         [*({0: share} for share in shares), {0: 1.0}] if tau is shares else [{0: tau}] * len(path) + [{0: 1.0}],
+        gaps=[gap * duration for gap in gaps] if gaps else None,
+        gap_rates=[{0: gap} for gap in gaps] if gaps else None,
     )
 
 
@@ -57,15 +62,18 @@ class _Mixed(VelocityFeature):
 
 
 class _Torque(VelocityFeature):
-    """Joint forces and their power, by the rows of inverse dynamics and by dual numbers."""
+    """Joint forces, their power, energies and momentum, by the rows of inverse dynamics and by dual numbers."""
 
     depth = 2
 
     def values(self, w, target):
-        return [*w.torque(), w.power()]
+        return [*w.torque(), *self.rest(w)]
+
+    def rest(self, w):
+        return [w.power(), w.kinetic_energy(), w.end_potential_energy(), *w.momentum(), *w.momentum("world")]
 
     def jacobian(self, w, target):
-        torque, power = w.torque_jacobian(), w.derived(lambda x: [x.power()], 2)
+        torque, power = w.torque_jacobian(), w.derived(self.rest, 2)
         both = zip(torque.rows, power.rows, strict=True)
         return FeatureJacobian(
             torque.values + power.values, [[*a, *b] for a, b in both], [*torque.parameters, *power.parameters]
@@ -75,14 +83,51 @@ class _Torque(VelocityFeature):
 def test_differences_of_polynomials_are_exact():
     """The k-th difference of t^k is k!, for any steps: of configurations, of tasks and of features of differences."""
     robot = lw.Robot.build("rail", lw.Link("cart"), lw.Joint.of(RAIL, name="rail", parent="world", child="cart"))
-    at, steps = np.array([0.9, 0.82, 0.61, 0.55]), [0.08, 0.21, 0.06, 0.3]
-    for order, motion in enumerate((VelocityFeature, AccelerationFeature, JerkFeature), 1):
-        w = PathWindow(robot.tree, [[t**order] for t in at], steps)
-        found = [motion().values(w, [])[0], TaskFeature(lw.ik.PositionTask("cart"), order).values(w, [0.0] * 3)[0]]
-        found += DifferenceFeature(VelocityFeature(), order - 1).values(w, []) if order > 1 else []
-        assert np.allclose(found, math.factorial(order), rtol=1e-12), (order, found)
-    w = PathWindow(robot.tree, [[t * t] for t in at], steps)
-    assert abs(w.mean_velocity()[0] - 2.0 * at[1]) < 1e-12 and w.mean_velocity() != w.velocity()
+    ends = np.array([0.9, 0.82, 0.61, 0.55, 0.25])  # of steps, newest first
+    for last in (0.0, 0.3):  # of the step after the newest one; none after the last
+        steps = -np.diff(ends)
+        gaps = 0.5 * (np.array([last, *steps[:-1]]) + steps)
+        for order, motion in enumerate((VelocityFeature, AccelerationFeature, JerkFeature), 1):
+            v = order * ends[:-1] ** (order - 1)
+            q = -np.cumsum([0.0, *(gaps * v)])[:4]
+            w = PathWindow(robot.tree, q[:, None].tolist(), [*steps], gaps=[*gaps])
+            found = [motion().values(w, [])[0], TaskFeature(lw.ik.PositionTask("cart"), order).values(w, [0.0] * 3)[0]]
+            found += DifferenceFeature(VelocityFeature(), order - 1).values(w, []) if order > 1 else []
+            assert np.allclose(found, math.factorial(order), rtol=1e-12), (last, order, found)
+        assert abs(w.mean_velocity()[0] - 0.5 * (v[0] + v[1])) < 1e-12
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_rates_of_tasks_are_of_second_order(order):
+    """Of a point of a curve through joint space, inside, at a border of unequal steps, and at the end."""
+    robot, rates = lw.load("double_pendulum"), np.array([1.3, -0.9])
+    point = TaskFeature(lw.ik.PositionTask("tip"), order)
+    unlike = DifferenceFeature(TaskFeature(lw.ik.PositionTask("tip", axes="world")), order)
+
+    def q(t):
+        return np.array([0.4, -0.3]) + rates * t + np.array([0.5, 1.1]) * t**2 - 0.6 * t**3
+
+    def exact(t):
+        h = 1e-3
+        x = [robot.pose(q(t + k * h), "tip")[:3, 3] for k in (-2, -1, 0, 1, 2)]
+        if order == 1:
+            return (x[0] - 8.0 * x[1] + 8.0 * x[3] - x[4]) / (12.0 * h)
+        return (-x[0] + 16.0 * x[1] - 30.0 * x[2] + 16.0 * x[3] - x[4]) / (12.0 * h * h)
+
+    for after, own, before in ((1.0, 1.0, 1.0), (0.25, 1.0, 1.0), (4.0, 1.0, 1.0), (1.0, 1.0, 4.0), (0.0, 1.0, 1.0)):
+        errors = []
+        for tau in (0.04, 0.02):
+            steps = tau * np.array([own, before, before])
+            gaps = 0.5 * (np.array([tau * after, *steps[:-1]]) + steps)
+            ends = 0.5 - np.cumsum([0.0, *steps[:2]])
+            v = [(q(t + 1e-5) - q(t - 1e-5)) / 2e-5 for t in ends]
+            middle = ends[0] - 0.5 * steps[0]
+            inner = q(middle) - steps[0] ** 2 / 8.0 * (v[0] - v[1]) / steps[0]
+            path = [inner + gaps[0] * v[0], inner, inner - gaps[1] * v[1]]
+            w = PathWindow(robot.tree, [x.tolist() for x in path], [*steps], gaps=[*gaps])
+            wanted = exact(ends[0] if order == 1 else middle)
+            errors.append([np.abs(np.array(x.values(w, [0.0] * 3)) - wanted).max() for x in (point, unlike)])
+        assert np.allclose(errors[0], 4.0 * np.array(errors[1]), rtol=0.1), (after, own, before, errors)
 
 
 @pytest.mark.slow(every=3)
@@ -149,9 +194,8 @@ def test_torques_of_some_joints_are_those_rows_of_all():
     tree = random_tree(rng, 6)
     w = window(tree, path_of(tree, rng), 0.1, [[*rng.uniform(-1, 1, 2)] for _ in range(4)], 1.0)
     indices = [*rng.choice(tree.nv, max(tree.nv // 2, 1), replace=False)]
-    for jacobian in (w.torque_jacobian, w.begin_torque_jacobian):
-        whole, some = jacobian(True), jacobian(True, indices)
-        assert some.values == [whole.values[k] for k in indices]
-        assert some.rows == [[block[k] for k in indices] for block in whole.rows]
-        assert some.parameters == [whole.parameters[k] for k in indices]
-        assert any(x for block in some.rows for row in block for x in row)
+    whole, some = w.torque_jacobian(True), w.torque_jacobian(True, indices)
+    assert some.values == [whole.values[k] for k in indices]
+    assert some.rows == [[block[k] for k in indices] for block in whole.rows]
+    assert some.parameters == [whole.parameters[k] for k in indices]
+    assert any(x for block in some.rows for row in block for x in row)

@@ -20,7 +20,7 @@ import numpy as np
 
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.optimal.algorithms.path_nlp import PathInputs, PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathInputs, PathProgram, first_step
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest, columns_of, second_derivatives
 
@@ -170,8 +170,8 @@ def _uniform_motion_window(
     program: PathProgram, inputs: PathInputs, q: Sequence[Any], u: Array, p: Array
 ) -> PathWindow:
     """Return the window of uniform motion that ends at a configuration q (nq), or at several as arrays of numbers."""
-    m, tree = program.depth, program.tree
-    clock = program.clocks(inputs)[program.steps // 2]
+    m, tree, T = program.depth, program.tree, program.steps
+    clock = program.clocks(inputs)[max(program.steps // 2, min(first_step(T, program.started), T - 1))]
     travel = _TRAVEL * np.cos(1.0 + np.arange(tree.nv)) * program.units  # components without rational ratios
     path = [[x if np.ndim(x) else float(x) for x in q]]
     window = program.window(path * (m + 1), [u.tolist()] * (m + 1), p.tolist(), [float(x) for x in clock])

@@ -148,7 +148,7 @@ class NonlinearPath:
         x, u = symbols.sym("x", tree.nv, T), symbols.sym("u", program.extra, T)
         p = symbols.sym("p", program.many)
         about, past = symbols.sym("about", tree.nq, T), symbols.sym("past", tree.nq, program.depth)
-        clocks = symbols.sym("clocks", _clock(program), T)
+        clocks = symbols.sym("clocks", program.clock_size, T)
         sizes = [_size(tree, term) for term in program.terms]
         weights = symbols.sym("weights", len(program.terms), T)
         scales, lower, upper = (symbols.sym(name, program.rows) for name in ("scales", "lower", "upper"))
@@ -195,9 +195,11 @@ class NonlinearPath:
         """Return the solver's result from an initial guess."""
         program, T = self.program, self.program.steps
         weights, scales = weights_of(program, inputs), np.asarray(inputs.scales, float)
-        about, past = np.asarray(guess.q, float), np.asarray(inputs.past, float)
-        if not program.started:
-            past = np.repeat(about[:1], program.depth, axis=0)
+        about = np.asarray(guess.q, float)
+        past = np.repeat(about[:1], program.depth, axis=0)
+        if program.started and program.depth:
+            step = float(np.ravel(inputs.step)[0])
+            past = np.array(program.past(list(inputs.start), list(inputs.rate), step), float)
         columns = [
             about, past, np.array(program.clocks(inputs), float), weights, scales, _finite(inputs.lower),
             _finite(inputs.upper),
@@ -282,7 +284,7 @@ def _function(program: PathProgram, term: PathTerm) -> Any:
         "Q": (deep, program.tree.nq),
         "U": (deep, program.extra),
         "P": (program.many,),
-        "clock": (_clock(program),),
+        "clock": (program.clock_size,),
         "target": (_size(program.tree, term),),
     }
     try:
@@ -293,11 +295,6 @@ def _function(program: PathProgram, term: PathTerm) -> Any:
             f"{SOLVE}: solver: expected a solver for the feature {term.name!r}, got 'ipopt', which cannot compute it: "
             f'{reason}; or use solver="augmented"'
         ) from None
-
-
-def _clock(program: PathProgram) -> int:
-    """Return the number of values that an entry of `PathProgram.clocks` has."""
-    return (program.depth + 2) * (1 + program.durations)
 
 
 def _size(tree: Tree, term: PathTerm) -> int:

@@ -44,8 +44,9 @@ def target_sizes(program: PathProgram) -> dict[int, int]:
 def shapes_of(program: PathProgram) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the kernel's inputs, without the state, in order."""
     T, free = program.steps, program.durations
-    shapes: dict[str, tuple[int, ...]] = {"past": (program.depth, program.tree.nq)} if program.started else {}
-    shapes |= {"rate": (program.tree.nv,)} if program.moves_at_start else {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    if program.started and program.depth:
+        shapes = {"start": (program.tree.nq,), "rate": (program.tree.nv,)}
     shapes["step"] = () if program.uniform else (T,)
     shapes["step_rates"] = (free,) if program.uniform else (T, free)
     shapes["weights"] = (T, len(program.terms))
@@ -76,12 +77,13 @@ def state_shapes(program: PathProgram) -> dict[str, tuple[int, ...]]:
 
 def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
     """Return the inputs of a call as a tuple, from arrays by name; those that are missing are zero or empty."""
-    T, free, m = program.steps, program.durations, program.depth
+    T, free = program.steps, program.durations
     empty = np.zeros(0)
     rates = np.zeros((free,) if program.uniform else (T, free))
     sizes = target_sizes(program)
     return PathInputs(
-        arrays.get("past", np.zeros((m, program.tree.nq))),
+        arrays.get("start", np.zeros(program.tree.nq)),
+        arrays.get("rate", np.zeros(program.tree.nv)),
         arrays["step"],
         arrays.get("step_rates", rates),
         arrays.get("weights", np.zeros((T, 0))),
@@ -91,7 +93,6 @@ def path_inputs(program: PathProgram, arrays: dict[str, Any]) -> PathInputs:
         arrays.get("upper", np.zeros(program.rows)),
         arrays.get("floor", empty),
         arrays.get("ceiling", empty),
-        arrays.get("rate", np.zeros(program.tree.nv)),
     )
 
 

@@ -13,6 +13,7 @@ from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target, tangent_size
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
@@ -27,7 +28,6 @@ from linkwork.optimal.kernels import (
     state_shapes,
     sweeps_of,
 )
-from linkwork.optimal.moved_past import past_of_duration, past_of_moved_start, past_of_velocity
 
 __all__ = [
     "ACTIVE_MULTIPLIER",
@@ -45,6 +45,7 @@ __all__ = [
 _kernels: LazyCache[Kernel] = LazyCache(64)
 ACTIVE_MULTIPLIER = 1e-9  # relative to the largest: multipliers above belong to active inequalities
 VELOCITY = "start velocity"
+_EQUILIBRATIONS = 20
 _USED_STATE = ("q", "u", "p", "everywhere", "alone", "penalties")
 
 
@@ -231,13 +232,13 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
             moved = [moved_target(program.tree, feature, [*row], [*direction]) for row in rows]
             inputs[port] = array(moved if program.terms[k].has_target_per_step else moved[0])
         elif by == "start":
-            inputs["past"] = past_of_moved_start(program, inputs["past"], direction)
+            if program.depth:
+                inputs["start"] = array(integrate(program.tree, [*inputs["start"]], [*direction]))
         elif by == VELOCITY:
-            inputs["past"] = past_of_velocity(program, inputs, direction)
+            if program.depth:
+                inputs["rate"] = array([x + y for x, y in zip(inputs["rate"], direction, strict=True)])
         else:
             rates = prepared.shares_of(durations_of(prepared)[by])
-            if prepared.started:
-                inputs["past"] = past_of_duration(program, inputs, rates[0] * direction[0])
             inputs["step"] = inputs["step"] + (rates[0] * direction[0] if program.uniform else rates * direction[0])
         conditions = PathConditions(sweeps_of(program, inputs))
         return conditions.gradients(point_of(program, inputs), duals_of(program, inputs))
@@ -355,6 +356,22 @@ def _solution_derivative(
         fine = np.isfinite(solution).all() and np.abs(K @ solution + right).max() <= 1e-8 * (1.0 + np.abs(right).max())
     except np.linalg.LinAlgError:
         fine = False
-    if not fine:  # undetermined directions: the solution of least norm
-        solution = np.linalg.lstsq(K, -right, rcond=1e-12)[0]
+    if not fine:
+        solution = _least_norm_solution(K, -right)
     return np.asarray(solution[:count])
+
+
+def _least_norm_solution(K: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the solution of least norm of symmetric equations with undetermined directions.
+
+    The rank is that of the equilibrated matrix, whose rows have the maximum 1: units of forces and lengths differ.
+    """
+    d = np.ones(len(K))
+    for _ in range(_EQUILIBRATIONS):
+        largest = np.sqrt(np.abs(K * np.multiply.outer(d, d)).max(axis=1))
+        d /= np.where(largest > 0.0, largest, 1.0)
+    U, s, V = np.linalg.svd(K * np.multiply.outer(d, d))
+    rank = int((s > 1e-12 * s[0]).sum())
+    solution = d[:, None] * (V[:rank].T @ ((U[:, :rank].T @ (d[:, None] * right)) / s[:rank, None]))
+    free = d[:, None] * V[rank:].T
+    return np.asarray(solution - free @ np.linalg.lstsq(free, solution, rcond=None)[0])

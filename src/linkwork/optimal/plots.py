@@ -23,6 +23,8 @@ def plot_result(result: Any, axes: Any, index: Any) -> Any:
     robot = problem.robot
     axes = new_axes(1 + len(names), (8.0, 2.0 * (1 + len(names)))) if axes is None else axes
     t = result.times[index] if result.times.ndim > 1 else result.times
+    ends = np.cumsum(result.steps[index] if result.steps.ndim > 1 else result.steps)
+    times = (t, ends, ends - 0.5 * np.diff(ends, prepend=0.0))  # of positions, velocities and accelerations
     lines = dict(zip(robot.q_names, result.q[index].T, strict=True))
     first = np.atleast_1d(axes)[0]
     plot_lines(first, t, lines, lower=robot.lower, upper=robot.upper)
@@ -31,13 +33,14 @@ def plot_result(result: Any, axes: Any, index: Any) -> Any:
     for axis, name in zip(np.atleast_1d(axes)[1:], names, strict=False):
         steps = list(result._steps_of(indices[name]))
         feature = problem.terms[indices[name]].feature
+        at = times[min(feature.depth, 2)][steps]
         components, values = feature.component_names, result.residuals[name][index]
         if set(components) <= set(robot.v_names):
             for component, x in zip(components, values.T, strict=True):
                 style = line_style(robot.v_names.index(component))
-                axis.plot(t[steps], x, label=plot_text(component), **style)
+                axis.plot(at, x, label=plot_text(component), **style)
         else:
-            plot_lines(axis, t[steps], dict(zip(components, values.T, strict=True)), columns=3)
+            plot_lines(axis, at, dict(zip(components, values.T, strict=True)), columns=3)
         if len(steps) < _FEW:
             for line in axis.lines:
                 line.set_marker("o")

@@ -14,8 +14,8 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import stored_array
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
-from linkwork.optimal.algorithms.path_nlp import PathProgram
-from linkwork.optimal.arguments import SOLVE, read_velocity
+from linkwork.optimal.algorithms.path_nlp import PathProgram, first_step
+from linkwork.optimal.arguments import SOLVE
 from linkwork.optimal.constraint_scaling import cost_unit, has_curvature, scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, search_kernel, shapes_of, state_shapes
@@ -144,29 +144,35 @@ class PreparedProblem:
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
         for phase, x in problem.durations.items():
-            own = problem.phases[phase] if phase else range(T)
-            for t in own:
-                if isinstance(x, tuple):
-                    rates[t, column] = 1.0 / len(own)
-                else:
-                    base[t] = x / len(own)
+            shares = self.shares_of(phase)
+            if isinstance(x, tuple):
+                rates[:, column] = shares
+            else:
+                base += x * shares
             column += isinstance(x, tuple)
         return (np.array(base[0]), rates[0]) if self.program.uniform else (base, rates)
 
     def shares_of(self, phase: str) -> np.ndarray:
-        """Return the derivatives (T,) of the time steps τ by the duration of a phase, or of the whole path ("")."""
-        own = self.problem.phases[phase] if phase else range(self.program.steps)
+        """Return the derivatives (T,) of the time steps τ by the duration of a phase, or of the whole path ("").
+
+        Steps before the first one with a duration have those of that step.
+        """
+        own, first = self.problem.phases[phase] if phase else range(self.program.steps), self._first_step
         shares = np.zeros(self.program.steps)
-        shares[list(own)] = 1.0 / len(own)
+        shares[list(own)] = 1.0 / max(len([t for t in own if t >= first]), 1)
         return shares
 
+    @property
+    def _first_step(self) -> int:
+        return first_step(self.program.steps, self.started)
+
     def steps_of(self, p: np.ndarray) -> np.ndarray:
-        """Return the time steps τ (..., T) [s] for parameters ``p`` (..., many) of the path."""
+        """Return the durations of steps (..., T) [s] for parameters ``p`` (..., many) of the path."""
         base, rates = self._clock
         free = self.program.durations
         T = self.program.steps
         free_time = np.asarray(p)[..., :free] @ np.broadcast_to(rates, (T, free)).T
-        return np.asarray(np.broadcast_to(base, (T,)) + free_time)
+        return np.asarray((np.broadcast_to(base, (T,)) + free_time) * (np.arange(T) >= self._first_step))
 
     @cached_property
     def begin(self) -> dict[str, np.ndarray]:
@@ -194,19 +200,6 @@ class PreparedProblem:
             result: np.ndarray = values - np.clip(values, self.constants["lower"][rows], self.constants["upper"][rows])
             return result
         return values if term.kind == "equality" else values.clip(0.0)
-
-    def past(self, start: np.ndarray, velocity: Any) -> np.ndarray:
-        """Return configurations before the first step, oldest first (..., depth, nq).  Raises ValueError."""
-        m, robot = self.program.depth, self.problem.robot
-        if velocity is None or self.moves_at_start:  # the kernel computes the past
-            return np.repeat(start[..., None, :], m, axis=-2)
-        v = read_velocity(robot, velocity)
-        step = float(np.ravel(self.constants["step"])[0])
-        return (
-            np.stack([robot.integrate(start, -k * step * v) for k in reversed(range(m))], axis=-2)
-            if m
-            else np.zeros((*start.shape[:-1], 0, robot.nq))
-        )
 
     def ends(self, count: int, seed: int) -> np.ndarray:
         """Return the final configurations of further guesses (count, nq), drawn once per seed."""

@@ -89,6 +89,7 @@ class ProblemData:
         """
         key = (started, moves_at_start, robot_parameters)
         if key not in self._programs:
+            uniform = started and len(self.durations) == 1
             self._programs[key] = PathProgram(
                 self.robot.tree,
                 self.num_steps,
@@ -97,7 +98,7 @@ class ProblemData:
                 tuple((name, x.size) for name, x in self.variables.items()),
                 tuple((name, x.size) for name, x in self.parameters.items()),
                 self._free_durations,
-                len(self.durations) == 1,
+                uniform,
                 self.contacts,
                 moves_at_start,
                 robot_parameters,

@@ -14,6 +14,10 @@ from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.validation import is_integer
+from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.splines.interpolation import with_breaks
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.optimal.algorithms.path_nlp import control_times, first_step
 from linkwork.optimal.infeasibility_proof import ConflictProof, conflict_proof
 from linkwork.optimal.initial_guesses import best_entries
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes, value_kernel
@@ -31,6 +35,7 @@ from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["OptimalResult"]
 
+_START = ("start", "rate")
 _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 
 
@@ -72,7 +77,7 @@ class OptimalResult(Result):
                     for name, x in first.items()
                 }
                 self._first_state = {name: best_entries(x, best) for name, x in shaped.items()}
-            shapes = prepared.shapes | {"velocity": (prepared.problem.robot.nv,)}
+            shapes = prepared.shapes | {"start": (prepared.problem.robot.nq,), "rate": (prepared.problem.robot.nv,)}
             self._inputs = {
                 name: x if x.ndim <= len(shapes.get(name, x.shape)) else x.squeeze(x.ndim - len(shapes[name]) - 1)
                 for name, x in inputs.items()
@@ -97,7 +102,7 @@ class OptimalResult(Result):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (..., T, nq)."""
+        """Configurations (..., T, nq) at the `times`: the control points of the trajectory."""
         return self._state["q"]
 
     @property
@@ -122,9 +127,11 @@ class OptimalResult(Result):
 
     @property
     def times(self) -> np.ndarray:
-        """Times of the configurations (..., T) [s]; they begin one step after a start, or at zero without one."""
-        total = np.cumsum(self.steps, axis=-1)
-        return total if self._prepared.started else total - self.steps[..., :1]
+        """Times of the configurations (..., T) [s]: the middles of steps after the first, and the end.
+
+        Without a start they begin at zero, and the second one is the middle of the first step.
+        """
+        return control_times(self.steps, self._prepared.started)
 
     @property
     def cost(self) -> Any:
@@ -285,20 +292,24 @@ class OptimalResult(Result):
         return path_derivative(self, by)
 
     def trajectory(self, index: Any = ()) -> Any:
-        """Return the path as a `linkwork.motion.Trajectory`, a cubic spline through the start and its configurations.
+        """Return the path as a `linkwork.motion.Trajectory`, with a constant acceleration in each time step.
 
-        It begins with the ``velocity`` of `solve`, if one was given.  Otherwise, and at its end, the acceleration is 0.
+        It is the curve of the problem: a quadratic B-spline with the configurations `q` as control points.  It begins
+        at the start with the ``velocity`` of `solve`, and ends at the last configuration.  Limits of velocities and
+        accelerations hold at all times.
         """
         robot = self.problem.robot
-        q, t = self.q[index], self.times[index] if self.times.ndim > 1 else self.times
-        first = self._inputs.get("past")
-        if self._prepared.started and first is not None and first.shape[-2]:
-            own = np.broadcast_to(first, (*self.q.shape[:-2], *first.shape[-2:]))[index]
-            q, t = np.concatenate([own[-1:], q]), np.concatenate([[0.0], t])
-            if (v := self._inputs.get("velocity")) is not None:
-                v = np.broadcast_to(v, (*self.q.shape[:-2], robot.nv))[index]
-                return robot.spline(t, q, boundary="launched", velocity=v)
-        return robot.spline(t, q)
+        q, steps = self.q[index], self.steps[index] if self.steps.ndim > 1 else self.steps
+        if self._prepared.started:
+            lead = self.q.shape[:-2]
+            start, v = (np.broadcast_to(self._inputs[x], (*lead, self._inputs[x].shape[-1]))[index] for x in _START)
+            q = np.concatenate([[start, robot.integrate(start, 0.5 * steps[0] * v)], q])
+        else:
+            steps = steps[first_step(len(steps), False) :]
+        if len(q) < 2:
+            raise ValueError("OptimalResult.trajectory: expected at least two configurations, got 1")
+        breaks = np.concatenate([[0.0], np.cumsum(steps)])
+        return Trajectory([with_breaks(CurveSpace.of(robot.tree), breaks, q)], robot)
 
     def _steps_of(self, k: int) -> tuple[int, ...]:
         """Return the steps at which the term with index k applies."""

@@ -110,11 +110,8 @@ def solve_by_path(
     numbers |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
-        numbers["past"] = own.past(start, velocity)
-        if velocity is not None:
-            numbers["velocity"] = read_velocity(robot, velocity)
-        if moves_at_start:
-            numbers["rate"] = numbers["velocity"]
+        numbers["start"] = start
+        numbers["rate"] = np.zeros(robot.nv) if velocity is None else read_velocity(robot, velocity)
     elif velocity is not None:
         raise ValueError(f"{SOLVE}: velocity: expected None without start=")
     state = dict(own.begin)
@@ -230,8 +227,8 @@ def _warm_state(program: PathProgram, moves_at_start: bool, warm_start: Any) -> 
 
 def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
     return {
-        "past": (0, 0),
-        "velocity": (0,),
+        "start": (0,),
+        "rate": (0,),
         "lower": (0,),
         "upper": (0,),
         "step_rates": (0,) if own.program.uniform else (0, 0),
@@ -251,7 +248,7 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
 def _lead(own: PreparedProblem, state: dict[str, np.ndarray], inputs: dict[str, np.ndarray]) -> tuple[int, ...]:
     """Return the common leading axes of all arrays.  Raises ValueError if they do not broadcast."""
     labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
-    labels |= {"past": "start", "rate": "velocity", "q": "initial_guess"}
+    labels |= {"rate": "velocity", "q": "initial_guess"}
     labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_parameters).items()}
     axes = {
         labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]

@@ -52,11 +52,13 @@ class TrajectoryProblem(ProblemData):
         problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0)
         problem = problem.add("acceleration", "least_squares").add_limits()
 
-    The unknowns are the configurations q_0 ... q_{T−1} of ``robot`` at T = ``num_steps`` equal steps of
-    ``duration``/``num_steps`` seconds, variables of each step (`add_variable`), and parameters of the whole path
-    (`add_parameter`).  ``phases`` is a dict of ranges of steps, (first step, step after the last).  A ``duration`` [s]
-    is a number, or (lower, upper) for a free one, which is the parameter "duration".  A dict has the duration of each
-    phase; free ones are the parameters "duration of NAME".
+    The unknowns are configurations q_0 ... q_{T−1} of ``robot``, variables of each step (`add_variable`), and
+    parameters of the whole path (`add_parameter`).  The motion has T = ``num_steps`` equal steps of
+    ``duration``/``num_steps`` seconds with constant accelerations.  q_t is a control point of this curve: the
+    configuration in the middle of step t + 1, and at the end for the last one (`OptimalResult.times`).  ``phases`` is a
+    dict of ranges of steps, (first step, step after the last).  A ``duration`` [s] is a number, or (lower, upper) for a
+    free one, which is the parameter "duration".  A dict has the duration of each phase; free ones are the parameters
+    "duration of NAME".
 
     Attributes are ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the
     order of `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
@@ -211,9 +213,9 @@ class TrajectoryProblem(ProblemData):
         """Return a new problem with a contact force on a frame or a point; this problem stays as it is.
 
         The force (3,) [N] on it, in the world's axes, is a variable of each of ``steps``, named ``name`` (default: the
-        name of the frame or point), and contributes to torques.  The force of step t acts from step t − 1 to t.
+        name of the frame or point), and contributes to torques.  The force of step t acts during it.
 
-        - ``stays``: the point does not move from step t − 1 to t.  ``height`` h [m]: its position p has n · p = h, with
+        - ``stays``: the point does not move from q_{t−1} to q_t.  ``height`` h [m]: its position p has n · p = h, with
           the ``normal`` n.
         - ``friction``: coefficient of the friction cone about n; None allows any force.  ``cone`` is "smooth" or
           "pyramid".

@@ -73,7 +73,7 @@ def test_an_acrobot_stands_up() -> None:
     robot = lw.load("double_pendulum")
     motor = robot.joints[1].name
     problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "least_squares", scale=0.1, name="slow")
-    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=400)
+    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=500)
     assert found.success, found.explain()
     q, v = _followed(robot, found.controls, 1, 0.04)
     assert np.abs(q[-1] - [np.pi, 0.0]).max() < 1e-6 and np.abs(v).max() < 1e-6

@@ -19,7 +19,6 @@ from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps
 from linkwork.kernels.compiler_api import Kernel, make_ready, make_ready_later
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.features import TorqueFeature
-from linkwork.optimal.features.feature import FeatureJacobian, Scalars
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
 from linkwork.optimal.result import OptimalResult
@@ -141,22 +140,25 @@ class AugmentedPlanner:
         return np.concatenate([search["everywhere"], search["effort_multipliers"]], axis=-1)
 
     def _moved_path(self, q: np.ndarray, whole: int, fraction: float) -> np.ndarray:
-        """Shift configurations by ``whole`` steps and a fraction of one; the last velocity continues."""
-        T, whole = q.shape[1], min(whole, q.shape[1])
-        rows = [q]
-        if T > 1:
-            last, rate = q[:, -1], self.robot.difference(q[:, -2], q[:, -1])
-            for _ in range(whole + (fraction > 0.0)):
-                last = self.robot.integrate(last, rate)
-                rows.append(last[:, None])
-        else:
-            rows += [q] * (whole + 1)
+        """Shift configurations by ``whole`` steps and a fraction of one; the last velocity continues.
+
+        The last configuration is that at the end, half a step after the one before.
+        """
+        T, whole, robot = q.shape[1], min(whole, q.shape[1]), self.robot
+        if T == 1:
+            return q
+        rate = 2.0 * robot.difference(q[:, -2], q[:, -1])  # per step
+        rows, last = [q[:, :-1]], q[:, -2]
+        for _ in range(1 + whole + (fraction > 0.0)):
+            last = robot.integrate(last, rate)
+            rows.append(last[:, None])
         longer = np.concatenate(rows, axis=1)
-        here = longer[:, whole : whole + T]
+        here = np.array(longer[:, whole : whole + T])
         if fraction:
-            changes = self.robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
-            return np.asarray(self.robot.integrate(here, fraction * changes))
-        return np.ascontiguousarray(here)
+            changes = robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
+            here = np.array(robot.integrate(here, fraction * changes))
+        here[:, -1] = robot.integrate(here[:, -2], 0.5 * robot.difference(here[:, -2], here[:, -1]))
+        return here
 
     def begin_step(self, search: Search) -> Search:
         count, result = len(search["q"]), dict(search)
@@ -197,12 +199,9 @@ class AugmentedPlanner:
         return {name: x[some] for name, x in search.items()}, inputs
 
     def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, inputs: Any) -> Inputs:
-        """Return all inputs of a search: the call's inputs, constants, and configurations before the state."""
+        """Return all inputs of a search: the call's inputs, constants, and the state."""
         result: Inputs = program.constants(inputs[1]) | inputs[0]
-        if program.depth:
-            before = [self.robot.integrate(q, (-k * self.step) * v) for k in range(program.depth - 1, 0, -1)]
-            result["past"] = np.stack([*before, q], axis=-2)
-        return result
+        return result | {"start": q, "rate": v}
 
     def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         bounded, none = self._bounded, np.zeros(len(tau), dtype=bool)
@@ -349,19 +348,11 @@ def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
 
 @dataclass(frozen=True)
 class _MotorTorque(TorqueFeature):
-    """Forces τ of some joints at the beginning of a step: the force that a controller applies."""
+    """Forces τ of some joints in a step, without a target: the forces that a controller applies."""
 
     @property
     def target_of(self) -> None:  # type: ignore[override]
         return None
-
-    def values(self, w: Any, target: Scalars) -> list[Any]:
-        tau = w.begin_torque(self.passive)
-        return [tau[k] for k in self.indices]
-
-    def jacobian(self, w: Any, target: Scalars) -> FeatureJacobian:
-        result: FeatureJacobian = w.begin_torque_jacobian(self.passive, self.indices)
-        return result
 
 
 def _with_torque_limits(problem: Any, limits: np.ndarray, passive: bool) -> Any:

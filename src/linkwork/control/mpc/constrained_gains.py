@@ -24,6 +24,7 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.path_nlp import control_times, gap_shares
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
 from linkwork.optimal.robot_parameters import forces_of_states, per_step_parameters, robot_inputs, with_inputs
 from linkwork.optimal.shooting.contact_phases import ContactPhases, distribute_forces
@@ -61,8 +62,8 @@ class ConstrainedPlans:
     def gains(self) -> Kernel:
         """Kernel that computes the gains K (steps, m, 2nv) of the time-varying LQR along a path.
 
-        Its inputs are q (steps, nq), v (steps, nv), forces u (steps, m), (time, active contacts) of each step, the
-        time step, and the cost matrices Q (2nv, 2nv) and R (m, m).
+        Its inputs are q (steps, nq) in the middles and v (steps, nv) at the beginnings of steps, forces u (steps, m),
+        the data of each step (`ContactDynamics.at`), the time step, and the cost matrices Q (2nv, 2nv) and R (m, m).
         """
         key = (self.robot.tree, self.steps, self.acting, self.passive, self.phases.contact_models, self.parameters)
         return _KERNELS.get(key, lambda: _compiled(*key))
@@ -85,23 +86,27 @@ class ConstrainedPlans:
         joint forces of motors (n, steps, nv), or None and those of contacts by name.  ``values`` are the robot's
         parameters, (n, *shape) or (*shape,).
         """
-        whole_path = np.concatenate([q[:, None], path], axis=1)
-        rates = np.concatenate([v[:, None], self.robot.difference(whole_path[:, :-1], path) / step], axis=1)
-        indices = list(self.acting)
+        robot, indices = self.robot, list(self.acting)
+        middles = np.concatenate([robot.integrate(q, (0.5 * step) * v)[:, None], path[:, :-1]], axis=1)
+        later = robot.difference(middles, path) / (step * gap_shares(self.steps)[:, None])
+        states = np.concatenate([q[:, None], robot.integrate(middles, (0.5 * step) * later)], axis=1)
+        rates = np.concatenate([v[:, None], later], axis=1)
         active = np.broadcast_to(active, (len(q), *active.shape[-2:]))
         if known[0] is None:
             a = (rates[:, 1:] - rates[:, :-1]) / step
             each = per_step_parameters(self.robot.tree, values)
-            u = self._forces(whole_path[:, :-1], rates[:, :-1], a, active, self._known_forces(active, known[1]), each)
+            mean = 0.5 * (rates[:, 1:] + rates[:, :-1])
+            u = self._forces(middles, mean, a, active, self._known_forces(active, known[1]), each)
         else:
             u = known[0][..., indices]
         tau = np.zeros((*u.shape[:-1], self.robot.nv))
         tau[..., indices] = u
-        times = np.broadcast_to(step * np.arange(1.0, self.steps + 1.0)[:, None], (*active.shape[:-1], 1))
-        times_and_phases = np.concatenate([times, active], axis=-1)
-        own = robot_inputs(self.robot.tree, values)
-        K = self.gains(whole_path[:, :-1], rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **own)
-        return MPCPlan(whole_path, rates, tau, K)
+        times, shares = control_times(np.full(self.steps, step), True), gap_shares(self.steps)
+        own = np.broadcast_to(np.stack([times, shares], axis=-1), (*active.shape[:-1], 2))
+        times_and_phases = np.concatenate([own, active], axis=-1)
+        inputs = robot_inputs(self.robot.tree, values)
+        K = self.gains(middles, rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **inputs)
+        return MPCPlan(states, rates, tau, K)
 
     def braking(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, active: np.ndarray, values: ParameterValues
@@ -154,7 +159,7 @@ def _compiled(
             q, v, u, times_and_phases = (list(part) for part in row)
             _, linear = dynamics.at(times_and_phases).linear([*q, *v], u)
             X, K = riccati_step_of_hessian(linear.hessian(mirrored_of(list(lower), n)), Q, R)
-            return array(lower_of(X)), array(K)
+            return array(lower_of(X)), array(dynamics.by_begin([*q, *v], K))
 
         return scan(back, array(lower_of(Q)), (whole_path, rates, u, times_and_phases), reverse=True)[1]
 
@@ -162,7 +167,7 @@ def _compiled(
         "whole_path": (steps, own.nq),
         "rates": (steps, own.nv),
         "u": (steps, m),
-        "times_and_phases": (steps, 1 + len(contact_models)),
+        "times_and_phases": (steps, 2 + len(contact_models)),
     }
     more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="constrained_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

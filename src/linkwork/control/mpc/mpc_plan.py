@@ -20,6 +20,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of, joint_values
 from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.robot_parameters import robot_of_inputs
 
 __all__ = [
@@ -59,18 +60,20 @@ class MPCPlan(NamedTuple):
 
 
 def delayed_actuation(
-    robot: Any, plan: MPCPlan, age: np.ndarray, q: np.ndarray, v: np.ndarray, acting: np.ndarray
+    robot: Any, plan: MPCPlan, age: np.ndarray, step: float, q: np.ndarray, v: np.ndarray, acting: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return joint forces (n, nv) and gains (n, m, 2nv) of plans at an ``age`` (n,) [steps], for states near the plans.
 
-    The planned state is interpolated between two steps; the gains correct the deviation of (q, v) from it.
+    The gains correct the deviation of (q, v) from the plan's curve, whose acceleration is constant in each step of
+    ``step`` seconds.
     """
     each = np.arange(len(q))
     k = np.minimum((age + ROUNDING).astype(int), plan.tau.shape[1] - 1)
     fraction = (age - k)[:, None]
-    before, K = plan.q[each, k], plan.K[each, k]
-    planned_q = robot.integrate(before, fraction * robot.difference(before, plan.q[each, k + 1]))
-    planned_v = (1.0 - fraction) * plan.v[each, k] + fraction * plan.v[each, k + 1]
+    K, before, after = plan.K[each, k], plan.v[each, k], plan.v[each, k + 1]
+    share = 0.5 * step * fraction**2
+    planned_q = robot.integrate(robot.integrate(plan.q[each, k], (step * fraction - share) * before), share * after)
+    planned_v = (1.0 - fraction) * before + fraction * after
     x = np.concatenate([robot.difference(planned_q, q), v - planned_v], axis=1)
     forces = plan.tau[each, k].copy()
     forces[:, acting] -= (K @ x[:, :, None])[:, :, 0]
@@ -80,12 +83,13 @@ def delayed_actuation(
 def plan_kernel(
     robot: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...] = ()
 ) -> Kernel:
-    """Return the kernel of v, tau and K, from q (nq), v (nv), the path (steps, nq), the time step τ, Q and R.
+    """Return the kernel of q, v, tau and K, from q (nq), v (nv), the path (steps, nq), the time step τ, Q and R.
 
-    Q (2nv, 2nv) and R (m, m) are the weights of deviations.  In step k the velocity changes from v_k to v_{k+1} =
-    (q_{k+1} ⊖ q_k)/τ at the constant acceleration (v_{k+1} − v_k)/τ.  So τ_k is inverse dynamics at the beginning of
-    the step.  Gains follow from the Riccati recursion with the linearised step, which is implicit in damping
-    (`damped_step`); the terminal cost is Q.  Values of the robot's ``parameters`` are further inputs, flattened.
+    Q (2nv, 2nv) and R (m, m) are the weights of deviations.  The path are the control points of the curve of
+    `linkwork.optimal.algorithms.path_nlp`; q and v are its states at the ends of steps.  In step k the velocity changes
+    from v_k to v_{k+1} at a constant acceleration, and τ_k is inverse dynamics in the middle of the step.  Gains follow
+    from the Riccati recursion with the linearised step, which is implicit in damping (`damped_step`); the terminal cost
+    is Q.  Values of the robot's ``parameters`` are further inputs, flattened.
     """
     key = (robot, steps, acting, passive, parameters)
     return _KERNELS.get(key, lambda: _compiled(*key))
@@ -100,33 +104,39 @@ def _compiled(
         robot = robot_of_inputs(own, parameters, inputs)
         damping = damped_step(robot.tree, step) if passive else {}
         damped = robot.with_parameters({str(p): array(x) for p, x in damping.items()}) if damping else robot
-        whole_path = np.concatenate([array([list(q)]), path])
-        inverse = 1.0 / step
+        half, inverse = 0.5 * step, 1.0 / step
+        middles = np.concatenate([array([list(robot.integrate(q, array([half * x for x in v])))]), path[:-1]])
+        gaps = array([*[inverse] * (steps - 1), 2.0 * inverse])  # inverse times between control points
 
-        def rate(_: Any, row: Any) -> Any:
-            before, after = row
-            return (), array([x * inverse for x in robot.difference(before, after)])
+        def ended(_: Any, row: Any) -> Any:
+            middle, after, gap = row
+            v = array([x * gap for x in robot.difference(middle, after)])
+            return (), (robot.integrate(middle, array([half * x for x in v])), v)
 
-        later = scan(rate, (), (whole_path[:-1], path))[1]
-        rates = np.concatenate([array([list(v)]), later])
+        ends, later = scan(ended, (), (middles, path, gaps))[1]
+        states, rates = (np.concatenate([array([list(x)]), y]) for x, y in ((q, ends), (v, later)))
 
         def node(_: Any, row: Any) -> Any:
-            q, v, after = row
+            middle, v, after = row
             a = array([(x - y) * inverse for x, y in zip(after, v, strict=True)])
-            tau = robot.inverse_dynamics(q, v, a, passive=passive)
-            at_v = damped.inverse_dynamics(q, v, a, passive=passive) if damping else tau
-            A, B = damped.linearize(q, v, at_v, dt=step, passive=passive)
+            mean = array([0.5 * (x + y) for x, y in zip(after, v, strict=True)])
+            tau = robot.inverse_dynamics(middle, mean, a, passive=passive)
+            at_mean = damped.inverse_dynamics(middle, mean, a, passive=passive) if damping else tau
+            A, B = damped.linearize(middle, mean, at_mean, dt=step, passive=passive)
             return (), (tau, A, B[:, list(acting)])
 
-        tau, A, B = scan(node, (), (whole_path[:-1], rates[:-1], later))[1]
+        tau, A, B = scan(node, (), (middles, rates[:-1], later))[1]
         none = [[0.0] * m for _ in range(2 * nv)]
 
-        def back(X: Any, system: Any) -> Any:
-            A, B = system
-            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
-            return array(X), array(K)
+        dynamics = RobotDynamics(robot.tree, step, acting)
 
-        return {"v": rates, "tau": tau, "K": scan(back, Q, (A, B), reverse=True)[1]}
+        def back(X: Any, system: Any) -> Any:
+            A, B, middle, v = system
+            X, K = riccati_step(LinearQuadratic.of(A, B, Q, R, none), [list(row) for row in X])
+            return array(X), array(dynamics.by_begin([*middle, *v], K))
+
+        K = scan(back, Q, (A, B, middles, rates[:-1]), reverse=True)[1]
+        return {"q": states, "v": rates, "tau": tau, "K": K}
 
     sizes: dict[str, tuple[int, ...]] = {"q": (own.nq,), "v": (nv,), "path": (steps, own.nq), "step": ()}
     sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}

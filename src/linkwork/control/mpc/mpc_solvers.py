@@ -66,16 +66,18 @@ class Planner(Protocol):
         """
 
     def path(self, search: Search) -> np.ndarray:
-        """Return the planned configurations q (n, steps, nq) of n environments, the first one step after the state."""
+        """Return the planned configurations q (n, steps, nq) of n environments, as those of `OptimalResult`.
+
+        They are the control points of the curve: in the middles of steps after the first, and at the end.
+        """
 
     def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         """Return costs (n,) and constraint violations (n,); NaN where no path is better than the initial one."""
 
     def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
-        """Return the planned forces of a robot with contacts or constraints.
+        """Return the planned joint forces of motors (n, steps, nv), or None for those of inverse dynamics.
 
-        These are the joint forces of motors (n, steps, nv), or None and the forces of contacts and constraints by name
-        (n, steps, size).
+        With None, the second result has the forces of contacts and constraints by name (n, steps, size).
         """
 
     def is_finite(self, search: Search) -> np.ndarray:

@@ -104,7 +104,8 @@ class PlanActuation:
             return self.constrained.planned(q, v, path, active, known, self._planner.step, self._Q, self._R, values)
         inputs = robot_inputs(self._robot.tree, values)
         planned = self._plan_kernel(q, v, path, self._step, self._Q, self._R, **inputs)
-        return MPCPlan(np.concatenate([q[:, None], path], axis=1), planned.v, planned.tau, planned.K)
+        forces, _ = self._planner.known_forces(search)
+        return MPCPlan(planned.q, planned.v, planned.tau if forces is None else forces, planned.K)
 
     def _braking(
         self, q: np.ndarray, v: np.ndarray, active: np.ndarray, values: ParameterValues, braking_time: float
@@ -146,7 +147,8 @@ class PlanActuation:
             if len(ongoing) and plan is not None:
                 some = MPCPlan(*(x[ongoing] for x in plan))
                 state = q[ongoing], v[ongoing]
-                torque[ongoing], K[ongoing] = delayed_actuation(robot, some, age[ongoing] / step, *state, self._acting)
+                now = age[ongoing] / step, step
+                torque[ongoing], K[ongoing] = delayed_actuation(robot, some, *now, *state, self._acting)
             status = np.where(is_new, new_status, np.where(age < end, old_status, BRAKING))
         limited = np.minimum(np.maximum(torque, -self._max_effort), self._max_effort)
         if np.count_nonzero(limited != torque):

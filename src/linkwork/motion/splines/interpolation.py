@@ -30,7 +30,7 @@ from linkwork.motion.trajectory.map_segments import Rows, between_points, each, 
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["control_knots", "cubic", "estimated_rates", "hermite", "quintic", "squad", "straight"]
+__all__ = ["control_knots", "cubic", "estimated_rates", "hermite", "quintic", "squad", "straight", "with_breaks"]
 
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
@@ -253,6 +253,16 @@ def of_control_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, ba
     q = one_sign(space, q)
     steps = each(lambda a, b: space.difference(a, b), q[:-1], q[1:])
     return _cumulative(space, q, steps, basis)
+
+
+def with_breaks(space: CurveSpace, breaks: np.ndarray, q: np.ndarray) -> Section:
+    """Return the B-spline of control points (n, nq) with polynomials between the times ``breaks`` (spans + 1,).
+
+    Its degree is n minus the number of spans.
+    """
+    degree = len(q) - len(breaks) + 1
+    knots = np.concatenate([np.full(degree, breaks[0]), breaks, np.full(degree, breaks[-1])])
+    return of_control_points(space, breaks, q, degree, _Basis.of(lambda t, degree: knots, breaks, degree))
 
 
 def _polynomials(q: Rows, first: np.ndarray, basis: np.ndarray) -> Rows:

@@ -1,8 +1,23 @@
 """The nonlinear program of a trajectory problem: its structure for kernels, and the inputs of a call.
 
 The unknowns are a configuration and variables at each of T steps, and parameters of the whole path, of which the first
-are free durations.  The columns of a step are a tangent vector, then the variables.  The *past* are configurations
-before the first step, oldest first; they are known for a path with a start and unused otherwise.
+are free durations.  The columns of a step are a tangent vector, then the variables.
+
+*The curve.*  The motion has a constant acceleration a_t in each step t, from T_t to T_{t+1} = T_t + τ_t: a quadratic
+B-spline, whose breaks are the ends of steps, and whose control points are
+
+    the start at time 0,   q_{−1} = start ⊕ ½ τ_0 v_start at ½ τ_0,   q_t at T_{t+1} + ½ τ_{t+1},   q_{T−1} at the end.
+
+So q_{t−1} belongs to the middle of step t.  With the gaps g_t = ½ (τ_t + τ_{t+1}) between control points, ½ τ_t for the
+last step,
+
+    v_t = (q_t ⊖ q_{t−1})/g_t   is the velocity at the end of step t,      a_t = (v_t − v_{t−1})/τ_t,
+
+and start, initial velocity, end and final velocity of the curve are exact.  Velocities are linear in time within a
+step, so limits of v_t and a_t hold everywhere.  Positions of joints with vectors as coordinates are in the convex hull
+of control points.  A path without a start begins with its first control point q_0, and steps 0 and 1 have no duration.
+
+Source: de Boor, A Practical Guide to Splines, revised edition, Springer 2001, chapters IX to XI.
 
 Terms are features with a kind, scales and bounds.  A *weight* by step, an input of each call, is 0 where a term does
 not apply.  A term of a single step is evaluated only there.
@@ -15,14 +30,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linkwork._util.cached_properties import cached_property
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["KINDS", "PathInputs", "PathPoint", "PathProgram", "PathTerm"]
+__all__ = ["KINDS", "PathInputs", "PathPoint", "PathProgram", "PathTerm", "control_times", "first_step", "gap_shares"]
 
 WIDE = 40  # columns of a window from which equations are solved in loops
 KINDS = ("cost", "least_squares", "equality", "inequality")
@@ -64,7 +82,8 @@ class PathTerm:
 class PathInputs(NamedTuple):
     """Numerical inputs of one call of a kernel, for T steps and E terms with R components in total."""
 
-    past: Any  # (depth, nq): configurations before the first step, oldest first
+    start: Any  # (nq,): of a program that is `started`
+    rate: Any  # (nv,): initial velocity
     step: Any  # τ without free durations: a number, or (T,) for unequal steps
     step_rates: Any  # (durations,) or (T, durations): derivatives of τ by free durations
     weights: Any  # (T, E): 0 where a term does not apply
@@ -74,7 +93,6 @@ class PathInputs(NamedTuple):
     upper: Any
     floor: Any  # (parameters,): bounds
     ceiling: Any
-    rate: Any = ()  # (nv,): the initial velocity of a program with `moves_at_start`
 
 
 class PathPoint(NamedTuple):
@@ -92,13 +110,13 @@ class PathProgram:
     tree: Tree
     steps: int
     terms: tuple[PathTerm, ...]
-    started: bool = True  # with a start, i.e. a past
+    started: bool = True  # with a start
     variables: tuple[tuple[str, int], ...] = ()  # of each step: names and sizes
     parameters: tuple[tuple[str, int], ...] = ()  # of the whole path; durations first
     durations: int = 0  # number of parameters that are free durations
     uniform: bool = True  # equal time steps
     contacts: tuple[PathContact | ConstraintForce, ...] = ()  # contacts whose forces are variables of steps
-    moves_at_start: bool = False  # initial velocity and free durations, on which the past depends
+    moves_at_start: bool = False  # initial velocity and free durations, on which configurations before q_0 depend
     robot_parameters: tuple[Parameter, ...] = ()  # inputs of each call that replace the robot's values
     second_order: bool = False  # equations have second derivatives of the terms of all steps
 
@@ -220,40 +238,68 @@ class PathProgram:
             parameters[name] = p[start : start + size]
             start += size
         many, free = len(q), self.durations
-        rates = [dict(enumerate(clock[many + 1 + k * free : many + 1 + (k + 1) * free])) for k in range(many + 1)]
-        own = [0] * many if self.uniform else range(many)  # equal steps are one object
-        rates = [*(rates[k] for k in own), rates[many]]
+        count = 2 * many + 1
+        rates = [dict(enumerate(clock[count + k * free : count + (k + 1) * free])) for k in range(count)]
+        own = [*range(count)]
+        if self.uniform:  # equal steps are one object
+            own[1 : 2 * many] = [many] * (2 * many - 1)
+            own[0] = many if clock[0] is clock[many] else 0
+        rates = [rates[k] for k in own]
         known = {k: _time(clock[k], rates[k], p) for k in {*own}}
-        steps, time = [known[k] for k in own], _time(clock[many], rates[many], p)
-        return PathWindow(self.tree, q, steps, time, variables, parameters, rates, self.contacts)
+        values = [known[k] for k in own]
+        gaps, steps, time = values[:many], values[many:-1], values[-1]
+        rest = rates[many:], self.contacts, gaps, rates[:many]
+        return PathWindow(self.tree, q, steps, time, variables, parameters, *rest)
+
+    @property
+    def clock_size(self) -> int:
+        """Number of values of an entry of `clocks`."""
+        return (2 * self.depth + 3) * (1 + self.durations)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
-        """Return, for each step, a list of its window's time steps, its time, and their derivatives by free durations.
+        """Return, for each step, the gaps and time steps of its window, its time, and their derivatives.
 
-        The list of step t begins with the time steps τ_t, τ_{t−1}, ... of its window and the time of step t; these are
-        the values for free durations of zero. The derivatives of each of these values by the free durations follow, in
-        the same order.
+        The list of step t begins with the gaps g_t, g_{t−1}, ... and the time steps τ_t, τ_{t−1}, ... of its window,
+        and the time of q_t; these are the values for free durations of zero.  The derivatives of each of these values
+        by the free durations follow, in the same order.
         """
-        T, m, free = self.steps, self.depth, self.durations
-        first = 1 if self.started else 0
-        clocks = []
-        total: Any = 0.0
-        sums: list[Any] = [0.0] * free
+        T, first, zero = self.steps, first_step(self.steps, self.started), [0.0] * (1 + self.durations)
+        if self.uniform:
+            steps = [[inputs.step, *inputs.step_rates]] * T
+        else:
+            steps = [[x, *rates] for x, rates in zip(inputs.step, inputs.step_rates, strict=True)]
+        durations = [*[zero] * min(first, T), *steps[first:], zero]
+        halves = [[0.5 * x for x in row] for row in durations]
+        gaps, times, total = [], [], zero
         for t in range(T):
-            if self.uniform:
-                base, rates = inputs.step, list(inputs.step_rates)
-                own = [base] * (m + 1)
-                rates_of_steps = [rates] * (m + 1)
-                time, spent = (t + first) * base, [(t + first) * x for x in rates]
+            total = durations[t] if total is zero else _added(total, durations[t])
+            if T == 2 and not self.started:  # a straight line
+                gaps.append(steps[1])
+                times.append(durations[t])
+                continue
+            if t + 1 < first or T == 1 > first:
+                gaps.append(steps[t])
             else:
-                own = [inputs.step[max(t - back, 0)] for back in range(m + 1)]
-                rates_of_steps = [list(inputs.step_rates[max(t - back, 0)]) for back in range(m + 1)]
-                if t or first:
-                    total = total + own[0]
-                    sums = [x + y for x, y in zip(sums, rates_of_steps[0], strict=True)]
-                time, spent = total, sums
-            clocks.append([*own, time, *(x for row in rates_of_steps for x in row), *spent])
+                gaps.append(steps[t] if self.uniform and t + 1 < T else _added(halves[t], halves[t + 1]))
+            times.append(_added(total, halves[t + 1]))
+        if self.uniform:
+            times = [[(t + 1.5 if t + 1 < T else T) * x for x in steps[0]] for t in range(T)]
+        clocks = []
+        for t in range(T):
+            window = range(t, t - self.depth - 1, -1)
+            rows = [gaps[k] if k >= 0 else steps[0] for k in window]
+            rows += [durations[max(k, 0)] for k in window]
+            rows.append(times[t])
+            clocks.append([*(row[0] for row in rows), *(x for row in rows for x in row[1:])])
         return clocks
+
+    def past(self, start: Sequence[Any], rate: Sequence[Any], step: Any) -> list[list[Any]]:
+        """Return the configurations before q_0, oldest first (depth, nq), for a start, its velocity and the first τ.
+
+        They are those of a motion with constant velocity: q_{−k} = start ⊕ (3/2 − k) τ v.
+        """
+        ages = [k - 1.5 for k in range(self.depth, 0, -1)]
+        return [integrate(self.tree, start, [-age * step * x for x in rate]) for age in ages]
 
 
 def length_unit(tree: Tree) -> float:
@@ -270,6 +316,30 @@ def length_unit(tree: Tree) -> float:
             sizes.append(math.sqrt(max(0.5 * (about.xx + about.yy + about.zz) / mass, 0.0)) if mass > 0.0 else 0.0)
     size = max(sizes)
     return float(1000.0 ** round(math.log10(size) / 3.0)) if size > 0.0 else 1.0
+
+
+def first_step(steps: int, started: bool) -> int:
+    """Return the index of the first step with a duration; a path without a start begins with two control points."""
+    return 0 if started else min(2, max(steps - 1, 1))
+
+
+def gap_shares(count: int) -> np.ndarray:
+    """Return the gaps g_t (count,) of equal time steps, relative to the time step."""
+    shares = np.ones(count)
+    shares[-1] = 0.5
+    return shares
+
+
+def control_times(steps: np.ndarray, started: bool) -> np.ndarray:
+    """Return the times (..., T) [s] of the control points q_t, for durations of steps (..., T)."""
+    total = np.cumsum(steps, axis=-1)
+    if started or steps.shape[-1] > 2:
+        total[..., :-1] += 0.5 * steps[..., 1:]
+    return total
+
+
+def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [x + y for x, y in zip(a, b, strict=True)]
 
 
 def _time(base: Any, rates: dict[int, Any], p: Sequence[Any]) -> Any:

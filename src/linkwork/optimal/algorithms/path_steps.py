@@ -11,7 +11,6 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax
-from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProgram
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.stage_terms import TermRequest
@@ -63,22 +62,17 @@ class PathSteps:
         Array k of a list has, for each step t, the entry of step t − k.
         """
         program = self.program
-        m = program.depth
-        past = np.array(self.inputs.past, dtype=object).reshape(m, program.tree.nq)
-        if not program.started and m:
-            past = np.concatenate([point.q[:1]] * m)
-        if program.moves_at_start and m > 1:
+        m, q = program.depth, point.q
+        if m and not program.started:
+            q = np.concatenate([*[point.q[:1]] * m, point.q])
+        elif m:
             step: Any = self.inputs.step if program.uniform else self.inputs.step[0]
             for k, rate in enumerate(self._first_rates):
                 step = step + rate * point.p[k]
-            back = [[*past[-1]] if age == 0 else self._earlier(past[-1], age * step) for age in reversed(range(m))]
-            past = array(back)
-        q = np.concatenate([past, point.q])
+            past = program.past(list(self.inputs.start), list(self.inputs.rate), step)
+            q = np.concatenate([array(past), point.q])
         u = np.concatenate([np.zeros((m, program.extra)), point.u]) if program.extra else None
         return self._backed(q), self._backed(u) if u is not None else []
-
-    def _earlier(self, start: Any, time: Any) -> list[Any]:
-        return integrate(self.program.tree, list(start), [-time * x for x in list(self.inputs.rate)])
 
     @property
     def _first_rates(self) -> list[Any]:
@@ -99,9 +93,9 @@ class PathSteps:
     def _ages(self, t: int) -> list[float]:
         """Return, for each configuration of step t's window, the number of steps by which it precedes the start.
 
-        It is 0 for configurations from the start on.
+        It is 0 for unknown configurations.
         """
-        return [float(max(back - t - 1, 0)) for back in range(self.program.depth + 1)]
+        return [back - t - 1.5 if back > t else 0.0 for back in range(self.program.depth + 1)]
 
     def _term_request(
         self, k: int, weight: Any, target: Sequence[Any], forces: Any, duals: Duals | None, later: Any = 1.0
@@ -128,8 +122,8 @@ class PathSteps:
             inputs["u"] = tuple(u)
         if not program.uniform:
             inputs["clock"] = np.array(self._clocks, dtype=object)
-        elif any(term.feature.depth >= 0 for term in program.terms):
-            inputs["time"] = np.array([row[program.depth + 1 :] for row in self._clocks], dtype=object)
+        else:
+            inputs["clock"] = np.array([self._varying(row) for row in self._clocks], dtype=object)
         if program.everywhere:
             inputs["weights"] = np.array(
                 [[row[k] for k in program.everywhere] for row in self.inputs.weights], dtype=object
@@ -138,7 +132,7 @@ class PathSteps:
             inputs["later"] = np.array([[self._later(k, t) for k in partial] for t in range(program.steps)])
         if moving:
             inputs["moving"] = tuple(moving)
-        if program.moves_at_start and program.depth > 1:
+        if program.moves_at_start and program.depth:
             inputs["ages"] = np.array([self._ages(t) for t in range(program.steps)])
         if duals is not None and program.force_count(program.everywhere):
             inputs["forces"] = duals.everywhere
@@ -147,19 +141,30 @@ class PathSteps:
     def _clock(self, inputs: Mapping[str, Any]) -> list[Any]:
         if not self.program.uniform:
             return list(inputs["clock"])
-        # for equal time steps only the time differs
-        m, free = self.program.depth, self.program.durations
-        own = [self.inputs.step] * (m + 1)
-        rates = [x for _ in range(m + 1) for x in self.inputs.step_rates]
-        time = list(inputs["time"])
-        return [*own, time[0], *rates, *time[1 + (m + 1) * free :]]
+        many, free = 2 * self.program.depth + 1, self.program.durations
+        varying = list(inputs["clock"])
+        rates = [x for _ in range(many) for x in self.inputs.step_rates]
+        return [
+            varying[0],
+            *[self.inputs.step] * many,
+            varying[1],
+            *varying[2 : 2 + free],
+            *rates,
+            *varying[2 + free :],
+        ]
+
+    def _varying(self, clock: list[Any]) -> list[Any]:
+        """Return the gap, the time and their derivatives, which alone differ from step to step with equal steps."""
+        many, free = 2 * self.program.depth + 3, self.program.durations
+        rates = clock[many : many + free] + clock[len(clock) - free :]
+        return [clock[0], clock[many - 1], *rates]
 
     def window(self, inputs: Mapping[str, Any], p: Sequence[Any]) -> PathWindow:
         program = self.program
         u = [list(x) for x in inputs["u"]] if "u" in inputs else [[]] * (program.depth + 1)
         w = program.window([list(x) for x in inputs["q"]], u, list(p), self._clock(inputs))
         if "ages" in inputs:
-            w.ages, w.retreat = [0.0, 0.0, *list(inputs["ages"])[2:]], self._retreat  # the start itself is fixed
+            w.ages, w.retreat = [0.0, *list(inputs["ages"])[1:]], self._retreat
         return w
 
     def each(self, inputs: Mapping[str, Any], duals: Duals | None) -> list[TermRequest]:

@@ -9,10 +9,13 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_ra
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
-from linkwork.expr.linalg.sparse_dot import transposed
+from linkwork.expr.linalg.sparse_dot import is_zero, product, transposed
 from linkwork.ik.algorithms.task_stack import TaskState
-from linkwork.ik.tasks.task import mean_step
-from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.kinematics.algorithms.configuration_manifold import (
+    configuration_derivative_to_velocity,
+    difference,
+    integrate,
+)
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.window_dynamics import WindowDynamics
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
@@ -26,11 +29,13 @@ Scalars = Sequence[Any]
 class PathWindow(WindowDynamics):
     """Window of successive steps t, t − 1, ... of a path, in which features are evaluated.
 
-    It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables and time step, and the path's
-    parameters. Equal time steps are one object. ``rates`` are the derivatives of each step's τ, and last of the time,
-    by the path's parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps. For a
-    path with an initial velocity and free durations, ``ages`` are the numbers of steps by which configurations precede
-    the start, and ``retreat`` their derivatives per step by each of the first parameters.
+    It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables, and the path's parameters.
+    ``steps`` are the time steps τ_t, τ_{t−1}, ..., and ``gaps`` the times between successive configurations, which are
+    the time steps by default. Equal ones are one object. ``rates`` are the derivatives of each step's τ, and last of
+    the time, by the path's parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps;
+    ``gap_rates`` are those of gaps. For a path with an initial velocity and free durations, ``ages`` are the numbers of
+    steps by which configurations precede the start, and ``retreat`` their derivatives per step by each of the first
+    parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -46,12 +51,16 @@ class PathWindow(WindowDynamics):
         parameters: Mapping[str, Scalars] | None = None,
         rates: Sequence[Mapping[int, Any]] = (),
         contacts: Sequence[PathContact | ConstraintForce] = (),
+        gaps: Sequence[Any] | None = None,
+        gap_rates: Sequence[Mapping[int, Any]] | None = None,
     ) -> None:
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
+        self._gaps = self._steps if gaps is None else list(gaps)
         self._variables = [dict(numbers) for numbers in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{}] * (len(self._steps) + 1)
+        self._gap_rates = self._rates[:-1] if gap_rates is None else list(gap_rates)
         self._states: dict[int, TaskState] = {}
         self._velocities: dict[int, list[Any]] = {}
 
@@ -74,35 +83,81 @@ class PathWindow(WindowDynamics):
 
     @property
     def step(self) -> Any:
-        return self._steps[0]
+        return self._gaps[0]
 
     def step_of(self, back: int, order: int = 1) -> Any:
-        return mean_step(self._steps[back : back + order])
+        return (self._gaps[back], self._steps[back], self._gaps[min(back + 1, self.depth)])[order - 1]
 
     def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
-        rates = self._rates[back : back + order]
-        if all(x is rates[0] for x in rates):
-            return rates[0]
-        return {k: mean_step([x.get(k, 0.0) for x in rates]) for k in {k: None for x in rates for k in x}}
+        return (self._gap_rates[back], self._rates[back], self._gap_rates[min(back + 1, self.depth)])[order - 1]
 
     def earlier(self, back: int, depth: int) -> PathWindow:
         time, rate = self.time, dict(self._rates[-1])
-        for step, known in zip(self._steps[:back], self._rates, strict=False):
-            time = time - step
+        for gap, known in zip(self._gaps[:back], self._gap_rates, strict=False):
+            time = time - gap
             rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
         rest = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
-        return PathWindow(self.tree, self._q[back:], *rest, self.contacts)
+        return PathWindow(self.tree, self._q[back:], *rest, self.contacts, self._gaps[back:], self._gap_rates[back:])
 
     def state(self, back: int = 0) -> TaskState:
         if back not in self._states:
             time = self.time
             for k in range(back):
-                time = time - self._steps[k]
+                time = time - self._gaps[k]
             self._states[back] = TaskState(self.tree, self._q[back], time)
         return self._states[back]
 
     def configuration(self, back: int = 0) -> list[Any]:
         return list(self._q[back])
+
+    def with_equal_steps(self, depth: int) -> PathWindow:
+        step, count = self._steps[0], depth + 1
+        if all(gap is step for gap in self._gaps[:depth]):
+            return self
+        tree, q = self.tree, [self.configuration(back) for back in range(count)]
+        changes = [self.velocity(back) for back in range(min(depth, 2))]
+        if depth > 2:
+            a, jerk = self.acceleration(), self.jerk()
+            changes.append([v - step * (x - step * y) for v, x, y in zip(changes[1], a, jerk, strict=True)])
+        for back, sign in ((0, 1.0), *((k, -1.0) for k in range(1, depth))):
+            if self._gaps[back] is not step:
+                to, begin = (0, 1) if back == 0 else (back + 1, back)
+                q[to] = integrate(tree, q[begin], [sign * step * x for x in changes[back]])
+        time = self.time - self._gaps[0] + step
+        rate = {k: x - self._gap_rates[0].get(k, 0.0) for k, x in self._rates[-1].items()}
+        rate = {k: rate.get(k, 0.0) + self._rates[0].get(k, 0.0) for k in {**rate, **self._rates[0]}}
+        rest = self._variables[:count], self._parameters, [*[self._rates[0]] * count, rate], self.contacts
+        return PathWindow(tree, q, [step] * count, time, *rest)
+
+    def chained(self, jacobian: FeatureJacobian, depth: int) -> FeatureJacobian:
+        if self.with_equal_steps(depth) is self:
+            return jacobian
+        tree, n, count, width = self.tree, self.tree.nv, depth + 1, self.width
+        moved = self.derived(
+            lambda w: [x for back in range(count) for x in w.with_equal_steps(depth).configuration(back)], depth
+        )
+        columns = [
+            *(list(column) for block in moved.rows for column in zip(*block, strict=True)),
+            *map(list, zip(*moved.parameters, strict=True)),
+        ]
+        total = [
+            [*(0.0 if k < n else x for block in jacobian.rows for k, x in enumerate(block[i])), *jacobian.parameters[i]]
+            for i in range(len(jacobian.values))
+        ]
+        for back, block in enumerate(jacobian.rows):
+            own = slice(back * tree.nq, (back + 1) * tree.nq)
+            q = moved.values[own]
+            changes = [
+                [0.0] * n if all(map(is_zero, x[own])) else configuration_derivative_to_velocity(tree, q, x[own])
+                for x in columns
+            ]
+            shares = product([row[:n] for row in block], transposed(changes))
+            total = [
+                [x if is_zero(y) else x + y for x, y in zip(*rows, strict=True)]
+                for rows in zip(total, shares, strict=True)
+            ]
+        rows = [[row[back * width : (back + 1) * width] for row in total] for back in range(count)]
+        return FeatureJacobian(jacobian.values, rows, [row[count * width :] for row in total])
 
     def interpolated_state(self, share: float) -> MidpointState:
         tree, n = self.tree, self.tree.nv
@@ -130,7 +185,7 @@ class PathWindow(WindowDynamics):
 
     def velocity(self, back: int = 0) -> list[Any]:
         if back not in self._velocities:
-            inverse, change = 1.0 / self._steps[back], difference(self.tree, self._q[back + 1], self._q[back])
+            inverse, change = 1.0 / self._gaps[back], difference(self.tree, self._q[back + 1], self._q[back])
             self._velocities[back] = [x * inverse for x in change]
         return list(self._velocities[back])
 
@@ -185,15 +240,17 @@ class PathWindow(WindowDynamics):
         for name, x in self._parameters.items():
             shared[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
             column += len(x)
-        alike = all(x is self._steps[0] for x in self._steps) and all(x is self._rates[0] for x in self._rates[:-1])
-        count = 1 if alike else len(self._steps)
-        rows = [{after + k: x for k, x in row.items()} for row in [*self._rates[:count], self._rates[-1]]]
-        timed = put([*self._steps[:count], self.time], rows)
+        intervals = list(zip([*self._gaps, *self._steps], [*self._gap_rates, *self._rates[:-1]], strict=True))
+        keys = [(id(x), id(row)) for x, row in intervals]
+        unique = dict(zip(keys, intervals, strict=True))  # equal intervals are one object
+        known = [*unique.values(), (self.time, self._rates[-1])]
+        timed = put([x for x, _ in known], [{after + k: x for k, x in row.items()} for _, row in known])
         moving = seeded(numbers, rates)
         level = moving[0].level
         plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
-        *steps, time = plain[timed]
-        steps *= len(self._steps) // count
+        *own_intervals, time = plain[timed]
+        dual_of = dict(zip(unique, own_intervals, strict=True))
+        gaps, steps = ([dual_of[key] for key in part] for part in (keys[: len(self._gaps)], keys[len(self._gaps) :]))
         # configurations beyond the feature's depth stay constant
         window = PathWindow(
             self.tree,
@@ -204,6 +261,8 @@ class PathWindow(WindowDynamics):
             {name: plain[part] for name, part in shared.items()},
             self._rates,
             self.contacts,
+            gaps,
+            self._gap_rates,
         )
         outputs = [parts(x, level) for x in values(window)]
         tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]

@@ -1,13 +1,12 @@
 """Dynamics of a window: joint forces by inverse dynamics with their Jacobians, power, momentum and energy.
 
-The velocity difference v_t belongs to the midpoint of t − 1 and t, and the acceleration a_t, the difference of two
-velocities, to step t − 1.  Joint forces are evaluated there (Störmer-Verlet),
+Joint forces of step t are those of its middle (Störmer-Verlet),
 
     τ_t = M(q) a_t + h(q, v̄) − Σ Jᵀ f_t,      q = q_{t−1},  v̄ = (v_t + v_{t−1})/2,
 
-with an error of second order in the time step, where (q_t, v_t, a_t) has one of first order.  For unequal steps v̄ is
-interpolated between both midpoints.  Contact forces f_t act from step t − 1 to t: the force that keeps a point fixed in
-between is part of τ_t.
+since q_{t−1} belongs to the middle, v_{t−1} and v_t to both ends of the step.  Forces τ_t that are constant in each
+step move the robot along the path with an error of second order in the time step.  Contact forces f_t act in step t:
+the force that keeps a point fixed from q_{t−1} to q_t is part of τ_t.
 
 Sources: Hairer, Lubich and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta
 Numerica 12, 2003; Stewart and Trinkle, An implicit time-stepping scheme for rigid body dynamics, Int. J. Numerical
@@ -91,42 +90,16 @@ class WindowDynamics:
 
         ``indices`` are those in τ of the joint forces to return, None for all.
         """
-        return self._torque_rows(self._midpoint_motion(), lambda w: w.mean_velocity(), passive, indices)
-
-    def mean_velocity(self) -> list[Any]:
-        """Return the velocity v̄ (nv) at step t − 1, between the midpoints to which v_{t−1} and v_t belong."""
-        now, before = self.velocity(), self.velocity(1)
-        step, earlier = self.step, self.step_of(1)
-        if step is earlier:  # equal steps
-            return [0.5 * (x + y) for x, y in zip(now, before, strict=True)]
-        share = earlier / (step + earlier)
-        return [share * x + (1.0 - share) * y for x, y in zip(now, before, strict=True)]
-
-    def begin_torque(self, passive: bool | None = None) -> list[Any]:
-        """Return the joint forces τ (nv) [N·m, N] at (q_{t−1}, v_{t−1}) with a_t.
-
-        They are the command of a controller at the beginning of the step from t − 1 to t.
-        """
-        return self._joint_forces(passive).torque(*self._begin_motion(), self._forces())
-
-    def begin_torque_jacobian(
-        self, passive: bool | None = None, indices: Sequence[int] | None = None
-    ) -> FeatureJacobian:
-        """Return the joint forces of `begin_torque` at ``indices``, None for all, and their Jacobian."""
-        return self._torque_rows(self._begin_motion(), lambda w: w.velocity(1), passive, indices)
-
-    def _torque_rows(
-        self,
-        motion: tuple[list[Any], list[Any], list[Any]],
-        velocity: Callable[[Window], list[Any]],
-        passive: bool | None,
-        indices: Sequence[int] | None,
-    ) -> FeatureJacobian:
-        forces, dynamics, n = self._forces(), self._joint_forces(passive), self.tree.nv
+        motion, forces, dynamics, n = (
+            self._midpoint_motion(),
+            self._forces(),
+            self._joint_forces(passive),
+            self.tree.nv,
+        )
         indices = range(n) if indices is None else indices
         by_q, by_v, by_a, by_forces = dynamics.torque_derivatives(*motion, forces, rows=frozenset(indices))
         by_q, by_v, by_a = ([by[k] for k in indices] for by in (by_q, by_v, by_a))
-        rates = self.derived(lambda w: [*velocity(w), *w.acceleration()], 2)
+        rates = self.derived(lambda w: [*w.mean_velocity(), *w.acceleration()], 2)
         rows = [_summed(_product(by_v, block[:n]), _product(by_a, block[n:])) for block in rates.rows]
         rows[1] = _summed(rows[1], [[*row, *[0.0] * (self.width - self.tree.nv)] for row in by_q])
         for name, result in by_forces.items():
@@ -138,44 +111,55 @@ class WindowDynamics:
         tau = dynamics.torque(*motion, forces)
         return FeatureJacobian([tau[k] for k in indices], rows, parameters)
 
+    def mean_velocity(self) -> list[Any]:
+        """Return the velocity v̄ (nv) in the middle of step t."""
+        return [0.5 * (x + y) for x, y in zip(self.velocity(), self.velocity(1), strict=True)]
+
     def power(self, passive: bool | None = None) -> Any:
         """Return the power of joint forces, v̄ · τ_t [W]."""
         _, v, _ = self._midpoint_motion()
         return sum((rate * force for rate, force in zip(v, self.torque(passive), strict=True)), 0.0)
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """Return the momentum (angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s].
+        """Return the momentum (angular; linear) (6) at the end of step t [kg·m²/s, kg·m/s].
 
         ``about`` is "center_of_mass" or "world".
         """
         compute = centroidal_momentum if about == "center_of_mass" else momentum
-        return [*compute(self.tree, self.configuration(), self.velocity()).elements()]
+        return [*compute(self.tree, self.end_configuration(), self.velocity()).elements()]
 
     def kinetic_energy(self) -> Any:
-        """Return the kinetic energy of (q_t, v_t) [J]."""
-        return kinetic_energy(self.tree, self.configuration(), self.velocity())
+        """Return the kinetic energy at the end of step t [J]."""
+        return kinetic_energy(self.tree, self.end_configuration(), self.velocity())
 
     def potential_energy(self, back: int = 0) -> Any:
         """Return the potential energy of a step's configuration [J]."""
         return potential_energy(self.tree, self.configuration(back))
 
-    def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """Return the error A(q) v_t + σ(q, t) of a velocity constraint [m/s, rad/s].
+    def end_potential_energy(self) -> Any:
+        """Return the potential energy at the end of step t [J]."""
+        return potential_energy(self.tree, self.end_configuration())
 
-        q and the time are those of the midpoint of steps t − 1 and t.
-        """
-        v, h = self.velocity(), self.step
-        q = integrate(self.tree, self.configuration(1), [x * (0.5 * h) for x in v])
-        return list(constraint.velocity(KinematicState(self.tree, q, v, self.time - 0.5 * h)))
+    def end_configuration(self) -> list[Any]:
+        """Return the configuration (nq) at the end of step t: that in its middle, moved by v_t in half of τ_t."""
+        half = 0.5 * self.step_of(0, 2)
+        return integrate(self.tree, self.configuration(1), [half * x for x in self.velocity()])
+
+    def constraint_velocity(self, constraint: Constraint) -> list[Any]:
+        """Return the error A(q) v_t + σ(q, t) of a velocity constraint [m/s, rad/s], at the end of step t."""
+        q = self.end_configuration()
+        return list(constraint.velocity(KinematicState(self.tree, q, self.velocity(), self.end_time)))
+
+    @property
+    def end_time(self) -> Any:
+        """Time [s] of the end of step t."""
+        return self.time - (self.step - 0.5 * self.step_of(0, 2))
 
     def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         return self.configuration(1), self.mean_velocity(), self.acceleration()
 
-    def _begin_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
-        return self.configuration(1), self.velocity(1), self.acceleration()
-
     def _joint_forces(self, passive: bool | None) -> JointForces:
-        """Return the function of joint forces, with constraints at the time of step t − 1."""
+        """Return the function of joint forces, with constraints at the time of q_{t−1}."""
         passive = self.passive if passive is None else passive
         return JointForces(self.tree, self.contacts, passive, self.time - self.step)
 

@@ -1,7 +1,7 @@
-"""Constraints of a robot along a path: holonomic ones at every step, velocity constraints between two steps.
+"""Constraints of a robot along a path: holonomic ones at every q_t, velocity constraints at the ends of steps.
 
-Velocity constraints A(q) v + σ(q, t) = 0 are evaluated at the midpoint of t − 1 and t, q = q_{t−1} ⊕ ½ (q_t ⊖ q_{t−1}),
-with v_t.  So the error is of second order in the time step.
+Velocity constraints A(q) v + σ(q, t) = 0 are evaluated at the end of step t, q = q_{t−1} ⊕ ½ τ_t v_t, with v_t.  So the
+error is of second order in the time step.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class HolonomicFeature(_OfConstraint):
 class VelocityConstraint(_OfConstraint):
     """Error A(q) v + σ of a velocity constraint [m/s, rad/s]; zero where the constraint is satisfied.
 
-    It is evaluated at the midpoint of steps t − 1 and t.
+    It is evaluated at the end of step t.
     """
 
     depth = 1

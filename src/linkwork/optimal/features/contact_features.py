@@ -1,8 +1,8 @@
 """Contacts: contact forces as decision variables, friction cones, and conditions of sticking contact.
 
 A *point* contact has a force (3) in the world's axes.  A *surface* contact has a wrench (moment; force) (6) at the
-origin of a frame, in its axes, with the surface normal along z.  A force f_t acts on the robot from step t − 1 to t, in
-`Window.torque`, during which the contact sticks.
+origin of a frame, in its axes, with the surface normal along z.  A force f_t acts on the robot in step t, in
+`Window.torque`; the contact sticks from q_{t−1} to q_t.
 """
 
 from __future__ import annotations

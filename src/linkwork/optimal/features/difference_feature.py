@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 from linkwork._util.validation import integer
 from linkwork.constraints.constraint import References
-from linkwork.ik.tasks.task import TaskTarget, time_differences
+from linkwork.ik.tasks.task import TaskTarget
 from linkwork.optimal.features.feature import DEEPEST, Feature, Scalars, Window
 from linkwork.optimal.features.motion_features import (
     AccelerationFeature,
@@ -105,5 +106,11 @@ class DifferenceFeature(Feature):
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         own = self.feature.depth
+        w = w if own else w.with_equal_steps(self.order)
         rows = [self.feature.values(w.earlier(back, own) if back else w, target) for back in range(self.order + 1)]
-        return time_differences(rows, [w.step_of(back) for back in range(self.depth)])
+        for order in range(own + 1, self.depth + 1):
+            rows = [
+                [(x - y) / w.step_of(back, order) for x, y in zip(*pair, strict=True)]
+                for back, pair in enumerate(pairwise(rows))
+            ]
+        return rows[0]

@@ -221,8 +221,8 @@ _ENERGIES = ("kinetic", "potential", "total", "lagrangian")
 class MomentumFeature(Feature):
     """Momentum (angular; linear) of the robot minus a target, in the world's axes [kg·m²/s, kg·m/s].
 
-    It is the momentum of (q_t, v_t).  ``about`` is "center_of_mass" or "world" (its origin); ``part`` is "angular",
-    "linear" or "both".
+    It is the momentum at the end of step t, where v_t is the velocity.  ``about`` is "center_of_mass" or "world" (its
+    origin); ``part`` is "angular", "linear" or "both".
     """
 
     about: str = "center_of_mass"
@@ -268,8 +268,8 @@ class MomentumFeature(Feature):
 class EnergyFeature(Feature):
     """Energy of the robot minus a target [J].
 
-    ``energy`` is "kinetic" of (q_t, v_t), "potential" of q_t, "total" (their sum), or "lagrangian" (kinetic minus
-    potential).
+    ``energy`` is "potential" of q_t, or at the end of step t, where v_t is the velocity, "kinetic", "total" (kinetic
+    plus potential), or "lagrangian" (kinetic minus potential).
     """
 
     energy: str = "total"
@@ -311,6 +311,6 @@ class EnergyFeature(Feature):
         elif self.energy == "kinetic":
             result = w.kinetic_energy()
         else:
-            T, U = w.kinetic_energy(), w.potential_energy()
+            T, U = w.kinetic_energy(), w.end_potential_energy()
             result = T + U if self.energy == "total" else T - U
         return [result - target[0]] if len(target) else [result]

@@ -6,7 +6,10 @@ t − k, the *window*.  Its Jacobian has a row for each value, with columns for 
 of these steps and for the parameters.  Its target comes with each call.  `linkwork.optimal.check_feature` checks the
 contract.
 
-Rates are finite differences on the joints' manifolds: v_t = (q_t ⊖ q_{t−1})/τ_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
+Rates are finite differences on the joints' manifolds, v_t = (q_t ⊖ q_{t−1})/g_t, a_t = (v_t − v_{t−1})/τ_t, and so on.
+With the gaps g_t they are exactly those of a curve with constant accelerations in steps of τ_t: v_t is its velocity at
+the end of step t, q_{t−1} belongs to the middle of step t, and q_t to that of step t + 1 or to the end
+(`linkwork.optimal.algorithms.path_nlp`).
 
 Source: Toussaint, A tutorial on Newton methods for constrained trajectory optimization, in: Laumond et al., Geometric
 and Numerical Foundations of Movements, 2017.
@@ -77,16 +80,16 @@ class Window(Protocol):
 
     @property
     def step(self) -> Any:
-        """Time τ [s] from step t − 1 to t; a symbol for free durations."""
+        """Time g_t [s] from q_{t−1} to q_t: the mean of τ_t and τ_{t+1}, or half of the last step."""
 
     @property
     def time(self) -> Any:
-        """The time of step t [s]."""
+        """The time of q_t [s]."""
 
     def step_of(self, back: int, order: int = 1) -> Any:
-        """Time τ [s] of the step that leads to step t − ``back``.
+        """Time [s] between two differences of order k − 1, for a difference of ``order`` k at t − ``back``.
 
-        With ``order`` k it is the mean of k steps: the time by which a difference of order k − 1 is divided.
+        It is the gap g_t between configurations, τ_t between velocities, and g_{t−1} between accelerations.
         """
 
     def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
@@ -94,6 +97,16 @@ class Window(Protocol):
 
     def earlier(self, back: int, depth: int) -> Window:
         """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
+
+    def with_equal_steps(self, depth: int) -> Window:
+        """Return the window whose configurations are a time τ_t apart, about the middle of step t.
+
+        It has the same q_{t−1}, v_t, a_t and jerk, and is the window itself where all its intervals are equal.
+        Differences by time of functions of configurations are of second order there.
+        """
+
+    def chained(self, jacobian: FeatureJacobian, depth: int) -> FeatureJacobian:
+        """Return the Jacobian by this window's unknowns from that by those of `with_equal_steps`."""
 
     def state(self, back: int = 0) -> TaskKinematics:
         """Return the kinematics of the robot at step t − ``back``, with zero velocity.
@@ -108,21 +121,21 @@ class Window(Protocol):
         """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), with a share s from 0 to 1."""
 
     def velocity(self, back: int = 0) -> list[Any]:
-        """Return the velocity (q_t ⊖ q_{t−1})/τ_t (nv), in the tangent space of q_{t−1}."""
+        """Return the velocity v_t = (q_t ⊖ q_{t−1})/g_t (nv) at the end of step t."""
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        """Return the acceleration (v_t − v_{t−1})/τ (nv), with the mean τ of τ_t and τ_{t−1}."""
+        """Return the acceleration a_t = (v_t − v_{t−1})/τ_t (nv), which is constant in step t."""
 
     def jerk(self) -> list[Any]:
-        """Return the jerk (a_t − a_{t−1})/τ (nv), with the mean τ of τ_t, τ_{t−1} and τ_{t−2}."""
+        """Return the jerk (a_t − a_{t−1})/g_{t−1} (nv)."""
 
     def mean_velocity(self) -> list[Any]:
-        """Return the velocity v̄ at step t − 1 (nv): the mean of v_t and v_{t−1}, interpolated for unequal steps."""
+        """Return the velocity v̄ (nv) in the middle of step t, at q_{t−1}: the mean of v_t and v_{t−1}."""
 
     def torque(self, passive: bool | None = None) -> list[Any]:
         """Return the joint forces (nv) [N·m, N] of this motion by inverse dynamics, with contact forces.
 
-        They are evaluated at step t − 1, where a_t is the acceleration: at q_{t−1} and v̄ by `mean_velocity`.
+        They are those of the middle of step t, at q_{t−1}, v̄ by `mean_velocity` and a_t.
         ``passive``: they are motor forces, which overcome damping, friction, springs and armature of joints; default:
         as in the dynamics of the motion, True for paths.
         """
@@ -137,16 +150,22 @@ class Window(Protocol):
         """Return the power of joint forces [W]."""
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """Return the momentum (angular; linear) (6) of (q_t, v_t) [kg·m²/s, kg·m/s]."""
+        """Return the momentum (angular; linear) (6) at the end of step t [kg·m²/s, kg·m/s]."""
 
     def kinetic_energy(self) -> Any:
-        """Return the kinetic energy of (q_t, v_t) [J]."""
+        """Return the kinetic energy at the end of step t [J]."""
 
     def potential_energy(self, back: int = 0) -> Any:
         """Return the potential energy of q_t [J]."""
 
+    def end_potential_energy(self) -> Any:
+        """Return the potential energy at the end of step t [J]."""
+
+    def end_configuration(self) -> list[Any]:
+        """Return the configuration (nq) at the end of step t, where v_t is the velocity."""
+
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
-        """Return the error A(q) v_t + σ of a velocity constraint [m/s, rad/s], zero where it is satisfied."""
+        """Return the error A(q) v_t + σ of a velocity constraint at the end of step t [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
         """Return decision variables of a step by name."""
@@ -315,7 +334,7 @@ class TaskFeature(Feature):
     def values(self, w: Window, target: Scalars) -> list[Any]:
         if self.order == 0:
             return self.task.errors(w.state(), target)
-        steps = range(self.order + 1)
+        w, steps = w.with_equal_steps(self.order), range(self.order + 1)
         return self.task.rates([w.state(back) for back in steps], [w.step_of(back) for back in steps[:-1]], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
@@ -326,7 +345,10 @@ class TaskFeature(Feature):
         moved = self.task if self.order == 0 else self.task.moved
         if moved is None:
             return super().jacobian(w, target)
-        return self._differences(w, target, moved.exact_jacobian)
+        if self.order == 0:
+            return self._differences(w, target, moved.exact_jacobian)
+        differences = self._differences(w.with_equal_steps(self.order), target, moved.exact_jacobian)
+        return w.chained(differences, self.order)
 
     def _differences(
         self, w: Window, target: Scalars, rows: Callable[[TaskKinematics, Scalars], TaskRows]

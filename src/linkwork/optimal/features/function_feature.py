@@ -145,12 +145,12 @@ class WindowQuery(StateQuery):
 
     @property
     def time(self) -> Any:
-        """Time of step t [s]."""
+        """Time of q_t [s]."""
         return self._of(("time",), 0, lambda w: [w.time], ())
 
     @property
     def step(self) -> Any:
-        """Time τ [s] from t − 1 to t."""
+        """Time g_t [s] from q_{t−1} to q_t."""
         return self._of(("step",), 0, lambda w: [w.step], ())
 
     def q(self, joint: str | None = None, back: int = 0) -> Any:
@@ -161,17 +161,17 @@ class WindowQuery(StateQuery):
         return self._of(("q", joint, f"{back}"), back, lambda w: w.state(back).q(joint))
 
     def v(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the velocity (q_t ⊖ q_{t−1})/τ of a joint, or of the robot (nv,) [rad/s, m/s]."""
+        """Return the velocity v_t at the end of step t, of a joint, or of the robot (nv,) [rad/s, m/s]."""
         back = steps_back("w.v", back)
         return self._rates("v", joint, back, back + 1, lambda w: w.velocity(back))
 
     def a(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the acceleration (v_t − v_{t−1})/τ of a joint, or of the robot (nv,) [rad/s², m/s²]."""
+        """Return the acceleration (v_t − v_{t−1})/τ_t in step t, of a joint, or of the robot (nv,) [rad/s², m/s²]."""
         back = steps_back("w.a", back)
         return self._rates("a", joint, back, back + 2, lambda w: w.acceleration(back))
 
     def jerk(self, joint: str | None = None) -> Any:
-        """Return the jerk (a_t − a_{t−1})/τ of a joint, or of the robot (nv,) [rad/s³, m/s³]."""
+        """Return the jerk (a_t − a_{t−1})/g_{t−1} of a joint, or of the robot (nv,) [rad/s³, m/s³]."""
         return self._rates("jerk", joint, 0, 3, lambda w: w.jerk())
 
     def torque(self, joint: str | None = None, passive: bool | None = None) -> Any:
@@ -213,13 +213,13 @@ class WindowQuery(StateQuery):
     def momentum(self, about: str = "center_of_mass") -> Any:
         """Return the momentum (angular; linear) (6,) about the centre of mass or "world" [kg·m²/s, kg·m/s].
 
-        It is the momentum of (q_t, v_t).
+        It is the momentum at the end of step t, where v_t is the velocity.
         """
         one_of("w.momentum", "about", about, ("center_of_mass", "world"))
         return self._of(("momentum", about), 1, lambda w: w.momentum(about), (6,))
 
     def kinetic_energy(self) -> Any:
-        """Return the kinetic energy of (q_t, v_t) [J]."""
+        """Return the kinetic energy at the end of step t [J]."""
         return self._of(("kinetic_energy",), 1, lambda w: [w.kinetic_energy()], ())
 
     def potential_energy(self) -> Any:
@@ -249,16 +249,22 @@ class WindowQuery(StateQuery):
         self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
     ) -> Any:
         """Raise ValueError: a window has no twists, only differences of poses between steps."""
-        raise ValueError("w.twist: not available in a window: use (w.point(..) - w.point(.., back=1)) / w.step")
+        raise ValueError("w.twist: not available in a window: use w.point_velocity(..)")
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """Return the velocity (p_t − p_{t−1})/τ (3,) of a point, or of a frame's origin [m/s].
+        """Return the velocity (3,) of a point, or of a frame's origin, at the end of step t [m/s].
 
-        p is the position in the frame ``relative_to``, and the velocity is in its axes.
+        It is the rate of the position in the frame ``relative_to``, in its axes.
         """
         if expressed_in != relative_to:
             raise ValueError(f"w.point_velocity: expressed_in: expected {relative_to!r}, got {expressed_in!r}")
-        return (self.point(name, relative_to) - self.point(name, relative_to, back=1)) / self.step
+
+        def rate(w: Window) -> list[Any]:
+            w = w.with_equal_steps(1)
+            now, before = (w.state(back).point(name, relative_to) for back in (0, 1))
+            return [(x - y) / w.step for x, y in zip(now, before, strict=True)]
+
+        return self._of(("point_velocity", name, relative_to), 1, rate, (3,))
 
     # -- queries and derivatives
 

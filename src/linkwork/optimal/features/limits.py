@@ -205,7 +205,7 @@ class AccelerationLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class JerkLimits(_RateLimits):
-    """Jerk limits lower ≤ (a_t − a_{t−1})/τ ≤ upper [rad/s³, m/s³]."""
+    """Jerk limits lower ≤ (a_t − a_{t−1})/g ≤ upper [rad/s³, m/s³], with the mean g of τ_t and τ_{t−1}."""
 
     kind, per, depth = "jerk", "/s³", 3
 

@@ -98,7 +98,7 @@ class ConfigurationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityFeature(MotionFeature):
-    """Velocity (q_t ⊖ q_{t−1})/τ minus a target [rad/s, m/s]."""
+    """Velocity v_t at the end of step t minus a target [rad/s, m/s]."""
 
     kind, per, depth = "velocity", "/s", 1
 
@@ -109,7 +109,7 @@ class VelocityFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
-    """Acceleration (v_t − v_{t−1})/τ minus a target [rad/s², m/s²], with the mean τ of τ_t and τ_{t−1}."""
+    """Acceleration a_t = (v_t − v_{t−1})/τ_t in step t minus a target [rad/s², m/s²]."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -120,7 +120,7 @@ class AccelerationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
-    """Jerk (a_t − a_{t−1})/τ minus a target [rad/s³, m/s³], with the mean τ of τ_t, τ_{t−1} and τ_{t−2}."""
+    """Jerk minus a target [rad/s³, m/s³]: (a_t − a_{t−1})/g, with the mean g of τ_t and τ_{t−1}."""
 
     kind, per, depth = "jerk", "/s³", 3
 

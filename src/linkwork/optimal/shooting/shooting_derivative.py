@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import integrate_derivatives
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.ik.traced_ik import moved_target
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -72,12 +73,12 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
         if not solved[index]:
             columns.append(np.full((conditions.T, conditions.moved, n), np.nan))
             continue
-        change = _by_start(conditions, by, H, J)
+        change = _by_start(conditions, _start_derivative(result, index, by, n), H, J)
         if sloped:
-            gradient, rows = (
-                by_all_steps(sloped[name][index], range(conditions.T), steps) for name in ("gradient", "rows")
+            change = tuple(
+                x + by_all_steps(sloped[name][index], range(conditions.T), steps)
+                for x, name in zip(change, ("gradient", "rows"), strict=True)
             )
-            change = gradient, rows
         columns.append(conditions.moving(H, J, active[index], *change))
     return conditions.derivative(np.array(columns).reshape(*lead, conditions.T, conditions.moved, -1))
 
@@ -93,16 +94,38 @@ def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
     return tuple(term.steps) if term is not None and term.has_target_per_step else ()
 
 
-def _by_start(conditions: _MotionConditions, by: str, H: Array, J: Array) -> tuple[Array, Array]:
-    """Return the derivatives of all steps' gradients and components by the initial state.
+def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -> tuple[Array, Array]:
+    """Return the derivatives of all steps' gradients and components, from those ``moved`` of the initial state.
 
     They are zero except in the first step.
     """
-    n, nv = conditions.n, conditions.n // 2
-    own = slice(0, nv) if by == "start" else slice(nv, n)
-    gradient, rows = np.zeros((conditions.T, H.shape[-1], nv)), np.zeros((conditions.T, J.shape[-2], nv))
-    gradient[0], rows[0] = H[0][:, own], J[0][:, own]
+    n, count = conditions.n, moved.shape[-1]
+    gradient, rows = np.zeros((conditions.T, H.shape[-1], count)), np.zeros((conditions.T, J.shape[-2], count))
+    gradient[0], rows[0] = H[0][:, :n] @ moved, J[0][:, :n] @ moved
     return gradient, rows
+
+
+def _start_derivative(result: Any, index: tuple[int, ...], by: str, count: int) -> Array:
+    """Return the derivative (2nv, count) of the initial state of the search by the input named ``by``."""
+    own, robot = result._prepared, result.problem.robot
+    nv, tau = robot.nv, float(own.constants["step"])
+    moved = np.zeros((2 * nv, count))
+    if by in own.targets or by not in ("start", VELOCITY, *durations_of(own)):
+        return moved
+    q, v = (np.broadcast_to(result._inputs[x], (*result.q.shape[:-2], n))[index] for x, n in _sizes_of_start(robot))
+    half = 0.5 * tau if result._recipe.dynamics(1.0).staggers else 0.0
+    by_q, by_step = (np.array(x, dtype=float) for x in integrate_derivatives(robot.tree, [*q], [*(half * v)]))
+    if by == "start":
+        moved[:nv] = by_q
+    elif by == VELOCITY:
+        moved[:nv], moved[nv:] = half * by_step, np.eye(nv)
+    else:
+        moved[:nv, 0] = by_step @ v * (half / (tau * result._recipe.program.steps))
+    return moved
+
+
+def _sizes_of_start(robot: Any) -> tuple[tuple[str, int], tuple[str, int]]:
+    return ("start", robot.nq), ("rate", robot.nv)
 
 
 @dataclass(frozen=True)
@@ -290,7 +313,8 @@ def motion_inputs(result: Any) -> dict[str, Array]:
     own, program = result._prepared, result._recipe.program
     ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_parameters).values()]
     numbers = {port: result._inputs[port] for port in ports}
-    arrays = row_data(own, program, result._split, result._schedule, numbers)
+    staggers = result._recipe.dynamics(1.0).staggers
+    arrays = row_data(own, program, result._split, result._schedule, numbers, staggers)
     shapes = own.shapes
     for port in ports:
         if port in arrays and arrays[port].ndim > len(shapes[port]):
@@ -307,7 +331,7 @@ def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[
     moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x": (dynamics.state_size,), "z": (decision_count(dynamics),), "y": (dynamics.state_size,), "step": (),
-        "data": (1 + moved + len(recipe.contact_models),),
+        "data": (2 + moved + len(recipe.contact_models),),
         "moving_weights": (len(kinds[0]),), "reached_weights": (len(kinds[1]),),
         "pulls": (len(kinds[0]) + len(kinds[1]) + step_equation_count(dynamics) + len(recipe.actuated),),
     }  # fmt: skip
@@ -391,7 +415,7 @@ def _move_target(own: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, An
     if not term.has_target_per_step:
         inputs[port] = array(moved_target(program.tree, term.feature, [*inputs[port]], [*direction]))
         return
-    start = 1 + sum(sizes[j] for j, other in enumerate(program.terms[:k]) if other.has_target_per_step)
+    start = 2 + sum(sizes[j] for j, other in enumerate(program.terms[:k]) if other.has_target_per_step)
     row = list(inputs["data"])
     moved = moved_target(program.tree, term.feature, row[start : start + sizes[k]], [*direction])
     inputs["data"] = array([*row[:start], *moved, *row[start + sizes[k] :]])

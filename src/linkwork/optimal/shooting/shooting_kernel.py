@@ -15,7 +15,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.tree import Tree
-from linkwork.optimal.algorithms.path_nlp import PathProgram
+from linkwork.optimal.algorithms.path_nlp import PathProgram, control_times, gap_shares
 from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamics, ContactModel
 from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms, row_kinds
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
@@ -27,7 +27,9 @@ from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.robot_parameters import with_inputs
 from linkwork.optimal.schedule import Schedule
 
-__all__ = ["ShootingRecipe", "cost_terms", "row_data", "row_tolerances", "same_shapes", "shooting_kernel"]
+__all__ = [
+    "ShootingRecipe", "cost_terms", "row_data", "row_tolerances", "same_shapes", "shooting_kernel",
+]  # fmt: skip
 
 PROXIMAL = 1e-9  # of the diagonal: unknowns that nothing determines, such as a force without cost, do not change
 
@@ -112,7 +114,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
         "moving_weights": (T, len(kinds[0])), "reached_weights": (T, len(kinds[1])),
-        "data": (T, 1 + moved + len(recipe.contact_models)),
+        "data": (T, 2 + moved + len(recipe.contact_models)),
     }  # fmt: skip
     shapes |= same_shapes(recipe)
     if recipe.limited:
@@ -141,26 +143,26 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
         def evaluate(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data = (list(part) for part in row[:4])
-            more = dynamics.at(data).outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
-            values = array(rows_of.values(x, u, [*y, *more], data))
-            if not isinstance(dynamics, InverseDynamics):
-                return (), (values, array(more))
-            tau, gains = dynamics.motors(x, u, [list(line) for line in row[4]], data[0])
-            return (), (values, array(tau), array(gains))
+            own: Any = dynamics.at(data)
+            more = own.outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
+            values, gains = array(rows_of.values(x, u, [*y, *more], data)), [list(line) for line in row[4]]
+            if isinstance(own, InverseDynamics):
+                more, gains = own.motors(x, u, gains, data[0])
+            return (), (values, array(more), array(own.by_begin(x, gains)))
 
-        rows = (problem.before(x), u, x, inputs["data"], *([end.gains] if recipe.inverse else []))
-        _, (values, more, *gains) = scan(evaluate, (), rows)
+        rows = (problem.before(x), u, x, inputs["data"], end.gains)
+        _, (values, more, gains) = scan(evaluate, (), rows)
         scalars = [end.status, end.iterations, end.cost, end.violation, end.gap, end.decrement]
         every = {
             "x": x,
             "u": u,
-            "K": end.gains,
+            "K": gains,
             "values": values,
             "diagnostics": array([*scalars, end.penalty, end.roll_outs]),
             "scalars": array(list(end.scalars)),
         }
         every |= {"more": more} if dynamics.more else {}
-        every |= {"tau": more, "tau_gains": gains[0]} if recipe.inverse else {}
+        every |= {"tau": more} if recipe.inverse else {}
         new = dict(zip(("moving", "reached"), end.multipliers, strict=True))
         return every | {f"{name}_forces": k for name, k in new.items() if k.shape[-1]}
 
@@ -180,11 +182,13 @@ def row_data(
     split: tuple[list[int], list[int]],
     schedule: Schedule,
     arguments: Mapping[str, Array],
+    staggers: bool,
 ) -> dict[str, Array]:
     """Return those inputs of the kernel that are not states or options of the search, by name.
 
-    They are the weights of components by step; "data" of each step, with its time, its targets per step and flags of
-    contacts; bounds; and ``arguments``, which are constant targets and robot parameters.
+    They are the weights of components by step; "data" of each step, with the time of its configuration, the share of a
+    step until then, its targets per step and flags of contacts; bounds; and ``arguments``, which are constant targets
+    and robot parameters.
     """
     T, constants = program.steps, own.constants
     arrays: dict[str, Array] = {}
@@ -198,9 +202,11 @@ def row_data(
                 weights = np.concatenate([weights * high, weights * low], axis=-1)
             columns.append(weights)
         arrays[f"{name}_weights"] = np.concatenate(columns, axis=-1)
-    times = (np.arange(T) + 1.0)[:, None] * float(np.ravel(constants["step"])[0])
+    shares = gap_shares(T) if staggers else np.ones(T)
+    tau = float(constants["step"])
+    times = control_times(np.full(T, tau), True) if staggers else tau * (np.arange(T) + 1.0)
     moving = [f"target{k}" for k, term in enumerate(program.terms) if term.has_target_per_step]
-    columns_of_steps = (times, *(arguments[name] for name in moving), schedule.active)
+    columns_of_steps = (times[:, None], shares[:, None], *(arguments[name] for name in moving), schedule.active)
     lead = np.broadcast_shapes(*(x.shape[:-2] for x in columns_of_steps))
     arrays["data"] = np.concatenate([np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in columns_of_steps], axis=-1)
     arrays |= {name: x for name, x in arguments.items() if name not in moving}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.infeasibility_proof import ConflictProof
@@ -36,9 +35,9 @@ class ShootingResult(OptimalResult):
     Contact forces are its `variables`.  Constraints that the dynamics satisfy, such as sticking contacts and the
     robot's own constraints, have multipliers of zero.
 
-    ``controls`` (..., T, m) are the motor forces from each step to the next, ``accelerations`` (..., T, nv) those in
-    between (their mean with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at the steps. ``gains`` (..., T,
-    m, 2 nv) are the optimal feedback u + K (q ⊖ q̄; v − v̄) near the state at which a step begins.
+    ``controls`` (..., T, m) are the motor forces in each step, ``accelerations`` (..., T, nv) those in it (their mean
+    with Runge-Kutta steps), and ``velocities`` (..., T, nv) those at its end. ``gains`` (..., T, m, 2 nv) are the
+    optimal feedback u + K (q ⊖ q̄; v − v̄) near the state of the trajectory at which a step begins.
     """
 
     controls: Array
@@ -56,6 +55,25 @@ class ShootingResult(OptimalResult):
     _schedule: Schedule
     _start: Array  # (..., nx): the state at the start
     _decided: Array  # (..., T, n): controls of the search, and contact forces
+
+    @property
+    def times(self) -> Array:
+        """Times of the configurations (..., T) [s], as in `OptimalResult`; the ends of Runge-Kutta steps."""
+        return super().times if self._recipe.dynamics(1.0).staggers else np.cumsum(self.steps, axis=-1)
+
+    def trajectory(self, index: Any = ()) -> Any:
+        """Return the motion as a `linkwork.motion.Trajectory`, as `OptimalResult.trajectory` does.
+
+        For Runge-Kutta steps it is a cubic spline through the states at the ends of steps.
+        """
+        if self._recipe.dynamics(1.0).staggers:
+            return super().trajectory(index)
+        robot, lead = self.problem.robot, self.q.shape[:-2]
+        start, rate = (np.broadcast_to(self._inputs[x], (*lead, self._inputs[x].shape[-1])) for x in ("start", "rate"))
+        q, v = (
+            np.concatenate([x[..., None, :], y], axis=-2)[index] for x, y in ((start, self.q), (rate, self.velocities))
+        )
+        return robot.spline(np.concatenate([[0.0], self.times]), q, kind="hermite", velocity=v)
 
     @property
     def _term_values(self) -> tuple[Array, Array]:
@@ -107,7 +125,7 @@ def shooting_result(
     split: tuple[list[int], list[int]],
     phases: ContactPhases,
     x0: Array,
-    velocity: Any,
+    begin: dict[str, Array],
     outputs: Any,
     tolerances: Array,
     inputs: dict[str, Array],
@@ -147,12 +165,11 @@ def shooting_result(
         state["alone"][..., place] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = outputs.u[..., robot.nv :] if hasattr(outputs, "tau") else _variables(program, phases, outputs)
-    arrays = own.scaled_constants | inputs | {"weights": weights, "past": own.past(x0[..., :nq], velocity)}
-    arrays |= {} if velocity is None else {"velocity": floats(velocity)}
+    arrays = own.scaled_constants | inputs | {"weights": weights} | begin
     result = ShootingResult._make(own, state, arrays, tolerances, lead)
     result.controls, result.velocities, result.gains = outputs.u, outputs.x[..., nq:], outputs.K
     if hasattr(outputs, "tau"):
-        result.controls, result.gains, result.accelerations = outputs.tau, outputs.tau_gains, outputs.u[..., : robot.nv]
+        result.controls, result.accelerations = outputs.tau, outputs.u[..., : robot.nv]
     else:
         v = outputs.x[..., nq:]
         first = np.broadcast_to(x0[..., None, nq:], (*v.shape[:-2], 1, robot.nv))
@@ -169,7 +186,7 @@ def best_of_guesses(every: ShootingResult) -> ShootingResult:
     """Return the best guess of each problem, with all guesses as its ``attempts``."""
     best_index = every._best()
     state = {name: best_entries(x, best_index) for name, x in every._state.items()}
-    shapes = every._prepared.shapes | {"past": (0, 0), "velocity": (0,)}
+    shapes = every._prepared.shapes | {"start": (0,), "rate": (0,)}
     numbers = {
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
         for name, x in every._inputs.items()

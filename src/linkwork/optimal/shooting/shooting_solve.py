@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
+from linkwork.optimal.algorithms.path_nlp import gap_shares
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import INTEGRATORS
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import INVERSE_INTEGRATORS
@@ -52,7 +53,12 @@ from linkwork.optimal.shooting.shooting_calls import (
     run_iterations,
     stopped,
 )
-from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, row_data, row_tolerances, shooting_kernel
+from linkwork.optimal.shooting.shooting_kernel import (
+    ShootingRecipe,
+    row_data,
+    row_tolerances,
+    shooting_kernel,
+)
 from linkwork.optimal.shooting.shooting_result import ShootingResult, best_of_guesses, search_of, shooting_result
 
 __all__ = ["SHOOTING", "ShootingResult", "solve_by_shooting"]
@@ -145,7 +151,9 @@ def solve_by_shooting(
     q0 = read_configuration(robot, SOLVE, "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
     lead = broadcast_axes({"start": q0.shape[:-1], "velocity": v0.shape[:-1]})
-    x0 = np.concatenate([np.broadcast_to(q0, (*lead, robot.nq)), np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
+    staggers = recipe.dynamics(1.0).staggers
+    first = robot.integrate(q0, 0.5 * tau * v0) if staggers else np.broadcast_to(q0, (*lead, robot.nq))
+    x0 = np.concatenate([first, np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
     known = values, (low, high), own.begin.get("u")
     before = None if warm_start is None else search_of(caller, warm_start, recipe)
     if before is None or initial_guess is not None or controls is not None:
@@ -168,7 +176,7 @@ def solve_by_shooting(
     }
     broadcast_axes({"start": lead, **axes, **parameter_axes(robot.tree, values)})
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
-    inputs |= row_data(own, program, split, schedule, aims)
+    inputs |= row_data(own, program, split, schedule, aims, staggers)
     inputs |= {"low": low, "high": high} if limited else {}
     tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
     inputs |= row_tolerances(program, split, tolerances[1:])
@@ -182,8 +190,9 @@ def solve_by_shooting(
         x = inputs[port.name]
         if search_options.num_guesses > 1 and port.name not in ("x0", "u", "x") and x.ndim > len(port.shape):
             inputs[port.name] = np.expand_dims(x, x.ndim - len(port.shape))
+    begin = {"start": q0, "rate": v0}
     if search_options.num_guesses > 1:
-        velocity = np.expand_dims(velocity, -2) if np.ndim(velocity) > 1 else velocity
+        begin = {name: np.expand_dims(x, -2) if x.ndim > 1 else x for name, x in begin.items()}
         own_axes = {name: len(shape) for name, shape in own.shapes.items()}
         aims = {
             name: np.expand_dims(x, x.ndim - own_axes[name]) if x.ndim > own_axes[name] else x
@@ -192,7 +201,7 @@ def solve_by_shooting(
 
     def result(outputs: Any) -> ShootingResult:
         named = SimpleNamespace(**outputs)
-        every = shooting_result(own, split, phases, x0, velocity, named, tolerances, aims, schedule)
+        every = shooting_result(own, split, phases, x0, begin, named, tolerances, aims, schedule)
         every._state["scalars"][..., 1] = np.where(stopped(outputs), STOPPED, every._state["scalars"][..., 1])
         every._recipe, every._search = recipe, final_search(outputs)
         every._limits = (low, high) if limited else None
@@ -244,7 +253,8 @@ def _initial_motion(
         lead = np.broadcast_shapes(lead, q.shape[:-2])
         first = np.broadcast_to(x0[..., None, :], (*lead, 1, x0.shape[-1]))
         before = np.concatenate([first[..., :nq], np.broadcast_to(q, (*lead, T, nq))[..., :-1, :]], axis=-2)
-        v = robot.difference(before, q) / tau
+        shares = gap_shares(T) if recipe.dynamics(1.0).staggers else np.ones(T)
+        v = robot.difference(before, q) / (tau * shares[:, None])
         v_before = np.concatenate([first[..., nq:], v[..., :-1, :]], axis=-2)
         a = (v - v_before) / tau
     path = np.concatenate([np.broadcast_to(q, (*v.shape[:-1], nq)), v], axis=-1)

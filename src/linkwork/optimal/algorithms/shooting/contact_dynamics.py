@@ -1,11 +1,11 @@
 """Contact dynamics by time stepping: forward dynamics with contacts and constraints, and their linearisation.
 
-A step of h seconds leads from (q, v) with motor forces u to velocities v⁺ and q⁺ = q ⊕ h v⁺, such that
+A step of h seconds leads from (q, v) with motor forces u to velocities v⁺ and q⁺ = q ⊕ g v⁺, such that
 
     M (v⁺ − v) + h c(q, v) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
 
 with bias forces c, the constraint Jacobian G at q, and residuals r of the path's features: a contact point is where it
-was at the step before, a loop is closed, wheels roll at the midpoint of the step.  An inactive contact has f = 0
+was at the step before, a loop is closed, wheels roll at the end of the step.  An inactive contact has f = 0
 instead of r = 0.  When a contact begins while the robot moves against it, the impulse h f stops this motion within the
 step: an impact without restitution.
 
@@ -89,7 +89,7 @@ class ContactDynamics(RobotDynamics):
     """Forward-dynamics step of a robot with contacts and constraints, by time stepping.
 
     ``active`` has 1 for each active contact or constraint of ``contact_models`` and 0 for an inactive one. ``time`` is
-    the time at the end of the step.
+    the time of the next configuration.
     """
 
     contact_models: tuple[ContactModel, ...] = ()
@@ -101,8 +101,9 @@ class ContactDynamics(RobotDynamics):
         return sum(one.force.size for one in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
-        """Return the dynamics of a step; ``data`` begins with the time and ends with the flags of active contacts."""
-        return replace(self, time=data[0], active=tuple(data[len(data) - len(self.contact_models) :]))
+        """Return the dynamics of a step; ``data`` are time and share, and last the flags of active contacts."""
+        active = tuple(data[len(data) - len(self.contact_models) :])
+        return replace(self, time=data[0], share=data[1], active=active)
 
     def forces_by_name(self, values: Scalars) -> Mapping[str, list[Any]]:
         forces, start = {}, 0
@@ -114,7 +115,7 @@ class ContactDynamics(RobotDynamics):
     def outputs_of_step(self, x: Scalars, u: Scalars) -> list[Any]:
         q, _ = self.split_state(x)
         solution = self._solve_step(x, u)
-        return [*integrate(self.tree, q, [a * self.h for a in solution.v]), *solution.v, *solution.forces]
+        return [*integrate(self.tree, q, [a * self.gap for a in solution.v]), *solution.v, *solution.forces]
 
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         return self.outputs_of_step(x, u)[: self.state_size]
@@ -180,7 +181,7 @@ class ContactDynamics(RobotDynamics):
                 sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3
                 rows += own
             else:
-                rates = rates_of_some(tree, [one.force.constraint], q, [0.0] * tree.nv, self.time - self.h)
+                rates = rates_of_some(tree, [one.force.constraint], q, [0.0] * tree.nv, self.time - self.gap)
                 rows += rates.rows
                 sizes += rates.sizes or [[a * a for a in row] for row in rates.rows]
         rows = [[a if is_zero(a) else a * on for a in row] for row, on in zip(rows, self._masks(), strict=True)]
@@ -189,10 +190,11 @@ class ContactDynamics(RobotDynamics):
 
     def _residual(self, q: Scalars, v: Scalars) -> tuple[list[Any], Matrix, Matrix]:
         """Return the contact residuals r, ∂r/∂v⁺ and ∂r/∂q, with zeros for inactive contacts; ``v`` is v⁺."""
-        tree, h, n = self.tree, self.h, self.tree.nv
-        displacement = [a * h for a in v]
+        tree, gap, n = self.tree, self.gap, self.tree.nv
+        displacement = [a * gap for a in v]
         by_configuration, by_step = integrate_derivatives(tree, q, displacement)
-        window = PathWindow(tree, [integrate(tree, q, displacement), list(q)], [h, h], self.time)
+        there, gaps = integrate(tree, q, displacement), [gap, gap]
+        window = PathWindow(tree, [there, list(q)], [self.h, self.h], self.time, gaps=gaps)
         residual: list[Any] = []
         by_v: Matrix = []
         by_q: Matrix = []
@@ -201,7 +203,7 @@ class ContactDynamics(RobotDynamics):
             end = jacobian.rows[0]
             begin = jacobian.rows[1] if len(jacobian.rows) > 1 else [[0.0] * n for _ in end]
             residual += jacobian.values
-            by_v += [_times(row, h) for row in product(end, by_step)]
+            by_v += [_times(row, gap) for row in product(end, by_step)]
             by_q += [_sum(a, b) for a, b in zip(product(end, by_configuration), begin, strict=True)]
         masks = self._masks()
         residual = _each(residual, masks)
@@ -221,7 +223,7 @@ class ContactDynamics(RobotDynamics):
     # ---- linearisation
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        (q, v), h, tree, n, m = self.split_state(x), self.h, self.tree, self.tree.nv, self.controls
+        (q, v), h, gap, tree, n, m = self.split_state(x), self.h, self.gap, self.tree, self.tree.nv, self.controls
         solution = self._solve_step(x, u)
         a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
         by_q, by_v = self._force_derivatives(q, v, a, solution.forces)
@@ -247,10 +249,10 @@ class ContactDynamics(RobotDynamics):
         columns = map_rows(factors.solved, sides, in_loops=len(sides) * len(right) ** 2 > _LONG, alike=True)
         forces = transposed(columns)  # df by (dq, dv, du)
         velocity_rows = [_sum(*rows) for rows in zip(left, large_product(moving, forces), strict=True)]
-        displacement = [b * h for b in solution.v]
+        displacement = [b * gap for b in solution.v]
         by_begin, by_step = integrate_derivatives(tree, q, displacement)
         rows = [[*row, *none, *([0.0] * m)] for row in one]
-        position_rows = [[*by_begin[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        position_rows = [[*by_begin[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
         identity_rows = [[*none, *row] for row in one]
         y = [*integrate(tree, q, displacement), *solution.v, *solution.forces]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
@@ -268,7 +270,7 @@ class ContactDynamics(RobotDynamics):
             def constraint_forces(q: Scalars) -> list[Any]:
                 total: list[Any] = [0.0] * tree.nv
                 for one in constraints:
-                    rates = rates_of_some(tree, [one.constraint], q, [0.0] * tree.nv, self.time - self.h)
+                    rates = rates_of_some(tree, [one.constraint], q, [0.0] * tree.nv, self.time - self.gap)
                     for row, force in zip(rates.rows, named[one.name], strict=True):
                         total = _sum(total, [c if is_zero(c) else c * force for c in row])
                 return total

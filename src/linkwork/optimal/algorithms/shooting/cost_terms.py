@@ -79,8 +79,9 @@ class CostTerms(Terms):
     """The terms of a trajectory problem as components of a shooting step.
 
     ``steps`` are the indices of the terms that depend on the step itself, ``states`` those of the terms that depend
-    only on the state that it reaches.  ``data`` of a step are its time, then targets per step in the order of terms.
-    The other targets are in ``targets``, and lower and upper bounds in ``bounds``, by index of the term.
+    only on the state that it reaches.  ``data`` of a step are the time of the configuration that it reaches, the share
+    of a step until then, and targets per step in the order of terms.  The other targets are in ``targets``, and lower
+    and upper bounds in ``bounds``, by index of the term.
     """
 
     dynamics: RobotDynamics
@@ -101,12 +102,20 @@ class CostTerms(Terms):
     def moving(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
         if not self.steps:
             return []
-        return self._rows(self.steps, window_of(self.dynamics, y, data[0], (x, u)), data)
+        return self._rows(self.steps, self._window(y, data, (x, u)), data)
 
     def reached(self, y: Scalars, data: Scalars) -> list[Any]:
         if not self.states:
             return []
-        return self._rows(self.states, window_of(self.dynamics, y, data[0]), data)
+        return self._rows(self.states, self._window(y, data), data)
+
+    def _window(self, y: Scalars, data: Scalars, before: tuple[Scalars, Scalars] | None = None) -> ShootingWindow:
+        return window_of(self._dynamics_of(data), y, data[0], before)
+
+    def _dynamics_of(self, data: Scalars) -> RobotDynamics:
+        dynamics = self.dynamics.at(data)
+        assert isinstance(dynamics, RobotDynamics)
+        return dynamics
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
         """Return second derivatives of Σ wᵢ rᵢ by (x, u), as far as they come from those of joint forces τ.
@@ -115,9 +124,10 @@ class CostTerms(Terms):
         depend on the step itself, and wᵢ their factors ``weights``. Other second derivatives of rᵢ are neglected. The
         result is empty unless the steps are by inverse dynamics.
         """
-        if not isinstance(self.dynamics, InverseDynamics):
+        dynamics = self._dynamics_of(data)
+        if not isinstance(dynamics, InverseDynamics):
             return []
-        window = TorqueWeightWindow(self.dynamics, self.dynamics.step(x, u), data[0], (x, u))
+        window = TorqueWeightWindow(dynamics, dynamics.step(x, u), data[0], (x, u))
         return window.curvature(self._rows(self.steps, window, data) if self.steps else [], weights)
 
     def values(self, x: Scalars, u: Scalars, y: Scalars, data: Scalars) -> list[Any]:
@@ -125,7 +135,7 @@ class CostTerms(Terms):
 
         ``y`` are the outputs of the step.
         """
-        step, state = window_of(self.dynamics, y, data[0], (x, u)), window_of(self.dynamics, y, data[0])
+        step, state = self._window(y, data, (x, u)), self._window(y, data)
         rows: list[Any] = []
         targets = self._targets(data)
         for k, term in enumerate(self.terms):
@@ -134,7 +144,7 @@ class CostTerms(Terms):
 
     def _targets(self, data: Scalars) -> list[list[Any]]:
         """Return the target of each term."""
-        targets, start = [], 1
+        targets, start = [], 2
         for k, term in enumerate(self.terms):
             if term.has_target_per_step:
                 size = _size(self.dynamics, term)

@@ -1,7 +1,11 @@
 """Steps of forward dynamics: x = (q, v), and controls u are the forces of the joints with motors.
 
-    semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ h v⁺
+    semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ g v⁺
     runge_kutta_4          the classical four stages
+
+With semi-implicit Euler, q is the configuration in the middle of a step, h/2 after its velocity v, as in
+`linkwork.optimal.algorithms.path_nlp`.  Positions, gravity and forces of positions are thus of second order in h, and
+forces of velocities of first order.  The gap g is h, and h/2 in the last step, which ends at q⁺.
 
 The linearisation follows from the derivatives of forward dynamics.
 
@@ -12,7 +16,7 @@ Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import implicit_hessian
@@ -23,7 +27,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     tangent_rates,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
-from linkwork.expr.linalg.sparse_dot import identity, is_zero
+from linkwork.expr.linalg.sparse_dot import identity, is_zero, product
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
@@ -47,6 +51,32 @@ class RobotDynamics(Dynamics):
     actuated: tuple[int, ...]
     integrator: str = "semi_implicit_euler"
     passive: bool = False
+    share: Any = field(default=1.0, kw_only=True)  # of a step until the next configuration
+
+    @property
+    def gap(self) -> Any:
+        """Time [s] from a configuration to the next one."""
+        return self.h if self.share.__class__ is float and self.share == 1.0 else self.h * self.share
+
+    @property
+    def staggers(self) -> bool:
+        """True if configurations are those of the middles of steps, which follow from velocities."""
+        return self.integrator != "runge_kutta_4"
+
+    def at(self, data: Scalars) -> Dynamics:
+        """Return the dynamics of a step; ``data`` begins with the time of the next configuration and the share."""
+        return replace(self, share=data[1])
+
+    def by_begin(self, x: Scalars, rows: Matrix) -> Matrix:
+        """Return derivatives by the state at the beginning of a step, from those ``rows`` (..., 2nv) by its state x."""
+        if not self.staggers:
+            return rows
+        (q, v), n, half = self.split_state(x), self.tree.nv, 0.5 * self.h
+        begin = integrate(self.tree, q, [-half * b for b in v])
+        by_q, by_step = integrate_derivatives(self.tree, begin, [half * b for b in v])
+        positions = [row[:n] for row in rows]
+        moved = zip(product(positions, by_q), product(positions, by_step), rows, strict=True)
+        return [[*a, *(c + half * b for b, c in zip(moves, row[n:], strict=True))] for a, moves, row in moved]
 
     @property
     def state_size(self) -> int:  # type: ignore[override]
@@ -84,7 +114,7 @@ class RobotDynamics(Dynamics):
             return self._runge_kutta_4(x, u)
         q, v = self.split_state(x)
         v = [a + b * self.h for a, b in zip(v, self.accelerations(x, u), strict=True)]
-        return [*integrate(self.tree, q, [a * self.h for a in v]), *v]
+        return [*integrate(self.tree, q, [a * self.gap for a in v]), *v]
 
     def _runge_kutta_4(self, x: Scalars, u: Scalars) -> list[Any]:
         (q, v), h = self.split_state(x), self.h
@@ -119,7 +149,7 @@ class RobotDynamics(Dynamics):
         return [*columns, *rates[self.tree.nq :]]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        n, h = self.tree.nv, self.h
+        n, h, gap = self.tree.nv, self.h, self.gap
         q, v = self.split_state(x)
         system = System(self.tree, self.forces(u), (), self.passive, free_accelerations)
         if self.integrator == "runge_kutta_4":
@@ -129,7 +159,7 @@ class RobotDynamics(Dynamics):
             )
         a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
         v = [x + y * h for x, y in zip(v, a, strict=True)]
-        displacement = [x * h for x in v]
+        displacement = [x * gap for x in v]
         by_configuration, by_step = integrate_derivatives(self.tree, q, displacement)
         one, none = identity(n), [0.0] * n
         velocity_rows = [
@@ -141,7 +171,7 @@ class RobotDynamics(Dynamics):
             for i in range(n)
         ]
         rows = [[*row, *none, *([0.0] * self.controls)] for row in one]
-        position_rows = [[*by_configuration[i], *(_times(x, h) for x in by_step[i])] for i in range(n)]
+        position_rows = [[*by_configuration[i], *(_times(x, gap) for x in by_step[i])] for i in range(n)]
         identity_rows = [[*none, *row] for row in one]
         return [*integrate(self.tree, q, displacement), *v], LinearStep(
             ([*position_rows, *identity_rows], [*rows, *velocity_rows])
@@ -173,7 +203,7 @@ class RobotDynamics(Dynamics):
             if type(body.joint).integrate is JointType.integrate:
                 continue
             own = self.tree.v_slices[i]
-            bent = joint_curvature(body, q[self.tree.q_slices[i]], after[own], h, gradients[0][own])
+            bent = joint_curvature(body, q[self.tree.q_slices[i]], after[own], self.gap, gradients[0][own])
             places = [*range(n)[own], *(n + k for k in range(n)[own])]
             for k, row in zip(places, bent, strict=True):
                 for j, x in zip(places, row, strict=True):

@@ -1,6 +1,6 @@
 """Steps with accelerations as controls: x = (q, v), u are accelerations and variables, τ follows by inverse dynamics.
 
-    v⁺ = v + h a,       q⁺ = q ⊕ h v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
+    v⁺ = v + h a,       q⁺ = q ⊕ g v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
 
 A step is purely kinematic, and torques are features of it: motor limits are inequalities, and τ = 0 for joints without
 motors, such as the six of a floating base.  With "semi_implicit_euler" w is v, so the motion is that of forward
@@ -68,11 +68,11 @@ class InverseDynamics(RobotDynamics):
         return q, v, a
 
     def torque(self, x: Scalars, u: Scalars, passive: bool, time: Any) -> list[Any]:
-        """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is the end of the step."""
+        """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is that of the next configuration."""
         q, w, a = self.force_arguments(x, u)
         named = self.named(u)
         forces = [f for one in self.acting for f in named[one.name]]
-        return joint_forces(JointForces(self.tree, self.acting, passive, time - self.h), [*q, *w, *a, *forces])
+        return joint_forces(JointForces(self.tree, self.acting, passive, time - self.gap), [*q, *w, *a, *forces])
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
         """Return second derivatives of Σ wᵢ τᵢ by (x, u), without constraint forces."""
@@ -82,7 +82,7 @@ class InverseDynamics(RobotDynamics):
             columns[name] = start
             start += size
         motion = self.force_arguments(x, u)
-        dynamics = JointForces(tree, self.acting, passive, time - self.h)
+        dynamics = JointForces(tree, self.acting, passive, time - self.gap)
         by_qq, by_qw, by_ww, by_qa = dynamics.curvature(*motion, named, weights)
         H: list[list[Any]] = [[0.0] * start for _ in range(start)]
         for i in range(n):
@@ -118,17 +118,17 @@ class InverseDynamics(RobotDynamics):
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         q, v = self.split_state(x)
         v = [b + c * self.h for b, c in zip(v, self.accelerations(x, u), strict=True)]
-        return [*integrate(self.tree, q, [b * self.h for b in v]), *v]
+        return [*integrate(self.tree, q, [b * self.gap for b in v]), *v]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
-        n, m, h = self.tree.nv, self.controls, self.h
+        n, m, h, gap = self.tree.nv, self.controls, self.h, self.gap
         y = self.step(x, u)
         q, _ = self.split_state(x)
-        by_configuration, by_step = integrate_derivatives(self.tree, q, [b * h for b in y[self.tree.nq :]])
+        by_configuration, by_step = integrate_derivatives(self.tree, q, [b * gap for b in y[self.tree.nq :]])
         one, none = identity(n), [0.0] * n
         velocity_rows = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
         rows = [[*row, *none, *([0.0] * m)] for row in one]
-        position_rows = [[*by_configuration[i], *(b if is_zero(b) else b * h for b in by_step[i])] for i in range(n)]
+        position_rows = [[*by_configuration[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
         identity_rows = [[*none, *row] for row in one]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]))
 

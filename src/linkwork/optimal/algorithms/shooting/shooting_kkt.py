@@ -42,7 +42,7 @@ Matrix = list[list[Any]]
 
 def uses_inverse_dynamics(dynamics: RobotDynamics) -> bool:
     """Return True if the equations of a step are inverse dynamics, False if they are y ⊖ f(x, u) = 0."""
-    return not isinstance(dynamics, InverseDynamics) and dynamics.integrator != "runge_kutta_4"
+    return not isinstance(dynamics, InverseDynamics) and dynamics.staggers
 
 
 def decision_count(dynamics: RobotDynamics) -> int:
@@ -106,7 +106,7 @@ class StepConditions:
     ) -> list[Any]:
         if not uses_inverse_dynamics(dynamics):
             return dynamics.state_difference(y, dynamics.step(x, u))
-        tree, h = dynamics.tree, dynamics.h
+        tree, h, gap = dynamics.tree, dynamics.h, dynamics.gap
         (q, v), (p, w) = dynamics.split_state(x), dynamics.split_state(y)
         contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
         forces = self._forces(dynamics)
@@ -115,9 +115,9 @@ class StepConditions:
         else:
             tau = forces.constraint_part(q, dynamics.forces_by_name(more))
         residual = [b if is_zero(c) else b - c for b, c in zip(dynamics.forces(u), tau, strict=True)]
-        residual += difference(tree, p, integrate(tree, q, [b * h for b in w]))
+        residual += difference(tree, p, integrate(tree, q, [b * gap for b in w]))
         start = 0
-        window = PathWindow(tree, [p, q], [h, h], self.data[0])
+        window = PathWindow(tree, [p, q], [h, h], self.data[0], gaps=[gap, gap])
         for one, on in zip(
             contact_models, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True
         ):
@@ -134,7 +134,7 @@ class StepConditions:
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
         contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
         acting = tuple(one.force for one in contact_models)
-        return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.h)
+        return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.gap)
 
     # ---- derivatives
 

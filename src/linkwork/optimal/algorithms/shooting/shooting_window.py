@@ -2,8 +2,8 @@
 
 A step t leads from (q, v) with u to (q⁺, v⁺).  The window's configuration is q⁺, its velocity v⁺, its acceleration
 (v⁺ − v)/h, its torque u, and the step before it q.  With semi-implicit Euler, positions follow from velocities: the
-next earlier step is q ⊕ (−h v), and q = q⁺ ⊕ (−h v⁺) follows from the state alone.  Other integrators have no such
-steps.
+next earlier step is q ⊕ (−h v), and q = q⁺ ⊕ (−g v⁺) follows from the state alone.  Other integrators have no such
+steps, and q⁺ is the configuration at the end of the step.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ class ShootingWindow(PathWindow):
     ) -> None:
         tree: Tree = dynamics.tree
         q, v = dynamics.split_state(y[: dynamics.state_size])
-        earlier = integrate(tree, q, [-dynamics.h * x for x in v])
+        gap = dynamics.gap
+        earlier = integrate(tree, q, [-gap * x for x in v])
         configurations = [q, earlier]
         self.reads_step = False
         self._v, self._dynamics, self._before, self.passive = v, dynamics, before, dynamics.passive
-        self._exact = dynamics.integrator != "runge_kutta_4"  # positions follow from velocities
+        self._exact = dynamics.staggers  # positions follow from velocities
         if before is not None:
             p, w = dynamics.split_state(before[0])
             configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
         self._named = dynamics.forces_by_name(y[dynamics.state_size :])
-        super().__init__(tree, configurations, [dynamics.h] * len(configurations), time)
+        gaps = [gap, *[dynamics.h] * (len(configurations) - 1)]
+        super().__init__(tree, configurations, [dynamics.h] * len(configurations), time, gaps=gaps)
 
     def velocity(self, back: int = 0) -> list[Any]:
         if back == 0:
@@ -77,8 +79,15 @@ class ShootingWindow(PathWindow):
             )
         return self._dynamics.forces(u)
 
+    def end_configuration(self) -> list[Any]:
+        return super().end_configuration() if self._exact else self.configuration()
+
+    @property
+    def end_time(self) -> Any:
+        return super().end_time if self._exact else self.time
+
     def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
-        x, _ = self._of_the_step("the midpoint of two steps", True)
+        x, _ = self._of_the_step("the middle of a step", True)
         q, v = self._dynamics.split_state(x)
         return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
 

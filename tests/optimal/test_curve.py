@@ -1,0 +1,172 @@
+"""The curve of an optimal motion: order of its error at starts, ends and borders, limits between steps, held forces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.held_forces import held_motion, held_step
+
+TIGHT: dict[str, Any] = {"tolerance": 1e-9, "step_tolerance": 1e-9}
+UNEQUAL = ((0.4,), (0.32, 0.08), (0.08, 0.32))  # durations of phases of as many steps
+
+
+def _bar(joint: Any) -> lw.Robot:
+    bar = lw.Link("bar", mass=1.3, inertia=np.diag([0.02, 0.05, 0.06]), com=(0.1, 0.05, -0.3))
+    return lw.Robot.build("bar", bar, lw.Joint.of(joint, name="joint", parent="world", child="bar"))
+
+
+def _phased(robot: lw.Robot, durations: tuple[float, ...], count: int) -> lw.TrajectoryProblem:
+    """A problem whose phases have ``count`` steps each."""
+    steps = count * len(durations)
+    if len(durations) == 1:
+        return lw.TrajectoryProblem(robot, num_steps=steps, duration=durations[0])
+    phases = {f"phase {k}": (k * count, (k + 1) * count) for k in range(len(durations))}
+    return lw.TrajectoryProblem(
+        robot, num_steps=steps, duration=dict(zip(phases, durations, strict=True)), phases=phases
+    )
+
+
+def test_a_free_fall_is_exact() -> None:
+    """With any initial velocity, steps and solver: the acceleration is constant."""
+    robot = lw.Robot.build(
+        "mass",
+        lw.Link("mass", mass=2.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
+    )
+    t = np.linspace(0.0, 1.0, 1001)
+    for durations, options in (
+        ((1.0,), {}),
+        ((0.8, 0.2), {}),
+        ((0.2, 0.8), {}),
+        ((1.0,), {"solver": "ilqr", "control_limits": 0.0}),
+        ((1.0,), {"solver": "ilqr", "control_limits": 0.0, "integrator": "runge_kutta_4"}),
+        ((1.0,), {"solver": "shooting", "dynamics": "inverse", "control_limits": 0.0}),
+    ):
+        problem = _phased(robot, durations, 10).add("torque", "equality" if not options else "least_squares")
+        for v in (0.0, 3.0):
+            found = problem.solve([0.5], velocity=[v], **options)
+            states = found.trajectory()(t)
+            exact = 0.5 + v * t - 0.5 * 9.81 * t * t
+            assert np.abs(states.q[:, 0] - exact).max() < 1e-8 and np.abs(states.v[:, 0] - (v - 9.81 * t)).max() < 1e-7
+            assert abs(found.q[-1, 0] - exact[-1]) < 1e-8 and found.times[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", ["pendulum", "spherical", "floating"])
+def test_free_motions_are_of_second_order(name: str) -> None:
+    """Everywhere on the curve, and its velocity at start, border and end, with equal steps and with steps 4 : 1."""
+    joints = lw.joints
+    kinds = {"pendulum": joints.Revolute((0, 1, 0)), "spherical": joints.Spherical(), "floating": joints.Floating()}
+    robot = _bar(kinds[name])
+    start, v = robot.random_configuration(seed=3), np.linspace(0.7, -0.4, robot.nv)
+    count = 2000
+    exact = robot.simulate(start, v, duration=0.4, dt=0.4 / count, method="rk4", passive=False)
+    k = np.arange(0, count + 1, 5)
+    for durations in UNEQUAL:
+        errors = []
+        at = np.array([0, round(durations[0] / 0.4 * count), count])
+        for steps in (10, 20):
+            problem = _phased(robot, durations, steps).add("torque", "equality")
+            found = problem.solve(start, velocity=v, **TIGHT)
+            assert found.success
+            curve = found.trajectory()
+            everywhere = robot.difference(exact.q[k], curve(k * 0.4 / count).q)
+            errors.append([np.abs(everywhere).max(), *np.abs(exact.v[at] - curve(at * 0.4 / count).v).max(axis=-1)])
+            assert np.abs(robot.difference(curve(0.4).q, found.q[-1])).max() < 1e-12
+        first, second = np.array(errors)
+        assert first[1] < 1e-12 and (first[[0, 2, 3]] > 3.3 * second[[0, 2, 3]]).all(), (durations, errors)
+
+
+@pytest.mark.slow(every=3)
+def test_limits_hold_between_steps() -> None:
+    """Of positions, velocities and accelerations, at 10⁴ times: from rest, and from a velocity to another."""
+    robot = lw.load("arm6")
+    rng, t = np.random.default_rng(0), np.linspace(0.0, 1.5, 10_001)
+    start, goal = 0.3 * rng.uniform(-1, 1, (2, 4, robot.nq))
+    far = np.abs(goal - start).max(axis=1)
+    for durations in ((1.5,), (0.5, 1.0)):
+        problem = _phased(robot, durations, 10).add("acceleration", "least_squares", scale=0.1)
+        problem = problem.add("configuration", "equality", steps=-1, name="goal").add("velocity", "equality", steps=-1)
+        v, a = 1.4 * far.max() / 1.5, 7.5 * far.max() / 1.5**2
+        problem = problem.add_limits(velocities=v, accelerations=a)
+        rates = np.zeros((4, robot.nv))
+        rates[2:] = 0.1 * v * rng.uniform(-1, 1, (2, robot.nv))
+        found = problem.solve(start, velocity=rates, targets={"goal": goal}, tolerance=1e-11)
+        assert found.success.all(), found
+        worst = np.zeros(2)
+        for n in range(4):
+            curve = found.trajectory(n)
+            states = curve(t)
+            assert np.abs(states.v[0] - rates[n]).max() < 1e-12 and np.abs(states.q[-1] - goal[n]).max() < 1e-9
+            assert np.abs(states.v).max() < v + 1e-9 and np.abs(states.a).max() < a + 1e-9
+            assert (states.q < robot.upper + 1e-9).all() and (states.q > robot.lower - 1e-9).all()
+            bounds = [np.abs(curve.extremes(order)).max() for order in (1, 2)]
+            assert (np.array(bounds) < np.array([v, a]) + 1e-9).all()
+            worst = np.maximum(worst, bounds)
+        assert worst[0] > 0.999 * v or worst[1] > 0.999 * a  # some limit is active
+
+
+@pytest.mark.slow(every=3)
+def test_forces_of_steps_move_a_robot_along_its_path() -> None:
+    """Forces that are constant in each step: the error of a simulation is of second order."""
+    robot, start, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.0, -0.6])
+    for options in ({}, {"solver": "shooting", "dynamics": "inverse", "integrator": "stormer_verlet"}):
+        errors = []
+        for steps in (20, 40):
+            problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=1.0)
+            problem = problem.add("acceleration", "least_squares").add("torque", "least_squares", scale=1e-4)
+            problem = problem.add("configuration", "equality", steps=-1, target=[0.9, -0.4])
+            found = problem.add("velocity", "equality", steps=-1, target=[0.5, 0.2]).solve(start, velocity=v, **options)
+            assert found.success
+            forces = found.residuals["torque"]
+            q, rates = held_motion(robot, start, v, forces, 1.0 / steps)
+            planned = found.trajectory()(np.arange(1, steps + 1) / steps)
+            errors.append([np.abs(q - planned.q).max(), np.abs(rates - planned.v).max()])
+        assert (np.array(errors[0]) > 3.5 * np.array(errors[1])).all() and max(errors[0]) < 0.05, errors
+
+
+@pytest.mark.slow(every=3)
+def test_a_controller_predicts_the_next_state() -> None:
+    """With its command for a period, the error is of third order: that of a motion is of second order."""
+    robot, q, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.5, -2.0])
+    errors = []
+    for steps in (10, 20):
+        step = 0.5 / steps
+        problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=0.5).add("acceleration", "least_squares")
+        problem = problem.add("configuration", "equality", steps=-1, target=[0.6, -0.6])
+        controller = problem.controller(first_max_iterations=100)
+        command = controller.step((q, v))
+        assert command.status == "planned"
+        reached = held_step(robot, q, v, command.torque, step)
+        plan = controller.plan
+        errors.append([np.abs(reached[0] - plan.q[1]).max(), np.abs(reached[1] - plan.v[1]).max()])
+    assert (np.array(errors[0]) > 6.0 * np.array(errors[1])).all(), errors
+
+
+def test_a_path_without_a_start_has_its_duration() -> None:
+    """Its first two configurations are control points of the beginning: times, velocities and accelerations agree."""
+    robot = lw.Robot.build(
+        "mass",
+        lw.Link("mass", mass=2.0),
+        lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
+    )
+    halves = {"a": (0, 6), "b": (6, 9)}
+    for duration, phases in ((0.7, None), ({"a": 0.4, "b": 0.3}, halves)):
+        problem = lw.TrajectoryProblem(robot, num_steps=9, duration=duration, phases=phases)
+        problem = problem.add("torque", "equality").add(
+            "configuration", "equality", steps=0, target=[0.2], name="begin"
+        )
+        problem = problem.add("configuration", "equality", steps=-1, target=[0.1], name="end")
+        found = problem.solve(initial_guess=[0.0], **TIGHT)
+        assert found.success and found.duration == pytest.approx(0.7) and found.times[-1] == pytest.approx(0.7)
+        t = np.linspace(0.0, 0.7, 101)
+        rate = (0.1 - 0.2) / 0.7 + 0.5 * 9.81 * 0.7
+        assert np.abs(found.trajectory()(t).q[:, 0] - (0.2 + rate * t - 0.5 * 9.81 * t * t)).max() < 1e-8
+        assert found.residuals["torque"].shape == (7, 1) and found.times[0] == 0.0
+    two = lw.TrajectoryProblem(robot, num_steps=2, duration=0.5).add("velocity", "equality", target=[0.8])
+    line = two.add("configuration", "equality", steps=0).solve(initial_guess=[0.0], **TIGHT)
+    assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]
