@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
-
-import numpy as np
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import read_folders
@@ -18,15 +15,17 @@ from linkwork.formats import registry
 from linkwork.formats.file_reading import path_text, process_failed
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.model.tree import Report, Tree
-from linkwork.parts.construction.robot_loading import Options, read_robot, warn_of_repairs
 from linkwork.shapes import Geometry, Mesh, Polytope, Shape
 
-__all__ = ["prepare_process", "read_in_process", "tree_of_request"]
+__all__ = ["POLYTOPE", "read_in_process", "with_shapes"]
+
+_TASKS = "linkwork.parts.construction.isolated_task"
 
 
-def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -> Tree:
+def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tree:
     """Return the tree of a robot that another process reads from a file of the format ``name``.
 
+    ``options`` are `linkwork.parts.construction.robot_loading.Options`.
     Raises the errors of `linkwork.load`, and ModelError (UNTRUSTED_FILE) if the process crashes or exceeds its limits.
     """
     from linkwork.formats.linkwork_json.robot_reader import parse_robot
@@ -41,11 +40,11 @@ def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -
     folders = [folder for one in (file, real) for folder in resource_paths(one, options.package_dirs).allowed]
     files = [real] if options.loops is None else [real, os.path.realpath(given["loops"])]
     chosen, where = registry.format_named(name), Location(file)
-    modules = (__name__, chosen.function().__module__, *([chosen.package] if chosen.package else ()))
+    modules = (_TASKS, chosen.function().__module__, *([chosen.package] if chosen.package else ()))
     request = {"path": file, "options": given, "format": name}
     try:
         answer = read_isolated(
-            modules, f"{__name__}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
+            modules, f"{_TASKS}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
         )
         warned = [_issue(entry) for entry in answer.data["issues"]]
         tree = _with_polytopes(parse_robot(answer.arrays["text"].tobytes()), answer)
@@ -57,61 +56,13 @@ def read_in_process(path: str | os.PathLike[str], options: Options, name: str) -
         raise error.of(
             FileNotFoundError, PermissionError, NotADirectoryError, OSError, TypeError, ImportError
         ) from None
-    tree = replace(tree, source=file, report=Report(tuple(warned)))
-    warn_of_repairs(tree)
-    return tree
-
-
-def prepare_process() -> None:
-    """Import what reading and writing of a robot needs, before a process reads an untrusted file."""
-    from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
-
-    unchecked_robot_text(read_robot("double_pendulum", Options()))
-
-
-def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
-    from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
-
-    given = request["options"]
-    budget = None if given["budget"] is None else Budget(**given["budget"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = read_robot(request["path"], Options(**{**given, "budget": budget}), request["format"])
-    tree, arrays, excesses = _without_polytopes(tree)
-    issues = [
-        (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
-        for one in tree.report.warnings
-    ]
-    text = np.frombuffer(unchecked_robot_text(tree).encode(), np.uint8)
-    return {"issues": issues, "overestimates": excesses}, {"text": text, **arrays}
-
-
-def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
-    """Return the tree with meshes in place of polytopes, whose points are arrays by the names of these meshes.
-
-    Text of many points is slow, and would need their hulls, which are computed when they are first used.
-    """
-    arrays: dict[str, np.ndarray] = {}
-    meshes: dict[int, Mesh] = {}
-    excesses: list[float] = []
-
-    def replaced(shape: Shape) -> Shape:
-        if type(shape) is not Polytope:
-            return shape
-        if id(shape) not in meshes:
-            meshes[id(shape)] = Mesh(f"{_POLYTOPE}{len(meshes)}")
-            arrays[meshes[id(shape)].uri] = np.asarray(shape._given, dtype=float)
-            excesses.append(shape.overestimate)
-        return meshes[id(shape)]
-
-    return _with_shapes(tree, replaced), arrays, excesses
+    return replace(tree, source=file, report=Report(tuple(warned)))
 
 
 def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
-    """Return the tree with the polytopes of an answer in place of the meshes that `_without_polytopes` created."""
+    """Return the tree with the polytopes of an answer in place of the meshes that `isolated_task` created."""
     excesses = [float(x) for x in answer.data["overestimates"]]
-    polytopes = {f"{_POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
+    polytopes = {f"{POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
     made: dict[str, Polytope] = {}
 
     def replaced(shape: Shape) -> Shape:
@@ -121,10 +72,10 @@ def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
             made[shape.uri] = Polytope(answer.arrays[shape.uri], polytopes[shape.uri])  # type: ignore[arg-type]
         return made[shape.uri]
 
-    return _with_shapes(tree, replaced) if polytopes else tree
+    return with_shapes(tree, replaced) if polytopes else tree
 
 
-def _with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
+def with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
     """Return the tree with other shapes on its links."""
 
     def changed(geometries: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
@@ -139,7 +90,7 @@ def _with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
     return replace(tree, frames=tuple(frames))
 
 
-_POLYTOPE = "linkwork-polytope-"
+POLYTOPE = "linkwork-polytope-"
 
 
 def _issue(entry: Any) -> Issue:

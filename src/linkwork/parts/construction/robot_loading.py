@@ -179,7 +179,9 @@ def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | 
         return read_robot(path, replace(options, trusted=True), chosen)
     from linkwork.parts.construction.isolated_loading import read_in_process
 
-    return read_in_process(path, options, chosen.name)
+    tree = read_in_process(path, options, chosen.name)
+    warn_of_repairs(tree)
+    return tree
 
 
 def _needs_process(chosen: Format, options: Options) -> bool:
