@@ -73,3 +73,26 @@ def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
     assert all(one.stable for one in found)
     assert np.isclose(*(leg.potential_energy(one.q) for one in found), rtol=0.0, atol=1e-9)
     assert np.isclose(found[0].stiffness[0], found[1].stiffness[0], rtol=1e-4) and found[0].stiffness[0] < 1e-3
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_equilibria_of_slides_in_other_units() -> None:
+    """A load on three springs and a pendulum, in mm, m and km, in g, kg and t: the same steps to the same place."""
+    known = None
+    for length, mass in ((1.0, 1.0), (1e-3, 1.0), (1e3, 1.0), (1e3, 1e3)):
+        parts, axes = [lw.Link("base")], ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+        inertia = (0.1 * mass * length**2,) * 3
+        for k, axis in enumerate(axes):
+            own = {"name": f"slide{k}", "parent": f"link{k - 1}" if k else "base", "child": f"link{k}"}
+            parts.append(lw.Link(f"link{k}", mass=mass, com=(0.0, 0.0, 0.0), inertia=inertia))
+            parts.append(lw.Joint.of(lw.joints.Prismatic(axis), **own, stiffness=30.0 * mass))
+        hinge = {"name": "hinge", "parent": "link2", "child": "pole", "stiffness": 2.0 * mass * length**2}
+        parts.append(lw.Link("pole", mass=0.5 * mass, com=(0.0, 0.0, -0.4 * length), inertia=inertia))
+        parts.append(lw.Joint.of(lw.joints.Revolute((0, 1, 0)), **hinge))
+        robot = lw.Robot.build("load", *parts, gravity=(0.0, 0.0, -9.81 * length))
+        unit = np.array([length, length, length, 1.0])
+        found = robot.equilibrium(np.array([0.3, -0.6, 0.9, 0.8]) * unit)
+        known = found if known is None else known
+        assert found.success and found.stable and abs(found.iterations - known.iterations) <= 1, found.explain()
+        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-12)

@@ -23,15 +23,17 @@ import numpy as np
 
 from linkwork._util.result import Result
 from linkwork.errors import Status
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 
 __all__ = ["Equilibrium", "equilibrium_near"]
 
 _REST_TOL = 1e-14  # acceleration at rest, relative to that in free fall
-_CLOSED_TOL = 1e-9  # [m, rad] largest constraint error
+_CLOSED_TOL = 1e-9  # [rad, characteristic lengths] largest constraint error
 _FLAT_TOL = 1e-12  # stiffness that counts as zero, relative to the largest
-_FIRST_RADIUS, _MAX_RADIUS, _MIN_RADIUS = 0.3, 1.0, 1e-13  # [rad, m] trust radius: largest component of a step
-_SADDLE_STEP = 1e-3  # [rad, m] step by which a saddle point is left
-_ROUNDING = 1e-11  # work that is rounding, relative to the acting forces times 1 rad or 1 m
+_FIRST_RADIUS, _MAX_RADIUS, _MIN_RADIUS = 0.3, 1.0, 1e-13  # [rad, characteristic lengths] largest part of a step
+_SADDLE_STEP = 1e-3  # [rad, characteristic lengths] step by which a saddle point is left
+_ROUNDING = 1e-11  # work that is rounding, relative to the acting forces times the units of coordinates
 _NODES = np.array([0.5 - np.sqrt(0.15), 0.5, 0.5 + np.sqrt(0.15)])  # of Gaussian quadrature with three points
 _WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
@@ -51,7 +53,7 @@ class Equilibrium(Result):
     stiffness: np.ndarray = field(repr=False)  # eigenvalues of −∂a/∂q along free motions [1/s²], in increasing order
     status: Status
     iterations: int
-    scale: float = field(default=0.0, repr=False)  # largest acceleration near the start [rad/s², m/s²]
+    scale: float = field(default=0.0, repr=False)  # largest acceleration near the start, in units of coordinates [1/s²]
 
     @property
     def success(self) -> bool:
@@ -106,7 +108,7 @@ class _State:
     """Robot at rest in one configuration, with its accelerations, constraint forces and mass matrix."""
 
     q: Array
-    error: float  # largest constraint error [m, rad]
+    error: float  # largest constraint error [rad, characteristic lengths]
     a: Array
     forces: Array  # constraint forces λ
     M: Array
@@ -126,11 +128,12 @@ class _Statics:
 
     def __init__(self, robot: Any, tau: Any, gravity: Any, time: Any, passive: bool) -> None:
         self.robot, self.passive, self.zero_v = robot, passive, np.zeros(robot.nv)
+        self.units, self.error_scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
         self.tau = self.zero_v if tau is None else tau
         self.options = {key: value for key, value in (("gravity", gravity), ("time", time)) if value is not None}
         self.timed = {} if time is None else {"time": time}
-        self.forces = 0.0  # sum of the acting forces at the start [N·m, N]
-        self.scale = 0.0  # largest acceleration near the start without constraints [rad/s², m/s²]
+        self.forces = 0.0  # sum of the acting forces at the start, times the units of coordinates [J]
+        self.scale = 0.0  # largest acceleration near the start without constraints [1/s²], in units of coordinates
 
     def projected(self, q: Any) -> _State:
         """Return the state at rest in the configuration that is q projected onto the constraints."""
@@ -139,7 +142,11 @@ class _Statics:
             q, self.zero_v, self.tau, passive=self.passive, **self.options
         )
         M = self.robot.mass_matrix(q, passive=self.passive)
-        return _State(q, float(np.abs(error).max(initial=0.0)), a, forces, M)
+        return _State(q, float(np.abs(error * self.error_scales).max(initial=0.0)), a, forces, M)
+
+    def largest(self, step: Array) -> float:
+        """Return the largest component of a step or an acceleration (..., nv), in units of coordinates."""
+        return float(np.abs(step / self.units).max(initial=0.0))
 
     def rests(self, state: _State, slack: float = 1.0) -> bool:
         """Return True if a state is an equilibrium, up to rounding."""
@@ -147,12 +154,13 @@ class _Statics:
             free = self.robot.without_constraints() if len(self.robot.constraints) else self.robot
             options = {key: value for key, value in self.options.items() if key == "gravity"}
             n = self.robot.nv
-            around = self.robot.integrate(state.q, 0.5 * np.vstack([np.zeros(n), np.eye(n)]))  # in equilibrium or not
+            steps = 0.5 * np.vstack([np.zeros(n), np.diag(self.units)])
+            around = self.robot.integrate(state.q, steps)  # in equilibrium or not
             falling = free.forward_dynamics(
                 around, self.zero_v, self.tau, passive=self.passive and self._plain, **options
             )
-            self.scale = max(1e-9, float(np.abs(falling).max(initial=0.0)))
-        return state.error <= _CLOSED_TOL and state.residual <= slack * _REST_TOL * self.scale
+            self.scale = max(1e-300, self.largest(falling))
+        return state.error <= _CLOSED_TOL and self.largest(state.a) <= slack * _REST_TOL * self.scale
 
     @property
     def _plain(self) -> bool:
@@ -199,7 +207,7 @@ def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibri
     If the search fails, the result is its last state.
     """
     robot, radius, iterations = statics.robot, _FIRST_RADIUS, 0
-    statics.forces = float(np.abs(statics.force(state.q[None])).sum())
+    statics.forces = float(np.abs(statics.force(state.q[None]) * statics.units).sum())
     while iterations < max_iterations:
         N = _free_motions(statics.rows(state.q), state.M)
         H = -N.T @ state.M @ statics.acceleration_by_q(state.q) @ N
@@ -210,7 +218,7 @@ def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibri
             if not len(values) or values[0] >= -flat:
                 return statics.result_at(state, Status.SOLVED, iterations)
             direction = N @ vectors[:, 0]  # a saddle point: both directions descend
-            trial = statics.projected(robot.integrate(state.q, _SADDLE_STEP / np.abs(direction).max() * direction))
+            trial = statics.projected(robot.integrate(state.q, _SADDLE_STEP / statics.largest(direction) * direction))
             if trial.error > _CLOSED_TOL:
                 return statics.result_at(state, Status.SOLVED, iterations)
             state, radius, iterations = trial, _FIRST_RADIUS, iterations + 1
@@ -220,7 +228,7 @@ def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibri
         x = np.where(idle, 0.0, -gradient / sizes)
         while True:
             delta = N @ (vectors @ x)
-            share = min(1.0, radius / max(float(np.abs(delta).max(initial=0.0)), 1e-300))
+            share = min(1.0, radius / max(statics.largest(delta), 1e-300))
             expected = share * gradient @ x + 0.5 * share * share * (values * x) @ x  # change of the model energy
             along = share * delta
             trial = robot.integrate(state.q, along)
@@ -232,7 +240,7 @@ def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibri
                     radius = min(_MAX_RADIUS, 2.0 * radius) if gained > 0.5 * -expected and share < 1.0 else radius
                     radius = 0.5 * radius if gained < 0.25 * -expected else radius
                     break
-            radius = 0.25 * min(radius, float(np.abs(along).max(initial=0.0)))
+            radius = 0.25 * min(radius, statics.largest(along))
             if radius < _MIN_RADIUS:
                 status = Status.SOLVED if statics.rests(state, 1e3) else Status.NOT_FOUND
                 return statics.result_at(state, status, iterations)
@@ -258,7 +266,7 @@ def _newton(statics: _Statics, state: _State, max_iterations: int) -> Equilibriu
         N = _free_motions(statics.rows(state.q), state.M)
         acceleration_by_q = N.T @ state.M @ statics.acceleration_by_q(state.q) @ N
         step = N @ np.linalg.lstsq(acceleration_by_q, -(N.T @ state.M @ state.a), rcond=1e-12)[0]
-        step *= min(1.0, 0.5 / max(1e-300, float(np.abs(step).max(initial=0.0))))
+        step *= min(1.0, 0.5 / max(1e-300, statics.largest(step)))
         for _ in range(30):
             trial = statics.projected(robot.integrate(state.q, step))
             if trial.error <= _CLOSED_TOL and trial.merit < state.merit:
