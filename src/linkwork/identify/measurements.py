@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.validation import integer
-from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.friction_laws import FrictionLaw
@@ -23,7 +22,6 @@ __all__ = [
     "HeldOut",
     "Measurements",
     "integer_at_least",
-    "is_plain",
     "joint_weights",
     "name_list",
     "number",
@@ -225,16 +223,6 @@ def rms(errors: np.ndarray) -> np.ndarray:
     """Return the root mean squares (k,) of errors (n, k)."""
     result: np.ndarray = np.sqrt((errors * errors).mean(axis=0))
     return result
-
-
-def is_plain(joint: JointType) -> bool:
-    """Return True if a joint's v is the time derivative of its q, as tested at two points."""
-    if joint.nq != joint.nv:
-        return False
-    rng = np.random.default_rng(0)
-    zero, v = np.array(joint.zero(), dtype=float), rng.normal(size=joint.nv).tolist()
-    indices = zero, zero + rng.uniform(0.1, 0.5, joint.nq)
-    return all(np.allclose(joint.q_dot(q.tolist(), v), v, rtol=0.0, atol=1e-12) for q in indices)
 
 
 def name_list(names: Any, limit: int = 6) -> str:

@@ -37,7 +37,6 @@ from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import (
     Measurements,
     integer_at_least,
-    is_plain,
     joint_weights,
     name_list,
     number,
@@ -45,6 +44,7 @@ from linkwork.identify.measurements import (
     require_motion,
 )
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.model.coupled_joints import bounds

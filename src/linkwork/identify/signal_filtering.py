@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.identify.measurements import integer_at_least, is_plain, number, read_array
+from linkwork.identify.measurements import integer_at_least, number, read_array
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.robot import Robot

@@ -27,7 +27,7 @@ from typing import Any
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.sparse_dot import dot, transposed
-from linkwork.joints.base.joint_type import JointType
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.joints.base.pose_inversion import least_squares
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
@@ -167,9 +167,7 @@ def _from_zero(body: Body, e: Scalars) -> _JointError:
 
 def has_plain_errors(body: Body) -> bool:
     """Return True if ė = v_d − v: for a single velocity, and for velocities that are the rates of coordinates."""
-    joint = body.joint
-    names = ("q_dot", "velocity_from_rate", "integrate", "difference")
-    return joint.nv < 2 or all(getattr(type(joint), name) is getattr(JointType, name) for name in names)
+    return body.joint.nv < 2 or is_plain(body.joint)
 
 
 def _call(body: Body, method: str, *arguments: Scalars) -> list[Any]:

@@ -17,7 +17,7 @@ from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt
-from linkwork.joints import JointType
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, error_scales, rates_of
@@ -25,7 +25,7 @@ from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 
-__all__ = ["ROWS", "adds_up", "closed_configuration"]
+__all__ = ["ROWS", "closed_configuration"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -92,7 +92,7 @@ class _Problem:
             if len(known) == len(indices):
                 for k, x in zip(own, body.call_joint("integrate", at, by), strict=True):
                     start[k] = x
-            elif adds_up(body.joint):
+            elif is_plain(body.joint):
                 for k in known:
                     start[own[k]] = at[k] + by[k]
                 open_ += [index for index in indices if index not in set_indices]
@@ -150,12 +150,6 @@ class _Problem:
         for k, x in zip(self.open, change, strict=True):
             result[k] = x * (share * self.units[k])
         return result
-
-
-def adds_up(joint: JointType) -> bool:
-    """Return True if a joint's configuration is a vector of coordinates: q ⊕ φ = q + φ."""
-    kind = type(joint)
-    return joint.nq == joint.nv and kind.integrate is JointType.integrate and kind.difference is JointType.difference
 
 
 ROWS = (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.result import ReturnedValue
-from linkwork.mechanisms.algorithms.dependent_coordinates import adds_up
+from linkwork.joints.base.plain_coordinates import is_plain
 
 __all__ = ["MinimalCoordinates"]
 
@@ -65,7 +65,7 @@ class MinimalCoordinates(ReturnedValue):
         self._y, self._speeds = robot.v_index(self.independent), robot.v_index(self.speeds)
         tree, q_index = robot.tree, np.full(robot.nv, -1)
         for i, body in tree.stacked():
-            if adds_up(body.joint):
+            if is_plain(body.joint):
                 q_index[tree.v_slices[i]] = np.arange(robot.nq)[tree.q_slices[i]]
         self._own = q_index[self._y]  # indices in q of coordinates that are entries of q, else −1
         self._charted = self._own < 0
