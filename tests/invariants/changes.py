@@ -13,7 +13,7 @@ from helpers.joints import scaled
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.joints import Fixed, JointType, Prismatic, Spherical
 from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
-from linkwork.model.body import WORLD, Body, Following, Limits
+from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Following, Limits
 from linkwork.model.composite_body import frames_with_inertias, without_inertias
 from linkwork.model.random_tree import random_pose
 from linkwork.model.tree import Tree
@@ -177,6 +177,8 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
         for name, (mass, length, time, less) in _OF_JOINTS.items():
             units = joint.q_units if name in ("lower", "upper", "rest") else joint.v_units
             entries = getattr(value, name, None)
+            if name == "friction_velocity" and entries == ():
+                entries = (FRICTION_VELOCITY,) * joint.nv
             if isinstance(entries, tuple) and entries:
                 factors = [m**mass * L ** (length + less * unit.startswith("m")) * T**time for unit in units]
                 changed[name] = tuple(x * s for x, s in zip(entries, factors, strict=True))

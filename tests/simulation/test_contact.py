@@ -12,9 +12,10 @@ from linkwork import joints
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint, ServoActuators
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, cone_impulse
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, cone_impulse
 
 G = 9.81
+SCALE = StepScale(1.0, 3.0)
 
 
 def thing(shape, gravity=(0.0, 0.0, -G)):
@@ -63,7 +64,7 @@ def test_velocities_make_the_function_least():
         contacts = [ContactAt(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal(), 0.7) for _ in range(3)]
         intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 10.0, 0.0, 5.0)]
         v, push = rng.normal(size=n), rng.normal(size=n)
-        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01)
+        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01, SCALE)
         w, made = np.array(found.v, float), np.array(found.impulses, float)
         pulled = sum(np.array(c.J).T @ g for c, g in zip(contacts, made, strict=True))
         left = A @ (w - v) - push - pulled - np.eye(n)[0] * found.pushes[0]
@@ -155,7 +156,7 @@ def test_impacts_never_add_energy():
         v -= np.linalg.pinv(J[0]) @ J[0] @ v  # the first one rests
         e = rng.uniform(size=3)
         contacts = [ContactAt(rows.tolist(), 0.0, 0.7, None, part) for rows, part in zip(J, e, strict=True)]
-        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, [], 1e-3)
+        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, [], 1e-3, SCALE)
         w, made = np.array(found.v, float), np.array(found.impulses, float)
         assert np.abs(A @ (w - v) - push - np.einsum("cin,ci->n", J, made)).max() < 1e-6
         assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all() and (made[:, 2] >= 0.0).all()

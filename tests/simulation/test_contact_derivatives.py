@@ -9,10 +9,11 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.simulation import ContactGround, ContactPoint
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, bounded_contact
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
 
 H = 1e-3
+SCALE = StepScale(1.0, 3.0)
 REST, SLIDE, STICK, APART = range(4)
 
 
@@ -35,9 +36,11 @@ def test_velocities_for_derivatives_solve_their_program_to_rounding():
         v = rng.normal(size=n) * (1e-4, 1.0, 1e-2, 0.3)[kind]
         push = H * rng.normal(size=n) * 10.0
         A, v, push = A.tolist(), v.tolist(), push.tolist()
-        found = contact_velocities(A, v, push, contacts, intervals, H, closely=True)
+        found = contact_velocities(A, v, push, contacts, intervals, H, SCALE, closely=True)
         w, made = list(map(float, found.v)), np.array(found.impulses, float)
-        program = ContactProgram(A, v, push, [bounded_contact(one, A, v, push, H) for one in contacts], intervals, H)
+        program = ContactProgram(
+            A, v, push, [bounded_contact(one, A, v, push, H, SCALE) for one in contacts], intervals, H
+        )
         gradient = program.gradient(program.terms(program.slips(program.rates(w))), w)
         error = np.linalg.norm(np.linalg.solve(np.array(program.jacobian(w)), gradient))
         assert error < 1e-12 * np.linalg.norm(w), (trial, error)

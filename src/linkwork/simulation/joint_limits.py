@@ -25,7 +25,7 @@ from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.compliant_forces import stop_force
-from linkwork.simulation.algorithms.contact.contact_terms import Interval, dry_friction, limit, servo
+from linkwork.simulation.algorithms.contact.contact_terms import Interval, StepScale, dry_friction, limit, servo
 from linkwork.simulation.algorithms.passive_resistance import DryRow
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, least_inertias
 from linkwork.simulation.servo_actuators import ServoForces
@@ -189,7 +189,7 @@ _SAMPLES = 32  # configurations in which effective inertias are compared
 _RESTS = 1e-5  # part of a step in which friction stops a joint that counts as at rest
 
 
-def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[Interval]:
+def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any, scale: StepScale) -> list[Interval]:
     """Return the bounded impulses of position limits, of joints of the tree and of joints that close loops."""
     result = []
     rates = [(one, *_rate(one, robot.tree, q)) for one in limited_coordinates(robot.tree)]
@@ -198,7 +198,8 @@ def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any) -> list[I
             bound = one.lower if side > 0.0 else one.upper
             if math.isfinite(bound):
                 low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
-                result.append(limit(row, bound - x, _inertia(row, A), low, high, h))
+                unit = scale.pace * scale.length if one.unit == "m" else scale.pace
+                result.append(limit(row, bound - x, _inertia(row, A), low, high, h, unit))
     return result
 
 

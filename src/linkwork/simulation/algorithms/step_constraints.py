@@ -58,7 +58,7 @@ Scalars = Sequence[Any]
 _NEAR, _ROUNDED = 1e-3, 1e-13  # squared relative size of a row near a singular configuration, and of a dependent row
 _SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
-_TOLERANCE = by_type(1e-15)  # [rad, characteristic lengths] tolerance of displacements in a step
+_TOLERANCE = by_type(1e-14)  # [rad, characteristic lengths] tolerance of displacements in a step
 _BENT_STEPS, _BENT_TOLERANCE = 60, by_type(1e-18)  # iterations and tolerance if forces vary sharply with velocity
 _FASTER = 1.05  # accepted factor of a step's speed over that from its forces
 _SHORT = by_type(1e-9)  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
@@ -158,12 +158,13 @@ class StepConstraints:
         """
 
         rates = self.rates
+        per = [1.0 / x for x in rates]
 
         def closer(x: Any) -> Any:
             w = times(x, rates)
-            return array([a - b / c for a, b, c in zip(x, self.correction(left, w), rates, strict=True)])
+            return array([a - b * c for a, b, c in zip(x, self.correction(left, w), per, strict=True)])
 
-        result = fixed_point(closer, array(over(v, rates)), max_iterations=_STEPS, tolerance=_TOLERANCE)
+        result = fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=_TOLERANCE)
         return self.ended(left, v, times(result.value, rates), result.status)
 
     def bent(

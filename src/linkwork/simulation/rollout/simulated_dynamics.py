@@ -20,6 +20,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
+from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
@@ -280,6 +281,7 @@ class SimulatedDynamics:
         """
         moving, h, n = self.moving, self.h, self.robot.nv
         at = array(list(q))
+        scale = StepScale.of(moving.tree, h)
         M = moving.mass_matrix(at, passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None
@@ -297,14 +299,14 @@ class SimulatedDynamics:
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
         if self.limits is None or self.limits == "held":
-            intervals += joint_limits(moving, A, q, h)
+            intervals += joint_limits(moving, A, q, h, scale)
         if self.sticks:
             intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
         closing, before = [] if step is None else step.intervals(A), len(intervals)
         intervals += [interval for one in closing for interval in one.intervals]
         candidates = [] if contacts is None else contacts.candidates(moving, at)
         touching = [candidate.at(moving, at) for candidate in candidates]
-        result = contact_velocities(A, v, push, touching, intervals, h, change, self.closely)
+        result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
         for k, impulse in zip(driven, result.pushes, strict=False):

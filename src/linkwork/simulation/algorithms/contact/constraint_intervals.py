@@ -52,4 +52,5 @@ def tied_rows(rows: Rows, sizes: Rows, errors: Scalars, drifts: Scalars, A: Rows
     columns = [factors.half(column) for column in transposed(rows)]
     targets = factors.half([-s - x * per_settling(h) for x, s in zip(errors, drifts, strict=True)])
     each = zip(transposed(columns), targets, factors.D_inv, strict=True)
-    return TiedRows(factors, [Interval(row, x, d * (1.0 / FIRM), -math.inf, math.inf) for row, x, d in each])
+    bounds = -math.inf, math.inf
+    return TiedRows(factors, [Interval(row, x, d * (1.0 / FIRM), *bounds, d * (x * x)) for row, x, d in each])

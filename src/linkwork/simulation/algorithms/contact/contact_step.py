@@ -45,7 +45,7 @@ from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.expr.scalar.precision import require_float64
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, bounded_contact, recovered
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, aim_of, bounded_contact
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
 
 __all__ = ["ConvexStep", "contact_velocities"]
@@ -53,9 +53,9 @@ __all__ = ["ConvexStep", "contact_velocities"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
-_STRIKES = 2e-2  # [m/s] least approach speed of an impact with restitution
-_TOUCHES = 1e-9  # [m] gap up to which bodies touch
-_FAR = 1e3  # [m] gap of contacts that are left to the next step
+_STRIKES = 2.0  # approach speed of an impact with restitution, relative to the change by other forces in a step
+_TOUCHES = 1e-9  # gap up to which bodies touch, in characteristic lengths
+_FAR = 1e3  # the same of contacts that are left to the next step
 _EXACT = 1e-10  # square of the gradient at which Newton steps for derivatives end, relative to a solved program
 _EXACT_STEPS, _SHORTEST = 40, 1e-4  # maximum number of its steps, and the least share of one
 _POSITIVE = Symmetric(positive=True)
@@ -102,6 +102,7 @@ def contact_velocities(
     contacts: Sequence[ContactAt],
     intervals: Sequence[Interval],
     h: Any,
+    scale: StepScale,
     varied: Callable[[Scalars], Scalars] | None = None,
     closely: bool = False,
 ) -> ConvexStep:
@@ -115,14 +116,16 @@ def contact_velocities(
     require_float64([*v, *push, *(x for row in A for x in row)])  # stiff contacts are far from float32's accuracy
     n = len(v)
     full = [[A[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-    slow = [one if one.restitution is None else recovered(one, _STRIKES, h) for one in contacts]
-    contacts = [bounded_contact(one, full, v, push, h) for one in slow]
-    program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied)
+    contacts = [bounded_contact(one, full, v, push, h, scale) for one in contacts]
+    aimed = sum((one.aim for one in intervals), sum((aim_of(one, full, h) for one in contacts), 0.0))
+    program = ContactProgram(full, v, push, contacts, intervals, h, varied=varied, aimed=aimed)
     result = _solved(program, None, closely)
     speeds, struck = _struck(program, result)
     if struck:
         strikes = lt(0.0, sum((where(x, 1.0, 0.0) for x in struck), 0.0))
-        result = cond(strikes, lambda old: _bounced(program, old, speeds, struck, closely), lambda old: old, result)
+        result = cond(
+            strikes, lambda old: _bounced(program, old, speeds, struck, scale.length, closely), lambda old: old, result
+        )
     impulses = [list(gamma) for gamma in result.impulses]
     return ConvexStep(list(result.w), impulses, list(result.pushes), result.steps, result.residual)
 
@@ -141,7 +144,7 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
     if program.contacts:
         impulses = array(program.impulses(rates, with_derivative_of(stop_gradient(used), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    steps, residual = stop_gradient([steps, 1e-6 * left / known.enough])
+    steps, residual = stop_gradient([steps, 1e-6 * left / fmax(known.enough, 1e-300)])
     return _Solved(array(w), impulses, pushes, steps, residual)
 
 
@@ -184,17 +187,20 @@ def _struck(program: ContactProgram, result: _Solved) -> tuple[list[Any], list[A
     if all(contact.restitution is None for contact in program.contacts):
         return [], []
     speeds = [dot(contact.J[2], program.v) for contact in program.contacts]
-    struck = [and_(lt(0.0, gamma[2]), lt(c, -_STRIKES)) for c, gamma in zip(speeds, result.impulses, strict=True)]
+    each = zip(program.contacts, speeds, result.impulses, strict=True)
     return speeds, [
-        x if one.restitution is not None else False for x, one in zip(struck, program.contacts, strict=True)
+        False if one.restitution is None else and_(lt(0.0, gamma[2]), lt(c, -_STRIKES * one.forced))
+        for one, c, gamma in each
     ]
 
 
-def _bounced(program: ContactProgram, first: _Solved, speeds: Scalars, struck: Scalars, closely: bool) -> _Solved:
+def _bounced(
+    program: ContactProgram, first: _Solved, speeds: Scalars, struck: Scalars, length: Any, closely: bool
+) -> _Solved:
     """Solve the step again, with the separation velocities by restitution of the contacts that are ``struck``.
 
-    The result has at most the kinetic energy of the step without contacts; otherwise it is interpolated towards
-    ``first``, the solution without restitution.
+    ``length`` is the characteristic length [m].  The result has at most the kinetic energy of the step without
+    contacts; otherwise it is interpolated towards ``first``, the solution without restitution.
     """
     A = [list(row[: i + 1]) for i, row in enumerate(program.A)]
     changed = _POSITIVE.solved(_POSITIVE.factors(A, Pivots("contact_velocities")), program.push)
@@ -204,8 +210,8 @@ def _bounced(program: ContactProgram, first: _Solved, speeds: Scalars, struck: S
             bounces.append(0.0)
             contacts.append(contact)
         else:
-            later = and_(not_(strikes), lt(_TOUCHES, contact.gap))
-            contacts.append(replace(contact, gap=where(later, _FAR, contact.gap)))
+            later = and_(not_(strikes), lt(_TOUCHES * length, contact.gap))
+            contacts.append(replace(contact, gap=where(later, _FAR * length, contact.gap)))
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))
     w = list(first.w)
@@ -240,11 +246,11 @@ def resting(program: ContactProgram) -> ContactProgram:
     """Return the program with its values as constants, so that it has no derivatives."""
     shape = _ProgramShape.of(program)
     n = shape.n
-    values = stop_gradient([*program.v, *program.push, *shape.values(program)])
+    *values, aimed = stop_gradient([*program.v, *program.push, *shape.values(program), program.aimed])
     known = shape.program(values[2 * n :])
     each = zip(known.contacts, program.contacts, strict=True)
     contacts = [one if own.limb is None else replace(one, limb=own.limb.resting) for one, own in each]
-    return replace(known, v=values[:n], push=values[n : 2 * n], contacts=contacts)
+    return replace(known, v=values[:n], push=values[n : 2 * n], contacts=contacts, aimed=aimed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +270,7 @@ class _ProgramShape:
     def values(self, program: ContactProgram) -> list[Any]:
         result = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
         for one in program.contacts:
-            result += [*(x for row in one.J for x in row), one.gap, one.friction]
+            result += [*(x for row in one.J for x in row), one.gap, one.friction, one.forced]
             result += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
             result += [*interval.row, interval.target, interval.stiffness, interval.low, interval.high]
@@ -278,8 +284,9 @@ class _ProgramShape:
         contacts = []
         for stiff, bears in self.contacts:
             J = [[next(rest) for _ in range(n)] for _ in range(3)]
-            values = next(rest), next(rest), next(rest) if stiff else None
-            contacts.append(ContactAt(J, *values, bearing=next(rest) if bears else None))
+            gap, friction, forced = next(rest), next(rest), next(rest)
+            stiffness, bearing = next(rest) if stiff else None, next(rest) if bears else None
+            contacts.append(ContactAt(J, gap, friction, stiffness, bearing=bearing, forced=forced))
         intervals = []
         for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]

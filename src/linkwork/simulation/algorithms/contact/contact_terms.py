@@ -28,7 +28,9 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
 __all__ = [
@@ -38,17 +40,18 @@ __all__ = [
     "ContactTerms",
     "Interval",
     "Limb",
+    "StepScale",
+    "aim_of",
     "bent_by_limbs",
     "bounded_contact",
     "cone_impulse",
     "dry_friction",
     "impulse_of",
+    "inverse_inertia",
     "is_beyond",
     "limit",
-    "moved",
     "per_settling",
     "push_of",
-    "recovered",
     "servo",
     "terms_of",
 ]
@@ -60,14 +63,35 @@ _RIGID = 1.0 / (4.0 * math.pi**2)  # compliance of a rigid contact relative to i
 _LIMIT = 1e-4  # compliance of limits relative to a contact's: light links carry the load of other bodies too
 _SETTLING = 1.0 / math.pi  # number of steps in which penetration decays
 _SLIP = 1e-3  # tangential compliance of sticking contacts relative to the normal one
-_RECOVERY = 0.5  # [m/s, rad/s] maximum speed out of penetration
+_RECOVERY = 0.2  # maximum speed out of penetration and beyond limits, in units of the step's scale
+_BOUNCING = 0.01  # the same for contacts with restitution
 FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
 _OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
 _OWN_WANTED = 0.1  # the same of its target velocity
 _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
-_STRONG = 40.0  # [m/s²] maximum of these forces: a contact at rest sinks by at most some 15 m/s² h²
+_STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
+_WEIGHTLESS = 1e3  # steps in the unit of time of a robot without gravity
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
+
+
+class StepScale(NamedTuple):
+    """Scale of a simulated robot: a ``length`` [m] and a ``pace`` [1/s], so that nothing depends on units.
+
+    They are the units of speeds (length · pace, and pace for angles) and accelerations (length · pace²).
+    """
+
+    length: Any
+    pace: Any
+
+    @staticmethod
+    def of(tree: Tree, h: Any) -> StepScale:
+        """Return the characteristic length of a robot with the pace of its falls, √(g/L), or 1/(1000 h) for g = 0."""
+        L, g = characteristic_length(tree), Vec3.of(stop_gradient([*tree.gravity]))
+        square = g.dot(g)
+        weightless = eq(square, 0.0)
+        pace = sqrt(sqrt(where(weightless, 1.0, square)) * (1.0 / L))
+        return StepScale(L, where(weightless, 1.0 / (_WEIGHTLESS * h), pace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +109,7 @@ class ContactAt:
     restitution: Any = None
     limb: Limb | None = None  # its point on a link behind a floating body
     bearing: Any = None  # speed [m/s] beyond which it is firmer, None if it never is
+    forced: Any = 0.0  # change of its speed along the normal by other forces in a step [m/s], at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +124,7 @@ class Interval:
     stiffness: Any
     low: Any
     high: Any
+    aim: Any = 0.0  # x²/m of the impulse x that brings the row at rest to its target at once, with its inertia m
 
     @property
     def is_firm(self) -> bool:
@@ -119,19 +145,24 @@ class ContactTerms(NamedTuple):
     firmer: Any
 
 
-def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any) -> Interval:
+def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any, unit: Any) -> Interval:
     """Return the bounded impulse that stops a joint coordinate at a position limit.
 
     ``gap`` is the limit minus the coordinate [rad, m]. The target velocity moves the coordinate to the limit within
-    the settling time of a step, out of a violated limit at no more than `_RECOVERY`. The compliance is `_LIMIT` times
-    that of a rigid contact of the effective ``inertia``.
+    the settling time of a step, out of a violated limit at no more than `_RECOVERY` of the ``unit`` of its speed. The
+    compliance is `_LIMIT` times that of a rigid contact of the effective ``inertia``.
 
     The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
     ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
     target = gap * per_settling(h)
-    target = fmin(target, _RECOVERY) if high == math.inf else fmax(target, -_RECOVERY)
-    return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high)
+    if high == math.inf:
+        target = fmin(target, _RECOVERY * unit)
+        back = fmax(target, 0.0)
+    else:
+        target = fmax(target, -_RECOVERY * unit)
+        back = fmin(target, 0.0)
+    return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high, inertia * (back * back))
 
 
 def dry_friction(row: Scalars, most: Any, inertia: Any, h: Any) -> Interval:
@@ -149,7 +180,9 @@ def servo(k: int, n: int, force: Any, slope: Any, most: Any, inertia: Any, h: An
     """
     slope = slope + 1e-12 * inertia / h
     most = math.inf if most.__class__ is float and math.isinf(most) else h * most
-    return Interval([1.0 if j == k else 0.0 for j in range(n)], force / slope, h * slope, -most, most)
+    aim = fmin(fmin(1.0, h * slope / inertia) * fabs(force / slope), most / inertia)
+    row = [1.0 if j == k else 0.0 for j in range(n)]
+    return Interval(row, force / slope, h * slope, -most, most, inertia * (aim * aim))
 
 
 def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None, firmer: Any = FIRMER) -> ContactTerms:
@@ -159,7 +192,7 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
     subtracted.  If the slip is the speed at the step's end, sliding is Coulomb's.  A contact that bounces has the
     separation velocity ``bounce`` > 0.
     """
-    mobility = moved(contact.J, A) * (1.0 / 3.0)
+    mobility = inverse_inertia(contact.J, A) * (1.0 / 3.0)
     rigid = _RIGID * mobility
     if contact.stiffness is None:
         along = rigid
@@ -175,33 +208,32 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
 
 def _target(contact: ContactAt, h: Any) -> Any:
     """Return the velocity along the normal that closes the gap within a few steps."""
-    target = -contact.gap * per_settling(h)
-    return target if contact.stiffness is not None else fmin(target, _RECOVERY)
+    return -contact.gap * per_settling(h)
 
 
-def recovered(contact: ContactAt, speed: float, h: Any) -> ContactAt:
-    """Return a contact whose penetration decays with at most ``speed`` [m/s]; a soft contact is unchanged."""
-    if contact.stiffness is not None:
-        return contact
-    return replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
+def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any, scale: StepScale) -> ContactAt:
+    """Return a contact with the change of its speed by other forces.
 
-
-def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any) -> ContactAt:
-    """Return a rigid contact with the speed beyond which it is firmer, its bearing; a soft contact is unchanged."""
-    if contact.stiffness is not None:
-        return contact
-    return replace(contact, bearing=_bearing(contact.J[2], _target(contact, h), A, v, push, h))
-
-
-def _bearing(row: Scalars, target: Any, A: Rows, v: Scalars, push: Scalars, h: Any) -> Any:
-    """Return a contact's bearing, the speed up to which it may yield by its own compliance R [m/s, rad/s].
-
-    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target
-    velocity, and of Σ |J p|/A, the change by other forces.
+    The penetration of a rigid contact decays with a bounded speed, and the contact has a bearing: the speed up to which
+    it may yield by its own compliance R [m/s].  A contact that carries its own weight only yields by a small part of
+    its approach speed J v, of its target velocity, and of Σ |J p|/A, the change by other forces.
     """
+    row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
-    return _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(target) + _OWN_FORCE * fmin(forced, _STRONG * h)
+    if contact.stiffness is not None:
+        return replace(contact, forced=forced)
+    speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
+    contact = replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))), forced=forced)
+    strong = _STRONG * scale.length * scale.pace * scale.pace
+    own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
+    return replace(contact, bearing=own + _OWN_FORCE * fmin(forced, strong * h))
+
+
+def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
+    """Return x²/m of the impulse x that gives a penetrating contact at rest its target velocity; m is its inertia."""
+    target = fmax(_target(contact, h), 0.0)
+    return 3.0 * (target * target) / inverse_inertia(contact.J, A)
 
 
 def _is_endless(x: Any) -> bool:
@@ -252,12 +284,12 @@ def per_settling(h: Any) -> Any:
     return 1.0 / (h * (1.0 + _SETTLING))
 
 
-def moved(rows: Rows, A: Rows) -> Any:
+def inverse_inertia(rows: Rows, A: Rows) -> Any:
     """Return Σ x²/A over the entries of some rows: the sum of their inverse effective inertias, for a diagonal A."""
     return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
 
 
-_LEAST = 1e-30  # added to the square of a tangential impulse, to avoid division by zero
+_LEAST = 1e-200  # added to the square of a tangential impulse, to avoid division by zero
 
 
 def cone_impulse(y: Scalars, friction: Any, across: Any, along: Any) -> tuple[list[Any], list[list[Any]]]:

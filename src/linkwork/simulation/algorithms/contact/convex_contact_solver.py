@@ -48,10 +48,10 @@ Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 
 _AT_MOST = 100
-_LEAST = 1e-30  # [m²/s²]
+_LEAST = 1e-13  # slip that counts as zero, relative to the change of speed by other forces in a step
 _AGAIN = 6  # maximum number of rounds for the slips
-_SAME, _STILL = 1e-2, 1e-4  # relative and absolute [m/s] change of slips that ends the rounds
-_CLOSELY, _CLOSE = 60, 1e-10  # maximum number of rounds and absolute change [m/s] before exact velocities
+_SAME = 1e-2  # change of slips that ends the rounds, relative to them and to the change by other forces in a step
+_CLOSELY, _CLOSE = 60, 1e-8  # maximum number of rounds and change, relative to that by forces, for exact velocities
 _FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to `FIRMER`
 _FIRMED = 3  # number of these rounds
 _SEARCHED = 12  # maximum number of iterations of a line search
@@ -119,6 +119,7 @@ class ContactProgram:
     bounces: Scalars | None = None
     varied: Callable[[Scalars], Scalars] | None = None
     firmer: Any = FIRMER  # factor of the firmness of contacts beyond their bearings
+    aimed: Any = 0.0  # sum of x²/A of the impulses x that bring rows at rest to their targets at once
 
     @property
     def scale(self) -> list[Any]:
@@ -132,7 +133,7 @@ class ContactProgram:
     @property
     def enough(self) -> Any:
         """Square of the gradient at which the program counts as solved."""
-        size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + 1e-12
+        size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + self.aimed
         return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses)
 
     @property
@@ -164,7 +165,11 @@ class ContactProgram:
 
     def slips(self, rates: Scalars) -> list[Any]:
         """Return the sliding speed of each contact, from the rows' velocities."""
-        return [sqrt(c[0] * c[0] + c[1] * c[1] + _LEAST) for c in self._by_contact(rates)]
+        result = []
+        for one, c in zip(self.contacts, self._by_contact(rates), strict=True):
+            least = _LEAST * one.forced
+            result.append(sqrt(c[0] * c[0] + c[1] * c[1] + (least * least + 1e-200)))
+        return result
 
     def _by_contact(self, rates: Scalars) -> list[Scalars]:
         return [rates[3 * k : 3 * k + 3] for k in range(len(self.contacts))]
@@ -230,11 +235,12 @@ class ContactProgram:
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution for the current slips (sliding speeds), and the slips of the next round."""
-        relative, absolute = (0.0, _CLOSE) if closely else (_SAME, _STILL)
+        relative, other = (0.0, _CLOSE) if closely else (_SAME, _SAME)
         current = list(state.slips)
         at, count, left = self._least(self.terms(current), state.at)
         made = self.slips(list(at.rates))
-        moved = sum((fmax(fabs(a - b) - relative * a - absolute, 0.0) for a, b in zip(made, current, strict=True)), 0.0)
+        changes = zip(self.contacts, made, current, strict=True)
+        moved = sum((fmax(fabs(a - b) - relative * a - other * one.forced, 0.0) for one, a, b in changes), 0.0)
         before = zip(made, current, list(state.made), list(state.used), strict=True)
         following = [_secant(*some) for some in before] if closely else made
         steps = state.steps + count
@@ -409,7 +415,7 @@ def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) 
     A round with the slip ``used`` yields the slip ``resulting``; the other two are those of the round before.
     """
     apart = used - used_before
-    far = lt(1e-14, fabs(apart))
+    far = lt(1e-14 * used, fabs(apart))
     slope = where(far, (resulting - resulting_before) / where(far, apart, 1.0), 0.0)
     slope = fmax(-0.5, fmin(slope, 0.8))
     return fmax((resulting - slope * used) / (1.0 - slope), 0.0)

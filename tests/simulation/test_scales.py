@@ -1,0 +1,80 @@
+"""Scenes in other units: lengths, masses and times by powers of two, so that the motion is the same to the bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from invariants.changes import in_other_units
+from linkwork.simulation import ContactGround, ContactPoint
+
+STEP, STEPS = 2.0**-10, 200
+DIMS = np.array([0.2, 0.3, 0.1])
+UNITS = [(2.0**10, 1.0, 1.0), (1.0, 2.0**-10, 1.0), (1.0, 1.0, 2.0**10), (2.0**-10, 2.0**20, 2.0**-10)]
+
+
+def box():
+    """A free box on the ground at its neutral configuration, and its corners."""
+    robot = lw.Robot.build("box", lw.Link("box", lw.shapes.Box(tuple(DIMS.tolist())), mass=1.5), floating_base=True)
+    q = robot.neutral()
+    q[-1] = 0.5 * DIMS[2]
+    return robot, q
+
+
+def ground(L, **material):
+    corners = [0.5 * L * DIMS * [x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    return ContactGround(tuple(ContactPoint("box", tuple(at.tolist())) for at in corners), **material)
+
+
+def scenes():
+    """By name: robot, q, v, and the options of a simulation by the factors of length, mass and time."""
+    robot, q = box()
+    resting, tilted = q - np.eye(7)[6] * 1e-4, robot.integrate(q, [0.2, 0.3, 0.0, 0.0, 0.0, 0.3])
+    still, moving = np.zeros(6), np.array([1.0, 2.0, 3.0, 0.5, 0.0, 0.0])
+    arm = lw.load("arm7").with_parameters({"gravity": [0.0, 0.0, 0.0]})
+    held = {"joint_limit_mode": "held"}
+    mechanism = lw.load("fourbar")
+    near = [replace(body, limits=replace(body.limits, lower=(-0.6,), upper=(0.6,))) for body in mechanism.tree.bodies]
+    at = mechanism.assemble(position_limits=False).q
+    mechanism = lw.Robot(replace(mechanism.tree, bodies=tuple(near)))
+    return {
+        "rest": (robot, resting, still, lambda L, m, T: {"contacts": ground(L)}),
+        "deep": (robot, q - np.eye(7)[6] * 0.03, still, lambda L, m, T: {"contacts": ground(L)}),
+        "fall": (robot, tilted, moving, lambda L, m, T: {"contacts": ground(L, friction=0.5, restitution=0.6)}),
+        "soft": (robot, tilted, moving, lambda L, m, T: {"contacts": ground(L, stiffness=1e4 * m / T**2)}),
+        "limits": (arm, arm.upper + 1e-3, np.zeros(7), lambda L, m, T: held),
+        "loop": (mechanism, at, mechanism.project_velocity(at, [1.0, 0.0, 0.0]), lambda L, m, T: held),
+    }
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")
+@pytest.mark.parametrize("name", scenes())
+def test_scenes_move_the_same_in_any_units(name, drawn):
+    robot, q, v, options = scenes()[name]
+
+    def simulated(L, m, T):
+        tree, s_q, s_v = in_other_units(robot.tree, L, m, T)
+        found = lw.Robot(tree).simulate(
+            q * s_q, v * s_v, duration=STEPS * STEP * T, dt=STEP * T, record_every=STEPS, **options(L, m, T)
+        )
+        assert found.success, f"{name} {L} {m} {T}"
+        return found.q[-1] / s_q, found.v[-1] / s_v
+
+    expected = simulated(1.0, 1.0, 1.0)
+    assert np.abs(expected[0] - q).max() > 1e-6
+    for units in drawn(UNITS):
+        for found, usual in zip(simulated(*units), expected, strict=True):
+            np.testing.assert_array_equal(found, usual, err_msg=f"{name} {units}")
+
+
+def test_bodies_rest_whatever_their_size():
+    """On the ground and beyond a limit, from 1 mm to 1 km: each step is solved, and ends at rest."""
+    robot, q = box()
+    for L in (1e-3, 1.0, 1e3):
+        tree, s_q, _ = in_other_units(robot.tree, L, L**3)
+        found = lw.Robot(tree).simulate(q * s_q, duration=0.3, contacts=ground(L), record_every=100)
+        assert found.success and np.abs(found.v[-1]).max() < 1e-6 * L
