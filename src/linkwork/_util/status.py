@@ -47,9 +47,9 @@ class Status(StrEnum):
     )
     LOCAL_MINIMUM = (
         "local_minimum",
-        "The residual or the cost is above tolerance, and no small change reduces it.",
+        "The residual or the cost is above tolerance where its gradient vanishes: a minimum or, rarely, a saddle point.",
         "Start from another q_init, or allow more starts: max_starts, num_starts or max_iterations.",
-        "search: no step and no other start that was tried is lower",
+        "check: the gradient at the last configuration; no other start that was tried is lower",
     )
     SINGULAR = (
         "singular",
