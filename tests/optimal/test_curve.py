@@ -167,6 +167,17 @@ def test_a_path_without_a_start_has_its_duration() -> None:
         rate = (0.1 - 0.2) / 0.7 + 0.5 * 9.81 * 0.7
         assert np.abs(found.trajectory()(t).q[:, 0] - (0.2 + rate * t - 0.5 * 9.81 * t * t)).max() < 1e-8
         assert found.residuals["torque"].shape == (7, 1) and found.times[0] == 0.0
+    rates = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=8, duration=0.5)
+    rates = rates.add("acceleration", "least_squares").add(lw.ik.PositionTask("tip"), "least_squares", order=1)
+    rates = rates.add(lw.optimal.EnergyFeature("kinetic"), "least_squares", steps=slice(1, None))
+    for k, q in ((0, [0.1, -0.3]), (-1, [0.9, 0.4])):
+        rates = rates.add("configuration", "equality", steps=k, target=q, name=f"there {k}")
+    found, arm = rates.solve(initial_guess=[0.1, -0.3], **TIGHT), rates.robot
+    for t in (0.0, 0.5):
+        x, k = found.trajectory()(t), 0 if t == 0.0 else -1
+        wanted = arm.jacobian(x.q, "tip", expressed_in="world")[3:] @ x.v
+        assert found.success and np.abs(found.residuals["tip"][k] - wanted).max() < 0.02 * np.abs(wanted).max()
+        assert found.residuals["kinetic energy"][k, 0] == pytest.approx(arm.kinetic_energy(x.q, x.v), rel=1e-9)
     two = lw.TrajectoryProblem(robot, num_steps=2, duration=0.5).add("velocity", "equality", target=[0.8])
     line = two.add("configuration", "equality", steps=0).solve(initial_guess=[0.0], **TIGHT)
     assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]

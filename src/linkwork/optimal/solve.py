@@ -148,7 +148,7 @@ def solve_by_path(
     inputs = [numbers[name] for name in own.shapes]
     if limit is not None:
         make_ready(own.kernel)
-        if max_iterations > FIRST_ORDER_ITERATIONS:
+        if max_iterations > FIRST_ORDER_ITERATIONS and own.second_order_kernel is not own.kernel:
             make_ready(own.second_order_kernel)
     end = None if limit is None else time.perf_counter() + limit
     interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations

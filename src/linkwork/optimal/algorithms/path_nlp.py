@@ -238,7 +238,7 @@ class PathProgram:
             parameters[name] = p[start : start + size]
             start += size
         many, free = len(q), self.durations
-        count = 2 * many + 1
+        count = (2 if self.started else 3) * many + 1
         rates = [dict(enumerate(clock[count + k * free : count + (k + 1) * free])) for k in range(count)]
         own = [*range(count)]
         if self.uniform:  # equal steps are one object
@@ -247,20 +247,22 @@ class PathProgram:
         rates = [rates[k] for k in own]
         known = {k: _time(clock[k], rates[k], p) for k in {*own}}
         values = [known[k] for k in own]
-        gaps, steps, time = values[:many], values[many:-1], values[-1]
-        rest = rates[many:], self.contacts, gaps, rates[:many]
-        return PathWindow(self.tree, q, steps, time, variables, parameters, *rest)
+        gaps, steps, time = values[:many], values[many : 2 * many], values[-1]
+        rest = [*rates[many : 2 * many], rates[-1]], self.contacts, gaps, rates[:many]
+        durations = () if self.started else (values[2 * many : -1], rates[2 * many : -1])
+        return PathWindow(self.tree, q, steps, time, variables, parameters, *rest, *durations)
 
     @property
     def clock_size(self) -> int:
         """Number of values of an entry of `clocks`."""
-        return (2 * self.depth + 3) * (1 + self.durations)
+        return ((2 if self.started else 3) * (self.depth + 1) + 1) * (1 + self.durations)
 
     def clocks(self, inputs: PathInputs) -> list[list[Any]]:
         """Return, for each step, the gaps and time steps of its window, its time, and their derivatives.
 
         The list of step t begins with the gaps g_t, g_{t−1}, ... and the time steps τ_t, τ_{t−1}, ... of its window,
-        and the time of q_t; these are the values for free durations of zero.  The derivatives of each of these values
+        without a start their durations, which are zero at the beginning, and the time of q_t; these are the values for
+        free durations of zero.  The derivatives of each of these values
         by the free durations follow, in the same order.
         """
         T, first, zero = self.steps, first_step(self.steps, self.started), [0.0] * (1 + self.durations)
@@ -288,7 +290,8 @@ class PathProgram:
         for t in range(T):
             window = range(t, t - self.depth - 1, -1)
             rows = [gaps[k] if k >= 0 else steps[0] for k in window]
-            rows += [durations[max(k, 0)] for k in window]
+            rows += [steps[max(k, 0)] for k in window]
+            rows += [] if self.started else [durations[max(k, 0)] for k in window]
             rows.append(times[t])
             clocks.append([*(row[0] for row in rows), *(x for row in rows for x in row[1:])])
         return clocks

@@ -31,11 +31,12 @@ class PathWindow(WindowDynamics):
 
     It has the configurations q_t, q_{t−1}, ... of a robot, each with its variables, and the path's parameters.
     ``steps`` are the time steps τ_t, τ_{t−1}, ..., and ``gaps`` the times between successive configurations, which are
-    the time steps by default. Equal ones are one object. ``rates`` are the derivatives of each step's τ, and last of
-    the time, by the path's parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps;
-    ``gap_rates`` are those of gaps. For a path with an initial velocity and free durations, ``ages`` are the numbers of
-    steps by which configurations precede the start, and ``retreat`` their derivatives per step by each of the first
-    parameters.
+    the time steps by default. ``durations`` are the time steps, but zero where a path without a start begins. Equal
+    intervals are one object. ``rates`` are the derivatives of each step's τ, and last of the time, by the path's
+    parameters: a dict of column -> rate, empty for fixed durations, one object for equal steps; ``gap_rates`` and
+    ``duration_rates`` are those of gaps and durations. For a path with an initial velocity and free durations, ``ages``
+    are the numbers of steps by which configurations precede the start, and ``retreat`` their derivatives per step by
+    each of the first parameters.
     """
 
     ages: Sequence[Any] = ()
@@ -53,6 +54,8 @@ class PathWindow(WindowDynamics):
         contacts: Sequence[PathContact | ConstraintForce] = (),
         gaps: Sequence[Any] | None = None,
         gap_rates: Sequence[Mapping[int, Any]] | None = None,
+        durations: Sequence[Any] | None = None,
+        duration_rates: Sequence[Mapping[int, Any]] | None = None,
     ) -> None:
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
@@ -61,6 +64,8 @@ class PathWindow(WindowDynamics):
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{}] * (len(self._steps) + 1)
         self._gap_rates = self._rates[:-1] if gap_rates is None else list(gap_rates)
+        self._durations = self._steps if durations is None else list(durations)
+        self._duration_rates = self._rates[:-1] if duration_rates is None else list(duration_rates)
         self._states: dict[int, TaskState] = {}
         self._velocities: dict[int, list[Any]] = {}
 
@@ -97,7 +102,12 @@ class PathWindow(WindowDynamics):
             time = time - gap
             rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
         rest = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
-        return PathWindow(self.tree, self._q[back:], *rest, self.contacts, self._gaps[back:], self._gap_rates[back:])
+        intervals = self._gaps, self._gap_rates, self._durations, self._duration_rates
+        return PathWindow(self.tree, self._q[back:], *rest, self.contacts, *(x[back:] for x in intervals))
+
+    @property
+    def end_gap(self) -> Any:
+        return 0.5 * self._durations[0]
 
     def state(self, back: int = 0) -> TaskState:
         if back not in self._states:
@@ -112,20 +122,25 @@ class PathWindow(WindowDynamics):
 
     def with_equal_steps(self, depth: int) -> PathWindow:
         step, count = self._steps[0], depth + 1
-        if all(gap is step for gap in self._gaps[:depth]):
+        ends = self._durations[0] is step  # q_{t−1} is half a step before the end of step t
+        if ends and all(gap is step for gap in self._gaps[:depth]):
             return self
         tree, q = self.tree, [self.configuration(back) for back in range(count)]
         changes = [self.velocity(back) for back in range(min(depth, 2))]
         if depth > 2:
             a, jerk = self.acceleration(), self.jerk()
             changes.append([v - step * (x - step * y) for v, x, y in zip(changes[1], a, jerk, strict=True)])
+        time = self.time - self._gaps[0] + step
+        shares = [(self._rates[-1], 1.0), (self._gap_rates[0], -1.0), (self._rates[0], 1.0)]
+        if not ends:
+            shares += [(self._duration_rates[0], 0.5), (self._rates[0], -0.5)]
+            shift = self.end_gap - 0.5 * step
+            q[1], time = integrate(tree, q[1], [shift * x for x in changes[0]]), time + shift
         for back, sign in ((0, 1.0), *((k, -1.0) for k in range(1, depth))):
-            if self._gaps[back] is not step:
+            if self._gaps[back] is not step or not ends:
                 to, begin = (0, 1) if back == 0 else (back + 1, back)
                 q[to] = integrate(tree, q[begin], [sign * step * x for x in changes[back]])
-        time = self.time - self._gaps[0] + step
-        rate = {k: x - self._gap_rates[0].get(k, 0.0) for k, x in self._rates[-1].items()}
-        rate = {k: rate.get(k, 0.0) + self._rates[0].get(k, 0.0) for k in {**rate, **self._rates[0]}}
+        rate = {k: sum(share * row.get(k, 0.0) for row, share in shares) for row, _ in shares for k in row}
         rest = self._variables[:count], self._parameters, [*[self._rates[0]] * count, rate], self.contacts
         return PathWindow(tree, q, [step] * count, time, *rest)
 
@@ -240,7 +255,8 @@ class PathWindow(WindowDynamics):
         for name, x in self._parameters.items():
             shared[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
             column += len(x)
-        intervals = list(zip([*self._gaps, *self._steps], [*self._gap_rates, *self._rates[:-1]], strict=True))
+        every_rate = [*self._gap_rates, *self._rates[:-1], *self._duration_rates]
+        intervals = list(zip([*self._gaps, *self._steps, *self._durations], every_rate, strict=True))
         keys = [(id(x), id(row)) for x, row in intervals]
         unique = dict(zip(keys, intervals, strict=True))  # equal intervals are one object
         known = [*unique.values(), (self.time, self._rates[-1])]
@@ -250,7 +266,8 @@ class PathWindow(WindowDynamics):
         plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
         *own_intervals, time = plain[timed]
         dual_of = dict(zip(unique, own_intervals, strict=True))
-        gaps, steps = ([dual_of[key] for key in part] for part in (keys[: len(self._gaps)], keys[len(self._gaps) :]))
+        count = len(self._gaps)
+        gaps, steps, durations = ([dual_of[key] for key in keys[k * count : (k + 1) * count]] for k in range(3))
         # configurations beyond the feature's depth stay constant
         window = PathWindow(
             self.tree,
@@ -263,6 +280,8 @@ class PathWindow(WindowDynamics):
             self.contacts,
             gaps,
             self._gap_rates,
+            durations,
+            self._duration_rates,
         )
         outputs = [parts(x, level) for x in values(window)]
         tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in outputs]

@@ -69,6 +69,8 @@ class WindowDynamics:
         def parameter_count(self) -> int: ...
         @property
         def step(self) -> Any: ...
+        @property
+        def end_gap(self) -> Any: ...
 
         def configuration(self, back: int = 0) -> list[Any]: ...
         def step_of(self, back: int, order: int = 1) -> Any: ...
@@ -142,8 +144,8 @@ class WindowDynamics:
 
     def end_configuration(self) -> list[Any]:
         """Return the configuration (nq) at the end of step t: that in its middle, moved by v_t in half of τ_t."""
-        half = 0.5 * self.step_of(0, 2)
-        return integrate(self.tree, self.configuration(1), [half * x for x in self.velocity()])
+        gap = self.end_gap
+        return integrate(self.tree, self.configuration(1), [gap * x for x in self.velocity()])
 
     def constraint_velocity(self, constraint: Constraint) -> list[Any]:
         """Return the error A(q) v_t + σ(q, t) of a velocity constraint [m/s, rad/s], at the end of step t."""
@@ -153,7 +155,7 @@ class WindowDynamics:
     @property
     def end_time(self) -> Any:
         """Time [s] of the end of step t."""
-        return self.time - (self.step - 0.5 * self.step_of(0, 2))
+        return self.time - (self.step - self.end_gap)
 
     def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
         return self.configuration(1), self.mean_velocity(), self.acceleration()

@@ -98,6 +98,10 @@ class Window(Protocol):
     def earlier(self, back: int, depth: int) -> Window:
         """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
 
+    @property
+    def end_gap(self) -> Any:
+        """Time [s] from q_{t−1} to the end of step t."""
+
     def with_equal_steps(self, depth: int) -> Window:
         """Return the window whose configurations are a time τ_t apart, about the middle of step t.
 
