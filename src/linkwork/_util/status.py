@@ -47,7 +47,7 @@ class Status(StrEnum):
     )
     LOCAL_MINIMUM = (
         "local_minimum",
-        "The residual or the cost is above tolerance where its gradient vanishes: a minimum or, rarely, a saddle point.",
+        "The residual or the cost is above tolerance where its gradient is zero: a minimum or, rarely, a saddle point.",
         "Start from another q_init, or allow more starts: max_starts, num_starts or max_iterations.",
         "check: the gradient at the last configuration; no other start that was tried is lower",
     )
@@ -61,8 +61,8 @@ class Status(StrEnum):
         "infeasible",
         "The constraints or tasks contradict each other: everywhere, or for optimal motion near the path.",
         "Remove or relax one of the constraints or tasks that the message names.",
-        "proof: two requirements differ by more than their tolerances, or a certificate of the program, linearised at the "
-        "path for optimal motion",
+        "proof: two requirements differ by more than their tolerances, or a certificate of the program; for optimal "
+        "motion it is linearised at the path",
     )
     AT_LIMITS = (
         "at_limits",

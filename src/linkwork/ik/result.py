@@ -178,7 +178,7 @@ class IKResult(Result):
 
         - "solved".
         - "local_minimum": hard tasks are satisfied, soft ones are not, and no start found a lower cost (``success`` is
-          True); or no small motion reduces the error although another start succeeds.
+          True); or the gradient of the error is zero although another start succeeds.
         - "at_limits": it is proved that no solution is within position limits; without them there is one.
         - "out_of_reach": a bound proves that no solution exists.
         - "not_found": no start found a solution within limits, and nothing proves that there is none.
@@ -436,7 +436,7 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
         return f"stopped after {facts['iterations']} iterations at a singularity: {reason.singularity}; {more}"
     if status is Status.LOCAL_MINIMUM:
         return (
-            f"no small motion reduces the error after {facts['iterations']} iterations, "
+            f"the gradient of the error is zero after {facts['iterations']} iterations, "
             f"remaining error {_remaining(facts)}; {more}"
         )
     if facts["reached"] == 1.0:

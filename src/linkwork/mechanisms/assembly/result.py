@@ -26,7 +26,7 @@ class Assembly(Result):
     """Configurations that satisfy the constraints of a robot, or the closest ones; for a batch, arrays of them.
 
     ``success`` is True if all constraints are satisfied within the tolerance and all limits are respected. ``status``
-    is "solved"; "local_minimum": no small motion reduces the errors; "at_limits": the search assembled it
+    is "solved"; "local_minimum": the gradient of the errors is zero; "at_limits": the search assembled it
     beyond joint limits only; "loop_at_limits": with a loop joint beyond its limits only; "dependent_joints": the fixed
     joints determine each other, and the search did not satisfy all their values; "not_converged"; "not_finite".
     """
