@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NoReturn
 
 from linkwork._util.file_budget import MODEL, Budget
@@ -105,11 +106,11 @@ class _Checker:
             self.result.documents += 1
             for element in _every(root):
                 self.look_at(element, file, folder)
-                self.content.add(element, os.path.realpath(file), _where(element, file))
+                self.content.add(element, true, partial(_where, element, file))
         self.check_nesting()
         for element, file, own, folder, name, is_asset in self.named:
             self.asset(element, file, own, folder, name, is_asset)
-        self.content.check({file: [*parts] for file, parts in self.parts.items()}, Location(self.main))
+        self.content.check({file: [*parts] for file, parts in self.parts.items()}, partial(Location, self.main))
         self.findings.raise_errors()
 
     def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
@@ -262,10 +263,10 @@ class _Checker:
         start = read_start(path, 24)
         if start.startswith(b"\x89PNG"):
             width, height = int.from_bytes(start[16:20], "big"), int.from_bytes(start[20:24], "big")
-            self.content.count("max_pixels", "pixels", width * height, where)
+            self.content.count("max_pixels", "pixels", width * height, lambda: where)
         elif tag == "hfield":
             rows, columns = int.from_bytes(start[:4], "little"), int.from_bytes(start[4:8], "little")
-            self.content.count("max_numbers", "numbers of height fields and arrays", rows * columns, where)
+            self.content.count("max_numbers", "numbers of height fields and arrays", rows * columns, lambda: where)
 
     def refuse_size(self, message: str, limit: str, where: Location) -> NoReturn:
         """Raise ModelError (TOO_LARGE), which names the option that raises a limit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwork._util.file_budget import Budget
@@ -11,6 +11,8 @@ from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.xml_document import Element
 
 __all__ = ["ModelSize"]
+
+Where = Callable[[], Location]
 
 _ELEMENTS_OF_PARTS = 8.0  # of a composite or a flexible body, for each of its parts: a body, joints, geoms, edges
 _USER = {"jnt": "joint", "cam": "camera", "actuator": "", "sensor": "", "tendon": ""}  # elements; "" for all
@@ -24,22 +26,26 @@ class ModelSize:
     findings: Findings
     models: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # attached files, by document and name
     _totals: dict[str, float] = field(default_factory=dict)  # by the name of a limit
+    _total: float = 0.0  # elements of all documents, with copies
     _refused: set[str] = field(default_factory=set)  # limits that are exceeded
     _elements: dict[str, int] = field(default_factory=dict)  # by tag
     _made: dict[str, float] = field(default_factory=dict)  # elements that a document makes, with copies, by file
     _attached: dict[str, list[tuple[float, str]]] = field(default_factory=dict)  # copies and model's name, by file
-    _sizes: list[tuple[str, float, Location]] = field(default_factory=list)  # attributes of <size>
+    _sizes: list[tuple[str, float, Where]] = field(default_factory=list)  # attributes of <size>
 
-    def add(self, element: Element, file: str, where: Location) -> None:
-        """Count an element of a document."""
+    def add(self, element: Element, file: str, where: Where) -> None:
+        """Count an element of a document; ``where`` returns its location for an error."""
         tag, attributes = element.tag, element.attributes
         self._elements[tag] = self._elements.get(tag, 0) + 1
         copies = _copies(element)
         if tag in ("composite", "flexcomp"):
             copies *= _ELEMENTS_OF_PARTS * _product(attributes.get("count", ""))
         self._made[file] = self._made.get(file, 0.0) + copies
-        if copies > self.budget.max_compiled:
-            self.count("max_compiled", f"elements: this one makes {copies:.0f} copies", copies, where)
+        self._total += copies
+        if self._total > self.budget.max_compiled:  # MuJoCo's time grows with its square
+            subject = f"elements: this one makes {copies:.0f} copies" if copies > 1.0 else "elements, with copies"
+            self.count("max_compiled", subject, self._total, where)
+            self.findings.raise_errors()
         if tag == "attach":
             self._attached.setdefault(file, []).append((copies, attributes.get("model", "")))
         elif tag == "texture" and "builtin" in attributes:
@@ -56,16 +62,16 @@ class ModelSize:
         elif tag == "size":
             self._sizes += [(key, _product(value), where) for key, value in attributes.items()]
 
-    def count(self, limit: str, subject: str, number: float, where: Location) -> None:
+    def count(self, limit: str, subject: str, number: float, where: Where) -> None:
         """Add to a total.  Record one error TOO_LARGE when it exceeds the limit of the budget."""
         total = self._totals[limit] = self._totals.get(limit, 0.0) + number
         most = getattr(self.budget, limit)
         if total > most and limit not in self._refused:
             self._refused.add(limit)
             message = f"more than {most} {subject}"
-            self.findings.error(Issue("TOO_LARGE", message, where, self.budget.remedy(limit)))
+            self.findings.error(Issue("TOO_LARGE", message, where(), self.budget.remedy(limit)))
 
-    def check(self, parts: Mapping[str, Sequence[str]], where: Location) -> None:
+    def check(self, parts: Mapping[str, Sequence[str]], where: Where) -> None:
         """Record errors of totals.  ``parts`` are the documents that each document includes or attaches."""
         for key, number, at in self._sizes:
             if key.startswith("nuser_"):
@@ -80,7 +86,7 @@ class ModelSize:
             total = sum(self._expanded(parts).values())
             self.count("max_compiled", "elements, with copies and attached models", total, where)
 
-    def _count_values(self, number: float, where: Location) -> None:
+    def _count_values(self, number: float, where: Where) -> None:
         self.count("max_numbers", "numbers of height fields and arrays", number, where)
 
     def _expanded(self, parts: Mapping[str, Sequence[str]]) -> dict[str, float]:
