@@ -17,10 +17,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import copysign
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -185,22 +185,12 @@ def trim_loops(program: L) -> L:
 def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], aliases: dict[int, int]) -> None:
     """Trim the loop at an index, of which ``parts`` are the indices of the results that are used."""
     _, args, loop = instructions[number]
-    used = {instructions[k].value for k in parts}
-    body = loop.body
+    needs = _needs(loop, {instructions[k].value for k in parts})
+    carried, columns, outside, kept, frozen, unchanged, stores = needs
+    body, n, head = loop.body, loop.carried, int(loop.conditional)
     inputs = _inputs_of(body)
-    n, head = loop.carried, int(loop.conditional)
-    source = [_input(body, r) for r in body.results[head : head + n]]
-    unchanged = [k for k in range(n) if source[k] == k]
-    kept = sorted({(part - n) % loop.kept for part in used if part >= n}) if loop.kept else []
-    stores = loop.stores if n in used else 0
-    kept = sorted({*kept, *range(stores)})
-    carried, taken = _needed_state(loop, inputs, {part for part in used if part < n}, kept, set(unchanged))
-    read, first = sum(loop.reads), len(loop.reads)
-    columns = [j for j in range(loop.inputs) if j < read or n + j in taken]
-    frozen = [k for k in unchanged if k in taken and k not in carried]
-    state, stacked, others = loop.split(args)
-    outside = [j for j in range(len(others)) if n + loop.inputs + j in taken]
-    if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, len(others), loop.kept):
+    others = len(loop.split(args)[2])
+    if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, others, loop.kept):
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
     index = {old: new for new, old in enumerate(order)}
@@ -212,10 +202,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first)
     if len(results) < len(body.results):  # otherwise only inputs are unused
         trimmed = trim_loops(trimmed.pruned())  # loops inside have fewer results that are used
-    arguments = [*(state[k] for k in carried), *stacked[:first]]
-    for t in range(loop.max_iterations if len(columns) > read else 0):
-        arguments += [stacked[first + t * loop.own_inputs + j - read] for j in columns[read:]]
-    arguments += [others[j] for j in outside] + [state[k] for k in frozen]
+    arguments = _arguments(loop, args, needs)
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
     sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
@@ -224,7 +211,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     for k in parts:
         _, some, part = instructions[k]
         if part < n and part in unchanged and part not in carried:
-            aliases[k] = state[part]
+            aliases[k] = args[part]
         elif part < n:
             instructions[k] = Instruction(PART, some, carried_at[part])
         elif loop.conditional:
@@ -232,6 +219,65 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
         else:
             step, column = divmod(part - n, loop.kept)
             instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
+
+
+class _Needs(NamedTuple):
+    """What some results of a loop need: indices of carried values, columns of inputs, outer values and outputs.
+
+    ``frozen`` are carried values that never change and are inputs of the body alone; ``unchanged`` are all of these.
+    """
+
+    carried: list[int]
+    columns: list[int]
+    outside: list[int]
+    kept: list[int]
+    frozen: list[int]
+    unchanged: list[int]
+    stores: int
+
+
+def _needs(loop: Loop, used: set[int]) -> _Needs:
+    """Return what the ``used`` results of a loop need."""
+    body, n, head = loop.body, loop.carried, int(loop.conditional)
+    inputs = _inputs_of(body)
+    source = [_input(body, r) for r in body.results[head : head + n]]
+    unchanged = [k for k in range(n) if source[k] == k]
+    stores = loop.stores if n in used else 0
+    kept = {(part - n) % loop.kept for part in used if part >= n} if loop.kept else set()
+    outputs = sorted({*kept, *range(stores)})
+    carried, taken = _needed_state(loop, inputs, {part for part in used if part < n}, outputs, set(unchanged))
+    columns = [j for j in range(loop.inputs) if j < sum(loop.reads) or n + j in taken]
+    outside = [j for j in range(body.takes - n - loop.inputs) if n + loop.inputs + j in taken]
+    frozen = [k for k in unchanged if k in taken and k not in carried]
+    return _Needs(carried, columns, outside, outputs, frozen, unchanged, stores)
+
+
+def _arguments(loop: Loop, args: Sequence[int], needs: _Needs) -> list[int]:
+    """Return the arguments of a loop that has only what its results need."""
+    state, stacked, others = loop.split(args)
+    read, first = sum(loop.reads), len(loop.reads)
+    result = [*(state[k] for k in needs.carried), *stacked[:first]]
+    for t in range(loop.max_iterations if len(needs.columns) > read else 0):
+        result += [stacked[first + t * loop.own_inputs + j - read] for j in needs.columns[read:]]
+    return result + [others[j] for j in needs.outside] + [state[k] for k in needs.frozen]
+
+
+def _needed(body: Region, roots: Iterable[int]) -> bytearray:
+    """Mark the instructions of a body that some of them need; of a loop inside, what its used results need."""
+    if LOOP not in body.kinds:
+        return body.flags(roots)
+    flags = bytearray(len(body.instructions))
+    for k in roots:
+        flags[k] = 1
+    used: dict[int, set[int]] = {}
+    for k in range(len(flags) - 1, -1, -1):
+        if flags[k]:
+            operation, args, value = body.instructions[k]
+            if operation is PART:
+                used.setdefault(args[0], set()).add(value)
+            for a in _arguments(value, args, _needs(value, used.get(k, set()))) if operation is LOOP else args:
+                flags[a] = 1
+    return flags
 
 
 def _input(body: Region, value: int) -> int | None:
@@ -256,13 +302,16 @@ def _needed_state(
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     carried = set(range(loop.watched)) | {k for k in results if k not in unchanged}
     roots = [*body.results[:head], *(body.results[head + n + j] for j in outputs)]
-    flags = body.flags([*roots, *(body.results[head + k] for k in carried)])
+    flags = _needed(body, [*roots, *(body.results[head + k] for k in carried)])
     while True:
         taken = {number for k, number in inputs if flags[k]}
         result = {k for k in taken if k < n and k not in unchanged}
         if result <= carried:
             return sorted(carried), taken
-        body.extend_flags(flags, [body.results[head + k] for k in result - carried])
+        if LOOP in body.kinds:
+            flags = _needed(body, [*roots, *(body.results[head + k] for k in carried | result)])
+        else:
+            body.extend_flags(flags, [body.results[head + k] for k in result - carried])
         carried |= result
 
 
