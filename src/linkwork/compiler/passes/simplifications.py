@@ -222,7 +222,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
 
 
 class _Needs(NamedTuple):
-    """What some results of a loop need: indices of carried values, columns of inputs, outer values and outputs.
+    """Indices of the carried values, columns of inputs, outer values and outputs that some results of a loop need.
 
     ``frozen`` are carried values that never change and are inputs of the body alone; ``unchanged`` are all of these.
     """
