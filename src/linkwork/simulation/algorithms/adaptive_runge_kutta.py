@@ -5,8 +5,9 @@ order to a tolerance.  States at requested times follow from a continuous extens
 
 With constraints, each substep starts from the nearest state that satisfies them.  Beside a singular configuration, such
 as a flat parallelogram, errors of accelerations grow as 1/s² with the distance s, so ever shorter substeps come ever
-nearer, and the state leaves its branch.  There, substeps have a least width.  One of this width is taken whatever its
-error, and leads past the singular configuration by its momentum.  A step with many of these is not solved.
+nearer, and the state leaves its branch.  There, substeps have a least width.  One of this width is taken with a large
+error, and leads past the singular configuration by its momentum.  One with a stage at the singular configuration, whose
+error is huge, is repeated with a smaller width.  A step with many of these is not solved.
 
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving
 Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 (the extension).
@@ -49,6 +50,7 @@ _DENSE = (
 )
 _LEAST_PART = 1.0 / 16.0  # least width of a substep beside a singular configuration, relative to the step
 _TAKEN = 80  # part of `PARTS` for which a substep of least width counts whose error is too large
+_ROUGH, _SHORTER = 1e6, 0.7  # error from which on such a substep is repeated, and the ratio of its width then
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
 TOLERANCE, PARTS = 1e-9, 1000
 _TIMES = 1e-12  # relative distance from a time that counts as reached
@@ -155,8 +157,9 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
     if is_near_singular is not None:
         stuck = and_(not_(fine), lt(h, 1.5 * least))
         near = cond(stuck, lambda q: is_near_singular(state.time, q), lambda _: False, array(q))
-        least = where(and_(stuck, not_(near)), 0.0, least)
-        fine, more, width = or_(fine, near), where(near, float(_TAKEN), 1.0), fmax(width, least)
+        least = least * where(stuck, where(near, _SHORTER, 0.0), 1.0)
+        fine, more = or_(fine, and_(near, lt(error, _ROUGH))), where(near, float(_TAKEN), 1.0)
+        width = fmax(width, least)
     rows = (
         [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
