@@ -11,6 +11,7 @@ from scipy.optimize import lsq_linear
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from oracles.trees import TREES, robot_of
 
 ARM = lw.load("arm7")
@@ -160,7 +161,7 @@ def test_a_free_base_beside_rows():
     found = robot.velocity_for(tasks, q, 1.0, motion_limits=False, gain=0.1, **targets)
     J = np.vstack([jacobian_of(robot, q, frame.name) for frame in frames])
     mu = 0.1 * found.errors @ found.errors + FLOOR
-    length = max(np.linalg.norm([*map(float, body.placement.translation)]) for body in robot.tree.bodies)
+    length = characteristic_length(robot.tree)
     S = [1.0 if u.startswith("rad") else 1.0 / length for _, b in robot.tree.stacked() for u in b.joint.v_units]
     expected = -np.linalg.solve(J.T @ J + mu * np.diag(np.square(S)), 0.1 * J.T @ found.errors)
     assert np.abs(found.v - expected).max() <= 1e-9
