@@ -158,6 +158,18 @@ def keyframes_of_a_size(folder: Path) -> Path:
 
 
 @_case
+def histories_of_sensors(folder: Path) -> Path:
+    one = '<jointpos name="s{}" joint="j" nsample="16000000" interp="linear" delay="1"/>'
+    sensors = "".join(one.format(k) for k in range(20))
+    return _mjcf(folder, f"<sensor>{sensors}</sensor>", _BODY.replace("<joint/>", '<joint name="j"/>'))
+
+
+@_case
+def sensor_of_a_size(folder: Path) -> Path:
+    return _mjcf(folder, '<sensor><user name="u" dim="500000000" needstage="pos"/></sensor>')
+
+
+@_case
 def user_data(folder: Path) -> Path:
     bodies = "".join(f'<body name="c{k}"><joint/><geom size=".1"/></body>' for k in range(2000))
     sizes = " ".join(f'nuser_{x}="10000"' for x in ("body", "jnt", "geom"))

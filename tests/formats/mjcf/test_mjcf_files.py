@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -108,7 +109,10 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         "<worldbody>\n<body>": (2, "mismatched tag"),
         '<!DOCTYPE x [<!ENTITY a "b">]>': (1, "not well-formed"),
         '<worldbody><replicate count="1000"><replicate count="1000"/></replicate></worldbody>': (1, "1000000 copies"),
-        '<asset><hfield name="h" nrow="100000" ncol="2000" size="1 1 1 1"/></asset>': (1, "30000000 numbers of height fields"),
+        '<asset><hfield name="h" nrow="100000" ncol="2000" size="1 1 1 1"/></asset>': (
+            1,
+            "30000000 numbers of height fields",
+        ),
         '\n<worldbody><body><joint axis="1 Inf 0"/></body></worldbody>': (
             2,
             "axis: expected finite numbers, got '1 Inf 0'",
@@ -320,3 +324,49 @@ def test_parameters_of_the_solver_and_flags_are_noted():
     assert "flags that are disabled are not taken: 'eulerdamp'" in found
     plain = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")).report.warnings
     assert len(plain) == 1 and "time step" in plain[0].message
+
+
+def test_every_integer_that_states_a_size_is_counted() -> None:
+    """A later version of MuJoCo may have further integers: each is a size that is counted, or states no size."""
+    from linkwork.formats.mjcf.model_size import SIZES
+
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body()
+    of_spec = (
+        "mesh",
+        "hfield",
+        "texture",
+        "material",
+        "actuator",
+        "sensor",
+        "numeric",
+        "tendon",
+        "pair",
+        "flex",
+        "skin",
+    )
+    things = {name: getattr(spec, f"add_{name}")() for name in of_spec}
+    things |= {name: getattr(body, f"add_{name}")() for name in ("joint", "geom", "site", "camera", "light", "frame")}
+    integers = set()
+    for thing in (*things.values(), body):
+        for name in dir(thing):
+            value = None if name.startswith("_") else getattr(thing, name, None)
+            if type(value) is int or (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
+                integers.add(name)
+    counted = {
+        "width",
+        "height",
+        "nrow",
+        "ncol",
+        "size",
+        "cellcount",
+        "intprm",
+        "resolution",
+        *SIZES,
+    }  # intprm: num of contacts
+    harmless = {  # of bounded effect: masks, identifiers, choices and exponents
+        *("conaffinity", "contype", "condim", "priority", "group", "id", "signature", "simple", "fuse", "output"),
+        *("activelayers", "elastic2d", "elastic3d", "passive", "order", "interp", "ctrlspec", "gridsize", "nchannel"),
+        *("maxhullvert", "octree_maxdepth"),
+    }
+    assert integers - counted - harmless == set()

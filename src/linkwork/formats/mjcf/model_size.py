@@ -10,7 +10,10 @@ from linkwork._util.file_budget import Budget
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.xml_document import Element
 
-__all__ = ["ModelSize"]
+__all__ = ["SIZES", "ModelSize"]
+
+SIZES = frozenset(("actdim", "dim", "nsample", "num"))
+"""Attributes of sensors and actuators that state how many numbers MuJoCo stores."""
 
 Where = Callable[[], Location]
 
@@ -31,7 +34,8 @@ class ModelSize:
     _elements: dict[str, int] = field(default_factory=dict)  # by tag
     _made: dict[str, float] = field(default_factory=dict)  # elements that a document makes, with copies, by file
     _attached: dict[str, list[tuple[float, str]]] = field(default_factory=dict)  # copies and model's name, by file
-    _sizes: list[tuple[str, float, Where]] = field(default_factory=list)  # attributes of <size>
+    _resolution: float = 1.0  # most pixels of a camera
+    _sizes: list[tuple[str, float, Where]] = field(default_factory=list)  # attributes of <size>, and sensors of cameras
 
     def add(self, element: Element, file: str, where: Where) -> None:
         """Count an element of a document; ``where`` returns its location for an error."""
@@ -39,13 +43,19 @@ class ModelSize:
         self._elements[tag] = self._elements.get(tag, 0) + 1
         copies = _copies(element)
         if tag in ("composite", "flexcomp"):
-            copies *= _ELEMENTS_OF_PARTS * _product(attributes.get("count", ""))
+            copies *= _ELEMENTS_OF_PARTS * max(_product(attributes.get(key, "")) for key in ("count", "cellcount"))
         self._made[file] = self._made.get(file, 0.0) + copies
         self._total += copies
         if self._total > self.budget.max_compiled:  # MuJoCo's time grows with its square
             subject = f"elements: this one makes {copies:.0f} copies" if copies > 1.0 else "elements, with copies"
             self.count("max_compiled", subject, self._total, where)
             self.findings.raise_errors()
+        for key in SIZES.intersection(attributes):
+            self._count_values(_product(attributes[key]), where)
+        if tag == "camera":
+            self._resolution = max(self._resolution, _product(attributes.get("resolution", "")))
+        elif tag == "rangefinder" and "camera" in attributes:  # a number for each pixel
+            self._sizes.append(("rangefinder", 0.0, where))
         if tag == "attach":
             self._attached.setdefault(file, []).append((copies, attributes.get("model", "")))
         elif tag == "texture" and "builtin" in attributes:
@@ -79,6 +89,8 @@ class ModelSize:
                 number *= self._elements.get(tag, 0) if tag else sum(self._elements.values())
             elif key == "nkey":
                 number *= sum(self._elements.get(tag, 0) for tag in ("joint", "freejoint", "body", "motor")) * 7.0
+            elif key == "rangefinder":
+                number = self._resolution
             elif key == "memory":
                 continue  # of a simulation
             self._count_values(number, at)
