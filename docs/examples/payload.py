@@ -34,7 +34,7 @@ def moved(result, duration):
 
 def torques(result, duration):
     """What the motors do at each step."""
-    return arm.inverse_dynamics(*moved(result, duration))
+    return arm.inverse_dynamics(*moved(result, duration), passive=True)
 
 
 if __name__ == "__main__":
