@@ -22,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 READ = {  # cases within the limits, which are read; or are long without being refused
     *("glb_materials_of_one_picture", "obj_of_materials", "obj_of_named_materials", "obj_of_groups", "ply_of_a_list"),
 }
+PATIENT = Budget(max_seconds=60.0)  # the machine may be busy
 MESHES = {"glb", "obj", "ply", "dae"}
 
 
@@ -51,7 +52,7 @@ def both(path: Path, **options: Any) -> tuple[lw.Robot, lw.Robot]:
     for trusted in (True, False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            robots.append(lw.load(path, trusted=trusted, **options))
+            robots.append(lw.load(path, trusted=trusted, budget=PATIENT, **options))
         told.append([str(one.message) for one in caught if issubclass(one.category, ModelWarning)])
     assert told[0] == told[1]
     return robots[0], robots[1]
@@ -110,7 +111,7 @@ def test_errors_of_untrusted_files_are_those_of_trusted_ones(tmp_path: Path) -> 
         errors = []
         for trusted in (True, False):
             with pytest.raises(ModelError) as caught:
-                lw.load(path, trusted=trusted)
+                lw.load(path, trusted=trusted, budget=PATIENT)
             errors.append(caught.value.issues)
         assert errors[0] == errors[1]
     with pytest.raises(FileNotFoundError, match=r"gone.xml"):
@@ -125,7 +126,7 @@ def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
 
     for kind in ("obj", "glb"):
         path = tetrahedron(tmp_path / "part", kind)
-        first, second = (load_mesh(path.name, tmp_path, trusted=trusted) for trusted in (True, False))
+        first, second = (load_mesh(path.name, tmp_path, trusted=trusted, budget=PATIENT) for trusted in (True, False))
         assert np.array_equal(first.vertices, second.vertices) and np.array_equal(first.triangles, second.triangles)
         drawn = []
         for trusted in (True, False):

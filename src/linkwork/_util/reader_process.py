@@ -76,7 +76,9 @@ class _Process:
     begin: float
 
     def close(self) -> None:
-        """End the process and delete its files."""
+        """End the process and delete its files, unless it is the process of one from which this one was forked."""
+        if self.owner != os.getpid():
+            return
         self.popen.kill()
         with contextlib.suppress(OSError):
             assert self.popen.stdin is not None
@@ -88,7 +90,7 @@ class _Process:
 
 
 _LOCK = threading.Lock()
-_waiting: list[_Process] = []  # at most one
+_waiting: _Process | None = None  # started in advance
 
 
 def read_isolated(
@@ -183,27 +185,29 @@ def _reason(process: _Process, budget: Budget) -> str:
 
 def _taken(modules: tuple[str, ...]) -> _Process:
     """Return the waiting process if it is of this kind, else a new one."""
-    with _LOCK:
-        found = _waiting.pop() if _waiting else None
+    found = _exchanged(None)
     if found is not None:
         usable = found.owner == os.getpid() and found.modules == modules and found.path == tuple(sys.path)
         if usable and found.popen.poll() is None and time.monotonic() - found.begin < _USABLE_SECONDS:
             return found
-        if found.owner == os.getpid():
-            found.close()
+        found.close()
     return _started(modules)
+
+
+def _exchanged(process: _Process | None) -> _Process | None:
+    """Return the process that waits, which another one replaces."""
+    global _waiting
+    with _LOCK:
+        found, _waiting = _waiting, process
+    return found
 
 
 def _prepare(modules: tuple[str, ...]) -> None:
     """Start the next process of a kind, which waits for a request."""
     with contextlib.suppress(OSError):
-        process = _started(modules)
-        with _LOCK:
-            _waiting.append(process)
-            old = _waiting[:-1]
-            del _waiting[:-1]
-        for one in old:
-            one.close()
+        old = _exchanged(_started(modules))
+        if old is not None:
+            old.close()
 
 
 def _started(modules: tuple[str, ...]) -> _Process:
@@ -227,7 +231,6 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PX
 
 @atexit.register
 def _end_waiting() -> None:
-    for process in _waiting:
-        if process.owner == os.getpid():
-            process.close()
-    _waiting.clear()
+    process = _exchanged(None)
+    if process is not None:
+        process.close()
