@@ -355,3 +355,37 @@ def test_boxes_of_too_many_voxels_are_refused():
     with pytest.raises(BoxTooLargeError):
         counts.add(np.array([[0], [0], [10**8]]), {}, None)
     assert counts.sparse().fields["reached"].tolist() == [1]
+
+
+@pytest.mark.slow(every=3)
+def test_stores_are_read_strictly(tmp_path):
+    """Format 3, known codecs and sizes; no links out of the store; the same map as an untrusted file."""
+    zstd = pytest.importorskip("numcodecs.zstd")
+    robot = lw.load("double_pendulum")
+    good = tmp_path / "good.zarr"
+    found = robot.workspace_map(robot.frames[-1], samples=300, path=good, workers=1)
+    budget = lw.formats.Budget(max_seconds=60.0)
+    assert WorkspaceMap.load(good) == WorkspaceMap.load(good, trusted=False, budget=budget) == found
+    text = (good / "cells" / "zarr.json").read_text()
+    chunk = (good / "cells" / "c" / "0" / "0").read_bytes()
+    changes = {
+        "format": ("cells/zarr.json", text.replace('"zarr_format": 3', '"zarr_format": 2').encode()),
+        "codecs": ("cells/zarr.json", text.replace('"zstd"', '"blosc"').encode()),
+        "int32": ("cells/zarr.json", text.replace('"int32"', '"float64"').encode()),
+        "a frame of 1000000 bytes": ("cells/c/0/0", bytes(zstd.Zstd().encode(b"\0" * 10**6))),
+        "not a frame": ("cells/c/0/0", b"\0" * 100),
+        "symbolic link": ("cells/c/0/0", None),
+        "damaged": ("reached/c/0", b""),
+    }
+    (tmp_path / "outside").write_bytes(chunk)
+    for message, (name, data) in changes.items():
+        bad = tmp_path / "bad.zarr"
+        shutil.rmtree(bad, ignore_errors=True)
+        shutil.copytree(good, bad)
+        (bad / name).unlink()
+        if data is None:
+            (bad / name).symlink_to(tmp_path / "outside")
+        elif data:
+            (bad / name).write_bytes(data)
+        with pytest.raises(ValueError, match=rf"bad.zarr: not a store that WorkspaceMap.save wrote: .*{message}"):
+            WorkspaceMap.load(bad)
