@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from linkwork._util.file_budget import Budget
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_sdf, read_sdf
-from linkwork._util.file_budget import Budget
 from sdf_texts import INERTIAL, arm, axis, error, errors, joint, link, model, one, read, sdf, warning, warnings, world
 
 PAIR = link("a") + link("b")

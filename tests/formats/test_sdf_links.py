@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
+from linkwork._util.file_budget import Budget
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import parse_sdf, read_sdf
-from linkwork._util.file_budget import Budget
 from linkwork.model.description import LinkDescription
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Material, Mesh, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from linkwork.errors import Issue, ModelError
 from linkwork._util.file_budget import Budget
+from linkwork.errors import Issue, ModelError
 from linkwork.formats.xml_document import Element, parse
 
 
