@@ -49,8 +49,8 @@ _DENSE = (
     69997945 / 29380423,
 )
 _LEAST_PART = 1.0 / 16.0  # least width of a substep beside a singular configuration, relative to the step
-_TAKEN = 80  # part of `PARTS` for which a substep of least width counts whose error is too large
-_ROUGH, _SHORTER = 1e6, 0.7  # error from which on such a substep is repeated, and the ratio of its width then
+_TAKEN = 20  # part of `PARTS` for which a substep of least width counts whose error is too large
+_ROUGH, _SHORTER = 3e4, 0.85  # error from which on such a substep is repeated, and the ratio of its width then
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
 TOLERANCE, PARTS = 1e-9, 1000
 _TIMES = 1e-12  # relative distance from a time that counts as reached
