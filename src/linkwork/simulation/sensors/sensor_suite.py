@@ -96,6 +96,9 @@ class SensorSuite:
         after: list[Any] = []
         for one in self._placed(inputs.robot):
             result = list(one.sensor.readings(inputs))
+            if len(result) != one.size:
+                kind = type(one.sensor).__name__
+                raise ValueError(f"{kind}: readings: expected {one.size}, as size says, got {len(result)}")
             noise = one.sensor.each("noise", one.size)
             if any(noise):
                 generator, drawn = normal_samples(generator, one.size)
