@@ -10,6 +10,7 @@ from invariants.cases import Case, Functions, cases, coupled_cases, floating_cas
 from linkwork.expr import adjoint, tangent
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.model.body import Drive
 from linkwork.robot_table import ROBOT
 from linkwork.spatial import Vec3
@@ -271,7 +272,10 @@ def with_drives(case: Case) -> Case:
 
 
 def test_31_armature_and_damping():
-    """31. With what is in the joints, M is M + diag(armature) exactly; ID and FD have it and what joints exert."""
+    """31. With what is in the joints, M is M + diag(armature) exactly; ID and FD have it and what joints exert.
+
+    Gyroscopic forces of armature do no work; joints with q̇ = v have none.
+    """
     passive = {"passive": True}
     for case in map(with_drives, cases()):
         armature = np.zeros(case.tree.nv)
@@ -283,7 +287,15 @@ def test_31_armature_and_damping():
         exerted = case.f("passive_force", case.q, case.v)
         tau = case.f("inverse_dynamics", case.q, case.v, case.a) + armature * case.a - exerted
         found = case.f(("inverse_dynamics", passive), case.q, case.v, case.a)
-        case.close(found, tau, 1e-12, "ID", core=1)
+        turned = [
+            range(case.tree.nv)[case.tree.v_slices[i]] for i, body in case.tree.stacked() if not is_plain(body.joint)
+        ]
+        gyroscopic = np.zeros_like(tau)
+        for own in turned:
+            gyroscopic[..., own] = (found - tau)[..., own]
+            work = np.sum(gyroscopic[..., own] * case.v[..., own], axis=-1)
+            case.close(work, 0.0 * work, 1e-12, "power", core=0)
+        case.close(found, tau + gyroscopic, 1e-12, "ID", core=1)
         again = case.f(("forward_dynamics", passive), case.q, case.v, found)
         h = case.f(("bias_force", passive), case.q, case.v)
         case.close(again, case.a, case.n * solving_bound(M, (found, h), case.a), "FD", core=1)
