@@ -16,7 +16,6 @@ ALLOWED = {
     (f"{_BASE}.from_transform", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.generic_rank", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.pose_inversion", f"{_BASE}.joint_type"): _PART,
-    (f"{_BASE}.velocity_brackets", f"{_BASE}.joint_type"): _PART,
     (
         "linkwork.mechanisms.assembly.result",
         "linkwork.mechanisms.assembly.assembly_branches",

@@ -61,7 +61,9 @@ class Driving(FrictionLaw):
         return -friction.sliding * v
 
 
-@pytest.mark.parametrize(("law", "failures"), [(Broken(), ["rest"]), (Driving(), ["dissipation", "far from rest"])])
+@pytest.mark.parametrize(
+    ("law", "failures"), [(Broken(), ["rest"]), (Driving(), ["dissipation", "far from rest", "stops"])]
+)
 def test_broken_laws_are_reported(law, failures):
     assert [line.name for line in check_friction_law(law).failures] == failures
 

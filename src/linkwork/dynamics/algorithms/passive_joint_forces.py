@@ -5,7 +5,7 @@
 Armature is inertia on a joint's own velocities v_j: the rotors have the kinetic energy ½ Σ I_k v_k².  It adds I to the
 diagonal of the mass matrix, and Hamel's equations of this energy have the gyroscopic force
 
-    g_i = Σ c_ij^k v_j I_k v_k,      [X_i, X_j] = Σ c_ij^k X_k      (`JointType.velocity_brackets`).
+    g_i = Σ c_ij^k v_j I_k v_k,      [X_i, X_j] = Σ c_ij^k X_k      (`joints.base.velocity_brackets`).
 
 g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does no work.
 
@@ -25,6 +25,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.joints.base.from_transform import unit_vectors
+from linkwork.joints.base.velocity_brackets import velocity_brackets
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
@@ -88,7 +89,7 @@ def gyroscopic_of(body: Body, rotors: Scalars, q: Scalars, v: Scalars) -> list[A
     result, terms = [0.0] * body.joint.nv, dict[tuple[int, int, int], Any]()
     if all(map(is_zero, rotors)):
         return result
-    brackets = body.call_joint("velocity_brackets", q if body.coupling is None else body.coupling.q(q))
+    brackets = velocity_brackets(body.joint, q if body.coupling is None else body.coupling.q(q))
     for (i, j, k), c in brackets.items():
         key = (i, min(j, k), max(j, k))
         terms[key] = terms.get(key, 0.0) + c * rotors[k]

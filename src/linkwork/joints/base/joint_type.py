@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,6 @@ from linkwork.joints.base.checks import checked_configuration
 from linkwork.joints.base.from_transform import Span, independence, rows, square, twist_along, unit_vectors
 from linkwork.joints.base.generic_rank import has_constant_subspace, is_elementary, subspace_rank
 from linkwork.joints.base.inherited_methods import drop_outdated_methods
-from linkwork.joints.base.velocity_brackets import velocity_brackets
 from linkwork.spatial import Force, Inertia, Motion, Pose, Subspace, Vec3
 
 if TYPE_CHECKING:
@@ -201,13 +200,6 @@ class JointType(ABC):
             return []
         moving = seeded(other, self.q_dot(other, v))
         return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
-
-    def velocity_brackets(self, q: Scalars) -> Mapping[tuple[int, int, int], Any]:
-        """Return the nonzero coefficients c_ij^k, by (i, j, k), of the Lie brackets [X_i, X_j] = Σ c_ij^k X_k at q.
-
-        X_i is the rate q̇ at the i-th unit velocity.  There are none where q̇ = v.
-        """
-        return velocity_brackets(self, q)
 
     def zero(self) -> list[float]:
         """Return the reference configuration: all coordinates zero, by default.
