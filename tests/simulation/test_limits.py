@@ -177,3 +177,19 @@ def test_a_planar_joint_in_a_box_moves_as_two_rails_and_a_hinge():
             ends[robot.name] = x
         for name in ("rails", "free"):
             assert np.abs(ends[name] - ends["one"])[:200].max() < close, (name, mode)
+
+
+def test_limits_hold_beside_loops():
+    """A slider that forces move by more than its gap in a step, alone and beside a loop that does not touch it."""
+    J, weight = lw.joints, {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in ("a", "b")]
+    slide = lw.Joint.of(J.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=0.0, upper=1.0)
+    tree = lw.Robot.build("slider", slide, *rails, *(lw.Link(name, **weight) for name in ("cart", "a", "b")))
+    rng = np.random.default_rng(0)
+    q, v, force = np.zeros((3, 200, tree.nv))
+    k = tree.v_names.index("slide")
+    q[:, k], v[:, k], force[:, k] = rng.uniform([0, -3, -2000], [2e-3, 0, 2000], size=(200, 3)).T
+    push = {"controller": lambda t, q, v, force: force, "constants": {"force": force}}
+    for robot in (tree, tree.with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))):
+        run = robot.simulate(q, v, **push, duration=8e-3, dt=2e-3, joint_limit_mode="held")
+        assert -1e-7 < run.q[..., k].min() and run.q[..., k].max() < 0.1, robot.name

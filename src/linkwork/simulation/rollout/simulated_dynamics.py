@@ -15,12 +15,12 @@ from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscop
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import eq, fabs, lt, not_, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import StepScale
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, push_of
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
@@ -298,8 +298,8 @@ class SimulatedDynamics:
             v, A, push, change = self._coasting(moving, resistance, q, v, A, given)
         intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
         driven = [one.row.index(1.0) for one in intervals]
-        if self.limits is None or self.limits == "held":
-            intervals += joint_limits(moving, A, q, h, scale)
+        stops = joint_limits(moving, A, q, h, scale) if self.limits is None or self.limits == "held" else []
+        intervals += stops
         if self.sticks:
             intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
         closing, before = [] if step is None else step.intervals(A), len(intervals)
@@ -322,6 +322,7 @@ class SimulatedDynamics:
         else:
             bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
             acts = not_(eq(sum(map(fabs, bounded), 0.0), 0.0))  # also where it is NaN
+            acts = or_(acts, _reaches(stops, touching, step.unbounded.w, h))
             end, rates, impulses = step.bounded(w, acts)
             held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
         pressed_by = array(pressed) if pressed else ()
@@ -395,3 +396,14 @@ class SimulatedDynamics:
             resistance=self.resistance(moving),
             is_differentiated=self.closely,
         )
+
+
+def _reaches(stops: Sequence[Interval], contacts: Sequence[ContactAt], w: Scalars, h: Any) -> Any:
+    """Return True if a step of h [s] with velocity w (nv) passes a limit or makes bodies overlap."""
+    result: Any = False
+    for one in stops:
+        result = or_(result, not_(eq(push_of(one, dot(one.row, w))[0], 0.0)))
+    for contact in contacts:
+        c = dot(contact.J[2], w)
+        result = or_(result, and_(lt(c, 0.0), lt(contact.gap + h * c, 0.0)))
+    return result
