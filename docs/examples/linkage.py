@@ -51,7 +51,7 @@ def synthesised():
     line = FunctionFeature("line", lambda w, x: drawn(w.q(), w.parameter("lengths")) - x, shape=(2,), units="m")
     problem = problem.add(line, "least_squares", target=PerStep(LINE))
     problem = problem.add("acceleration", "least_squares", steps=slice(2, None), scale=1e-3)
-    result = problem.solve(initial_guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), max_iterations=1000)
+    result = problem.solve(initial_guess=np.linspace([0.6, 0.5, 1.8], [2.4, 0.5, 1.8], STEPS), max_iterations=3000)
     return result, result.parameters["lengths"]
 
 

@@ -144,6 +144,11 @@ class PreparedProblem:
         free = self.program.durations
         base, rates, column = np.zeros(T), np.zeros((T, free)), 0
         for phase, x in problem.durations.items():
+            if phase and max(problem.phases[phase]) < self._first_step:
+                raise ValueError(
+                    f"{SOLVE}: duration: phase {phase!r} has only steps before step {self._first_step}, which have no "
+                    "duration in a path without a start: pass start=, or give the phase more steps"
+                )
             shares = self.shares_of(phase)
             if isinstance(x, tuple):
                 rates[:, column] = shares
