@@ -192,4 +192,4 @@ def test_limits_hold_beside_loops():
     push = {"controller": lambda t, q, v, force: force, "constants": {"force": force}}
     for robot in (tree, tree.with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))):
         run = robot.simulate(q, v, **push, duration=8e-3, dt=2e-3, joint_limit_mode="held")
-        assert -1e-7 < run.q[..., k].min() and run.q[..., k].max() < 0.1, robot.name
+        assert run.q[..., k].min() > -1e-7 and run.q[..., k].max() < 0.1, robot.name

@@ -132,6 +132,17 @@ def test_a_program_in_which_nothing_acts_has_no_effect_on_loops():
             assert np.abs(total - total[0]).max() < 1e-9 * found.records["kinetic_energy"].max(), how
 
 
+def test_bodies_beside_a_loop_keep_their_speed_where_a_program_acts():
+    """A servo brakes two carts, which a loop connects, and a third one rolls beside them."""
+    J, names = lw.joints, ("a", "b", "puck")
+    rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in names]
+    links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in names]
+    robot = lw.Robot.build("rails", *rails, *links).with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))
+    brake = ServoActuators(np.zeros(3), damping=np.array([2.0, 0.0, 0.0]))
+    found = robot.simulate(np.zeros(3), np.ones(3), duration=0.5, dt=5e-3, controller=lambda t, q, v: brake)
+    assert np.abs(found.v[:, 2] - 1.0).max() < 1e-9 and abs(found.v[-1, 0] - np.exp(-0.5)) < 0.01
+
+
 @pytest.mark.slow(every=3)
 def test_energy_of_loops_does_not_drift_where_a_program_acts():
     """A turning four-bar with servos of almost no force: its energy swings in proportion to the step, without loss."""

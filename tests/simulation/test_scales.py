@@ -78,3 +78,18 @@ def test_bodies_rest_whatever_their_size():
         tree, s_q, _ = in_other_units(robot.tree, L, L**3)
         found = lw.Robot(tree).simulate(q * s_q, duration=0.3, contacts=ground(L), record_every=100)
         assert found.success and np.abs(found.v[-1]).max() < 1e-6 * L
+
+
+def test_recovery_from_limits_depends_continuously_on_gravity_and_not_on_the_form_of_parameters():
+    """A hinge beyond its limit without gravity and with almost none, and with its own values as parameters."""
+    hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="bar", upper=0.5)
+    wrist = lw.Joint.of(
+        lw.joints.Revolute((0, 1, 0)), name="wrist", parent="bar", child="hand", placement=lw.pose((0.4, 0, 0))
+    )
+    links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("bar", "hand")]
+    arm = lw.Robot.build("arm", hinge, wrist, *links).with_gravity([0.0, 0.0, 0.0])
+    way = {"duration": 0.5, "dt": 2e-3, "joint_limit_mode": "held"}
+    weightless, weak = (robot.simulate([0.55, 0.0], **way) for robot in (arm, arm.with_gravity([0.0, 0.0, -1e-9])))
+    assert weightless.q[-1, 0] < 0.545 and np.abs(weightless.q - weak.q).max() < 1e-7
+    given = arm.parameters(["placement:*"])
+    assert given and np.abs(arm.simulate([0.55, 0.0], **way, parameters=given).q - weightless.q).max() < 1e-9

@@ -26,7 +26,7 @@ Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,8 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
+from linkwork.model.body import WORLD
+from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State
@@ -216,11 +218,15 @@ class RattleStep:
         added = mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
         leaving = [a + b for a, b in zip(mechanics.leaving_momentum(self.q, w, h), added, strict=True)]
         tangent = shared.released(self.q, self.t, leaving, [0.0] * len(impulses), FLAT)
-        expected = dot(tangent, leaving)
-        left = dot(v, momentum) + dot(v, opposed(resistance, v))
-        floor = _NOISE * expected + 1e-300
-        share = where(lt(floor, left), sqrt(fmin(fmax(expected, 0.0) / fmax(left, floor), _REGAINED)), 1.0)
-        return result.end, [where(acts, share * a, b) for a, b in zip(v, free, strict=True)], total
+        resisted, scaled = opposed(resistance, v), list(v)
+        for part in constrained_parts(mechanics.tree):
+            expected = sum((tangent[k] * leaving[k] for k in part), 0.0)
+            left = sum((v[k] * (momentum[k] + resisted[k]) for k in part), 0.0)
+            floor = _NOISE * expected + 1e-300
+            share = where(lt(floor, left), sqrt(fmin(fmax(expected, 0.0) / fmax(left, floor), _REGAINED)), 1.0)
+            for k in part:
+                scaled[k] = share * v[k]
+        return result.end, [where(acts, a, b) for a, b in zip(scaled, free, strict=True)], total
 
     def _impulses(self, acts: Any) -> list[Any]:
         """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""
@@ -236,3 +242,32 @@ class RattleStep:
         second = [a - b - c - s - d for a, b, c, s, d in again]
         y = held.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
         return held.factors.least(held.factors.solved([dot(UD, y) for UD in held.UD]))
+
+
+def constrained_parts(tree: Tree) -> list[list[int]]:
+    """Return the velocities of each part of a robot that constraints connect.  Between parts there is only the world.
+
+    The kinetic energy of the robot is the sum of those of its parts.
+    """
+    part = list(range(len(tree.bodies)))
+    constrained: set[int] = set()
+
+    def join(bodies: Iterable[int]) -> None:
+        joined = {part[i] for i in bodies if i != WORLD}
+        part[:] = [min(joined) if x in joined else x for x in part]
+
+    for i, p, body in tree.outward():
+        join((i, p))
+        if body.coupling is not None:
+            join((i, tree.joint_index(body.coupling.joint)))
+    for one in tree.constraints:
+        named = one.references
+        frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
+        frames += [tree.direction(name).frame for name in named.directions]
+        bodies = [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
+        join(bodies)
+        constrained |= {i for i in bodies if i != WORLD}
+    return [
+        [k for i, _ in tree.stacked() if part[i] == x for k in range(tree.nv)[tree.v_slices[i]]]
+        for x in sorted({part[i] for i in constrained})
+    ]

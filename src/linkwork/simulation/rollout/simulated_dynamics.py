@@ -281,7 +281,7 @@ class SimulatedDynamics:
         """
         moving, h, n = self.moving, self.h, self.robot.nv
         at = array(list(q))
-        scale = StepScale.of(moving.tree, h)
+        scale = StepScale.of(self.robot.tree, moving.tree.gravity, h)  # lengths without parameters
         M = moving.mass_matrix(at, passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         servos = tau if isinstance(tau, ServoForces) else None

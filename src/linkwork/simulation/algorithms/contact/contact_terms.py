@@ -22,13 +22,13 @@ body's twist are those of the identity.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
@@ -71,7 +71,7 @@ _OWN_WANTED = 0.1  # the same of its target velocity
 _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
 _STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
-_WEIGHTLESS = 1e3  # steps in the unit of time of a robot without gravity
+_WEIGHTLESS = 5e3  # maximum number of steps in the unit of time, which weak gravity does not limit
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
 
@@ -85,13 +85,10 @@ class StepScale(NamedTuple):
     pace: Any
 
     @staticmethod
-    def of(tree: Tree, h: Any) -> StepScale:
-        """Return the characteristic length of a robot with the pace of its falls, √(g/L), or 1/(1000 h) for g = 0."""
-        L, g = characteristic_length(tree), Vec3.of(stop_gradient([*tree.gravity]))
-        square = g.dot(g)
-        weightless = eq(square, 0.0)
-        pace = sqrt(sqrt(where(weightless, 1.0, square)) * (1.0 / L))
-        return StepScale(L, where(weightless, 1.0 / (_WEIGHTLESS * h), pace))
+    def of(tree: Tree, gravity: Iterable[Any], h: Any) -> StepScale:
+        """Return the characteristic length of a robot with the pace of its falls, √(g/L), at least 1/(5000 h)."""
+        L, g = characteristic_length(tree), Vec3.of(stop_gradient([*gravity]))
+        return StepScale(L, fmax(sqrt(sqrt(g.dot(g)) * (1.0 / L)), 1.0 / (_WEIGHTLESS * h)))
 
 
 @dataclass(frozen=True, slots=True)
