@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,13 @@ LOOP = lw.load("fourbar")
 REST = np.zeros(2)
 
 
+class Names:
+    """Names in an object that is neither a list nor an iterator."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["x"])
+
+
 @public
 def looked_up(names: Any, gains: Any = None, points: np.ndarray | None = None, texts: str = "") -> None:
     """Look for the first of some names among none."""
@@ -37,6 +44,8 @@ def test_the_argument_that_holds_an_unknown_name_is_named() -> None:
         with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named "):
             looked_up(names, gains={"elbow": 1.0, "hand": 2.0}, points=np.ones((2, 3)), texts="a hand")
     with pytest.raises(UnknownNameError, match=r"^looked_up: no joint named 'x'"):  # nothing tells
+        looked_up(Names(), gains=[1.0])
+    with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named 'x'"):
         looked_up(iter(["x"]), gains=[1.0])
 
 
