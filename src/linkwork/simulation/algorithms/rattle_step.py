@@ -45,6 +45,7 @@ from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
     is_free,
+    referenced_bodies,
     released_velocity,
     with_energy,
 )
@@ -261,10 +262,7 @@ def constrained_parts(tree: Tree) -> list[list[int]]:
         if body.coupling is not None:
             join((i, tree.joint_index(body.coupling.joint)))
     for one in tree.constraints:
-        named = one.references
-        frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
-        frames += [tree.direction(name).frame for name in named.directions]
-        bodies = [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
+        bodies = referenced_bodies(tree, one)
         join(bodies)
         constrained |= {i for i in bodies if i != WORLD}
     return [

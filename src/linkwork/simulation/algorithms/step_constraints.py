@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from linkwork.constraints import Constraint
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
 from linkwork.expr.equations.root_finding import fixed_point, monotone_root
@@ -48,6 +49,7 @@ __all__ = [
     "is_free",
     "is_near_singular",
     "monotone",
+    "referenced_bodies",
     "released_velocity",
     "step_rates",
     "with_energy",
@@ -374,7 +376,13 @@ def with_energy(
 def is_free(tree: Tree) -> bool:
     """Return True if a tree with constraints is not fixed to the world, so its momentum is conserved."""
     roots = [body for _, p, body in tree.outward() if p == WORLD]
-    names = {name for one in tree.constraints for name in one.references.frames}
-    names |= {tree.point(name).frame for one in tree.constraints for name in one.references.points}
-    fixed = any(tree.frame(name).body == WORLD for name in names)
+    fixed = any(WORLD in referenced_bodies(tree, constraint) for constraint in tree.constraints)
     return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed
+
+
+def referenced_bodies(tree: Tree, constraint: Constraint) -> list[int]:
+    """Return the bodies whose frames, points, directions and joints a constraint names, also the world."""
+    named = constraint.references
+    frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
+    frames += [tree.direction(name).frame for name in named.directions]
+    return [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
