@@ -28,7 +28,7 @@ def test_a_four_bar_has_two():
     assert "2 branches" in str(robot.branches({"crank": -0.3})) and "more may exist" in str(found)
 
 
-def real_solutions(elbows, samples=200_000):
+def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],) * 3):
     """How many poses put a platform's corners at a rod's length from three points: by the roots in its turn.
 
     At a given turn two differences of the three circles are linear in its place; the third circle is then a function of
@@ -36,10 +36,10 @@ def real_solutions(elbows, samples=200_000):
     """
     t = np.linspace(-np.pi, np.pi, samples)
     c, s = np.cos(t), np.sin(t)
-    b = LEG_RODS[1]
-    d = [np.stack([x * c + z * s - e[0], -x * s + z * c - e[1]]) for (x, z), e in zip(LEG_TIPS, elbows, strict=True)]
+    b = rods[0]
+    d = [np.stack([x * c + z * s - e[0], -x * s + z * c - e[1]]) for (x, z), e in zip(corners, elbows, strict=True)]
     rows = [2 * (d[k] - d[0]) for k in (1, 2)]
-    right = [(d[0] ** 2).sum(0) - (d[k] ** 2).sum(0) for k in (1, 2)]
+    right = [(d[0] ** 2).sum(0) - (d[k] ** 2).sum(0) + rods[k] ** 2 - b**2 for k in (1, 2)]
     det = rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
     x = right[0] * rows[1][1] - right[1] * rows[0][1]
     z = rows[0][0] * right[1] - rows[1][0] * right[0]
@@ -62,6 +62,61 @@ def test_branches_of_three_legs_are_as_many_as_there_are():
         assert found.count[k] == real_solutions(elbows), k
         seen.add(int(found.count[k]))
     assert max(seen) >= 4 and 2 in seen
+
+
+def platform(joint, base, corners, lengths):
+    """A platform at given distances of its corners from points of the base."""
+    link = lw.Link("platform", mass=1.0, inertia=np.eye(3))
+    robot = lw.Robot.build("platform", link, lw.Joint.of(joint, name="free", parent="world", child="platform"))
+    for k, (a, b) in enumerate(zip(base, corners, strict=True)):
+        robot = robot.with_frame(f"a{k}", "world", lw.pose(a)).with_frame(f"b{k}", "platform", lw.pose(b))
+    legs = [lw.constraints.Distance(f"a{k}", f"b{k}", x, name=f"leg{k}") for k, x in enumerate(lengths)]
+    return robot.with_constraints(*legs)
+
+
+FORTY_BASE = """0 0 0  1.107915 0 0  0.549094 0.756063 0  0.735077 -0.223935 0.525991  0.514188 -0.526063 -0.368418
+    0.590473 0.094733 -0.205018"""
+FORTY_CORNERS = """0 0 0  0.542805 0 0  0.956919 -0.528915 0  0.665885 -0.353482 1.402538  0.478359 1.158742 0.107672
+    -0.137087 -0.235121 0.353913"""
+FORTY_LEGS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
+
+
+@pytest.mark.slow(every=3)
+def test_a_platform_with_forty_assemblies_has_forty():
+    """Dietmaier, The Stewart-Gough platform of general geometry can have 40 real postures, 1998; in other units too."""
+    base, corners = (np.array(text.split(), float).reshape(6, 3) for text in (FORTY_BASE, FORTY_CORNERS))
+    for length in (1.0, 1e-3):
+        robot = platform(lw.joints.Floating(), base * length, corners * length, FORTY_LEGS * length)
+        for tolerance in (1e-10, 1e-8, 1e-7):
+            found = robot.branches(num_starts=4000, tolerance=tolerance)
+            assert found.count == 40 and found.min_hits > 1, (length, tolerance)
+            assert np.abs(robot.constraint_error(found.q)).max() < 1e-13 * length
+        assert found.sign.sum() == 0  # as many of each orientation: the degree of the map to the lengths is 0
+
+
+@pytest.mark.slow(every=3)
+def test_a_platform_with_three_legs_has_up_to_six():
+    base, corners = [(0, 0), (15.91, 0), (0, 10)], [(0, 0), (17.04, 0), (13, 16)]
+    placed = [[(*x, 0.0) for x in points] for points in (base, corners)]
+    seen = set()
+    for legs in ((24.23314387, 19.49579882, 15.82453711), (23.97, 11.24, 13.47), (15.24, 24.01, 7.88)):
+        count = real_solutions(np.array(base, float), corners=np.array(corners, float), rods=legs)
+        found = platform(lw.joints.Planar(), *placed, legs).branches(num_starts=512)
+        assert found.count == count and found.sign.sum() == 0
+        seen.add(count)
+    assert seen == {6, 4, 2}
+
+
+def test_two_assemblies_meet_at_a_dead_centre():
+    """The rocker's extreme has one assembly; near it two, at a distance of the root of what is left to it."""
+    robot = linkage()
+    extreme = float(np.arccos((4 + 9 - 3.5**2) / 12) - np.pi)
+    away = -np.array([-1e-6, 0.0, 1e-11, 1e-9, 1e-7, 1e-3])
+    found = robot.branches({"rocker": extreme + away})
+    assert found.count.tolist() == [0, 1, 2, 2, 2, 2]
+    apart = np.abs(found.q[2:, 0, 0] - found.q[2:, 1, 0])
+    rate = apart / np.sqrt(-away[2:])
+    np.testing.assert_allclose(rate[:3], rate[2], rtol=1e-2)
 
 
 def test_what_is_free_has_no_branches():

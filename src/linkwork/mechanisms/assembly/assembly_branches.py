@@ -2,6 +2,11 @@
 
 The search starts from a low-discrepancy set of configurations and merges equal results.  Branches may be missed; more
 starts make this less likely.
+
+Newton steps reduce the errors φ of a result to rounding.  Its distance from the assembly is then at most about |φ|/σ,
+with the smallest singular value σ of the columns of the constraint Jacobian that belong to the free joints.  Two
+results are equal if they are closer than these distances together.  Two assemblies at a distance d have σ ≥ c d, with
+the curvature c of the constraints, so they are told apart unless c d² is rounding (Kantorovich).
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import integer
 from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales, position_rounding
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
-from linkwork.mechanisms.assembly.result import sign_of, slack_of
+from linkwork.mechanisms.assembly.result import sign_of
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     FixedJoints,
@@ -25,11 +31,21 @@ from linkwork.mechanisms.assembly.targets import (
     read_joints,
     read_time,
     read_weights,
+    timed,
 )
+from linkwork.model.periodic_coordinates import revolutions
 
 __all__ = ["Branches", "find_branches"]
 
-_SAME_TOL = 1e-6  # [rad, characteristic lengths] configurations closer than this are equal
+_SAME_TOL = 1e-6  # [rad, characteristic lengths] a configuration closer than this to a branch is on it
+_POLISHING_STEPS = 60  # Newton's method halves the error of a double root in each step
+_DISPLACED, _DISPLACEMENT = 15, 1e-2  # results displaced, and by how much [rad, characteristic lengths]
+_LEAST_STEP = 1e-13  # [rad, characteristic lengths] a smaller step is rounding
+_CLOSE = 1e-6  # error [rad, characteristic lengths] that Newton steps reduce
+_FARTHEST = 1e-2  # [rad, characteristic lengths] largest step of polishing
+_RADIUS = 4.0  # of a ball, in |φ|/σ: beside a double root the distance from it is 2 |φ|/σ
+_ROUNDING = 1e-14  # error [rad, characteristic lengths] that is rounding
+_LEAST_RADIUS, _MOST_RADIUS = 1e-9, 1e-3  # [rad, characteristic lengths] of the ball around a result
 _LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below it the mechanism can move
 
 
@@ -106,13 +122,17 @@ def find_branches(
         tried[..., part] = base[:, np.newaxis, part]
     during = None if when is None else np.repeat(when[:, np.newaxis], len(starts_q), axis=1)
     result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), during)
-    fine = mechanism.open_by(result.error) <= tolerance
-    _raise_if_movable(mechanism, result.q[fine], fixed, during if during is None else during[fine])
+    fine = mechanism.open_by(result.error) <= max(tolerance, _CLOSE)
+    found, left, radius = result.q, np.zeros(fine.shape), np.zeros(fine.shape)
+    polished = _polished(mechanism, found[fine], fixed, during if during is None else during[fine])
+    found[fine], left[fine], radius[fine] = polished
+    fine &= left <= tolerance
+    _raise_if_movable(mechanism, found[fine], fixed, during if during is None else during[fine])
     if position_limits:
-        fine &= ~mechanism.beyond(result.q).any(axis=-1)
+        fine &= ~mechanism.beyond(found).any(axis=-1)
     each = [
-        _distinct(mechanism, q[ok], base[k], fixed, bool(position_limits))
-        for k, (q, ok) in enumerate(zip(result.q, fine, strict=True))
+        _distinct(mechanism, found[k, ok], radius[k, ok], base[k], fixed, bool(position_limits))
+        for k, ok in enumerate(fine)
     ]
     most = max((len(q) for q, _ in each), default=0)
     if max_solutions is not None:
@@ -138,38 +158,85 @@ def find_branches(
 
 
 def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, time: Any) -> None:
-    """Raise ValueError if the mechanism can move with the fixed joints, so that branches are not isolated."""
-    if not len(q) or not mechanism.free(fixed.names):
+    """Raise ValueError if the mechanism can move with the fixed joints, so that branches are not isolated.
+
+    A mechanism at a dead centre is singular too, but Newton steps return it from a displacement.
+    """
+    free = mechanism.free(fixed.names)
+    if not len(q) or not free:
         return
-    block = mechanism.dependent_block(q, fixed.names, time)
-    free = block.shape[-1]
-    if block.shape[-2] < free or np.median(slack_of(block)) < _LOOSE_TOL:
-        values = np.linalg.svd(block, compute_uv=False)
-        ranks = (values > _LOOSE_TOL * values.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
-        more = free - int(ranks.max(initial=0))
-        if more:
-            raise ValueError(
-                f"branches: {'with these joints fixed, ' if fixed.names else ''}the mechanism has {more} degree"
-                f"{'s' if more != 1 else ''} of freedom, so assemblies are not isolated: fix as many "
-                f"{'more ' if fixed.names else ''}joints by hold"
-            )
+    _, s, v = np.linalg.svd(mechanism.dependent_block(q, fixed.names, time))
+    ranks = (s > _LOOSE_TOL * s.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
+    if np.median(ranks) == len(free):
+        return
+    loose = np.flatnonzero(ranks < len(free))[:_DISPLACED]
+    step = np.zeros((len(loose), mechanism.robot.nv))
+    step[:, free] = _DISPLACEMENT * v[loose, -1]
+    moved = mechanism.robot.integrate(q[loose], step * unit_steps(mechanism.tree))
+    back, error, _ = _polished(mechanism, moved, fixed, None if time is None else time[loose])
+    away = distance(mechanism, q[loose], back)
+    if np.median(np.where(error > _CLOSE, 0.0, away)) > 0.1 * _DISPLACEMENT:
+        more = len(free) - int(ranks.max(initial=0))
+        raise ValueError(
+            f"branches: {'with these joints fixed, ' if fixed.names else ''}the mechanism has {max(more, 1)} degree"
+            f"{'s' if more > 1 else ''} of freedom, so assemblies are not isolated: fix as many "
+            f"{'more ' if fixed.names else ''}joints by hold"
+        )
+
+
+def _polished(
+    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, time: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return configurations q (n, nq) after Newton steps to rounding, their errors (n,), and radii (n,) of balls.
+
+    The assembly that a configuration approximates is in the ball around it.
+    """
+    robot, free = mechanism.robot, mechanism.free(fixed.names)
+    units, scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
+    least = _ROUNDING + position_rounding(robot.tree) * scales.max(initial=0.0)
+    q, size, radius = np.array(q), np.full(len(q), np.inf), np.full(len(q), _LEAST_RADIUS)
+    step, left = np.zeros((len(q), robot.nv)), np.arange(len(q) if free else 0)
+    for _ in range(_POLISHING_STEPS):
+        at, trial = None if time is None else time[left], robot.integrate(q[left], step[left] * units)
+        error = np.asarray(robot.constraint_error(trial, **timed(at))) * scales
+        now = np.abs(error).max(axis=-1, initial=0.0)
+        closer = now < size[left]
+        step[left[~closer]] *= 0.5
+        better, at = left[closer], None if at is None else at[closer]
+        q[better], size[better] = trial[closer], now[closer]
+        u, s, v = np.linalg.svd(mechanism.jacobian(q[better], at)[..., free], full_matrices=False)
+        radius[better] = _RADIUS * np.maximum(size[better], least) / np.maximum(s[..., -1], 1e-300)
+        inverse = 1.0 / np.maximum(s, 1e-12 * s[..., :1])
+        newton = -np.einsum("nkj,nk->nj", v, inverse * np.einsum("nik,ni->nk", u, error[closer]))
+        newton /= np.maximum(1.0, np.abs(newton).max(axis=-1, keepdims=True) / _FARTHEST)
+        step[np.ix_(better, free)] = newton
+        left = left[(size[left] > least) & (np.abs(step[left]).max(axis=-1, initial=0.0) > _LEAST_STEP)]
+        if not len(left):
+            break
+    return q, np.maximum(size - least, 0.0), np.clip(radius, _LEAST_RADIUS, _MOST_RADIUS)
 
 
 def _distinct(
-    mechanism: ClosedMechanism, q: np.ndarray, near: np.ndarray, fixed: FixedJoints, position_limits: bool
+    mechanism: ClosedMechanism,
+    q: np.ndarray,
+    radius: np.ndarray,
+    near: np.ndarray,
+    fixed: FixedJoints,
+    position_limits: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct configurations sorted by coordinates, and the number of occurrences of each.
 
-    Full revolutions are removed, so that angles are as close to ``near`` as limits allow.
+    Configurations are equal if their balls of these radii overlap.  Full revolutions are removed, so that angles are
+    as close to ``near`` as limits allow.
     """
     q = mechanism.nearest_revolutions(q, np.broadcast_to(near, q.shape), fixed.names, position_limits)
     distinct: list[int] = []
     hits: list[int] = []
-    for k in range(len(q)):
+    for k in np.argsort(radius, kind="stable").tolist():
         if distinct:
             away = distance(mechanism, q[distinct], np.broadcast_to(q[k], (len(distinct), q.shape[-1])))
             same = int(np.argmin(away))
-            if away[same] < _SAME_TOL:
+            if away[same] < radius[k] + radius[distinct[same]]:
                 hits[same] += 1
                 continue
         distinct.append(k)
@@ -186,9 +253,10 @@ def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> 
     robot = mechanism.robot
     if not one.size:
         return np.zeros(one.shape[:-1])
-    between = np.array(robot.difference(one, other))
-    for k, _ in mechanism.periodic_angles:
-        between[..., k] -= 2.0 * math.pi * np.round(between[..., k] / (2.0 * math.pi))
+    turned = np.array(other)
+    for _, i in mechanism.periodic_angles:
+        turned[..., i] -= math.tau * revolutions(other[..., i] - one[..., i])
+    between = robot.difference(one, turned)
     return np.asarray(np.abs(between / unit_steps(robot.tree)).max(axis=-1, initial=0.0))
 
 

@@ -28,6 +28,7 @@ from linkwork.model.limited_coordinates import (
 )
 from linkwork.model.periodic_coordinates import periodic_coordinates
 from linkwork.model.tree import Tree
+from linkwork.model.tree_edits import straight_tree
 from linkwork.spatial.arguments import checked_array
 
 __all__ = [
@@ -120,7 +121,7 @@ class ClosedMechanism:
     @cached_property
     def periodic_angles(self) -> list[tuple[int, int]]:
         """Index pairs (in v, in q) of the angles whose full revolutions change no pose."""
-        in_v, in_q = periodic_coordinates(self.tree)
+        in_v, in_q = periodic_coordinates(straight_tree(self.tree))
         return [*zip(np.flatnonzero(in_v).tolist(), np.flatnonzero(in_q).tolist(), strict=True)]
 
     def nearest_revolutions(
