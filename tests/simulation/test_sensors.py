@@ -330,5 +330,3 @@ def test_what_is_no_sensor_is_refused():
     ):
         with pytest.raises(error, match=words):
             make()
-    with pytest.raises(TypeError, match=r"expected a function called as \(t, q, v, a\)"):
-        robot.simulate([0.1], duration=0.01, controller=lambda t, q, v: q, sensors={"a": TwoNumbers()})

@@ -370,7 +370,7 @@ def test_bad_input(arm):
         (UnknownNameError, "kinetic_energy", {"record": ["kinetic_enrgy"]}),
         (
             ValueError,
-            "expected one for the simulation's dt = 0.001 s, got PID for 0.002 s",
+            "expected one for steps of dt · control_every = 0.001 s, got PID for 0.002 s",
             {"controller": lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, dt=0.002)},
         ),
         (

@@ -168,7 +168,7 @@ def test_bad_input(arm):
         (ValueError, "batch: expected a number", lambda: lw.Simulator(arm, batch=2.5)),
         (
             ValueError,
-            "expected one for the .* dt = 0.001 s, got PID for 0.01 s",
+            "expected one for steps of .* = 0.001 s, got PID for 0.01 s",
             lambda: lw.Simulator(arm, controller=slow),
         ),
         (ValueError, r"gain.*; expected \(2, 1\) for the first", lambda: pulled.step(gain=[1.0, 2.0])),

@@ -43,14 +43,19 @@ _SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
 def check_step(caller: str, controller: Any, h: float) -> None:
-    """Raise ValueError if a controller, or one that it contains, has another time step than the simulation."""
-    for one in (controller, getattr(controller, "law", None)):
-        own = getattr(one, "dt", None)
+    """Raise ValueError if a controller has another time step than its evaluations in a simulation, every h [s].
+
+    The step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
+    """
+    while controller is not None:
+        own = getattr(controller, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
+            name = type(controller).__name__
             raise ValueError(
-                f"{caller}: controller: expected one for the simulation's dt = {h:g} s, got {type(one).__name__} for "
-                f"{float(own):g} s"
+                f"{caller}: controller: expected one for steps of dt · control_every = {h:g} s, got {name} for "
+                f"{float(own):g} s; pass dt and control_every with that product, or create it for {h:g} s"
             )
+        controller = getattr(controller, "law", None)
 
 
 def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:

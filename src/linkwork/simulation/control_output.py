@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -24,8 +25,10 @@ __all__ = [
     "OutputForm",
     "SampledCommand",
     "command_form",
+    "reached_limits",
     "sampled_command",
     "split_command",
+    "taken_readings",
     "wrench_frames",
 ]
 
@@ -163,7 +166,8 @@ def command_form(setup: Any) -> OutputForm:
 
     inputs = {name: symbols(name, shape) for name, shape in (*setup.inputs, *setup.signals) if name not in setup.hidden}
     if setup.sensors is not None:
-        inputs |= setup.sensors.outputs(robot, symbols("readings", (setup.sensors.count(robot),)))
+        readings = setup.sensors.outputs(robot, symbols("readings", (setup.sensors.count(robot),)))
+        inputs |= taken_readings(setup.controller, readings)
     state = graph.input("t"), symbols("q", (robot.nq,)), symbols("v", (robot.nv,))
     if setup.begins is None:
         command = setup.controller(*state, **inputs)
@@ -189,6 +193,11 @@ class SampledCommand:
     every: int
     form: OutputForm
     robot: Any
+
+    @property
+    def effort_limits(self) -> Any:
+        """Effort limits of the wrapped controller; None if it has none."""
+        return getattr(self.controller, "effort_limits", None)
 
     @property
     def _is_open(self) -> bool:
@@ -221,6 +230,40 @@ class SampledCommand:
 
         after = cond(lt(z[_LEFT], 0.5), evaluated, unchanged, z)
         return self.form.command(self.robot, list(after[_HELD])), after
+
+
+def taken_readings(controller: Any, readings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sensors' readings by name that are inputs of a controller; the others are only recorded.
+
+    A controller has the inputs of its ``input_shapes``, or else the arguments of its signature.
+    """
+    if isinstance(controller, SampledCommand):
+        controller = controller.controller
+    known = getattr(controller, "input_shapes", None)
+    if not isinstance(known, Mapping):
+        try:
+            known = inspect.signature(controller).parameters
+        except (TypeError, ValueError):  # a built-in function may have no signature
+            return dict(readings)
+        if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+            return dict(readings)
+    return {name: x for name, x in readings.items() if name in known}
+
+
+_NEAR = 1e-4  # part of an effort limit by which a force may be smaller and counts as at the limit
+
+
+def reached_limits(robot: Any, controller: Any) -> dict[int, float]:
+    """Return the forces [N·m, N] from which an actuator counts as saturated, by index of v.
+
+    They are just below a controller's ``effort_limits`` (nv), or the robot's for a controller without that attribute.
+    A controller reports its limits by this attribute alone: the simulation counts the steps in which forces reach them.
+    """
+    limits = getattr(controller, "effort_limits", None)
+    limits = robot.effort_limits if limits is None else limits
+    if controller is None:
+        return {}
+    return {k: (1.0 - _NEAR) * float(x) for k, x in enumerate(limits) if 0.0 < x < np.inf}
 
 
 def sampled_command(setup: Any, every: int) -> SampledCommand:

@@ -109,8 +109,8 @@ class SimulationMethods(RobotBase):
         step by the method itself.  An event may end an environment, or continue its motion from another state.
 
         ``sensors`` are those of `linkwork.simulation` by name, such as `IMU`.  Their readings in the state at the start
-        of a step are passed to the controller by that name, and recorded.  Noise depends on ``seed``, an integer to
-        which the environment's index is added, or one for each environment (...).
+        of a step are recorded, and passed by that name to a controller that has such an argument.  Noise depends on
+        ``seed``, an integer to which the environment's index is added, or one for each environment (...).
 
         With ``passive`` springs, damping, dry friction and armature of the joints act.  ``friction`` is the law of dry
         friction: "smooth", "stribeck", "coulomb", or a `FrictionLaw` of your own.  A law under which joints stick,

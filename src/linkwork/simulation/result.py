@@ -35,6 +35,7 @@ from linkwork.viewer.output import Output, check_output, show_document
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
+_NAMED = 3  # largest number of saturated joints that a message names
 _STATUSES = {  # by code of the kernels
     RUNNING: Status.COMPLETED,
     CONTROLLER: Status.CONTROLLER_FAILED,
@@ -89,9 +90,10 @@ class Simulation(Result):
 
     ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an
     environment stopped [s], NaN where it did not, and ``status`` (...) the reason.  A stopped environment retains its
-    last state.  ``events`` are `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are the
-    points in records of contacts, and ``parameters`` the values that replaced the robot's and its contacts' own, by
-    name.
+    last state.  ``saturation`` (..., nv) is the fraction of steps in which a controller's force reached its effort
+    limit; None on symbols and for SciPy's solvers.  ``events`` are `linkwork.simulation.EventRecord`, by environment
+    and time.  ``contact_names`` are the points in records of contacts, and ``parameters`` the values that replaced the
+    robot's and its contacts' own, by name.
     """
 
     __slots__ = (
@@ -107,6 +109,7 @@ class Simulation(Result):
         "parameters",
         "q",
         "records",
+        "saturation",
         "stopped_at",
         "t",
         "v",
@@ -129,7 +132,9 @@ class Simulation(Result):
         watched: Sequence[str] = (),
         contacts: Any = None,
         passive: bool = True,
+        saturation: np.ndarray | None = None,
     ) -> None:
+        self.saturation = saturation
         self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
         self._passive = passive  # True if springs and armature acted
         self._contacts = contacts  # a `ContactSet`, or None, also of a simulation that is read from a file
@@ -165,7 +170,15 @@ class Simulation(Result):
         last = {event.environment: event.name for event in self.events}
         codes, stopped = np.asarray(self._codes), np.asarray(self.stopped_at)
         time = float(self.t[-1] if np.isnan(stopped[index]) else stopped[index])
-        return sentence_of(index, codes, time, last, self._watched)
+        return sentence_of(index, codes, time, last, self._watched) + self._saturated(index)
+
+    def _saturated(self, index: tuple[int, ...]) -> str:
+        """Return the part of the message on forces that reached effort limits, "" if none did."""
+        each = np.zeros(0) if self.saturation is None else self.saturation[index]
+        worst = np.argsort(-each, kind="stable")[:_NAMED]
+        robot: Any = self._robot
+        told = [f"{robot.v_names[k]!r} in {100.0 * each[k]:.3g} %" for k in worst if each[k] > 0.0]
+        return f"; at effort limits: {', '.join(told)} of the steps" if told else ""
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
@@ -379,6 +392,8 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
         "environments": [event.environment for event in result.events],
     }
     arrays = {name: np.asarray(getattr(result, own), dtype=float) for name, own in _STATE.items()}
+    if result.saturation is not None:
+        arrays["saturation"] = result.saturation
     arrays |= {f"records.{name}": np.asarray(x) for name, x in result.records.items()}
     arrays |= {f"events.{name}": np.array([getattr(e, name) for e in result.events]) for name in _EVENT}
     arrays |= {f"parameters.{name}": np.asarray(x) for name, x in result.parameters.items()}
@@ -414,6 +429,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
                 )
         contacts, watched = reader.texts("contacts"), reader.texts("watched", [])
         passive = bool(reader.said.get("passive", True))
+        saturation = reader.array("saturation", (*lead, robot.nv)) if "saturation" in reader else None
         events = _read_events(reader, robot, lead)
     groups = {"records": records, "parameters": parameters}
     return cls._make(
@@ -431,6 +447,7 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
         groups["parameters"],
         watched,
         passive=passive,
+        saturation=saturation,
     )
 
 

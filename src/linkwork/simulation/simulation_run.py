@@ -28,13 +28,13 @@ from linkwork.simulation.arguments import (
 )
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.penetration_depth import depth_state, warn_of_depth
-from linkwork.simulation.control_output import SampledCommand, command_form, sampled_command
+from linkwork.simulation.control_output import SampledCommand, command_form, reached_limits, sampled_command
 from linkwork.simulation.events import checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import read_limit_mode, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
 from linkwork.simulation.rollout.dense_output import DenseOutput, recorded_forces
-from linkwork.simulation.rollout.kernels import SimulationKernel, observer, rows_of, segment
+from linkwork.simulation.rollout.kernels import SATURATED, SimulationKernel, observer, rows_of, segment
 from linkwork.simulation.rollout.rollout import (
     ENDED,
     EVENTS,
@@ -251,6 +251,9 @@ class SimulationRun:
             state["z"] = self.begins
         if setup.watches_depth:
             state["depths"] = depth_state(setup.contacts, setup.robot, self.leading)
+        limited = reached_limits(setup.robot, setup.controller)
+        if limited:
+            state[SATURATED] = np.zeros((*self.leading, len(limited)))
         if setup.sensors is not None:
             carried = initial_sensor_state(setup, q, v, self.parameters, self.begins[SENSORS])
             state["z"] = {**self.begins, SENSORS: carried}
@@ -309,8 +312,16 @@ class SimulationRun:
             [event.name for event in setup.events],
             setup.contacts,
             setup.passive,
+            self._saturation(limited, state),
         )
         return simulation, state.get("depths")
+
+    def _saturation(self, limited: Mapping[int, float], state: Mapping[str, Any]) -> np.ndarray:
+        """Return the fraction of steps (..., nv) in which each force reached its limit."""
+        result: np.ndarray = np.zeros((*self.leading, self.setup.robot.nv))
+        if limited:
+            result[..., [*limited]] = state[SATURATED] / np.maximum(state["steps"], 1.0)[..., None]
+        return result
 
     def _warn(
         self, kernel: SimulationKernel, state: Mapping[str, Any], arguments: Mapping[str, Any], rows: int
@@ -353,7 +364,7 @@ class SimulationRun:
         if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
-        inputs = {name: x for name, x in state.items() if name not in ("status", "depths")}
+        inputs = {name: x for name, x in state.items() if name not in ("status", "depths", SATURATED)}
         inputs |= arguments
         if self.signals:
             inputs["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}

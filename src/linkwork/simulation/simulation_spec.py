@@ -19,6 +19,7 @@ from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law, rea
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import DIAGNOSTICS, ContactDiagnostics, ContactSet
+from linkwork.simulation.control_output import taken_readings
 from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.reaction_records import REACTIONS, RecordedReaction
@@ -97,7 +98,7 @@ class SimulationSetup:
                 )
             raise TypeError(f"simulate: controller: {expected}")
         arrays = [name for name, _ in (*self.inputs, *self.signals) if name not in self.hidden]
-        keywords = dict.fromkeys([*arrays, *readings])
+        keywords = dict.fromkeys([*arrays, *taken_readings(self.controller, dict.fromkeys(readings))])
         arguments = [None] * (3 if self.begins is None else 4)
         try:
             signature = inspect.signature(self.controller)

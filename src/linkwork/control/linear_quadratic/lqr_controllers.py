@@ -70,6 +70,11 @@ class LQRController(ReturnedValue):
     def __repr__(self) -> str:
         return short_repr(self)
 
+    @property
+    def dt(self) -> float | None:
+        """Time step [s] of a discrete-time regulator, else None: it has to be that of a simulation's controller."""
+        return self.step
+
     @overload
     def __call__(self, q: Any, v: Any) -> Any: ...
     @overload

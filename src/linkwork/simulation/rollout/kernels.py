@@ -14,10 +14,11 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
+from linkwork.simulation.control_output import reached_limits
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["SimulationKernel", "observer", "rows_of", "segment", "stepper"]
+__all__ = ["SATURATED", "SimulationKernel", "observer", "rows_of", "segment", "stepper"]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a segment: steps after the last change nothing
 
@@ -56,7 +57,7 @@ def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
 
     def traced(**inputs: Any) -> Any:
         full, groups, every = _joined(bare, inputs)
-        begun = _begun(inputs)._replace(depths=inputs.get(_DEPTHS, ()))
+        begun = _begun(inputs)._replace(depths=inputs.get(_DEPTHS, ()), saturated=inputs.get(SATURATED, ()))
         end, (q, v, records) = rolled(
             full, begun, inputs["h"], inputs["last"], rows, *groups, skipping=True, every=every
         )
@@ -65,6 +66,8 @@ def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
             state["z"] = end.z
         if setup.watches_depth:
             state["depths"] = _ended_depths(full, end, inputs.get("parameters", {}))
+        if SATURATED in inputs:
+            state[SATURATED] = end.saturated
         if setup.events:
             state["ended"] = end.events.ended
         return {"end": state, "rows": {"q": q, "v": v, **records}}
@@ -149,6 +152,9 @@ def _kernel(
         shapes = _shapes(bare, rows, {key: x.shape for key, x in data.items()})
         if name == "simulate" and bare.watches_depth:
             shapes[_DEPTHS] = depth_state(bare.contacts, bare.robot, ()).shape
+        limited = reached_limits(bare.robot, bare.controller)
+        if name == "simulate" and limited:
+            shapes[SATURATED] = (len(limited),)
         if rows is None:
             shapes = {key: x for key, x in shapes.items() if key not in _OF_SEGMENTS}
         return compile(traced, name=name, **shapes)
@@ -157,7 +163,7 @@ def _kernel(
 
 
 _EVERY = "every"
-_DEPTHS = "depths"
+_DEPTHS, SATURATED = "depths", "saturated"
 _OF_SEGMENTS = ("last", "status", _EVERY)
 
 

@@ -27,7 +27,7 @@ from linkwork.simulation.algorithms import (
 )
 from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
-from linkwork.simulation.control_output import command_form, split_command
+from linkwork.simulation.control_output import command_form, reached_limits, split_command, taken_readings
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.event_derivatives import replayed
@@ -88,6 +88,7 @@ class SimulationState(NamedTuple):
     wrenches: Any = ()  # external wrenches of the last step, (frame, axes, components), if reactions are recorded
     motion: Any = ()  # acceleration and constraint forces of the last step, if a program solves for them
     depths: Any = ()  # state of `penetration_depth.deepened`, if depths are watched
+    saturated: Any = ()  # number of steps in which each force of `reached_limits` was reached, if these are counted
 
 
 def rolled(
@@ -115,11 +116,12 @@ def rolled(
       ``skipping``, rows of later steps are not computed.
     - ``closely`` solves steps to rounding, for derivatives.  A gradient then stores the states between ``segments`` of
       rows, or between segments of the steps if there is a single row.
-    - The depths of rigid contacts are recorded if the start has a state for them.
+    - The depths of rigid contacts, and the steps at effort limits, are recorded if the start has a state for them.
     """
     contacts = setup.touched(parameters)
     dynamics = SimulatedDynamics.of(setup, parameters, h, closely)
     method, watching = METHODS[setup.method], len(start.depths) > 0
+    reached = reached_limits(setup.robot, setup.controller) if len(start.saturated) else {}
 
     def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:
         if not closely or length != 1:
@@ -232,6 +234,8 @@ def rolled(
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(valid, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
         why = where(valid, where(moved, ended, lost), CONTROLLER)
+        one, counts = where(goes, 1.0, 0.0), zip(state.saturated, reached.items(), strict=True)
+        saturated = [where(lt(fabs(tau[k]), most), x, x + one) for x, (k, most) in counts]
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
@@ -245,6 +249,7 @@ def rolled(
             _either(goes, pressed, state.wrenches),
             _either(goes, motion, state.motion),
             depths,
+            array(saturated) if reached else (),
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
@@ -330,7 +335,7 @@ def commanded(
         return [0.0] * n, state.z, wrenches
     value = {name: x for name, x in value.items() if name not in setup.hidden}
     if setup.sensors is not None:
-        value = {**value, **setup.sensors.outputs(setup.robot, state.z[SENSORS])}
+        value = {**value, **taken_readings(setup.controller, setup.sensors.outputs(setup.robot, state.z[SENSORS]))}
     if setup.begins is None:
         command, z = setup.controller(t, state.q, state.v, **value), state.z
     else:

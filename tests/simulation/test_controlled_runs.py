@@ -1,0 +1,84 @@
+"""Controllers in simulations: saturation of actuators, sensors beside any controller, steps of controllers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.expr import where
+from linkwork.simulation import IMU, Simulation
+
+
+def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
+    robot: Any = lw.load("double_pendulum")
+    for name, effort in zip(robot.v_names, (6.0, 2.0), strict=True):
+        robot = robot.with_joint(robot.joint(name).with_effort_limit(effort))
+    limits, goal = robot.effort_limits, {"target_q": np.array([1.0, -0.4])}
+
+    def bang(t: Any, q: Any, v: Any) -> Any:  # beyond the robot's limits, and never at the elbow's
+        return where(q < 0.05, 7.0, 0.1)
+
+    pid = lw.control.PID(robot, 100.0, 10.0, 5.0, dt=2e-3)
+    for controller, inputs, every in (
+        (lw.control.PD(robot, 100.0, 5.0), goal, 1),
+        (lw.control.PD(robot, 100.0, 5.0, effort_limits=(4.0, np.inf)), goal, 1),
+        (pid, goal, 2),
+        (bang, {}, 1),
+    ):
+        own = getattr(controller, "effort_limits", limits)
+        q = np.array([[0.0, 0.0], [0.9, -0.4], [0.04, 0.5]])
+        run = robot.simulate(
+            q, controller=controller, constants=inputs, duration=0.2, record=["tau"], control_every=every
+        )
+        reached = np.abs(run.records["tau"][:, 1:]) >= own * (1.0 - 1e-4)
+        assert np.allclose(run.saturation, reached.mean(axis=1), atol=1e-12), controller
+        assert run.saturation.max() > 0.0 and run.saturation.min() < 1.0
+        worst = int(np.argmax(run.saturation[0]))
+        assert f"{robot.v_names[worst]!r} in {100.0 * run.saturation[0, worst]:.3g} %" in run.explain(0)
+        run.save(tmp_path / "run.npz")
+        assert np.array_equal(Simulation.load(tmp_path / "run.npz", robot=robot).saturation, run.saturation)
+    assert "limits" not in robot.simulate([0.0, 0.0], duration=0.01).explain()
+
+
+def test_sensors_are_recorded_beside_any_controller() -> None:
+    robot: Any = lw.load("double_pendulum")
+    control, goal = lw.control, {"target_q": np.array([0.5, 0.1])}
+    spline = robot.spline([0.0, 0.2], [np.zeros(2), goal["target_q"]], boundary="clamped")
+    pid = control.PID(robot, 10.0, 10.0, 5.0, dt=1e-3)
+    soft = control.Admittance(pid, inertia=1.0, damping=20.0, stiffness=50.0, dt=1e-3)
+
+    def reader(t: Any, q: Any, v: Any, imu: Any) -> Any:
+        return imu[4:]
+
+    for controller, inputs in (
+        (pid, goal),
+        (soft, goal | {"force": np.zeros(2)}),
+        (control.OperationalSpace(robot, lw.ik.PositionTask("tip")), {"tip": np.array([0.1, 0.0, 0.0])}),
+        (control.lqr_about_state(robot, [np.pi, 0.0]), {}),
+        (control.lqr_about_trajectory(robot, spline), {}),
+        (lambda t, q, v: 0.0 * q, {}),
+        (reader, {}),
+    ):
+        for every in (1, 2) if not hasattr(controller, "dt") or controller.dt is None else (1,):
+            sensors = {"imu": IMU("tip")}
+            run = robot.simulate(
+                [0.3, 0.2], controller=controller, constants=inputs, duration=0.01, sensors=sensors, control_every=every
+            )
+            assert run.success is True and np.abs(run.records["imu"]).max() > 1.0, controller
+
+
+def test_the_step_of_a_controller_is_that_of_its_evaluations() -> None:
+    robot: Any = lw.load("double_pendulum")
+    up = [np.pi, 0.0]
+    for controller, inputs in (
+        (lw.control.lqr_about_state(robot, up, dt=0.02), {}),
+        (lw.control.PID(robot, 1.0, 1.0, 1.0, dt=0.02), {"target_q": up}),
+    ):
+        with pytest.raises(ValueError, match=rf"0.001 s, got {type(controller).__name__} for 0.02 s; pass dt"):
+            robot.simulate(up, controller=controller, constants=inputs, duration=0.1)
+        for options in ({"dt": 0.02}, {"control_every": 20}):
+            assert robot.simulate(up, controller=controller, constants=inputs, duration=0.1, **options).success
