@@ -133,3 +133,25 @@ def spatial_slider_crank():
     )
     robot = robot.with_point("pin", "crank", (SLIDER["crank"], 0, 0)).with_point("slider_pin", "slider", (0, 0, 0))
     return robot.with_constraints(lw.constraints.Holonomic("rod", _length_of_rod))
+
+
+def hexapod(closing=None):
+    """A platform on six legs, each a universal joint, a slider and a joint ``closing`` its loop, a ball by default."""
+    leg = lw.joints.Prismatic((0, 0, 1)) if closing is None else lw.joints.Cylindrical((0, 0, 1))
+    inertia = (0.01, 0.01, 0.01)
+    parts = [
+        lw.Link("platform", mass=2.0, inertia=(0.1, 0.1, 0.1)),
+        lw.Joint.of(lw.joints.Floating(), name="carried", parent="world", child="platform"),
+    ]
+    for k, angle in enumerate(np.radians([-10, 10, 110, 130, 230, 250])):
+        root = lw.pose((0.5 * np.cos(angle), 0.5 * np.sin(angle), 0))
+        parts += [lw.Link(f"cylinder{k}", mass=0.2, inertia=inertia), lw.Link(f"piston{k}", mass=0.2, inertia=inertia)]
+        parts.append(
+            lw.Joint.of(lw.joints.Universal(), name=f"tilt{k}", parent="world", child=f"cylinder{k}", placement=root)
+        )
+        parts.append(lw.Joint.of(leg, name=f"leg{k}", parent=f"cylinder{k}", child=f"piston{k}"))
+    robot = lw.Robot.build("hexapod", *parts)
+    for k, angle in enumerate(np.radians([-50, 50, 70, 170, 190, 290])):
+        robot = robot.with_frame(f"corner{k}", "platform", lw.pose((0.3 * np.cos(angle), 0.3 * np.sin(angle), 0)))
+        robot = robot.with_loop(f"top{k}", f"piston{k}", f"corner{k}", closing or lw.joints.Spherical())
+    return robot

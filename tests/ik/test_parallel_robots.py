@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.linkages import hexapod
+from linkwork.model.periodic_coordinates import periodic_coordinates
 
 
 def test_a_delta_robot():
@@ -35,3 +37,24 @@ def test_a_stewart_platform():
     assert found.success.all() and np.abs(robot.constraint_error(found.q)).max() <= 1e-8
     assert np.abs(robot.pose(found.q, "platform") - X).max() <= 2e-6
     assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", ["delta", "stewart", "hexapod"])
+def test_they_keep_the_assembly_and_the_winding_of_the_guess(name):
+    """A near target moves the joints as far as the Jacobian says, on whatever revolution they are."""
+    robot = hexapod() if name == "hexapod" else lw.load(name)
+    q = robot.assemble(hold={"carried": [1, 0, 0, 0, 0, 0, 0.8]}).q if name == "hexapod" else robot.neutral()
+    moved = np.random.default_rng(2).uniform(-0.02, 0.02, (30, 3))
+    X = np.array([lw.pose(p) for p in moved]) @ robot.pose(q, "platform")
+    G, J = robot.constraint_jacobian(q), robot.jacobian(q, "platform")
+    wanted = np.concatenate([np.zeros((30, 3 + len(G))), moved], axis=-1)
+    v = np.linalg.lstsq(np.concatenate([G, J]), wanted.T, rcond=1e-9)[0].T
+    turned = np.array(q)
+    turned[:4] *= -1.0  # the other quaternion
+    turned[periodic_coordinates(robot.tree).in_q & np.isinf(robot.upper)] += 4.0 * np.pi
+    for guess in (q, turned):
+        found = robot.inverse_kinematics(X, "platform", q_init=guess)
+        assert found.success.all()
+        assert np.abs(robot.difference(guess, found.q) - v).max() < 2e-2
+        assert np.abs(found.q - guess).max() < 0.2

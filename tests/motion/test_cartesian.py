@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.arms import chain_text, planar
 from helpers.closed_form_arms import ur5
+from helpers.linkages import hexapod
 from linkwork.errors import UnknownNameError
 from linkwork.motion.cartesian import path_following as following
 from linkwork.motion.cartesian.configuration_choice import Labels, advanced
@@ -31,6 +32,7 @@ A = lw.pose()
 B = lw.pose((0.4, 0.1, 0.0), rpy=(0.3, 0.2, 1.0))
 C = lw.pose((0.4, 0.5, 0.2), rpy=(0.3, 0.8, -1.0))
 VIA = (0.2, 0.3, 0.1)
+UP = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.8]  # pose of a hexapod's platform
 
 PATHS = {
     "line": lw.motion.line(A, B),
@@ -313,6 +315,25 @@ def test_loops_stay_closed_on_the_way():
     s = np.linspace(0.0, path.length, 300)
     q = found.trajectory()(s).q
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.parametrize("name", ["delta", "stewart", "universal"])
+def test_parallel_robots_follow_lines(name):
+    """Lines between poses of the workspace, all to their ends, in small steps on the assembly of the start."""
+    robot = lw.load(name) if name in ("delta", "stewart") else hexapod(lw.joints.Universal())
+    q = robot.neutral() if name in ("delta", "stewart") else robot.assemble(hold={"carried": UP}).q
+    rng, X = np.random.default_rng(0), robot.pose(q, "platform")
+    reach, turn = {"delta": (0.06, 0.0), "stewart": (0.03, 0.1)}.get(name, (0.2, 0.3))
+    ends = [lw.pose(rng.uniform(-reach, reach, 3)) @ X @ lw.pose(rpy=rng.uniform(-turn, turn, 3)) for _ in range(16)]
+    starts = robot.inverse_kinematics(np.array(ends), "platform", q_init=q)
+    assert starts.success.all()
+    for start, other, begin in zip(ends, ends[1:], starts.q, strict=False):
+        found = robot.track_cartesian_path(lw.motion.line(start, other), "platform", q_init=begin)
+        assert found.success, found.message
+        assert np.abs(np.diff(found.q, axis=0)).max() <= 0.2
+        q = found.trajectory()(np.linspace(0.0, found.path.length, 50)).q
+        assert np.abs(robot.constraint_error(q)).max() < 1e-4
 
 
 @pytest.mark.slow(every=3)

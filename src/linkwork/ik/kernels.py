@@ -12,9 +12,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from linkwork.expr.arrays.symbol_array import array, scalars
 from linkwork.expr.linalg.sparse_dot import dot
-from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
+from linkwork.expr.scalar.functions import fabs, floor, fmax, lt, sqrt, where
 from linkwork.ik.algorithms import augmented_lagrangian as augmented
 from linkwork.ik.algorithms import levenberg_marquardt as levenberg
 from linkwork.ik.algorithms import task_priorities as levels
@@ -22,9 +24,11 @@ from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.newton_projection import damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack, WideRows
+from linkwork.ik.tasks.modifiers import counted_joints
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kinematics.algorithms.coordinates import LimitBox
+from linkwork.model.periodic_coordinates import double_covers, periodic_coordinates
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
@@ -114,6 +118,8 @@ def solver_kernel(
         box = LimitBox.of(tree, [*lower], [*upper], bounded, locked_dofs)
         near = [[*targets["near"]]] if solver in NEAR else []
         result = solve(stack if solver in AIMED else stack.with_ranges(), [*q_init], box, steps, first, *near)
+        if solver not in NEAR:
+            result = result._replace(q=_wound_as(tree, tasks, bounded, [*q_init], result.q))
         beyond = stack.beyond(stack.at(result.q).errors)
         defect: Any = 0.0
         for task, target in zip(tasks, values, strict=True):
@@ -138,6 +144,25 @@ def solver_kernel(
         **({"near": (tree.nq,)} if solver in NEAR else {}),
         **{f"target{k}": shapes[task.name] for k, task in enumerate(with_targets)},
     )
+
+
+def _wound_as(tree: Tree, tasks: Sequence[Task], bounded: frozenset[int], q_init: Scalars, q: Scalars) -> list[Any]:
+    """Return the same poses as at q with angles and quaternions as near to those of ``q_init`` as they can be.
+
+    Full revolutions are removed from angles without limits, and quaternions have the sign of the nearer one.
+    """
+    result, counted = list(q), counted_joints(tree, tasks)
+    for n in np.flatnonzero(periodic_coordinates(tree, counted).in_q).tolist():
+        if n not in bounded:
+            result[n] = q[n] - math.tau * floor((q[n] - q_init[n]) * (1.0 / math.tau) + 0.5)
+    for i, body in tree.stacked():
+        start = tree.q_slices[i].start
+        for group in double_covers(body.joint) if body.joint_name not in counted else ():
+            own = [start + k for k in group]
+            away = lt(dot([q[n] for n in own], [q_init[n] for n in own]), 0.0)
+            for n in own:
+                result[n] = where(away, -q[n], q[n])
+    return result
 
 
 def target_scalars(

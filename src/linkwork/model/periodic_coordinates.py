@@ -11,7 +11,14 @@ import numpy as np
 from linkwork.joints import JointType
 from linkwork.model.tree import Tree
 
-__all__ = ["PeriodicCoordinates", "counting_angles", "is_same_pose", "periodic_coordinates", "revolutions"]
+__all__ = [
+    "PeriodicCoordinates",
+    "counting_angles",
+    "double_covers",
+    "is_same_pose",
+    "periodic_coordinates",
+    "revolutions",
+]
 
 _SAME = 1e-12  # tolerance of equal elements of a transform or a difference, relative to their size
 
@@ -77,6 +84,16 @@ def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoor
             in_v[changed[0]] = in_q[k] = True
     in_v.flags.writeable = in_q.flags.writeable = False
     return PeriodicCoordinates(in_v, in_q)
+
+
+@lru_cache(256)
+def double_covers(joint: JointType) -> tuple[tuple[int, ...], ...]:
+    """Return the groups of coordinates, such as quaternions, whose common sign does not change the transform."""
+    q = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, ())
+    signs = [np.where(np.isin(np.arange(joint.nq), group), -1.0, 1.0) for group in joint.unit_length]
+    return tuple(
+        group for group, sign in zip(joint.unit_length, signs, strict=True) if is_same_pose(joint, q, sign * q)
+    )
 
 
 def is_same_pose(joint: JointType, q: np.ndarray, other: np.ndarray) -> bool:

@@ -5,7 +5,7 @@ The last steps then converge at a quadratic rate, singular or not.  A step that 
 steps no longer help, or are too many, the next start of a sequence that covers the limits is taken; the best
 configuration is kept.  With wide tolerances the first start aims at the target, and the others at the nearest point
 within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many errors, only the base
-moves in the first steps of a start, and a new start leaves the base where it was best.
+moves in the first steps of a start, unless loops tie it to the limbs.  A new start leaves the base where it was best.
 
 The last iterations of all refine the best configuration.  Where ‖W e‖ does not vanish, the rows lack the curvature that
 comes with it; damping is increased as far as needed, and a share of the previous step is added.  Everything is one
@@ -124,13 +124,15 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
             ]
             cost = where(direct, cost, left)
         early = and_(lt(state.start_iterations, _BASE_STEPS), not_(last))
-        if has_limbs:  # only the base moves
+        is_tied = any(not is_zero(rows[i][k]) for i in stack.own for k in range(tree.nv) if k not in limbs)
+        base_first = has_limbs and not is_tied  # the base alone cannot move in loops with the limbs
+        if base_first:
             moving = where(early, 0.0, 1.0)
             rows = [[x * moving if k in limbs and not is_zero(x) else x for k, x in enumerate(row)] for row in rows]
         better = lt(cost, state.cost)
         refinement_damping = state.refinement_damping * where(better, _SOFTER, _STIFFER)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
-        slow = where(early, 0.0, slow) if has_limbs else slow
+        slow = where(early, 0.0, slow) if base_first else slow
         damping = constants.damping * fmin(cost, _LARGE * sqrt(cost)) + refinement_damping
         scale = dict.fromkeys(length_coordinates, length_scale(stack, beyond, weights)) if length_coordinates else {}
         step = bounded_step(rows, errors, damping, box, q, constants.bound_rounds, scale)
@@ -142,6 +144,9 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
             size = size if is_zero(x) else fmax(size, fabs(x))
         start_iterations = state.start_iterations + 1.0
         stalled = and_(lt(size, _NO_STEP), or_(better, not_(last)))
+        if base_first:  # the limbs follow where the base has arrived
+            start_iterations = where(and_(early, stalled), fmax(start_iterations, _BASE_STEPS), start_iterations)
+            stalled = and_(stalled, not_(early))
         ended = or_(or_(lt(constants.max_iterations, start_iterations), stalled), lt(constants.max_slow - 0.5, slow))
         closing = and_(lt(budget - room - 1.5, state.iterations), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))

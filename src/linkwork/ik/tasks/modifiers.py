@@ -11,7 +11,6 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import shown
 from linkwork.constraints.constraint import Constraint, References
 from linkwork.ik.tasks.arguments import ranges_of
-from linkwork.ik.tasks.function_task import FunctionTask
 from linkwork.ik.tasks.task import AimedTask, Scalars, Task, TaskKinematics, TaskRows, TaskTarget, WeighedTask
 from linkwork.model.limited_coordinates import LimitedCoordinate
 from linkwork.model.tree import Tree
@@ -318,12 +317,12 @@ class Within(_ModifiedTask):
 
 
 def counted_joints(tree: Tree, tasks: Iterable[Task]) -> frozenset[str]:
-    """Return the names of the joints whose full revolutions may change errors of tasks."""
+    """Return the names of the joints whose full revolutions may change errors of tasks.
+
+    These are all joints for a task that names nothing of the robot, such as a function or a whole posture.
+    """
     result: set[str] = set()
     for task in tasks:
-        inner = task
-        while isinstance(inner, _ModifiedTask):
-            inner = inner.task
-        function = isinstance(inner, FunctionTask)
-        result.update([body.joint_name for body in tree.bodies] if function else task.references.joints)
+        named = task.references
+        result.update(named.joints if named != References() else [body.joint_name for body in tree.bodies])
     return frozenset(result)

@@ -30,6 +30,7 @@ _FAR_STEPS = np.array(200.0)  # iterations from each of other starts
 _STARTS = np.arange(1.0, 33.0)
 _LIMIT_MARGIN = 1e-3  # [rad, m] distance from limits, so that curves between waypoints satisfy them
 _DAMPED = 1e-10  # of squared singular values: damping near singularities
+_DEPENDENT = 1e-9  # relative singular value below which constraints are redundant
 _PUSH = 0.1  # of a joint's range near its limits: there a redundant robot moves away from them
 
 
@@ -70,9 +71,10 @@ class PathRequest:
             tolerance=tolerance,
             caller=caller,
         )
-        self.is_redundant = robot.nv - len(self.problem.locked_dofs) > len(self.matched)
+        loops = sum(len(one.component_names) for one in robot.tree.constraints if one.holonomic)
+        self.has_loops = loops > 0
+        self.is_redundant = robot.nv - len(self.problem.locked_dofs) - loops > len(self.matched)
         self.is_plain = robot.nq == robot.nv and self.problem.plain and bool(_is_plain(robot))
-        self.has_loops = any(constraint.holonomic for constraint in robot.tree.constraints)
         range_ = self.upper - self.lower
         self._range = np.where(np.isfinite(range_), range_, np.inf)
 
@@ -153,29 +155,31 @@ class PathRequest:
 
     # -- on the way
 
-    def task_jacobian(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the frame's Jacobian (n, rows, nv), in its own axes and without the rows of free rotations.
-
-        The second value is the rotation (n, 3, 3) from the path's axes to the frame's.
-        """
-        X = np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
+    def task_jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Return the frame's Jacobian (n, rows, nv), in its own axes and without the rows of free rotations."""
         J = np.asarray(self.robot.jacobian(q, self.frame, relative_to=self.relative_to, expressed_in=self.frame))
-        return J[..., self.matched, :], np.swapaxes(X[..., :3, :3], -1, -2)
+        return J[..., self.matched, :]
 
     def tangents(self, q: np.ndarray, V: np.ndarray, estimate: np.ndarray) -> np.ndarray:
         """Return derivatives of q by s (n, nv) that give the frame at q (n, nq) the twists V (n, 6) per unit of s.
 
-        V is in the path's axes.  Of all solutions of a redundant robot it is the nearest to ``estimate`` (n, nv).
+        V is in the path's axes.  Loops stay closed.  Of all solutions of a redundant robot it is the nearest to
+        ``estimate`` (n, nv).
         """
-        J, R = self.task_jacobian(q)
+        J, R = self.task_jacobian(q), np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
+        R = np.swapaxes(R[..., :3, :3], -1, -2)
         turned = np.concatenate([(R @ V[:, :3, None])[..., 0], (R @ V[:, 3:, None])[..., 0]], axis=-1)[:, self.matched]
+        if self.has_loops:
+            G = np.asarray(self.robot.constraint_jacobian(q))
+            J = np.concatenate([J, G], axis=-2)
+            turned = np.concatenate([turned, np.zeros(G.shape[:-1])], axis=-1)
+        if self.problem.locked_dofs:
+            J[..., list(self.problem.locked_dofs)], estimate[:, list(self.problem.locked_dofs)] = 0.0, 0.0
         difference = turned - (J @ estimate[..., None])[..., 0]
         square = J @ np.swapaxes(J, -1, -2) + _DAMPED * np.eye(J.shape[-2])
         result: np.ndarray = (
             estimate + (np.swapaxes(J, -1, -2) @ np.linalg.solve(square, difference[..., None]))[..., 0]
         )
-        if self.problem.locked_dofs:
-            result[:, list(self.problem.locked_dofs)] = 0.0
         return result
 
     def deviations(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -202,13 +206,16 @@ class PathRequest:
         return np.stack([distance, angle], axis=-1)
 
     def smallest_singular_value(self, q: np.ndarray) -> float:
-        """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), without locked joints.
+        """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), of motions that are permitted.
 
-        It is 0 at a singularity.
+        These are those of joints that are not locked, with the loops closed.  It is 0 at a singularity.
         """
-        J, _ = self.task_jacobian(q[None])
         free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
-        return float(np.linalg.svd(J[0][:, free], compute_uv=False)[-1])
+        J = self.task_jacobian(q)[:, free]
+        if self.has_loops:
+            _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q))[:, free])
+            J = J @ V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
+        return float(np.linalg.svd(J, compute_uv=False)[-1]) if J.size else 0.0
 
     def joint_name(self, k: int) -> str:
         """Return the name of the joint to which velocity coordinate k belongs."""
