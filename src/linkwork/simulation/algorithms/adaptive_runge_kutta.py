@@ -3,11 +3,10 @@
 Each step is in local coordinates at its start.  Its width limits the difference of the solutions of fifth and fourth
 order to a tolerance.  States at requested times follow from a continuous extension of fourth order.
 
-With constraints, each substep starts from the nearest state that satisfies them.  Beside a singular configuration, such
-as a flat parallelogram, errors of accelerations grow as 1/s² with the distance s, so ever shorter substeps come ever
-nearer, and the state leaves its branch.  There, substeps have a least width.  One of this width is taken with a large
-error, and leads past the singular configuration by its momentum.  One with a stage at the singular configuration, whose
-error is huge, is repeated with a smaller width.  A step with many of these is not solved.
+With constraints, each substep starts from the nearest state that satisfies them.  The stages leave the constraints by
+some δ.  Beside a singular configuration at a distance s, such as a flat parallelogram, errors of accelerations there
+are δ/s², for any width.  So the stages' accelerations are those of their nearest states that satisfy the constraints.
+This equation has the same solutions, and it is smooth along a branch of the motion.
 
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving
 Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 (the extension).
@@ -17,10 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, while_loop
+from linkwork.expr.control.shared_structures import SharedStructure
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.simulation.algorithms.fixed_step_integrators import DORMAND_PRINCE, stages
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
@@ -48,9 +50,6 @@ _DENSE = (
     -1453857185 / 822651844,
     69997945 / 29380423,
 )
-_LEAST_PART = 1.0 / 16.0  # least width of a substep beside a singular configuration, relative to the step
-_TAKEN = 20  # part of `PARTS` for which a substep of least width counts whose error is too large
-_ROUGH, _SHORTER = 3e4, 0.85  # error from which on such a substep is repeated, and the ratio of its width then
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
 TOLERANCE, PARTS = 1e-9, 1000
 _TIMES = 1e-12  # relative distance from a time that counts as reached
@@ -70,7 +69,7 @@ class AdaptiveState(NamedTuple):
     v: Any
     width: Any
     steps: Any
-    least: Any  # width below which substeps are not shortened beside a singular configuration; 0 elsewhere
+    near: Any  # True beside a singular configuration of the constraints
 
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -87,7 +86,7 @@ def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
     """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
     n = len(v)
     still, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
-    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, _LEAST_PART * width)
+    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, False)
 
 
 def adaptive(
@@ -138,8 +137,18 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
     q, v = _at(system, state, 1.0)
     if system.projected is not None:
         q, v = system.projected(state.time, q, v)
-    h, n = state.width, len(v)
-    phi_rates, v_rates = stages(system, DORMAND_PRINCE, state.time, q, v, h)
+    h, n, near = state.width, len(v), state.near
+    is_near_singular = system.is_near_singular
+
+    def rated(acting: MotionSystem, q: Any, v: Any) -> Any:
+        return tuple(array(rates) for rates in stages(acting, DORMAND_PRINCE, state.time, list(q), list(v), h))
+
+    if is_near_singular is None:
+        phi_rates, v_rates = rated(system, q, v)
+    else:
+        beside = replace(system, acceleration=SharedStructure(system.beside))
+        phi_rates, v_rates = cond(near, partial(rated, beside), partial(rated, system), array(list(q)), array(list(v)))
+    phi_rates, v_rates = ([list(row) for row in rates] for rates in (phi_rates, v_rates))
     zero = [0.0] * n
     phi = plus(zero, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
     end = plus(v, h, *zip(DORMAND_PRINCE.b, v_rates, strict=True))
@@ -149,17 +158,11 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         for error, before, after in zip(plus(zero, h, *zip(_ERROR, rates, strict=True)), first, last, strict=True)
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
-    fine, more = lt(error, 1.0), 1.0
+    fine = lt(error, 1.0)
     wider = fmin(_MOST, fmax(_LEAST, _SAFETY * fmax(error, 1e-10) ** -0.2))
     width = where(fine, h * wider, h * fmin(wider, 1.0))
-    least = state.least
-    is_near_singular = system.is_near_singular
     if is_near_singular is not None:
-        stuck = and_(not_(fine), lt(h, 1.5 * least))
-        near = cond(stuck, lambda q: is_near_singular(state.time, q), lambda _: False, array(q))
-        least = least * where(stuck, where(near, _SHORTER, 0.0), 1.0)
-        fine, more = or_(fine, and_(near, lt(error, _ROUGH))), where(near, float(_TAKEN), 1.0)
-        width = fmax(width, least)
+        near = cond(or_(not_(fine), near), lambda q: is_near_singular(state.time, q), lambda _: False, array(q))
     rows = (
         [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
@@ -175,8 +178,8 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         either(rows[0], state.phi),
         either(rows[1], state.v),
         width,
-        state.steps + more,
-        least,
+        state.steps + 1.0,
+        near,
     )
 
 

@@ -68,6 +68,11 @@ class MotionSystem:
     projected: Callable[[Any, Scalars, Scalars], State] | None = None
     is_near_singular: Callable[[Any, Scalars], Any] | None = None
 
+    def beside(self, t: Any, q: Scalars, v: Scalars) -> list[Any]:
+        """Return the acceleration (nv) at the nearest state that satisfies the constraints."""
+        assert self.projected is not None
+        return list(self.acceleration(t, *self.projected(t, q, v)))
+
     @property
     def space(self) -> CurveSpace:
         """Manifold of q."""

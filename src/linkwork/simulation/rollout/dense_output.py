@@ -70,7 +70,7 @@ class DenseOutput:
             for name, x in start._asdict().items()
         }
         state |= {"q": stretch.q[:-1], "v": np.pad(stretch.v[:-1], ((0, 0), (0, 4 * nv)))}
-        state |= {"width": width, "least": start.least * width}
+        state |= {"width": width}
         rows: list[Any] = []
         while (state["time"] < width * (1.0 - 1e-12)).any():
             more = {"parameters": own} if own else {}
@@ -131,7 +131,7 @@ def _parts(setup: SimulationSetup) -> Kernel:
         robot: Any = setup.robot
         n = robot.nv
         state = {"start": (), "time": (), "q": robot.configuration_space, "phi": (5 * n,), "v": (5 * n,)}
-        shapes: dict[str, Any] = {"state": state | {"width": (), "steps": (), "least": ()}, "tau": (n,), "until": ()}
+        shapes: dict[str, Any] = {"state": state | {"width": (), "steps": (), "near": ()}, "tau": (n,), "until": ()}
         if setup.parameters:
             shapes["parameters"] = dict(setup.parameters)
         return compile(traced, name="between", **shapes)

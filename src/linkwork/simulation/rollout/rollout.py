@@ -141,13 +141,6 @@ def rolled(
             q, v, value, *diagnostics, gaps = moving.touching(contacts, t, list(q), list(v), tau)
             return q, v, (array(value), *diagnostics, array(gaps) if watching else ())
         q, v = method.step(moving.system(tau), t, list(q), list(v), width)
-        solves = method.solves or (method.damped_within and (setup.has_constraints or moving.spins))
-        if solves and v:  # a residual from 1 on marks equations that were not solved
-            diagnostics = (
-                *diagnostics[:2],
-                where(lt(fabs(v[0]), math.inf), diagnostics[2], math.inf),
-                *diagnostics[3:],
-            )
         return *moving.projected(t + width, q, v), diagnostics
 
     def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
@@ -222,6 +215,8 @@ def rolled(
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, diagnostics, z[SENSORS], ended, events, wrenches)}
         pushed, forces, residual, borne, gaps = diagnostics
+        if method.solves or method.adaptive or (method.damped_within and (setup.has_constraints or dynamics.spins)):
+            residual = where(lt(fabs(v[0]), math.inf), residual, math.inf) if v else residual  # from 1 on: not solved
         tau, pressed, motion = list(pushed), state.wrenches, state.motion
         if setup.records_reactions:
             pressed = tuple(array(list(w)) for _, _, w in wrenches)
