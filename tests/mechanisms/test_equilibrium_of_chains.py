@@ -7,6 +7,7 @@ import pytest
 
 import linkwork as lw
 from helpers.chains import chain, sagging
+from helpers.linkages import linkage
 
 
 @pytest.mark.parametrize("count", [6, 8])
@@ -96,3 +97,23 @@ def test_equilibria_of_slides_in_other_units() -> None:
         known = found if known is None else known
         assert found.success and found.stable and abs(found.iterations - known.iterations) <= 1, found.explain()
         np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.slow(every=3)
+def test_weights_as_wrenches_are_payloads():
+    """Equilibria of open and closed robots under a dead weight, and of a rod that a horizontal force pulls."""
+    rod, chained = (chain(n).with_frame("end", f"rod{n - 1}", lw.pose((1.0, 0, 0))) for n in (1, 2))
+    pulled = rod.equilibrium([0.3], wrenches={"end": [0, 0, 0, 2.0, 0, 0]})
+    assert pulled.stable and np.isclose(np.tan(pulled.q[0]), 0.5 * rod.mass * 9.81 / 2.0, rtol=1e-12)
+    closed = linkage()
+    cases = (chained, "end", [0.3, -0.2], np.array([-4.0, 1.0])), (closed, "coupler", closed.assemble().q, None)
+    for robot, frame, start, tau in cases:
+        found = robot.equilibrium(start, tau=tau, wrenches={frame: [0, 0, 0, 0, 0, -30.0]}, gravity=(0, 0, -10.0))
+        expected = robot.with_payload("load", frame, 3.0).equilibrium(start, tau=tau, gravity=(0, 0, -10.0))
+        assert found.success and found.stability == expected.stability
+        assert np.abs(found.q - expected.q).max() < 1e-9
+        assert np.abs(found.q - robot.equilibrium(start, tau=tau, gravity=(0, 0, -10.0)).q).max() > 1e-2
+    held = rod.equilibrium([0.4], wrenches={"end": [0, 0, 0, 0, 0, -2.0]}, expressed_in="end")  # follows the rod
+    assert held.success and np.isclose(np.cos(held.q[0]) * 0.5 * rod.mass * 9.81, -2.0, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"equilibrium: wrenches: 'end': expected one wrench \(6,\), got shape"):
+        rod.equilibrium([0.4], wrenches={"end": np.zeros((3, 6))})

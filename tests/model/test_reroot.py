@@ -184,6 +184,26 @@ def test_arms_held_by_their_hands(name, link):
     assert pickle.loads(pickle.dumps(held)) == held != fixed
 
 
+@pytest.mark.slow(every=3)
+def test_platforms_of_parallel_robots_are_fixed_to_the_world():
+    """The joint of the platform then carries the base, in the same coordinates."""
+    rng = np.random.default_rng(3)
+    for name in ("stewart", "delta"):
+        old = lw.load(name)
+        new = old.with_root("platform")
+        assert (new.joint("carried").parent, new.joint("carried").child) == ("world", "base")
+        q = old.integrate(old.neutral(), 0.3 * rng.normal(size=(3, old.nv)))
+        assert_close(new.constraint_error(q), old.constraint_error(q), 1e-13, core=1)
+        X = np.linalg.inv(old.pose(q, "platform"))
+        for frame in ("base", *old.constraints[0].references.frames):
+            assert_close(new.pose(q, frame), X @ old.pose(q, frame), 1e-13, core=2)
+        assert_equal_but_for_rounding(new.with_root("base").tree, old.tree)
+        assert old.with_root("base") == old
+    walker = lw.load("quadruped", floating_base=True).with_frame("stand", "world", lw.pose((0.2, 0.1, -0.3)))
+    standing = walker.with_loop("ground", "stand", "front_left_foot", lw.joints.Spherical())
+    assert standing.with_root("front_left_foot").joint("floating_base").parent == "world"
+
+
 # -- floating
 
 

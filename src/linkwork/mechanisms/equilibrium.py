@@ -89,13 +89,14 @@ class Equilibrium(Result):
 
 
 def equilibrium_near(
-    robot: Any, q0: Any, tau: Any, gravity: Any, time: Any, passive: bool, max_iterations: int, descend: bool
+    robot: Any, q0: Any, tau: Any, options: dict[str, Any], passive: bool, max_iterations: int, descend: bool
 ) -> Equilibrium:
     """Return an equilibrium near q0: the energy minimum that descent from q0 leads to, or q0 if it is one itself.
 
-    Without ``descend``, and if descent fails, Newton's method searches for an equilibrium of any kind.
+    ``options`` are those of `constrained_forward_dynamics`.  Without ``descend``, and if descent fails, Newton's method
+    searches for an equilibrium of any kind.
     """
-    statics = _Statics(robot, tau, gravity, time, passive)
+    statics = _Statics(robot, tau, options, passive)
     start = statics.projected(q0)
     if not descend or start.error > _CLOSED_TOL or statics.rests(start):
         return _newton(statics, start, max_iterations)
@@ -126,12 +127,12 @@ class _State:
 class _Statics:
     """Statics of a robot: accelerations, forces and work at rest under constant joint forces."""
 
-    def __init__(self, robot: Any, tau: Any, gravity: Any, time: Any, passive: bool) -> None:
+    def __init__(self, robot: Any, tau: Any, options: dict[str, Any], passive: bool) -> None:
         self.robot, self.passive, self.zero_v = robot, passive, np.zeros(robot.nv)
         self.units, self.error_scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
         self.tau = self.zero_v if tau is None else tau
-        self.options = {key: value for key, value in (("gravity", gravity), ("time", time)) if value is not None}
-        self.timed = {} if time is None else {"time": time}
+        self.options = options
+        self.timed = {key: value for key, value in options.items() if key == "time"}
         self.forces = 0.0  # sum of the acting forces at the start, times the units of coordinates [J]
         self.scale = 0.0  # largest acceleration near the start without constraints [1/s²], in units of coordinates
 
@@ -152,7 +153,7 @@ class _Statics:
         """Return True if a state is an equilibrium, up to rounding."""
         if not self.scale:
             free = self.robot.without_constraints() if len(self.robot.constraints) else self.robot
-            options = {key: value for key, value in self.options.items() if key == "gravity"}
+            options = {key: value for key, value in self.options.items() if key != "time"}
             n = self.robot.nv
             steps = 0.5 * np.vstack([np.zeros(n), np.diag(self.units)])
             around = self.robot.integrate(state.q, steps)  # in equilibrium or not

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Literal, TypeVar
 
@@ -274,6 +274,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         q_init: Array,
         *,
         tau: Array | None = None,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = True,
@@ -282,8 +284,9 @@ class ConstrainedDynamicsMethods(RobotBase):
     ) -> mechanisms.Equilibrium:
         """Find a static equilibrium near ``q_init`` (nq,) under joint forces ``tau`` (nv,) [N·m, N], zero by default.
 
-        Gravity, springs (unless ``passive`` is False), joint forces and constraint forces are in balance there.  The
-        search descends the potential energy, so it ends in a stable equilibrium, a minimum, unless ``q_init`` is an
+        Gravity, springs (unless ``passive`` is False), joint forces, external ``wrenches`` and constraint forces are in
+        balance there.  ``wrenches`` (6,) by frame are those of `forward_dynamics`, constant in their axes.  The search
+        descends the potential energy, so it ends in a stable equilibrium, a minimum, unless ``q_init`` is an
         equilibrium itself.  With ``descend=False``, or if descent fails, Newton's method finds an equilibrium of any
         kind, for example an upright pendulum.  ``stability`` of the result classifies it by the eigenvalues of the
         stiffness along free motions; ``success`` and ``status`` report whether and why the search failed.  For joint
@@ -296,7 +299,16 @@ class ConstrainedDynamicsMethods(RobotBase):
             time = finite_number("equilibrium", "time", time, unit="s")
         from linkwork.mechanisms.equilibrium import equilibrium_near
 
-        return equilibrium_near(self, start, tau, gravity, time, passive, max_iterations, descend)
+        options = {"wrenches": wrenches, "gravity": gravity, "time": time}
+        options = {name: value for name, value in options.items() if value is not None}
+        if wrenches is not None:
+            options["expressed_in"] = expressed_in
+        for frame, wrench in wrenches.items() if isinstance(wrenches, Mapping) else ():
+            if np.ndim(wrench) > 1:
+                raise ValueError(
+                    f"equilibrium: wrenches: {frame!r}: expected one wrench (6,), got shape {np.shape(wrench)}"
+                )
+        return equilibrium_near(self, start, tau, options, passive, max_iterations, descend)
 
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Return a mask that is True for the constraint forces that dynamics determines uniquely.

@@ -22,6 +22,7 @@ __all__ = [
     "check_new_name",
     "check_references",
     "names_world",
+    "referenced_bodies",
     "refuse_locked",
     "renamed_frames",
     "with_constraints",
@@ -90,6 +91,14 @@ def check_references(tree: Tree, references: References) -> None:
         tree.point(name)
     for name in references.directions:
         tree.direction(name)
+
+
+def referenced_bodies(tree: Tree, constraint: Constraint) -> list[int]:
+    """Return the bodies whose frames, points, directions and joints a constraint names, also the world."""
+    named = constraint.references
+    frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
+    frames += [tree.direction(name).frame for name in named.directions]
+    return [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
 
 
 def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:

@@ -29,7 +29,7 @@ from linkwork.model.composite_body import compose, frames_with_inertias, sum_ine
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import with_locked_joints
-from linkwork.model.tree_attachments import names_world, refuse_locked, renamed_frames
+from linkwork.model.tree_attachments import names_world, referenced_bodies, refuse_locked, renamed_frames
 from linkwork.spatial import Inertia, Motion, Pose
 
 __all__ = ["affine_coordinates", "insert_free_joint", "lock_joints", "reroot", "straight_tree"]
@@ -149,20 +149,36 @@ def reroot(tree: Tree, name: str) -> Tree:
     """Return the tree with the named link (or frame) as its root.
 
     If a floating joint carries the link's branch, this joint carries the link's body instead: its q becomes the pose of
-    the link in the joint's frame F.  Otherwise the link is fixed to the world, and its frame is the world's.  What was
-    fixed to the world becomes a body, named for the first of its links that no fixed joint welds, in that link's
-    frame.  A link "world" without mass or shapes is left out; frames, points and directions on it, or on the world
-    itself, stay in place on what was fixed to the world.  The gravity vector is unchanged, in the axes of the new
-    world.
+    the link in the joint's frame F.  Otherwise, or if constraints tie the branch to links that are fixed to the world
+    or move on them, the link is fixed to the world, and its frame is the world's.  What was fixed to the world becomes
+    a body, named for the first of its links that no fixed joint welds, in that link's frame.  A link "world" without
+    mass or shapes is left out; frames, points and directions on it, or on the world itself, stay in place on what was
+    fixed to the world.  The gravity vector is unchanged, in the axes of the new world.
 
     Raises UnknownNameError for an unknown frame, and ValueError if what was fixed to the world has no link that can
     name it.
     """
     frame = tree.frame(name)
     path = _path(tree, frame.body)
-    if path and tree.bodies[path[0]].joint.is_floating:
+    if path and tree.bodies[path[0]].joint.is_floating and not _is_tied(tree, path[0]):
         return _carried(tree, frame, path)
     return _fixed(tree, frame, path)
+
+
+def _is_tied(tree: Tree, floating: int) -> bool:
+    """Return True if constraints tie a floating body to links that are fixed to the world or move on them.
+
+    It is then no floating base, but a link of a mechanism, such as the platform of a hexapod.
+    """
+    ground = any(f.is_link and f.body == WORLD and not _is_plain_world(f) for f in tree.frames)
+    roots = [
+        WORLD if i == WORLD else _path(tree, i)[0] for i in (*range(len(tree.bodies)), WORLD)
+    ]  # the world's is last
+    ties = [{roots[i] for i in referenced_bodies(tree, one)} for one in tree.constraints]
+    tied = {floating}
+    while more := [tie for tie in ties if tie & tied - {WORLD} and not tie <= tied]:
+        tied = tied.union(*more)
+    return any(ground if i == WORLD else not tree.bodies[i].joint.is_floating for i in tied)
 
 
 def _path(tree: Tree, body: int) -> list[int]:

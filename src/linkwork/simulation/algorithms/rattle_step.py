@@ -36,6 +36,7 @@ from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
+from linkwork.model.tree_attachments import referenced_bodies
 from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State
@@ -45,7 +46,6 @@ from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
     is_free,
-    referenced_bodies,
     released_velocity,
     with_energy,
 )

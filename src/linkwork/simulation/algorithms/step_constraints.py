@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.constraints import Constraint
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
 from linkwork.expr.equations.root_finding import fixed_point, monotone_root
@@ -40,6 +39,7 @@ from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, err
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
+from linkwork.model.tree_attachments import referenced_bodies
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 
@@ -49,7 +49,6 @@ __all__ = [
     "is_free",
     "is_near_singular",
     "monotone",
-    "referenced_bodies",
     "released_velocity",
     "step_rates",
     "with_energy",
@@ -378,11 +377,3 @@ def is_free(tree: Tree) -> bool:
     roots = [body for _, p, body in tree.outward() if p == WORLD]
     fixed = any(WORLD in referenced_bodies(tree, constraint) for constraint in tree.constraints)
     return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed
-
-
-def referenced_bodies(tree: Tree, constraint: Constraint) -> list[int]:
-    """Return the bodies whose frames, points, directions and joints a constraint names, also the world."""
-    named = constraint.references
-    frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
-    frames += [tree.direction(name).frame for name in named.directions]
-    return [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
