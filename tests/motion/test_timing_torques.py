@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
-from scipy.optimize import brentq
 
 import linkwork as lw
+from helpers.bang_bang import shortest_time
 from linkwork.motion import time_optimal
 from linkwork.motion.timing.torque_model import TorqueModel
 
@@ -27,37 +28,11 @@ def _excess(robot: lw.Robot, motion: lw.motion.TimedPath, limit: np.ndarray | fl
     return float((np.abs(forces) - limit).max())
 
 
-def _shortest(damping: float, friction: float, armature: float, stiffness: float) -> float:
-    """The least time from rest to rest [s]: full force forwards, then backwards, by integration of both phases."""
-    m = MASS + armature
+def _acceleration(damping: float, friction: float, armature: float, stiffness: float) -> Any:
+    def acceleration(s: float, v: float, force: float) -> float:
+        return (force - friction * np.tanh(v / 0.01) - damping * v - stiffness * s) / (MASS + armature)
 
-    def rates(s: float, v: float, force: float) -> tuple[float, float]:
-        return v, (force - friction * np.tanh(v / 0.01) - damping * v - stiffness * s) / m
-
-    def back(_: float, y: np.ndarray) -> list[float]:  # backwards in time from rest at the end
-        v, a = rates(*y, -LIMIT)
-        return [-v, -a]
-
-    def past_end(_: float, y: np.ndarray) -> float:
-        return y[0] - LENGTH - 1e-6
-
-    def before_start(_: float, y: np.ndarray) -> float:
-        return y[0] + 1e-6
-
-    past_end.terminal = before_start.terminal = True
-    tight = {"rtol": 1e-10, "atol": 1e-12, "dense_output": True, "max_step": 0.01}
-    first = solve_ivp(lambda _, y: rates(*y, LIMIT), (0.0, 20.0), [0.0, 0.0], events=past_end, **tight)
-    last = solve_ivp(back, (0.0, 20.0), [LENGTH, 0.0], events=before_start, **tight)
-
-    def time_at(solution: object, s: float, sign: float) -> float:
-        return brentq(lambda t: sign * (solution.sol(t)[0] - s), 0.0, solution.t[-1])
-
-    def gap(s: float) -> float:
-        t, r = time_at(first, s, 1.0), time_at(last, s, -1.0)
-        return float(first.sol(t)[1] - last.sol(r)[1])
-
-    s = brentq(gap, 1e-3, LENGTH - 1e-3)
-    return time_at(first, s, 1.0) + time_at(last, s, -1.0)
+    return acceleration
 
 
 @pytest.mark.slow(every=3)
@@ -73,7 +48,7 @@ def test_a_motor_with_losses_takes_the_least_time():
         robot = _slider(**dynamics)
         path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
         motion = time_optimal(path, torque=LIMIT, velocity=np.inf, num_points=1600)
-        least = _shortest(damping, friction, armature, stiffness)
+        least = shortest_time(_acceleration(**dynamics), LIMIT, 0.0, LENGTH)
         assert least * (1.0 - 1e-6) < motion.duration < least * 1.004, dynamics
         assert _excess(robot, motion, LIMIT) < 1e-9
         without = time_optimal(path, torque=LIMIT, velocity=np.inf, passive=False)

@@ -246,7 +246,7 @@ def _search(
         result, model = limit_set.constraints(caller, there), limit_set.resistance
         if model is None:
             return result
-        own, zero = slice(-there.first.shape[-1], None), 0.0 if result.rest is None else result.rest
+        own, zero = slice(-len(model.indices), None), 0.0 if result.rest is None else result.rest
         room = (zero - result.lower)[..., own], (result.upper - zero)[..., own]
         speeds = np.sqrt(np.interp(positions, s, x))  # the motion is slower than without limits of jerk
         return limit_set.resisted(result, *model.slower(there.q, there.first, speeds, room))

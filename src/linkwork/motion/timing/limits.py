@@ -14,6 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.limited_coordinates import LoopSpeed, loop_speed_values, loop_speeds
 from linkwork.motion.arguments import read_limit
 from linkwork.motion.timing.torque_model import TorqueModel
@@ -36,6 +37,8 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 _SMALLEST = 1e-12  # replaces a limit of 0, so that quotients are finite; the coordinate does not move there
 _UNLIMITED = 1e30  # replaces an infinite limit, so that products are finite
+_CHECKED = 50  # positions of a path at which its constraints are checked
+_OPEN = 1e-3  # [rad, characteristic lengths] largest constraint error of a path
 
 
 @public
@@ -132,10 +135,12 @@ class LimitSet:
         jerk: Any = None,
         passive: bool = True,
         tolerance: float | None = None,
+        actuators: str | Sequence[str] | None = None,
     ) -> LimitSet:
         """Return the limits from the arguments of a timing function.
 
-        Limits of torque are narrowed by the share ``tolerance`` of their size, by which they may be exceeded.
+        Limits of torque are narrowed by the share ``tolerance`` of their size, by which they may be exceeded.  They
+        are those of the ``actuators``; None means those of `_motors`.
 
         Raises ValueError for an invalid limit, and where none is of second order; TypeError for an entry of ``limits``
         that is not a `MotionLimit`; UnknownNameError for an unknown frame.
@@ -164,7 +169,10 @@ class LimitSet:
                 raise ValueError(f"{caller}: torque: expected a path of a robot, or robot=")
             most = robot.effort_limits
             low, high = _sides(caller, "torque", most if torque is True else torque, names, named, most)
-            model = TorqueModel.of(robot, passive)
+            model = TorqueModel.of(robot, passive, _motors(robot, torque, low, high, actuators))
+            if robot.constraints:
+                _check_constraints(caller, path, robot)
+            low, high = low[model.indices], high[model.indices]
             if tolerance is not None:
                 low, high = _narrowed(low, high, tolerance)
             forces = MotionLimit(model.second_order, low, high, "torque")
@@ -279,6 +287,39 @@ class LimitSet:
                     bad = bool(np.abs(moves).max() > _SMALLEST)
                 if bad:
                     raise ValueError(f"{caller}: {name}: {self.names[k]!r} moves along the path, and its limit is 0")
+
+
+def _check_constraints(caller: str, path: Trajectory, robot: Any) -> None:
+    """Raise ValueError if constraints depend on time, or the path does not satisfy them."""
+    timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
+    if timed:
+        raise ValueError(f"{caller}: torque: expected constraints that do not depend on time, got {timed[0]!r}")
+    s = np.linspace(path.start_time, path.end_time, _CHECKED)
+    error = np.abs(robot.constraint_error(path(s).q)).max(axis=-1, initial=0.0)
+    k, scale = int(error.argmax()), max(1.0, characteristic_length(robot.tree))
+    if error[k] > _OPEN * scale:
+        raise ValueError(
+            f"{caller}: path: expected a path that satisfies the robot's constraints, got an error of {error[k]:.3g} "
+            f"at s = {s[k]:.6g}; Robot.drive_mechanism and track_cartesian_path return such paths"
+        )
+
+
+def _motors(robot: Any, torque: Any, low: np.ndarray, high: np.ndarray, actuators: Any) -> tuple[str, ...] | None:
+    """Return the names of the joints with motors; None if all joint forces of an open tree are limited.
+
+    By default the joints with motors of a robot with constraints are those that a dict of limits names, otherwise all
+    joints of fewer than six degrees of freedom whose limits are not zero.
+    """
+    tree = robot.tree
+    if actuators is not None:
+        return (actuators,) if isinstance(actuators, str) else tuple(actuators)
+    if not tree.constraints:
+        return None
+    if isinstance(torque, Mapping):
+        return tuple(torque)
+    acts = (low != 0.0) | (high != 0.0)
+    own = (body.joint_name for i, body in tree.stacked() if acts[tree.v_slices[i]].any() and body.joint.nv < 6)
+    return tuple(own)
 
 
 class _Names(Sequence[str]):

@@ -62,6 +62,7 @@ def time_optimal(
     jerk: Limit | None = None,
     torque: bool | Limit | None = None,
     passive: bool = True,
+    actuators: str | Sequence[str] | None = None,
     speed: Mapping[str, float] | None = None,
     motion_limits: Sequence[MotionLimit] = (),
     start_speed: float = 0.0,
@@ -77,12 +78,18 @@ def time_optimal(
     default the robot's limits.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m,
     N], True for the robot's own limits; one of these two is required.  These forces include the armature, springs,
     damping and dry friction of the joints, as `Robot.inverse_dynamics` with ``passive=True``; ``passive=False`` leaves
-    them out.  ``jerk`` [rad/s³, m/s³] limits the derivative of
-    a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a speed.  Joints that a dict of
-    ``velocity`` or ``torque`` leaves out keep the robot's limits; a dict of ``acceleration`` or ``jerk`` contains every
-    joint.  ``speed`` is a dict of the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits
-    of second order.  ``robot`` is the robot whose dynamics and frames are used, by default the path's; it may be the
-    same robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path
+    them out.  ``jerk`` [rad/s³, m/s³] limits the derivative of a, which then has no jumps: s̈ is 0 where the motion
+    rests, and free at an end with a speed.  Joints that a dict of ``velocity`` or ``torque`` leaves out keep the
+    robot's limits; a dict of ``acceleration`` or ``jerk`` contains every joint.
+
+    Constraints of the robot bear their share of the forces.  ``actuators`` names the joints with motors, whose forces,
+    those of `Robot.constrained_inverse_dynamics`, have the limits of ``torque``.  Where several forces are possible,
+    they are those of least Σ τ².  For a robot with constraints the default is the joints that a dict ``torque`` names,
+    otherwise all joints with limits other than 0 but those of six degrees of freedom.
+
+    ``speed`` is a dict of the greatest speed of each frame's origin [m/s].  ``motion_limits`` are custom limits of
+    second order.  ``robot`` is the robot whose dynamics and frames are used, by default the path's; it may be the same
+    robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path
     itself.
 
     All limits hold at all times, not only at grid points.  Those of v and a along polynomial paths hold by the control
@@ -118,7 +125,8 @@ def time_optimal(
     robot = first.robot if robot is None else robot
     tolerance = optional_positive(caller, "tolerance", tolerance)
     limits = velocity, acceleration, torque, speed, motion_limits, jerk
-    limit_set = LimitSet.read(caller, first, robot, *limits, boolean(caller, "passive", passive), tolerance)
+    options = boolean(caller, "passive", passive), tolerance, actuators
+    limit_set = LimitSet.read(caller, first, robot, *limits, *options)
     ends = [speed_of_end(caller, name, x) for name, x in (("start_speed", start_speed), ("end_speed", end_speed))]
     num_points = None if num_points is None else integer(caller, "num_points", num_points, least=1)
     num_passes = integer(caller, "num_passes", num_passes, least=1)

@@ -105,6 +105,7 @@ class TimedPath(_Times):
         acceleration: Any = None,
         torque: Any = None,
         passive: bool = True,
+        actuators: str | Sequence[str] | None = None,
         speed: Mapping[str, float] | None = None,
         limits: Sequence[MotionLimit] = (),
         robot: RobotBase | None = None,
@@ -120,7 +121,7 @@ class TimedPath(_Times):
             robot = self.trajectory.robot if robot is None else robot
             acceleration = acceleration if has_second_order else np.inf
             given = velocity, acceleration, torque, speed, limits
-            limit_set = LimitSet.read("plot", self.trajectory, robot, *given, passive=passive)
+            limit_set = LimitSet.read("plot", self.trajectory, robot, *given, passive=passive, actuators=actuators)
         return _plot_phase_plane(self, limit_set, axes)
 
 
@@ -228,8 +229,9 @@ def _shares(
     if limit_set.acceleration is not None:
         names += [f"acceleration of {name}" for name in limit_set.names]
     left = value.shape[-1] - (len(limit_set.names) if limit_set.acceleration is not None else 0)
+    forces = [] if limit_set.forces is None else [limit_set.names[k] for k in limit_set.forces.indices]
     for limit in limit_set.custom:
-        own = limit_set.names if limit.name == "torque" else None
+        own = forces if limit is limit_set.torque else None
         count = np.size(limit.upper) if len(limit_set.custom) > 1 else left
         names += [f"{limit.name} of {name}" for name in own] if own is not None else [limit.name] * int(count)
     count = sum(part.shape[-1] for part in parts)

@@ -66,6 +66,8 @@ def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
         return False
     if limit_set.resistance is not None or limit_set.loops:
         return False
+    if limit_set.forces is not None and limit_set.forces.motors is not None:
+        return False
     section = path.sections[0]
     c = section.arrays.get("coefficients")
     return (

@@ -10,6 +10,12 @@ x = ṡ² that is linear around the speed of the sweep before:
 
 At the solution x = x_0.  On each segment R(x_0) is bounded by the values at its slowest and fastest speed, because near
 rest friction changes faster than any polynomial of s.
+
+Constraints bear a share of the forces.  The forces of motors are then those of `Robot.constrained_inverse_dynamics`, a
+linear function of M a + h, so they have the same form.  Dampers and friction are odd functions of v, and the other
+forces even ones:
+
+    τ_2 = ½ (τ(q, v, a) + τ(q, −v, a)),      R = ½ (τ(q, v, 0) − τ(q, −v, 0))
 """
 
 from __future__ import annotations
@@ -19,7 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.errors import UnderactuatedError
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import actuated_velocities
 from linkwork.model.friction_laws import DEFAULT
+from linkwork.model.loop_joints import body_of, loops_of
 
 __all__ = ["TorqueModel"]
 
@@ -31,32 +40,57 @@ _DOUBLINGS = 8
 
 @dataclass(frozen=True)
 class TorqueModel:
-    """Joint forces of a robot.  ``passive`` and ``resists`` are True if passive forces act, and if some depend on v."""
+    """Joint forces of a robot.  ``passive`` and ``resists`` are True if passive forces act, and if some depend on v.
+
+    With ``motors``, names of joints, the forces are those of these joints, and constraints bear the rest.
+    """
 
     robot: Any
     passive: bool
     resists: bool
+    motors: tuple[str, ...] | None = None
 
     @staticmethod
-    def of(robot: Any, passive: bool) -> TorqueModel:
+    def of(robot: Any, passive: bool, motors: tuple[str, ...] | None = None) -> TorqueModel:
         """Create the model of a robot; ``passive`` includes the passive forces that it has."""
         if not passive:
-            return TorqueModel(robot, False, False)
+            return TorqueModel(robot, False, False, motors)
         tree = robot.tree
-        elements = bool(tree.force_elements)
-        dry = any(not DEFAULT.vanishes(x) for body in tree.bodies for x in body.dry_friction)
-        resists = elements or dry or any(any(body.damping) for body in tree.bodies)
-        still = any(any(body.armature) or any(body.drive.stiffness) for body in tree.bodies)
-        return TorqueModel(robot, resists or still, resists)
+        bodies = [*tree.bodies, *map(body_of, loops_of(tree))]
+        dry = any(not DEFAULT.vanishes(x) for body in bodies for x in body.dry_friction)
+        resists = bool(tree.force_elements) or dry or any(any(body.damping) for body in bodies)
+        still = any(any(body.armature) or any(body.drive.stiffness) for body in bodies)
+        return TorqueModel(robot, resists or still, resists, motors)
+
+    @property
+    def indices(self) -> list[int]:
+        """Indices in v of the forces."""
+        tree = self.robot.tree
+        return [*range(tree.nv)] if self.motors is None else actuated_velocities(tree, self.motors)
 
     def second_order(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return τ_2 (..., nv)."""
-        result: np.ndarray = self.robot.inverse_dynamics(q, v, a, passive=self.passive)
-        return result - self.resistance(q, v) if self.resists else result
+        """Return τ_2 (..., nv), or (..., m) of the motors."""
+        if self.motors is None:
+            result: np.ndarray = self.robot.inverse_dynamics(q, v, a, passive=self.passive)
+            return result - self.resistance(q, v) if self.resists else result
+        forces = self._of_motors(q, v, a)
+        return 0.5 * (forces + self._of_motors(q, -v, a)) if self.resists else forces
 
     def resistance(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return R (..., nv)."""
-        result: np.ndarray = self.robot.passive_force(q, 0.0 * v) - self.robot.passive_force(q, v)
+        """Return R (..., nv), or (..., m) of the motors."""
+        if self.motors is None:
+            result: np.ndarray = self.robot.passive_force(q, 0.0 * v) - self.robot.passive_force(q, v)
+        else:
+            result = 0.5 * (self._of_motors(q, v, 0.0 * v) - self._of_motors(q, -v, 0.0 * v))
+        return result
+
+    def _of_motors(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return the forces (..., m) of the motors.  Raises UnderactuatedError if they cannot induce the motion."""
+        try:
+            tau = self.robot.constrained_inverse_dynamics(q, v, a, actuators=self.motors, passive=self.passive).tau
+        except UnderactuatedError as error:
+            raise UnderactuatedError(error.actuators, error.motions, (), error.max_missing, "time_optimal") from None
+        result: np.ndarray = tau[..., self.indices]
         return result
 
     def range(self, q: np.ndarray, first: np.ndarray, speeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
