@@ -40,8 +40,7 @@ if __name__ == "__main__":
         "dt": 2e-3,
         "record_every": 50,
         "contacts": ground,
-        "passive": False,
-    }  # joints without friction
+    }
     found = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
     end = found.q[-1]
     assert found.success and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3

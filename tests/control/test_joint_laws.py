@@ -27,10 +27,11 @@ def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(law))(**alone), law(**alone))
     # with joints that follow others: their masters' motors
     geared = robot_of(TREES["rerooted_coupled"])
-    law = ComputedTorque(geared, kp=30.0, kd=7.0, effort_limits=np.inf, passive=True)
+    law = ComputedTorque(geared, kp=30.0, kd=7.0, effort_limits=np.inf)
     at = geared.random_configuration(rng)
     turning, aimed = rng.normal(size=(2, geared.nv))
     tau = law(0.0, at, turning, target_q=geared.integrate(at, aimed))
+    tau += geared.passive_force(at, 30.0 / 7.0 * aimed) - geared.passive_force(at, turning)  # resistances at v_r
     a = geared.forward_dynamics(at, turning, tau, passive=True)
     assert np.allclose(a, 30.0 * aimed - 7.0 * turning, rtol=1e-8, atol=1e-8)
     # by one alone, which is named
@@ -198,3 +199,31 @@ def test_regulators_are_controllers() -> None:
     q, v = rng.normal(size=(2, len(t), 2))
     expected = np.concatenate([along(t, q, v), held(q, v)], axis=-1)
     assert np.allclose(kernel(t, q, v), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow(every=3)
+def test_robots_with_resistance_follow_references_by_default() -> None:
+    """Springs, damping and friction count in laws as in simulations, also where a step does not resolve friction."""
+    for name in ("arm6", "arm7", "arm7_gripper"):
+        robot: Any = lw.load(name)
+        robot = robot.with_joint_dynamics(stiffness=np.full(robot.nv, 0.5), rest=np.full(robot.nv, 0.1))
+        start = np.clip(robot.neutral(), robot.lower + 0.01, robot.upper - 0.02)
+        goal = np.clip(start + 0.4 * np.sin(np.arange(robot.nv) + 1.0), robot.lower + 0.01, robot.upper - 0.02)
+        reference = robot.spline([0.0, 1.0], [start, goal], boundary="clamped")
+        law = ComputedTorque(robot, kp=100.0)
+        run = robot.simulate(start, controller=law, time_inputs={"target": reference}, duration=1.3, record_every=100)
+        assert np.abs(run.q - reference(run.t, outside="hold").q).max() < 3e-3, name
+        assert np.abs(run.q[-1] - goal).max() < 3e-4, name
+        held = GravityCompensation(robot)(0.0, goal, 0.0 * goal)
+        assert np.allclose(held, robot.inverse_dynamics(goal, 0.0 * goal, 0.0 * goal, passive=True), atol=1e-12)
+    # what no task controls comes to rest by the arm's own friction
+    arm = lw.load("arm7")
+    q, spin = 0.5 * (arm.lower + arm.upper), np.ones(7)
+    hold = lw.control.HybridForcePosition(arm, "hand", force_axes="z", force_damping=40.0)
+    inputs = {"target": arm.pose(q, "hand"), "force": np.zeros(1)}
+    run = arm.simulate(q, spin, controller=hold, constants=inputs, duration=4.0, record_every=1000)
+    assert np.abs(run.v[-1]).max() < 0.1
+    V = arm.jacobian(q, "hand") @ spin
+    a = arm.forward_dynamics(q, spin, hold(0.0, q, spin, **inputs), passive=True)
+    measured = arm.jacobian(q, "hand") @ a + arm.bias_acceleration(q, spin, "hand", expressed_in="world")
+    assert np.isclose(measured[5], -40.0 * V[5], rtol=1e-6) and np.isclose(measured[3], -20.0 * V[3], rtol=1e-6)

@@ -21,9 +21,11 @@ from linkwork.control.controller_base import (
 )
 from linkwork.control.joint_controllers import JointLaw
 from linkwork.control.task_controllers import read_condition, require_full_actuation
+from linkwork.dynamics.algorithms.mass_matrix_inverse import mass_matrix_solve
+from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.poses import pose_difference
 
@@ -47,6 +49,7 @@ class CartesianLaw(ControlLaw):
             raise ValueError(f"{self.caller}: frame: no joint moves {frame!r}")
         self.frame, self.axes, self.passive = frame, axes, bool(passive)
         self.max_condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
+        self.nullspace_damping = 0.0
 
     @property
     def pose_inputs(self) -> tuple[str, ...]:
@@ -81,6 +84,17 @@ class CartesianLaw(ControlLaw):
         rows = [list(row) for row in J]
         return e, rows, [dot(row, v) for row in rows]
 
+    def _free_accelerations(self, q: Any, v: Any) -> list[Any]:
+        """Return the accelerations a_0 (nv) by null-space damping and by the joints' own damping and friction."""
+        resisting = resisting_force(self.robot.tree, list(v)) if self.passive else [0.0]
+        rate = self.nullspace_damping
+        damped = [-rate * x if rate else 0.0 for x in v]
+        if all(map(is_zero, resisting)):
+            return damped
+        return [
+            a + b for a, b in zip(damped, mass_matrix_solve(self.robot.tree, list(q), resisting, True), strict=True)
+        ]
+
     def _bounded_forces(
         self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, a0: list[Any]
     ) -> list[Any]:
@@ -112,7 +126,8 @@ class Impedance(CartesianLaw):
     translations) or six numbers; at rest F = −K e.  ``inertia`` [kg m², kg] is given likewise, > 0, or as a symmetric,
     positive definite matrix (6, 6); with Λ itself, at rest, the law equals the one without inertia.  Inputs are target
     (4, 4) in the world, target_v and target_a (6), wrench (6).  ``nullspace_damping`` [1/s] damps motions of the joints
-    that do not move the frame.
+    that do not move the frame.  With ``passive`` springs and armature of joints count.  Their damping and friction act
+    on motions that do not move the frame, and on the frame itself if the law inverts no matrix.
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
@@ -140,7 +155,7 @@ class Impedance(CartesianLaw):
         nullspace_damping: float = 0.0,
         max_condition: float | None = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, frame, axes, effort_limits, passive)
         self.stiffness = self._read_six("stiffness", stiffness, "N·m/rad, N/m")
@@ -172,7 +187,7 @@ class Impedance(CartesianLaw):
         V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
         robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", zero)]
-        a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
+        a0 = self._free_accelerations(q, v)
         own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         if self.inertia is None:
             if "target_a" not in inputs and not self.nullspace_damping:
@@ -207,6 +222,8 @@ class HybridForcePosition(CartesianLaw):
     state.  I does not grow where its growth would drive joints further beyond their ``effort_limits`` (clamping).
 
     Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
+    With ``passive`` springs, damping, friction and armature of joints count, but damping and friction of motions along
+    no axis, which they resist.
 
     Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
     1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.
@@ -238,7 +255,7 @@ class HybridForcePosition(CartesianLaw):
         nullspace_damping: float = 0.0,
         max_condition: float | None = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, frame, axes, effort_limits, passive)
         self.force_axes = self._axes("force_axes", force_axes)
@@ -293,7 +310,7 @@ class HybridForcePosition(CartesianLaw):
             accelerations[k] = a - drift[k]
         for k in self.force_axes:
             accelerations[k] = -self.force_damping * V[k] - drift[k]
-        a0 = [-self.nullspace_damping * x if self.nullspace_damping else 0.0 for x in v]
+        a0 = self._free_accelerations(q, v)
         tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
         inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, a0)
         contact_forces, missing = [], []

@@ -17,6 +17,7 @@ from linkwork.control.controller_base import (
     positive_number,
 )
 from linkwork.control.linear_quadratic.arguments import actuated_joints
+from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kinematics.algorithms.joint_errors import JointErrors
@@ -108,7 +109,7 @@ class PD(JointLaw):
 
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom); feedforward
     forces of other joints are omitted. |τ| ≤ ``effort_limits`` (default: the robot's own). With ``passive``, springs,
-    damping and friction of joints are part of the feedforward.
+    damping, friction and armature of joints are part of the feedforward.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, sections 8.5.1 and 8.3.
 
@@ -130,7 +131,7 @@ class PD(JointLaw):
         feedforward: Feedforward = "none",
         actuators: Names = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, feedforward)
         self.kp, self.kd = self.read_gains("kp", kp), self.read_gains("kd", kd)
@@ -176,7 +177,7 @@ class PID(JointLaw):
         feedforward: Feedforward = "none",
         actuators: Names = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, feedforward)
         self.kp, self.ki, self.kd = (self.read_gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
@@ -206,8 +207,8 @@ class PID(JointLaw):
 class GravityCompensation(JointLaw):
     """Gravity compensation with damping, τ = g(q) − K_d v, for guiding the robot by hand.
 
-    ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With joints that are not actuated or with closed loops, τ keeps the
-    actuated joints at rest.
+    ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With ``passive`` g(q) has the forces of springs.  With joints that
+    are not actuated or with closed loops, τ keeps the actuated joints at rest.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.1.
 
@@ -220,7 +221,7 @@ class GravityCompensation(JointLaw):
     """
 
     def __init__(
-        self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, effort_limits: Any = None, passive: bool = False
+        self, robot: Any, kd: Any = 0.0, *, actuators: Names = None, effort_limits: Any = None, passive: bool = True
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive, "gravity")
         self.kd = self.read_gains("kd", kd)
@@ -244,12 +245,17 @@ class ComputedTorque(JointLaw):
     The law is τ = M(q) a* + h(q, v) with a* = a_d + K_d (v_d − v) + K_p e for joints with one velocity.  For all joint
     types a* is the acceleration at which the equation holds, also far from the target.
 
+    With ``passive``, springs and armature of joints count in the law.  Their damping and friction R(v) are compensated
+    at v_r = v_d + K_d⁻¹ K_p e, which leads to the target: τ has R(v_r), and M (ë + K_d ė + K_p e) = R(v) − R(v_r).
+    Errors then decay faster, friction at rest leaves none, and a reference without an error at its start is followed.
+
     ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
     Accelerations of joints without actuators follow from their zero forces (collocated partial feedback
     linearisation), those of closed loops from the actuated joints. The actuated joints still obey the linear equation.
 
-    Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
-    feedback linearization of underactuated mechanical systems, IROS 1994.
+    Sources: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
+    feedback linearization of underactuated mechanical systems, IROS 1994; Slotine and Li, On the adaptive control of
+    robot manipulators, Int. J. Robotics Research 6(3), 1987 (the velocity v_r).
 
     >>> import numpy as np
     >>> import linkwork as lw
@@ -269,7 +275,7 @@ class ComputedTorque(JointLaw):
         *,
         actuators: Names = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive)
         self.kp = self.read_gains("kp", kp)
@@ -279,7 +285,13 @@ class ComputedTorque(JointLaw):
         joints, (v_d, a_d) = self._joint_errors(q, inputs), self._target_motion(inputs)
         e, rates = joints.errors(), joints.rates(v, v_d)
         pull = [k * x + d * y for k, x, d, y in zip(self.kp, e, self.kd, rates, strict=True)]
-        return self._actuator_forces(q, v, joints.acceleration(v, v_d, a_d, pull)), None
+        tau = self._actuator_forces(q, v, joints.acceleration(v, v_d, a_d, pull))
+        if not self.passive:
+            return tau, None
+        moved, tree = joints.followed_velocity(v_d), self.robot.tree
+        leading = [x + k / d * y if d else rate for x, k, d, y, rate in zip(moved, self.kp, self.kd, e, v, strict=True)]
+        resisted = zip(tau, resisting_force(tree, list(v)), resisting_force(tree, leading), strict=True)
+        return [f + now - led for f, now, led in resisted], None
 
 
 @public_constructor
@@ -301,7 +313,7 @@ class JointImpedance(JointLaw):
     ``stiffness`` [N·m/rad, N/m] and ``damping`` [N·m·s/rad, N·s/m] are >= 0, given as gains of `PD`.  ``inertia`` [kg
     m², kg] is given likewise, > 0, or as a symmetric, positive definite matrix (m, m) of the actuated velocities.
     Inputs are target_q (nq), target_v, target_a, force (nv).  Joints without actuators move as dynamics and external
-    forces determine.
+    forces determine.  With ``passive`` h has the joints' springs, damping and friction, so the law compensates them.
 
     Raises ValueError for invalid gains and inertias, and for ``inertia`` of a robot with loops.
 
@@ -327,7 +339,7 @@ class JointImpedance(JointLaw):
         inertia: Any = None,
         actuators: Names = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, actuators, effort_limits, passive)
         self.stiffness, self.damping = self.read_gains("stiffness", stiffness), self.read_gains("damping", damping)

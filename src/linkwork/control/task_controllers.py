@@ -202,7 +202,7 @@ class OperationalSpace(TaskLaw):
         nullspace_damping: float | None = None,
         max_condition: float | None = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
         require_full_actuation(self)
@@ -273,7 +273,7 @@ class OperationalSpace(TaskLaw):
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
             return self._task_torque(q, v, whole, _added(a0, pull0), shares), None
         zero = [0.0] * self.robot.nv
-        gravity = list(self.robot.gravity_force(q))
+        gravity = list(self.robot.gravity_force(q, passive=self.passive))
         damped_torque = self._task_torque(q, v, levels, a0, shares)
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])

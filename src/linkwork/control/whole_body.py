@@ -102,7 +102,7 @@ class WholeBody(TaskLaw):
         regularization: tuple[float, float] = (1e-3, 1e-4),
         actuators: str | Iterable[str] | None = None,
         effort_limits: Any = None,
-        passive: bool = False,
+        passive: bool = True,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
         if contacts is not None and not isinstance(contacts, ContactGround):
