@@ -36,6 +36,7 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
     (constraints.Screw("slide", "turn", 0.01), SLIDER),
     (constraints.Belt("spin", "turn", 0.1, 0.2), SLIDER),
     (constraints.PolynomialCoupling("slide", "turn", (0.1, 0.3, 0.2), unit="m"), SLIDER),
+    (constraints.CurveCoupling("slide", "turn", constraints.Curve([-1, 0.5, 2], [0.1, 0.3, 0.1]), unit="m"), SLIDER),
 )
 
 

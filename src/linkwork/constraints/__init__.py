@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from linkwork.constraints.all_kinds import ALL
     from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
     from linkwork.constraints.constraint_contract import check_constraint
-    from linkwork.constraints.couplings import Belt, Coupling, Gear, PolynomialCoupling, Rack, Screw
+    from linkwork.constraints.couplings import Belt, Coupling, Gear, Rack, Screw
+    from linkwork.constraints.curve import Curve
+    from linkwork.constraints.curve_couplings import CurveCoupling, PolynomialCoupling
     from linkwork.constraints.frame_constraints import Angle, Ball, CenterOfMass, Parallel, Weld
     from linkwork.constraints.loop_joint import LoopJoint
     from linkwork.constraints.nonholonomic import BallRolling, KnifeEdge, NoSlip, Rolling, RollingContact
@@ -25,6 +27,8 @@ __all__ = [
     "CenterOfMass",
     "Constraint",
     "Coupling",
+    "Curve",
+    "CurveCoupling",
     "Distance",
     "Gear",
     "Holonomic",
@@ -60,7 +64,9 @@ if not TYPE_CHECKING:
             "linkwork.constraints.all_kinds": "ALL",
             "linkwork.constraints.constraint": "Constraint Kinematics Rates References RelativeMotion",
             "linkwork.constraints.constraint_contract": "check_constraint",
-            "linkwork.constraints.couplings": "Belt Coupling Gear PolynomialCoupling Rack Screw",
+            "linkwork.constraints.couplings": "Belt Coupling Gear Rack Screw",
+            "linkwork.constraints.curve": "Curve",
+            "linkwork.constraints.curve_couplings": "CurveCoupling PolynomialCoupling",
             "linkwork.constraints.frame_constraints": "Angle Ball CenterOfMass Parallel Weld",
             "linkwork.constraints.loop_joint": "LoopJoint",
             "linkwork.constraints.nonholonomic": "BallRolling KnifeEdge NoSlip Rolling RollingContact",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from linkwork.constraints.constraint import Constraint
-from linkwork.constraints.couplings import Belt, Coupling, Gear, PolynomialCoupling, Rack, Screw
+from linkwork.constraints.couplings import Belt, Coupling, Gear, Rack, Screw
+from linkwork.constraints.curve_couplings import CurveCoupling, PolynomialCoupling
 from linkwork.constraints.frame_constraints import Angle, Ball, CenterOfMass, Parallel, Weld
 from linkwork.constraints.loop_joint import LoopJoint
 from linkwork.constraints.nonholonomic import BallRolling, KnifeEdge, NoSlip, Rolling, RollingContact
@@ -34,6 +35,7 @@ ALL: tuple[type[Constraint], ...] = (
     Belt,
     Coupling,
     PolynomialCoupling,
+    CurveCoupling,
     Prescribed,
     CenterOfMass,
     Rolling,

@@ -1,4 +1,4 @@
-"""Couplings of joints with one coordinate: gears, racks, screws, belts and user functions.
+"""Linear couplings of joints with one coordinate (gears, racks, screws, belts), and couplings by user functions.
 
 A coupling here is a constraint, which exerts a force and may be redundant with others.  ``robot.with_couplings``
 removes the coordinates of the coupled joint from q and v instead.
@@ -21,37 +21,16 @@ from linkwork.constraints.arguments import (
     read_number,
 )
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
+from linkwork.constraints.curve_couplings import TwoJoints
 from linkwork.constraints.jacobian_rows import chained
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
 
-__all__ = ["Belt", "Coupling", "Gear", "PolynomialCoupling", "Rack", "Screw"]
+__all__ = ["Belt", "Coupling", "Gear", "Rack", "Screw"]
 
 
 @dataclass(frozen=True)
-class _TwoJoints(Constraint):
-    """Coupling of two joints by one equation."""
-
-    a: str
-    b: str
-
-    unit = "rad"
-
-    @property
-    def references(self) -> References:
-        return References(joints=(self.a, self.b))
-
-    @property
-    def component_names(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return (self.unit,)
-
-
-@dataclass(frozen=True)
-class _Pair(_TwoJoints):
+class _Pair(TwoJoints):
     """Linear coupling of two joints: w_a q_a − w_b q_b − offset = 0."""
 
     offset = 0.0
@@ -305,85 +284,3 @@ class Coupling(Constraint):
         else:
             result = sum((x * weight for x, (_, weight) in zip(q, self.joints, strict=True)), 0.0)
         return [result - self.offset]
-
-
-@public_constructor
-@dataclass(frozen=True)
-class PolynomialCoupling(_TwoJoints):
-    """Coupling of two joints by a polynomial: q_a − r_a = c_0 + c_1 x + c_2 x² + ..., with x = q_b − r_b.
-
-    Both joints have one coordinate.  ``coefficients`` are c_0, c_1, ..., and the references r are ``a_reference`` and
-    ``b_reference`` [rad, m].  ``unit`` is that of the row and of joint a, "rad" or "m".  The constraint force is that
-    on joint a [N·m, N].
-
-        lw.constraints.PolynomialCoupling("drum", "crank", (0.0, 0.5, 0.02))
-    """
-
-    coefficients: tuple[float, ...]
-    _: KW_ONLY
-    a_reference: float = 0.0
-    b_reference: float = 0.0
-    unit: str = "rad"
-    name: str = ""
-
-    if TYPE_CHECKING:  # any numbers are converted to a tuple
-
-        def __init__(
-            self,
-            a: str,
-            b: str,
-            coefficients: Sequence[float],
-            *,
-            a_reference: float = ...,
-            b_reference: float = ...,
-            unit: str = ...,
-            name: str = ...,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        kind, given = "PolynomialCoupling", self.coefficients
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"{kind}: coefficients: expected numbers c_0, c_1, ..., got {given!r}")
-        numbers = tuple(read_number(kind, f"coefficients: c_{k}", c) for k, c in enumerate(given))
-        if not any(numbers[1:]):
-            raise ValueError(
-                f"{kind}: coefficients: expected a power of joint b's coordinate with a coefficient other than 0, got "
-                f"{numbers!r}; Coupling({{a: 1.0}}, offset=...) locks joint a"
-            )
-        if self.unit not in ("rad", "m"):
-            raise ValueError(f'{kind}: unit: expected "rad" or "m", got {self.unit!r}')
-        object.__setattr__(self, "coefficients", numbers)
-        for key in ("a_reference", "b_reference"):
-            object.__setattr__(self, key, read_number(kind, key, getattr(self, key)))
-        object.__setattr__(self, "name", name_or(self.name, f"polynomial_coupling({self.a}, {self.b})"))
-
-    def error(self, state: Kinematics) -> list[Any]:
-        (q_a,), (q_b,) = state.q(self.a), state.q(self.b)
-        return [q_a - self.a_reference - self._derivatives(q_b)[0]]
-
-    def rates(self, state: Kinematics) -> Rates:
-        (a,), (b,), (v_b,) = state.moving(self.a), state.moving(self.b), state.v(self.b)
-        _, slope, curvature = self._derivatives(state.q(self.b)[0])
-        row = [x - y * slope for x, y in zip(a, b, strict=True)]
-        sizes = [x * x + y * y * (slope * slope) for x, y in zip(a, b, strict=True)]
-        return Rates([row], [-(curvature * (v_b * v_b))], None, [sizes])
-
-    def checked(self, robot: Any) -> Iterable[str]:
-        if self.a == self.b:
-            yield f"joint {self.a!r} cannot be coupled with itself"
-            return
-        for joint in (self.a, self.b):
-            yield from check_coordinate_joint(robot, joint, "PolynomialCoupling")
-        yield from check_joint_unit(robot, self.a, self.unit, "PolynomialCoupling")
-
-    def _derivatives(self, q_b: Any) -> tuple[Any, Any, Any]:
-        """Return the polynomial at a position of joint b, and its first and second derivative (Horner's method)."""
-        x = q_b - self.b_reference
-        value: Any = self.coefficients[-1]
-        slope: Any = 0.0
-        half: Any = 0.0  # of the second derivative
-        for c in reversed(self.coefficients[:-1]):
-            half = half * x + slope
-            slope = slope * x + value
-            value = value * x + c
-        return value, slope, 2.0 * half

@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
+from linkwork.constraints import Curve
 from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.constructor_schema import TYPES, arguments, is_exactly, is_function
 from linkwork.formats.data_values import NumberList, Value
@@ -243,6 +244,8 @@ class PlainReader:
             return self.pose(value)
         if isinstance(hint, type) and issubclass(hint, JointType):
             return self.joint(value) if self.is_object(value, str(value.step)) else None
+        if hint is Curve:
+            return self._curve(value)
         if hint in (float, int):
             number = self.number(value)
             return int(number) if hint is int and number == int(number) else number
@@ -257,6 +260,18 @@ class PlainReader:
         if origin in (tuple, list, Sequence):
             return self._several(value, inner)
         return plain_value(value)
+
+    def _curve(self, value: Value) -> Curve | None:
+        """Return the curve that an object describes; None after an error."""
+        errors = len(self.findings.errors)
+        values = self.arguments(value, Curve) if self.is_object(value, str(value.step)) else {}
+        if len(self.findings.errors) > errors:
+            return None
+        try:
+            return Curve(**values)
+        except (TypeError, ValueError) as error:
+            self.error(value, "PARAMETER", str(error))
+            return None
 
     def _one_of(self, value: Value, hints: tuple[Any, ...]) -> Any:
         """Return a value as the first type of a union annotation that fits it."""

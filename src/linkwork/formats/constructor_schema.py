@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from linkwork.constraints import ALL as CONSTRAINTS
-from linkwork.constraints import Constraint, LoopJoint
+from linkwork.constraints import Constraint, Curve, LoopJoint
 from linkwork.force_elements import ALL as FORCE_ELEMENTS
 from linkwork.force_elements import ForceElement
 from linkwork.joints import ALL as JOINTS
@@ -116,6 +116,8 @@ def plain(value: Any, owner: str) -> Any:
             return {str(key): plain(item, owner) for key, item in value.items()}
         case Sequence():
             return [plain(item, owner) for item in value]
+        case Curve():
+            return constructor_arguments(value, Curve, owner)
     raise TypeError(f"{owner}: {value!r} cannot be written to a file")
 
 

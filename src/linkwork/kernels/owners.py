@@ -341,7 +341,11 @@ def _is_ours(constraint: Constraint) -> bool:
     values: list[Any] = (
         [getattr(constraint, field.name) for field in fields(constraint)] if is_dataclass(constraint) else []
     )
-    return not any(callable(x) or (isinstance(x, JointType) and not is_own_joint(x)) for x in values)
+    return not any(
+        (callable(x) and not is_own(type(x), "linkwork.constraints"))
+        or (isinstance(x, JointType) and not is_own_joint(x))
+        for x in values
+    )
 
 
 def _constrained(tree: Tree) -> tuple[str, ...]:

@@ -1,0 +1,307 @@
+"""Functions of one variable as data: splines through tables, motion laws of cams, Geneva wheels.
+
+A curve consists of segments.  On a segment of length ℓ that begins at x₀, with s = (x − x₀)/ℓ,
+
+    y = Σ c_k sᵏ + A sin 2πs + B cos πs + G atan2(sin α, m + κ cos α),      α = ℓ (s − ½).
+
+Sources: Norton, Cam Design and Manufacturing Handbook, 2nd ed., 2009, chapters 3 and 5 (motion laws, splines);
+Bickford, Mechanisms for Intermittent Motion, 1972 (Geneva wheels).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.cached_properties import cached_property
+from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.messages import nearest
+from linkwork._util.validation import boolean, integer
+from linkwork.constraints.arguments import read_number
+from linkwork.constraints.jacobian_rows import timed
+from linkwork.constraints.user_functions import over_any_scalar
+from linkwork.expr.control.table_access import Take
+from linkwork.expr.scalar.functions import atan2, cos, floor, le, sin, where
+from linkwork.expr.scalar.symbol import Symbol
+from linkwork.spatial.arguments import LARGEST
+
+__all__ = ["Curve"]
+
+_POWERS = 8  # coefficients c_k of a segment
+_A, _B, _G, _M, _KAPPA = range(_POWERS, _POWERS + 5)  # columns of the other coefficients
+_LAWS = {  # coefficients of a rise by 1: c_0, c_1, ..., c_7, A, B
+    "345": (0, 0, 0, 10, -15, 6, 0, 0, 0, 0),
+    "4567": (0, 0, 0, 0, 35, -84, 70, -20, 0, 0),
+    "cycloidal": (0, 1, 0, 0, 0, 0, 0, 0, -0.5 / math.pi, 0),
+    "harmonic": (0.5, 0, 0, 0, 0, 0, 0, 0, 0, -0.5),
+}
+_MOTIONS = ("spline", *_LAWS, "geneva")
+_SAME = 1e-9  # relative difference at which both ends of a period, and lengths of Geneva segments, are equal
+
+
+@public_constructor
+@dataclass(frozen=True)
+class Curve:
+    """Function y = f(x) of one variable, through the points of a table.
+
+        angles, lifts = np.radians([0, 90, 120, 240, 360]), [0, 0.02, 0.02, 0, 0]
+        lift = lw.constraints.Curve(angles, lifts, "cycloidal", periodic=True)
+        lift(1.0), lift.derivatives(1.0)    # a value; the value and its first and second derivatives
+
+    ``x`` (n,) increases, and ``y`` (n,) are the values there.  ``motion`` is the shape between the points, one for all
+    segments or one for each:
+
+    - "spline" (default): the cubic spline, which is natural unless it is periodic.  With ``slopes`` f′ and
+      ``curvatures`` f″ (n,) at the points, the segments are quintics.
+    - "345", "4567", "cycloidal", "harmonic": motion laws of cams.  f′ is 0 at the points; equal values are a dwell.
+    - "geneva": a Geneva wheel, as `geneva` returns it.
+
+    f″ is continuous, except for "harmonic" and "geneva", with jumps at the points.  With ``periodic`` the points
+    are one period, and f advances by y[-1] − y[0] in each period.  Otherwise f continues beyond its ends with its last
+    slope and curvature, and as a constant after a motion law.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    motion: str | tuple[str, ...] = "spline"
+    _: KW_ONLY
+    slopes: tuple[float, ...] = ()
+    curvatures: tuple[float, ...] = ()
+    periodic: bool = False
+
+    if TYPE_CHECKING:  # any numbers are converted to tuples
+
+        def __init__(
+            self,
+            x: ArrayLike,
+            y: ArrayLike,
+            motion: str | Sequence[str] = ...,
+            *,
+            slopes: ArrayLike = ...,
+            curvatures: ArrayLike = ...,
+            periodic: bool = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "periodic", boolean("Curve", "periodic", self.periodic))
+        for name in ("x", "y", "slopes", "curvatures"):
+            object.__setattr__(self, name, _floats(name, getattr(self, name)))
+        count = len(self.x)
+        if count < 2 or any(b <= a for a, b in pairwise(self.x)):
+            raise ValueError(f"Curve: x: expected at least two increasing numbers, got {_shown(self.x)}")
+        for name in ("y", "slopes", "curvatures"):
+            values = getattr(self, name)
+            if len(values) != count and (name == "y" or values):
+                raise ValueError(f"Curve: {name}: expected {count} numbers, one for each x, got {len(values)}")
+        if bool(self.slopes) != bool(self.curvatures):
+            raise ValueError("Curve: slopes, curvatures: expected both or none of them, for a continuous f″")
+        motions = (self.motion,) * (count - 1) if isinstance(self.motion, str) else tuple(self.motion)
+        if len(motions) != count - 1:
+            raise ValueError(f"Curve: motion: expected one for each of {count - 1} segments, got {len(motions)}")
+        for one in motions:
+            if one not in _MOTIONS:
+                raise ValueError(f"Curve: motion: got {one!r}: {nearest(str(one), _MOTIONS)}")
+        motion = motions[0] if len({*motions}) == 1 else motions
+        object.__setattr__(self, "motion", motion)
+        if "spline" in motions and motion != "spline":
+            raise ValueError('Curve: motion: expected "spline" for all segments or for none')
+        if self.slopes and motion != "spline":
+            raise ValueError('Curve: slopes: expected motion="spline", since motion laws rest at the points')
+        for k, one in enumerate(motions):
+            if one == "geneva":
+                self._check_geneva(k)
+        ends = [(name, getattr(self, name)) for name in ("slopes", "curvatures") if getattr(self, name)]
+        for name, values in ends if self.periodic else ():
+            if abs(values[-1] - values[0]) > _SAME * max(map(abs, values)):
+                raise ValueError(f"Curve: {name}: expected the same at both ends of a period, got {values[0]!r} and "
+                                 f"{values[-1]!r}")  # fmt: skip
+
+    @classmethod
+    def geneva(cls, slots: int, *, internal: bool = False) -> Self:
+        """Return the angle of a Geneva wheel over that of its crank, for parallel axes [rad].
+
+        The crank's pin is on the line of centres at x = 0.  In each revolution the wheel turns by 2π/slots against the
+        crank while |x| ≤ π/2 − π/slots, and rests otherwise.  An ``internal`` wheel has the crank inside: it turns with
+        the crank, while |x| ≤ π/2 + π/slots.  Where the pin enters a slot, f′ is 0 and f″ jumps by tan(π/slots).  The
+        distance between the centres is the radius of the crank over sin(π/slots).
+        """
+        slots = integer("Curve.geneva", "slots", slots, least=3)
+        step = math.tau / slots * (1.0 if internal else -1.0)
+        half = (math.pi + step) / 2.0
+        return cls((-half, half, math.tau - half), (0.0, step, step), "geneva", periodic=True)
+
+    def __call__(self, x: Any) -> Any:
+        """Return f(x) for a number, an array of numbers (batch), or scalars of a traced function."""
+        if isinstance(x, (np.ndarray, np.generic)) and x.dtype != object:
+            return self._value(np.asarray(x, dtype=float))[()]
+        if isinstance(x, np.ndarray):
+            result = np.empty(x.shape, dtype=object)
+            result[...] = np.frompyfunc(self, 1, 1)(x)
+            return result[()]
+        if isinstance(x, (int, float)):
+            return float(self._value(np.array(float(x))))
+        if isinstance(x, Symbol):
+            return self._value(x)
+        return over_any_scalar("Curve", self._value, x, count=1)[0]
+
+    def derivatives(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return f(x), f′(x) and f″(x) for a number or an array of numbers (batch)."""
+        if not isinstance(x, (int, float)):
+            x = np.asarray(x, dtype=float)
+        (first,), (second,) = timed(lambda at: [self(at)], x)
+        zero = 0.0 if isinstance(x, (int, float)) else np.zeros_like(x)
+        return self(x), first + zero, second + zero
+
+    # -- evaluation
+
+    def _value(self, x: Any) -> Any:
+        """Return f(x) for a symbol or an array of floats."""
+        edges, rows = self._segments
+        turns: Any = None
+        if self.periodic:
+            turns = floor((x - self.x[0]) / (self.x[-1] - self.x[0]))
+            x = x - turns * (self.x[-1] - self.x[0])
+        columns = [k for k in range(2, len(rows[0])) if k < 4 or any(row[k] for row in rows)]
+        at = dict(zip([0, 1, *columns], _row(x, edges, [[row[k] for k in (0, 1, *columns)] for row in rows]),
+                      strict=True))  # fmt: skip
+        s = (x - at[0]) / at[1]
+        polynomial = [at.get(2 + k, 0.0) for k in range(_POWERS)]
+        value: Any = 0.0
+        for c in reversed(polynomial):
+            value = value * s + c
+        if 2 + _A in at:
+            value = value + at[2 + _A] * sin(math.tau * s)
+        if 2 + _B in at:
+            value = value + at[2 + _B] * cos(math.pi * s)
+        if 2 + _G in at:
+            angle = (s - 0.5) * at[1]
+            value = value + at[2 + _G] * atan2(sin(angle), at[2 + _M] + at[2 + _KAPPA] * cos(angle))
+        advance = self.y[-1] - self.y[0]
+        return value + turns * advance if turns is not None and advance else value
+
+    @cached_property
+    def _segments(self) -> tuple[list[float], list[list[float]]]:
+        """The inner boundaries of segments, and the row (x₀, ℓ, coefficients) of each segment."""
+        x, y = self.x, self.y
+        if self.motion == "spline":
+            slopes = self.slopes or _spline_slopes(x, y, self.periodic)
+            rows = [self._between(k, slopes) for k in range(len(x) - 1)]
+            before, after = ([y[k], slopes[k], (self.curvatures[k] if self.curvatures else 0.0) / 2] for k in (0, -1))
+        else:
+            motions = (self.motion,) * (len(x) - 1) if isinstance(self.motion, str) else self.motion
+            rows = [self._law(k, one) for k, one in enumerate(motions)]
+            before, after = [y[0]], [y[-1]]
+        full = [[*row, *[0.0] * (15 - len(row))] for row in rows]
+        for row in full:
+            row[2 + _M] = row[2 + _M] or 2.0  # where there is no Geneva wheel, the denominator is not 0
+        if self.periodic:
+            return [*x[1:-1]], full
+        first, last = ([at, 1.0, *c, *[0.0] * (13 - len(c))] for at, c in ((x[0], before), (x[-1], after)))
+        first[2 + _M] = last[2 + _M] = 2.0
+        return [*x], [first, *full, last]
+
+    def _between(self, k: int, slopes: Sequence[float]) -> list[float]:
+        """Return the row of the cubic, or quintic, with these slopes at both ends of a segment."""
+        length = self.x[k + 1] - self.x[k]
+        y, rise = self.y[k], self.y[k + 1] - self.y[k]
+        u, w = slopes[k] * length, slopes[k + 1] * length
+        if not self.curvatures:
+            return [self.x[k], length, y, u, 3 * rise - 2 * u - w, u + w - 2 * rise]
+        a, b = (self.curvatures[i] * length * length / 2 for i in (k, k + 1))
+        rest, slope, bend = rise - u - a, w - u - 2 * a, 2 * (b - a)  # that the higher powers make
+        c3, c4, c5 = 10 * rest - 4 * slope + bend / 2, -15 * rest + 7 * slope - bend, 6 * rest - 3 * slope + bend / 2
+        return [self.x[k], length, y, u, a, c3, c4, c5]
+
+    def _law(self, k: int, motion: str) -> list[float]:
+        """Return the row of a motion law on a segment."""
+        length, y, rise = self.x[k + 1] - self.x[k], self.y[k], self.y[k + 1] - self.y[k]
+        if motion != "geneva":
+            first, *more = (rise * c for c in _LAWS[motion])
+            return [self.x[k], length, y + first, *more]
+        row = [self.x[k], length, y + rise / 2, *[0.0] * 12]
+        if rise:
+            row[2 + _G], row[2 + _M] = math.copysign(1.0, rise), 1.0 / math.sin(abs(rise) / 2)
+            row[2 + _KAPPA] = -1.0 if length < math.pi else 1.0
+        return row
+
+    def _check_geneva(self, k: int) -> None:
+        length, rise = self.x[k + 1] - self.x[k], abs(self.y[k + 1] - self.y[k])
+        if rise and not (rise < math.pi and abs(abs(length - math.pi) - rise) <= _SAME):
+            raise ValueError(
+                f'Curve: x, y: expected a length π ∓ |Δy| of a segment of motion "geneva", got {length:.6g} for |Δy| = '
+                f"{rise:.6g}; Curve.geneva(slots) returns the curve"
+            )
+
+
+def _row(x: Any, edges: list[float], rows: list[list[float]]) -> Sequence[Any]:
+    """Return the elements of the row of the segment that contains x, for a symbol or an array of floats."""
+    if not isinstance(x, Symbol):
+        chosen = np.array(rows)[np.searchsorted(edges, x, side="right")]
+        return [chosen[..., k] for k in range(len(rows[0]))]
+    if not edges:
+        return rows[0]
+    position: Any = 0.0
+    size = 1 << (len(edges).bit_length() - 1)
+    padded = (*edges, *[LARGEST] * (2 * size - 1 - len(edges)))
+    while size:  # binary search
+        (edge,) = Take(len(padded), 1, padded)([position + float(size - 1)])
+        position = where(le(edge, x), position + float(size), position)
+        size //= 2
+    return Take(len(rows), len(rows[0]), tuple(c for row in rows for c in row))([position])
+
+
+def _spline_slopes(x: Sequence[float], y: Sequence[float], periodic: bool) -> list[float]:
+    """Return the slopes of the cubic spline through points: periodic, or natural (zero curvature at both ends)."""
+    h = [b - a for a, b in pairwise(x)]
+    d = [(b - a) / size for (a, b), size in zip(pairwise(y), h, strict=True)]
+    inner = range(1, len(h))
+    middle = [2 * (h[k - 1] + h[k]) for k in inner]
+    right = [3 * (h[k] * d[k - 1] + h[k - 1] * d[k]) for k in inner]
+    if not periodic:
+        lower, upper = [*(h[k] for k in inner), 1.0], [1.0, *(h[k - 1] for k in inner)]
+        return _tridiagonal(lower, [2.0, *middle, 2.0], upper, [3 * d[0], *right, 3 * d[-1]])
+    if len(h) == 1:
+        return [d[0]] * 2
+    # The first and the last slope are equal, so the system has corners: Sherman and Morrison's formula.
+    lower, upper = [h[k] for k in inner], [h[-1], *(h[k - 1] for k in inner)]
+    first, last = h[0], upper.pop()  # the corners
+    gamma = -2 * (h[-1] + h[0])
+    diagonal = [2 * (h[-1] + h[0]) - gamma, *middle]
+    diagonal[-1] -= first * last / gamma
+    one = _tridiagonal(lower, diagonal, upper, [3 * (h[0] * d[-1] + h[-1] * d[0]), *right])
+    corner = _tridiagonal(lower, diagonal, upper, [gamma, *[0.0] * (len(h) - 2), last])
+    share = (one[0] + first * one[-1] / gamma) / (1 + corner[0] + first * corner[-1] / gamma)
+    result = [a - share * b for a, b in zip(one, corner, strict=True)]
+    return [*result, result[0]]
+
+
+def _tridiagonal(
+    lower: Sequence[float], diagonal: Sequence[float], upper: Sequence[float], right: Sequence[float]
+) -> list[float]:
+    """Solve a tridiagonal system by elimination (Thomas)."""
+    diagonal, result = [*diagonal], [*right]
+    for k in range(1, len(diagonal)):
+        factor = lower[k - 1] / diagonal[k - 1]
+        diagonal[k] -= factor * upper[k - 1]
+        result[k] -= factor * result[k - 1]
+    result[-1] /= diagonal[-1]
+    for k in range(len(diagonal) - 2, -1, -1):
+        result[k] = (result[k] - upper[k] * result[k + 1]) / diagonal[k]
+    return result
+
+
+def _floats(name: str, values: Any) -> tuple[float, ...]:
+    """Return finite numbers as a tuple of floats.  Raises TypeError or ValueError."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"Curve: {name}: expected numbers, got {values!r}")
+    return tuple(read_number("Curve", f"{name}[{k}]", value) for k, value in enumerate(values))
+
+
+def _shown(values: Sequence[float]) -> str:
+    return f"{list(values[:6])}{' ...' if len(values) > 6 else ''}"

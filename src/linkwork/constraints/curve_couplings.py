@@ -1,0 +1,186 @@
+"""Couplings of two joints by a function, q_a = f(q_b): polynomials, cams, Geneva wheels, gears of varying ratio."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.constraints.arguments import check_coordinate_joint, check_joint_unit, name_or, read_number
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
+from linkwork.constraints.curve import Curve
+from linkwork.constraints.jacobian_rows import timed
+from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.expr.scalar.symbol import Graph, Symbol
+
+__all__ = ["CurveCoupling", "PolynomialCoupling", "TwoJoints"]
+
+
+@dataclass(frozen=True)
+class TwoJoints(Constraint):
+    """Coupling of two joints by one equation."""
+
+    a: str
+    b: str
+
+    unit = "rad"
+
+    @property
+    def references(self) -> References:
+        return References(joints=(self.a, self.b))
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.unit,)
+
+
+@dataclass(frozen=True)
+class _OfOneJoint(TwoJoints):
+    """Coupling q_a = f(q_b) of two joints with one coordinate each."""
+
+    @abstractmethod
+    def _derivatives(self, q_b: Any) -> tuple[Any, Any, Any]:
+        """Return f, f′ and f″ at a position of joint b."""
+
+    def error(self, state: Kinematics) -> list[Any]:
+        (q_a,), (q_b,) = state.q(self.a), state.q(self.b)
+        return [q_a - self._derivatives(q_b)[0]]
+
+    def rates(self, state: Kinematics) -> Rates:
+        (a,), (b,), (v_b,) = state.moving(self.a), state.moving(self.b), state.v(self.b)
+        _, slope, curvature = self._derivatives(state.q(self.b)[0])
+        row = [x - y * slope for x, y in zip(a, b, strict=True)]
+        sizes = [x * x + y * y * (slope * slope) for x, y in zip(a, b, strict=True)]
+        return Rates([row], [-(curvature * (v_b * v_b))], None, [sizes])
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        if self.a == self.b:
+            yield f"joint {self.a!r} cannot be coupled with itself"
+            return
+        for joint in (self.a, self.b):
+            yield from check_coordinate_joint(robot, joint, type(self).__name__)
+        yield from check_joint_unit(robot, self.a, self.unit, f"{type(self).__name__} with unit={self.unit!r}")
+
+    def _check_unit(self) -> None:
+        if self.unit not in ("rad", "m"):
+            raise ValueError(f'{type(self).__name__}: unit: expected "rad" or "m", got {self.unit!r}')
+
+
+@public_constructor
+@dataclass(frozen=True)
+class PolynomialCoupling(_OfOneJoint):
+    """Coupling of two joints by a polynomial: q_a − r_a = c_0 + c_1 x + c_2 x² + ..., with x = q_b − r_b.
+
+    Both joints have one coordinate.  ``coefficients`` are c_0, c_1, ..., and the references r are ``a_reference`` and
+    ``b_reference`` [rad, m].  ``unit`` is that of the row and of joint a, "rad" or "m".  The constraint force is that
+    on joint a [N·m, N].
+
+        lw.constraints.PolynomialCoupling("drum", "crank", (0.0, 0.5, 0.02))
+    """
+
+    coefficients: tuple[float, ...]
+    _: KW_ONLY
+    a_reference: float = 0.0
+    b_reference: float = 0.0
+    unit: str = "rad"
+    name: str = ""
+
+    if TYPE_CHECKING:  # any numbers are converted to a tuple
+
+        def __init__(
+            self,
+            a: str,
+            b: str,
+            coefficients: Sequence[float],
+            *,
+            a_reference: float = ...,
+            b_reference: float = ...,
+            unit: str = ...,
+            name: str = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        kind, given = "PolynomialCoupling", self.coefficients
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise TypeError(f"{kind}: coefficients: expected numbers c_0, c_1, ..., got {given!r}")
+        numbers = tuple(read_number(kind, f"coefficients: c_{k}", c) for k, c in enumerate(given))
+        if not any(numbers[1:]):
+            raise ValueError(
+                f"{kind}: coefficients: expected a power of joint b's coordinate with a coefficient other than 0, got "
+                f"{numbers!r}; Coupling({{a: 1.0}}, offset=...) locks joint a"
+            )
+        self._check_unit()
+        object.__setattr__(self, "coefficients", numbers)
+        for key in ("a_reference", "b_reference"):
+            object.__setattr__(self, key, read_number(kind, key, getattr(self, key)))
+        object.__setattr__(self, "name", name_or(self.name, f"polynomial_coupling({self.a}, {self.b})"))
+
+    def _derivatives(self, q_b: Any) -> tuple[Any, Any, Any]:  # Horner's method
+        x = q_b - self.b_reference
+        value: Any = self.coefficients[-1]
+        slope: Any = 0.0
+        half: Any = 0.0  # of the second derivative
+        for c in reversed(self.coefficients[:-1]):
+            half = half * x + slope
+            slope = slope * x + value
+            value = value * x + c
+        return self.a_reference + value, slope, 2.0 * half
+
+
+@public_constructor
+@dataclass(frozen=True)
+class CurveCoupling(_OfOneJoint):
+    """Coupling of two joints by a curve: q_a = f(q_b), for cams, Geneva wheels and gears of varying ratio.
+
+    ``curve`` is f, as a `Curve` or a function of one scalar, by NumPy's functions and those of `linkwork.expr`.  Both
+    joints have one coordinate; ``unit`` is that of joint a and of the row, "rad" or "m".  Then v_a = f′ v_b and
+    a_a = f′ a_b + f″ v_b², with exact derivatives.  The constraint holds in both directions.  Its force is that on
+    joint a [N·m, N]: where it is negative, a follower that a cam only pushes loses contact.
+
+        lift = lw.constraints.Curve(angles, lifts, periodic=True)
+        lw.constraints.CurveCoupling("valve", "camshaft", lift, unit="m")
+        lw.constraints.CurveCoupling("wheel", "crank", lw.constraints.Curve.geneva(6))
+        lw.constraints.CurveCoupling("follower", "disc", lambda x: 0.01 * (1 - np.cos(x)), unit="m")
+    """
+
+    curve: Curve | Callable[[Any], Any]
+    _: KW_ONLY
+    unit: str = "rad"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.curve):
+            raise TypeError(f"CurveCoupling: curve: expected a Curve or a function, got {self.curve!r}")
+        self._check_unit()
+        object.__setattr__(self, "name", name_or(self.name, f"curve_coupling({self.a}, {self.b})"))
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return () if isinstance(self.curve, Curve) else (self.curve,)
+
+    def bind(self, state: Kinematics) -> Self:
+        if not isinstance(self._value(Graph().input("x"))[0], Symbol):
+            raise ValueError(
+                f"constraint {self.name!r}: its curve returns the same value for all positions of {self.b!r}"
+            )
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_pickling(self)
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def _derivatives(self, q_b: Any) -> tuple[Any, Any, Any]:
+        (slope,), (curvature,) = timed(self._value, q_b)
+        return self._value(q_b)[0], slope, curvature
+
+    def _value(self, x: Any) -> list[Any]:
+        return over_any_scalar(f"constraint {self.name!r}", self.curve, x, count=1)
