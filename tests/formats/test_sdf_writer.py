@@ -156,7 +156,7 @@ def test_read_back() -> None:
                 continue
             again = build_tree(parse_sdf(text))
             assert again.gravity == tree.gravity
-            if name != "delta":  # whose platform is carried by a loop then
+            if name not in ("delta", "double_wishbone"):  # whose platform or knuckle is carried by a loop then
                 assert relative_difference(tree, again, rng) <= ROUNDING, name
     for seed in range(3):
         tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))

@@ -1,0 +1,137 @@
+"""The bundled linkages against published numbers and closed forms: legs, lifts, gears and suspensions."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+# degrees of freedom, and the redundant equations: of planar loops of hinges, and of planets beside the first
+LINKAGES = {
+    "jansen_leg": (1, ("upper_pin", "lower_pin", "heel_pin")),
+    "scissor_lift": (1, ("carriage_pin", "stage_pin")),
+    "planetary_gear": (2, ("ring and planet 2", "ring and planet 3", "ring and planet 4")),
+    "double_wishbone": (3, ()),
+}
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", LINKAGES)
+def test_mobility_files_and_energy(name):
+    robot = lw.load(name)
+    assert robot == lw.load(lw.robots.path(name)).with_loops_document(robot.loops_document())
+    q = robot.neutral()
+    assert np.abs(robot.constraint_error(q)).max() < 1e-15
+    found, (dof, redundant) = robot.mobility(), LINKAGES[name]
+    assert (found.mobility, found.coordinates) == (dof, dof)
+    hinges = [f"{one}: {row}" for one in redundant for row in ("rotation x", "rotation z", "translation y")]
+    assert list(found.redundant) == (list(redundant) if name == "planetary_gear" else hinges)
+    _, v = robot.project(q, 0.5 * np.random.default_rng(0).normal(size=robot.nv))
+    run = robot.simulate(q, v, duration=0.1, method="rk4", passive=False, record=["kinetic_energy", "potential_energy"])
+    energy = sum(run.records.values())
+    assert np.abs(energy - energy[0]).max() < 1e-9 * (1.0 + abs(energy[0]))
+    assert np.abs(robot.constraint_error(run.q[-1])).max() < 1e-9
+
+
+def meeting(p, r, q, s, side):
+    """The point at the distances r from p and s from q, on one side of the line from p to q."""
+    line = q - p
+    length = np.linalg.norm(line, axis=-1, keepdims=True)
+    along = (r * r - s * s + length**2) / (2 * length)
+    normal = np.stack([-line[..., 1], line[..., 0]], axis=-1) / length
+    return p + along * line / length + side * np.sqrt(r * r - along**2) * normal
+
+
+def test_jansens_leg_has_the_published_lengths():
+    """Each point is the intersection of two circles, with Jansen's numbers (The Great Pretender, 2007) as radii."""
+    a, b, c, d, e, f, g, h, i, j, k, l, m = 38, 41.5, 39.3, 40.1, 55.8, 39.4, 36.7, 65.7, 49, 50, 61.9, 7.8, 15
+    robot, angle = lw.load("jansen_leg"), np.linspace(0.0, 2 * np.pi, 73)
+    pin = m * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    pivot = np.array([-a, -l])
+    upper, knee = meeting(pivot, b, pin, j, 1), meeting(pivot, c, pin, k, -1)
+    heel = meeting(knee, g, meeting(pivot, d, upper, e, 1), f, 1)
+    toe = meeting(knee, i, heel, h, 1)
+    motion = robot.drive_mechanism({"crank_hinge": -angle})  # x to −z is a positive angle about y
+    for frame, expected in (("knee", knee), ("heel", heel), ("toe", toe)):
+        point = 100.0 * robot.pose(motion.q, frame)[:, :3, 3]
+        np.testing.assert_allclose(point[:, [0, 2]], expected, rtol=0, atol=1e-9, err_msg=frame)
+    same = robot.q_index(["upper_hinge", "lower_hinge", "coupler_hinge", "foot_hinge"])
+    np.testing.assert_allclose(motion.q[-1, same], motion.q[0, same], rtol=0, atol=1e-12)
+
+
+def test_scissor_lift_needs_the_published_force():
+    """F = n (W + B/2) / tan t (Spackman 1989), at heights of n L sin t."""
+    robot, count, g = lw.load("scissor_lift"), 2, 9.81
+    angle = np.arctan2(0.6, 0.8) + np.linspace(-0.5, 0.6, 12)
+    motion = robot.drive_mechanism({"slide": np.cos(angle) - 0.8})
+    X = robot.pose(motion.q, "platform")
+    np.testing.assert_allclose(X[:, 2, 3], count * np.sin(angle), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(X[:, :3, :3], np.broadcast_to(np.eye(3), (12, 3, 3)), rtol=0, atol=1e-9)
+    zero, load = np.zeros((12, robot.nv)), 500.0
+    wrench = np.array([0, 0, 0, 0, 0, -load])
+    found = robot.constrained_inverse_dynamics(motion.q, zero, zero, actuators="slide", wrenches={"platform": wrench})
+    platform, bars = load + 20.0 * g, 4 * 4.0 * g
+    expected = -count * (platform + bars / 2) / np.tan(angle)
+    np.testing.assert_allclose(found.tau[:, robot.v_index(["slide"])[0]], expected, rtol=1e-9)
+
+
+def test_planetary_gear_has_the_published_ratios():
+    """Willis' equation, and example 13-6 of Shigley's Mechanical Engineering Design; torques as 20 : 80 : −100."""
+    robot = lw.load("planetary_gear")
+    index = {name: robot.v_index([name])[0] for name in ("sun", "ring", "carrier", "planet_1", "planet_4")}
+    motion = robot.drive_mechanism({"sun": -100.0 * np.linspace(0.0, 0.1, 5), "ring": np.zeros(5)})
+    end = motion.q[-1] / 0.1
+    np.testing.assert_allclose(end[index["carrier"]], -20.0, rtol=1e-12)
+    for planet in ("planet_1", "planet_4"):
+        np.testing.assert_allclose(end[index["carrier"]] + end[index[planet]], 100.0 / 3.0, rtol=1e-12)
+    _, v = robot.project(robot.neutral(), np.random.default_rng(0).normal(size=robot.nv))
+    sun, ring, carrier = (v[index[name]] for name in ("sun", "ring", "carrier"))
+    np.testing.assert_allclose((sun - carrier) / (ring - carrier), -80 / 20, rtol=1e-12)
+    rest, torque = np.zeros(robot.nv), {"sun_gear": np.array([0, 0, 1.0, 0, 0, 0])}
+    held = robot.constrained_inverse_dynamics(
+        robot.neutral(), rest, rest, actuators=("ring", "carrier"), wrenches=torque
+    )
+    np.testing.assert_allclose(held.tau[[index["ring"], index["carrier"]]], [4.0, -5.0], rtol=1e-12)
+    teeth = held.constraint_forces[::2]  # between the sun and each planet: of minimum norm, so equal
+    np.testing.assert_allclose(teeth, -np.full(4, 1.0 / 0.02 / 4), rtol=1e-6)
+    np.testing.assert_allclose(teeth.sum(), -1.0 / 0.02, rtol=1e-12)
+
+
+LOWER, LOWER_BALL = np.array([0.35, 0.23]), np.array([0.70, 0.20])  # y and z of the double wishbone's points
+UPPER, UPPER_BALL = np.array([0.42, 0.497]), np.array([0.66, 0.521])
+CENTER, CONTACT = np.array([-1.05, 0.35]), np.array([0.78, 0.0])  # where the arms' lines meet; the wheel's contact
+
+
+def test_double_wishbone_is_a_four_bar_in_front_view():
+    """The knuckle's inclination over the lower arm's angle, from the intersection of two circles."""
+    robot, angle = lw.load("double_wishbone"), np.linspace(-0.15, 0.15, 7)
+    turned = np.stack([np.cos(angle), np.sin(angle)], axis=-1) * np.linalg.norm(LOWER_BALL - LOWER)
+    start = np.arctan2(*(LOWER_BALL - LOWER)[::-1])
+    c, s = np.cos(start), np.sin(start)
+    lower = LOWER + np.stack([c * turned[:, 0] - s * turned[:, 1], s * turned[:, 0] + c * turned[:, 1]], axis=-1)
+    sizes = np.linalg.norm(UPPER_BALL - UPPER), np.linalg.norm(UPPER_BALL - LOWER_BALL)
+    upper = meeting(UPPER, sizes[0], lower, sizes[1], 1)
+    motion = robot.drive_mechanism({"lower_hinge": angle, "steering": np.zeros(7), "spin": np.zeros(7)})
+    balls = [robot.pose(motion.q, name)[:, 1:3, 3] for name in ("lower_ball_pin", "upper_ball_pin")]
+    np.testing.assert_allclose(balls, [lower, upper], rtol=0, atol=1e-9)
+
+
+def test_double_wishbone_has_the_instant_center_of_its_arms():
+    """Camber gain 1/fvsa, roll centre on the line from the contact to the instant centre, no bump steer (Milliken)."""
+    robot = lw.load("double_wishbone")
+    q, J = robot.neutral(), robot.constraint_jacobian(robot.neutral())
+    fixed = np.eye(robot.nv)[robot.v_index(["steering", "spin"])]
+    rate = np.linalg.svd(np.vstack([J, fixed]))[2][-1]  # of the motion that is left: bump
+    wx, wy, wz, vx, vy, vz = rate[robot.v_index(["carried"])]
+    np.testing.assert_allclose([wy, wz, vx], 0.0, rtol=0, atol=1e-14 * abs(wx) + 1e-15)
+    patch = vy + 0.30 * wx, vz  # the wheel's center is 0.30 m above the contact
+    np.testing.assert_allclose(wx / patch[1], 1.0 / (CONTACT - CENTER)[0], rtol=1e-12)
+    height = 0.78 * CENTER[1] / (CONTACT - CENTER)[0]
+    np.testing.assert_allclose(0.78 * patch[0] / patch[1], height, rtol=1e-12)
+    # the wheel's load is the spring's force times the rate of its length over the wheel's travel
+    seat = LOWER + 0.6 * (LOWER_BALL - LOWER)
+    spring = seat - np.array([0.42, 0.66])
+    travel = np.array([-(seat - LOWER)[1], (seat - LOWER)[0]]) * rate[robot.v_index(["lower_hinge"])[0]]
+    length = np.linalg.norm(spring)
+    load = -40e3 * (length - 0.55) * (spring @ travel / length) / patch[1]
+    power = rate @ robot.passive_force(q, np.zeros(robot.nv))
+    np.testing.assert_allclose(power, load * patch[1], rtol=1e-9)
