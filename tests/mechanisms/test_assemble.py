@@ -17,6 +17,7 @@ from helpers.linkages import (
     three_legs,
 )
 from linkwork.expr import adjoint
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 
 def wrapped(x):
@@ -251,7 +252,8 @@ def test_derivatives_of_projections():
             kernel = lw.compile(lambda q, m=metric, r=robot: r.project(q, weights=m), q=space)
             G = robot.constraint_jacobian(q)
             G = G[np.abs(G).max(1) > 0]
-            W = np.linalg.inv(robot.mass_matrix(q)) if metric == "mass" else np.eye(robot.nv)
+            lengths = np.diag(np.array(unit_steps(robot.tree)) ** 2)
+            W = np.linalg.inv(robot.mass_matrix(q)) if metric == "mass" else lengths
             P = np.eye(robot.nv) - W @ G.T @ np.linalg.solve(G @ W @ G.T, G)
             v = np.random.default_rng(0).normal(size=robot.nv)
             h = 1e-6

@@ -31,6 +31,42 @@ def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
         assert np.abs(left).max() < 1e-9
 
 
+@pytest.mark.slow(every=3)
+def test_a_batch_of_variations_is_each_of_them_alone():
+    """Assembled and driven, with other lengths; one that cannot be closed or followed does not disturb the others."""
+    robot, rng = four_bar("C"), np.random.default_rng(0)
+    guess, angles = robot.assemble(hold={"A": 0.8}).q, np.linspace(0.8, 3.0, 9)
+    ends, places = np.zeros((2, 3, 6)), np.zeros((3, 6))
+    ends[..., 3], places[:, 3] = rng.uniform(-0.02, 0.02, (2, 3)), rng.uniform(-0.01, 0.01, 3)
+    ends[0, 1, 3], ends[1, 2, 3] = 5.0, -0.42  # too long at all angles, and too short for some
+    numbers = {"frame:coupler end": ends, "placement:D": places}
+    found = robot.assemble(guess, hold={"A": 0.8}, parameters=numbers)
+    rates = {"velocity": {"A": np.linspace(1.0, 2.0, 9)}, "acceleration": {"A": 3.0}}
+    moved = robot.drive_mechanism({"A": angles}, guess, parameters=numbers, **rates)
+    assert found.success.tolist() == [[True, False, True], [True, True, True]]
+    assert moved.success.tolist() == [[True, False, True], [True, True, False]]
+    assert moved.status[0, 1] == found.status[0, 1] and moved.status[1, 2] == "turning_point"
+    assert "is not assembled" in moved.explain((0, 1)) and "turning point" in moved.explain((1, 2))
+    assert moved.reached[0, 1].sum() == 0 < moved.reached[1, 2].sum() < 9
+    for index in np.ndindex(2, 3):
+        other = robot.with_parameters({"frame:coupler end": ends[index], "placement:D": places[index[1]]})
+        alone = other.assemble(guess, hold={"A": 0.8}, check=False)
+        assert found.success[index] == alone.success and found.sign[index] == alone.sign
+        if alone.success:
+            np.testing.assert_allclose(found.q[index], alone.q, rtol=0, atol=1e-9)
+            motion = other.drive_mechanism({"A": angles}, guess, check=False, **rates)
+            for name in ("q", "v", "a", "slack", "last"):
+                one, same = getattr(moved, name)[index], getattr(motion, name)
+                np.testing.assert_allclose(one, same, rtol=1e-8, atol=1e-8, err_msg=f"{index} {name}")
+            assert moved.iterations[index] == motion.iterations and (moved.reached[index] == motion.reached).all()
+    shifted = {"A": np.stack([angles, angles + 0.1])[:, None]}  # of the first axis: each with its own angles
+    beside = robot.drive_mechanism(shifted, guess, parameters=numbers)
+    assert np.array_equal(beside.q[0], moved.q[0], equal_nan=True) and beside.q.shape == (2, 3, 9, robot.nq)
+    np.testing.assert_allclose(beside.q[1, 0, :, 0], angles + 0.1)
+    with pytest.raises(ValueError, match="time and parameters do not broadcast together"):
+        robot.drive_mechanism({"A": shifted["A"][:, 0]}, guess, parameters={"placement:D": np.zeros((3, 6))})
+
+
 def test_parameters_that_are_none_are_refused():
     robot = four_bar("C")
     for wrong, error, message in (

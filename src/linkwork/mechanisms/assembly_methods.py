@@ -84,8 +84,8 @@ class AssemblyMethods(RobotBase):
         ``tolerance`` [rad, characteristic lengths] bounds the errors of an assembled configuration. If the initial
         guess does not lead to an assembly, up to ``max_starts`` starts are tried, always the same ones. ``branches``
         also computes the `branches`, at most that many, and the branch of each result. ``parameters`` replaces
-        parameters of the robot in all states (points, frames and placements) by the names of `Robot.parameters`; other
-        values need no new compilation.
+        parameters of the robot (points, frames and placements) by the names of `Robot.parameters`: values for all
+        states, or with an axis for each axis of the batch (...). Other values need no new compilation.
 
         The result has ``q``, ``success`` and ``status`` of each state, and ``explain``; see
         `linkwork.mechanisms.Assembly`.  A single state that is not assembled raises AssemblyError, unless
@@ -143,17 +143,18 @@ class AssemblyMethods(RobotBase):
     ) -> mechanisms.DrivenMotion:
         """Compute a mechanism's configurations for a sequence of driver positions, on one assembly branch.
 
-        ``drivers`` has the positions (n,) of the driven joints by joint name; ``q_init`` is a guess of the first
-        configuration. Steps between the n states are halved until the prediction is accurate. ``singular`` of the
+        ``drivers`` has the positions (..., n) of the driven joints by joint name; ``q_init`` (..., nq) is a guess of
+        the first configuration. Steps between the n states are halved until the prediction is accurate. ``singular`` of the
         result lists singular configurations on the path.
 
-        ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (n,), 0 by default.  The result has
-        the corresponding ``v`` and ``a`` (n, nv) of all joints, for example for `inverse_dynamics` and
+        ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
+        has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and
         `joint_wrenches`.  They are NaN where the drivers do not determine the mechanism.  ``parameters`` are those of
-        `assemble`.
+        `assemble`, of which all motions of a batch (...) have their own; inertias count in the forces of the result.
 
-        Raises AssemblyError if the motion cannot continue: at a turning point, at a bifurcation without a straight
-        continuation, or at joint limits.  With ``check=False`` the result contains the motion up to there.
+        Raises AssemblyError if a single motion cannot continue: at a turning point, at a bifurcation without a straight
+        continuation, or at joint limits.  With ``check=False`` the result contains the motion up to there; for a batch
+        ``success`` reports it.
         """
         rates = velocity, acceleration
         return assembly.drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)

@@ -147,9 +147,13 @@ def _own(tree: Tree) -> tuple[LimitedCoordinate, ...]:
     return limited_coordinates(tree, position_limits(tree))
 
 
-def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray) -> np.ndarray:
-    """Return the values x (..., n) of coordinates in configurations q (..., nq)."""
-    loops = np.asarray(robot.loop_configuration(q)) if any(one.loop is not None for one in coordinates) else q
+def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.ndarray, **options: Any) -> np.ndarray:
+    """Return the values x (..., n) of coordinates in configurations q (..., nq).
+
+    ``options`` are those of `Robot.loop_configuration`.
+    """
+    closing = any(one.loop is not None for one in coordinates)
+    loops = np.asarray(robot.loop_configuration(q, **options)) if closing else q
     views = {loop.name: loop.q_slice.start for loop in robot.loops} if loops is not q else {}
     columns = [
         q[..., one.q] if one.loop is None else one.turned(loops[..., views[one.joint] + one.index])

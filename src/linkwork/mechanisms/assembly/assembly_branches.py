@@ -24,14 +24,13 @@ from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales, position_rounding
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
 from linkwork.mechanisms.assembly.result import sign_of
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     FixedJoints,
     check_limits,
     read_joints,
-    read_time,
     read_weights,
-    timed,
 )
 from linkwork.model.periodic_coordinates import revolutions
 
@@ -110,26 +109,26 @@ def find_branches(
     fixed = read_joints(robot, caller, "hold", hold)
     if position_limits:
         check_limits(mechanism, fixed)
-    when = read_time(caller, time)
+    _, inputs = varied(robot, caller, time, None)
     base = fixed.put_into(robot.tree, robot.neutral())
-    shape = np.broadcast_shapes(base.shape[:-1], () if when is None else when.shape)
+    shape = np.broadcast_shapes(base.shape[:-1], inputs.shape)
     base = np.broadcast_to(base, (*shape, robot.nq)).reshape(-1, robot.nq)
-    when = None if when is None else np.broadcast_to(when, shape).ravel()
+    each_base = inputs.flat(shape)
     starts_q = spread_starts(robot, int(starts), mechanism.limits if position_limits else _unlimited(robot))
     tried = np.broadcast_to(starts_q, (len(base), *starts_q.shape)).copy()
     for name in fixed.names:
         part = robot.tree.q_slices[robot.tree.joint_index(name)]
         tried[..., part] = base[:, np.newaxis, part]
-    during = None if when is None else np.repeat(when[:, np.newaxis], len(starts_q), axis=1)
-    result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), during)
+    at = each_base.repeated(len(starts_q))
+    result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), at)
     fine = mechanism.open_by(result.error) <= max(tolerance, _CLOSE)
     found, left, radius = result.q, np.zeros(fine.shape), np.zeros(fine.shape)
-    polished = _polished(mechanism, found[fine], fixed, during if during is None else during[fine])
+    polished = _polished(mechanism, found[fine], fixed, at[fine])
     found[fine], left[fine], radius[fine] = polished
     fine &= left <= tolerance
-    _raise_if_movable(mechanism, found[fine], fixed, during if during is None else during[fine])
+    _raise_if_movable(mechanism, found[fine], fixed, at[fine])
     if position_limits:
-        fine &= ~mechanism.beyond(found).any(axis=-1)
+        fine &= ~mechanism.beyond(found, at).any(axis=-1)
     each = [
         _distinct(mechanism, found[k, ok], radius[k, ok], base[k], fixed, bool(position_limits))
         for k, ok in enumerate(fine)
@@ -144,8 +143,7 @@ def find_branches(
         q[k, :n], hits[k, :n] = own[:n], times[:n]
     there = np.isfinite(q).all(axis=-1)
     if there.any():
-        at = None if when is None else np.repeat(when[:, np.newaxis], most, axis=1)[there]
-        signs[there] = sign_of(mechanism.dependent_block(q[there], fixed.names, at))
+        signs[there] = sign_of(mechanism.dependent_block(q[there], fixed.names, each_base.repeated(most)[there]))
     return Branches._make(
         q=q.reshape(*shape, most, robot.nq),
         count=there.sum(axis=-1).reshape(shape),
@@ -157,7 +155,7 @@ def find_branches(
     )
 
 
-def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, time: Any) -> None:
+def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> None:
     """Raise ValueError if the mechanism can move with the fixed joints, so that branches are not isolated.
 
     A mechanism at a dead centre is singular too, but Newton steps return it from a displacement.
@@ -165,7 +163,7 @@ def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoi
     free = mechanism.free(fixed.names)
     if not len(q) or not free:
         return
-    _, s, v = np.linalg.svd(mechanism.dependent_block(q, fixed.names, time))
+    _, s, v = np.linalg.svd(mechanism.dependent_block(q, fixed.names, at))
     ranks = (s > _LOOSE_TOL * s.max(axis=-1, initial=0.0, keepdims=True)).sum(axis=-1)
     if np.median(ranks) == len(free):
         return
@@ -173,7 +171,7 @@ def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoi
     step = np.zeros((len(loose), mechanism.robot.nv))
     step[:, free] = _DISPLACEMENT * v[loose, -1]
     moved = mechanism.robot.integrate(q[loose], step * unit_steps(mechanism.tree))
-    back, error, _ = _polished(mechanism, moved, fixed, None if time is None else time[loose])
+    back, error, _ = _polished(mechanism, moved, fixed, at[loose])
     away = distance(mechanism, q[loose], back)
     if np.median(np.where(error > _CLOSE, 0.0, away)) > 0.1 * _DISPLACEMENT:
         more = len(free) - int(ranks.max(initial=0))
@@ -185,7 +183,7 @@ def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoi
 
 
 def _polished(
-    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, time: Any
+    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return configurations q (n, nq) after Newton steps to rounding, their errors (n,), and radii (n,) of balls.
 
@@ -197,14 +195,14 @@ def _polished(
     q, size, radius = np.array(q), np.full(len(q), np.inf), np.full(len(q), _LEAST_RADIUS)
     step, left = np.zeros((len(q), robot.nv)), np.arange(len(q) if free else 0)
     for _ in range(_POLISHING_STEPS):
-        at, trial = None if time is None else time[left], robot.integrate(q[left], step[left] * units)
-        error = np.asarray(robot.constraint_error(trial, **timed(at))) * scales
+        trial = robot.integrate(q[left], step[left] * units)
+        error = np.asarray(robot.constraint_error(trial, **at[left].options)) * scales
         now = np.abs(error).max(axis=-1, initial=0.0)
         closer = now < size[left]
         step[left[~closer]] *= 0.5
-        better, at = left[closer], None if at is None else at[closer]
+        better = left[closer]
         q[better], size[better] = trial[closer], now[closer]
-        u, s, v = np.linalg.svd(mechanism.jacobian(q[better], at)[..., free], full_matrices=False)
+        u, s, v = np.linalg.svd(mechanism.jacobian(q[better], at[better])[..., free], full_matrices=False)
         radius[better] = _RADIUS * np.maximum(size[better], least) / np.maximum(s[..., -1], 1e-300)
         inverse = 1.0 / np.maximum(s, 1e-12 * s[..., :1])
         newton = -np.einsum("nkj,nk->nj", v, inverse * np.einsum("nik,ni->nk", u, error[closer]))

@@ -18,15 +18,13 @@ from linkwork.kinematics.algorithms.coordinates import characteristic_length, un
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.assembly.result import Assembly
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     FixedJoints,
     check_limits,
     read_joints,
-    read_time,
     read_weights,
-    timed,
-    varied_robot,
 )
 from linkwork.mechanisms.mobility.length_scaling import Scales
 
@@ -44,11 +42,11 @@ def run_kernel(
     weights: Any,
     fixed: FixedJoints,
     position_limits: bool,
-    time: Any,
+    at: StateInputs,
 ) -> Any:
     """Run the assembly kernel with joints fixed at their values in ``start``."""
     return mechanism.robot.assemble_configuration(
-        start, goal, weights, hold=fixed.names, position_limits=position_limits, **timed(time)
+        start, goal, weights, hold=fixed.names, position_limits=position_limits, **at.options
     )
 
 
@@ -65,9 +63,10 @@ def assemble(
     check: bool,
     parameters: Any = None,
     caller: str = "assemble",
+    needed: tuple[str, ...] = ("assemble_configuration",),
 ) -> Assembly:
     """Return configurations that satisfy all constraints; arguments and errors are those of `Robot.assemble`."""
-    robot = varied_robot(robot, caller, parameters)
+    robot, inputs = varied(robot, caller, time, parameters, needed)
     mechanism = ClosedMechanism(robot, caller)
     tolerance = check_tolerance(caller, tolerance)
     max_starts = integer(caller, "max_starts", max_starts, least=1, description="how many starts to try, an integer")
@@ -78,17 +77,18 @@ def assemble(
     if position_limits:
         check_limits(mechanism, fixed)
     start = robot.neutral() if guess is None else read_configuration(robot, caller, "q_init", guess)
-    weight, when = read_weights(robot, caller, weights, preferred), read_time(caller, time)
+    weight = read_weights(robot, caller, weights, preferred)
     try:
         start = fixed.put_into(robot.tree, start)
         goal = preferred.put_into(robot.tree, start)
-        shape = np.broadcast_shapes(goal.shape[:-1], () if when is None else when.shape)
+        shape = np.broadcast_shapes(goal.shape[:-1], inputs.shape)
     except ValueError as error:
-        raise ValueError(f"{caller}: q_init, hold, prefer and time do not broadcast together: {error}") from None
+        names = "q_init, hold, prefer, time and parameters"
+        raise ValueError(f"{caller}: {names} do not broadcast together: {error}") from None
     start, goal = (np.broadcast_to(x, (*shape, robot.nq)).reshape(-1, robot.nq) for x in (start, goal))
-    when = None if when is None else np.broadcast_to(when, shape).ravel()
-    best = _search(mechanism, start, goal, weight, fixed, bool(position_limits), tolerance, int(max_starts), when)
-    result = _build_result(mechanism, best, start, goal, weight, fixed, bool(position_limits), tolerance, shape, when)
+    at = inputs.flat(shape)
+    best = _search(mechanism, start, goal, weight, fixed, bool(position_limits), tolerance, int(max_starts), at)
+    result = _build_result(mechanism, best, start, goal, weight, fixed, bool(position_limits), tolerance, shape, at)
     if check and not shape and not result.success:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
     return result
@@ -103,21 +103,21 @@ def _search(
     position_limits: bool,
     tolerance: float,
     max_starts: int,
-    time: Any,
+    at: StateInputs,
 ) -> dict[str, np.ndarray]:
     """Return the best result of the assembly kernel for each state: from its start, and from restarts around it."""
     robot = mechanism.robot
-    first = run_kernel(mechanism, start, goal, weights, fixed, position_limits, time)
+    first = run_kernel(mechanism, start, goal, weights, fixed, position_limits, at)
     result = {key: np.array(getattr(first, key)) for key in ("q", "error", "status", "slope")}
     result["iterations"] = np.array(first.iterations).astype(int)
     result["starts"] = np.ones(len(start), dtype=int)
 
-    def open_by(q: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def open_by(q: np.ndarray, error: np.ndarray, here: StateInputs) -> np.ndarray:
         size = mechanism.open_by(error)
-        return np.where(mechanism.beyond(q).any(axis=-1), np.inf, size) if position_limits else size
+        return np.where(mechanism.beyond(q, here).any(axis=-1), np.inf, size) if position_limits else size
 
     for k in range(1, max_starts):
-        size = open_by(result["q"], result["error"])
+        size = open_by(result["q"], result["error"], at)
         left = np.flatnonzero(~(size <= tolerance) & (result["status"] != 2.0))
         if not len(left):
             break
@@ -125,10 +125,8 @@ def _search(
         for name in fixed.names:
             part = robot.tree.q_slices[robot.tree.joint_index(name)]
             moved[:, part] = start[left][:, part]
-        again = run_kernel(
-            mechanism, moved, goal[left], weights, fixed, position_limits, None if time is None else time[left]
-        )
-        better = open_by(again.q, again.error) < size[left]
+        again = run_kernel(mechanism, moved, goal[left], weights, fixed, position_limits, at[left])
+        better = open_by(again.q, again.error, at[left]) < size[left]
         for key in ("q", "error", "status", "slope"):
             result[key][left[better]] = getattr(again, key)[better]
         result["iterations"][left] += again.iterations.astype(int)
@@ -138,7 +136,7 @@ def _search(
         if not len(left):
             break
         here = result["q"][left]  # without the goal, which may keep the errors from vanishing
-        again = run_kernel(mechanism, here, here, weights, fixed, position_limits, None if time is None else time[left])
+        again = run_kernel(mechanism, here, here, weights, fixed, position_limits, at[left])
         for key in ("q", "error", "status", "slope"):
             result[key][left] = getattr(again, key)
         result["iterations"][left] += again.iterations.astype(int)
@@ -155,12 +153,12 @@ def _build_result(
     position_limits: bool,
     tolerance: float,
     shape: tuple[int, ...],
-    time: Any,
+    at: StateInputs,
 ) -> Assembly:
     """Return the `Assembly` of the results of a search, with the status of each state."""
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
     fine = mechanism.open_by(result["error"]) <= tolerance
-    each = mechanism.beyond(q) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
+    each = mechanism.beyond(q, at) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
     beyond, in_loops = each.any(axis=-1), [one.loop is not None for one in mechanism.limited]
     status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
     status[result["status"] == 2.0] = Status.NOT_FINITE
@@ -168,19 +166,19 @@ def _build_result(
     dependent: tuple[str, ...] = ()
     over = np.zeros(q.shape, dtype=bool)
     if len(left):
-        when = None if time is None else time[left]
+        here = at[left]
         if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
-            without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, when)
+            without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, here)
             would = mechanism.open_by(without.error) <= tolerance
             status[left[would]] = Status.AT_LIMITS
             turned = mechanism.nearest_revolutions(without.q, _middle(*mechanism.limits), fixed.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
             found = would & ~over[left].any(axis=-1)  # within the limits of all joints, if not of loops
             q[left[found]], result["error"][left[found]] = turned[found], without.error[found]
-            each[left[found]] = mechanism.beyond(turned[found])
+            each[left[found]] = mechanism.beyond(turned[found], here[found])
             fine, beyond = mechanism.open_by(result["error"]) <= tolerance, each.any(axis=-1)
         if fixed.names:
-            dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, None if when is None else when[0])
+            dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, here[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
     status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
@@ -196,7 +194,7 @@ def _build_result(
         tolerance=tolerance,
         _fixed=fixed,
         _mechanism=mechanism,
-        _time=None if time is None else time.reshape(shape),
+        _inputs=at.reshaped(shape),
         dependent=dependent,
         _over=over.reshape(*shape, q.shape[-1]),
     )
@@ -209,7 +207,7 @@ def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 def _dependent(
-    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, tolerance: float, time: Any
+    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, tolerance: float, at: StateInputs
 ) -> tuple[str, ...]:
     """Return the names of the fixed joints whose values the constraints do not allow to be chosen freely.
 
@@ -220,10 +218,10 @@ def _dependent(
     tied: set[str] | None = None
     for k in range(1, 7):
         start = restart_near(mechanism.robot, q, k)
-        result = run_kernel(mechanism, start, start, read_weights(mechanism.robot, "assemble"), nobody, False, time)
+        result = run_kernel(mechanism, start, start, read_weights(mechanism.robot, "assemble"), nobody, False, at)
         if mechanism.open_by(result.error) > tolerance:
             continue
-        G = mechanism.jacobian(result.q, time)
+        G = mechanism.jacobian(result.q, at)
         u, s, _ = np.linalg.svd(G[:, free])
         rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
         here = {
@@ -240,7 +238,7 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
     if weights not in ("mass", "plain"):
         raise ValueError(f'project: weights: expected "mass" or "plain", got {weights!r}')
     tolerance = check_tolerance("project", tolerance)
-    result = robot.project_configuration(q, metric=weights, **timed(time))
+    result = robot.project_configuration(q, metric=weights, **_timed(time))
     if check and not isinstance(result.q, np.ndarray):
         check = False
     if check and result.q.dtype != object and result.error.shape[-1]:
@@ -259,7 +257,7 @@ def project(robot: Any, q: Any, v: Any, weights: str, tolerance: float, time: An
             )
     if v is None:
         return result.q
-    velocity = robot.project_velocity(result.q, v, metric=weights, **timed(time))
+    velocity = robot.project_velocity(result.q, v, metric=weights, **_timed(time))
     if check and velocity.dtype != object:
         _refuse_contradictions(robot, result.q, np.asarray(v), velocity, time)
     return result.q, velocity
@@ -270,7 +268,7 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, before: np.ndarray, v: np.
 
     ``before`` are the velocities before the projection to v, all (..., nv).
     """
-    G, drift = robot.constraint_jacobian(q, **timed(time)), robot.constraint_drift(q, **timed(time))
+    G, drift = robot.constraint_jacobian(q, **_timed(time)), robot.constraint_drift(q, **_timed(time))
     left = np.abs(np.einsum("...ij,...j->...i", G, v) + drift)
     size = np.einsum("...ij,...j->...i", np.abs(G), np.maximum(np.abs(v), np.abs(before))) + np.abs(drift)
     units = Scales.of(robot.tree, characteristic_length(robot.tree)).rows
@@ -284,6 +282,10 @@ def _refuse_contradictions(robot: Any, q: np.ndarray, before: np.ndarray, v: np.
             f"the constraints contradict each other there; check=False returns the closest velocity",
             None,
         )
+
+
+def _timed(time: Any) -> dict[str, Any]:
+    return {} if time is None else {"time": time}
 
 
 def check_tolerance(caller: str, tolerance: Any) -> float:

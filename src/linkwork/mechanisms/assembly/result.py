@@ -12,13 +12,18 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.result import Result
 from linkwork.errors import Status
+from linkwork.mechanisms.assembly.state_inputs import StateInputs
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
 from linkwork.viewer.output import Output, check_output, show_document
 
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches
 
-__all__ = ["Assembly", "sign_of", "slack_of"]
+__all__ = ["Assembly", "sign_of", "slack_and_sign"]
+
+
+_ZERO_ROW = 1e-12  # largest entry of a row that counts as zero
+_SINGULAR = 1e-9  # ratio of singular values below which a matrix is singular
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -40,7 +45,7 @@ class Assembly(Result):
     tolerance: float
     _fixed: FixedJoints = field(repr=False)
     _mechanism: ClosedMechanism = field(repr=False)
-    _time: Any = field(default=None, repr=False)
+    _inputs: StateInputs = field(default_factory=StateInputs, repr=False)
     dependent: tuple[str, ...] = ()  # fixed joints that determine each other
     _over: np.ndarray = field(
         default_factory=lambda: np.zeros(0, dtype=bool), repr=False
@@ -88,7 +93,7 @@ class Assembly(Result):
         The sign changes when the mechanism passes a configuration in which the fixed joints do not determine it. It is
         0 if these columns are no square matrix, and where the mechanism is not assembled.
         """
-        block = self._mechanism.dependent_block(self.q, self._fixed.names, self._time)
+        block = self._mechanism.dependent_block(self.q, self._fixed.names, self._inputs)
         return np.where(self.success, sign_of(block), 0)
 
     @cached_property
@@ -122,7 +127,7 @@ class Assembly(Result):
             joints = [body.joint_name for k, body in tree.stacked() if self._over[i][tree.q_slices[k]].any()]
             return f"the search assembled it with joints beyond their limits only: {', '.join(map(repr, joints))}"
         if status is Status.LOOP_AT_LIMITS:
-            each = zip(self._mechanism.limited, self._mechanism.beyond(self.q[i]), strict=True)
+            each = zip(self._mechanism.limited, self._mechanism.beyond(self.q[i], self._inputs[i]), strict=True)
             loops = dict.fromkeys(one.joint for one, beyond in each if beyond and one.loop is not None)
             return f"the search closed it with loop joints beyond their limits only: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
@@ -149,22 +154,28 @@ class Assembly(Result):
 
 
 def sign_of(block: np.ndarray) -> np.ndarray:
-    """Return the sign of the determinant of square matrices; 0 for other matrices and numerically singular ones."""
-    if block.shape[-2] != block.shape[-1] or not block.shape[-1]:
-        return np.zeros(block.shape[:-2], dtype=int)
-    values = np.linalg.svd(block, compute_uv=False)
-    regular = values[..., -1] > 1e-9 * values[..., 0]
-    return np.where(regular, np.sign(np.linalg.det(block)), 0).astype(int)
+    """Return the sign of the determinant of matrices without the rows that are zero.
 
-
-def slack_of(block: np.ndarray) -> np.ndarray:
-    """Return the ratio of the smallest to the largest singular value of matrices: 0 for dependent columns.
-
-    The matrices are the columns of G of the joints that are not fixed.
+    It is 0 for matrices that are not square and numerically singular ones.
     """
-    if not block.shape[-1]:
-        return np.ones(block.shape[:-2])
-    if block.shape[-2] < block.shape[-1]:
-        return np.zeros(block.shape[:-2])
+    return slack_and_sign(block)[1]
+
+
+def slack_and_sign(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ratio of the smallest to the largest singular value of matrices, and the result of `sign_of`.
+
+    The ratio is 0 for dependent columns.  The matrices are the columns of G of the joints that are not fixed.
+    """
+    *shape, rows, columns = block.shape
+    if not columns:
+        return np.ones(shape), np.zeros(shape, dtype=int)
+    if rows < columns:
+        return np.zeros(shape), np.zeros(shape, dtype=int)
     values = np.linalg.svd(block, compute_uv=False)
-    return np.asarray(values[..., -1] / np.maximum(values[..., 0], 1e-300))
+    slack = np.asarray(values[..., -1] / np.maximum(values[..., 0], 1e-300))
+    used = np.abs(block).max(axis=-1) > _ZERO_ROW
+    square = (used.sum(axis=-1) == columns) & (slack > _SINGULAR)
+    if not square.any():
+        return slack, np.zeros(shape, dtype=int)
+    order = np.argsort(~used, axis=-1, kind="stable")[..., :columns, np.newaxis]  # the rows that are not zero
+    return slack, np.where(square, np.sign(np.linalg.det(np.take_along_axis(block, order, axis=-2))), 0).astype(int)

@@ -1,25 +1,20 @@
-"""Arguments of assembly (fixed and preferred joints, weights, times) and the mechanism that they refer to.
-
-A `VariedRobot` has other parameters, which are inputs of its kernels, so that new values need no compilation.
-"""
+"""Arguments of assembly (fixed and preferred joints, weights, times) and the mechanism that they refer to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.validation import finite_array, floats
-from linkwork.errors import UnknownNameError
-from linkwork.kernels.function_request import read_request
+from linkwork._util.validation import floats
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales, position_rounding
-from linkwork.model.kernel_parameters import inputs_of, read_parameters
+from linkwork.mechanisms.assembly.state_inputs import StateInputs
 from linkwork.model.limited_coordinates import (
     LimitedCoordinate,
     limited_coordinates,
@@ -29,17 +24,13 @@ from linkwork.model.limited_coordinates import (
 from linkwork.model.periodic_coordinates import periodic_coordinates
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import straight_tree
-from linkwork.spatial.arguments import checked_array
 
 __all__ = [
     "ClosedMechanism",
     "FixedJoints",
     "check_limits",
     "read_joints",
-    "read_time",
     "read_weights",
-    "timed",
-    "varied_robot",
 ]
 
 
@@ -87,9 +78,9 @@ class ClosedMechanism:
         """Coordinates with position limits, also those of joints that close loops."""
         return limited_coordinates(self.tree)
 
-    def beyond(self, q: np.ndarray) -> np.ndarray:
+    def beyond(self, q: np.ndarray, at: StateInputs) -> np.ndarray:
         """Return a mask (..., limited coordinates): True where a coordinate is beyond its limits."""
-        x = limited_values(self.robot, self.limited, q)
+        x = limited_values(self.robot, self.limited, q, **at.parameters)
         lower, upper = (np.array([getattr(one, side) for one in self.limited]) for side in ("lower", "upper"))
         return np.asarray((x < lower - 1e-9) | (x > upper + 1e-9))
 
@@ -98,9 +89,9 @@ class ClosedMechanism:
         excluded = {k for name in fixed for k in range(self.tree.nv)[self.tree.v_slices[self.tree.joint_index(name)]]}
         return [k for k in range(self.tree.nv) if k not in excluded]
 
-    def jacobian(self, q: np.ndarray, time: Any) -> np.ndarray:
+    def jacobian(self, q: np.ndarray, at: StateInputs) -> np.ndarray:
         """Return the Jacobian of the holonomic constraints, (..., rows, nv), free of units."""
-        G = self.robot.constraint_jacobian(q, **timed(time))[..., self.rows, :]
+        G = self.robot.constraint_jacobian(q, **at.options)[..., self.rows, :]
         result: np.ndarray = G * np.array(error_scales(self.tree))[:, None] * np.array(unit_steps(self.tree))
         return result
 
@@ -109,14 +100,10 @@ class ClosedMechanism:
         over = (np.abs(error) * error_scales(self.tree)).max(axis=-1, initial=0.0)
         return np.asarray(over - position_rounding(self.tree) / characteristic_length(self.tree))
 
-    def dependent_block(self, q: np.ndarray, fixed: Sequence[str], time: Any) -> np.ndarray:
-        """Return the columns of G of the joints that are not fixed, (..., rows, free).
-
-        Rows that are zero in all states are left out.
-        """
-        block = self.jacobian(q, time)[..., self.free(fixed)]
-        axes = (*range(block.ndim - 2), block.ndim - 1)
-        return block[..., np.abs(block).max(axis=axes, initial=0.0) > 1e-12, :]
+    def dependent_block(self, q: np.ndarray, fixed: Sequence[str], at: StateInputs) -> np.ndarray:
+        """Return the columns of G of the joints that are not fixed, (..., rows, free)."""
+        result: np.ndarray = self.jacobian(q, at)[..., self.free(fixed)]
+        return result
 
     @cached_property
     def periodic_angles(self) -> list[tuple[int, int]]:
@@ -241,82 +228,3 @@ def read_weights(robot: Any, caller: str, weights: Any = None, preferred: FixedJ
         part = tree.v_slices[tree.joint_index(name)]
         result[part] = units[part]
     return result if weights is None else by_joint(caller, "weights", tree, weights, default=result, above=0.0)
-
-
-def read_time(caller: str, time: Any) -> np.ndarray | None:
-    """Return the time, or the times of a batch [s]."""
-    return None if time is None else finite_array(caller, "time", time, unit="s")
-
-
-def timed(time: Any) -> dict[str, Any]:
-    return {} if time is None else {"time": time}
-
-
-class VariedRobot:
-    """A robot whose constraint functions are evaluated with other parameter values.
-
-    Names, limits and joint functions are those of the robot.
-    """
-
-    def __init__(self, robot: Any, caller: str, values: Mapping[Any, np.ndarray]) -> None:
-        self.robot, self.caller = robot, caller
-        self.parameters = tuple(values)
-        names = inputs_of(self.parameters)
-        self.values = {names[parameter]: x for parameter, x in values.items()}
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "robot":  # during unpickling
-            raise AttributeError(name)
-        return getattr(self.robot, name)
-
-    def assemble_configuration(self, q: Any, q1: Any, weights: Any, *, time: Any = None, **options: Any) -> Any:
-        return self._call("assemble_configuration", (q, q1, weights), options, time, needed=True)
-
-    def assembly_derivatives(self, q: Any, *, time: Any = None, **options: Any) -> Any:
-        return self._call("assembly_derivatives", (q,), options, time)
-
-    def constraint_jacobian(self, q: Any, *, time: Any = None) -> Any:
-        return self._call("constraint_jacobian", (q,), {}, time)
-
-    def loop_configuration(self, q: Any) -> Any:
-        return self._call("loop_configuration", (q,), {}, None)
-
-    def explicit_velocity(self, q: Any, v: Any, independent: Any, *, time: Any = None) -> Any:
-        return self._call("explicit_velocity", (q, v), {"independent": tuple(independent)}, time)
-
-    def explicit_acceleration(self, q: Any, v: Any, a: Any, independent: Any, *, time: Any = None) -> Any:
-        return self._call("explicit_acceleration", (q, v, a), {"independent": tuple(independent)}, time)
-
-    def _call(self, name: str, arrays: Any, options: dict[str, Any], time: Any, *, needed: bool = False) -> Any:
-        """Call a kernel of a function; with ``needed``, parameters that it does not depend on are errors."""
-        given = () if time is None else ("time",)
-        request = read_request(self.robot._subject, (name, options) if options else name, given)
-        parameters = tuple(p if needed else replace(p, fitting=True) for p in self.parameters)
-        request = replace(request, parameters=parameters)
-        try:  # the first call compiles the kernel
-            kernel = self.robot._kernel(request.label, {request.label: request})
-            return kernel(*arrays, *([] if time is None else [time]), **self.values)
-        except UnknownNameError:
-            raise
-        except ValueError as error:
-            raise ValueError(str(error).replace("compile:", f"{self.caller}:", 1)) from None
-
-
-def varied_robot(robot: Any, caller: str, parameters: Any) -> Any:
-    """Return the robot, or a `VariedRobot` with values by parameter name (`Robot.parameters`).
-
-    Raises TypeError for anything but a dict, UnknownNameError for an unknown parameter, ValueError for another shape
-    and for non-finite values.
-    """
-    if parameters is None or (isinstance(parameters, Mapping) and not parameters):
-        return robot
-    if not isinstance(parameters, Mapping):
-        raise TypeError(f"{caller}: parameters: expected a dict by parameter, got {parameters!r}")
-    read_parameters(robot.tree, caller, [*parameters])  # raises for a parameter named twice
-    values = {}
-    for name, value in parameters.items():
-        for parameter in read_parameters(robot.tree, caller, name):
-            shape = parameter.shape(robot.tree)
-            expected = f"{caller}: parameters: {parameter}: expected finite numbers of shape {shape}"
-            values[parameter] = checked_array(value, expected, shape)
-    return VariedRobot(robot, caller, values)

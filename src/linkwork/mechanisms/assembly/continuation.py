@@ -1,0 +1,132 @@
+"""Predictor–corrector continuation of assembled configurations along the values of drivers, for a batch of mechanisms.
+
+The predictor follows the derivative of the configuration by the drivers, q ⊕ K δy; the corrector projects onto the
+constraints.  A step is accepted if the correction is small relative to the step, and halved otherwise.  The motion ends
+at turning points of the drivers and where the mechanism cannot be closed any further.
+
+Source: Allgower and Georg, Introduction to Numerical Continuation Methods, SIAM 2003, chapter 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork._util.status import WORDS
+from linkwork.errors import Status
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.assembly.assembly_search import run_kernel
+from linkwork.mechanisms.assembly.result import slack_and_sign
+from linkwork.mechanisms.assembly.state_inputs import StateInputs
+from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, read_weights
+
+__all__ = ["SINGULAR_SLACK", "Continuation"]
+
+_MAX_CORRECTION = 0.1  # largest correction of an accepted step, relative to the step
+_MAX_STEP = 0.5  # largest component of a step [rad, characteristic lengths]
+_MIN_SHARE = 2.0**-24  # smallest step, relative to the distance between two states
+SINGULAR_SLACK = 1e-5  # slack below which K is not determined
+_ACCEPTED = ""  # word of an accepted step
+
+
+class Continuation:
+    """Configurations q (m, nq) of m mechanisms, which follow their drivers from state to state.
+
+    ``status`` (m,) is "solved" while a mechanism follows, and then the reason of its end.
+    """
+
+    def __init__(
+        self,
+        mechanism: ClosedMechanism,
+        names: tuple[str, ...],
+        values: np.ndarray,
+        limits: bool,
+        tolerance: float,
+        at: StateInputs,
+        q: np.ndarray,
+        status: np.ndarray,
+    ) -> None:
+        self.mechanism, self.robot, self.limits, self.tolerance = mechanism, mechanism.robot, limits, tolerance
+        self.names, self.fixed, self.values, self.at = (
+            names,
+            FixedJoints(names, {}),
+            values,
+            at,
+        )  # values (m, n, drivers)
+        self.weights = read_weights(self.robot, mechanism.caller)
+        self.units = np.array(unit_steps(self.robot.tree))
+        tree = self.robot.tree
+        self.coordinates = [n for name in names for n in range(tree.nq)[tree.q_slices[tree.joint_index(name)]]]
+        self.columns = [k for name in names for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]]]
+        self.q, self.status = np.array(q), np.array(status)
+        self.rate = np.full((len(q), tree.nv), np.nan)  # last accepted step, per share of the distance between states
+        self.steps, self.passed = np.zeros(len(q), dtype=int), np.zeros(len(q), dtype=bool)
+        self.slack, self.sign = self._regular(self.q, at)
+
+    def _regular(self, q: np.ndarray, at: StateInputs) -> tuple[np.ndarray, np.ndarray]:
+        return slack_and_sign(self.mechanism.dependent_block(q, self.names, at))
+
+    def to(self, i: int) -> None:
+        """Move all mechanisms that still follow from state i − 1 to state i."""
+        begin, change = self.values[:, i - 1], self.values[:, i] - self.values[:, i - 1]
+        share, length = np.zeros(len(self.q)), np.ones(len(self.q))
+        self.passed[:] = False
+        left = np.flatnonzero(self.status == Status.SOLVED)
+        while len(left):
+            length[left] = np.minimum(length[left], 1.0 - share[left])
+            after = share[left] + length[left]
+            after[after >= 1.0 - 1e-12] = 1.0
+            there = (after == 1.0)[:, None]
+            target = np.where(there, self.values[left, i], begin[left] + after[:, None] * change[left])
+            outcome = self._step(left, target, length[left])
+            accepted = outcome == _ACCEPTED
+            share[left[accepted]] = after[accepted]
+            length[left] *= np.where(accepted, 2.0, 0.5)
+            lost = ~accepted & (length[left] < _MIN_SHARE)
+            self.status[left[lost]] = outcome[lost]
+            left = left[~lost & (share[left] < 1.0)]
+
+    def _step(self, lanes: np.ndarray, target: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """Try one step of some mechanisms to driver values ``target``; return the reasons of rejections, or ""."""
+        self.steps[lanes] += 1
+        robot, q, slack, rate = self.robot, self.q[lanes], self.slack[lanes], self.rate[lanes]
+        at = self.at.some(lanes, len(self.q))
+        moved = target - q[:, self.coordinates]
+        delta = self._followed(q, moved, at)
+        straight = (slack < SINGULAR_SLACK) & np.isfinite(rate).all(axis=-1)  # continue in the previous direction
+        delta = np.where(straight[:, None], rate * length[:, None], delta)
+        delta[np.ix_(straight, self.columns)] = moved[straight]
+        size = np.abs(delta / self.units).max(axis=-1, initial=0.0)
+        outcome = np.where(slack < 1e-2, Status.TURNING_POINT, Status.SINGULAR).astype(WORDS)
+        some = np.flatnonzero(size <= _MAX_STEP)
+        if not len(some):
+            return outcome
+        predicted = robot.integrate(q[some], delta[some])
+        predicted[:, self.coordinates] = target[some]
+        at = at.some(some, len(lanes))
+        result = run_kernel(self.mechanism, predicted, predicted, self.weights, self.fixed, False, at)
+        correction = np.abs(robot.difference(predicted, result.q) / self.units).max(axis=-1, initial=0.0)
+        good = self.mechanism.open_by(result.error) <= self.tolerance
+        good &= correction <= _MAX_CORRECTION * size[some] + 1e-12
+        if self.limits:
+            beyond = good & self.mechanism.beyond(result.q, at).any(axis=-1)
+            outcome[some[beyond]], good = Status.AT_LIMITS, good & ~beyond
+        new_slack, new_sign = self._regular(result.q, at)
+        turned = good & (self.sign[lanes[some]] * new_sign < 0)  # beyond a singular configuration: only straight on
+        if turned.any():
+            which = some[turned]
+            followed = self._followed(result.q[turned], moved[which], at[turned])
+            bent = np.abs((followed - delta[which]) / self.units).max(axis=-1) > 0.3 * size[which]
+            outcome[which[bent]] = Status.SINGULAR
+            good[np.flatnonzero(turned)[bent]] = False
+            self.passed[lanes[which[~bent]]] = True
+        done, kept = some[good], lanes[some[good]]
+        self.rate[kept] = robot.difference(q[done], result.q[good]) / length[done, None]
+        self.q[kept], self.slack[kept], self.sign[kept] = result.q[good], new_slack[good], new_sign[good]
+        outcome[done] = _ACCEPTED
+        return outcome
+
+    def _followed(self, q: np.ndarray, moved: np.ndarray, at: StateInputs) -> np.ndarray:
+        """Return the steps (..., nv) of all joints for steps of the drivers, to first order."""
+        K = self.robot.assembly_derivatives(q, hold=self.names, **at.options)
+        result: np.ndarray = np.einsum("kij,kj->ki", K[..., self.columns], moved)
+        return result
