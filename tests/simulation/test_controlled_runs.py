@@ -82,3 +82,13 @@ def test_the_step_of_a_controller_is_that_of_its_evaluations() -> None:
             robot.simulate(up, controller=controller, constants=inputs, duration=0.1)
         for options in ({"dt": 0.02}, {"control_every": 20}):
             assert robot.simulate(up, controller=controller, constants=inputs, duration=0.1, **options).success
+
+
+def test_a_step_too_long_for_feedback_is_reported_also_beside_friction() -> None:
+    """Friction at rest, and effort limits far from a target, hide feedback from deviations at the start."""
+    arm: Any = lw.load("arm6")
+    goal = {"target_q": np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])}
+    with pytest.warns(lw.errors.SimulationWarning, match="at the end each step multiplies a deviation of 'wrist_3'"):
+        arm.simulate(np.zeros(6), controller=lw.control.PD(arm, 100.0, 20.0), constants=goal, duration=0.5)
+    calm = arm.simulate(np.zeros(6), controller=lw.control.PD(arm, 100.0, 2.0), constants=goal, duration=0.5)
+    assert np.abs(calm.v[-1, 3:]).max() < 0.5  # friction calms the wrist: no warning

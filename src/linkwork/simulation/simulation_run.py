@@ -261,7 +261,7 @@ class SimulationRun:
         arguments: dict[str, Any] = {name: x for name, x in groups.items() if x}
         kernel: Any = segment(setup, rows) if total else None
         if total:
-            self._warn(kernel, state, arguments, rows)
+            warned = self._warn(kernel, state, arguments, rows, 0)
         parts = [self._first(state, arguments)]
         happened: list[tuple[Any, Any]] = []
         ended: Any = 0.0
@@ -281,6 +281,8 @@ class SimulationRun:
                 parts.append((made["q"][cut], made["v"][cut], told))
                 report.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
+        if total and not warned and np.ravel(state["status"])[:1] == RUNNING:
+            self._warn(kernel, state, arguments, rows, total - 1, np.abs(vs[(0,) * n]).max(axis=0))
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         status = np.asarray(state["status"])
         stopped = np.where(status == RUNNING, np.nan, self.h * state["steps"] + within_step(status, ended))
@@ -324,13 +326,23 @@ class SimulationRun:
         return result
 
     def _warn(
-        self, kernel: SimulationKernel, state: Mapping[str, Any], arguments: Mapping[str, Any], rows: int
-    ) -> None:
-        """Warn if the step is too long for the first environment to be stable, once for a setup."""
-        each = {name: self._rows(name, 0, rows) for name in self.signals}
+        self,
+        kernel: SimulationKernel,
+        state: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        rows: int,
+        begin: int,
+        speeds: np.ndarray | None = None,
+    ) -> bool:
+        """Warn if the step is too long for the first environment to be stable, once for a setup; True if it warned.
+
+        The state is that of record ``begin``: at the start, or at the end, with the largest speeds (nv) before.
+        """
+        each = {name: self._rows(name, begin, rows) for name in self.signals}
         signals = {name: x[(0,) * self.axes[name]] for name, x in each.items()}
         duration = self.h * self.steps
-        check_step_stability(self.setup, self.h, kernel, state, arguments, signals, self.leading, duration)
+        values = kernel, state, arguments, signals, self.leading, duration, speeds
+        return check_step_stability(self.setup, self.h, *values)
 
     def whole_parameters(self) -> dict[str, Any]:
         """Return the parameters by the robot's names, each with a value for every environment."""

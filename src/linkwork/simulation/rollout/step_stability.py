@@ -2,7 +2,8 @@
 
 A step maps deviations of (q, v) linearly to first order.  A step does not resolve a motion whose deviation it
 multiplies by more than 1.5, or by less than −1.  This includes stiffness and damping of joints, feedback of
-controllers, and the method.
+controllers, and the method.  At the start deviations are tiny.  Friction at rest damps these, and limits of forces cut
+feedback far from a target, so feedback is examined again at the end, for velocities of the size that occurred.
 
 Source: Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed. 1996, section IV.2.
 
@@ -57,17 +58,20 @@ def check_step_stability(
     signals: Mapping[str, Any],
     leading: tuple[int, ...],
     duration: float,
-) -> None:
+    speeds: np.ndarray | None = None,
+) -> bool:
     """Warn if a step of h [s] is too long for the first environment to be stable, once for a setup and its values.
 
-    Inputs and parameters of nearly the same magnitudes are checked once.
+    Returns True if it warned, now or before.  Inputs and parameters of nearly the same magnitudes are checked once.
 
     ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) are those of a batch of shape
     ``leading``.  ``signals`` are the time inputs of its first environment, and ``duration`` [s] is that of the
-    simulation.
+    simulation.  ``speeds`` (nv) are those of its first environment, if the state is that at the end.
     """
     if 0 in leading or not _may_be_unstable(setup):
-        return
+        return False
+    if speeds is not None and (not setup.is_fed_back or setup.contacts is not None):
+        return False
     n = len(leading)
 
     def first(x: Any) -> Any:
@@ -79,10 +83,11 @@ def check_step_stability(
     for group, values in groups.items():
         whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in values.items()}
         own[group] = {name: x[(0,) * n] for name, x in whole.items()}
-    known = (replace(setup, every=1), h, *((group, _magnitudes(own[group])) for group in groups))
-    if _CHECKED.get(known):
-        return
-    _CHECKED.keep(known, True)
+    known = (replace(setup, every=1), h, speeds is None, *((group, _magnitudes(own[group])) for group in groups))
+    before = _CHECKED.get(known)
+    if before is not None:
+        return before
+    _CHECKED.keep(known, False)
     if signals:
         own["signals"] = signals
     last = float(own["steps"]) + 1.0
@@ -94,9 +99,12 @@ def check_step_stability(
         ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
         return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
-    warned = _warn_of_long_step(setup, step, own["q"], own["v"], h)
+    v = own["v"] if speeds is None else np.zeros_like(speeds)
+    warned = _warn_of_long_step(setup, step, own["q"], v, h, speeds)
+    _CHECKED.keep(known, warned)
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
+    return warned
 
 
 def _magnitudes(values: Any) -> bytes:
@@ -180,20 +188,23 @@ def _may_be_unstable(setup: SimulationSetup) -> bool:
     return setup.method in EXPLICIT and (setup.contacts is None or setup.is_compliant)
 
 
-def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.ndarray, h: float) -> bool:
+def _warn_of_long_step(
+    setup: SimulationSetup, step: Step, q: np.ndarray, v: np.ndarray, h: float, speeds: np.ndarray | None
+) -> bool:
     """Warn if a step of h from q (nq,) and v (nv,) is not stable, with eigenvalue, joint and a stable step.
 
-    ``step(q, v, h)`` takes states (n, nq), (n, nv).  Returns True if it warned.
+    ``step(q, v, h)`` takes states (n, nq), (n, nv).  Velocities deviate by at least half of ``speeds``.  Returns True
+    if it warned.
     """
     rigid = setup.contacts is not None and not setup.is_compliant
     deviation = _BESIDE_CONTACTS if rigid else _DEVIATION
-    worst = _worst(setup.robot, step, q, v, h, deviation)
+    worst = _worst(setup.robot, step, q, v, h, deviation, speeds)
     if worst is None:
         return False
     shorter = h
     for _ in range(_HALVINGS):
         shorter *= 0.5
-        if _worst(setup.robot, step, q, v, shorter, deviation) is None:
+        if _worst(setup.robot, step, q, v, shorter, deviation, speeds) is None:
             advice = f"use {shorter:.2g} s"
             break
     else:
@@ -205,9 +216,10 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
             "controllers are constant over a step with every method"
         )
     value, joint = worst
+    when = "at the start" if speeds is None else "at the end"
     factor = f"{value.real:.3g}" if abs(value.imag) < 1e-9 * abs(value) else f"{value:.3g}"
     warnings.warn(
-        f"simulate: dt: {h:g} s is too long to be stable: at the start each step multiplies a deviation of {joint!r} "
+        f"simulate: dt: {h:g} s is too long to be stable: {when} each step multiplies a deviation of {joint!r} "
         f"by the eigenvalue {factor}; {advice}, {other}",
         SimulationWarning,
         stacklevel=levels_up(),
@@ -216,14 +228,17 @@ def _warn_of_long_step(setup: SimulationSetup, step: Step, q: np.ndarray, v: np.
 
 
 def _worst(
-    robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float
+    robot: Any, step: Step, q: np.ndarray, v: np.ndarray, h: float, deviation: float, speeds: np.ndarray | None
 ) -> tuple[complex, str] | None:
     """Return the largest unstable eigenvalue of a step and the coordinate of v that deviates most; None if stable.
 
-    ``deviation`` is the size of the differences from which the step's matrix is computed.
+    ``deviation`` is the size of the differences from which the step's matrix is computed; those of velocities are at
+    least half of ``speeds`` (nv).
     """
     n = robot.nv
     size = deviation * np.concatenate([np.ones(n), np.full(n, 1.0 + float(np.abs(v).max(initial=0.0)))])
+    if speeds is not None and not robot.constraints:  # which large deviations would violate
+        size[n:] = np.maximum(size[n:], 0.5 * speeds)
     moved = np.concatenate([np.diag(size), -np.diag(size)])
     qs = robot.integrate(np.broadcast_to(q, (4 * n, robot.nq)), moved[:, :n])
     ends, rates = step(qs, v + moved[:, n:], h)
