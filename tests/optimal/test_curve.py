@@ -130,6 +130,51 @@ def test_forces_of_steps_move_a_robot_along_its_path() -> None:
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.parametrize("kind", ["arm6", "cart_pole", "double_pendulum"])
+def test_robots_with_friction_follow_forces_by_forward_dynamics(kind: str) -> None:
+    """All solvers find a motion whose forces move the robot along it, with an error of first order."""
+    robot, start, goal, motors = _rubbing(kind)
+    errors = []
+    for steps in (20, 40) if kind == "arm6" else (40, 80):
+        problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=1.0)
+        problem = problem.add(lw.optimal.TorqueFeature(motors), "least_squares", scale=0.03, name="effort")
+        problem = problem.add("velocity", "least_squares", scale=0.1).add("velocity", "equality", steps=-1, name="rest")
+        problem = problem.add("configuration", "equality", steps=-1, target=goal)
+        options: dict[str, Any] = {"actuated": motors, "control_limits": False}
+        path = np.linspace(start, goal, steps + 1)[1:]
+        found = problem.solve(start, solver="shooting", initial_guess=path, **options)
+        others = [problem.solve(start, solver="ilqr", initial_guess=path, **options)]
+        others += [problem.solve(start, solver="shooting", dynamics="inverse", initial_guess=path, **options)]
+        assert found.success and all(one.success for one in others), [one.explain() for one in (found, *others)]
+        assert abs(others[0].cost / found.cost - 1.0) < 0.05
+        forces = np.zeros((steps, robot.nv))
+        forces[:, robot.v_index(motors)] = found.controls
+        moved = robot.simulate(
+            start, duration=1.0, dt=1.0 / steps / 40, controller=lambda t, q, v, tau: tau,
+            time_inputs={"tau": np.repeat(forces, 40, axis=0)}, record_every=40 * steps,
+        )  # fmt: skip
+        errors.append(np.abs(moved.q[-1] - found.q[-1]).max())
+    assert errors[0] > 1.2 * errors[1] and errors[0] < (0.15 if kind == "arm6" else 0.01), errors
+
+
+def _rubbing(kind: str) -> tuple[lw.Robot, np.ndarray, np.ndarray, list[str]]:
+    """A robot with damping and friction, a start, a goal, and the joints with motors."""
+    if kind == "cart_pole":
+        slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
+        pivot = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="pivot", parent="cart", child="pole", damping=0.02)
+        pole = lw.Link("pole", mass=0.2, com=(0, 0, 0.4), inertia=(0.01, 0.01, 1e-3))
+        slide, pivot = slide.with_damping(0.5).with_friction(0.2), pivot.with_friction(0.01)
+        robot = lw.Robot.build("cart_pole", lw.Link("cart", mass=1.0), pole, slide, pivot)
+        return robot, np.array([0.0, np.pi]), np.array([0.5, np.pi]), ["slide"]
+    robot = lw.load(kind)
+    if kind == "arm6":
+        return robot, robot.neutral(), np.array([0.8, -0.5, 0.6, 0.4, -0.7, 1.0]), [x.name for x in robot.joints]
+    for joint in robot.joints:
+        robot = robot.with_joint(joint.with_damping(0.1).with_friction(0.05).with_armature(0.01))
+    return robot, np.zeros(2), np.array([0.8, -0.5]), [x.name for x in robot.joints]
+
+
+@pytest.mark.slow(every=3)
 def test_a_controller_predicts_the_next_state() -> None:
     """With its command for a period, the error is of third order: that of a motion is of second order."""
     robot, q, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.5, -2.0])

@@ -12,11 +12,13 @@ from linkwork._util.validation import floats
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.shooting.resisted_velocities import added_resistance
 from linkwork.optimal.features import PathContact
 from linkwork.spatial.arguments import LARGEST
 
@@ -196,40 +198,50 @@ def per_step_parameters(tree: Tree, values: Mapping[Parameter, Array]) -> dict[P
 
 
 def forces_of_motion(
-    robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+    robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, after: Array | None, passive: bool
 ) -> Array:
     """Return joint forces (..., T, nv) of motions (..., T, n) by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.
+    ``values`` of the robot's parameters are (..., *shape) each.  Damping and friction have the velocities ``after``.
     """
-    return forces_of_states(robot, per_step_parameters(robot.tree, values), q, v, a, **passive)
+    return forces_of_states(robot, per_step_parameters(robot.tree, values), q, v, a, after, passive=passive)
 
 
 def forces_of_states(
-    robot: Any, values: Mapping[Parameter, Array], q: Array, v: Array, a: Array, **passive: bool
+    robot: Any,
+    values: Mapping[Parameter, Array],
+    q: Array,
+    v: Array,
+    a: Array,
+    after: Array | None = None,
+    *,
+    passive: bool,
 ) -> Array:
     """Return joint forces (..., nv) of states (..., n) by inverse dynamics, without constraint forces.
 
-    ``values`` of the robot's parameters are (..., *shape) each.
+    ``values`` of the robot's parameters are (..., *shape) each.  With ``after``, these are the velocities of damping
+    and friction.
     """
     free = _FREE.get(robot, robot.without_constraints) if robot.tree.constraints else robot
-    if not values:
-        return np.asarray(free.inverse_dynamics(q, v, a, **passive))
-    key = free, tuple(values), tuple(passive.items())
+    if not values and after is None:
+        return np.asarray(free.inverse_dynamics(q, v, a, passive=passive))
+    key = free, tuple(values), passive
     kernel = _KERNELS.get(key, lambda: _forces_kernel(free, tuple(values), passive))
-    return np.asarray(kernel(q, v, a, **robot_inputs(robot.tree, values)))
+    return np.asarray(kernel(q, v, a, v if after is None else after, **robot_inputs(robot.tree, values)))
 
 
-def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: Mapping[str, bool]) -> Kernel:
+def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: bool) -> Kernel:
     """Return the compiled inverse dynamics with parameters as inputs, also those without influence."""
     tree: Tree = robot.tree
 
-    def forces(q: Any, v: Any, a: Any, **inputs: Any) -> Any:
+    def forces(q: Any, v: Any, a: Any, after: Any, **inputs: Any) -> Any:
         changed = with_inputs(tree, parameters, inputs)
-        return array(inverse_dynamics(changed, list(q), list(v), list(a), (), passive.get("passive", False)))
+        tau = inverse_dynamics(changed, list(q), list(v), list(a), (), passive)
+        added = added_resistance(changed, list(v), list(after)) if passive else [0.0] * tree.nv
+        return array([x if is_zero(r) else x + r for x, r in zip(tau, added, strict=True)])
 
     sizes = {name: (math.prod(p.shape(tree)),) for p, name in inputs_of(parameters).items()}
-    return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), **sizes)
+    return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), after=(tree.nv,), **sizes)
 
 
 def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:

@@ -317,10 +317,9 @@ class TrajectoryProblem(ProblemData):
         - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
         - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
           inverse dynamics.
-        - ``passive``: with armature, springs, damping and friction of joints; default: True by inverse dynamics.  Steps
-          of forward dynamics are explicit in these forces, so they have to be short for stiff ones.
-        - ``second_order``: with second derivatives of the dynamics; default: True with fewer motors than velocities
-          and no contacts, and by inverse dynamics.
+        - ``passive``: with armature, springs, damping and friction of joints (default True).
+        - ``second_order``: with second derivatives of the dynamics; default: True by inverse dynamics, and without
+          contacts for dry friction and for fewer motors than velocities.
 
         Raises TypeError for an option that the solver does not support, ValueError, UnknownNameError.
         """
@@ -368,7 +367,7 @@ class TrajectoryProblem(ProblemData):
         fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
         effort_limits: ArrayLike | None = None,
-        passive: bool | None = None,
+        passive: bool = True,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: Any = "augmented",
     ) -> Any:
@@ -384,8 +383,7 @@ class TrajectoryProblem(ProblemData):
           matrix; for ``Q`` also a pair (position weight, velocity weight).
         - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
         - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
-          or (nv,); ``passive``: with armature, springs, damping and friction of joints; default: True, unless the
-          solver is "ilqr".
+          or (nv,); ``passive``: with armature, springs, damping and friction of joints (default True).
         - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.
         """

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork.joints import ALL, Floating, JointType, Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
@@ -68,7 +69,7 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
     rng = np.random.default_rng(5)
     for types in ((Revolute, Prismatic), (Floating, Revolute), (Revolute,)):
         tree = random_tree(np.random.default_rng(1), 3, types=types)
-        dynamics = RobotDynamics(tree, 0.05, (0, 2))
+        dynamics = RobotDynamics(tree, 0.05, (0, 2), passive=len(types) == 1)
         n = dynamics.size
         x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, 2).tolist()
         w = rng.uniform(-1.0, 1.0, n).tolist()
@@ -94,12 +95,30 @@ def test_second_derivatives_of_joints_with_maps_of_their_own(drawn) -> None:
     rng = np.random.default_rng(5)
     for kind in drawn(types):
         tree = random_tree(np.random.default_rng(1), 1, types=(kind,))
-        dynamics = RobotDynamics(tree, 0.05, (0,))
+        dynamics = RobotDynamics(tree, 0.05, (0,), passive=kind is types[0])
         x, u, w = _state(dynamics, rng), [0.3], rng.uniform(-1.0, 1.0, dynamics.size).tolist()
         linear = dynamics.linear(x, u)[1]
         parts = dynamics.curvature(x, u, linear.gradients(w)[:-1])
         found = np.array(linear.hessian(np.zeros((dynamics.size,) * 2).tolist(), parts), dtype=float)
         assert np.abs(found - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
+
+
+def test_damping_and_friction_are_those_of_the_velocity_at_the_end_of_a_step() -> None:
+    """M (v⁺ − v) = h (τ − h(q, v) + τ_p(v⁺)), also where dry friction stops joints and keeps them at rest."""
+    rng = np.random.default_rng(2)
+    for name in ("arm6", "arm7_gripper"):
+        robot = lw.load(name)
+        h, n = 0.05, robot.nv
+        stopped = 0
+        for speed, force in ((0.0, 0.1), (1e-3, 1.0), (1.0, 0.0), (3.0, 30.0)):
+            q, v, tau = robot.random_configuration(seed=1), speed * rng.normal(size=n), force * rng.normal(size=n)
+            tau += robot.gravity_force(q)
+            after = np.array(RobotDynamics(robot.tree, h, tuple(range(n)), passive=True).step([*q, *v], [*tau]))[-n:]
+            impulse = h * (tau - robot.bias_force(q, v) + robot.passive_force(q, after))
+            M = robot.mass_matrix(q, passive=True)
+            assert np.abs(M @ (after - v) - impulse).max() < 1e-10 * (1.0 + np.abs(h * tau).max()), (name, speed)
+            stopped += np.sum(np.abs(after) < 0.01)
+        assert stopped > n
 
 
 @pytest.mark.slow(every=3)

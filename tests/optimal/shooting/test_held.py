@@ -39,12 +39,18 @@ def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
 @pytest.mark.slow(every=3)
 def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
     """Also where it moves against what begins to hold it: momentum changes by the impulse, energy by what is lost."""
-    tree, h, u = MONOPED.tree, 0.02, [1.0, -2.0]
+    h, u, rubbing = 0.02, [1.0, -2.0], MONOPED
+    for joint in MONOPED.joints:
+        rubbing = rubbing.with_joint(joint.with_damping(0.4).with_friction(0.7).with_armature(0.02))
     rng = np.random.default_rng(0)
-    for surface, on in ((False, 1.0), (True, 1.0), (False, 0.0)):
-        contact = PathContact("foot", "foot", surface=surface)
+    for robot, surface, on in (
+        (MONOPED, False, 1.0), (MONOPED, True, 1.0), (MONOPED, False, 0.0), (rubbing, False, 1.0), (rubbing, True, 1.0)
+    ):  # fmt: skip
+        contact, passive = PathContact("foot", "foot", surface=surface), robot is rubbing
         holding = (ContactModel(contact, StickingContact(contact)),)
-        dynamics = ContactDynamics(tree, h, (2, 3), contact_models=holding, active=(on,), time=0.5)
+        dynamics = ContactDynamics(
+            robot.tree, h, (2, 3), passive=passive, contact_models=holding, active=(on,), time=0.5
+        )
         q, v = START, rng.normal(size=4)
         y, linear = dynamics.linear([*q, *v], u)
         y = np.array(y, dtype=float)
@@ -54,10 +60,11 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
         assert (np.abs(way[:3, 3]).max() < 1e-14) == bool(on) and (np.abs(f).max() == 0.0) == (not on)
         if surface:
             assert np.abs(way).max() < 1e-14
-        # M (v⁺ − v) = h (τ − c + Jᵀ f), and what the foot's impulse takes
-        J = MONOPED.jacobian(q, "foot", expressed_in="foot" if surface else "world")[6 - contact.size :]
-        M, tau = MONOPED.mass_matrix(q), np.array([0.0, 0.0, *u])
-        impulse = h * (tau - MONOPED.bias_force(q, v) + J.T @ f)
+        # M (v⁺ − v) = h (τ − c − R(v⁺) + Jᵀ f), and what the foot's impulse takes
+        J = robot.jacobian(q, "foot", expressed_in="foot" if surface else "world")[6 - contact.size :]
+        M, tau = robot.mass_matrix(q, passive=passive), np.array([0.0, 0.0, *u])
+        rubs = robot.passive_force(q, v1) if passive else 0.0
+        impulse = h * (tau - robot.bias_force(q, v) + rubs + J.T @ f)
         assert np.abs(M @ (v1 - v) - impulse).max() < 1e-12 * max(1.0, np.abs(f).max())
         assert np.isclose(0.5 * v1 @ M @ v1 - 0.5 * v @ M @ v, 0.5 * (v1 + v) @ impulse, atol=1e-11)
         whole = np.array([*linear.rows(), *linear.more], dtype=float)

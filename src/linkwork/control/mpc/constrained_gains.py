@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.control.mpc.mpc_plan import MPCPlan, damped_step
+from linkwork.control.mpc.mpc_plan import MPCPlan, frictionless
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan
 from linkwork.expr.equations.linear_quadratic import riccati_step_of_hessian
@@ -152,7 +152,7 @@ def _compiled(
         whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **inputs: Any
     ) -> Any:
         tree = with_inputs(own, parameters, inputs)
-        tree = parametrized(tree, damped_step(tree, step)) if passive else tree
+        tree = parametrized(tree, frictionless(tree)) if passive else tree
         dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, contact_models)
 
         def back(lower: Any, row: Any) -> Any:

@@ -60,8 +60,8 @@ class ModelPredictiveController:
     - ``fallback_braking_time`` [s]: without a plan, the robot decelerates with −v / fallback_braking_time.
     - ``actuators``: names of the joints that have motors (default: all but those of six degrees of freedom);
       ``effort_limits`` [N·m, N]: their largest forces, a number, (nv,) or a dict by joint (default: the robot's);
-      ``passive``: with armature, springs, damping and friction of joints (default: True, unless the solver is "ilqr",
-      whose steps are explicit).  Commands and plans respect all three: effort limits are constraints of all steps.
+      ``passive``: with armature, springs, damping and friction of joints (default: True).  Commands and plans respect
+      all three: effort limits are constraints of all steps.
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to handle motors itself, or a function that returns a
       `Planner`.  It receives the problem, the names of joints that have motors, their largest forces (nv,) or None for
       the robot's, ``passive``, and ``parameters`` if there are any.
@@ -89,7 +89,7 @@ class ModelPredictiveController:
         fallback_braking_time: float = 0.1,
         actuators: str | Iterable[str] | None = None,
         effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
-        passive: bool | None = None,
+        passive: bool = True,
         parameters: str | Iterable[str] | Mapping[str, ArrayLike] | None = None,
         solver: str | Planner | Callable[..., Planner] = "augmented",
     ) -> None:
@@ -101,7 +101,7 @@ class ModelPredictiveController:
             remedy = "TrajectoryProblem(robot, ...).controller() makes a controller"
             raise TypeError(f"{type(self).__name__}: problem: expected a TrajectoryProblem, got {problem!r}; {remedy}")
         self.robot = robot = (solver if make is None else problem).robot  # type: ignore[union-attr]
-        self.passive = solver != "ilqr" if passive is None else bool(passive)
+        self.passive = bool(passive)
         self.acting = actuated_indices(caller, robot, actuators)
         self._effort = read_effort_limits(caller, robot, effort_limits)
         self._parameters = own_robot_parameters(caller, problem, parameters)

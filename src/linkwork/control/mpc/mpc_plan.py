@@ -35,6 +35,7 @@ __all__ = [
     "MPCPlan",
     "damped_step",
     "delayed_actuation",
+    "frictionless",
     "plan_kernel",
 ]
 
@@ -147,19 +148,24 @@ def _compiled(
 def damped_step(tree: Tree, step: Any) -> dict[Parameter, list[Any]]:
     """Return parameters of the robot whose explicit step v⁺ = v + h a, h = ``step``, is implicit in joint damping.
 
-    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero: a step of a plan is too long for
-    its slope at rest, so gains treat it as a disturbance.  Robots without both have no such parameters.
+    With D v⁺ = D v + D h a, damping adds h D to the armature.  Dry friction is zero (`frictionless`).  Robots without
+    both have no such parameters.
     """
-    result: dict[Parameter, list[Any]] = {}
+    result = frictionless(tree)
     for body in tree.bodies:
-        if body.dynamics == "none" or all(map(is_zero, [*body.damping, *body.friction])):
-            continue
-        armature = joint_values(body, "armature")
-        result[Parameter("armature", body.joint_name)] = [
-            x + y * step for x, y in zip(armature, body.damping, strict=True)
-        ]
-        result[Parameter("friction", body.joint_name)] = [0.0] * body.joint.nv
+        if body.dynamics != "none" and not all(map(is_zero, body.damping)):
+            pairs = zip(joint_values(body, "armature"), body.damping, strict=True)
+            result[Parameter("armature", body.joint_name)] = [x + y * step for x, y in pairs]
     return result
+
+
+def frictionless(tree: Tree) -> dict[Parameter, list[Any]]:
+    """Return parameters of the robot without dry friction, which gains treat as a disturbance.
+
+    A step of a plan is too long for its slope at rest.
+    """
+    rubbing = (body for body in tree.bodies if body.dynamics != "none" and not all(map(is_zero, body.friction)))
+    return {Parameter("friction", body.joint_name): [0.0] * body.joint.nv for body in rubbing}
 
 
 PLANNED, SHORT, LATE = Status.PLANNED, Status.SHORTENED, Status.LATE

@@ -35,7 +35,7 @@ class ShootingPlanner:
         problem: Any,
         actuators: Iterable[str] | None = None,
         effort: Any = None,
-        passive: bool = False,
+        passive: bool = True,
         parameters: tuple[Parameter, ...] = (),
     ) -> None:
         """Create a planner for the motors of the joints ``actuators``, None for the robot's.

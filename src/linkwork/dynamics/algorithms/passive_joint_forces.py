@@ -42,6 +42,7 @@ __all__ = [
     "gyroscopic_of",
     "passive_force",
     "passive_force_of_joints",
+    "resisting_force",
     "spring_energy",
 ]
 
@@ -62,6 +63,13 @@ def passive_force_of_joints(
     """Return τ_p (nv) without force elements: that of each joint depends on its own state only."""
     q, v = tree.split_q(q), tree.split_v(v)
     return tree.gathered({i: exerted(body, q[i], v[i], friction) for i, _, body in tree.outward()})
+
+
+def resisting_force(tree: Tree, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
+    """Return −R(v) (nv), the joint forces of damping and friction; each depends on its own element of v only."""
+    split = tree.split_v(v)
+    forces = {i: [body.ratio * x for x in _resisted(body, split[i], friction)] for i, _, body in tree.outward()}
+    return tree.gathered(forces)
 
 
 def added_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:

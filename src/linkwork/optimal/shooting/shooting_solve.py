@@ -19,6 +19,7 @@ from linkwork.optimal.algorithms.path_nlp import gap_shares
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import INTEGRATORS
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import INVERSE_INTEGRATORS
+from linkwork.optimal.algorithms.shooting.resisted_velocities import friction_velocities
 from linkwork.optimal.algorithms.shooting.search_state import initial_scalars
 from linkwork.optimal.arguments import (
     SOLVE,
@@ -122,7 +123,7 @@ def solve_by_shooting(
     if solver == "ilqr" and controls is not None and initial_guess is not None:
         raise ValueError(f"{caller}: expected controls= or initial_guess=, not both: each defines the initial forces")
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
-    passive = inverse if passive is None else read_switch("passive", passive)
+    passive = True if passive is None else read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     motors = motor_indices(caller, robot, actuated)
     low, high = motor_limits(caller, robot, motors, control_limits)
@@ -143,7 +144,9 @@ def solve_by_shooting(
     if phases.contact_models and second_order:
         raise ValueError(f"{caller}: second_order: expected False with contacts or constraints, got True")
     limited = not inverse and bool(np.isfinite(low).any() or np.isfinite(high).any())
-    second = inverse or (len(motors) < robot.nv and not phases.contact_models) if second_order is None else second_order
+    rubs = passive and integrator == INTEGRATORS[0] and bool(friction_velocities(robot.tree))
+    bent = inverse or ((rubs or len(motors) < robot.nv) and not phases.contact_models)
+    second = bent if second_order is None else second_order
     gaps = solver == "shooting"
     recipe = ShootingRecipe(program, motors, integrator, passive, limited, gaps, second, phases.contact_models, inverse)
     tau = float(np.ravel(own.constants["step"])[0])
@@ -261,7 +264,8 @@ def _initial_motion(
     if recipe.inverse:
         return path, a if variables is None else _concatenated(a, variables)
     if controls is None:
-        u = forces_of_motion(robot, values, before, v_before, a, passive=recipe.passive)
+        after = v if recipe.dynamics(1.0).is_resisted else None
+        u = forces_of_motion(robot, values, before, v_before, a, after, recipe.passive)
         u = (
             distribute_controls(robot, phases, u, before, motors, per_step_parameters(robot.tree, values))
             if phases.contact_models

@@ -2,17 +2,20 @@
 
 A step of h seconds leads from (q, v) with motor forces u to velocities v⁺ and q⁺ = q ⊕ g v⁺, such that
 
-    M (v⁺ − v) + h c(q, v) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
+    M (v⁺ − v) + h (c(q, v) + R(v⁺)) = h (τ(u) + Gᵀ f),      r(q⁺, q) = 0,
 
-with bias forces c, the constraint Jacobian G at q, and residuals r of the path's features: a contact point is where it
-was at the step before, a loop is closed, wheels roll at the end of the step.  An inactive contact has f = 0
-instead of r = 0.  When a contact begins while the robot moves against it, the impulse h f stops this motion within the
-step: an impact without restitution.
+with bias forces c, damping and dry friction R of joints (`resisted_velocities`), the constraint Jacobian G at q, and
+residuals r of the path's features: a contact point is where it was at the step before, a loop is closed, wheels roll at
+the end of the step.  An inactive contact has f = 0 instead of r = 0.  When a contact begins while the robot moves
+against it, the impulse h f stops this motion within the step: an impact without restitution.
 
-f follows by Newton's method: v⁺ is linear in f, and r is linearised at the previous iterate, first at rest.  The
-derivatives of a step follow from the implicit function theorem, with those of inverse dynamics and of r,
+f follows by Newton's method: v⁺ is linear in f, and r is linearised at the previous iterate, first at rest.  R is
+linearised too.  The derivatives of a step follow from the implicit function theorem, with those of inverse dynamics and
+of r,
 
-    dv⁺ = A dx + B du + h M⁻¹Gᵀ df,      S df = −∂r/∂v⁺ (A dx + B du) − ∂r/∂q dq,      S = ∂r/∂v⁺ h M⁻¹Gᵀ.
+    dv⁺ = A dx + B du + h M⁻¹Gᵀ df,      S df = −∂r/∂v⁺ (A dx + B du) − ∂r/∂q dq,      S = ∂r/∂v⁺ h M⁻¹Gᵀ,
+
+where M contains h ∂R/∂v⁺.
 
 S is not quite symmetric, because r is evaluated at the end of the step.  For dependent rows a small diagonal E is
 added, and the iterations x ← x + (S + E)⁻¹(b − S x) converge to the robot's motion.
@@ -35,6 +38,7 @@ from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import car
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, integrate_derivatives
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.control.loops import map_rows, watching_while_loop
 from linkwork.expr.linalg.matrix_product import large_product
@@ -51,6 +55,14 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.resisted_velocities import (
+    friction_velocities,
+    linear_resistance,
+    next_velocities,
+    resistance_slopes,
+    velocity_error,
+    with_diagonal,
+)
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
 from linkwork.optimal.features.feature import Feature
@@ -79,7 +91,7 @@ class _StepSolution(NamedTuple):
 
     v: list[Any]  # v⁺
     forces: list[Any]
-    W: Matrix  # h M⁻¹
+    W: Matrix  # h M⁻¹, with the slopes of damping and friction in M
     moving: Matrix  # h M⁻¹Gᵀ
     floors: list[Any]
 
@@ -124,36 +136,53 @@ class ContactDynamics(RobotDynamics):
 
     def _solve_step(self, x: Scalars, u: Scalars) -> _StepSolution:
         (q, v), h, tree = self.split_state(x), self.h, self.tree
-        inverse = inverse_mass_matrix(tree, q, self.passive)
-        W = [[a if is_zero(a) else a * h for a in row] for row in inverse.matrix]
-        c = bias_force(tree, q, v, (), self.passive)
-        free = [a + b * h for a, b in zip(v, inverse.applied(_less(self.forces(u), c)), strict=True)]
-        G, floors = self._rows(q, W)
-        moving = large_product(W, transposed(G)) if G else []  # h M⁻¹Gᵀ
+        pushes, is_resisted = _less(self.forces(u), bias_force(tree, q, v, (), self.passive)), self.is_resisted
+        M = mass_matrix(tree, q, True) if is_resisted else []
 
-        def velocity(forces: Scalars) -> list[Any]:
-            return [a + dot(row, forces) for a, row in zip(free, moving, strict=True)] if G else free
+        def linearised(z: Scalars) -> tuple[list[Any], Matrix]:
+            """Return v⁺ without contact forces, and W, with the resistance that is linear around a velocity z."""
+            slopes, added = linear_resistance(tree, v, z) if is_resisted else ([], [0.0] * tree.nv)
+            free_inverse = inverse_mass_matrix(tree, q, self.passive) if not is_resisted else None
+            inverse = free_inverse or self.resisted_inverse(M, slopes)
+            W = [[a if is_zero(a) else a * h for a in row] for row in inverse.matrix]
+            return [a + b * h for a, b in zip(v, inverse.applied(_less(pushes, added)), strict=True)], W
+
+        free, W = linearised(v)
+        G, floors = self._rows(q, W)
+        if not G:
+            after = self.velocity(x, u)
+            return _StepSolution(after, [], linearised(after)[1] if self.is_resisted else W, [], floors)
+        moving = large_product(W, transposed(G))  # h M⁻¹Gᵀ
+        scales = friction_velocities(tree) if is_resisted else []
 
         def more(state: Any) -> Any:
-            return and_(lt(_TOLERANCE, state[2]), lt(state[3], _MAX_ITERATIONS - 0.5))
+            return and_(lt(1.0, state[3]), lt(state[4], _MAX_ITERATIONS - 0.5))
 
         def step(state: Any) -> Any:
-            v = list(state[0])
-            r, D, _ = self._residual(q, v)
-            right = [dot(row, v) - a - dot(row, free) for row, a in zip(D, r, strict=True)]
-            forces = self._factors(D, moving, floors).solved(right)
-            new = velocity(forces)
+            before, z = list(state[0]), list(state[1])
+            r, D, _ = self._residual(q, before)
+            own, by_forces = free, moving
+            if scales:
+                own, inverse = linearised(z)
+                by_forces = large_product(inverse, transposed(G))
+            right = [dot(row, before) - a - dot(row, own) for row, a in zip(D, r, strict=True)]
+            forces = self._factors(D, by_forces, floors).solved(right)
+            new = [a + dot(row, forces) for a, row in zip(own, by_forces, strict=True)]
             far: Any = 0.0
-            for a, b in zip(new, v, strict=True):
-                far = fmax(far, fabs(a - b))
-            return np.array(new), np.array(forces), far * h, state[3] + 1.0
+            for a, b in zip(new, before, strict=True):
+                far = fmax(far, fabs(a - b) * h * (1.0 / _TOLERANCE))
+            if scales:
+                far, z = fmax(far, velocity_error(z, new, scales)), next_velocities(z, new)
+            return np.array(new), np.array(z), np.array(forces), far, state[4] + 1.0
 
         # begin at rest: without contacts the robot may move far
-        start = np.zeros(tree.nv), np.zeros(self.more), 1.0, 0.0
-        solution: Any = free, []
-        if G:
-            solution = watching_while_loop(more, step, start, _MAX_ITERATIONS, within=free).state
-        return _StepSolution(list(solution[0]), list(solution[1]), W, moving, floors)
+        start = np.zeros(tree.nv), np.array(list(v) if scales else []), np.zeros(self.more), 2.0, 0.0
+        solution = watching_while_loop(more, step, start, _MAX_ITERATIONS, within=free).state
+        after = list(solution[0])
+        if scales:
+            _, W = linearised(after)
+            moving = large_product(W, transposed(G))
+        return _StepSolution(after, list(solution[2]), W, moving, floors)
 
     def _masks(self) -> list[Any]:
         """Return, for each component of the contact forces, 1 if its contact is active, else 0."""
@@ -227,6 +256,9 @@ class ContactDynamics(RobotDynamics):
         solution = self._solve_step(x, u)
         a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
         by_q, by_v = self._force_derivatives(q, v, a, solution.forces)
+        if self.is_resisted:
+            slopes, own = (resistance_slopes(tree, at) for at in (solution.v, v))
+            by_v = with_diagonal(by_v, _less(slopes, own))
         W = solution.W
         by_both = large_product(W, [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)])
         one, none = identity(n), [0.0] * n

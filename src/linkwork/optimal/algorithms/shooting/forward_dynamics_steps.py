@@ -1,11 +1,12 @@
 """Steps of forward dynamics: x = (q, v), and controls u are the forces of the joints with motors.
 
-    semi_implicit_euler    v⁺ = v + h a(q, v, τ),       q⁺ = q ⊕ g v⁺
+    semi_implicit_euler    v⁺ = v + h a(q, v, τ, v⁺),   q⁺ = q ⊕ g v⁺
     runge_kutta_4          the classical four stages
 
 With semi-implicit Euler, q is the configuration in the middle of a step, h/2 after its velocity v, as in
 `linkwork.optimal.algorithms.path_nlp`.  Positions, gravity and forces of positions are thus of second order in h, and
-forces of velocities of first order.  The gap g is h, and h/2 in the last step, which ends at q⁺.
+forces of velocities of first order.  Damping and dry friction of joints are those of v⁺ (`resisted_velocities`).  The
+gap g is h, and h/2 in the last step, which ends at q⁺.  All stages of "runge_kutta_4" are explicit.
 
 The linearisation follows from the derivatives of forward dynamics.
 
@@ -20,6 +21,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.forward_dynamics_derivatives import implicit_hessian
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import (
+    inverse_dynamics_derivatives,
+    inverse_dynamics_hessian,
+)
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     integrate_derivatives,
@@ -27,11 +32,21 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     tangent_rates,
 )
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.expr.linalg.sparse_dot import identity, is_zero, product
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.joint_curvature import joint_curvature
+from linkwork.optimal.algorithms.shooting.resisted_velocities import (
+    resistance_slopes,
+    resisted_velocity,
+    resists,
+    second_slopes,
+    with_diagonal,
+)
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, Rates
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
@@ -66,6 +81,11 @@ class RobotDynamics(Dynamics):
     def at(self, data: Scalars) -> Dynamics:
         """Return the dynamics of a step; ``data`` begins with the time of the next configuration and the share."""
         return replace(self, share=data[1])
+
+    @property
+    def is_resisted(self) -> bool:
+        """True if damping or dry friction of joints act, with the velocity at the end of a step."""
+        return self.passive and self.integrator == INTEGRATORS[0] and resists(self.tree)
 
     def by_begin(self, x: Scalars, rows: Matrix) -> Matrix:
         """Return derivatives by the state at the beginning of a step, from those ``rows`` (..., 2nv) by its state x."""
@@ -112,9 +132,21 @@ class RobotDynamics(Dynamics):
     def step(self, x: Scalars, u: Scalars) -> list[Any]:
         if self.integrator == "runge_kutta_4":
             return self._runge_kutta_4(x, u)
-        q, v = self.split_state(x)
-        v = [a + b * self.h for a, b in zip(v, self.accelerations(x, u), strict=True)]
+        (q, _), v = self.split_state(x), self.velocity(x, u)
         return [*integrate(self.tree, q, [a * self.gap for a in v]), *v]
+
+    def velocity(self, x: Scalars, u: Scalars) -> list[Any]:
+        """Return the velocity v⁺ at the end of a step of semi-implicit Euler."""
+        q, v = self.split_state(x)
+        if not self.is_resisted:
+            return [a + b * self.h for a, b in zip(v, self.accelerations(x, u), strict=True)]
+        bias = bias_force(self.tree, q, v, (), True)
+        forces = [tau - b for tau, b in zip(self.forces(u), bias, strict=True)]
+        return resisted_velocity(self.tree, mass_matrix(self.tree, q, True), v, self.h, forces)
+
+    def resisted_inverse(self, M: Matrix, slopes: Scalars) -> FactoredInverse:
+        """Return (M + h S)⁻¹ with the ``slopes`` S of damping and dry friction."""
+        return FactoredInverse.of(self.tree, with_diagonal(M, [self.h * s for s in slopes]))
 
     def _runge_kutta_4(self, x: Scalars, u: Scalars) -> list[Any]:
         (q, v), h = self.split_state(x), self.h
@@ -157,8 +189,11 @@ class RobotDynamics(Dynamics):
             return self.step(x, u), LinearStep(
                 ([[*a, *(b[k] for k in self.actuated)] for a, b in zip(A, B, strict=True)],)
             )
-        a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
-        v = [x + y * h for x, y in zip(v, a, strict=True)]
+        if self.is_resisted:
+            v, (by_q, by_v, by_tau) = self._resisted_rows(x, u)
+        else:
+            a, (by_q, by_v, by_tau, *_) = free_accelerations(self.tree, q, v, self.forces(u), (), self.passive)
+            v = [x + y * h for x, y in zip(v, a, strict=True)]
         displacement = [x * gap for x in v]
         by_configuration, by_step = integrate_derivatives(self.tree, q, displacement)
         one, none = identity(n), [0.0] * n
@@ -177,19 +212,50 @@ class RobotDynamics(Dynamics):
             ([*position_rows, *identity_rows], [*rows, *velocity_rows])
         )
 
+    def _resisted_rows(self, x: Scalars, u: Scalars) -> tuple[list[Any], tuple[Matrix, Matrix, Matrix]]:
+        """Return v⁺ of a step with resistance R, and the derivatives of (v⁺ − v)/h by q, v and τ.
+
+        With W = (M + h S)⁻¹ they are −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W.
+        """
+        (q, v), after = self.split_state(x), self.velocity(x, u)
+        slopes, own = (resistance_slopes(self.tree, at) for at in (after, v))
+        W = self.resisted_inverse(mass_matrix(self.tree, q, True), slopes).matrix
+        a = [(b - c) / self.h for b, c in zip(after, v, strict=True)]
+        by_q, by_v, _ = inverse_dynamics_derivatives(self.tree, q, v, a, (), True)
+        by_v = with_diagonal(by_v, [s - own_s for s, own_s in zip(slopes, own, strict=True)])
+        by_q, by_v = ([[_times(y, -1.0) for y in row] for row in product(W, rows)] for rows in (by_q, by_v))
+        return after, (by_q, by_v, W)
+
+    def _bent(self, x: Scalars, u: Scalars, weights: Scalars) -> tuple[list[Any], tuple[Matrix, ...], list[Any]]:
+        """Return v⁺, the second derivatives H of λ·ID − λ·R(v), and those of λ·R by v⁺; λ = W w with ``weights`` w."""
+        q, v = self.split_state(x)
+        if not self.is_resisted:
+            a, H = implicit_hessian(self.tree, q, v, self.forces(u), weights, passive=self.passive)
+            return [x + y * self.h for x, y in zip(v, a, strict=True)], H, [0.0] * self.tree.nv
+        after = self.velocity(x, u)
+        slopes, M = resistance_slopes(self.tree, after), mass_matrix(self.tree, q, True)
+        multipliers = self.resisted_inverse(M, slopes).applied(weights)
+        a = [(b - c) / self.h for b, c in zip(after, v, strict=True)]
+        by_qq, by_qv, by_vv, by_qa = inverse_dynamics_hessian(self.tree, q, v, a, multipliers, (), True)
+        bent, own = (
+            [_times(b, y) for b, y in zip(second_slopes(self.tree, at), multipliers, strict=True)] for at in (after, v)
+        )
+        return after, (by_qq, by_qv, with_diagonal(by_vv, [_times(b, -1.0) for b in own]), by_qa), bent
+
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[Matrix]:
         """Return second derivatives of a step in parts, by (δq, δv⁺) and by (δq, δv, ε); see `Dynamics.curvature`.
 
         With λ = M⁻¹ w, for the gradient w by v⁺, and H the second derivatives of λ · ID, those of w · v⁺ are
 
             −h (δqᵀH_qq δq + 2 δqᵀH_qv δv + δvᵀH_vv δv) − 2 δqᵀH_qa h δa,      h δa = δv⁺ − δv.
+
+        Resistance adds −h δv⁺ᵀH_RR δv⁺.
         """
         if self.integrator == "runge_kutta_4":
             return super().curvature(x, u, gradients)
         n, h = self.tree.nv, self.h
-        q, v = self.split_state(x)
-        acceleration, H = implicit_hessian(self.tree, q, v, self.forces(u), gradients[1][n:], passive=self.passive)
-        by_qq, by_qv, by_vv, by_qa = H
+        q, _ = self.split_state(x)
+        after, (by_qq, by_qv, by_vv, by_qa), bent = self._bent(x, u, gradients[1][n:])
         outer = _square(2 * n + self.controls)
         inner = _square(2 * n)
         for i in range(n):
@@ -198,14 +264,14 @@ class RobotDynamics(Dynamics):
                 outer[i][n + j] = outer[n + j][i] = _plus(_times(by_qv[i][j], -h), by_qa[i][j])
                 outer[n + i][n + j] = _times(by_vv[i][j], -h)
                 inner[i][n + j] = inner[n + j][i] = -by_qa[i][j]
-        after = [x + y * h for x, y in zip(v, acceleration, strict=True)]
+            inner[n + i][n + i] = _times(bent[i], -h)
         for i, body in self.tree.stacked():
             if type(body.joint).integrate is JointType.integrate:
                 continue
             own = self.tree.v_slices[i]
-            bent = joint_curvature(body, q[self.tree.q_slices[i]], after[own], self.gap, gradients[0][own])
+            curved = joint_curvature(body, q[self.tree.q_slices[i]], after[own], self.gap, gradients[0][own])
             places = [*range(n)[own], *(n + k for k in range(n)[own])]
-            for k, row in zip(places, bent, strict=True):
+            for k, row in zip(places, curved, strict=True):
                 for j, x in zip(places, row, strict=True):
                     inner[k][j] = _plus(inner[k][j], x)
         return [inner, outer]

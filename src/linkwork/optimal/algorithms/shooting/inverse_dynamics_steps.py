@@ -3,9 +3,10 @@
     v⁺ = v + h a,       q⁺ = q ⊕ g v⁺,       τ = M(q) a + h(q, w) − Σ Jᵀ f
 
 A step is purely kinematic, and torques are features of it: motor limits are inequalities, and τ = 0 for joints without
-motors, such as the six of a floating base.  With "semi_implicit_euler" w is v, so the motion is that of forward
-dynamics with τ, step by step.  With "stormer_verlet" w is the mean of v and v⁺, with an error of O(h²), as for paths
-by finite differences.  Derivatives of τ are those of inverse dynamics, in every function of (x, u).
+motors, such as the six of a floating base.  With "semi_implicit_euler" w is v, and v⁺ for damping and dry friction, so
+the motion is that of forward dynamics with τ, step by step.  With "stormer_verlet" w is the mean of v and v⁺, with an
+error of O(h²), as for paths by finite differences.  Derivatives of τ are those of inverse dynamics, in every function
+of (x, u).
 
 Sources: Mastalli et al., Inverse-dynamics MPC via nullspace resolution, IEEE Trans. Robotics 39, 2023; Hairer, Lubich
 and Wanner, Geometric numerical integration illustrated by the Störmer-Verlet method, Acta Numerica 12, 2003.
@@ -24,6 +25,7 @@ from linkwork.expr.scalar.multi_result import SparseRow
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
+from linkwork.optimal.algorithms.shooting.resisted_velocities import added_resistance, second_slopes
 from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, value_and_jacobian
 from linkwork.optimal.algorithms.window_dynamics import JointForces
 from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
@@ -72,7 +74,11 @@ class InverseDynamics(RobotDynamics):
         q, w, a = self.force_arguments(x, u)
         named = self.named(u)
         forces = [f for one in self.acting for f in named[one.name]]
-        return joint_forces(JointForces(self.tree, self.acting, passive, time - self.gap), [*q, *w, *a, *forces])
+        tau = joint_forces(JointForces(self.tree, self.acting, passive, time - self.gap), [*q, *w, *a, *forces])
+        if not (passive and self.is_resisted):
+            return tau
+        after = [b + c * self.h for b, c in zip(w, a, strict=True)]
+        return [b + c for b, c in zip(tau, added_resistance(self.tree, w, after), strict=True)]
 
     def torque_curvature(self, x: Scalars, u: Scalars, weights: Scalars, passive: bool, time: Any) -> list[list[Any]]:
         """Return second derivatives of Σ wᵢ τᵢ by (x, u), without constraint forces."""
@@ -95,6 +101,14 @@ class InverseDynamics(RobotDynamics):
                     H[i][2 * n + j] = H[2 * n + j][i] = by_qa[i][j] + half * by_qw[i][j]
                     H[n + i][2 * n + j] = H[2 * n + j][n + i] = half * by_ww[i][j]
                     H[2 * n + i][2 * n + j] = half * half * by_ww[i][j]
+        if passive and self.is_resisted:
+            _, v, a = motion
+            after = [b + c * self.h for b, c in zip(v, a, strict=True)]
+            bent, own = ([b * w for b, w in zip(second_slopes(tree, at), weights, strict=True)] for at in (after, v))
+            for i in range(n):
+                H[n + i][n + i] = H[n + i][n + i] + bent[i] - own[i]
+                H[n + i][2 * n + i] = H[2 * n + i][n + i] = H[n + i][2 * n + i] + self.h * bent[i]
+                H[2 * n + i][2 * n + i] = H[2 * n + i][2 * n + i] + self.h * self.h * bent[i]
         for name, rows in dynamics.force_curvature(motion[0], weights).items():
             for k, row in enumerate(rows):
                 for i, b in enumerate(row):

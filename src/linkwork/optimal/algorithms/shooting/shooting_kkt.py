@@ -3,10 +3,11 @@
 A step has a state x, decision variables z, and the next state y.  Its equations are implicit, e(x, z, y) = 0; for
 forward dynamics with z = (u; f)
 
-    S u − (M(q) a + c(q, v) − Gᵀ f) = 0,      a = (v⁺ − v)/h,      q⁺ = q ⊕ h v⁺,      r(q⁺, q) = 0,
+    S u − (M(q) a + c(q, v) + R(v⁺) − Gᵀ f) = 0,      a = (v⁺ − v)/h,      q⁺ = q ⊕ h v⁺,      r(q⁺, q) = 0,
 
-with contact forces f and contact residuals r.  So no derivative of M⁻¹ is needed.  With the rows r of cost terms, their
-multipliers μ and the multipliers p of the step, an optimal motion satisfies, over all of its steps,
+with contact forces f, contact residuals r, and damping and friction R.  So no derivative of M⁻¹ is needed.  With the
+rows r of cost terms, their multipliers μ and the multipliers p of the step, an optimal motion satisfies, over all of
+its steps,
 
     ∂/∂(x, z, y) Σ (costs and half the squares + μᵀ r + pᵀ e) = 0.
 
@@ -32,6 +33,7 @@ from linkwork.optimal.algorithms.shooting.contact_dynamics import ContactDynamic
 from linkwork.optimal.algorithms.shooting.cost_terms import CostTerms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics, joint_forces
+from linkwork.optimal.algorithms.shooting.resisted_velocities import added_resistance
 from linkwork.optimal.algorithms.window_dynamics import JointForces
 
 __all__ = ["StepConditions", "decision_count", "step_equation_count"]
@@ -115,6 +117,8 @@ class StepConditions:
         else:
             tau = forces.constraint_part(q, dynamics.forces_by_name(more))
         residual = [b if is_zero(c) else b - c for b, c in zip(dynamics.forces(u), tau, strict=True)]
+        if dynamics.is_resisted:
+            residual = [b - c for b, c in zip(residual, added_resistance(tree, v, w), strict=True)]
         residual += difference(tree, p, integrate(tree, q, [b * gap for b in w]))
         start = 0
         window = PathWindow(tree, [p, q], [h, h], self.data[0], gaps=[gap, gap])
