@@ -3,10 +3,8 @@
 Each step is in local coordinates at its start.  Its width limits the difference of the solutions of fifth and fourth
 order to a tolerance.  States at requested times follow from a continuous extension of fourth order.
 
-With constraints, each substep starts from the nearest state that satisfies them.  The stages leave the constraints by
-some δ.  Beside a singular configuration at a distance s, such as a flat parallelogram, errors of accelerations there
-are δ/s², for any width.  So the stages' accelerations are those of their nearest states that satisfy the constraints.
-This equation has the same solutions, and it is smooth along a branch of the motion.
+With constraints, each substep starts from the nearest state that satisfies them.  `singular_passage` leads past their
+singular configurations.
 
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving
 Ordinary Differential Equations I, 2nd ed. 1993, sections II.4 (steps) and II.6 (the extension).
@@ -22,7 +20,6 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, while_loop
-from linkwork.expr.control.shared_structures import SharedStructure
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.simulation.algorithms.fixed_step_integrators import DORMAND_PRINCE, stages
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
@@ -69,7 +66,7 @@ class AdaptiveState(NamedTuple):
     v: Any
     width: Any
     steps: Any
-    near: Any  # True beside a singular configuration of the constraints
+    near: Any  # 1 beside a singular configuration of the constraints, else 0
 
 
 def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -86,7 +83,7 @@ def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
     """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
     n = len(v)
     still, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
-    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, False)
+    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, 0.0)
 
 
 def adaptive(
@@ -137,32 +134,42 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
     q, v = _at(system, state, 1.0)
     if system.projected is not None:
         q, v = system.projected(state.time, q, v)
-    h, n, near = state.width, len(v), state.near
-    is_near_singular = system.is_near_singular
+    h, n, near, passage = state.width, len(v), lt(0.5, state.near), system.passage
+    zero = [0.0] * n
 
     def rated(acting: MotionSystem, q: Any, v: Any) -> Any:
-        return tuple(array(rates) for rates in stages(acting, DORMAND_PRINCE, state.time, list(q), list(v), h))
+        """Return v at the start, the rates of the stages, and the errors of displacement and velocity."""
+        q, v = list(q), list(v)
+        if acting is not system and passage is not None:
+            v = passage.velocity(state.time, q, v)
+        rates = stages(acting, DORMAND_PRINCE, state.time, q, v, h)
+        errors = [plus(zero, h, *zip(_ERROR, of, strict=True)) for of in rates]
+        if acting is not system and passage is not None:
+            phi = plus(zero, h, *zip(DORMAND_PRINCE.b, rates[0], strict=True))
+            errors = [passage.tangent(state.time + h, system.moved(q, phi), x) for x in errors]
+        return array(v), *map(array, rates), *map(array, errors)
 
-    if is_near_singular is None:
-        phi_rates, v_rates = rated(system, q, v)
+    if passage is None:
+        found = rated(system, q, v)
     else:
-        beside = replace(system, acceleration=SharedStructure(system.beside))
-        phi_rates, v_rates = cond(near, partial(rated, beside), partial(rated, system), array(list(q)), array(list(v)))
-    phi_rates, v_rates = ([list(row) for row in rates] for rates in (phi_rates, v_rates))
-    zero = [0.0] * n
+        beside = replace(system, acceleration=passage.nearest_acceleration)
+        found = cond(near, partial(rated, beside), partial(rated, system), array(list(q)), array(list(v)))
+    v, phi_rates, v_rates, phi_errors, v_errors = (list(x) for x in found)
     phi = plus(zero, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
     end = plus(v, h, *zip(DORMAND_PRINCE.b, v_rates, strict=True))
     errors = [
         error / (absolute + tolerance * fmax(fabs(before), fabs(after)))
-        for rates, first, last in ((phi_rates, zero, phi), (v_rates, v, end))
-        for error, before, after in zip(plus(zero, h, *zip(_ERROR, rates, strict=True)), first, last, strict=True)
+        for each in (zip(phi_errors, zero, phi, strict=True), zip(v_errors, v, end, strict=True))
+        for error, before, after in each
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
     fine = lt(error, 1.0)
     wider = fmin(_MOST, fmax(_LEAST, _SAFETY * fmax(error, 1e-10) ** -0.2))
     width = where(fine, h * wider, h * fmin(wider, 1.0))
-    if is_near_singular is not None:
-        near = cond(or_(not_(fine), near), lambda q: is_near_singular(state.time, q), lambda _: False, array(q))
+    now = near
+    if passage is not None:
+        now = cond(or_(not_(fine), near), lambda q: passage.is_near(state.time, q), lambda _: False, array(q))
+        width = where(and_(now, not_(or_(near, fine))), h, width)  # the same step, beside a singular configuration
     rows = (
         [*_between(zero, phi, phi_rates, h)],
         [*_between(v, end, v_rates, h)],
@@ -179,7 +186,7 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         either(rows[1], state.v),
         width,
         state.steps + 1.0,
-        near,
+        where(now, 1.0, 0.0),
     )
 
 

@@ -12,6 +12,7 @@ from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 from linkwork.simulation.algorithms.passive_resistance import PassiveResistance
+from linkwork.simulation.algorithms.singular_passage import SingularPassage
 
 __all__ = ["MotionSystem", "State", "StepForces", "plus"]
 
@@ -51,8 +52,8 @@ class MotionSystem:
     is True if they vary sharply with velocities.  ``step_forces`` are the forces of a step of RATTLE.  RATTLE and
     variational methods use ``resistance``, the implicit terms of passive forces.  ``flown`` integrates a step with
     constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated do not share code.
-    Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and
-    ``is_near_singular(t, q)``, True beside a singular configuration of the constraints.
+    Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and ``passage``, which
+    leads past their singular configurations.
     """
 
     tree: Tree
@@ -66,12 +67,7 @@ class MotionSystem:
     flown: Callable[[Scalars, Scalars, Any], State] | None = None
     is_differentiated: bool = False
     projected: Callable[[Any, Scalars, Scalars], State] | None = None
-    is_near_singular: Callable[[Any, Scalars], Any] | None = None
-
-    def beside(self, t: Any, q: Scalars, v: Scalars) -> list[Any]:
-        """Return the acceleration (nv) at the nearest state that satisfies the constraints."""
-        assert self.projected is not None
-        return list(self.acceleration(t, *self.projected(t, q, v)))
+    passage: SingularPassage | None = None
 
     @property
     def space(self) -> CurveSpace:

@@ -35,7 +35,7 @@ from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT, NOISE, ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import approached_configuration, project_configuration
-from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, error_scales, rates_of, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, error_scales, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
@@ -47,7 +47,6 @@ __all__ = [
     "ConstrainedStep",
     "StepConstraints",
     "is_free",
-    "is_near_singular",
     "monotone",
     "released_velocity",
     "step_rates",
@@ -56,7 +55,6 @@ __all__ = [
 
 Scalars = Sequence[Any]
 
-_NEAR, _ROUNDED = 1e-3, 1e-13  # squared relative size of a row near a singular configuration, and of a dependent row
 _SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
 _TOLERANCE = by_type(1e-14)  # [rad, characteristic lengths] tolerance of displacements in a step
@@ -289,17 +287,6 @@ def times(x: Scalars, y: Scalars) -> list[Any]:
 def over(x: Scalars, y: Scalars) -> list[Any]:
     """Return x / y by element."""
     return [a / b for a, b in zip(x, y, strict=True)]
-
-
-def is_near_singular(mechanics: DiscreteMechanics, t: Any, q: Scalars) -> Any:
-    """Return True if the constraints are nearly dependent at q, but not to rounding as redundant ones are."""
-    rates = rates_of(mechanics.tree, q, [0.0] * mechanics.tree.nv, t)
-    held = ConstrainedFactorization(mechanics.inverse(q), rates)
-    factors, sizes, result = held.damped(_ROUNDED), held.sizes, False
-    for k, x in zip(factors.order, factors.D_inv, strict=True):
-        share = x * sizes[k]  # of the row, relative to what is left of it beside the others
-        result = or_(result, and_(lt(1.0 / _NEAR, share), lt(share, 0.1 / _ROUNDED)))
-    return result
 
 
 def released_velocity(

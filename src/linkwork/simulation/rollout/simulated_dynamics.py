@@ -32,7 +32,7 @@ from linkwork.simulation.algorithms.passive_resistance import (
     joint_resistances,
 )
 from linkwork.simulation.algorithms.rattle_step import RattleStep
-from linkwork.simulation.algorithms.step_constraints import is_near_singular
+from linkwork.simulation.algorithms.singular_passage import SingularPassage
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import JointStops, dry_intervals, joint_limits, servo_intervals
@@ -142,9 +142,8 @@ class SimulatedDynamics:
         if not method.damped_within:
             by_forces = method.by_forces and not self.robot.constraints  # their forces are part of accelerations
             if method.adaptive and self.robot.constraints:
-                mechanics = DiscreteMechanics(moving.tree, self.passive)
-                near = partial(is_near_singular, mechanics)
-                return MotionSystem(self.robot.tree, acceleration, projected=self.projected, is_near_singular=near)
+                passage = SingularPassage(DiscreteMechanics(moving.tree, self.passive), acceleration)
+                return MotionSystem(self.robot.tree, acceleration, projected=self.projected, passage=passage)
             return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
         flying = partial(flown, moving.tree, flying=not method.as_mujoco, armature=self.passive)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
