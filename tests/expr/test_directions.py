@@ -9,6 +9,7 @@ import linkwork as lw
 from helpers.precise import difference_jacobian
 from linkwork.expr import linalg
 from linkwork.expr.autodiff.dual_numbers import Dual, is_same, parts, seeded
+from linkwork.expr.autodiff.masked_terms import scaled
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate
@@ -127,3 +128,12 @@ def test_the_same_number():
     assert not is_same(one, x)
     assert is_same(1.0, 1.0)
     assert not is_same(1.0, 2.0)
+
+
+def test_scaled_terms_that_vary_at_another_level():
+    """A term with derivatives in many directions, of a value that varies itself, is multiplied and divided."""
+    (inner,) = seeded([2.0], [3.0])
+    (term,) = seeded([inner], [SparseTangent({"a": 5.0})])
+    for by, expected in ((f.mul, [8.0, 12.0, 20.0]), (f.div, [0.5, 0.75, 1.25])):
+        value, tangent = parts(scaled(term, 4.0, by), term.level)
+        np.testing.assert_allclose([*parts(value, inner.level), tangent.get("a")], expected, rtol=1e-15)

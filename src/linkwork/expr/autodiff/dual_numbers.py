@@ -25,6 +25,7 @@ from linkwork.expr.scalar.operations import BY_METHOD, Operation
 __all__ = ["Dual", "is_same", "order_of", "parts", "seeded", "value_of"]
 
 
+_CONSTANT = SparseTangent({})
 _fresh_levels = itertools.count(1000, 1000)  # levels of duals of duals come in between
 
 
@@ -81,7 +82,7 @@ class Dual:
     def scaled_term(term: Any, factor: Any, by: Callable[[Any, Any], Any]) -> Any:
         """Return `masked_terms.scaled` of a term of which this is a component."""
         level = max(_level(term), _level(factor))
-        (a, da), (b, db) = _split(term, level), _split(factor, level)
+        (a, da), (b, db) = _alike(_split(term, level), _split(factor, level))
         value = scaled(a, b, by)
         if by is not mul:
             return _dual(value, scaled(summed(da, negated(scaled(db, value))), b, by), level)
@@ -189,6 +190,17 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
 
 
+def _alike(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Return two pairs (value, tangent): beside a sparse tangent, that of a constant is sparse as well."""
+    (a, da), (b, db) = one, other
+    if (da.__class__ is SparseTangent) is (db.__class__ is SparseTangent):
+        return one, other
+    return (a, da if da.__class__ is SparseTangent else _CONSTANT), (
+        b,
+        db if db.__class__ is SparseTangent else _CONSTANT,
+    )
+
+
 def _dual(value: Any, tangent: Any, level: int) -> Any:
     """Return a dual number, or the value if it is constant in all directions."""
     return value if tangent.__class__ is SparseTangent and not tangent.row else Dual(value, tangent, level)
@@ -200,9 +212,7 @@ def _operator(rule: Callable[[Any, Any, Any, Any], tuple[Any, Any]], swap: bool)
             return NotImplemented
         first, second = (other, self) if swap else (self, other)
         level = max(_level(first), _level(second))
-        (a, da), (b, db) = _split(first, level), _split(second, level)
-        if da.__class__ is SparseTangent or db.__class__ is SparseTangent:
-            da, db = (d if d.__class__ is SparseTangent else SparseTangent({}) for d in (da, db))
+        (a, da), (b, db) = _alike(_split(first, level), _split(second, level))
         return _dual(*rule(a, da, b, db), level)
 
     return method
