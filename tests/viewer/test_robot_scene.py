@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import errors, robots
+from linkwork.constraints import References
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import HIDDEN_LAYERS, PART_LAYERS
 from linkwork.viewer.robot_scene import robot_document
@@ -57,7 +58,8 @@ def test_bundled_robots(name):
         assert part.link == frame.name and body @ part.placement == pytest.approx(expected, abs=1e-12)
         assert geometry.material is None or part.color == geometry.material.rgba
     if robot.tree.constraints:
-        assert any(part.layer == "constraints" for part in actor.parts)
+        beside_joints = any(one.references != References(joints=one.references.joints) for one in robot.constraints)
+        assert beside_joints == any(part.layer == "constraints" for part in actor.parts)
         assert np.abs(robot.assemble(q, check=False).q - q).max() < 1e-6, "shown assembled"
 
 
