@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -175,3 +176,27 @@ def test_bad_input(arm):
     ):
         with pytest.raises(kind, match=text):
             wrong()
+
+
+def test_a_simulator_warns_of_long_steps_for_new_constants_and_parameters():
+    """A damper of a controller that grows, and a robot's own that falls, after the kernel was compiled."""
+    robot = lw.load("double_pendulum")
+
+    def warns(simulator, **inputs):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            simulator.step(**inputs)
+        return any("too long to be stable" in str(one.message) for one in found)
+
+    simulator = lw.Simulator(robot, controller=lambda t, q, v, gain: -gain * v)
+    simulator.reset([0.3, 0.2])
+    told = [warns(simulator, gain=gain) for gain in (0.1, 0.1, 5e3, 5e3, 0.1)]
+    assert told == [False, False, True, False, False]
+    simulator.reset([0.3, 0.2])
+    assert warns(simulator, gain=np.array(6e3)) and not warns(simulator, gain=np.array(6e3))
+    names = {"damping": np.full(2, 1e4)}
+    simulator = lw.Simulator(robot, controller=lambda t, q, v: -350.0 * v, parameters=names)
+    simulator.reset([0.3, 0.2])
+    assert not warns(simulator)
+    simulator.reset([0.3, 0.2], parameters={"damping": np.full(2, 1.0)})
+    assert warns(simulator)

@@ -35,7 +35,7 @@ from linkwork.simulation.algorithms.inertial_forces import has_free_rotation, ro
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["check_step_stability", "warn_of_fast_turns"]
+__all__ = ["CheckedValues", "check_step_stability", "warn_of_fast_turns"]
 
 
 EXPLICIT = ("semi_implicit_euler", "rk4")
@@ -105,6 +105,31 @@ def check_step_stability(
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
     return warned
+
+
+class CheckedValues:
+    """Range of the values of the first environment for which the steps of a `Simulator` were checked."""
+
+    def __init__(self) -> None:
+        self._ranges: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
+
+    def grows(self, groups: Mapping[str, Mapping[str, Any]], shapes: Any, leading: tuple[int, ...]) -> bool:
+        """Return True if values are beyond the range by a tenth of it, or the first of their ``shapes``; extend it.
+
+        ``groups`` are inputs and parameters by name, of a batch of shape ``leading``.
+        """
+        n = len(leading)
+        every = [np.asarray(x, dtype=float) for values in groups.values() for x in values.values()]
+        first = [np.ravel(x[(0,) * n] if n and x.shape[:n] == leading else x) for x in every]
+        now = np.concatenate(first) if first else np.zeros(0)
+        low, high = self._ranges.get(shapes, (None, None))
+        if low is None or high is None or low.shape != now.shape:
+            self._ranges[shapes] = now, now
+            return True
+        if not ((now < low - 0.1 * np.abs(low)) | (now > high + 0.1 * np.abs(high))).any():
+            return False
+        self._ranges[shapes] = np.minimum(low, now), np.maximum(high, now)
+        return True
 
 
 def _magnitudes(values: Any) -> bytes:
