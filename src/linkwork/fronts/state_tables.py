@@ -92,14 +92,14 @@ def _is_shape(robot: Any, shape: Any, own: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True)
 class StateTable:
-    """Quantities over common times [s], for each environment of a batch, or over path lengths [rad, m]."""
+    """Quantities over common times [s], path lengths [rad, m] or states, for each environment of a batch."""
 
     times: np.ndarray
     variables: Sequence[TimeVariable]
     batch: tuple[int, ...]
     attributes: Mapping[str, Any]
     of_environments: Mapping[str, np.ndarray]  # values (*batch, ...) of each environment, by name
-    is_timed: bool = True
+    index: tuple[str, str] = ("t", "s")  # name and unit of the index of tables
 
     @property
     def batch_dims(self) -> tuple[str, ...]:
@@ -107,15 +107,10 @@ class StateTable:
         several = len(self.batch) > 1
         return tuple(f"environment_{k + 1}" if several else "environment" for k in range(len(self.batch)))
 
-    @property
-    def index(self) -> tuple[str, str]:
-        """Name and unit of the index of tables."""
-        return ("t", "s") if self.is_timed else ("length", "rad, m")
-
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset`."""
         xr = xarray_module()
-        axis, unit = ("time" if self.is_timed else self.index[0]), self.index[1]
+        axis, unit = ("time" if self.index[0] == "t" else self.index[0]), self.index[1]
         lead = (*self.batch_dims, axis)
         coordinates: dict[str, Any] = {axis: (axis, self.times, {"units": unit})}
         for name, values in self.of_environments.items():

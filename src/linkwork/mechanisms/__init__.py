@@ -1,7 +1,7 @@
 """Results of mechanisms with loops: assembly, driven motion, equilibrium, mobility and integrability.
 
-The functions themselves are methods of `linkwork.Robot`: `assemble`, `branches`, `follow`, `equilibrium`, `mobility`,
-`minimal_coordinates` and `integrability`.
+The functions themselves are methods of `linkwork.Robot`: `assemble`, `branches`, `drive_mechanism`, `equilibrium`,
+`mobility`, `minimal_coordinates` and `integrability`.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from linkwork._util.lazy_imports import public_names
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches
     from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
+    from linkwork.mechanisms.assembly.driven_output import Reactions
     from linkwork.mechanisms.assembly.result import Assembly
     from linkwork.mechanisms.equilibrium import Equilibrium
     from linkwork.mechanisms.integrability.frobenius_analysis import Integrability
@@ -25,6 +26,7 @@ __all__ = [
     "Integrability",
     "MinimalCoordinates",
     "Mobility",
+    "Reactions",
 ]
 
 if not TYPE_CHECKING:
@@ -34,6 +36,7 @@ if not TYPE_CHECKING:
         {
             "linkwork.mechanisms.assembly.assembly_branches": "Branches",
             "linkwork.mechanisms.assembly.driven_motion": "DrivenMotion",
+            "linkwork.mechanisms.assembly.driven_output": "Reactions",
             "linkwork.mechanisms.assembly.result": "Assembly",
             "linkwork.mechanisms.equilibrium": "Equilibrium",
             "linkwork.mechanisms.integrability.frobenius_analysis": "Integrability",

@@ -144,8 +144,8 @@ class AssemblyMethods(RobotBase):
         """Compute a mechanism's configurations for a sequence of driver positions, on one assembly branch.
 
         ``drivers`` has the positions (..., n) of the driven joints by joint name; ``q_init`` (..., nq) is a guess of
-        the first configuration. Steps between the n states are halved until the prediction is accurate. ``singular`` of the
-        result lists singular configurations on the path.
+        the first configuration. Steps between the n states are halved until the prediction is accurate. ``singular``
+        of the result lists singular configurations on the path.
 
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
         has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and

@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import positive
-from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.document import Plot, SceneDocument
 from linkwork.viewer.motion_scene import FRAME_RATE, moving_scene
 
 __all__ = ["assembly_document", "driven_motion_document"]
@@ -37,4 +37,7 @@ def driven_motion_document(
         raise ValueError(f"show: expected a motion with states that were reached, got none: {result.message}")
     builder = moving_scene(robot, seconds * np.arange(len(q)), q, title=title, ghosts=ghosts, meshes=meshes)
     builder.show_layer("constraints")
+    for name, unit, lines in result._force_lines((), result.v, result.a) if len(q) > 1 else ():
+        values = np.stack([*lines.values()], axis=-1)[result.reached]
+        builder.plots.append(Plot(name, unit, tuple(lines), values))
     return builder.document()

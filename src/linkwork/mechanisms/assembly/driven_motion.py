@@ -17,6 +17,7 @@ from linkwork.errors import AssemblyError, Status
 from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK, Continuation
+from linkwork.mechanisms.assembly.driven_output import DrivenOutput, driven_rates, velocity_names
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, check_limits, read_joints
@@ -26,7 +27,7 @@ __all__ = ["DrivenMotion", "drive"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class DrivenMotion(Result):
+class DrivenMotion(DrivenOutput, Result):
     """Motion of a mechanism whose drivers go through a sequence of values: one configuration for each state.
 
     A batch (...) of motions has an array with an entry for each of them wherever one motion has one value.  A motion
@@ -47,6 +48,7 @@ class DrivenMotion(Result):
     _mechanism: ClosedMechanism = field(repr=False)
     _inputs: StateInputs = field(repr=False)
     _start: Assembly = field(repr=False)
+    _rates: np.ndarray = field(repr=False)  # (2, ..., n, nv): velocities and accelerations of the drivers, 0 elsewhere
 
     def __str__(self) -> str:
         return self.explain()
@@ -139,8 +141,8 @@ def drive(
     shape, at = begun.q.shape[:-1], inputs.flat(begun.q.shape[:-1])
     n = next(iter(driven.values.values())).shape[-2]
     moving = [_read_rates(robot, name, x, driven, (*shape, n)) for name, x in zip(_RATES, rates, strict=True)]
-    each = [np.broadcast_to(x, (*shape, *x.shape[-2:])) for x in driven.values.values()]
-    values = np.concatenate(each, axis=-1).reshape(-1, n, sum(x.shape[-1] for x in each))
+    whole = [np.broadcast_to(x, (*shape, *x.shape[-2:])) for x in driven.values.values()]
+    values = np.concatenate(whole, axis=-1).reshape(-1, n, sum(x.shape[-1] for x in whole))
     status = np.asarray(begun.status).astype(WORDS).ravel()
     motion = Continuation(
         mechanism, driven.names, values, position_limits, tolerance, at, begun.q.reshape(-1, robot.nq), status
@@ -158,11 +160,12 @@ def drive(
         q[going, i], slack[going, i], sign[going, i] = motion.q[going], motion.slack[going], motion.sign[going]
         turned = (before * motion.sign < 0) & bool(i)
         singular[:, i] = going & ((motion.slack < SINGULAR_SLACK) | turned | motion.passed)
+    each = [x.reshape(m, n, -1) for x in moving]
     determined = slack >= SINGULAR_SLACK
     if _is_at_rest(robot, moving):
-        v, a = (np.where(determined[..., None], x.reshape(m, n, -1), np.nan) for x in moving)
+        v, a = (np.where(determined[..., None], x, np.nan) for x in each)
     else:
-        v, a = _motions(robot, driven, q, determined, moving, at)
+        v, a = driven_rates(robot, velocity_names(robot, driven.names), q, determined, each, at.of_all(1).options)
     result = DrivenMotion._make(
         q=q.reshape(*shape, n, -1),
         reached=np.isfinite(q).all(axis=-1).reshape(*shape, n),
@@ -180,6 +183,7 @@ def drive(
         _mechanism=mechanism,
         _inputs=inputs,
         _start=begun,
+        _rates=np.stack(moving),
     )
     if check and not shape and not result.success:
         raise AssemblyError(f"{caller}: {result.explain()}", result)
@@ -190,12 +194,6 @@ def _is_at_rest(robot: Any, rates: Sequence[np.ndarray]) -> bool:
     """Return True if all joints are at rest when the drivers have these velocities and accelerations."""
     holonomic = all(one.holonomic and not one.time_dependent for one in robot.constraints)
     return holonomic and not any(x.any() for x in rates)
-
-
-def _velocity_names(robot: Any, joints: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the joints' coordinates of v."""
-    slices = [robot.tree.v_slices[robot.tree.joint_index(name)] for name in joints]
-    return tuple(robot.v_names[k] for part in slices for k in range(part.start, part.stop))
 
 
 _RATES = ("velocity", "acceleration")
@@ -230,18 +228,6 @@ def _read_rates(robot: Any, name: str, values: Any, driven: FixedJoints, shape: 
                 f"drive_mechanism: {name}: joint {joint!r}: expected {expected}, got {shown(value)}"
             ) from None
     return result
-
-
-def _motions(
-    robot: Any, driven: FixedJoints, q: np.ndarray, determined: np.ndarray, moving: list[np.ndarray], at: StateInputs
-) -> list[np.ndarray]:
-    """Return velocities and accelerations of all joints (m, n, nv), NaN where drivers do not determine them."""
-    names, options = _velocity_names(robot, driven.names), at.of_all(1).options
-    q = np.where(determined[..., None], q, robot.neutral())
-    v, a = (x.reshape(*determined.shape, -1) for x in moving)
-    v = robot.explicit_velocity(q, v, independent=names, **options)
-    a = robot.explicit_acceleration(q, v, a, independent=names, **options)
-    return [np.where(determined[..., None], x, np.nan) for x in (v, a)]
 
 
 def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:

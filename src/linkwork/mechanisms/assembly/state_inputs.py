@@ -85,6 +85,11 @@ class VariedRobot:
         self.robot, self.caller, self.parameters = robot, caller, parameters
         self.needed = needed  # functions that must depend on all parameters
 
+    def varied(self, inputs: StateInputs) -> Any:
+        """Return the robot with the parameter values of one state."""
+        values = {str(parameter): inputs.arrays[name] for parameter, name in inputs_of(self.parameters).items()}
+        return self.robot.with_parameters(values)
+
     def __getattr__(self, name: str) -> Any:
         if name == "robot":  # during unpickling
             raise AttributeError(name)
@@ -94,7 +99,8 @@ class VariedRobot:
         """Call the kernel of a function, without the checks of its method."""
         row = self.robot._subject.rows[name]
         wrenches = options.pop("wrenches", {})
-        acted = {"wrenches": dict.fromkeys(wrenches, options.pop("expressed_in", "world"))} if wrenches else {}
+        axes = options.pop(row.wrench_arguments[1], "world") if wrenches else {}
+        acted = {"wrenches": axes if isinstance(axes, Mapping) else dict.fromkeys(wrenches, axes)} if wrenches else {}
         inputs = {key: options.pop(key) for key in row.optional if options.get(key) is not None}
         request = read_request(self.robot._subject, (name, options | acted), tuple(inputs))
         if parameters:

@@ -202,7 +202,8 @@ def trajectory_table(caller: str, trajectory: Any, times: Any, both_sides: bool 
     variables = state_variables(robot, (trajectory.nq, trajectory.nv), q=state.q, v=state.v, a=state.a)
     if not trajectory.is_timed:  # v and a are derivatives by the path length
         variables = [replace(x, units=x.units if x.name == "q" else ()) for x in variables]
-    return StateTable(at, variables, (), {} if robot is None else {"robot": robot.name}, {}, trajectory.is_timed)
+    index = ("t", "s") if trajectory.is_timed else ("length", "rad, m")
+    return StateTable(at, variables, (), {} if robot is None else {"robot": robot.name}, {}, index)
 
 
 def _rows(where: Path) -> list[list[str]]:

@@ -1,0 +1,280 @@
+"""Forces, trajectories, tables and plots of driven motions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.plotting import label_time, new_axes, plot_lines, quantity_label
+from linkwork._util.validation import names, shown
+from linkwork.errors import UnderactuatedError
+from linkwork.kernels.robot_base import Axes, Wrenches
+from linkwork.mechanisms.assembly.state_inputs import VariedRobot
+from linkwork.model.coordinate_names import units_of
+from linkwork.spatial.arguments import checked_array
+
+if TYPE_CHECKING:
+    from linkwork.fronts.state_tables import StateTable
+
+__all__ = ["DrivenOutput", "Reactions", "driven_rates", "velocity_names"]
+
+_MISSING_TOL = 1e-7  # largest missing force, relative to the acting forces, as in `constrained_inverse_dynamics`
+_FIT = 0.02  # deviation of rates of drivers from their positions, relative to the largest step
+
+
+class Reactions(NamedTuple):
+    """Forces of motors and joints in n states: NaN where the drivers do not determine the motion.
+
+    τ are the forces of the motors, w the wrenches (moment; force) across the joints, in the order of `Robot.bodies` and
+    of `Robot.loops`.
+    """
+
+    tau: np.ndarray  # (..., n, nv) [N·m, N]
+    joint_wrenches: np.ndarray  # (..., n, nb, 6) [N·m, N]
+    loop_joint_wrenches: np.ndarray  # (..., n, nl, 6) [N·m, N]
+
+
+@public
+class DrivenOutput:
+    """Methods of `DrivenMotion` for forces, trajectories, tables and plots.
+
+    ``index`` selects a motion of a batch, one integer for each axis.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    _drivers: Any
+    _mechanism: Any
+    _inputs: Any
+    _rates: np.ndarray
+
+    def reactions(
+        self,
+        *,
+        actuators: str | tuple[str, ...] | list[str] | None = None,
+        wrenches: Wrenches | None = None,
+        expressed_in: Axes = "world",
+        gravity: ArrayLike | None = None,
+        passive: bool = True,
+    ) -> Reactions:
+        """Compute the forces of the motors, and the wrenches across all joints, which cause the motion.
+
+        ``actuators`` names the joints with motors, by default the drivers.  ``wrenches`` (..., n, 6) act on frames, in
+        the axes of ``expressed_in``, and ``gravity`` (3,) [m/s²] is the robot's by default.  ``passive`` includes
+        springs, damping, friction and armature of joints.  The result has the forces τ (..., n, nv) of the motors, and
+        the wrenches of `joint_wrenches` and `loop_joint_wrenches`.  Parameters of `drive_mechanism` count, also
+        inertias.
+
+        Raises UnderactuatedError if the actuators cannot cause the motion; of a batch with parameters, the forces are
+        NaN there.
+        """
+        robot = self._mechanism.robot
+        acting = self._drivers.names if actuators is None else names("reactions", "actuators", actuators)
+        known = np.isfinite(self.v).all(axis=-1)
+        shape = known.shape
+        if not known.any():
+            sizes = (robot.nv,), (len(robot.tree.bodies), 6), (len(robot.loops), 6)
+            return Reactions(*(np.full((*shape, *own), np.nan) for own in sizes))
+        other = self.q[tuple(np.argwhere(known)[0])]
+        rates = (np.where(known[..., None], x, 0.0) for x in (self.v, self.a))
+        state = np.where(known[..., None], self.q, other), *rates
+        options = self._inputs.of_all(1).options | {"passive": passive}
+        options |= {name: x for name, x in (("wrenches", wrenches), ("gravity", gravity)) if x is not None}
+        own, others = ({key: expressed_in} if wrenches else {} for key in ("expressed_in", "wrenches_expressed_in"))
+        tau, forces, missing = robot.constrained_inverse_dynamics(*state, actuators=acting, **own, **options)
+        options |= {"constraint_forces": forces}
+        joints = robot.joint_wrenches(*state, **others, **options)
+        loops = robot.loop_joint_wrenches(*state, **others, **options) if robot.loops else np.zeros((*shape, 0, 6))
+        largest = np.maximum(np.abs(tau).max(axis=-1), np.abs(forces).max(axis=-1, initial=0.0))
+        known &= np.abs(missing).max(axis=-1) <= _MISSING_TOL * np.maximum(largest, np.abs(missing).max(axis=-1))
+        own_axes = ((...,), (..., None), (..., None))
+        each = zip((tau, joints, loops), own_axes, strict=True)
+        return Reactions(*(np.where(known[..., None][at], x, np.nan) for x, at in each))
+
+    def trajectory(self, *index: int, times: ArrayLike | None = None) -> Any:
+        """Return the motion over time, a `linkwork.motion.Trajectory`.
+
+        It consists of quintics through the states with their velocities and accelerations.
+
+        The times follow from the positions and ``velocity`` of the drivers.  For a motion without velocities, ``times``
+        (n,) [s] are those of the states, between which the drivers move on a cubic spline.
+
+        Raises ValueError for velocities or accelerations that do not fit the positions of the drivers, without
+        velocities and times, and for fewer than two states that the drivers determine.
+        """
+        robot, t, q, v, a = self._timed("trajectory", index, times)
+        if t is None:
+            remedy = "pass times= (n,) [s] of the states here, or velocity= to drive_mechanism"
+            raise ValueError(f"trajectory: times: expected times for a motion without velocities, got None; {remedy}")
+        known = np.isfinite(v).all(axis=-1)
+        if known.sum() < 2:
+            raise ValueError(f"trajectory: expected at least two states that the drivers determine, got {known.sum()}")
+        return robot.spline(t[known], q[known], "quintic", velocity=v[known], acceleration=a[known])
+
+    def to_pandas(self, *index: int, times: ArrayLike | None = None) -> Any:
+        """Return q, v, a and the `reactions` in all states as a `pandas.DataFrame`.
+
+        The index is ``t`` [s] with ``times`` as in `trajectory`, else the number of the state, ``state``.  A column is
+        named by quantity and element, such as ``q:crank``.  It needs ``pip install "linkwork[xarray]"``.
+        """
+        return self._table("to_pandas", index, times).to_pandas()
+
+    def to_xarray(self, *index: int, times: ArrayLike | None = None) -> Any:
+        """Return q, v, a and the `reactions` in all states as an `xarray.Dataset`, with the index of `to_pandas`."""
+        return self._table("to_xarray", index, times).to_xarray()
+
+    def to_csv(self, path: str | os.PathLike[str], *index: int, times: ArrayLike | None = None) -> None:
+        """Write q, v, a and the `reactions` in all states to a text file, with the columns of `to_pandas`."""
+        self._table("to_csv", index, times).to_csv(path)
+
+    def plot(self, *index: int, axes: Any = None, times: ArrayLike | None = None) -> Any:
+        """Plot q, v, a, and the forces of the drivers and in the pins with matplotlib, and return the axes.
+
+        They are over time if it is known, as in `trajectory`, else over the first driver.  Without forces, because the
+        drivers cannot cause the motion, the last two are left out.  It needs ``pip install "linkwork[figures]"``.
+        """
+        robot, t, q, v, a = self._timed("plot", index, times)
+        tree, name = robot.tree, self._drivers.names[0]
+        driver = tree.q_slices[tree.joint_index(name)].start
+        own = quantity_label(name, units_of(tree, "q")[driver : driver + 1])
+        x, label = (q[:, driver], own) if t is None else (t, "t [s]")
+        states: tuple[tuple[Literal["q", "v", "a"], Any, np.ndarray], ...]
+        states = ("q", robot.q_names, q), ("v", robot.v_names, v), ("a", robot.v_names, a)
+        rows = [
+            (quantity_label(key, units_of(tree, key)), dict(zip(columns, values.T, strict=True)))
+            for key, columns, values in states
+            if key == "q" or np.nan_to_num(values).any()
+        ]
+        rows += [(f"{key} [{unit}]", lines) for key, unit, lines in self._force_lines(index, v, a)]
+        axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
+        for axis, (text, lines) in zip(np.ravel(axes), rows, strict=False):
+            plot_lines(axis, x, lines)
+            axis.set_ylabel(text)
+        label_time(axes, label)
+        return axes
+
+    def _force_lines(
+        self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray
+    ) -> list[tuple[str, str, dict[str, np.ndarray]]]:
+        """Return the title, the unit and the lines (n,) of forces of drivers, and of the forces in pins."""
+        loads = self._loads(index, v, a)
+        if loads is None:
+            return []
+        robot, units = self._mechanism.robot, units_of(self._mechanism.tree, "v")
+        forces = {"rad/s": "N m", "m/s": "N"}
+        columns = [k for name in self._drivers.names for k in range(robot.nv)[robot.joint(name).v_slice]]
+        result = []
+        for unit in dict.fromkeys(forces.get(units[k], "N") for k in columns):
+            own = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
+            result.append(("motor force", unit, own))
+        both = np.concatenate([loads.joint_wrenches, loads.loop_joint_wrenches], axis=-2)
+        pins = np.linalg.norm(both[..., 3:], axis=-1)
+        joints = [body.joint_name for body in robot.tree.bodies] + [loop.name for loop in robot.loops]
+        return [*result, ("pin force", "N", dict(zip(joints, pins.T, strict=True)))]
+
+    def _loads(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
+        """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
+        one = self._replaced(q=self.q[index], v=v, a=a, _inputs=self._inputs_of(index))  # type: ignore[attr-defined]
+        try:
+            result: Reactions = one.reactions()
+        except (UnderactuatedError, ValueError):  # a robot without inertias
+            return None
+        return result
+
+    def _inputs_of(self, index: tuple[int, ...]) -> Any:
+        return self._inputs.flat(self.q.shape[:-2]).reshaped(self.q.shape[:-2])[index] if index else self._inputs
+
+    def _table(self, caller: str, index: tuple[int, ...], times: Any) -> StateTable:
+        from linkwork.fronts.state_tables import StateTable, record_variable, state_variables
+
+        robot, t, q, v, a = self._timed(caller, index, times)
+        variables = state_variables(robot, (robot.nq, robot.nv), q=q, v=v, a=a)
+        loads = self._loads(index, v, a)
+        if loads is not None:
+            variables += [record_variable(robot, name, x, 0) for name, x in loads._asdict().items() if x.shape[1]]
+        known = ("state", "1") if t is None else ("t", "s")
+        return StateTable(np.arange(len(q)) if t is None else t, variables, (), {"robot": robot.name}, {}, known)
+
+    def _timed(
+        self, caller: str, index: tuple[int, ...], times: Any
+    ) -> tuple[Any, Any, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the robot, the times of the states, q, v and a of one motion.
+
+        Times are None if they are unknown.  With the argument ``times``, v and a are those at these times.
+        """
+        lead, n = self.q.shape[:-2], self.q.shape[-2]
+        if len(index) != len(lead):
+            raise ValueError(f"{caller}: index: expected {len(lead)} integers for a batch {lead}, got {index}")
+        robot, inputs, q, v, a = (
+            self._mechanism.robot,
+            self._inputs_of(index),
+            *(x[index] for x in (self.q, self.v, self.a)),
+        )
+        y = np.concatenate(
+            [np.broadcast_to(x, (*lead, *x.shape[-2:]))[index] for x in self._drivers.values.values()], -1
+        )
+        named = velocity_names(robot, self._drivers.names)
+        columns, moving = robot.v_index(named), np.moveaxis(self._rates, 0, -3)[index]
+        t: Any = None
+        if moving.any():
+            if times is not None:
+                raise ValueError(f"{caller}: times: expected None: they follow from the velocities of the drivers")
+            t = _implied_times(caller, y, *moving[..., columns])
+        elif times is not None:
+            expected = f"{caller}: times: expected increasing times ({n},) [s]"
+            t = checked_array(times, expected, (n,))
+            if not (np.diff(t) > 0.0).all():
+                raise ValueError(f"{expected}, got {shown(times)}")
+            free = robot.without_constraints()
+            rest = np.tile(free.neutral(), (n, 1))
+            rest[:, free.q_index(self._drivers.names)] = y
+            state, known = free.spline(t, rest)(t), np.isfinite(v).all(axis=-1)
+            v, a = driven_rates(robot, named, q, known, (state.v, state.a), inputs.options)
+        if isinstance(robot, VariedRobot):
+            robot = robot.varied(inputs)
+        return robot, t, q, v, a
+
+
+def _implied_times(caller: str, y: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+    """Return the times (n,) [s] at which drivers with these velocities and accelerations (n, d) are at y (n, d).
+
+    Raises ValueError if there are none.
+    """
+    moved = np.diff(y, axis=0)
+    main = int(np.argmax(np.abs(moved).sum(axis=0)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = (2.0 * moved / (velocity[1:] + velocity[:-1]))[:, main]
+    fits = bool((np.isfinite(steps) & (steps > 0.0)).all())
+    for x, rate in ((y, velocity), (velocity, acceleration)) if fits else ():
+        change = np.diff(x, axis=0)
+        error = change - 0.5 * (rate[1:] + rate[:-1]) * steps[:, None]
+        size = np.abs(change).max(axis=0, initial=0.0) + np.abs(rate * steps.max(initial=0.0)).max(axis=0, initial=0.0)
+        fits &= bool((np.abs(error) <= _FIT * size).all())
+    if not fits:
+        remedy = "pass velocity and acceleration to drive_mechanism that fit, or neither, and times= here"
+        raise ValueError(
+            f"{caller}: the velocities and accelerations of the drivers do not fit their positions; {remedy}"
+        )
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def velocity_names(robot: Any, joints: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the joints' coordinates of v."""
+    slices = [robot.tree.v_slices[robot.tree.joint_index(name)] for name in joints]
+    return tuple(robot.v_names[k] for part in slices for k in range(part.start, part.stop))
+
+
+def driven_rates(
+    robot: Any, named: Sequence[str], q: np.ndarray, known: np.ndarray, rates: Sequence[np.ndarray], options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations of all joints (..., nv) for those of the named ones, NaN if not ``known``."""
+    q = np.where(known[..., None], q, robot.neutral())
+    v = robot.explicit_velocity(q, rates[0], independent=named, **options)
+    a = robot.explicit_acceleration(q, v, rates[1], independent=named, **options)
+    return np.where(known[..., None], v, np.nan), np.where(known[..., None], a, np.nan)

@@ -1,0 +1,113 @@
+"""Forces, trajectories, tables and plots of driven motions, of one mechanism and of a batch of variations."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.cut_four_bar import four_bar
+
+ANGLES = np.linspace(0.8, 0.8 + 2 * np.pi, 73)
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return four_bar("C", damping=0.3).drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
+
+
+@pytest.mark.slow(every=3)
+def test_motors_supply_the_power_that_bodies_and_dampers_take(motion):
+    robot = motion.trajectory().robot
+    for passive in (True, False):
+        loads = motion.reactions(passive=passive)
+        v, a = motion.v, motion.a
+        taken = (robot.inverse_dynamics(motion.q, v, a) * v).sum(axis=-1)
+        if passive:  # of the damper in the pin that closes the loop
+            taken += 0.3 * robot.loop_velocity(motion.q, v)[:, 0] ** 2
+        np.testing.assert_allclose((loads.tau * v).sum(axis=-1), taken, rtol=0, atol=1e-9)
+        assert not loads.tau[:, 1:].any()
+        pins = robot.joint_wrenches(motion.q, v, a, actuators="A", passive=passive)
+        np.testing.assert_allclose(loads.joint_wrenches, pins, rtol=0, atol=1e-9)
+    pushed = motion.reactions(wrenches={"coupler": np.array([0, 0, 0, 3.0, 0, 0])}, gravity=(0, 0, 0), passive=False)
+    rate = robot.twist(motion.q, motion.v, "coupler")[:, 3]
+    still = motion.reactions(gravity=(0, 0, 0), passive=False)
+    np.testing.assert_allclose((still.tau - pushed.tau)[:, 0] * 6.0, 3.0 * rate, rtol=0, atol=1e-9)
+    with pytest.raises(lw.errors.UnderactuatedError):
+        motion.reactions(actuators=())
+
+
+def test_a_motion_over_time_is_that_of_its_drivers(motion):
+    path = motion.trajectory()
+    robot, t = path.robot, np.linspace(0.0, np.pi / 3, 500)
+    assert np.isclose(path.duration, np.pi / 3, rtol=1e-12)
+    state = path(t)
+    np.testing.assert_allclose(state.q[:, 0], 0.8 + 6.0 * t, rtol=0, atol=1e-9)
+    assert np.abs(robot.constraint_error(state.q)).max() < 1e-9
+    assert np.abs(robot.constraint_jacobian(state.q) @ state.v[..., None]).max() < 1e-6
+    speed = 6.0 + 3.0 * np.linspace(0.0, 1.0, 40)  # at constant acceleration
+    angle = 0.8 + (speed**2 - 36.0) / 6.0
+    faster = robot.drive_mechanism({"A": angle}, velocity={"A": speed}, acceleration={"A": 3.0}).trajectory()
+    assert np.isclose(faster.duration, 1.0, rtol=1e-12)
+    s = np.linspace(0.0, 1.0, 50)
+    np.testing.assert_allclose(faster(s).q[:, 0], 0.8 + 6.0 * s + 1.5 * s * s, rtol=0, atol=1e-9)
+    still = robot.drive_mechanism({"A": ANGLES})
+    timed = still.trajectory(times=np.linspace(0.0, np.pi / 3, 73))
+    np.testing.assert_allclose(timed(t).q, state.q, rtol=0, atol=1e-8)
+    for call, message in (
+        (lambda: still.trajectory(), "pass times= "),
+        (lambda: motion.trajectory(times=ANGLES), "times: expected None"),
+        (lambda: still.trajectory(times=-ANGLES), r"expected increasing times \(73,\)"),
+        (lambda: motion.trajectory(0), "index: expected 0 integers"),
+        (lambda: robot.drive_mechanism({"A": ANGLES}, velocity={"A": -6.0}).trajectory(), "do not fit"),
+        (lambda: robot.drive_mechanism({"A": angle}, velocity={"A": speed}).trajectory(), "do not fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_tables_and_plots_have_forces(motion, tmp_path):
+    pytest.importorskip("pandas")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    table, loads = motion.to_pandas(), motion.reactions()
+    assert table.index.name == "t" and np.allclose(table["tau:A"], loads.tau[:, 0])
+    assert table.shape == (73, 9 + 3 + 3 * 6 + 6)
+    motion.to_csv(tmp_path / "motion.csv")
+    with open(tmp_path / "motion.csv", encoding="utf-8") as file:
+        rows = [*csv.reader(file)]
+    assert rows[0][:2] == ["t", "q:A"] and np.array_equal(np.array(rows[1:], float)[:, 1:], table.to_numpy())
+    robot = motion.trajectory().robot
+    still = robot.drive_mechanism({"A": ANGLES})
+    assert still.to_pandas().index.name == "state" and still.to_xarray().sizes["state"] == 73
+    axes = motion.plot()
+    assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N m]", "pin force [N]"]
+    assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
+    assert axes[-1].get_xlabel() == "t [s]" and still.plot()[-1].get_xlabel() == "A [rad]"
+    plt.close("all")
+    plots = motion._scene_document().plots
+    assert [(one.title, one.unit) for one in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
+    np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
+
+
+@pytest.mark.slow(every=3)
+def test_a_batch_has_the_forces_of_each_variation():
+    robot, rng = four_bar("C"), np.random.default_rng(1)
+    ends = np.zeros((3, 6))
+    ends[:, 3] = 0.01, -0.01, 5.0
+    masses = robot.parameters("inertia:coupler")["inertia_coupler"] * rng.uniform(0.9, 1.1, (3, 1))
+    numbers = {"frame:coupler end": ends, "inertia:coupler": masses}
+    moved = robot.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0}, parameters=numbers)
+    assert moved.success.tolist() == [True, True, False]
+    loads = moved.reactions()
+    assert all(np.isnan(x[2]).all() for x in loads)
+    for k in range(2):
+        other = robot.with_parameters({name: x[k] for name, x in numbers.items()})
+        alone = other.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
+        for one, same in zip(loads, alone.reactions(), strict=True):
+            np.testing.assert_allclose(one[k], same, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(moved.trajectory(k)(0.3).q, alone.trajectory()(0.3).q, rtol=0, atol=1e-9)
+        assert moved.trajectory(k).robot.mass == pytest.approx(other.mass, rel=1e-12)
+    with pytest.raises(ValueError, match="expected at least two states"):
+        moved.trajectory(2)
