@@ -38,6 +38,22 @@ def test_the_motion_is_the_robots(linkwork, urdf, tmp_path):
     assert f"{held.q[-1, 0]:.4f}" in ran.out
 
 
+@pytest.mark.slow(every=3)
+def test_controllers_reach_the_target_or_say_why_not(linkwork):
+    """Default gains fit light joints with friction, and the output says what is left of the way."""
+    move = ("simulate", "arm6", "--to", *"111000", "--record-every", "100")
+    for controller, duration in (("pd", "3"), ("computed-torque", "2")):
+        ran = linkwork(*move, "--controller", controller, "--duration", duration, "--json")
+        data = json.loads(ran.out)
+        assert np.abs(np.subtract(data["q"][-1], [1, 1, 1, 0, 0, 0])).max() < 3e-3, controller
+        assert len(data["saturation"]) == 6 and "unstable" not in ran.err
+    for options, text in (
+        (("--duration", "0.5"), "shoulder_pan; it moves with"),
+        (("--kp", "5", "--duration", "4"), "shoulder_lift; dry friction of 1 N·m holds it; a larger --kp leaves less"),
+    ):
+        assert text in linkwork(*move, "--controller", "pd", *options).out
+
+
 def test_motions_start_within_the_limits(linkwork, urdf):
     file = urdf(ARM.replace('lower="-3" upper="3"', 'lower="0.5" upper="2.5"'))
     data = json.loads(linkwork("simulate", file, "--duration", "0.01", "--dt", "0.01", "--json").out)

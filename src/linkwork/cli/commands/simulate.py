@@ -28,8 +28,11 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.control.joint_controllers import PD, ComputedTorque, GravityCompensation
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.start_configuration import start_configuration
+from linkwork.model.friction_laws import DEFAULT, NO_FRICTION
 from linkwork.robot import Robot
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.ground_contact import ContactGround
@@ -38,7 +41,10 @@ from linkwork.simulation.result import Simulation
 __all__ = ["add_arguments", "run"]
 
 _CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
-_KP, _KD = 100.0, 20.0
+_BANDWIDTH = 10.0  # [rad/s] natural frequency of joints under default gains
+_REST_ERROR = 1e-2  # [rad, m] largest distance from the target at which dry friction holds joints under default gains
+_REACHED = 1e-3  # [rad, m] distance from the target that needs no explanation
+_SETTLING = 0.1  # [1/s] speed, relative to the distance from the target, above which a joint still settles
 _ROWS = 10  # of the table, in addition to the start
 
 
@@ -80,11 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="target of the controller (default: the initial configuration)",
     )
     parser.add_argument(
-        "--kp", metavar="K", type=number_from(0.0), default=_KP, help=f"proportional gain (default: {_KP:g})"
+        "--kp",
+        metavar="K",
+        type=number_from(0.0),
+        help=f"proportional gain (default: {_BANDWIDTH**2:g}/s² times the inertia of each joint, more with friction)",
     )
-    parser.add_argument(
-        "--kd", metavar="K", type=number_from(0.0), default=_KD, help=f"derivative gain (default: {_KD:g})"
-    )
+    parser.add_argument("--kd", metavar="K", type=number_from(0.0), help="derivative gain (default: critical damping)")
     parser.add_argument(
         "--contacts", metavar="FRAME", nargs="+", default=[], help="frames whose origins touch the ground z = HEIGHT"
     )
@@ -141,7 +148,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         terminal.out.json(_data(robot, result, arguments))
     else:
-        terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out)))
+        left = _left(robot, result, controller, target)
+        terminal.out.lines(_text(robot, result, arguments, columns_of(terminal.out), left))
     return 0 if result.success else FAILED
 
 
@@ -151,13 +159,60 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
     if arguments.controller == "gravity":
         return GravityCompensation(robot), {}
     if arguments.controller == "pd":
-        return PD(robot, arguments.kp, arguments.kd, feedforward="gravity"), inputs
+        return PD(robot, *_pd_gains(robot, arguments, target), feedforward="gravity"), inputs
     if arguments.controller == "computed-torque":
-        return ComputedTorque(robot, arguments.kp, arguments.kd), inputs
+        return ComputedTorque(robot, _BANDWIDTH**2 if arguments.kp is None else arguments.kp, arguments.kd), inputs
     return None, {}
 
 
-def _text(robot: Robot, result: Simulation, arguments: argparse.Namespace, columns: int | None) -> list[str]:
+def _dry_friction(robot: Robot) -> np.ndarray:
+    """Return the dry friction (nv) of joints that slide [N·m, N]."""
+    sliding = [1.0] * robot.nv
+    dry, damped = (np.array(resisting_force(robot.tree, sliding, law)) for law in (DEFAULT, NO_FRICTION))
+    result: np.ndarray = np.abs(dry - damped)
+    return result
+
+
+def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -> tuple[Any, Any]:
+    """Return the gains of PD control, each a number or an array by actuated velocity.
+
+    Default gains are critically damped, for steps of dt that resolve them.  Friction holds joints at a small distance.
+    """
+    acting = PD(robot, 0.0, 0.0).acting
+    mobility = np.array(inverse_mass_matrix(robot.tree, target.tolist(), True).matrix, dtype=float).diagonal()
+    m, friction = 1.0 / mobility[acting], _dry_friction(robot)[acting]
+    stiff = np.minimum(np.maximum(_BANDWIDTH**2 * m, friction / _REST_ERROR), m / (4.0 * arguments.dt**2))
+    kp = stiff if arguments.kp is None else np.full(len(acting), arguments.kp)
+    return kp, 2.0 * np.sqrt(kp * m) if arguments.kd is None else arguments.kd
+
+
+def _left(robot: Robot, result: Simulation, controller: Any, target: np.ndarray) -> list[str]:
+    """Return a line on the distance from the target at the end, and what keeps the farthest joint from it."""
+    if not isinstance(controller, PD | ComputedTorque):
+        return []
+    left = np.abs(robot.difference(result.q[-1], target))
+    k = int(controller.acting[np.argmax(left[controller.acting])])
+    unit = [unit.partition("/")[0] for _, body in robot.tree.stacked() for unit in body.joint.v_units][k]
+    speed, friction = abs(float(result.v[-1, k])), 0.0
+    line = f"{number(left[k])} {unit} from the target at the end: {escaped(robot.v_names[k])}"
+    if left[k] <= _REACHED:
+        return [line]
+    if isinstance(controller, PD):
+        friction = _dry_friction(robot)[k]
+    if result.saturation is not None and result.saturation[k] > 0.5:
+        why = "its force is at the effort limit"
+    elif speed > _SETTLING * left[k]:
+        why = f"it moves with {number(speed)} {unit}/s; a longer --duration lets it settle"
+    elif friction > 0.0:
+        why = f"dry friction of {number(friction)} {'N' if unit == 'm' else 'N·m'} holds it; a larger --kp leaves less"
+    else:
+        why = "it rests there: the target may violate constraints, or other forces act"
+    return [f"{line}; {why}"]
+
+
+def _text(
+    robot: Robot, result: Simulation, arguments: argparse.Namespace, columns: int | None, left: list[str]
+) -> list[str]:
     energy = result.records["kinetic_energy"] + result.records["potential_energy"]
     steps = (len(result.t) - 1) * arguments.record_every
     lines = [
@@ -165,6 +220,7 @@ def _text(robot: Robot, result: Simulation, arguments: argparse.Namespace, colum
         "",
         f"{quantity(steps, 'step')} of {number(arguments.dt)} s by {arguments.method}",
         f"energy {number(energy[0])} J at the start, {number(energy[-1])} J at the end",
+        *left,
     ]
     if arguments.contacts:
         force = result.records["contact_forces"][-1]
@@ -192,6 +248,7 @@ def _data(robot: Robot, result: Simulation, arguments: argparse.Namespace) -> di
         "t": result.t.tolist(),
         "q": result.q.tolist(),
         "v": result.v.tolist(),
+        "saturation": np.zeros(robot.nv).tolist() if result.saturation is None else result.saturation.tolist(),
         "stopped_at": finite([result.stopped_at])[0],
         "records": {name: x.tolist() for name, x in result.records.items()},
         "output": arguments.output,
