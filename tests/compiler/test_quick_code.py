@@ -19,6 +19,7 @@ from linkwork.compiler import code_parts
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
+from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.kernel import source_and_code
 from linkwork.compiler.kernel_code import compilations
 from linkwork.compiler.prepared_code import make_ready_later
@@ -399,3 +400,18 @@ def test_code_that_is_loaded_far_from_other_code_calls_it(tmp_path):
         env={**environment, "LINKWORK_CACHE": str(tmp_path)},
     )
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+def test_blocks_take_little_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that only copy a loop's inputs and results, however many, take no memory on the stack."""
+    sizes = []
+
+    def stack_memory(f: Any, size: int, align: int) -> str:
+        sizes.append(size)
+        return taken(f, size, align)
+
+    taken = IrFunction.stack_memory
+    monkeypatch.setattr(IrFunction, "stack_memory", stack_memory)
+    swept = lw.compile(lambda x: lw.scan(lambda y, row: (y * row[0], y + row), x[:3], x.reshape(-1, 3))[1], x=(6_000,))
+    assert swept(np.ones(6_000)).shape == (2_000, 3)
+    assert max(sizes, default=0) < 4096

@@ -124,7 +124,7 @@ class BlockCode(ABC):
     def _block_function(self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers) -> None:
         if step.stop == step.start and not step.copies:
             return
-        if self._assembled_block(f, scope, step, at) is not None:
+        if self._assembled_block(f, scope, step, at, inline=False) is not None:
             return
         name = self.name("block")
         text = self.new_text()
@@ -141,12 +141,12 @@ class BlockCode(ABC):
         return self._assembled_block(f, scope, step, at) or self._written(f, scope, step, at)
 
     def _assembled_block(
-        self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers
+        self, f: Instructions, scope: Scope, step: BasicBlock, at: Pointers, *, inline: bool = True
     ) -> Callable[[int], str] | None:
         """Emit the call of a function that is written without LLVM; return a function that names a value by its index.
 
-        Return None where LLVM is to write the block.  The current function loads values of the block that it needs
-        from memory on its stack, where the block's function stores them.
+        Return None where LLVM is to write the block.  If the block is ``inline``, the current function loads values
+        that it needs from memory on its stack, where the block's function stores them; otherwise all are in the frame.
         """
         if self.assembled is None or at.registers or step.stop - step.start < _MIN_ASSEMBLED:
             return None
@@ -161,13 +161,14 @@ class BlockCode(ABC):
             return None
         name = self.name("block")
         self.assembled.append((name, assembler))
-        results = f.stack_memory((step.stop - step.start) * self.width, self.width)
+        instructions = scope.listing.instructions
+        computed = (k for k in range(step.start, step.stop) if instructions[k].operation not in _LEAVES)
+        results = f.stack_memory(sum(1 for _ in computed) * self.width, self.width) if inline else "null"
         pointers = [at.frame, results, *at.columns]
         if scope.columns > _MAX_COLUMNS:
             pointers[2:] = [at.stored_columns or self.stored_columns(f, at.columns)]
         f.declare(f"declare void {name}({', '.join(['ptr'] * len(pointers))})")
         f.do(f"call void {name}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
-        instructions = scope.listing.instructions
         outside = self._names(f, scope, at, {})
         names: dict[int, str] = {}
 
