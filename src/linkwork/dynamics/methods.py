@@ -35,23 +35,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 def with_constraint_forces(method: F) -> F:
     """Return a method whose argument ``constraint_forces`` is by default the result of inverse dynamics.
 
-    The method is a function of q, v and a.
+    The method is a function of q, v and a.  States at dead centres without constraint forces have results NaN.
     """
 
     def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
+        lost: Any = False
         try:
             if self._tree.constraints and more.get("constraint_forces") is None:
                 options = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
                 axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in options else {}
                 forces = _forces_of_motion(method.__name__, self, (q, v, a), options | axes)
+                if isinstance(forces, np.ndarray) and forces.dtype.kind == "f" and np.isnan(forces).any():
+                    lost = np.isnan(forces).any(axis=-1)
+                    forces = np.where(lost[..., None], 0.0, forces)
                 more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
             elif more.get("actuators") is not None:
                 options = more["actuators"]  # has no effect here, but names joints all the same
                 self.v_index([options] if isinstance(options, str) else options)
-            return method(self, q, v, a, **more)
+            result = method(self, q, v, a, **more)
         except ABOUT_ARGUMENTS as error:
             raise_named(error, method, (self, q, v, a), more)
             raise
+        if np.any(lost):
+            for x in result if isinstance(result, tuple) else (result,):
+                x[lost] = np.nan
+        return result
 
     return update_wrapper(wrapped, method)  # type: ignore[return-value]
 

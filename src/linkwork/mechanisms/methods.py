@@ -1,89 +1,22 @@
-"""Methods of `Robot` for constrained dynamics, constraint forces and equilibrium.
-
-`can_be_induced` checks whether the actuators of a robot with constraints can exert the result of inverse dynamics.
-"""
+"""Methods of `Robot` for constrained dynamics, constraint forces and equilibrium."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import update_wrapper
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import mechanisms
-from linkwork._util.argument_errors import ABOUT_ARGUMENTS
-from linkwork._util.checked_arguments import raise_named
 from linkwork._util.validation import finite_number
 from linkwork.dynamics.methods import with_constraint_forces
-from linkwork.errors import UnderactuatedError
 from linkwork.kernels.compiled_method import computed, computed_through
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
+from linkwork.mechanisms.induced_motions import can_be_induced
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["ConstrainedDynamicsMethods"]
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-_MISSING_TOL = {8: 1e-7, 4: 1e-2}  # by float size in bytes: largest missing force, relative to the acting forces
-_RANK_TOL = 1e-9  # singular values below it, relative to the largest, count as zero
-_NAMED_SHARE = 0.1  # components of a motion that a message names, relative to the largest
-
-
-def can_be_induced(method: F) -> F:
-    """Return a method that raises UnderactuatedError if its third result, the missing joint forces, is not zero."""
-
-    def checked(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        try:
-            result = method(self, q, v, a, **more)
-        except ABOUT_ARGUMENTS as error:
-            raise_named(error, method, (self, q, v, a), more)
-            raise
-        missing = result[2]
-        if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:
-            acting = np.maximum(np.abs(result[0]).max(axis=-1), np.abs(missing).max(axis=-1))
-            pulled = np.abs(result[1]).max(axis=-1, initial=0.0)
-            failed = np.abs(missing).max(axis=-1) > _MISSING_TOL[missing.dtype.itemsize] * np.maximum(acting, pulled)
-            if np.any(failed):
-                _raise_underactuated(method.__name__, self, q, missing, failed, more)
-        return result
-
-    return update_wrapper(checked, method)  # type: ignore[return-value]
-
-
-def _raise_underactuated(
-    caller: str, robot: Any, q: Any, missing: np.ndarray, failed: np.ndarray, options: dict[str, Any]
-) -> None:
-    """Raise UnderactuatedError for the first state of the batch whose motion the actuators cannot induce."""
-    names, actuators = robot.v_names, options.get("actuators")
-    where = tuple(int(k) for k in np.argwhere(failed)[0])
-    rest = missing[where]
-    rows = np.broadcast_to(
-        robot.constraint_jacobian(q, time=options.get("time")), (*missing.shape[:-1], *_rows(robot, names))
-    )[where]
-    if actuators is None:
-        acting = [body.joint_name for _, body in robot.tree.stacked() if body.joint.nv < 6]
-    else:
-        acting = [actuators] if isinstance(actuators, str) else list(actuators)
-    units = np.eye(len(names))[robot.v_index(acting)] if acting else np.zeros((0, len(names)))
-    _, values, motions = np.linalg.svd(np.vstack([rows, units]))
-    rank = int(np.sum(values > _RANK_TOL * values[:1].max(initial=1e-300)))
-    free = [motion for motion in motions[rank:] if abs(motion @ rest) > 1e-6 * np.linalg.norm(rest)]
-    raise UnderactuatedError(
-        tuple(acting), tuple(_motion_text(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
-    )
-
-
-def _rows(robot: Any, names: tuple[str, ...]) -> tuple[int, int]:
-    return sum(len(constraint.component_names) for constraint in robot.constraints), len(names)
-
-
-def _motion_text(motion: np.ndarray, names: tuple[str, ...]) -> str:
-    """Return the names and values of a motion's main components, the largest first."""
-    motion = motion / motion[np.argmax(np.abs(motion))]
-    order = [int(k) for k in np.argsort(-np.abs(motion), kind="stable") if abs(motion[k]) > _NAMED_SHARE]
-    return ", ".join(f"{names[k]} {motion[k]:.3g}" for k in order[:6]) + (", ..." if len(order) > 6 else "")
 
 
 Names = str | Sequence[str] | None
@@ -152,7 +85,8 @@ class ConstrainedDynamicsMethods(RobotBase):
         missing (..., nv) [N·m, N]. τ is 0 in joints without actuator. ``missing`` is 0 unless an error is raised.
 
         Raises UnderactuatedError (a ValueError), which names the motions that no actuator can induce, if a requires
-        such a motion.
+        such a motion.  At a dead centre, τ is the limit beside it along v, or along a at rest; λ is NaN if it grows
+        beyond all bounds there.  In a batch, dead centres without such a limit have NaN, with a ConfigurationWarning.
         """
 
     @computed

@@ -56,6 +56,7 @@ from linkwork.expr.linalg.sparse_dot import (
     transposed,
 )
 from linkwork.expr.scalar.functions import eq
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
@@ -172,7 +173,7 @@ def constrained_inverse_dynamics_derivatives(
 _LONG = 1000  # of joints squared times constraint rows, from which on columns are split in a loop
 Names = str | Sequence[str] | None
 _STEPS = 4  # refinement steps of normal equations, whose condition number is squared
-_ROUNDING = 1e-12  # relative size below which a free constraint force has no effect on the actuators
+_ROUNDING = 1e-12  # squared relative size below which a free constraint force has no effect on the actuators
 
 
 def actuated_velocities(tree: Tree, actuators: Names) -> list[int]:
@@ -191,7 +192,7 @@ class Actuation:
     rows: Matrix  # G
     sizes: Matrix  # squared elements of G without cancellation
     noise: list[Any]  # rounding of N_ii, by row
-    inertia: list[Any]  # M_kk
+    inertia: list[Any]  # M_kk, or that of 1 kg for a velocity that moves no inertia
     actuated: list[int]  # indices of actuated velocities
     weights: list[Any]  # w_k of the actuated velocities
     in_loops: bool = False  # many splits follow: code that runs once before them is loops where this makes it shorter
@@ -206,7 +207,8 @@ class Actuation:
         velocity, 1 by default.
         """
         indices, M = actuated_velocities(tree, actuators), mass_matrix(tree, q)
-        inertia = [M[k][k] for k in range(tree.nv)]
+        units = unit_steps(tree)
+        inertia = [units[k] ** 2 if is_zero(M[k][k]) else M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
         weighed = [1.0 if weights is None else weights[k] for k in indices]
         return Actuation(rates.rows, rates.sizes, noise, inertia, indices, weighed, in_loops)
@@ -294,20 +296,23 @@ class Actuation:
         columns = self._columns(self.actuated)
 
         def freed(column: Scalars) -> list[Any]:
+            """Return the effect of each constraint force, and the velocities of the others by which it is reduced."""
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
-            taken = self._spread(self._normal.solved(self._on(self.others, scaled), _STEPS))
-            return [x - y for x, y in zip(column, taken, strict=True)]
+            moved = self._normal.solved(self._on(self.others, scaled), _STEPS)
+            return [*(x - y for x, y in zip(column, self._spread(moved), strict=True)), *moved]
 
-        free = map_rows(freed, columns, in_loops=self.in_loops, alike=True)
+        rows = map_rows(freed, columns, in_loops=self.in_loops, alike=True)
+        free = [row[: len(self.rows)] for row in rows]
+        squares = dict(zip(self.actuated, self.weights, strict=True))
+        for k, moved in zip(self.others, transposed([row[len(self.rows) :] for row in rows]), strict=True):
+            squares[k] = dot([x * x for x in moved], self.weights)
         weighed = [[x * w for x in part] for part, w in zip(free, self.weights, strict=True)]
         square = (
             large_product(transposed(weighed), free)
             if self.in_loops
             else _lower_products(transposed(weighed), transposed(free))
         )
-        whole = [[x * w for x in column] for column, w in zip(columns, self.weights, strict=True)]
-        sizes = zip(transposed(whole), transposed(columns), strict=True)
-        floors = [_ROUNDING * dot(one, other) for one, other in sizes]
+        floors = [_ROUNDING * dot(size, [squares[k] for k in range(len(size))]) for size in self.sizes]
         return free, self._factored(square, floors)
 
     def split(self, total: Scalars, *, once: bool = False) -> tuple[list[Any], list[Any], list[Any]]:
@@ -324,7 +329,8 @@ class Actuation:
                 rest = [x - y for x, y in zip(acted, self._on(self.actuated, forces), strict=True)]
                 weighed = [x * w for x, w in zip(rest, self.weights, strict=True)]
                 chosen = square.solved([dot(column, weighed) for column in transposed(free)], _STEPS, in_loop=in_loop)
-                forces = [x + y for x, y in zip(forces, self._free(chosen), strict=True)]
+                chosen = self._free(square.least(chosen))  # effects that are rounding are not magnified
+                forces = [x + y for x, y in zip(forces, chosen, strict=True)]
             short = [total[k] - x for k, x in zip(self.others, self._on(self.others, forces), strict=True)]
             forces = [x + y for x, y in zip(forces, self._balancing(short), strict=True)]
             forces = self._least.solved([dot(row, forces) for row in self._gram], in_loop=in_loop)

@@ -1,0 +1,119 @@
+"""Check of the results of constrained inverse dynamics: whether the actuators can induce a motion, and how it fails."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+import numpy as np
+
+from linkwork._util.argument_errors import ABOUT_ARGUMENTS
+from linkwork._util.checked_arguments import raise_named
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import ConfigurationWarning, UnderactuatedError
+from linkwork.kernels.array_arguments import stacked
+from linkwork.model.function_spec import QUANTITIES
+
+__all__ = ["can_be_induced"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MISSING_TOL = {8: 1e-7, 4: 1e-2}  # by float size in bytes: largest missing force, relative to the acting forces
+_RANK_TOL = 1e-9  # singular values below it, relative to the largest, count as zero
+_NAMED_SHARE = 0.1  # components of a motion that a message names, relative to the largest
+
+
+def can_be_induced(method: F) -> F:
+    """Return a method that raises UnderactuatedError if its third result, the missing joint forces, is not zero.
+
+    At dead centres it returns the limits of the forces.  States of a batch in which motors or constraints lose rank,
+    and in which there is no such limit, have NaN.
+    """
+
+    def checked(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
+        try:
+            result = method(self, q, v, a, **more)
+        except ABOUT_ARGUMENTS as error:
+            raise_named(error, method, (self, q, v, a), more)
+            raise
+        missing = result[2]
+        if isinstance(missing, np.ndarray) and missing.dtype.kind == "f" and missing.size:
+            acting = np.maximum(np.abs(result[0]).max(axis=-1), np.abs(missing).max(axis=-1))
+            pulled = np.abs(result[1]).max(axis=-1, initial=0.0)
+            failed = np.abs(missing).max(axis=-1) > _MISSING_TOL[missing.dtype.itemsize] * np.maximum(acting, pulled)
+            if np.any(failed):
+                _set_limits(method.__name__, self, (q, v, a), result, np.array(failed), more)
+        return result
+
+    return update_wrapper(checked, method)  # type: ignore[return-value]
+
+
+def _set_limits(caller: str, robot: Any, state: Any, result: Any, failed: np.ndarray, options: dict[str, Any]) -> None:
+    """Set the forces of failed states at dead centres, in place.  Raises UnderactuatedError for other states."""
+    from linkwork.mechanisms.dead_centres import actuated_rank, limit_at_dead_centre, rounding_force
+
+    tau, forces, missing = result
+    failed &= (np.abs(missing) > rounding_force(robot)).any(axis=-1)
+    G = np.asarray(robot.constraint_jacobian(state[0], time=options.get("time")))
+    required = tau + missing + (np.swapaxes(G, -1, -2) @ forces[..., None])[..., 0]
+    names = ("q", "v", "a")
+    whole = [
+        np.broadcast_to(stacked(robot._subject, QUANTITIES[name], x) if isinstance(x, Mapping) else x, failed.shape + n)
+        for name, x, n in zip(names, state, ((robot.nq,), (robot.nv,), (robot.nv,)), strict=True)
+    ]
+    for at in map(tuple, np.argwhere(failed)):
+        here, speed, change, load = (np.asarray(x[at], dtype=float) for x in (*whole, required))
+        limit = limit_at_dead_centre(robot, here, speed, change, load, options)
+        if limit is not None:
+            tau[at], forces[at] = limit
+            missing[at], failed[at] = 0.0, False
+    if not failed.any():
+        return
+    ranks = actuated_rank(robot, whole[0], options)
+    if failed.all() or (failed & (ranks == ranks.max())).any():
+        _raise_underactuated(caller, robot, state[0], missing, failed, options)
+    for x in result:
+        x[failed] = np.nan
+    where = np.argwhere(failed)[0]
+    warnings.warn(
+        f"{caller}: the forces of {np.count_nonzero(failed)} states are NaN, the first is state "
+        f"{int(where[0]) if len(where) == 1 else tuple(map(int, where))}: it is a dead centre, in which the actuators "
+        f"cannot induce the motion",
+        ConfigurationWarning,
+        stacklevel=levels_up(),
+    )
+
+
+def _raise_underactuated(
+    caller: str, robot: Any, q: Any, missing: np.ndarray, failed: np.ndarray, options: dict[str, Any]
+) -> None:
+    """Raise UnderactuatedError for the first state of the batch whose motion the actuators cannot induce."""
+    names, actuators = robot.v_names, options.get("actuators")
+    where = tuple(int(k) for k in np.argwhere(failed)[0])
+    rest = missing[where]
+    rows = np.broadcast_to(
+        robot.constraint_jacobian(q, time=options.get("time")), (*missing.shape[:-1], *_rows(robot, names))
+    )[where]
+    if actuators is None:
+        acting = [body.joint_name for _, body in robot.tree.stacked() if body.joint.nv < 6]
+    else:
+        acting = [actuators] if isinstance(actuators, str) else list(actuators)
+    units = np.eye(len(names))[robot.v_index(acting)] if acting else np.zeros((0, len(names)))
+    _, values, motions = np.linalg.svd(np.vstack([rows, units]))
+    rank = int(np.sum(values > _RANK_TOL * values[:1].max(initial=1e-300)))
+    free = [motion for motion in motions[rank:] if abs(motion @ rest) > 1e-6 * np.linalg.norm(rest)]
+    raise UnderactuatedError(
+        tuple(acting), tuple(_motion_text(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
+    )
+
+
+def _rows(robot: Any, names: tuple[str, ...]) -> tuple[int, int]:
+    return sum(len(constraint.component_names) for constraint in robot.constraints), len(names)
+
+
+def _motion_text(motion: np.ndarray, names: tuple[str, ...]) -> str:
+    """Return the names and values of a motion's main components, the largest first."""
+    motion = motion / motion[np.argmax(np.abs(motion))]
+    order = [int(k) for k in np.argsort(-np.abs(motion), kind="stable") if abs(motion[k]) > _NAMED_SHARE]
+    return ", ".join(f"{names[k]} {motion[k]:.3g}" for k in order[:6]) + (", ..." if len(order) > 6 else "")
