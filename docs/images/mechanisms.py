@@ -200,4 +200,26 @@ def bicycle() -> Any:
     return figure
 
 
-ALL = (fourbar, delta, stewart, leg, differential_drive, bicycle)
+def jansen_leg() -> Any:
+    """Return the leg where its toe is lowest, and the path of the toe."""
+    robot = lw.load("jansen_leg").with_frame("pin", "crank", (0.15, 0, 0))
+    crank = np.linspace(0.0, -2 * np.pi, 181)
+    q = robot.drive_mechanism({"crank_hinge": crank}).q
+    toe = robot.pose(q, "toe")[:, :3, 3]
+    names = ("crank", "pin", "upper_triangle", "upper_corner", "coupler", "knee", "heel", "toe")
+    lowest = int(toe[:, 2].argmin())
+    at = {name: robot.pose(q[lowest], name)[[0, 2], 3] for name in names}
+    bars = (("crank", "pin"), ("pin", "upper_corner"), ("pin", "knee"), ("upper_triangle", "knee"), ("coupler", "heel"))
+    triangles = (("upper_triangle", "upper_corner", "coupler"), ("knee", "heel", "toe"))
+    figure, axis = plt.subplots(figsize=(4.2, 4.2), layout="constrained")
+    for corners in triangles:
+        axis.fill(*np.array([at[name] for name in corners]).T, facecolor=LIGHT, edgecolor=GREY, linewidth=1.4)
+    for ends in bars:
+        axis.plot(*np.array([at[name] for name in ends]).T, "-", color=GREY, linewidth=1.4)
+    axis.plot(toe[:, 0], toe[:, 2], color=RED)
+    axis.plot(*np.array([at["crank"], at["upper_triangle"]]).T, "o", color=BLUE, markersize=4)
+    axis.set(aspect="equal", xlabel="x [m]", ylabel="z [m]")
+    return figure
+
+
+ALL = (fourbar, delta, stewart, leg, differential_drive, bicycle, jansen_leg)

@@ -127,7 +127,8 @@ def reference() -> str:
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
     kinds = {
-        kind.__name__: kind for kind in (lw.constraints.Constraint, lw.constraints.StateQuery, *lw.constraints.ALL)
+        kind.__name__: kind
+        for kind in (lw.constraints.Constraint, lw.constraints.StateQuery, lw.constraints.Curve, *lw.constraints.ALL)
     }
     tables += names("Constraints, `linkwork.constraints`", kinds)
     elements = {kind.__name__: kind for kind in (lw.force_elements.ForceElement, *lw.force_elements.ALL)}
