@@ -227,3 +227,29 @@ def test_robots_with_resistance_follow_references_by_default() -> None:
     a = arm.forward_dynamics(q, spin, hold(0.0, q, spin, **inputs), passive=True)
     measured = arm.jacobian(q, "hand") @ a + arm.bias_acceleration(q, spin, "hand", expressed_in="world")
     assert np.isclose(measured[5], -40.0 * V[5], rtol=1e-6) and np.isclose(measured[3], -20.0 * V[3], rtol=1e-6)
+
+
+@pytest.mark.slow(every=3)
+def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
+    robot: Any = lw.load("arm7_gripper")
+    arm = list(robot.v_names[:7])
+    q = np.r_[0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0, 0.01, 0.01]
+    v = np.r_[0.3 * np.sin(np.arange(7.0)), 0.02, -0.03]
+    X, J, V = robot.pose(q, "hand"), robot.jacobian(q, "hand"), robot.jacobian(q, "hand") @ v
+    drift = robot.bias_acceleration(q, v, "hand", expressed_in="world")
+    stiff: dict[str, Any] = {"stiffness": (20.0, 400.0), "damping": (2.0, 40.0), "inertia": (0.1, 2.0)}
+    soft = lw.control.Impedance(robot, "hand", **stiff, actuators=arm, effort_limits=np.inf)
+    tau = soft(0.0, q, v, target=lw.pose((0.01, 0.0, 0.02)) @ X, wrench=np.zeros(6))
+    A = J @ robot.forward_dynamics(q, v, tau, passive=True) + drift
+    pull = np.r_[0.0, 0.0, 0.0, 2.0, 0.0, 4.0] - np.repeat([20.0, 20.0], 3) * V
+    assert not tau[7:].any() and np.allclose(A, pull, atol=1e-9)
+    press = lw.control.HybridForcePosition(robot, "hand", "z", actuators=arm, effort_limits=np.inf)
+    tau = press(0.0, q, v, target=X, force=[0.0])
+    A = J @ robot.forward_dynamics(q, v, tau, passive=True) + drift
+    assert not tau[7:].any() and np.allclose(A, -20.0 * V, atol=1e-6)
+    for make in (
+        lambda: lw.control.Impedance(robot, "hand", **stiff, actuators=arm[:6]),
+        lambda: lw.control.OperationalSpace(robot, lw.ik.PoseTask("hand"), actuators=arm),
+    ):
+        with pytest.raises(ValueError, match="'(wrist_roll|left_finger_slide)' without an actuator: use .*WholeBody"):
+            make()

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.control.cartesian_controllers import Admittance, HybridForcePosition, Impedance
+    from linkwork.control.admittance import Admittance
+    from linkwork.control.cartesian_controllers import HybridForcePosition, Impedance
     from linkwork.control.controller_base import ControlLaw
     from linkwork.control.controller_contract import check_controller
     from linkwork.control.joint_controllers import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
@@ -53,7 +54,8 @@ if not TYPE_CHECKING:
         __name__,
         __all__,
         {
-            "linkwork.control.cartesian_controllers": "Admittance HybridForcePosition Impedance",
+            "linkwork.control.admittance": "Admittance",
+            "linkwork.control.cartesian_controllers": "HybridForcePosition Impedance",
             "linkwork.control.controller_contract": "check_controller",
             "linkwork.control.controller_base": "ControlLaw",
             "linkwork.control.joint_controllers": "PD PID ComputedTorque GravityCompensation JointImpedance",

@@ -1,4 +1,4 @@
-"""Cartesian controllers of a frame: impedance, hybrid force/position control and admittance."""
+"""Cartesian controllers of a frame: impedance and hybrid force/position control."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.operational_space_forces import Level, task_forces
 from linkwork.control.algorithms.pid_integrator import bounded, integrate_error
-from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
 from linkwork.control.controller_base import (
     ControlLaw,
     Shapes,
@@ -19,8 +18,8 @@ from linkwork.control.controller_base import (
     positive_number,
     read_nonnegative,
 )
-from linkwork.control.joint_controllers import JointLaw
-from linkwork.control.task_controllers import read_condition, require_full_actuation
+from linkwork.control.linear_quadratic.arguments import actuated_joints
+from linkwork.control.task_controllers import read_condition, require_actuation
 from linkwork.dynamics.algorithms.mass_matrix_inverse import mass_matrix_solve
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
@@ -29,7 +28,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.poses import pose_difference
 
-__all__ = ["AXES", "Admittance", "HybridForcePosition", "Impedance"]
+__all__ = ["AXES", "CartesianLaw", "HybridForcePosition", "Impedance"]
 
 
 AXES = ("rx", "ry", "rz", "x", "y", "z")
@@ -37,16 +36,21 @@ _UNITS = "rotations, then translations"
 
 
 class CartesianLaw(ControlLaw):
-    """Base class of controllers of a frame's pose, in the axes of another frame."""
+    """Base class of controllers of a frame's pose, in the axes of another frame.
 
-    def __init__(self, robot: Any, frame: str, axes: str, limits: Any, passive: bool) -> None:
-        super().__init__(robot, None, limits)
-        require_full_actuation(self)
+    Joints without actuators move as their zero forces determine; they move neither of the frames.
+    """
+
+    def __init__(self, robot: Any, frame: str, axes: str, actuators: Any, limits: Any, passive: bool) -> None:
+        super().__init__(robot, actuators, limits)
         for name in (frame, axes):
             if name != "world" and name not in robot.frames:
                 raise UnknownNameError("frame", str(name), ["world", *robot.frames])
-        if not np.any(robot.jacobian(robot.random_configuration(seed=0), frame)):
+        q = robot.random_configuration(seed=0)
+        if not np.any(robot.jacobian(q, frame)):
             raise ValueError(f"{self.caller}: frame: no joint moves {frame!r}")
+        columns = np.concatenate([robot.jacobian(q, x) for x in {frame, axes} - {"world"}])
+        require_actuation(self, columns.any(axis=0))
         self.frame, self.axes, self.passive = frame, axes, bool(passive)
         self.max_condition, self.scale = 0.0, [1.0] * 3 + [2.0 / characteristic_length(robot.tree)] * 3
         self.nullspace_damping = 0.0
@@ -95,6 +99,13 @@ class CartesianLaw(ControlLaw):
             a + b for a, b in zip(damped, mass_matrix_solve(self.robot.tree, list(q), resisting, True), strict=True)
         ]
 
+    def _forces_for(self, q: Any, v: Any, a: list[Any]) -> list[Any]:
+        """Return the joint forces (nv) for accelerations ``a`` of the joints that have actuators."""
+        if self.is_fully_actuated:
+            return list(self.robot.inverse_dynamics(q, v, array(a), passive=self.passive))
+        joints, zero = actuated_joints(self.caller, self.robot, self.acting), array([0.0] * self.robot.nv)
+        return list(self.robot.hybrid_dynamics(q, v, array(a), zero, joints, passive=self.passive).tau)
+
     def _bounded_forces(
         self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, a0: list[Any]
     ) -> list[Any]:
@@ -126,8 +137,10 @@ class Impedance(CartesianLaw):
     translations) or six numbers; at rest F = −K e.  ``inertia`` [kg m², kg] is given likewise, > 0, or as a symmetric,
     positive definite matrix (6, 6); with Λ itself, at rest, the law equals the one without inertia.  Inputs are target
     (4, 4) in the world, target_v and target_a (6), wrench (6).  ``nullspace_damping`` [1/s] damps motions of the joints
-    that do not move the frame.  With ``passive`` springs and armature of joints count.  Their damping and friction act
-    on motions that do not move the frame, and on the frame itself if the law inverts no matrix.
+    that do not move the frame.  ``actuators`` names the joints that exert forces (default: all but those of six degrees
+    of freedom); the others do not move the frame.  With ``passive`` springs and armature of joints count.  Their
+    damping and friction act on motions that do not move the frame, and on the frame itself if the law inverts no
+    matrix.
 
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
@@ -154,10 +167,11 @@ class Impedance(CartesianLaw):
         axes: str = "world",
         nullspace_damping: float = 0.0,
         max_condition: float | None = None,
+        actuators: str | Iterable[str] | None = None,
         effort_limits: Any = None,
         passive: bool = True,
     ) -> None:
-        super().__init__(robot, frame, axes, effort_limits, passive)
+        super().__init__(robot, frame, axes, actuators, effort_limits, passive)
         self.stiffness = self._read_six("stiffness", stiffness, "N·m/rad, N/m")
         self.damping = self._read_six("damping", damping, "N·m·s/rad, N·s/m")
         self.inertia = None
@@ -186,9 +200,9 @@ class Impedance(CartesianLaw):
         zero = [0.0] * 6
         V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
-        robot, nv, feedforward = self.robot, self.robot.nv, [*inputs.get("target_a", zero)]
+        nv, feedforward = self.robot.nv, [*inputs.get("target_a", zero)]
         a0 = self._free_accelerations(q, v)
-        own = list(robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
+        own = self._forces_for(q, v, a0)
         if self.inertia is None:
             if "target_a" not in inputs and not self.nullspace_damping:
                 more = [dot([row[k] for row in rows], pull) for k in range(nv)]
@@ -198,7 +212,7 @@ class Impedance(CartesianLaw):
             more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
             return [a + b for a, b in zip(own, more, strict=True)], None
         F = [*inputs["wrench"]]
-        drift = robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
+        drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
         response = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
         accelerations = [a + b - d for a, b, d in zip(feedforward, response, drift, strict=True)]
         inner = self._bounded_forces(rows, range(6), accelerations, q, a0)
@@ -224,6 +238,7 @@ class HybridForcePosition(CartesianLaw):
     Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
     With ``passive`` springs, damping, friction and armature of joints count, but damping and friction of motions along
     no axis, which they resist.
+    ``actuators`` are those of `Impedance`.
 
     Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
     1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.
@@ -254,10 +269,11 @@ class HybridForcePosition(CartesianLaw):
         axes: str = "world",
         nullspace_damping: float = 0.0,
         max_condition: float | None = None,
+        actuators: str | Iterable[str] | None = None,
         effort_limits: Any = None,
         passive: bool = True,
     ) -> None:
-        super().__init__(robot, frame, axes, effort_limits, passive)
+        super().__init__(robot, frame, axes, actuators, effort_limits, passive)
         self.force_axes = self._axes("force_axes", force_axes)
         others = [k for k in range(6) if k not in self.force_axes]
         self.motion_axes = others if motion_axes is None else self._axes("motion_axes", motion_axes)
@@ -311,7 +327,7 @@ class HybridForcePosition(CartesianLaw):
         for k in self.force_axes:
             accelerations[k] = -self.force_damping * V[k] - drift[k]
         a0 = self._free_accelerations(q, v)
-        tau = list(self.robot.inverse_dynamics(q, v, array(a0), passive=self.passive))
+        tau = self._forces_for(q, v, a0)
         inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, a0)
         contact_forces, missing = [], []
         for i, k in enumerate(self.force_axes):
@@ -330,88 +346,3 @@ class HybridForcePosition(CartesianLaw):
         outward, zero = [dot(rows[k], excess) for k in self.force_axes], [0.0] * len(self.force_axes)
         gains = [self.integral_gain] * len(zero)
         return result, array(integrate_error([*z], missing, outward, zero, gains, self.dt, "clamping", zero))
-
-
-@public_constructor
-class Admittance(ControlLaw):
-    """Admittance control: shifts the target of another controller by x, as a measured force demands.
-
-    The shift obeys M ẍ + D ẋ + K x = F. With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
-    vector (nv), and F, the input ``force`` (nv), are external joint forces. With an `Impedance`, x (6) is a rotation
-    vector and a translation in the world, and F, ``force`` (6), is the external wrench on the frame about its origin.
-    ``inertia`` > 0, ``damping`` >= 0 and ``stiffness`` >= 0 are a number or an array of the size of x. Steps of ``dt``
-    [s], the step of the loop, are implicit and stable for all values:
-
-        (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
-
-    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller.
-    Its target velocity and acceleration become those of the shifted target, in its axes.
-
-    Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
-
-    >>> import numpy as np
-    >>> import linkwork as lw
-    >>> robot = lw.load("double_pendulum")
-    >>> stiff = lw.control.ComputedTorque(robot, kp=400.0)
-    >>> soft = lw.control.Admittance(stiff, inertia=1.0, damping=20.0, stiffness=50.0, dt=1e-3)
-    >>> tau, carried = soft(0.0, np.zeros(2), np.zeros(2), soft.start, target_q=np.zeros(2), force=[5.0, 0.0])
-    >>> carried.round(6).tolist()
-    [5e-06, 0.0, 0.004902, 0.0]
-    """
-
-    def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, dt: float) -> None:
-        if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.input_shapes:
-            raise TypeError(f"Admittance: law: expected a controller of joints or an Impedance, got {law!r}")
-        super().__init__(law.robot, law.actuator_names, law.effort_limits[law.acting])
-        self.law, self.size = law, 6 if isinstance(law, CartesianLaw) else int(law.robot.nv)
-        if isinstance(law, Impedance) and (law.axes != "world" or law.inertia is not None):
-            raise ValueError("Admittance: law: expected an Impedance with axes='world' and without inertia")
-        shapes = [(), (self.size,)]
-
-        def read(name: str, value: Any) -> np.ndarray:
-            return np.broadcast_to(read_nonnegative(self.caller, name, value, shapes, "SI"), (self.size,)).copy()
-
-        self.inertia, self.damping, self.stiffness = (
-            read("inertia", inertia),
-            read("damping", damping),
-            read("stiffness", stiffness),
-        )
-        if not (self.inertia > 0.0).all():
-            raise ValueError(f"Admittance: inertia: expected positive numbers, got {inertia!r}")
-        self.dt = positive_number(self.caller, "dt", dt, "s")
-        inner = np.zeros(0) if law.start is None else law.start
-        self.start = np.concatenate([np.zeros(2 * self.size), inner])
-
-    @property
-    def input_shapes(self) -> Shapes:
-        return {**self.law.input_shapes, "force": (self.size,)}
-
-    @property
-    def pose_inputs(self) -> tuple[str, ...]:
-        return self.law.pose_inputs
-
-    @property
-    def required_inputs(self) -> tuple[str, ...]:
-        return (*self.law.required_inputs, "force")
-
-    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        n, h = self.size, self.dt
-        x, rate, inner = list(z[:n]), list(z[n : 2 * n]), z[2 * n :]
-        after, accelerations = [], []
-        for k in range(n):
-            m, d, c = self.inertia[k], self.damping[k], self.stiffness[k]
-            after.append((m * rate[k] + h * (inputs["force"][k] - c * x[k])) / (m + h * d + h * h * c))
-            accelerations.append((after[k] - rate[k]) / h)
-        shift = [a + h * b for a, b in zip(x, after, strict=True)]
-        inner_inputs = {name: y for name, y in inputs.items() if name != "force"}
-        led = [list(inputs.get(name, [0.0] * n)) for name in ("target_v", "target_a")]
-        if isinstance(self.law, JointLaw):
-            target = "target_q"
-            q_d = list(inputs[target])
-            moved = shifted_motion(self.robot.tree, q_d, shift, (led[0], led[1]), (after, accelerations))
-        else:
-            target = "target"
-            moved = shifted_pose(inputs[target], shift, led, [after, accelerations])
-        inner_inputs |= {target: array(moved[0]), "target_v": array(moved[1]), "target_a": array(moved[2])}
-        tau, own = self.law.forces(t, q, v, inner, inner_inputs)
-        return tau, array([*shift, *after, *([] if own is None else own)])

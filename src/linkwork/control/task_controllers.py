@@ -29,7 +29,7 @@ from linkwork.ik.kernels import target_shapes
 from linkwork.ik.tasks.joint_tasks import JointTask
 from linkwork.ik.tasks.task import Task
 
-__all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_full_actuation"]
+__all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_actuation"]
 
 
 class TaskLaw(ControlLaw):
@@ -201,11 +201,12 @@ class OperationalSpace(TaskLaw):
         *,
         nullspace_damping: float | None = None,
         max_condition: float | None = None,
+        actuators: str | Iterable[str] | None = None,
         effort_limits: Any = None,
         passive: bool = True,
     ) -> None:
-        super().__init__(robot, tasks, stiffness, damping, None, effort_limits)
-        require_full_actuation(self)
+        super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
+        require_actuation(self, np.ones(robot.nv))
         self._rate = max(self.damping.values()) or 2.0 * math.sqrt(max(self.stiffness.values()))
         self.passive = bool(passive)
         levels = sorted({task.level for task in self.tasks})
@@ -346,15 +347,15 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
     return float(np.clip(_CONDITION_FACTOR * np.median(conditions), _CONDITION_FACTOR, _MAX_CONDITION))
 
 
-def require_full_actuation(law: ControlLaw) -> None:
-    """Raise ValueError for robots with loops, and with velocities that are not actuated."""
+def require_actuation(law: ControlLaw, needed: Any) -> None:
+    """Raise ValueError for robots with loops, and for velocities (nv) that are ``needed`` and not actuated."""
     robot = law.robot
-    if robot.constraints or not law.is_fully_actuated:
-        idle = [name for k, name in enumerate(robot.v_names) if k not in law.acting]
+    idle = [name for k, name in enumerate(robot.v_names) if needed[k] and k not in law.acting]
+    if robot.constraints or idle:
         problem = (
             f"constraint {robot.constraints[0].name!r}" if robot.constraints else f"{idle[0]!r} without an actuator"
         )
         raise ValueError(
-            f"{law.caller}: robot: expected no constraints and an actuator for each velocity, got {problem}: "
-            f"use linkwork.control.WholeBody"
+            f"{law.caller}: robot: expected no constraints and an actuator for each velocity of the task, got "
+            f"{problem}: use linkwork.control.WholeBody"
         )

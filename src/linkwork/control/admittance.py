@@ -1,0 +1,102 @@
+"""Admittance control of joints and of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
+from linkwork.control.cartesian_controllers import CartesianLaw, Impedance
+from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
+from linkwork.control.joint_controllers import JointLaw
+from linkwork.expr.arrays.symbol_array import array
+
+__all__ = ["Admittance"]
+
+
+@public_constructor
+class Admittance(ControlLaw):
+    """Admittance control: shifts the target of another controller by x, as a measured force demands.
+
+    The shift obeys M ẍ + D ẋ + K x = F. With a controller of joints (`PD`, `PID`, `ComputedTorque`), x is a tangent
+    vector (nv), and F, the input ``force`` (nv), are external joint forces. With an `Impedance`, x (6) is a rotation
+    vector and a translation in the world, and F, ``force`` (6), is the external wrench on the frame about its origin.
+    ``inertia`` > 0, ``damping`` >= 0 and ``stiffness`` >= 0 are a number or an array of the size of x. Steps of ``dt``
+    [s], the step of the loop, are implicit and stable for all values:
+
+        (M + h D + h² K) ẋ⁺ = M ẋ + h (F − K x),     x⁺ = x + h ẋ⁺.
+
+    The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller.
+    Its target velocity and acceleration become those of the shifted target, in its axes.
+
+    Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
+
+    >>> import numpy as np
+    >>> import linkwork as lw
+    >>> robot = lw.load("double_pendulum")
+    >>> stiff = lw.control.ComputedTorque(robot, kp=400.0)
+    >>> soft = lw.control.Admittance(stiff, inertia=1.0, damping=20.0, stiffness=50.0, dt=1e-3)
+    >>> tau, carried = soft(0.0, np.zeros(2), np.zeros(2), soft.start, target_q=np.zeros(2), force=[5.0, 0.0])
+    >>> carried.round(6).tolist()
+    [5e-06, 0.0, 0.004902, 0.0]
+    """
+
+    def __init__(self, law: ControlLaw, *, inertia: Any, damping: Any, stiffness: Any, dt: float) -> None:
+        if not isinstance(law, (JointLaw, Impedance)) or "target_v" not in law.input_shapes:
+            raise TypeError(f"Admittance: law: expected a controller of joints or an Impedance, got {law!r}")
+        super().__init__(law.robot, law.actuator_names, law.effort_limits[law.acting])
+        self.law, self.size = law, 6 if isinstance(law, CartesianLaw) else int(law.robot.nv)
+        if isinstance(law, Impedance) and (law.axes != "world" or law.inertia is not None):
+            raise ValueError("Admittance: law: expected an Impedance with axes='world' and without inertia")
+        shapes = [(), (self.size,)]
+
+        def read(name: str, value: Any) -> np.ndarray:
+            return np.broadcast_to(read_nonnegative(self.caller, name, value, shapes, "SI"), (self.size,)).copy()
+
+        self.inertia, self.damping, self.stiffness = (
+            read("inertia", inertia),
+            read("damping", damping),
+            read("stiffness", stiffness),
+        )
+        if not (self.inertia > 0.0).all():
+            raise ValueError(f"Admittance: inertia: expected positive numbers, got {inertia!r}")
+        self.dt = positive_number(self.caller, "dt", dt, "s")
+        inner = np.zeros(0) if law.start is None else law.start
+        self.start = np.concatenate([np.zeros(2 * self.size), inner])
+
+    @property
+    def input_shapes(self) -> Shapes:
+        return {**self.law.input_shapes, "force": (self.size,)}
+
+    @property
+    def pose_inputs(self) -> tuple[str, ...]:
+        return self.law.pose_inputs
+
+    @property
+    def required_inputs(self) -> tuple[str, ...]:
+        return (*self.law.required_inputs, "force")
+
+    def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
+        n, h = self.size, self.dt
+        x, rate, inner = list(z[:n]), list(z[n : 2 * n]), z[2 * n :]
+        after, accelerations = [], []
+        for k in range(n):
+            m, d, c = self.inertia[k], self.damping[k], self.stiffness[k]
+            after.append((m * rate[k] + h * (inputs["force"][k] - c * x[k])) / (m + h * d + h * h * c))
+            accelerations.append((after[k] - rate[k]) / h)
+        shift = [a + h * b for a, b in zip(x, after, strict=True)]
+        inner_inputs = {name: y for name, y in inputs.items() if name != "force"}
+        led = [list(inputs.get(name, [0.0] * n)) for name in ("target_v", "target_a")]
+        if isinstance(self.law, JointLaw):
+            target = "target_q"
+            q_d = list(inputs[target])
+            moved = shifted_motion(self.robot.tree, q_d, shift, (led[0], led[1]), (after, accelerations))
+        else:
+            target = "target"
+            moved = shifted_pose(inputs[target], shift, led, [after, accelerations])
+        inner_inputs |= {target: array(moved[0]), "target_v": array(moved[1]), "target_a": array(moved[2])}
+        tau, own = self.law.forces(t, q, v, inner, inner_inputs)
+        return tau, array([*shift, *after, *([] if own is None else own)])
