@@ -8,24 +8,31 @@ S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with 
 rate, and bounds steps at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, for any J.  Hard tasks have no damping but the
 floor; limits bound them.  Errors of single coordinates, such as a posture, form a diagonal and add no cost.
 
+A step must reduce the errors by a share of what J promises.  Otherwise a diagonal that bounds the second derivatives of
+the errors is added to the damping, and steps before targets out of reach contract.
+
 Sources: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness, ASME J. Dyn. Syst. 108, 1986;
 Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method, IEEE Trans. Robotics 27, 2011
-(damping by the error); Flacco, De Luca and Khatib, Control of redundant robots under hard joint constraints, IEEE
-Trans. Robotics 31, 2015 (boxes of velocities).
+(damping by the error); Böhning and Lindsay, Monotonicity of quadratic-approximation algorithms, Annals of the Institute
+of Statistical Mathematics 40, 1988 (bounds of second derivatives); Flacco, De Luca and Khatib, Control of redundant
+robots under hard joint constraints, IEEE Trans. Robotics 31, 2015 (boxes of velocities).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.control.conditional import cond
+from linkwork.expr.control.loops import while_loop
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, sqrt, where
-from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
+from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, or_, sqrt, where
+from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 __all__ = ["Cost", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step", "with_errors"]
@@ -34,6 +41,7 @@ Scalars = Sequence[Any]
 
 _ROUNDING = by_type(1e-15)  # relative
 _TINY = by_type(1e-300)  # [rad/s, m/s] smallest bound
+_NO_COST = by_type(1e-18)  # [rad², m²] smaller changes of a weighted sum of squares are rounding
 _FLOOR = by_type(1e-9)  # minimum damping, which resolves redundancy
 
 
@@ -42,6 +50,7 @@ class Cost:
     """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
 
     D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates.
+    ``damped`` is a larger D, which bounds the curvature of errors; it replaces D for steps that are not `accepted`.
     """
 
     A: list[list[Any]]
@@ -49,6 +58,25 @@ class Cost:
     D: list[Any]
     c: list[Any]
     diagonal_dofs: list[int]
+    damped: list[Any]
+    accepted: Callable[[Scalars], Any]
+
+    def minimum(self, solve: Callable[[Scalars], BoundedSolution]) -> BoundedSolution:
+        """Return the solution ``solve(D)``, or where its step is not accepted, that with the larger diagonal."""
+        if self.damped is self.D:
+            return solve(self.D)
+        n = len(self.D)
+
+        def attempt(state: tuple[Any, ...]) -> tuple[Any, ...]:
+            again = lt(0.5, state[0])
+            found = solve([where(again, b, a) for a, b in zip(self.D, self.damped, strict=True)])
+            ends = or_(again, self.accepted(found.x))
+            return where(ends, 2.0, 1.0), tuple(found.x), tuple(found.sides), found.least, state[-1] + found.rounds
+
+        zeros = (0.0,) * n
+        last = while_loop(lambda state: lt(state[0], 1.5), attempt, (0.0, zeros, zeros, 0.0, 0.0), max_iterations=2)
+        _, x, sides, least, rounds = last.state
+        return BoundedSolution(list(x), list(sides), least, rounds)
 
 
 class VelocityStep(NamedTuple):
@@ -71,20 +99,20 @@ def sizes(stack: Stack) -> list[float]:
     return [1.0 / x for x in unit_steps(stack.tree)]
 
 
-def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:
+def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: Scalars, damping: Any) -> Cost:
     """Return the quadratic cost of a step for the errors with indices ``rows``.
 
     ``gains`` are the fractions of the errors that the step removes.  Hard errors are weighted by their scales, soft
     ones by their weights.  ``damping`` is multiplied by the sum of squared weighted soft errors.
     """
-    beyond = stack.beyond(at.errors)
+    beyond, weights = stack.beyond(at.errors), stack.all_weights()
     A: list[list[Any]] = []
     r: list[Any] = []
     D: list[Any] = [0.0] * stack.tree.nv
     c: list[Any] = [0.0] * stack.tree.nv
     diagonal_dofs: dict[int, None] = {}
     size: Any = 0.0
-    for i, (e, row, weight) in enumerate(zip(beyond, at.rows, stack.all_weights(), strict=True)):
+    for i, (e, row, weight) in enumerate(zip(beyond, at.rows, weights, strict=True)):
         if i not in rows or is_zero(weight):
             continue
         w = weight if stack.ranges[i] == (0.0, 0.0) else where(eq(e, 0.0), 0.0, weight)
@@ -99,7 +127,81 @@ def costs(stack: Stack, at: Stacked, rows: Collection[int], gains: Scalars, damp
             r.append(w * gains[i] * e)
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
-    return Cost(A, r, D, c, list(diagonal_dofs))
+    groups = [_Curved.of(at, group, gains, beyond, weights) for group in _curved(stack, at, rows)]
+    damped = list(D)
+    for group in groups:
+        damped = [x if is_zero(b) else x + group.pull * b for x, b in zip(damped, group.bends, strict=True)]
+
+    def accepted(delta: Scalars) -> Any:
+        """Return True if a step leaves at least a quarter of the reduction that the linear errors promise.
+
+        The bounds of second derivatives prove it for most steps.  For the others errors after the step are computed.
+        """
+        squares, promised, most = [x * x for x in delta], 0.0, 0.0
+        for group in groups:
+            linear, bend = group.linear(delta), dot(group.bends, squares)
+            left = [w * x for w, x in zip(group.squares, linear, strict=True)]
+            promised = promised + group.before - dot(left, linear)
+            most = most + bend * (sqrt(dot(left, left)) + 0.25 * bend * sum(group.squares, 0.0))
+
+        def reduced() -> Any:
+            after, result = stack.beyond(stack.at(integrate(stack.tree, q, delta)).errors), 0.0
+            for group in groups:
+                new = [after[i] - (1.0 - gains[i]) * beyond[i] for i in group.rows]
+                result = result + group.before - dot([w * x for w, x in zip(group.squares, new, strict=True)], new)
+            return where(le(0.25 * promised, result + _NO_COST), 1.0, 0.0)
+
+        return lt(0.5, cond(le(most, 0.75 * promised + _NO_COST), lambda: 1.0, reduced))
+
+    return Cost(A, r, D, c, list(diagonal_dofs), damped if groups else D, accepted)
+
+
+@dataclass(frozen=True)
+class _Curved:
+    """Errors of one task and unit whose Jacobian changes, with what a step is compared with."""
+
+    rows: list[int]  # indices of the errors
+    reduced: list[Any]  # g e
+    jacobian: list[list[Any]]
+    squares: list[Any]  # w²
+    before: Any  # Σ w² (g e)²
+    pull: Any  # ½ ‖w² g e‖
+    bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
+
+    @classmethod
+    def of(cls, at: Stacked, rows: list[int], gains: Scalars, errors: Scalars, weights: Scalars) -> _Curved:
+        reduced, squares = [gains[i] * errors[i] for i in rows], [weights[i] * weights[i] for i in rows]
+        pull, jacobian = [w * x for w, x in zip(squares, reduced, strict=True)], [at.rows[i] for i in rows]
+        return cls(rows, reduced, jacobian, squares, dot(pull, reduced), 0.5 * sqrt(dot(pull, pull)), _bends(jacobian))
+
+    def linear(self, delta: Scalars) -> list[Any]:
+        """Return the errors g e + J δ of a linear model."""
+        return [x + dot(row, delta) for x, row in zip(self.reduced, self.jacobian, strict=True)]
+
+
+def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]:
+    """Return those of the errors ``rows`` whose Jacobian is not constant, by task and unit."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    for i, (owner, unit) in enumerate(zip(stack.owners, stack.units, strict=True)):
+        is_linear = stack.tasks[owner].of_velocity or all(x.__class__ is float for x in at.rows[i])
+        if i in rows and not is_linear:
+            groups.setdefault((owner, unit), []).append(i)
+    return list(groups.values())
+
+
+def _bends(rows: Sequence[Scalars]) -> list[Any]:
+    """Return numbers b (nv) with |ë| ≤ Σ b_k v_k² for the errors of a frame with this Jacobian.
+
+    The derivative of column j of the Jacobian by a joint i that carries joint j is a cross product of unit vectors with
+    column j, so it is at most as long.
+    """
+    sizes = [sum((fabs(x) for x in column if not is_zero(x)), 0.0) for column in transposed(rows)]
+    moving = [k for k, x in enumerate(sizes) if not is_zero(x)]
+    result, carried = [0.0] * len(sizes), 0.0
+    for rank, k in reversed([*enumerate(moving)]):
+        carried = carried + sizes[k]
+        result[k] = carried + float(rank) * sizes[k]
+    return result
 
 
 def velocity_step(
@@ -119,14 +221,14 @@ def velocity_step(
     box inside the ball, with a corner in the direction of that solution.
     """
     at = stack.at(q)
-    cost = costs(stack, at, range(len(at.errors)), gains, damping)
+    cost = costs(stack, q, at, range(len(at.errors)), gains, damping)
     rate = 1.0 / dt
 
     def solve(limits: MotionLimits) -> tuple[list[Any], Any]:
         low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
-        result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, shortest, longest, guess)
+        result = cost.minimum(lambda D: boxed_least_squares(cost.A, cost.r, D, cost.c, shortest, longest, guess))
         v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(result.x, low, high, strict=True)]
         return v, result
 

@@ -25,7 +25,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.optimize.convex_qp import quadratic_program
 from linkwork.expr.scalar.functions import eq, fmax, fmin, le, where
-from linkwork.ik.algorithms.bounded_least_squares import boxed_least_squares
+from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
 from linkwork.ik.algorithms.differential_step import (
     Cost,
     VelocityStep,
@@ -72,11 +72,8 @@ class _Cascade:
 
     def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
         """Solve the robot's own equations G δ = target as far as the box allows, and constrain what they reach."""
-        result = boxed_least_squares(
-            rows, [-x for x in target], [_REGULARISATION * x for x in floor], [0.0] * self.n, self.lower, self.upper
-        )
-        self.step, self.sides = result.x, result.sides
-        self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
+        small = [_REGULARISATION * x for x in floor]
+        self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
         self._constrain(rows)
 
     def _constrain(self, rows: list[list[Any]]) -> None:
@@ -110,14 +107,16 @@ class _Cascade:
         A = [[*row, *([0.0] * m)] for row in self.rows]
         A += [[*row, *(1.0 if i == j else 0.0 for j in range(m))] for i, row in enumerate(rows)]
         unbounded = [_INF] * m
-        self._solve(
-            H,
-            [0.0] * (n + m),
-            A,
-            [*self.low, *low],
-            [*self.high, *high],
-            [*self.lower, *(-x for x in unbounded)],
-            [*self.upper, *unbounded],
+        self._take(
+            self._solved(
+                H,
+                [0.0] * (n + m),
+                A,
+                [*self.low, *low],
+                [*self.high, *high],
+                [*self.lower, *(-x for x in unbounded)],
+                [*self.upper, *unbounded],
+            )
         )
         values = [dot(row, self.step) for row in rows]
         self.rows += rows
@@ -126,35 +125,36 @@ class _Cascade:
 
     def add_level(self, cost: Cost, last: bool) -> None:
         """Minimise the cost of a level of soft tasks, or of hard errors, and constrain what it reaches."""
-        if not self.rows:
-            result = boxed_least_squares(cost.A, cost.r, cost.D, cost.c, self.lower, self.upper)
-            self.step, self.sides = result.x, result.sides
-            self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
-        else:
-            columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
-            H = [
-                [dot(a, b) + (cost.D[i] if i == j else 0.0) for j, b in enumerate(columns)]
-                for i, a in enumerate(columns)
-            ]
-            g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
-            self._solve(
-                H, g, self.rows, self.low, self.high, self.lower, self.upper, _LAST_TOLERANCE if last else _TOLERANCE
-            )
+        columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
+        g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
+
+        def solve(D: Scalars) -> BoundedSolution:
+            if not self.rows:
+                return boxed_least_squares(cost.A, cost.r, D, cost.c, self.lower, self.upper)
+            H = [[dot(a, b) + (D[i] if i == j else 0.0) for j, b in enumerate(columns)] for i, a in enumerate(columns)]
+            tolerance = _LAST_TOLERANCE if last else _TOLERANCE
+            return self._solved(H, g, self.rows, self.low, self.high, self.lower, self.upper, tolerance)
+
+        self._take(cost.minimum(solve))
         if not last:
             units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
             self._constrain([*cost.A, *units])
 
-    def _solve(
+    def _solved(
         self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _TOLERANCE
-    ) -> None:
+    ) -> BoundedSolution:
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
         result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
         solved = eq(result.status, 0.0)
         x = [where(solved, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
-        self.step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
-        self.sides = list(result.active)[len(list(low)) :][: self.n]
-        self.solved = self.solved * where(solved, 1.0, 0.0)
-        self.rounds = self.rounds + result.iterations
+        step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
+        sides = list(result.active)[len(list(low)) :][: self.n]
+        return BoundedSolution(step, sides, where(solved, 1.0, 0.0), result.iterations)
+
+    def _take(self, result: BoundedSolution) -> None:
+        """Continue with the step of a solution."""
+        self.step, self.sides = result.x, result.sides
+        self.solved, self.rounds = self.solved * result.least, self.rounds + result.rounds
 
 
 def cascade_step(
@@ -205,7 +205,7 @@ def cascade_step(
         cascade.add_barriers([at.rows[i] for i in barriers], [-a for a, _ in rooms], [b for _, b in rooms], floor)
     stages = _stages(stack)
     for stage, rows in enumerate(stages):
-        cascade.add_level(costs(stack, at, rows, gains, damping), stage == len(stages) - 1)
+        cascade.add_level(costs(stack, q, at, rows, gains, damping), stage == len(stages) - 1)
     if equations:
         cascade.refine(equations, target, floor)
     v = [nearest(x / dt, a, b) for x, a, b in zip(cascade.step, low, high, strict=True)]

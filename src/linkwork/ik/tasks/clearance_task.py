@@ -68,6 +68,10 @@ class ClearanceTask(AimedTask):
         return bool(self.links)
 
     @property
+    def rates_follow_jacobian(self) -> bool:
+        return False  # rates of distances do not determine how obstacles move
+
+    @property
     def component_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}: {link}" for link in self.links)
 

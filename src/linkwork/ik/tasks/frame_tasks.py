@@ -112,27 +112,6 @@ class _FrameTask(AimedTask):
         """
         return self._at(state, target, "yes" if self._needs_exact_jacobian else "way")
 
-    def _rows_with_rotation(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Return errors and their exact Jacobian, for errors in the frame's own axes with further rows.
-
-        These are the rows of the frame's angular velocity, which `_corrected_for_rotation` needs.
-        """
-        result = self.exact_jacobian(state, target)
-        if self.axes != "frame":
-            return result
-        columns = state.between(state.locate(self.frame)[0], self.relative_to).columns
-        return TaskRows(result.errors, [*result.rows, *_rows([C.angular for C in columns])])
-
-    def _corrected_for_rotation(self, result: list[Any], moved: Scalars, led: Scalars) -> list[Any]:
-        """Return the required rates of a position error, corrected for the rotation of the frame's own axes.
-
-        The correction is only needed where the target moves, ``led`` ≠ 0.  The last three entries of ``moved`` are the
-        angular velocity.
-        """
-        if self.axes != "frame" or all(x.__class__ is float and x == 0.0 for x in led):
-            return result
-        return [x - y for x, y in zip(result, Vec3.of(moved[-3:]).cross(Vec3.of(led)), strict=True)]
-
     @abstractmethod
     def _at(self, state: TaskKinematics, target: Scalars, exact: Exact) -> TaskRows: ...
 
@@ -320,17 +299,19 @@ class PoseTask(_FrameTask):
         """Compute errors and the Jacobian that feedback controllers use.
 
         For errors in the frame's own axes it is the Jacobian of the frame's twist, which is cheaper than that of the
-        errors. Where the exact Jacobian of the errors is required, because some errors are free or weights differ
-        between axes, three rows with the frame's angular velocity follow it.
+        errors.  It is the exact Jacobian of the errors if some errors are free, or if weights differ between axes.
         """
-        return self._rows_with_rotation(state, target) if self.exact else self.rows(state, target)
+        return self.rows(state, target)
+
+    @property
+    def rates_follow_jacobian(self) -> bool:
+        return self.exact
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
         if self.exact:
-            result = super().settling(errors, moved, led, ahead, gains)
-            return [*result[:3], *self._corrected_for_rotation(result[3:], moved, led[3:])]
+            return super().settling(errors, moved, led, ahead, gains)
         (phi, e), (w, v), (angular_lead, linear_lead) = _split_twist(errors), _split_twist(moved), _split_twist(led)
         angular_ahead, linear_ahead = _split_twist(ahead)
         turning = _turning(phi, w - angular_lead, angular_ahead, gains)
@@ -381,14 +362,6 @@ class PositionTask(_FrameTask):
         translation, moving = self._translation_error(state, Vec3(*target), None, exact)
         return TaskRows(translation, _rows(moving))
 
-    def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        return self._rows_with_rotation(state, target)
-
-    def settling(
-        self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
-    ) -> list[Any]:
-        return self._corrected_for_rotation(super().settling(errors, moved, led, ahead, gains), moved, led)
-
 
 @public_constructor
 @dataclass(frozen=True)
@@ -425,6 +398,10 @@ class OrientationTask(_FrameTask):
         of the errors if some errors are free, if weights differ between axes, or if errors are in other axes.
         """
         return self.rows(state, target)
+
+    @property
+    def rates_follow_jacobian(self) -> bool:
+        return self.exact
 
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]

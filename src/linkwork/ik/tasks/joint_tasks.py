@@ -60,6 +60,10 @@ class _JointErrorTask(AimedTask):
             rows[own] = moving
         return TaskRows(result.errors, rows)
 
+    @property
+    def rates_follow_jacobian(self) -> bool:
+        return False  # the target's velocity is in its own axes
+
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:

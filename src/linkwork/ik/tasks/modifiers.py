@@ -229,6 +229,10 @@ class _ModifiedTask(Task):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         return self.task.moving_rows(state, target)
 
+    @property
+    def rates_follow_jacobian(self) -> bool:
+        return self.task.rates_follow_jacobian
+
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:

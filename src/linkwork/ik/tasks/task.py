@@ -270,6 +270,14 @@ class Task(ABC):
         """
         return self.exact_jacobian(state, target)
 
+    @property
+    def rates_follow_jacobian(self) -> bool:
+        """True if errors have the rates J v − led, with the Jacobian of `moving_rows`, for all motions of the target.
+
+        ``led`` is that of `settling`.  Then it determines the motion of the target, on which J may depend.
+        """
+        return self.target_of is not None
+
     def settling(
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
@@ -277,7 +285,7 @@ class Task(ABC):
 
         J is the Jacobian of `moving_rows`. ``gains`` are (k_p, k_d), and ``errors`` are e. ``moved`` is the current J
         v. ``led`` is the value of J v at which the task follows the motion of its target, and ``ahead`` is the time
-        derivative of ``led``.
+        derivative of ``led``.  J v changes with the motion of the robot, and of the target.
         """
         each = zip(errors, moved, led, ahead, strict=False)
         return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
