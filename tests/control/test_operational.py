@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import linkwork as lw
 from linkwork.control import Admittance, ComputedTorque, HybridForcePosition, Impedance, OperationalSpace, WholeBody
@@ -333,3 +334,81 @@ def test_arms_rest_wherever_the_target_is(name: str) -> None:
             if isinstance(task, PositionTask):
                 errors = np.linalg.norm(arm.pose(run.q[:2, -1], frame)[:, :3, 3] - places[:2], axis=1)
                 assert errors.max() < 1e-2, (name, limits, passive, errors)
+
+
+def _kinds_of_tasks() -> list[Any]:
+    """Tasks with targets: frames in all axes with all or some components, directions, points, functions."""
+    free, inf = (1e-6, 1e-6, np.inf), np.inf
+    result: list[Any] = []
+    for axes in ("frame", "reference", "target", "shoulder", "forearm_distal"):
+        for kind in (PositionTask, OrientationTask, PoseTask):
+            if (kind, axes) == (PositionTask, "target"):
+                continue
+            result += [kind("hand", axes=axes, tolerance=(*free, *free) if kind is PoseTask else free)]
+            result += [kind("hand", axes=axes)] * (axes != "frame" or kind is PositionTask)  # else led is a twist
+    result += [PoseTask("hand", relative_to="shoulder", axes="target", tolerance=(*(1e-6,) * 5, inf))]
+    result += [
+        lw.ik.AlignTask("hand.z", name="aim"),
+        lw.ik.LookAtTask("hand.z", name="look"),
+        lw.ik.CenterOfMassTask(relative_to="shoulder"),
+    ]
+    result += [lw.ik.DistanceTask("hand", "shoulder", name="far")]
+    return [*result, lw.ik.FunctionTask("bent", lambda k, x: np.cos(x) * k.point("hand") - x, shape=(3,))]
+
+
+@pytest.mark.slow(every=7)
+def test_errors_of_all_tasks_obey_the_stated_equation(drawn: Any) -> None:
+    """ë + k_d ė + k_p e = 0, for targets and axes that move: by differences along the motion that forces cause."""
+    arm: Any = lw.load("arm7")
+    for task in drawn(_kinds_of_tasks()):
+        left, size = _left_of_equation(arm, OperationalSpace(arm, task, 40.0, 14.0, effort_limits=np.inf))
+        assert np.abs(left).max() < 1e-4 * (1.0 + size), (task, left)
+
+
+def _left_of_equation(arm: Any, law: OperationalSpace) -> tuple[np.ndarray, float]:
+    """ë + 14 ė + 40 e of the errors that are not free, and the size of ë."""
+    (task,) = law.tasks
+    name, target_of = law._target_name(task), task.target_of
+    rng, zero = np.random.default_rng(0), np.zeros(7)
+    q, v = arm.random_configuration(seed=3), 0.5 * rng.normal(size=7)
+    w, u, x = rng.normal(size=(3, 2, 3))
+    near = Rotation.from_rotvec(0.3 * rng.normal(size=3))
+    start, hand = arm.pose(q, "hand", relative_to=getattr(task, "relative_to", "world")), arm.pose(q, "hand")
+    assert target_of is not None
+
+    def target(s: float) -> Any:
+        turned = (near * Rotation.from_rotvec(w[0] * s + 0.5 * w[1] * s * s)).as_matrix()
+        moved = x[0] + u[0] * s + 0.5 * u[1] * s * s
+        kinds = {"rotation": turned @ start[:3, :3], "direction": turned @ start[:3, 2]}
+        kinds["pose"] = lw.pose(start[:3, 3] + 0.1 * moved, rotation=turned @ start[:3, :3])
+        if task.name == "center_of_mass":
+            at_zero = law._motions(q.tolist(), zero.tolist(), law.tasks, {name: zero[:3]})[1].errors
+            return np.array(at_zero, dtype=float) + 0.02 * moved
+        if task.name == "look":  # the lead determines motions across the line of sight only
+            line = 2.0 * start[:3, 2] + 0.3 * x[0]
+            return start[:3, 3] + line + s * np.cross(u[0], line + start[:3, 3] - hand[:3, 3])
+        kinds["place"] = 0.1 * moved + start[:3, 3]
+        return kinds.get(target_of.kind, 0.3 * (moved if target_of.shape else moved[0]))
+
+    def state(s: float, a: Any = zero) -> tuple[Any, Any]:
+        q_s, v_s = q + s * v + 0.5 * s * s * a, v + s * a
+        motion = law._motions(q_s.tolist(), v_s.tolist(), law.tasks, {name: target(s)})[1]
+        return np.array(motion.errors, dtype=float), np.array(motion.rates[0], dtype=float)
+
+    def rate(f: Any, s: float = 0.0, h: float = 2e-3) -> Any:
+        values = [(f(s + k) - f(s - k)) / (2.0 * k) for k in (h, 0.5 * h)]
+        return (4.0 * values[1] - values[0]) / 3.0
+
+    def lead(s: float) -> Any:  # J v at which errors do not change
+        return state(s)[1] - rate(lambda r: state(r)[0], s)
+
+    inputs = {name: target(0.0), f"{task.name}_v": lead(0.0), f"{task.name}_a": rate(lead, h=1e-2)}
+    tau, _ = law.forces(0.0, q.tolist(), v.tolist(), None, inputs)  # not compiled
+    a = arm.forward_dynamics(q, v, np.array(tau, dtype=float), passive=True)
+    errors, h = state(0.0)[0], 1e-3
+    near_zero, farther = (
+        (state(k, a)[0] - 2.0 * errors + state(-k, a)[0]) / k**2 for k in (h, 2.0 * h)
+    )  # fmt: skip
+    second = (4.0 * near_zero - farther) / 3.0
+    left = second + 14.0 * rate(lambda s: state(s)[0]) + 40.0 * errors
+    return left[np.isfinite(task.tolerances)], float(np.abs(second).max())

@@ -21,6 +21,7 @@ from linkwork.control.controller_base import ControlLaw, Shapes, positive_number
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
 from linkwork.ik.algorithms.task_stack import Stack
@@ -132,13 +133,14 @@ class TaskLaw(ControlLaw):
             [t for x in chosen for t in x.tolerances],
             [w for x in chosen for w in x.weights],
         )
-        motion = task_motion(stack, list(q), list(v))
+        zeros = [[0.0] * len(x.component_names) for x in chosen]
+        leads = [list(inputs.get(f"{x.name}_v", zero)) for x, zero in zip(chosen, zeros, strict=True)]
+        motion = task_motion(stack, list(q), list(v), leads)
         accelerations: list[Any] = []
         damped: list[Any] = []
-        for task, rates in zip(chosen, motion.rates, strict=True):
+        for task, rates, target_v, zero in zip(chosen, motion.rates, leads, zeros, strict=True):
             own = slice(len(accelerations), len(accelerations) + len(task.component_names))
-            zero = [0.0] * len(task.component_names)
-            target_v, target_a = (list(inputs.get(f"{task.name}_{x}", zero)) for x in ("v", "a"))
+            target_a = list(inputs.get(f"{task.name}_a", zero))
             gains = self.stiffness[task.name], self.damping[task.name]
             accelerations += task.settling(motion.errors[own], rates, target_v, target_a, gains)
             damped += task.settling(zero, rates, target_v, zero, gains)
@@ -306,7 +308,7 @@ class OperationalSpace(TaskLaw):
             still, moving, whole = (task.settling(zero, rates, v, a, gains) for v, a in each)
             by_v += [x - y for x, y in zip(moving, still, strict=True)] if f"{task.name}_v" in inputs else zero
             by_a += [x - y for x, y in zip(whole, moving, strict=True)] if f"{task.name}_a" in inputs else zero
-        return by_v, by_a
+        return [x if is_zero(y) else x - y for x, y in zip(by_v, motion.led, strict=True)], by_a
 
     def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any], shares: Any) -> list[Any]:
         own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)

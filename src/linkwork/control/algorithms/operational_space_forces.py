@@ -23,8 +23,9 @@ RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hier
 primitives, Int. J. Humanoid Robotics 2(4), 2005; Nakamura and Hanafusa, ASME J. Dyn. Syst. Meas. Control 108, 1986
 (damping near singularities only).
 
-Task motions are errors e, Jacobians J, and bias accelerations J̇ v.  J̇ v is the derivative of J(q) v along q̇(v) with v
-constant, by dual numbers in one direction.
+Task motions are errors e, Jacobians J, and bias accelerations J̇ v.  J̇ v is the derivative of J(q, x) v along q̇(v) and
+the motion of the target x, with v constant, by dual numbers in these two directions.  The motion of the target follows
+from the desired J v, at which errors do not change.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, where
 from linkwork.ik.algorithms.task_stack import Stack, TaskState
+from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative
 from linkwork.model.tree import Tree
+from linkwork.spatial import Vec3
 
 __all__ = ["Level", "TaskMotion", "drift_along", "force_shares", "regular", "task_forces", "task_motion"]
 
@@ -189,37 +192,90 @@ def _regular(S: Rows, size: Any, condition: float) -> tuple[Semidefinite, Any]:
 class TaskMotion(NamedTuple):
     """Errors e, Jacobian J (``rows``), bias accelerations J̇ v (``drifts``), and velocities J v of tasks (``rates``).
 
-    ``rates`` are by task, and may have more entries than the task has rows in J.
+    ``led`` are the parts of the bias accelerations that the motion of targets causes.  ``rates`` are by task, and may
+    have more entries than the task has rows in J.
     """
 
     errors: list[Any]
     rows: list[list[Any]]
     drifts: list[Any]
+    led: list[Any]
     rates: list[list[Any]]  # by task
 
 
-def task_motion(stack: Stack, q: Scalars, v: Scalars) -> TaskMotion:
-    """Return the motion of all tasks of a stack, with the Jacobians for controllers (`Task.moving_rows`)."""
-    q_dot = velocity_to_configuration_derivative(stack.tree, q, v)
-    moving = seeded(list(q), [SparseTangent({0: x}) for x in q_dot])
-    level = moving[0].level
-    state = TaskState(stack.tree, moving)
+def task_motion(stack: Stack, q: Scalars, v: Scalars, leads: Sequence[Scalars]) -> TaskMotion:
+    """Return the motion of all tasks of a stack, with the Jacobians for controllers (`Task.moving_rows`).
 
-    def split(x: Any) -> tuple[Any, Any]:
-        value, tangent = parts(x, level)
-        return value, tangent.get(0) if isinstance(tangent, SparseTangent) else 0.0
-
-    result = TaskMotion([], [], [], [])
-    for task, target in zip(stack.tasks, stack.targets, strict=True):
-        at = task.moving_rows(state, target)
-        both = [[split(x) for x in row] for row in at.rows]
-        rows = [[x for x, _ in row] for row in both]
-        m = len(at.errors)
-        result.errors.extend(split(x)[0] for x in at.errors)
+    ``leads`` are the values of J v, by task, at which tasks follow the motions of their targets.
+    """
+    at = TaskState(stack.tree, q)
+    each = list(zip(stack.tasks, stack.targets, leads, strict=True))
+    moved = [SparseTangent({0: x}) for x in velocity_to_configuration_derivative(stack.tree, q, v)]
+    for task, target, lead in each:
+        moved += [SparseTangent({1: x}) for x in _target_rates(at, task, target, lead)]
+    moving = seeded([*q, *(x for target in stack.targets for x in target)], moved)
+    state, start = TaskState(stack.tree, moving[: len(q)]), len(q)
+    result = TaskMotion([], [], [], [], [])
+    for task, target, _ in each:
+        own = task.moving_rows(state, moving[start : start + len(target)])
+        start += len(target)
+        split = [[parts(x, moving[0].level) for x in row] for row in own.rows]
+        changes = [[x if isinstance(x, SparseTangent) else SparseTangent({}) for _, x in row] for row in split]
+        rows = [[x for x, _ in row] for row in split]
+        m = len(own.errors)
+        by_q, by_target = ([dot([x.get(key) for x in row], v) for row in changes[:m]] for key in (0, 1))
+        result.errors.extend(parts(x, moving[0].level)[0] for x in own.errors)
         result.rows.extend(rows[:m])
-        result.drifts.extend(dot([x for _, x in row], v) for row in both[:m])
+        result.drifts.extend(a if is_zero(b) else a + b for a, b in zip(by_q, by_target, strict=True))
+        result.led.extend(by_target)
         result.rates.append([dot(row, v) for row in rows])
     return result
+
+
+def _target_rates(state: TaskState, task: Task, target: Scalars, lead: Scalars) -> list[Any]:
+    """Return the rates of a target's elements, with which errors of a robot at rest have the rates −``lead``.
+
+    They solve ∂e/∂target y = −lead in the least-squares sense, with the minimum norm, for y in the tangent space of the
+    target.  They are zero for tasks whose ``lead`` does not determine the motion of the target.
+    """
+    if not task.rates_follow_jacobian or all(map(is_zero, lead)):
+        return [0.0] * len(target)
+    directions = _target_directions(task, target)
+    each = [SparseTangent(dict(enumerate(row))) for row in zip(*directions, strict=True)]
+    moving = seeded(list(target), each)
+    slopes = [parts(e, moving[0].level)[1] for e in task.errors(state, moving)]
+    rows = [[row.get(k) if isinstance(row, SparseTangent) else 0.0 for k in range(len(directions))] for row in slopes]
+    columns = transposed(rows)
+    if len(rows) < len(columns):
+        y = [dot(column, _solved_normal(rows, [-x for x in lead])) for column in columns]
+    else:
+        y = _solved_normal(columns, [-dot(column, lead) for column in columns])
+    return [dot(y, row) for row in zip(*directions, strict=True)]
+
+
+def _solved_normal(A: Rows, b: Scalars) -> list[Any]:
+    """Return the solution x of A Aᵀ x = b."""
+    return Semidefinite.of([[dot(x, y) for y in A[: k + 1]] for k, x in enumerate(A)]).solved(b)
+
+
+def _target_directions(task: Task, target: Scalars) -> list[list[Any]]:
+    """Return a basis of the changes of a target's elements."""
+    kind, n = task.target_of.kind if task.target_of is not None else "", len(target)
+    units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
+    if kind == "direction":
+        t = Vec3.of(target)
+        return [[*t.cross(Vec3.of(unit))] for unit in units]
+    if kind not in ("pose", "rotation"):
+        return units
+    width = 4 if kind == "pose" else 3
+    result = []
+    for axis in (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)):
+        row = [0.0] * n
+        for j in range(3):
+            for i, x in enumerate(axis.cross(Vec3.of([target[width * k + j] for k in range(3)]))):
+                row[width * i + j] = x
+        result.append(row)
+    return [*result, *(units[k] for k in (3, 7, 11) if kind == "pose")]
 
 
 def drift_along(tree: Tree, rows: Callable[[Scalars], list[list[Any]]], q: Scalars, v: Scalars) -> list[Any]:
