@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.linkages import linkage
 from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.errors import UnknownNameError
+from mechanisms.mechanisms import KINDS, mechanism
 from oracles.trees import TREES, robot_of
 
 
@@ -251,5 +253,33 @@ def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
         lambda: lw.control.Impedance(robot, "hand", **stiff, actuators=arm[:6]),
         lambda: lw.control.OperationalSpace(robot, lw.ik.PoseTask("hand"), actuators=arm),
     ):
-        with pytest.raises(ValueError, match="'(wrist_roll|left_finger_slide)' without an actuator: use .*WholeBody"):
+        with pytest.raises(ValueError, match=r"'(wrist_roll|left_finger_slide)' without an actuator: use .*WholeBody"):
             make()
+
+
+@pytest.mark.slow(every=3)
+def test_laws_hold_every_kind_of_loop_at_its_target(drawn: Any) -> None:
+    """Joints with several velocities are actuated as a whole, in loops and in the targets of an admittance."""
+    for kind in drawn(list(KINDS.values())):
+        made = mechanism(kind)
+        robot, q = lw.Robot(made.tree), np.array(made.q)
+        still = np.zeros(robot.nv)
+        inner = ComputedTorque(robot, kp=30.0, effort_limits=np.inf)
+        soft = lw.control.Admittance(inner, inertia=1.0, damping=2.0, stiffness=3.0, dt=1e-3)
+        for tau in (
+            GravityCompensation(robot, effort_limits=np.inf)(0.0, q, still),
+            soft(0.0, q, still, soft.start, target_q=q, force=still)[0],
+        ):
+            a = robot.constrained_forward_dynamics(q, still, tau, passive=True).a
+            assert np.abs(a).max() < 1e-6 * (1.0 + np.abs(tau).max()), made
+
+
+def test_a_whole_body_law_counts_resistances_in_loop_joints() -> None:
+    robot = linkage()
+    loop = robot.constraints[0]
+    robot = robot.without_constraints(loop.name).with_loop("pin", "end", "tip", loop.joint, damping=0.1, stiffness=5.0)
+    q = robot.assemble().q
+    v = 0.5 * robot.project(q, np.ones(robot.nv))[1]
+    answer = lw.control.WholeBody(robot, lw.ik.PostureTask(), effort_limits=np.inf).answer(0.0, q, v, posture_q=q)
+    a = robot.constrained_forward_dynamics(q, v, answer.tau, passive=True).a
+    assert answer.found and np.allclose(a, answer.acceleration, atol=1e-6 * (1.0 + np.abs(a).max()))

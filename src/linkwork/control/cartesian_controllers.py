@@ -18,7 +18,6 @@ from linkwork.control.controller_base import (
     positive_number,
     read_nonnegative,
 )
-from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.control.task_controllers import read_condition, require_actuation
 from linkwork.dynamics.algorithms.mass_matrix_inverse import mass_matrix_solve
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
@@ -103,7 +102,7 @@ class CartesianLaw(ControlLaw):
         """Return the joint forces (nv) for accelerations ``a`` of the joints that have actuators."""
         if self.is_fully_actuated:
             return list(self.robot.inverse_dynamics(q, v, array(a), passive=self.passive))
-        joints, zero = actuated_joints(self.caller, self.robot, self.acting), array([0.0] * self.robot.nv)
+        zero, joints = array([0.0] * self.robot.nv), self.actuator_names
         return list(self.robot.hybrid_dynamics(q, v, array(a), zero, joints, passive=self.passive).tau)
 
     def _bounded_forces(

@@ -12,7 +12,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import floats
 from linkwork.control.algorithms.pid_integrator import bounded
-from linkwork.control.linear_quadratic.arguments import actuated_indices
+from linkwork.control.linear_quadratic.arguments import actuated_indices, actuated_joints
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot
@@ -180,8 +180,8 @@ class ControlLaw(ABC):
 
     @property
     def actuator_names(self) -> list[str]:
-        """Names of the actuated velocities, as in `Robot.v_names`."""
-        return [self.robot.v_names[k] for k in self.acting]
+        """Names of the actuated joints."""
+        return actuated_joints(self.caller, self.robot, self.acting)
 
     def read_gains(self, name: str, value: Any) -> np.ndarray:
         """Return gains (nv) from a number, an array (m,) by actuated velocity, or a dict by joint; 0 if not actuated.

@@ -16,7 +16,6 @@ from linkwork.control.controller_base import (
     inertia_matrix,
     positive_number,
 )
-from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
@@ -75,10 +74,8 @@ class JointLaw(ControlLaw):
         if self.is_fully_actuated:
             tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
         else:
-            joints, others = (
-                actuated_joints(self.caller, robot, self.acting),
-                [0.0] * robot.nv if external_torque is None else [*external_torque],
-            )
+            others = [0.0] * robot.nv if external_torque is None else [*external_torque]
+            joints = self.actuator_names
             tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 

@@ -21,6 +21,7 @@ from linkwork.control.algorithms.whole_body_qp import (
 from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
@@ -29,6 +30,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
+from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
@@ -161,14 +163,19 @@ class WholeBody(TaskLaw):
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
         M = robot.mass_matrix(q, passive=self.passive)
-        h = robot.inverse_dynamics(q, v, array([0.0] * nv), passive=self.passive)
+        resisting = self.passive and any(getattr(one, "resists", False) for one in robot.constraints)
+        h = list(robot.inverse_dynamics(q, v, array([0.0] * nv), passive=self.passive and not resisting))
+        if resisting:  # with the joints that close loops
+            own = added_force(robot.tree, list(q), list(v))
+            every = with_loop_forces(robot.tree, list(q), list(v), own, passive=True)
+            h = [a - b for a, b in zip(h, every, strict=True)]
         acting = set(self.acting.tolist())
         G: list[Any] = []
         gamma: list[Any] = []
         if robot.constraints:
             G, gamma = [list(row) for row in robot.constraint_jacobian(q)], list(robot.constraint_bias(q, v))
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
-        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], list(h), limits, G, gamma)
+        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma)
         levels = []
         for tasks in self.levels:
             stack, motion, accelerations = self._motions(q, v, tasks, inputs)
