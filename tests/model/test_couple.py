@@ -202,6 +202,21 @@ def test_configurations_within_all_limits():
     assert bounds(found.tree)[0] == ([-1.0], [0.5])
 
 
+def test_forces_of_masters_are_within_the_limits_of_followers():
+    """Times the ratio, which is the follower's force at its master; a limit of 0 states that there is no motor."""
+    hinge = Revolute(Vec3(0.0, 0.0, 1.0))
+    parts = []
+    for name, effort in (("m", 10.0), ("f", 4.0), ("g", 0.0), ("h", 1.0)):
+        parts.append(lw.Link(name, mass=1.0, inertia=(1.0, 1.0, 1.0)))
+        parts.append(lw.Joint.of(hinge, name=name, parent="world", child=name, effort=effort))
+    robot = lw.Robot.build("geared", *parts)
+    for ratio, most in ((-0.5, 2.0), (2.0, 8.0), (3.0, 10.0), (0.0, 10.0)):
+        coupled = robot.with_couplings({"f": ("m", ratio), "g": ("m", 2.0)})
+        assert coupled.effort_limits.tolist() == [most, 1.0]
+    law = lw.control.PD(robot.with_couplings({"f": ("m", -0.5), "g": ("m", 2.0)}), kp=100.0, kd=1.0)
+    assert np.abs(law(0.0, np.array([5.0, 5.0]), np.zeros(2), target_q=np.zeros(2))).tolist() == [2.0, 1.0]
+
+
 def test_limits_that_leave_nothing():
     given = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
     found = lw.Robot.from_urdf_string(given, mimic="coupled")

@@ -154,3 +154,70 @@ def test_gears_act_in_joints_and_prescribed_motions_with_time():
     assert np.abs(found.records["other"][1:, 2] + 0.1 * 1.5).max() < 1e-6
     with pytest.raises(lw.errors.UnknownNameError, match="joint"):
         geared.simulate(q, duration=0.01, sensors={"s": ForceTorqueSensor("c")})
+
+
+def welded(joint, **loop):
+    """Two rods, a hand that ``joint`` mounts on the second, a tool welded to the hand, and a flap hinged to it."""
+    y = lw.joints.Revolute((0, 1, 0))
+    rod = {"mass": 1.0, "com": (0.25, 0.0, 0.0), "inertia": (0.01, 0.03, 0.03)}
+    ahead = lw.pose((0.5, 0.0, 0.0))
+    parts = [
+        (lw.Link("upper", **rod), lw.Joint.of(y, name="hip", parent="world", child="upper")),
+        (lw.Link("lower", **rod), lw.Joint.of(y, name="knee", parent="upper", child="lower", placement=ahead)),
+        (
+            lw.Link("hand", mass=0.6, com=(0.03, 0.01, 0.02), inertia=(0.01, 0.02, 0.015)),
+            lw.Joint.of(
+                joint, name="mount", parent="lower", child="hand", placement=lw.pose((0.5, 0.1, 0), rpy=(0.3, 0.2, 0.1))
+            ),
+        ),
+        (
+            lw.Link("tool", mass=0.2, com=(0.0, 0.0, 0.05)),
+            lw.Joint.of(lw.joints.Fixed(), name="grip", parent="hand", child="tool", placement=ahead),
+        ),
+        (
+            lw.Link("flap", mass=0.3, com=(0.0, 0.1, 0.0), inertia=(0.002, 0.001, 0.002)),
+            lw.Joint.of(y, name="flap_hinge", parent="tool", child="flap", placement=lw.pose((0.0, 0.0, 0.1))),
+        ),
+    ]
+    robot = lw.Robot.build("welded", *(part for pair in parts for part in pair))
+    robot = robot.with_force_elements(lw.force_elements.SpringDamper("tool", "world", stiffness=20.0, rest_length=0.5))
+    return robot.with_constraints(lw.constraints.Distance("tool", "upper", 0.9)) if loop else robot
+
+
+@pytest.mark.slow(every=3)
+def test_wrenches_in_welds_are_those_in_joints_at_rest():
+    """In open and closed robots: a slider in the place of the weld, which does not move, has the same wrench."""
+    for loop in ({}, {"loop": True}):
+        robot, free = welded(lw.joints.Fixed(), **loop), welded(lw.joints.Prismatic((0, 0, 1)), **loop)
+        q, v = np.array([0.4, 0.9, 0.2]), np.array([1.0, -0.7, 2.0])
+        q, v = robot.project(q, v) if loop else (q, v)
+        found = robot.simulate(q, v, duration=0.02, dt=1e-3, sensors={"weld": ForceTorqueSensor("mount")})
+        middle, rate = 0.5 * (found.q[1:] + found.q[:-1]), 0.5 * (found.v[1:] + found.v[:-1])
+        bend = np.diff(found.v, axis=0) / 1e-3
+        known = {}
+        if loop:
+            forces = robot.constrained_forward_dynamics(middle, rate, np.zeros_like(rate), passive=True)[1]
+            known = {"constraint_forces": forces}
+        wide = [np.insert(x, 2, 0.0, axis=1) for x in (middle, rate, bend)]
+        expected = free.joint_wrenches(*wide, passive=True, **known)[:, 2]
+        assert np.abs(expected).max() > 3.0
+        np.testing.assert_allclose(found.records["weld"][1:], expected, rtol=0, atol=1e-9)
+
+
+def test_a_loop_joint_has_a_sensor_as_any_other():
+    """At rest the forces of its pins bear the rocker, wherever the loop is closed."""
+    angle = closed(0.8)
+    still = dict.fromkeys(LENGTHS, 0.0)
+    torque = newton_euler(angle, still, still)[0]
+    for cut, pins in (("C", "DC"), ("D", "CD")):
+        robot = four_bar(cut)
+        q = by_joints(robot, angle)
+        tau = np.where([joint.name == "A" for joint in robot.joints], torque, 0.0)
+        sensors = {joint: ForceTorqueSensor(joint) for joint in pins}
+        found = robot.simulate(q, controller=lambda t, q, v, tau=tau: tau, duration=0.01, dt=1e-3, sensors=sensors)
+        total = np.zeros(3)
+        for joint in pins:
+            frame = robot.loops[cut].other if joint == cut else robot.joint(joint).child
+            on_rocker = 1.0 if robot.link(frame).body == "rocker" else -1.0
+            total += on_rocker * robot.pose(found.q[-1], frame)[:3, :3] @ found.records[joint][-1, 3:]
+        np.testing.assert_allclose(total, [0, 0, MASSES["rocker"] * GRAVITY], rtol=0, atol=1e-3)

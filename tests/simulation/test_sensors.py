@@ -100,6 +100,38 @@ def test_an_encoder_outputs_multiples_of_its_resolution_also_with_noise_and_bias
     assert abs(error.mean() - 0.0123) < 1e-3 and 2e-3 < error.std() < 6e-3
 
 
+def test_encoders_of_followers_and_of_joints_that_close_loops_have_their_own_readings():
+    y = lw.joints.Revolute((0, 1, 0))
+    rod = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
+    parts = [
+        (lw.Link(name, **rod), lw.Joint.of(y, name=name, parent=parent, child=name, placement=lw.pose((0.3, 0.0, 0.0))))
+        for name, parent in (("m", "world"), ("f", "m"), ("g", "f"))
+    ]
+    coupled = lw.Robot.build("coupled", *(part for pair in parts for part in pair))
+    coupled = coupled.with_couplings({"f": ("m", -1.5, 0.1), "g": ("m", 0.5)})
+    q, v = [0.2], [0.3]
+    sensors = {name: Encoder(of=of) for name, of in (("x", "position"), ("rate", "velocity"), ("force", "force"))}
+    found = coupled.simulate(q, v, duration=0.01, dt=H, sensors=sensors).records
+    np.testing.assert_allclose(found["x"][0], [0.2, -0.2, 0.1], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found["rate"][0], [0.3, -0.45, 0.15], rtol=0, atol=1e-15)
+    assert found["force"].shape[1] == 1
+    fourbar = lw.load("fourbar")
+    sensors = {"x": Encoder(("pin", "crank_hinge")), "rate": Encoder("pin", of="velocity")}
+    moved = fourbar.simulate(fourbar.neutral(), [6.0, -6.0, 1.5], duration=0.05, dt=H, sensors=sensors)
+    x, rate = moved.records["x"], moved.records["rate"]
+    np.testing.assert_allclose(x[:, 0], moved.q[:, 0] + moved.q[:, 1] - moved.q[:, 2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(rate[:, 0], moved.v[:, 0] + moved.v[:, 1] - moved.v[:, 2], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(x[:, 1], moved.q[:, 0])
+    for robot, start, joint, message in (
+        (coupled, q, "f", "force of joint 'f': it follows joint 'm': name that one"),
+        (fourbar, fourbar.neutral(), "pin", "force of joint 'pin': it closes a loop"),
+        (lw.load("stewart"), lw.load("stewart").neutral(), "ball_1", "'ball_1' .* has 4 coordinates for 3"),
+    ):
+        of = "position" if joint == "ball_1" else "force"
+        with pytest.raises(ValueError, match=message):
+            robot.simulate(start, duration=0.01, sensors={"s": Encoder(joint, of=of)})
+
+
 def test_forces_are_those_of_the_middle_of_a_step_to_second_order():
     robot, errors = pendulum(), []
     for h in (0.01, 0.005):

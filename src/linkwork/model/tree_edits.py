@@ -1,8 +1,7 @@
-"""Edits of a tree: joints locked, free joints inserted, another root, and joints with straight motion.
+"""Edits of a tree: joints locked, another root, and joints with straight motion.
 
 Locking (`lock_joints`) fixes a joint at a configuration.  The bodies that it carried are welded to the body before it;
-its coordinates are removed from q and v, and its name stays as that of a fixed joint.  `insert_free_joint` adds a joint
-of six degrees of freedom behind a joint.
+its coordinates are removed from q and v, and its name stays as that of a fixed joint.
 
 Rerooting (`reroot`) keeps the mechanism, and reverses the joints between the old and the new root.  The joint between
 two bodies stays in place: X_parent_child = placement · X(q) · rotor becomes X_child_parent = rotor⁻¹ · X(q)⁻¹ ·
@@ -16,15 +15,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from linkwork.joints import Floating, JointType
+from linkwork.joints import JointType
 from linkwork.joints.straight_motion import straight_motion_joint
-from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
+from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.composite_body import compose, frames_with_inertias, sum_inertias, with_summed_inertias
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
@@ -32,7 +31,7 @@ from linkwork.model.tree_actuators import with_locked_joints
 from linkwork.model.tree_attachments import names_world, referenced_bodies, refuse_locked, renamed_frames
 from linkwork.spatial import Inertia, Motion, Pose
 
-__all__ = ["affine_coordinates", "insert_free_joint", "lock_joints", "reroot", "straight_tree"]
+__all__ = ["affine_coordinates", "lock_joints", "reroot", "straight_tree"]
 
 
 def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
@@ -99,50 +98,6 @@ def _identity_if_equal(X: Pose) -> Pose:
 
 
 _IDENTITY = Pose.identity()
-
-
-def insert_free_joint(tree: Tree, joint: str) -> Tree:
-    """Return the tree with a `Floating` joint between a joint's moving frame M and everything that the joint moves.
-
-    Its coordinates come last in q and v; all others keep their positions.  At its zero configuration and velocity the
-    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin
-    and in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
-    """
-    at = tree.joint_index(joint)
-
-    def moved(i: int) -> int:
-        return i if i < at else i + 1
-
-    def behind(body: Body) -> Body:
-        parent = body.parent if body.parent == WORLD else moved(body.parent)
-        return body if parent == body.parent else replace(body, parent=parent)
-
-    taken = {frame.name for frame in tree.frames} | {body.name for body in tree.bodies}
-    name = next(x for k in range(len(taken) + 1) if (x := f"{joint}: M{k or ''}") not in taken)
-    whole, free = tree.bodies[at], Floating()
-    stub = replace(whole, name=name, rotor=Pose.identity(), inertia=Inertia.zero())
-    free_body = replace(
-        whole,
-        parent=at,
-        joint_name=f"{name} free joint",
-        joint=free,
-        placement=Pose.identity(),
-        limits=Limits.none(free),
-        damping=(0.0,) * free.nv,
-        friction=(0.0,) * free.nv,
-        mimic=None,
-        coupling=None,
-        drive=Drive(),
-    )
-    bodies = (*tree.bodies[:at], stub, free_body, *map(behind, tree.bodies[at + 1 :]))
-    frames = tuple(frame if frame.body == WORLD else replace(frame, body=moved(frame.body)) for frame in tree.frames)
-    order = tuple(i if i <= at else i + 1 for i in tree.order)
-    bare = tuple(
-        replace(frame, inertia=Inertia.zero()) for frame in frames
-    )  # inertias may be symbols, which cannot be checked
-    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree or a subclass
-    result = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
-    return result.with_unchecked(frames=frames)
 
 
 def reroot(tree: Tree, name: str) -> Tree:

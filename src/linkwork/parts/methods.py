@@ -209,9 +209,15 @@ class LimitMethods(RobotBase):
     def effort_limits(self) -> np.ndarray:
         """Joint force limits (nv,) on |τ| [N·m, N]; inf where there is no limit.
 
-        Only joints with their own coordinates count; a follower is not driven itself.
+        A follower limits its master's force to its own limit times |ratio|; a limit of 0 states that it has no motor,
+        and does not count.
         """
-        return np.array([x for _, body in self._tree.stacked() for x in body.limits.effort], dtype=float)
+        tree = self._tree
+        limits = np.array([x for _, body in tree.stacked() for x in body.limits.effort], dtype=float)
+        for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+            if body.coupling is not None and body.coupling.ratio != 0.0 and any(body.limits.effort):
+                limits[columns] = np.minimum(limits[columns], abs(body.coupling.ratio) * np.array(body.limits.effort))
+        return limits
 
     def passive_torque(self, v: Array) -> np.ndarray:
         """Compute the joint forces of damping and dry friction, τ = −damping · v − friction · sign(v), sign(0) = 0.

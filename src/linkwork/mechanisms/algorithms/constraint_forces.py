@@ -57,9 +57,16 @@ from linkwork.mechanisms.algorithms.loop_joint_functions import (
     with_loop_forces,
 )
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
-from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
+from linkwork.model.function_spec import (
+    ACTUATORS,
+    PASSIVE,
+    PASSIVE_BY_DEFAULT,
+    SMOOTH_FRICTION,
+    FunctionSpec,
+    Output,
+)
 from linkwork.model.tree import Tree
-from linkwork.model.tree_edits import insert_free_joint
+from linkwork.model.inserted_joints import insert_free_joint
 from linkwork.spatial import Force
 
 __all__ = [
@@ -137,7 +144,7 @@ def constrained_joint_wrenches(
     on: str = "child",
     expressed_in: str | None = None,
     actuators: Names = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrenches (nb, 6) for `joint_wrenches`, including constraint forces on the bodies behind each joint."""
@@ -158,7 +165,7 @@ def constrained_joint_wrench_split(
     on: str = "child",
     expressed_in: str | None = None,
     actuators: Names = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """Return joint forces and internal forces (nb, 6 each) for `joint_wrench_components`, with constraints."""
@@ -178,7 +185,7 @@ def loop_joint_wrenches(
     on: str = "child",
     expressed_in: str | None = None,
     actuators: Names = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrench (nloops, 6) that acts through each loop joint from its frame F on its frame M.
@@ -362,7 +369,7 @@ ROWS = (
         Output(("nloops", 6), "N·m, N"),
         "Wrenches across the joints that close loops.",
         optional=("gravity", "constraint_forces", "loop_forces", "time"),
-        options=(*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+        options=(*SIDE, ACTUATORS, PASSIVE_BY_DEFAULT, SMOOTH_FRICTION),
         takes_wrenches=True,
         needs_body_inertia=True,
     ),

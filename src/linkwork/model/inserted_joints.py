@@ -1,0 +1,106 @@
+"""Joints without motion that are added to a tree: their forces are the wrenches across joints and welds.
+
+`insert_free_joint` adds a joint at rest behind another one.  `unweld` makes a weld a joint without coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from linkwork.errors import UnknownNameError
+from linkwork.joints import Fixed, Floating
+from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
+from linkwork.model.composite_body import compose, frames_with_inertias, with_summed_inertias
+from linkwork.model.tree import Tree
+from linkwork.spatial import Inertia, Pose
+
+__all__ = ["insert_free_joint", "unweld"]
+
+
+def insert_free_joint(tree: Tree, joint: str) -> Tree:
+    """Return the tree with a `Floating` joint between a joint's moving frame M and everything that the joint moves.
+
+    Its coordinates come last in q and v; all others keep their positions.  At its zero configuration and velocity the
+    motion is unchanged, and its force is the wrench (moment; force) that M exerts on what it carries, at M's origin
+    and in M's axes.  Values of the tree may be of any scalars; they are not checked.  Raises UnknownNameError.
+    """
+    at = tree.joint_index(joint)
+
+    def moved(i: int) -> int:
+        return i if i < at else i + 1
+
+    def behind(body: Body) -> Body:
+        parent = body.parent if body.parent == WORLD else moved(body.parent)
+        return body if parent == body.parent else replace(body, parent=parent)
+
+    taken = {frame.name for frame in tree.frames} | {body.name for body in tree.bodies}
+    name = next(x for k in range(len(taken) + 1) if (x := f"{joint}: M{k or ''}") not in taken)
+    whole, free = tree.bodies[at], Floating()
+    stub = replace(whole, name=name, rotor=Pose.identity(), inertia=Inertia.zero())
+    free_body = replace(
+        whole,
+        parent=at,
+        joint_name=f"{name} free joint",
+        joint=free,
+        placement=Pose.identity(),
+        limits=Limits.none(free),
+        damping=(0.0,) * free.nv,
+        friction=(0.0,) * free.nv,
+        mimic=None,
+        coupling=None,
+        drive=Drive(),
+    )
+    bodies = (*tree.bodies[:at], stub, free_body, *map(behind, tree.bodies[at + 1 :]))
+    frames = tuple(frame if frame.body == WORLD else replace(frame, body=moved(frame.body)) for frame in tree.frames)
+    order = tuple(i if i <= at else i + 1 for i in tree.order)
+    bare = tuple(
+        replace(frame, inertia=Inertia.zero()) for frame in frames
+    )  # inertias may be symbols, which cannot be checked
+    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}  # of a tree or a subclass
+    result = Tree(**(parts | {"bodies": bodies, "frames": bare, "stacking": (*order, at + 1)}))
+    return result.with_unchecked(frames=frames)
+
+
+def unweld(tree: Tree, joint: str) -> Tree:
+    """Return the tree in which a fixed joint is the joint of a body, without coordinates: q and v are the same.
+
+    The body has the link that the joint welds, and all that is welded to it or moves on it.  Values of the tree may be
+    of any scalars; they are not checked.  Raises UnknownNameError.
+    """
+    welds = tree.fixed_joints
+    if joint not in welds:
+        raise UnknownNameError("fixed joint", joint, welds)
+    link = tree.frame(welds[joint])
+    frames = frames_with_inertias(tree.bodies, tree.frames)
+    behind = {link.name}
+    while more := {f.name for f in frames if f.welded_to in behind and f.body == link.body} - behind:
+        behind |= more
+    at = 0 if link.body == WORLD else link.body + 1
+    X = link.placement.inv().formed()
+
+    def moved(i: int) -> int:
+        return i if i < at else i + 1
+
+    def body_of(body: Body) -> Body:
+        if body.parent != link.body:
+            return body if body.parent == WORLD else replace(body, parent=moved(body.parent))
+        parent = body.links[0] if body.links else None
+        return replace(body, parent=at, placement=compose(X, body.placement)) if parent in behind else body
+
+    def frame_of(frame: Frame) -> Frame:
+        if frame.name == link.name:
+            return replace(frame, body=at, placement=Pose.identity(), fixed_joint=None, welded_to=None)
+        if frame.name in behind:
+            return replace(frame, body=at, placement=compose(X, frame.placement))
+        return frame if frame.body == WORLD else replace(frame, body=moved(frame.body))
+
+    fixed, identity = Fixed(), Pose.identity()
+    own = Body(link.name, link.body, joint, fixed, link.placement, identity, Inertia.zero(), Limits.none(fixed), (), ())
+    bodies = [*map(body_of, tree.bodies[:at]), own, *map(body_of, tree.bodies[at:])]
+    placed = tuple(frame_of(frame) for frame in frames)
+    bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in placed)  # symbols cannot be checked
+    parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}
+    order = (*(moved(i) for i in tree.order), at)
+    summed = with_summed_inertias(bodies, placed)
+    result = Tree(**(parts | {"bodies": summed, "frames": bare, "stacking": order}))
+    return result.with_unchecked(frames=placed)
