@@ -242,3 +242,31 @@ def test_bad_curves_are_refused():
         with pytest.raises(lw.errors.ModelError) as refused:
             train().with_loops_document(text.replace(old, new))
         assert refused.value.issues[0].code == code
+
+
+@pytest.mark.slow(every=7)
+def test_every_method_of_simulation_turns_a_cam_and_a_geneva_wheel():
+    """Without forces, x′ is proportional to the inverse root of the inertia about the camshaft; constraints hold."""
+    robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))
+    start, speed = 0.3, 6.0
+    rates = [[1.0, curve.derivatives(start)[1]] for curve in (LIFT, GENEVA_4)]
+    q = [start, LIFT(start), GENEVA_4(start)]
+    v = [speed, speed * rates[0][1], speed * rates[1][1]]
+    x = np.linspace(start, 9.0, 50_001)
+    inertia = robot.minimal_coordinates("cam").mass_matrix(x[:, None])[:, 0, 0]
+    slowness = np.sqrt(inertia / inertia[0]) / speed
+    time = np.concatenate([[0.0], np.cumsum(0.5 * (slowness[1:] + slowness[:-1]) * np.diff(x))])
+    for method, error in (
+        ("dormand_prince", 1e-7),
+        ("rk4", 1e-4),
+        ("implicit_midpoint", 1e-3),
+        ("semi_implicit_euler", 1e-3),
+        ("variational", 1e-3),
+        ("implicit_euler", 0.2),
+    ):
+        run = robot.simulate(q, v, duration=1.0, method=method)
+        assert np.abs(robot.constraint_error(run.q)).max() < 1e-12, method
+        assert np.abs(np.einsum("tij,tj->ti", robot.constraint_jacobian(run.q), run.v)).max() < 1e-12, method
+        np.testing.assert_allclose(run.q[:, 0], np.interp(run.t, time, x), rtol=0, atol=error, err_msg=method)
+    with pytest.raises(ValueError, match="'mujoco_euler' is for robots without constraints"):
+        robot.simulate(q, v, duration=0.1, method="mujoco_euler")
