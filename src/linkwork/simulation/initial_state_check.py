@@ -11,14 +11,14 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import sqrt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["check_start"]
 
 _OPEN = 1e-6  # accepted error, relative to the robot's length [m], and [rad]
-_FORBIDDEN = 1e-6  # the same for velocities [m/s, rad/s], and relative to the terms of a row
+_FORBIDDEN = 1e-6  # the same for velocities, in units of `StepScale`, and relative to the terms of a row
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
@@ -28,11 +28,12 @@ def check_start(
     robot: Any,
     q: np.ndarray,
     v: np.ndarray,
+    h: float,
     names: Sequence[str] = (),
     sizes: Mapping[str, tuple[int, ...]] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise ValueError if q (..., nq) or v (..., nv) violates constraints at time 0.
+    """Raise ValueError if q (..., nq) or v (..., nv) violates constraints at time 0, before steps of h [s].
 
     ``parameters`` are arrays by the names of ``sizes``; ``names`` are the robot's names for them, in the same order.
     """
@@ -45,7 +46,7 @@ def check_start(
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     shared = {"parameters": dict(parameters)} if parameters else {}
     result = kernel(q=q, v=v, **shared)
-    constraints, length = robot.tree.constraints, characteristic_length(robot.tree)
+    constraints, (length, pace) = robot.tree.constraints, StepScale.of(robot.tree, robot.gravity, h)
     rows = [
         (name, unit, c.holonomic)
         for c in constraints
@@ -53,7 +54,7 @@ def check_start(
     ]
     bounds = [_OPEN * (length if unit == "m" else 1.0) for _, unit, holonomic in rows if holonomic]
     _refuse(caller, "q", result.error, np.array(bounds), [x[:2] for x in rows if x[2]])
-    least = np.array([_FORBIDDEN * (length if unit == "m" else 1.0) for _, unit, _ in rows])
+    least = np.array([_FORBIDDEN * pace * (length if unit == "m" else 1.0) for _, unit, _ in rows], dtype=float)
     _refuse(caller, "v", result.rate, least + _FORBIDDEN * result.size, [(x, f"{unit}/s") for x, unit, _ in rows])
 
 

@@ -20,6 +20,7 @@ from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
@@ -42,8 +43,8 @@ __all__ = [
 
 
 LIMITS = ("held", "soft", "ignored")
-_TRANSITION = 1e-3  # [rad, m] depth over which the damper grows
-_PASSED = 1e-3  # [rad, m] excess beyond a limit, or beyond the start, that is reported
+_TRANSITION = 1e-3  # [rad, characteristic lengths] depth over which the damper grows
+_PASSED = 1e-3  # [rad, characteristic lengths] excess beyond a limit, or beyond the start, that is reported
 
 
 @public_constructor
@@ -53,11 +54,11 @@ class JointStops:
 
         f = max(0, k d + b s(d) ḋ),     k = m/(ζ T)²,     b = 2 m/T.
 
-    d is the excess of a joint beyond its limit, and s(d) lets the damper grow over the first mm or mrad.  ``time`` is
-    T [s], the time constant: a shorter one is stiffer; use several steps.  ``damping_ratio`` is ζ.  m is the smallest
-    effective inertia of the joint, 1/(M⁻¹)ₖₖ, in 32 configurations within its limits.  With ``parameters`` that change
-    inertias it is the effective inertia in the current configuration.  Under a force f₀ a joint rests f₀/k beyond its
-    limit.
+    d is the excess of a joint beyond its limit, and s(d) lets the damper grow over the first 0.001 rad, or 0.001
+    characteristic lengths.  ``time`` is T [s], the time constant: a shorter one is stiffer; use several steps.
+    ``damping_ratio`` is ζ.  m is the smallest effective inertia of the joint, 1/(M⁻¹)ₖₖ, in 32 configurations within
+    its limits.  With ``parameters`` that change inertias it is the effective inertia in the current configuration.
+    Under a force f₀ a joint rests f₀/k beyond its limit.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import JointStops
@@ -95,11 +96,11 @@ class JointStops:
                 continue
             x, row = _rate(one, robot.tree, q)
             stiffness, damping = m / (self.damping_ratio * self.time) ** 2, 2.0 * m / self.time
-            speed = dot(row, v)
+            speed, grown = dot(row, v), _TRANSITION * _unit(one, robot)
             for side, bound in ((1.0, one.lower), (-1.0, one.upper)):
                 if math.isfinite(bound):
                     depth, rate = side * (bound - x), -side * speed
-                    force = side * stop_force(depth, rate, stiffness, damping, _TRANSITION)
+                    force = side * stop_force(depth, rate, stiffness, damping, grown)
                     result = [a if is_zero(r) else a + r * force for a, r in zip(result, row, strict=True)]
         return result
 
@@ -109,6 +110,11 @@ def _rate(one: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any
     if one.v is None or one.q is None:
         return one.rate(KinematicState(tree, q))
     return q[one.q], [1.0 if j == one.v else 0.0 for j in range(tree.nv)]
+
+
+def _unit(one: LimitedCoordinate, robot: Any) -> float:
+    """Return 1 rad, or the characteristic length [m] of a robot for a coordinate that is a length."""
+    return characteristic_length(robot.tree) if one.unit == "m" else 1.0
 
 
 def _inertias_at(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate], q: Sequence[Any]) -> list[Any]:
@@ -168,7 +174,8 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
     x = limited_values(robot, coordinates, q)
     lower, upper = np.array([one.lower for one in coordinates]), np.array([one.upper for one in coordinates])
     beyond = np.maximum(lower - x, x - upper)
-    passed = beyond > _PASSED + np.maximum(beyond[..., :1, :], 0.0)
+    units = np.array([_unit(one, robot) for one in coordinates])
+    passed = beyond > _PASSED * units + np.maximum(beyond[..., :1, :], 0.0)
     for k in np.flatnonzero(passed.any(axis=tuple(range(passed.ndim - 1))))[:1].tolist():
         index = tuple(map(int, np.argwhere(passed[..., k])[0]))
         side = "lower" if x[(*index, k)] < lower[k] else "upper"

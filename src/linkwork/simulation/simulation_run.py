@@ -150,7 +150,7 @@ def simulated(
     if overlapping is not None:
         overlapping.warn_of_overlaps(robot, q)
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    check_start("simulate", robot, q, v, named, sizes, varied)
+    check_start("simulate", robot, q, v, h, named, sizes, varied)
     if setup.is_implicit_in_joints:
         warn_of_implicit_springs(robot, h)
     result, depths = (

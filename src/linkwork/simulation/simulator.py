@@ -259,7 +259,7 @@ class Simulator:
             for name, x in self._parameters.items()
         }
         names, q, v = self._options.parameters, state.q[chosen], state.v[chosen]
-        check_start("Simulator", self._robot, q, v, names, self._sizes, varied)
+        check_start("Simulator", self._robot, q, v, self._h, names, self._sizes, varied)
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = read_state("Simulator.reset", self._robot, q, v)

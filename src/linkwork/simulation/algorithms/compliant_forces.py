@@ -30,7 +30,7 @@ from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 __all__ = ["SLIDING", "compliant_force", "stop_force"]
 
 
-SLIDING = 1e-2  # [m/s] v_s
+SLIDING = 1e-2  # [m/s] v_s, a property of the material, as the stiffness is
 
 
 def compliant_force(c: Sequence[Any], gap: Any, friction: Any, stiffness: Any, dissipation: Any) -> list[Any]:

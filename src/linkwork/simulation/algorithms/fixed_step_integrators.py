@@ -21,12 +21,10 @@ partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Num
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.equations.root_finding import monotone_root
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, where
@@ -120,6 +118,7 @@ def runge_kutta(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any, ta
 
 
 _STEPS = 30  # maximum number of Newton iterations
+_TOLERANCE = by_type(1e-15)  # [rad, characteristic lengths] tolerance of displacements in a step
 
 
 def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
@@ -128,24 +127,24 @@ def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: A
     For linear equations it adds neither damping nor energy; it is stable for any step.
     """
 
-    def residual(w: Any) -> Any:
+    def residual(w: Scalars) -> list[Any]:
         there = system.moved(q, [0.5 * h * x for x in w])
         a = [2.0 * (x - start) / h for x, start in zip(w, v, strict=True)]
-        return array(_left(system, t + 0.5 * h, there, list(w), a))
+        return _left(system, t + 0.5 * h, there, list(w), a)
 
-    w = _solved(residual, v)
+    w = _solved(residual, v, step_rates(system.tree, h))
     return system.moved(q, [h * x for x in w]), [2.0 * x - start for x, start in zip(w, v, strict=True)]
 
 
 def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:
     """Step v⁺ = v + h a(t + h, q ⊕ h v⁺, v⁺), q⁺ = q ⊕ h v⁺: first order; damps modes too fast for the step."""
 
-    def residual(w: Any) -> Any:
+    def residual(w: Scalars) -> list[Any]:
         there = system.moved(q, [h * x for x in w])
         a = [(x - start) / h for x, start in zip(w, v, strict=True)]
-        return array(_left(system, t + h, there, list(w), a))
+        return _left(system, t + h, there, list(w), a)
 
-    w = _solved(residual, v)
+    w = _solved(residual, v, step_rates(system.tree, h))
     return system.moved(q, [h * x for x in w]), w
 
 
@@ -160,13 +159,13 @@ def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> l
     return [x - y for x, y in zip(a, system.acceleration(t, q, v), strict=True)]
 
 
-def _solved(residual: Any, start: Scalars) -> list[Any]:
+def _solved(residual: Callable[[Scalars], Scalars], start: Scalars, rates: Scalars) -> list[Any]:
     """Return the root of a residual, infinite where Newton's method does not converge.
 
     Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.
     """
-    result = monotone_root(residual, array(list(start)), max_iterations=_STEPS, tolerance=by_type(1e-12))
-    return [where(lt(result.status, 0.5), x, math.inf) for x in result.value]
+    w, status = monotone(residual, None, start, rates, _STEPS, _TOLERANCE)
+    return [where(lt(status, 0.5), x, math.inf) for x in w]
 
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:

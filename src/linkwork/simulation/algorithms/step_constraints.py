@@ -258,18 +258,28 @@ class StepConstraints:
 
 
 def monotone(
-    left: Callable[[Scalars], Scalars], like: Callable[[Scalars], Scalars], v: Scalars, rates: Scalars
+    left: Callable[[Scalars], Scalars],
+    like: Callable[[Scalars], Scalars] | None,
+    v: Scalars,
+    rates: Scalars,
+    max_iterations: int = _BENT_STEPS,
+    tolerance: float = _BENT_TOLERANCE,
 ) -> tuple[list[Any], Any]:
     """Return the root w of the monotone function ``left(w)``, by Newton's method from v, and status 0 if it converged.
 
-    The Jacobian is that of the similar function ``like(w)``, and ``rates`` are those of `step_rates`.
+    The Jacobian is that of the similar function ``like(w)``, if there is one.  ``rates`` are those of `step_rates`, and
+    ``tolerance`` is in units of these.
     """
 
     def of(function: Callable[[Scalars], Scalars]) -> Callable[[Any], Any]:
         return lambda x: array(times(function(times(x, rates)), rates))
 
     result = monotone_root(
-        of(left), array(over(v, rates)), max_iterations=_BENT_STEPS, tolerance=_BENT_TOLERANCE, like=of(like)
+        of(left),
+        array(over(v, rates)),
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        like=None if like is None else of(like),
     )
     return times(result.value, rates), result.status
 

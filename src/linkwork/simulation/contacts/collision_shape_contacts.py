@@ -13,6 +13,7 @@ from linkwork.geometry.contacts import touching_shapes
 from linkwork.geometry.fields import FIELDS, is_measured
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SOLIDS
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import LinkShape, collision_links, link_shapes
 from linkwork.shapes import Mesh, Shape, Sphere
@@ -29,8 +30,8 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["ContactPair", "ContactScene"]
 
-_POINT = 1e-12  # [m] radius of points
-_WITHIN = 1e3  # [m] range of the search for contacts, and the gap where there is none
+_POINT = 1e-12  # [characteristic lengths] radius of points
+_WITHIN = 1e3  # [characteristic lengths] range of the search for contacts, and the gap where there is none
 
 
 @public_constructor
@@ -115,7 +116,7 @@ class ContactScene:
             if isinstance(point, ContactPoint):
                 frame = robot.tree.frame(point.frame)
                 there = Pose(Rotation.identity(), Vec3(*point.offset))
-                ball = Sphere(max(point.radius, _POINT))
+                ball = Sphere(max(point.radius, _POINT * characteristic_length(robot.tree)))
                 touching.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
         return [(point, one, name) for point, one in touching for name in self.scene.names]
 
@@ -181,6 +182,7 @@ class _Placed:
     def __init__(self, robot: Any, q: Any, one: LinkShape) -> None:
         X = frame_pose(robot, q, one.link)
         self.link, self.shape, self.origin = one.link, one.shape, X.translation
+        self.within = _WITHIN * characteristic_length(robot.tree)
         self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
 
 
@@ -188,11 +190,11 @@ def _candidates(
     name: str, material: ContactMaterial, of: tuple[str, ...], first: Shape, X: Pose, second: _Placed
 ) -> Iterator[ContactCandidate]:
     """Yield the contact candidates of a fixed shape and a link's shape."""
-    touching = touching_shapes(first, X, second.shape, second.X, _WITHIN)
+    touching = touching_shapes(first, X, second.shape, second.X, second.within)
     points = [(one.normal, p) for one in touching for p in one.points]
     for k, (normal, p) in enumerate(points):
         arm = (p.on_a + p.on_b) * 0.5 - second.origin
-        gap = where(p.there, -p.depth, _WITHIN)
+        gap = where(p.there, -p.depth, second.within)
         many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
         yield ContactCandidate(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
 

@@ -22,6 +22,7 @@ from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate, velocity_rows
@@ -42,7 +43,7 @@ _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
 _WHOSE = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
-_DEEP = 1e-4  # [m] initial overlap of rigid contacts above which a warning is issued
+_DEEP = 1e-4  # [characteristic lengths] initial overlap of rigid contacts above which a warning is issued
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
 
 
@@ -190,13 +191,13 @@ class ContactSet:
 
     def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
         """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
-        weight = robot.mass * float(np.linalg.norm(robot.gravity))
+        weight, deep = robot.mass * float(np.linalg.norm(robot.gravity)), _DEEP * characteristic_length(robot.tree)
         result = []
         for candidate, gap in self.measured(robot, q):
             deepest = -float(np.min(gap, initial=np.inf))
             k = candidate.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
-            if deepest > _DEEP and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
+            if deepest > deep and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
                 result.append(f"{candidate.name} by {1e3 * deepest:.3g} mm")
         return result
 

@@ -20,11 +20,12 @@ from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax, fmin, lt, where
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate
 
 __all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
-_SUNK, _SUNK_PER_STEP = 1e-3, 50.0  # [m], [m/s²]: a depth above _SUNK + _SUNK_PER_STEP h² causes a warning
+_SUNK, _FALLEN = 1e-3, 5.0  # [characteristic lengths], and multiples of g h²: deeper contacts cause a warning
 _FIRST = 3  # elements of the state before those of the pairs
 _POINT = re.compile(r" \(\d+ of \d+\)$")
 _PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
@@ -82,7 +83,8 @@ def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> Non
     rows = state.reshape(-1, state.shape[-1])
     depth = rows[:, 0]
     worst = int(np.argmax(depth))
-    if not depth[worst] > _SUNK + _SUNK_PER_STEP * h * h:
+    scale = StepScale.of(robot.tree, robot.gravity, h)
+    if not depth[worst] > float(scale.length * (_SUNK + _FALLEN * (scale.pace * h) ** 2)):
         return
     name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
     whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]

@@ -6,7 +6,7 @@ A sample that stops retains its state; its neighbours continue.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from linkwork.simulation.control_output import command_form, reached_limits, spl
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.event_derivatives import replayed
+from linkwork.simulation.rollout.plausible_values import PlausibleValues, total
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
@@ -63,7 +64,6 @@ RUNNING, CONTROLLER, STATE, ENDED, PILED, UNSOLVED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.
 GUARD = 6.0  # GUARD + k: the guard of event k is NaN
 _MOVED = 1e-6  # part of a step below which an end counts as that at the step's start
 _STORED = 1000  # number of steps, or rows, up to which a gradient stores all states
-_HUGE = 1e8  # [rad, m, rad/s, m/s, N m, N] sum of absolute values from which on a sample counts as diverged
 _FOREVER = 2**31 - 1  # maximum number of steps of a row
 FORCES, EVENTS = "contact_forces", "events"
 Named = Mapping[str, Any]
@@ -120,7 +120,7 @@ def rolled(
     """
     contacts = setup.touched(parameters)
     dynamics = SimulatedDynamics.of(setup, parameters, h, closely)
-    method, watching = METHODS[setup.method], len(start.depths) > 0
+    method, watching, plausible = METHODS[setup.method], len(start.depths) > 0, PlausibleValues.of(setup.robot.tree)
     reached = reached_limits(setup.robot, setup.controller) if len(start.saturated) else {}
 
     def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:
@@ -216,13 +216,15 @@ def rolled(
             z = {**z, SENSORS: noted(state, t, q, v, diagnostics, z[SENSORS], ended, events, wrenches)}
         pushed, forces, residual, borne, gaps = diagnostics
         if method.solves or method.adaptive or (method.damped_within and (setup.has_constraints or dynamics.spins)):
-            residual = where(lt(fabs(v[0]), math.inf), residual, math.inf) if v else residual  # from 1 on: not solved
+            residual = (
+                where(lt(fabs(v[0]), math.inf), residual, math.inf) if len(v) else residual
+            )  # from 1 on: not solved
         tau, pressed, motion = list(pushed), state.wrenches, state.motion
         if setup.records_reactions:
             pressed = tuple(array(list(w)) for _, _, w in wrenches)
             motion = (array([(x - y) / h for x, y in zip(v, state.v, strict=True)]), borne) if stepped else ()
-        valid, moved = _finite(tau), _finite([*q, *v])
-        valid = and_(valid, _finite(carried, math.inf)) if carried else valid
+        valid, moved = plausible.allow_forces(tau, h), plausible.allow_state(q, v, h)
+        valid = and_(valid, lt(total(carried), math.inf)) if carried else valid
         # gaps, and so depths, of a stopped sample do not change
         depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
@@ -350,11 +352,6 @@ def commanded(
     if len(scalars) != n:
         raise ValueError(f"controller: expected joint forces ({n},) [N·m, N], got {len(scalars)} values")
     return scalars, z, wrenches
-
-
-def _finite(values: Sequence[Any], least: float = _HUGE) -> Any:
-    """Return True if the sum of absolute values is below ``least``, and so none is NaN or infinite."""
-    return lt(sum((fabs(x) for x in values), 0.0), least)
 
 
 def _either(first: Any, new: Any, old: Any) -> Any:

@@ -29,7 +29,9 @@ from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.algorithms.free_body import free_bodies
 from linkwork.simulation.algorithms.inertial_forces import has_free_rotation, rotates_freely
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
@@ -40,8 +42,8 @@ __all__ = ["CheckedValues", "check_step_stability", "warn_of_fast_turns"]
 
 EXPLICIT = ("semi_implicit_euler", "rk4")
 _MOST, _BACK = 1.5, 1e-3  # accepted growth of a deviation in a step, and accepted excess of −1
-_DEVIATION = 1e-5
-_BESIDE_CONTACTS = 1e-8  # deviation with rigid contacts, so small that none starts or ends by it
+_DEVIATION = 1e-5  # [rad, characteristic lengths] of configurations from which a step's matrix is computed
+_BESIDE_CONTACTS = 1e-8  # the same with rigid contacts, so small that none starts or ends by it
 _HALVINGS = 12
 _TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
 _BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
@@ -257,11 +259,12 @@ def _worst(
 ) -> tuple[complex, str] | None:
     """Return the largest unstable eigenvalue of a step and the coordinate of v that deviates most; None if stable.
 
-    ``deviation`` is the size of the differences from which the step's matrix is computed; those of velocities are at
-    least half of ``speeds`` (nv).
+    ``deviation`` is the size of the differences from which the step's matrix is computed, in `unit_steps`; those of
+    velocities are at least half of ``speeds`` (nv).
     """
     n = robot.nv
-    size = deviation * np.concatenate([np.ones(n), np.full(n, 1.0 + float(np.abs(v).max(initial=0.0)))])
+    units, pace = np.array(unit_steps(robot.tree)), float(StepScale.of(robot.tree, robot.gravity, h).pace)
+    size = deviation * np.concatenate([units, units * (pace + float(np.abs(v / units).max(initial=0.0)))])
     if speeds is not None and not robot.constraints:  # which large deviations would violate
         size[n:] = np.maximum(size[n:], 0.5 * speeds)
     moved = np.concatenate([np.diag(size), -np.diag(size)])
@@ -276,10 +279,10 @@ def _worst(
     if not unstable.any():
         return None
     k = int(np.argmax(np.where(unstable, np.abs(result), 0.0)))
-    return complex(result[k]), robot.v_names[int(np.argmax(np.abs(vectors[n:, k])))]
+    return complex(result[k]), robot.v_names[int(np.argmax(np.abs(vectors[n:, k]) / units))]
 
 
-_FAR = 100.0  # [m] gap beyond which bodies are not expected to meet
+_FAR = 100.0  # [characteristic lengths] gap beyond which bodies are not expected to meet
 _ABOVE = 1e-3  # accepted excess of an eigenvalue's size above 1
 
 
@@ -291,13 +294,13 @@ def warn_of_stiff_contacts(
     assert contacts is not None
     robot: Any = moving_robot(setup.robot, setup.own(parameters))
     yielding = robot.mass_matrix_inverse(q, passive=setup.passive)
-    weight = float(np.linalg.norm(robot.gravity))
+    weight, length = float(np.linalg.norm(robot.gravity)), characteristic_length(robot.tree)
     worst: tuple[float, float, str] | None = None
     for candidate in contacts.candidates(robot, q):
         gap, k = float(candidate.gap), float(candidate.material.stiffness or 0.0)
         n = np.array(velocity_rows(robot, q, candidate)[2], dtype=float)
         yields = float(n @ yielding @ n)
-        if gap > _FAR or not yields > 0.0:
+        if gap > _FAR * length or not yields > 0.0:
             continue
         fall = 0.0 if setup.is_fed_back else min(max(gap, 0.0), 0.5 * weight * duration**2)
         square = min(float(n @ v), 0.0) ** 2 + 2.0 * weight * fall
