@@ -183,6 +183,10 @@ class ControlLaw(ABC):
         """Names of the actuated joints."""
         return actuated_joints(self.caller, self.robot, self.acting)
 
+    def timed(self, t: Any) -> dict[str, Any]:
+        """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""
+        return {"time": t} if any(one.time_dependent for one in self.robot.constraints) else {}
+
     def read_gains(self, name: str, value: Any) -> np.ndarray:
         """Return gains (nv) from a number, an array (m,) by actuated velocity, or a dict by joint; 0 if not actuated.
 

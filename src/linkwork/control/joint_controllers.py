@@ -59,18 +59,18 @@ class JointLaw(ControlLaw):
         rate = [a - b for a, b in zip(followed, v, strict=True)]
         return self.apply_actuation(joints.errors()), self.apply_actuation(rate)
 
-    def _actuator_forces(self, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
+    def _actuator_forces(self, t: Any, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
         """Return actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
 
         On a tree, ``external_torque`` (nv) is subtracted.
         """
         robot, passive = self.robot, self.passive
         if robot.constraints:
-            names = self.actuator_names
-            follows = (
-                array(list(a)) if self.is_fully_actuated else robot.explicit_acceleration(q, v, array(list(a)), names)
-            )
-            return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive).tau
+            names, timed = self.actuator_names, self.timed(t)
+            follows = array(list(a))
+            if not self.is_fully_actuated:
+                follows = robot.explicit_acceleration(q, v, follows, names, **timed)
+            return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive, **timed).tau
         if self.is_fully_actuated:
             tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
         else:
@@ -79,15 +79,15 @@ class JointLaw(ControlLaw):
             tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
-    def _feedforward(self, q: Any, inputs: Mapping[str, Any]) -> Any:
+    def _feedforward(self, t: Any, q: Any, inputs: Mapping[str, Any]) -> Any:
         """Return the feedforward forces of the target."""
         zero = array([0.0] * self.robot.nv)
         if self.feedforward == "none":
             return zero
         if self.feedforward == "gravity":
-            return self._actuator_forces(q, zero, zero)
+            return self._actuator_forces(t, q, zero, zero)
         v, a = self._target_motion(inputs)
-        along = self._actuator_forces(inputs["target_q"], array(v), array(a))
+        along = self._actuator_forces(t, inputs["target_q"], array(v), array(a))
         return self._joint_errors(q, inputs).followed_force(along)
 
 
@@ -135,7 +135,7 @@ class PD(JointLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rate = self._errors(q, v, inputs)
-        feedforward = self._feedforward(q, inputs)
+        feedforward = self._feedforward(t, q, inputs)
         return [a * x + b * y + c for a, x, b, y, c in zip(self.kp, e, self.kd, rate, feedforward, strict=True)], None
 
 
@@ -190,7 +190,7 @@ class PID(JointLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rate = self._errors(q, v, inputs)
-        feedforward = self._feedforward(q, inputs)
+        feedforward = self._feedforward(t, q, inputs)
         command = [
             a * x + b * y + total + c
             for a, x, b, y, total, c in zip(self.kp, e, self.kd, rate, z, feedforward, strict=True)
@@ -232,7 +232,7 @@ class GravityCompensation(JointLaw):
         return ()
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        return [a - b * x for a, b, x in zip(self._feedforward(q, inputs), self.kd, v, strict=True)], None
+        return [a - b * x for a, b, x in zip(self._feedforward(t, q, inputs), self.kd, v, strict=True)], None
 
 
 @public_constructor
@@ -282,7 +282,7 @@ class ComputedTorque(JointLaw):
         joints, (v_d, a_d) = self._joint_errors(q, inputs), self._target_motion(inputs)
         e, rates = joints.errors(), joints.rates(v, v_d)
         pull = [k * x + d * y for k, x, d, y in zip(self.kp, e, self.kd, rates, strict=True)]
-        tau = self._actuator_forces(q, v, joints.acceleration(v, v_d, a_d, pull))
+        tau = self._actuator_forces(t, q, v, joints.acceleration(v, v_d, a_d, pull))
         if not self.passive:
             return tau, None
         moved, tree = joints.followed_velocity(v_d), self.robot.tree
@@ -368,9 +368,9 @@ class JointImpedance(JointLaw):
         pull = [k * x + d * y for k, x, d, y in zip(self.stiffness, e, self.damping, rate, strict=True)]
         a = self._joint_errors(q, inputs).followed_acceleration(v, *self._target_motion(inputs))
         if self.inertia is None:
-            return [x + y for x, y in zip(self._actuator_forces(q, v, a), pull, strict=True)], None
+            return [x + y for x, y in zip(self._actuator_forces(t, q, v, a), pull, strict=True)], None
         F = inputs["force"]
         response = acceleration_of_inertia(self.inertia, [pull[k] + F[k] for k in self.acting])
         for k, x in zip(self.acting, response, strict=True):
             a[k] = a[k] + x
-        return self._actuator_forces(q, v, a, F), None
+        return self._actuator_forces(t, q, v, a, F), None

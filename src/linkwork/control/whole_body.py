@@ -134,7 +134,7 @@ class WholeBody(TaskLaw):
         return {**super().input_shapes, "contact": (len(self.contacts.points),)}
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
-        return self._solve(q, v, inputs).tau, None
+        return self._solve(t, q, v, inputs).tau, None
 
     @public
     def answer(self, t: Any, q: Any, v: Any, **inputs: Any) -> WholeBodyAnswer:
@@ -143,8 +143,8 @@ class WholeBody(TaskLaw):
         kernel = self._answers.get(tuple(shapes))
         if kernel is None:
 
-            def solve(*, q: Any, v: Any, **symbols: Any) -> Any:
-                result = self._solve(q, v, symbols)
+            def solve(*, t: Any, q: Any, v: Any, **symbols: Any) -> Any:
+                result = self._solve(t, q, v, symbols)
                 axes = [] if self.contacts is None else self.contacts.axes()
                 world_forces = [[dot(column, f) for column in zip(*axes, strict=True)] for f in result.contacts]
                 outputs = {"tau": array(result.tau), "acceleration": array(result.acceleration)}
@@ -152,13 +152,13 @@ class WholeBody(TaskLaw):
                     outputs["contact_forces"] = array(world_forces)
                 return {**outputs, "found": result.found, "rounds": result.rounds}
 
-            sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,)}
+            sizes = {"t": (), "q": (self.robot.nq,), "v": (self.robot.nv,)}
             kernel = self._answers[tuple(shapes)] = compile(solve, name=f"{self.caller}_answer", **sizes, **shapes)
-        result = checked_call(f"{self.caller}.answer", kernel, {"q": q, "v": v, **inputs})
+        result = checked_call(f"{self.caller}.answer", kernel, {"t": t, "q": q, "v": v, **inputs})
         forces = getattr(result, "contact_forces", np.zeros((*result.tau.shape[:-1], 0, 3)))
         return WholeBodyAnswer(result.tau, result.acceleration, forces, result.found, result.rounds)
 
-    def _solve(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> BodyForces:
+    def _solve(self, t: Any, q: Any, v: Any, inputs: Mapping[str, Any]) -> BodyForces:
         """Return forces and accelerations for one state of symbols, by the quadratic programs of all levels."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
@@ -173,7 +173,9 @@ class WholeBody(TaskLaw):
         G: list[Any] = []
         gamma: list[Any] = []
         if robot.constraints:
-            G, gamma = [list(row) for row in robot.constraint_jacobian(q)], list(robot.constraint_bias(q, v))
+            timed = self.timed(t)
+            G = [list(row) for row in robot.constraint_jacobian(q, **timed)]
+            gamma = list(robot.constraint_bias(q, v, **timed))
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
         dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma)
         levels = []
