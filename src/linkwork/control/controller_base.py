@@ -183,7 +183,7 @@ class ControlLaw(ABC):
         """Names of the actuated joints."""
         return actuated_joints(self.caller, self.robot, self.acting)
 
-    def timed(self, t: Any) -> dict[str, Any]:
+    def _timed(self, t: Any) -> dict[str, Any]:
         """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""
         return {"time": t} if any(one.time_dependent for one in self.robot.constraints) else {}
 

@@ -66,7 +66,7 @@ class JointLaw(ControlLaw):
         """
         robot, passive = self.robot, self.passive
         if robot.constraints:
-            names, timed = self.actuator_names, self.timed(t)
+            names, timed = self.actuator_names, self._timed(t)
             follows = array(list(a))
             if not self.is_fully_actuated:
                 follows = robot.explicit_acceleration(q, v, follows, names, **timed)

@@ -173,7 +173,7 @@ class WholeBody(TaskLaw):
         G: list[Any] = []
         gamma: list[Any] = []
         if robot.constraints:
-            timed = self.timed(t)
+            timed = self._timed(t)
             G = [list(row) for row in robot.constraint_jacobian(q, **timed)]
             gamma = list(robot.constraint_bias(q, v, **timed))
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
