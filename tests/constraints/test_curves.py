@@ -114,11 +114,16 @@ LIFT = Curve(np.radians([0, 90, 120, 240, 360]), [0.0, 0.02, 0.02, 0.0, 0.0], "c
 GENEVA_4 = Curve.geneva(4)
 
 
-def test_every_verb_takes_couplings_by_curves():
+@pytest.mark.slow(every=3)
+def test_every_verb_takes_couplings_by_curves(tmp_path):
     robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))
     bare = train()
     assert bare.with_loops_document(robot.loops_document()) == robot == pickle.loads(pickle.dumps(robot))
     assert copy.deepcopy(robot) == robot and robot.constraints[0].row_units == ("m",)
+    robot.save(tmp_path / "train.json")
+    assert lw.load(tmp_path / "train.json") == robot
+    for write, ending in ((robot.to_mjcf, "xml"), (robot.to_sdf, "sdf"), (robot.to_urdf, "urdf")):
+        assert "curve_coupling(valve, cam)" in str(write(tmp_path / f"train.{ending}"))  # that it is not written
     angle = np.linspace(0.0, 2 * np.pi, 25) + 0.05
     motion = robot.drive_mechanism({"cam": angle}, velocity={"cam": 3.0}, acceleration={"cam": -2.0})
     for k, curve in ((1, LIFT), (2, GENEVA_4)):

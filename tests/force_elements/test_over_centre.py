@@ -24,6 +24,7 @@ def truss(damping: float = 0.0) -> lw.Robot:
     return robot.with_force_elements(*springs)
 
 
+@pytest.mark.slow(every=3)
 def test_equilibria_of_a_truss_and_their_stability() -> None:
     """The load of a height y is 2 k y (l₀/l − 1), which is largest at l = (l₀ b²)^⅓ (von Mises 1923)."""
     robot = truss()
