@@ -48,6 +48,7 @@ def test_many_four_bars_lying_flat_are_singular():
         assert flat.rank == count and flat.dof == count + 1 and flat.mobility == 1
         assert set(flat.redundant) == {f"C{i}: {row}" for i in range(1, count + 1) for row in OUT_OF_PLANE}
         assert len(flat.singular) == count and "in generic configurations: 1 degree of freedom" in str(flat)
+        assert flat.is_singular and "of velocity, in a singular configuration" in str(flat)
         G = robot.constraint_jacobian(q)
         for motion in up.motions:
             v = np.array([motion.get(name, 0.0) for name in robot.v_names])
@@ -101,6 +102,25 @@ def test_length_scales_angles_and_is_stated():
     assert tiny.gap[0] > usual.gap[0] and "angles times 0.001 m" in str(tiny)
     moved = robot.mobility(q + 1e-3)
     assert moved.rank == 2 and 0 < moved.moved < 5e-3 and "m from the given q" in str(moved)
+
+
+def test_the_report_states_where_and_of_which_parameters():
+    """A loop of four equal bars is folded in its neutral configuration; with a longer bar it is a four-bar."""
+    robot = fourbars(1)
+    flat = robot.mobility()
+    assert (flat.start, flat.moved, flat.is_singular) == ("neutral", 0.0, True) and flat.dof > flat.mobility
+    assert "  at the neutral configuration" in str(flat).splitlines()
+    q, _ = parallel(robot, 0.7)
+    up = robot.mobility(q)
+    assert not up.is_singular and "  at the given q" in str(up).splitlines()
+    numbers = {"placement:B1": [0.0, 0.0, 0.0, 0.2, 0.0, 0.0]}
+    other = robot.with_parameters(numbers)
+    found, known = robot.mobility(q, parameters=numbers), other.mobility(q)
+    np.testing.assert_allclose(found.q, known.q, rtol=0, atol=1e-9)
+    assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
+    assert found.motions[0] == pytest.approx(known.motions[0], abs=1e-8)
+    with pytest.raises(ValueError, match=r"mobility: expected one time and parameters of one mechanism, got a batch"):
+        robot.mobility(q, parameters={"placement:B1": np.zeros((3, 6))})
 
 
 def test_robots_without_constraints_and_bad_input():

@@ -283,6 +283,7 @@ class MobilityMethods(RobotBase):
         *,
         length: float | None = None,
         time: float | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
         seed: int = 0,
         progress: bool | Callable[[Progress], Any] = False,
     ) -> mechanisms.Mobility:
@@ -294,12 +295,20 @@ class MobilityMethods(RobotBase):
         *redundant* if they are dependent everywhere, and *singular* if only here; random motions from q, drawn with
         ``seed``, distinguish the two. Rows are *inconsistent* if no configuration satisfies all constraints.
         ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in configurations.
+        ``parameters`` are values by the names of `Robot.parameters`, of one mechanism.
 
-        Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
+        Raises ValueError for q of another shape or with non-finite values, for a length that is not positive, and for
+        a batch of parameters.
         """
+        from linkwork.mechanisms.assembly.state_inputs import varied
+        from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
         from linkwork.mechanisms.mobility.mobility_analysis import mobility_of
 
-        return mobility_of(self, self._one("mobility", "q", q), self._scales("mobility", length), time, seed, progress)
+        start, scales = self._one("mobility", "q", q), self._scales("mobility", length)
+        robot, inputs = varied(self, "mobility", time, parameters)
+        if inputs.shape:
+            raise ValueError(f"mobility: expected one time and parameters of one mechanism, got a batch {inputs.shape}")
+        return mobility_of(Mechanism(robot, scales, inputs.options), start, seed, progress)
 
     def minimal_coordinates(
         self,
@@ -327,7 +336,8 @@ class MobilityMethods(RobotBase):
         from linkwork.mechanisms.mobility.coordinate_selection import assembled_at, minimal_of
         from linkwork.mechanisms.mobility.mobility_analysis import assembled_near
 
-        mechanism = Mechanism(self, self._scales("minimal_coordinates", length), time)
+        scales = self._scales("minimal_coordinates", length)
+        mechanism = Mechanism(self, scales, {} if time is None else {"time": time})
         start = self._one("minimal_coordinates", "q", q)
         if not (isinstance(min_margin, (int, float)) and 0.0 < min_margin < 1.0):
             raise ValueError(f"minimal_coordinates: min_margin: expected a number between 0 and 1, got {min_margin!r}")

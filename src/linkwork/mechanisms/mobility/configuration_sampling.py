@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,22 +32,21 @@ class Assembled(NamedTuple):
 class Mechanism:
     """Constraints of a robot as functions of q (nq,), in which angles are scaled to lengths."""
 
-    def __init__(self, robot: Any, scales: Scales, time: float | None) -> None:
-        self.robot, self.scales = robot, scales
-        self.time = time
-        self._time = {} if time is None else {"time": time}
+    def __init__(self, robot: Any, scales: Scales, inputs: Mapping[str, Any]) -> None:
+        self.robot, self.scales, self._inputs = robot, scales, inputs  # inputs: the time, and values of parameters
+        self.time = inputs.get("time")
 
     def rows(self, q: np.ndarray) -> np.ndarray:
         """Return the constraint Jacobian at q, scaled to be dimensionless."""
-        return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._time))
+        return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._inputs))
 
     def error(self, q: np.ndarray) -> np.ndarray:
         """Return the errors of the holonomic constraints at q as lengths [m]."""
-        return self.scales.error_of(self.robot.constraint_error(q, **self._time))
+        return self.scales.error_of(self.robot.constraint_error(q, **self._inputs))
 
     def drift(self, q: np.ndarray) -> np.ndarray:
         """Return the drift of the constraints at q, their rate at v = 0, as lengths per second [m/s]."""
-        result: np.ndarray = self.robot.constraint_drift(q, **self._time) * self.scales.rows
+        result: np.ndarray = self.robot.constraint_drift(q, **self._inputs) * self.scales.rows
         return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -41,11 +41,9 @@ def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
     return mechanism.assembled(starts())[0]
 
 
-def mobility_of(
-    robot: Any, q: np.ndarray | None, scales: Scales, time: float | None, seed: int, progress: Any = False
-) -> Mobility:
+def mobility_of(mechanism: Mechanism, q: np.ndarray | None, seed: int, progress: Any = False) -> Mobility:
+    robot, scales = mechanism.robot, mechanism.scales
     tree: Tree = robot.tree
-    mechanism = Mechanism(robot, scales, time)
     rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
     result = assembled_near(mechanism, q)
     here = mechanism.ranked(result.q)
@@ -76,10 +74,12 @@ def mobility_of(
     independent, motions = motions_of(tree, here.right, scales)
     still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
     still = moving <= STILL
-    moved = None if q is None else float(np.linalg.norm(robot.difference(q, result.q) * scales.velocities))
+    start = robot.neutral() if q is None else q
+    moved = float(np.linalg.norm(robot.difference(start, result.q) * scales.velocities))
     return Mobility._make(
         name=robot.name,
         q=result.q,
+        start="neutral" if q is None else "given",
         moved=moved,
         length=scales.length,
         rows=rows,
@@ -145,7 +145,8 @@ class Mobility(ReturnedValue):
 
     name: str
     q: np.ndarray  # (nq,): an assembled configuration, or the one of smallest error
-    moved: float | None  # distance from the configuration passed as an argument [m]; None without one
+    start: str  # "given" if a configuration was passed, else "neutral"
+    moved: float  # distance of q from that configuration [m]
     length: float  # factor of angles [m]
     rows: tuple[str, ...]
     rank: int
@@ -176,6 +177,11 @@ class Mobility(ReturnedValue):
     def mobility(self) -> int:
         """Number of free velocities in generic configurations; it is less than `dof` in a singular configuration."""
         return self.nv - self.generic_rank
+
+    @property
+    def is_singular(self) -> bool:
+        """True if this configuration is singular: generic ones have fewer degrees of freedom."""
+        return self.rank < self.generic_rank
 
     @property
     def counted(self) -> int:
@@ -238,6 +244,8 @@ class Mobility(ReturnedValue):
             "locked": list(self.locked),
             "locked_here": list(self.locked_here),
             "untouched": list(self.untouched),
+            "is_singular": self.is_singular,
+            "start": self.start,
             "moved": self.moved,
             "q": self.q.tolist(),
         }
@@ -248,7 +256,8 @@ class Mobility(ReturnedValue):
     def __str__(self) -> str:
         if self.inconsistent:
             return "\n".join(map(escaped, [f"{self.name}: inconsistent", *self._contradictions()]))
-        lines = [f"{self.name}: {_degrees(self.dof)} of velocity", *self._counts()]
+        singular = ", in a singular configuration" if self.is_singular else ""
+        lines = [f"{self.name}: {_degrees(self.dof)} of velocity{singular}", *self._counts()]
         if self.redundant:
             lines.append(f"  redundant (dependent everywhere): {_listed(self.redundant)}")
         if self.singular:
@@ -278,8 +287,9 @@ class Mobility(ReturnedValue):
             )
         if self.coordinates != self.dof:
             lines.append(f"  {_degrees(self.coordinates)} of configuration")
-        if self.moved is not None and self.moved > 1e-9 * self.length:
-            lines.append(f"  at an assembled configuration, {self.moved:.3g} m from the given q")
+        start = "the given q" if self.start == "given" else "the neutral configuration"
+        away = f"an assembled configuration, {self.moved:.3g} m from {start}"
+        lines.append(f"  at {start if self.moved <= 1e-9 * self.length else away}")
         return lines
 
     def _contradictions(self) -> list[str]:
