@@ -111,3 +111,18 @@ def test_functions_with_loops_have_no_javascript():
     assert javascript_function(lambda q: [q[0] * 2.5 - 0.5, -1.0], 1) == (
         "(q)=>{const v2=2.5 * q[0];const v4=v2 - 0.5;return [v4,(-1)];}"
     )
+
+
+def test_tables_in_javascript(browser):
+    """Rows of a table, constant or of symbols, at an index that is rounded and clamped."""
+    numbers = np.array([[2.0, -3.0], [5.0, 7.0], [11.0, 13.0]])
+
+    def f(q):
+        computed = lw.expr.array([[q[1], 2.0 * q[1]], [1.0, q[0]]])
+        return [*lw.expr.take(numbers, q[0]), *lw.expr.take(computed, q[0])]
+
+    samples = [[-1.5, 0.25], [0.0, 0.5], [1.9, 4.0], [2.0, 1.0], [9.0, -2.0]]
+    tab = browser.open("<p>tables</p>")
+    found = tab.evaluate(f"() => {{ {HELPERS} return {json.dumps(samples)}.map({javascript_function(f, 2)}); }}")
+    expected = [[*lw.expr.take(numbers, x), *lw.expr.take(np.array([[y, 2 * y], [1.0, x]]), x)] for x, y in samples]
+    np.testing.assert_array_equal(found, expected)

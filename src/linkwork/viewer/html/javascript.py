@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from linkwork.expr.control.table_access import Take
 from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, instructions_of
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph
 
 __all__ = ["HELPERS", "OPERATIONS", "UntranslatedError", "javascript_function"]
@@ -53,6 +55,10 @@ const fmin = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, 
 const mod = (x, y) => (((r) => (r * y < 0 ? r + y : r === 0 ? copysign(0, y) : r))(x % y));
 const sinc = (x) => (x === 0 ? 1 : x % 1 === 0 ? 0 : Math.sin(Math.PI * x) / (Math.PI * x));
 const finite = (x) => (Number.isNaN(x) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(x, Number.MAX_VALUE)));
+const take = (x, table, columns) => {
+  const row = Math.min(Math.max(Math.floor(x), 0), table.length / columns - 1);
+  return Array.from({ length: columns }, (_, k) => (Number.isNaN(x) ? NaN : table[row * columns + k]));
+};
 const fmax = (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y));
 """
 
@@ -71,7 +77,7 @@ def javascript_function(function: Callable[[Sequence[Any]], Sequence[Any]], size
     inputs = graph.inputs("q", (size,))
     instructions, results = instructions_of(list(function(inputs)), inputs)
     values: list[str] = []
-    lines = []
+    lines, tables = [], []
     for k, (operation, arguments, value) in enumerate(instructions):
         if operation is INPUT:
             values.append(f"q[{value}]")
@@ -80,10 +86,20 @@ def javascript_function(function: Callable[[Sequence[Any]], Sequence[Any]], size
         elif operation.name in OPERATIONS:
             lines.append(f"const v{k}={OPERATIONS[operation.name].format(*(values[a] for a in arguments))};")
             values.append(f"v{k}")
+        elif isinstance(value, Take):  # a constant table is stored once, beside the function
+            index, *elements = (values[a] for a in arguments)
+            table = f"[{','.join(elements or map(_number, value.table))}]"
+            if not elements:
+                tables.append(f"const t{k}={table};")
+            lines.append(f"const v{k}=take({index},{table if elements else f't{k}'},{value.columns});")
+            values.append(f"v{k}")
+        elif operation is PART:
+            values.append(f"{values[arguments[0]]}[{value}]")
         else:
             raise UntranslatedError(f"the operation {operation.name!r} cannot run in a page")
     graph.clear()
-    return f"(q)=>{{{''.join(lines)}return [{','.join(values[r] for r in results)}];}}"
+    code = f"(q)=>{{{''.join(lines)}return [{','.join(values[r] for r in results)}];}}"
+    return f"(()=>{{{''.join(tables)}return {code};}})()" if tables else code
 
 
 def _number(value: float) -> str:
