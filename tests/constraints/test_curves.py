@@ -94,7 +94,9 @@ def test_many_points_are_found_by_compiled_code():
             x = np.concatenate([curve.x, rng.uniform(-3.0, curve.x[-1] + 3.0, 50), [np.nan]])
             compiled = lw.compile(lambda x, curve=curve: [curve(x)], x=())(x)[..., 0]
             np.testing.assert_allclose(compiled, curve(x), rtol=0, atol=1e-11)
-            np.testing.assert_allclose(curve(x[:count]), curve.y, rtol=0, atol=1e-11)
+            np.testing.assert_allclose(curve(list(curve.x)), curve.y, rtol=0, atol=1e-11)
+    together = lw.compile(lambda x: curve(x), x=(2, 3))(x[:6].reshape(2, 3))  # an array of symbols
+    np.testing.assert_allclose(together, curve(x[:6]).reshape(2, 3), rtol=0, atol=1e-11)
 
 
 def train(*constraints, **slider):

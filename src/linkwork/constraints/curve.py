@@ -138,6 +138,7 @@ class Curve:
 
     def __call__(self, x: Any) -> Any:
         """Return f(x) for a number, an array of numbers (batch), or scalars of a traced function."""
+        x = np.array(x) if isinstance(x, (list, tuple)) else x
         if isinstance(x, (np.ndarray, np.generic)) and x.dtype != object:
             return self._value(np.asarray(x, dtype=float))[()]
         if isinstance(x, np.ndarray):
