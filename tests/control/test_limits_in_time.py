@@ -54,7 +54,7 @@ def test_the_largest_acceleration_never_crosses_a_limit(braking: float, velocity
         q, v = 1.0 - d, np.minimum(rng.choice([1.0, 0.999, 0.5], count) * speed, velocity)
         hardest = 0.0
         for _ in range(400):
-            low, high = limits.acceleration_box(tree, [q], [v], horizon)
+            low, high = limits.acceleration_box(tree, [q], [v], horizon, [1e-4])
             assert (low[0] <= high[0]).all()
             before = v
             v = v + h * high[0]

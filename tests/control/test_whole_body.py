@@ -222,6 +222,45 @@ def test_soles_on_legs_with_few_joints_are_held() -> None:
     assert least[-1] > 1e-3 and (left < 2.0 * least + 1e-6).all(), (left, least)
 
 
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("units", [(1e3, 1e3, 1e3), (1e3, 1.0, 1.0), (1.0, 1e-3, 1e3), (1e-3, 1.0, 1e-3)])
+def test_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> None:
+    """Of length, mass and time: a robot that stands, beside limits of its motors, its positions and a slide in m."""
+    found = []
+    for L, m, t in ((1.0, 1.0, 1.0), units):
+        force = m * L / t**2
+        tilt, box = lw.joints.Revolute((0, 1, 0)), lw.shapes.Box
+        robot: Any = lw.Robot.build(
+            "carrier",
+            lw.Link("body", box((0.4 * L, 0.3 * L, 0.2 * L)), mass=8.0 * m),
+            lw.Link("upper", box((0.05 * L, 0.05 * L, 0.4 * L)).at((0, 0, 0.2 * L)), mass=m),
+            lw.Link("lower", box((0.05 * L, 0.05 * L, 0.3 * L)).at((0, 0, 0.15 * L)), mass=0.5 * m),
+            lw.Joint.of(
+                tilt, name="shoulder", parent="body", child="upper", placement=(0, 0, 0.1 * L), effort=8 * force * L,
+                upper=0.5, velocity=4.0 / t,
+            ),
+            lw.Joint.of(
+                lw.joints.Prismatic((1, 0, 0)), name="slide", parent="upper", child="lower", placement=(0, 0, 0.4 * L),
+                effort=10 * force, lower=-0.1 * L, upper=0.1 * L, velocity=L / t,
+            ),
+            floating_base=True, gravity=(0, 0, -9.81 * L / t**2),
+        )  # fmt: skip
+        points = tuple(ContactPoint("body", tuple(L * x for x in corner.offset)) for corner in CORNERS)
+        ground = ContactGround(points, friction=0.6, height=-0.1 * L)
+        tasks = [JointTask("shoulder"), JointTask("slide", level=1)]
+        law = WholeBody(robot, tasks, 30.0 / t**2, contacts=ground, horizon=0.05 * t, contact_damping=20.0 / t)
+        q = np.tile([*robot.neutral()[:7], 0.3, 0.02 * L], (3, 1))
+        v = np.zeros((3, 8))
+        v[:, 6:] = np.array([0.3, -0.2 * L]) / t
+        answer = law.answer(0.0, q, v, shoulder=[0.0, 0.35, 0.2], slide=[0.0, 0.1 * L, 9.0 * L])
+        assert answer.found.all()
+        scale = np.array([1.0] * 3 + [L] * 3 + [1.0, L])
+        forces = answer.contact_forces / force
+        found.append([answer.tau / (force * L / scale), answer.acceleration * t**2 / scale, forces])
+    for one, other in zip(*found, strict=True):
+        assert np.abs(one - other).max() < 1e-6 * np.abs(one).max()
+
+
 def test_levels_and_limits_of_speed() -> None:
     """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
     robot: Any = lw.load("double_pendulum")

@@ -29,6 +29,7 @@ from linkwork.ik.arguments import check_tasks
 from linkwork.ik.kernels import target_shapes
 from linkwork.ik.tasks.joint_tasks import JointTask
 from linkwork.ik.tasks.task import Task
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_actuation"]
 
@@ -147,7 +148,7 @@ class TaskLaw(ControlLaw):
         return stack, motion, accelerations, damped
 
 
-_SPEED = 5.0  # [rad/s, m/s] joint speed to which errors lead near singularities; half of the present speed is added
+_SPEED = 0.25  # joint speed to which errors lead near singularities, per damping, in rad and characteristic lengths
 _TINY = by_type(1e-300)  # [N·m, N] avoids a division by zero
 _SAMPLES = 33  # configurations of which the median condition number is taken
 _CONDITION_FACTOR, _MAX_CONDITION = 10.0, 1e6  # default of max_condition, relative to the median, and its maximum
@@ -169,7 +170,8 @@ class OperationalSpace(TaskLaw):
     ``nullspace_damping`` [1/s] acts there and in singular directions (default: the largest damping of the tasks).
 
     The forces of each level, except for target velocities and accelerations, are bounded.  Near singularities they lead
-    to joint speeds up to 5 rad/s or m/s plus half of the fastest joint's, elsewhere to eight times that.
+    to joint speeds up to ¼ k_d, with the largest damping k_d, in rad/s or characteristic lengths per second, plus half of
+    the fastest joint's, elsewhere to eight times that.
 
     Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
     angles and half characteristic lengths (default: ten times the median over configurations). So forces are bounded,
@@ -251,8 +253,9 @@ class OperationalSpace(TaskLaw):
             a0 = [a - x for a, x in zip(damped, motion.drifts, strict=True)]
             pull0 = [a - b for a, b in zip(accelerations, damped, strict=True)]
         levels, pull_accelerations, led = [], [], []
-        fastest: Any = functools.reduce(fmax, map(fabs, v), 0.0)
-        most = self._rate * (_SPEED + 0.5 * fastest) if self._rate else None
+        units = unit_steps(self.robot.tree)
+        fastest: Any = functools.reduce(fmax, (fabs(x) * (1.0 / unit) for x, unit in zip(v, units, strict=True)), 0.0)
+        most = self._rate * (_SPEED * self._rate + 0.5 * fastest) if self._rate else None
         for tasks in self.levels:
             stack, motion, accelerations, damped = self._accelerations(q, v, tasks, inputs)
             active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
@@ -270,7 +273,8 @@ class OperationalSpace(TaskLaw):
         acting = self.max_condition, self.passive
         shares: list[Any] | None = None
         if most is not None:
-            shares = force_shares(self.robot.tree, list(q), whole, _added(a0, pull0), *acting, most)
+            bounds = [most * unit for unit in units]
+            shares = force_shares(self.robot.tree, list(q), whole, _added(a0, pull0), *acting, bounds)
             cut = 1.0 - functools.reduce(fmin, shares, 1.0)  # of the damping of tasks, which all joints have instead
             a0 = [a - cut * self._rate * x for a, x in zip(a0, v, strict=True)]
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together

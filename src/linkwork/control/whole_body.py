@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from linkwork.control.algorithms.whole_body_qp import (
     BodyContact,
     BodyDynamics,
     BodyForces,
+    BodyUnits,
     LevelRows,
     body_forces,
     braking_limits,
@@ -23,12 +25,13 @@ from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.dynamics.algorithms.passive_joint_forces import added_force
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
@@ -38,6 +41,7 @@ from linkwork.spatial import Vec3
 
 __all__ = ["WholeBody", "WholeBodyAnswer"]
 
+_RATE = 20.0  # of the unit of time: the default damping in SI units
 _SAMPLES = 64  # configurations of which the largest gravity forces are taken
 
 
@@ -74,7 +78,8 @@ class WholeBody(TaskLaw):
     earlier if motors need more time to brake.  Positions and velocities stay within limits for steps of up to half the
     ``horizon`` in which accelerations are constant.  Motor limits take precedence over these.
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
-    close loops are unknowns of the program.  ``regularization`` are the weights of ‖a‖² and of squared contact forces.
+    close loops are unknowns of the program.  ``regularization`` are the weights of ‖a‖² and of squared contact forces,
+    in angles and characteristic lengths L.  Forces are divided by the robot's mass and L.
 
     If the constraints are inconsistent, their violation is minimised; `answer` reports it by ``found`` = 0.
 
@@ -126,6 +131,10 @@ class WholeBody(TaskLaw):
         forces = gravity_force(robot.tree, configurations, passive=self.passive)
         self._gravity = [float(np.abs(x).max()) for x in forces]
         self._answers: dict[Any, Kernel] = {}
+        tree = robot.tree
+        rate = max(self.damping.values()) or 2.0 * math.sqrt(max(self.stiffness.values())) or _RATE / self.horizon
+        mass = sum(body.inertia.mass for body in tree.bodies) or 1.0
+        self._units = BodyUnits(_RATE / rate, mass, characteristic_length(tree), unit_steps(tree))
 
     @property
     def input_shapes(self) -> Shapes:
@@ -174,30 +183,39 @@ class WholeBody(TaskLaw):
         gamma: list[Any] = []
         if robot.constraints:
             timed = self._timed(t)
-            G = [list(row) for row in robot.constraint_jacobian(q, **timed)]
-            gamma = list(robot.constraint_bias(q, v, **timed))
+            units = [self._units.length if x == "m" else 1.0 for one in robot.constraints for x in one.row_units]
+            rows = zip(robot.constraint_jacobian(q, **timed), units, strict=True)
+            G = [[x if is_zero(x) else x / unit for x in row] for row, unit in rows]
+            gamma = [x / unit for x, unit in zip(robot.constraint_bias(q, v, **timed), units, strict=True)]
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
         dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma)
         levels = []
         for tasks in self.levels:
             stack, motion, accelerations = self._motions(q, v, tasks, inputs)
             active = [k for k, tolerance in enumerate(stack.tolerances) if tolerance < np.inf]
-            weights = [1.0 if hard else w for hard, w in zip(stack.hard, stack.weights, strict=True)]
-            sizes = [(s * w) ** 2 for s, w in zip(stack.scales, weights, strict=True)]
+            weights = [1.0 if hard else w * w for hard, w in zip(stack.hard, stack.weights, strict=True)]
+            scales = stack.scales
             levels.append(
                 LevelRows(
-                    [motion.rows[k] for k in active],
-                    [accelerations[k] - motion.drifts[k] for k in active],
-                    [sizes[k] for k in active],
+                    [[x if is_zero(x) else scales[k] * x for x in motion.rows[k]] for k in active],
+                    [scales[k] * (accelerations[k] - motion.drifts[k]) for k in active],
+                    [weights[k] for k in active],
                 )
             )
         braking = braking_limits(dynamics, self._gravity)
-        box = self._limits(braking).acceleration_box(robot.tree, list(q), list(v), self.horizon)
+        box = self._limits(braking).acceleration_box(
+            robot.tree, list(q), list(v), self.horizon, [*map(self._units.error, self._units.steps)]
+        )
         ranges = self._ranges(list(q), list(v), braking)
-        return body_forces(dynamics, self._body_contacts(q, v, inputs), levels, box, self.regularization, ranges)
+        contacts = self._body_contacts(q, v, inputs)
+        return body_forces(dynamics, contacts, levels, box, self.regularization, self._units, ranges)
 
-    def _ranges(self, q: list[Any], v: list[Any], braking: Sequence[Any]) -> list[tuple[Sequence[Any], Any, Any]]:
+    def _ranges(
+        self, q: list[Any], v: list[Any], braking: Sequence[Any]
+    ) -> list[tuple[Sequence[Any], Any, Any, float]]:
         """Return rows r with bounds of r·a, for limits of coordinates and velocities that are no entries of q and v.
+
+        The last entry is the unit of the coordinate.
 
         All joints together decelerate r·v along r, each by at most its entry of ``braking``.
         """
@@ -212,11 +230,15 @@ class WholeBody(TaskLaw):
             return []
         drifts = drift_along(tree, lambda q: [row for _, row in rates(q)], q, v)
         ends = [*((one.lower, one.upper, inf) for one in coordinates), *((-inf, inf, one.bound) for one in speeds)]
-        result: list[tuple[Sequence[Any], Any, Any]] = []
-        for (x, row), (lower, upper, speed), drift in zip(rates(q), ends, drifts, strict=True):
-            most = most_along(row, braking)
-            low, high = acceleration_range(x, lower, upper, dot(row, v), most, speed, self.horizon)
-            result.append((row, low if is_infinite(low) else low - drift, high if is_infinite(high) else high - drift))
+        names = [*(one.unit for one in coordinates), *(one.loop.joint.v_units[one.index] for one in speeds)]
+        units = [self._units.length if name.startswith("m") else 1.0 for name in names]
+        result: list[tuple[Sequence[Any], Any, Any, float]] = []
+        for (x, row), limits, drift, unit in zip(rates(q), ends, drifts, units, strict=True):
+            (lower, upper, speed), most = limits, most_along(row, braking)
+            ends_of_range = acceleration_range(
+                x, lower, upper, dot(row, v), most, speed, self.horizon, self._units.error(unit)
+            )
+            result.append((row, *(x if is_infinite(x) else x - drift for x in ends_of_range), unit))
         return result
 
     def _limits(self, braking: Sequence[Any]) -> MotionLimits:

@@ -100,15 +100,15 @@ def task_forces(
     J̃ M⁻¹ J̃ᵀ. With ``armature``, M includes that of the joints. ``shares`` are those of `force_shares`, 1 by
     default.
     """
-    return _solved(tree, q, levels, a0, condition, armature, shares or [1.0] * len(levels), None)[0]
+    return _solved(tree, q, levels, a0, condition, armature, shares or [1.0] * len(levels), ())[0]
 
 
 def force_shares(
-    tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool, most: Any
+    tree: Tree, q: Scalars, levels: Sequence[Level], a0: Scalars, condition: float, armature: bool, most: Scalars
 ) -> list[Any]:
     """Return for each level the largest share, at most 1, of its forces that a bound of accelerations allows.
 
-    Forces without those of the reference accelerate no joint by more than ``most`` [rad/s², m/s²] near
+    Forces without those of the reference accelerate no joint by more than ``most`` (nv) [rad/s², m/s²] near
     singularities, and by more than `_FARTHER` times that elsewhere.
     """
     return _solved(tree, q, levels, a0, condition, armature, None, most)[1]
@@ -122,7 +122,7 @@ def _solved(
     condition: float,
     armature: bool,
     shares: Sequence[Any] | None,
-    most: Any,
+    most: Scalars,
 ) -> tuple[list[Any], list[Any]]:
     """Return the joint forces of `task_forces`, and the shares, which follow from ``most`` where they are None."""
     M_inv = inverse_mass_matrix(tree, q, armature)
@@ -154,8 +154,9 @@ def _solved(
         pulled = result.inverse.once([a - b for a, b in zip(rest, led, strict=True)])
         if shares is None:
             own_push = [dot(column, pulled) for column in zip(*own, strict=True)]
-            bound = most * (_FARTHER - (_FARTHER - 1.0) * result.nearness)
-            used.append(bound / functools.reduce(fmax, map(fabs, M_inv.outward(own_push)), bound))
+            bound = _FARTHER - (_FARTHER - 1.0) * result.nearness
+            pushes = zip(M_inv.outward(own_push), most, strict=True)
+            used.append(bound / functools.reduce(fmax, (fabs(x) / each for x, each in pushes), bound))
         else:
             used.append(shares[number])
         forces = [a + used[-1] * b for a, b in zip(result.inverse.once(led), pulled, strict=True)]

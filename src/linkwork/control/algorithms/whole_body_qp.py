@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from linkwork.control.algorithms.pid_integrator import bounded
@@ -34,7 +34,7 @@ from linkwork.control.algorithms.sparse_qp import RangedRows, ranged_program
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fabs, fmax, fmin
 
-__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "LevelRows", "body_forces", "braking_limits"]
+__all__ = ["BodyContact", "BodyDynamics", "BodyForces", "BodyUnits", "LevelRows", "body_forces", "braking_limits"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -42,6 +42,7 @@ Rows = Sequence[Scalars]
 _INF = float("inf")
 _EDGES = 4
 _BRAKING_SHARE = 0.5  # of the motors' forces that braking at limits plans with; the rest is for changes of M and h
+_SOLVER_ERROR = 1e-4  # by which a program may exceed bounds of accelerations, in `BodyUnits`
 _LEAST_ROOM = 0.05  # of a motor's limit, where gravity and velocities need all of it
 
 
@@ -82,6 +83,63 @@ class LevelRows:
     weights: Scalars
 
 
+@dataclass(frozen=True, slots=True)
+class BodyUnits:
+    """Units in which programs are solved, so that their tolerances and regularization do not depend on those of inputs.
+
+    ``steps`` (nv) are the units of coordinates: 1 rad, or a characteristic ``length``.
+    """
+
+    time: float  # [s]
+    mass: float
+    length: float
+    steps: Sequence[float]
+
+    @property
+    def accelerations(self) -> list[float]:
+        """Unit of each acceleration (nv)."""
+        return [x / self.time**2 for x in self.steps]
+
+    @property
+    def force(self) -> float:
+        """Unit of contact forces."""
+        return self.mass * self.length / self.time**2
+
+    @property
+    def joint_forces(self) -> list[float]:
+        """Unit of each joint force (nv)."""
+        return [self.force * self.length / x for x in self.steps]
+
+    def error(self, unit: float) -> float:
+        """Return the error of bounds of the acceleration of a coordinate with this ``unit``."""
+        return _SOLVER_ERROR * unit / self.time**2
+
+    def rows(self, rows: Rows, unit: float = 1.0) -> list[list[Any]]:
+        """Return rows r of products r·a that have a ``unit`` divided by the square of `time`."""
+        return [_each(row, [x / unit for x in self.steps]) for row in rows]
+
+    def dynamics(self, of: BodyDynamics) -> BodyDynamics:
+        """Return dynamics in these units."""
+        per, inertia = [1.0 / x for x in self.joint_forces], 1.0 / (self.mass * self.length**2)
+        M = [_each(row, [inertia * a * x for x in self.steps]) for a, row in zip(self.steps, of.M, strict=True)]
+        gamma = _each(of.gamma, [self.time**2] * len(of.gamma))
+        return BodyDynamics(M, _each(of.h, per), _each(of.limits, per), self.rows(of.G), gamma)
+
+    def contact(self, of: BodyContact) -> BodyContact:
+        """Return a contact in these units."""
+        accelerations = _each(of.accelerations, [self.time**2 / self.length] * len(of.accelerations))
+        return replace(of, J=self.rows(of.J, self.length), accelerations=accelerations)
+
+    def level(self, of: LevelRows) -> LevelRows:
+        """Return tasks in these units; the rows have the units of angles."""
+        return LevelRows(self.rows(of.rows), _each(of.accelerations, [self.time**2] * len(of.rows)), of.weights)
+
+
+def _each(values: Scalars, by: Sequence[float]) -> list[Any]:
+    """Return products; zero and infinite floats stay what they are."""
+    return [x if is_zero(x) or _is_infinite(x) else x * k for x, k in zip(values, by, strict=False)]
+
+
 class BodyForces(NamedTuple):
     """Result of whole-body control: joint forces τ (nv), accelerations a (nv), and contact forces.
 
@@ -103,14 +161,19 @@ def body_forces(
     levels: Sequence[LevelRows],
     box: tuple[Scalars, Scalars],
     regularization: tuple[float, float],
-    ranges: Sequence[tuple[Scalars, Any, Any]] = (),
+    units: BodyUnits,
+    ranges: Sequence[tuple[Scalars, Any, Any, float]] = (),
 ) -> BodyForces:
     """Solve the quadratic programs of all levels at one state; return joint forces, accelerations and contact forces.
 
-    ``box`` are the lower and upper bounds of the accelerations a, and ``ranges`` are rows r with bounds of r·a.
-    ``regularization`` are the weights ε_a of ‖a‖² and
-    ε_f of the squared contact forces.
+    ``box`` are the lower and upper bounds of the accelerations a, and ``ranges`` are rows r with bounds of r·a and the
+    unit of the coordinate with this acceleration.  ``regularization`` are the weights ε_a of ‖a‖² and ε_f of the
+    squared contact forces, in ``units``.
     """
+    dynamics, contacts = units.dynamics(dynamics), [units.contact(contact) for contact in contacts]
+    levels = [units.level(level) for level in levels]
+    per = [1.0 / x for x in units.accelerations]
+    box = _each(box[0], per), _each(box[1], per)
     n, m, c = len(dynamics.h), _EDGES * len(contacts), len(dynamics.G)
     size = n + m + c
     columns = [list(edge) for contact in contacts for edge in _edges(contact)]
@@ -148,8 +211,10 @@ def body_forces(
         rows.append([1.0 if j == k else 0.0 for j in range(size)])
         low.append(0.0)
         high.append(_INF)
-    units = [([1.0 if j == k else 0.0 for j in range(n)], a, b) for k, (a, b) in enumerate(zip(*box, strict=True))]
-    for row, a, b in (*units, *ranges):
+    limited = [([1.0 if j == k else 0.0 for j in range(n)], a, b) for k, (a, b) in enumerate(zip(*box, strict=True))]
+    for r, *ends, unit in ranges:
+        limited.append((units.rows([r], unit)[0], *_each(ends, [units.time**2 / unit] * 2)))
+    for row, a, b in limited:
         if not (_is_infinite(a) and _is_infinite(b)):
             yielding.append(len(rows))
             rows.append([*row, *rest])
@@ -171,13 +236,13 @@ def body_forces(
         0.0 if is_zero(b) else h + dot(balance(k), x)
         for k, (h, b) in enumerate(zip(dynamics.h, dynamics.limits, strict=True))
     ]
-    tau = bounded(tau, dynamics.limits)
+    tau = _each(bounded(tau, dynamics.limits), units.joint_forces)
     forces = []
     for k, contact in enumerate(contacts):
-        p = x[n + _EDGES * k : n + _EDGES * (k + 1)]
+        p = [y * units.force for y in x[n + _EDGES * k : n + _EDGES * (k + 1)]]
         mu, on = contact.friction, contact.on
         forces.append([on * mu * (p[0] - p[1]), on * mu * (p[2] - p[3]), on * (p[0] + p[1] + p[2] + p[3])])
-    return BodyForces(tau, x[:n], forces, result, rounds)
+    return BodyForces(tau, _each(x[:n], units.accelerations), forces, result, rounds)
 
 
 def _contact_equations(contacts: Sequence[BodyContact]) -> list[tuple[list[Any], Any]]:

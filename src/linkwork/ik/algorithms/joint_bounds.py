@@ -84,7 +84,6 @@ def scaled_bound(bound: Any, factor: Any) -> Any:
 
 
 _INF = float("inf")
-_SOLVER_ERROR = 1e-4  # [rad/s², m/s²] by which a program may exceed bounds of accelerations
 _MAX_FACTOR = 4.0  # of v/s(d), beyond which the bound is linear again
 _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by rounding
 
@@ -137,11 +136,14 @@ class MotionLimits:
                     low[k], high[k] = nearest(min_braking, low[k], high[k]), nearest(max_braking, low[k], high[k])
         return low, high
 
-    def acceleration_box(self, tree: Tree, q: Scalars, v: Scalars, horizon: float) -> tuple[list[Any], list[Any]]:
+    def acceleration_box(
+        self, tree: Tree, q: Scalars, v: Scalars, horizon: float, errors: Scalars
+    ) -> tuple[list[Any], list[Any]]:
         """Return the lowest and the highest permitted acceleration of each coordinate (nv), infinite without limits.
 
         They hold for steps up to half the ``horizon`` T.  The acceleration limits are decelerations α that are
         available at position limits, infinite for any.  |v + a T| ≤ V takes precedence, and the box is never empty.
+        ``errors`` (nv) are those by which a program may exceed the box.
         """
         q_index = coordinate_indices(tree)
         low: list[Any] = [-_INF] * tree.nv
@@ -153,26 +155,27 @@ class MotionLimits:
                 ends = q[n], self.lower[n], self.upper[n]
             else:
                 ends = 0.0, -_INF, _INF
-            low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon)
+            low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon, errors[k])
         return low, high
 
 
 def acceleration_range(
-    x: Any, lower: Any, upper: Any, v: Any, braking: Any, speed: Any, horizon: float
+    x: Any, lower: Any, upper: Any, v: Any, braking: Any, speed: Any, horizon: float, error: float
 ) -> tuple[Any, Any]:
     """Return the lowest and the highest permitted acceleration of a coordinate x with the velocity v.
 
     The limits are those of x and the largest ``speed``, with the deceleration ``braking``; infinite ones are floats.
+    They hold for accelerations that exceed the range by ``error``.
     """
     low: Any = -_INF
     high: Any = _INF
-    margin = _SOLVER_ERROR * horizon * horizon
+    margin = error * horizon * horizon
     if not is_infinite(lower):
         low = -_approach(x - lower - margin, -v, braking, horizon)
     if not is_infinite(upper):
         high = _approach(upper - x - margin, v, braking, horizon)
     if not is_infinite(speed):
-        V = speed - _SOLVER_ERROR * horizon
+        V = speed - error * horizon
         slow, fast = (-V - v) / horizon, (V - v) / horizon
         low = slow if is_infinite(low) else nearest(low, slow, fast)
         high = fast if is_infinite(high) else nearest(high, slow, fast)
