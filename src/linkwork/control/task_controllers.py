@@ -170,8 +170,8 @@ class OperationalSpace(TaskLaw):
     ``nullspace_damping`` [1/s] acts there and in singular directions (default: the largest damping of the tasks).
 
     The forces of each level, except for target velocities and accelerations, are bounded.  Near singularities they lead
-    to joint speeds up to ¼ k_d, with the largest damping k_d, in rad/s or characteristic lengths per second, plus half of
-    the fastest joint's, elsewhere to eight times that.
+    to joint speeds up to ¼ k_d, with the largest damping k_d, in rad/s or characteristic lengths per second, plus half
+    of the fastest joint's, elsewhere to eight times that.
 
     Near singularities, Λ⁻¹ is regularised so that its condition number stays below ``max_condition``, in units of
     angles and half characteristic lengths (default: ten times the median over configurations). So forces are bounded,
