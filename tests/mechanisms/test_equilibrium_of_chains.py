@@ -115,5 +115,34 @@ def test_weights_as_wrenches_are_payloads():
         assert np.abs(found.q - robot.equilibrium(start, tau=tau, gravity=(0, 0, -10.0)).q).max() > 1e-2
     held = rod.equilibrium([0.4], wrenches={"end": [0, 0, 0, 0, 0, -2.0]}, expressed_in="end")  # follows the rod
     assert held.success and np.isclose(np.cos(held.q[0]) * 0.5 * rod.mass * 9.81, -2.0, rtol=1e-9)
-    with pytest.raises(ValueError, match=r"equilibrium: wrenches: 'end': expected one wrench \(6,\), got shape"):
-        rod.equilibrium([0.4], wrenches={"end": np.zeros((3, 6))})
+
+
+@pytest.mark.slow(every=3)
+def test_batches_of_equilibria_are_each_of_them():
+    """Of starts, loads and other lengths and masses; a search that fails does not lose the others."""
+    robot = linkage()
+    start = robot.assemble().q
+    ends, rng = np.zeros((2, 1, 6)), np.random.default_rng(2)
+    ends[:, 0, 3] = 0.1, -0.05
+    masses = robot.parameters("inertia:coupler")["inertia_coupler"] * rng.uniform(0.5, 2.0, (2, 3, 1))
+    numbers = {"frame:end": ends, "inertia:coupler": masses}
+    pull = rng.normal(size=(3, 6)) * [0, 0, 0, 5.0, 0, 5.0]
+    found = robot.equilibrium(start, wrenches={"coupler": pull}, tau=[0.5, 0.0, 0.0], parameters=numbers)
+    assert found.q.shape == (2, 3, 3) and found.success.all() and "6 of 6 solved" in str(found)
+    for index in np.ndindex(2, 3):
+        other = robot.with_parameters({"frame:end": ends[index[0], 0], "inertia:coupler": masses[index]})
+        alone = other.equilibrium(start, wrenches={"coupler": pull[index[1]]}, tau=[0.5, 0.0, 0.0])
+        assert np.abs(found.q[index] - alone.q).max() < 1e-9 and found.stability[index] == alone.stability
+        np.testing.assert_allclose(found.stiffness[index], alone.stiffness, rtol=1e-6)
+        np.testing.assert_allclose(found.constraint_forces[index], alone.constraint_forces, rtol=0, atol=1e-6)
+    torques = chain(2).equilibrium([0.3, -0.2], tau=[[-4.0, 1.0], [-400.0, 1.0]])
+    assert torques.success.tolist() == [True, False] and torques.stability.tolist() == ["stable", "unknown"]
+    for wrong, message in (
+        ({"tau": np.zeros(4)}, r"equilibrium: tau: expected finite numbers \(..., 3\)"),
+        ({"wrenches": {"coupler": np.zeros(5)}}, r"equilibrium: coupler: expected finite numbers \(..., 6\)"),
+        ({"tau": np.zeros((4, 3)), "parameters": {"frame:end": ends}}, "do not broadcast together"),
+    ):
+        if "parameters" in wrong:
+            wrong["parameters"] = {"frame:end": ends[:, 0]}
+        with pytest.raises(ValueError, match=message):
+            robot.equilibrium(start, **wrong)

@@ -16,17 +16,21 @@ Algorithms on Matrix Manifolds, 2008, chapter 7.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.result import Result
+from linkwork._util.status import WORDS
+from linkwork._util.validation import floats, shown
 from linkwork.errors import Status
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
+from linkwork.mechanisms.assembly.state_inputs import varied
 
-__all__ = ["Equilibrium", "equilibrium_near"]
+__all__ = ["Equilibrium", "equilibria_near"]
 
 _REST_TOL = 1e-14  # acceleration at rest, relative to that in free fall
 _CLOSED_TOL = 1e-9  # [rad, characteristic lengths] largest constraint error
@@ -42,50 +46,111 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, init=False)
 class Equilibrium(Result):
-    """A configuration in which a robot stays at rest, or the last one of a failed search.
+    """A configuration in which a robot stays at rest, or the last one of a failed search; for a batch, arrays of them.
 
     ``status`` is "solved", "constraints_not_met", "not_found" (no equilibrium nearby) or "max_iterations".
     """
 
-    q: np.ndarray  # (nq,)
-    constraint_forces: np.ndarray  # (nc,) [N, N·m]
-    residual: float  # largest acceleration for v = 0 [rad/s², m/s²]
-    stiffness: np.ndarray = field(repr=False)  # eigenvalues of −∂a/∂q along free motions [1/s²], in increasing order
-    status: Status
-    iterations: int
-    scale: float = field(default=0.0, repr=False)  # largest acceleration near the start, in units of coordinates [1/s²]
+    q: np.ndarray  # (..., nq)
+    constraint_forces: np.ndarray  # (..., nc) [N, N·m]
+    residual: Any  # (...): largest acceleration for v = 0 [rad/s², m/s²]
+    stiffness: np.ndarray = field(repr=False)  # (..., n): eigenvalues of −∂a/∂q along free motions [1/s²], increasing
+    status: Any  # (...)
+    iterations: Any  # (...)
+    scale: Any = field(default=0.0, repr=False)  # (...): largest acceleration near the start, in coordinates' units
 
     @property
-    def success(self) -> bool:
-        """True if the configuration is an equilibrium."""
-        return self.status is Status.SOLVED
+    def success(self) -> Any:
+        """True if the configuration is an equilibrium, (...)."""
+        solved = np.asarray(self.status) == Status.SOLVED
+        return solved if solved.ndim else bool(solved)
 
     @property
-    def stability(self) -> str:
-        """The kind of equilibrium: "stable", "neutral", "unstable", or "unknown" if none was found.
+    def stability(self) -> Any:
+        """The kind of equilibrium, (...): "stable", "neutral", "unstable", or "unknown" if none was found.
 
         Stable: all stiffnesses along free motions are positive, so the energy has a minimum.  Neutral: some are zero.
         Unstable: some are negative.
         """
-        if not self.success:
-            return "unknown"
-        flat = _FLAT_TOL * np.abs(self.stiffness).max(initial=self.scale)
-        if np.all(self.stiffness > flat):
-            return "stable"
-        return "unstable" if np.any(self.stiffness < -flat) else "neutral"
+        size = np.fmax.reduce(np.abs(self.stiffness), axis=-1, initial=0.0)
+        flat = _FLAT_TOL * np.maximum(size, self.scale)[..., np.newaxis]
+        unstable, flexible = (self.stiffness < -flat).any(axis=-1), (self.stiffness <= flat).any(axis=-1)
+        kind = np.where(unstable, "unstable", np.where(flexible, "neutral", "stable"))
+        kind = np.where(self.success, kind, "unknown")
+        return kind if kind.ndim else str(kind)
 
     @property
-    def stable(self) -> bool:
-        """True if the equilibrium is stable."""
+    def stable(self) -> Any:
+        """True if the equilibrium is stable, (...)."""
         return self.stability == "stable"
 
     def _sentence(self, index: tuple[int, ...]) -> str:
-        kind = f"{self.stability}, " if self.success else ""
-        smallest = f", smallest stiffness {self.stiffness[0]:.3g} 1/s²" if self.stiffness.size else ""
-        return f"{kind}{self.iterations} steps, residual {self.residual:.2g}{smallest}"
+        kind = f"{np.asarray(self.stability)[index]}, " if np.asarray(self.success)[index] else ""
+        smallest = f", smallest stiffness {self.stiffness[index][0]:.3g} 1/s²" if self.stiffness[index].size else ""
+        steps, residual = np.asarray(self.iterations)[index], np.asarray(self.residual)[index]
+        return f"{kind}{steps} steps, residual {residual:.2g}{smallest}"
 
     def __str__(self) -> str:
         return f"equilibrium: {self.explain()}"
+
+
+def equilibria_near(
+    robot: Any, q0: Any, loads: Any, time: Any, parameters: Any, passive: bool, max_iterations: int, descend: bool
+) -> Equilibrium:
+    """Return the equilibria near q0 (..., nq) under loads: tau, wrenches, their axes, and gravity.
+
+    Raises the errors of `Robot.equilibrium`.
+    """
+    caller = "equilibrium"
+    varied_robot, inputs = varied(robot, caller, time, parameters)
+    tau, wrenches, axes, gravity = loads
+    if wrenches is not None and not isinstance(wrenches, Mapping):
+        raise TypeError(f'{caller}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
+    for frame in wrenches or {}:
+        robot.tree.frame(frame)
+    acting = {} if tau is None else {"tau": (tau, robot.nv)}
+    acting |= {frame: (w, 6) for frame, w in (wrenches or {}).items()}
+    rows = {name: _rows(f"{caller}: {name}", *x) for name, x in acting.items()}
+    try:
+        shape = np.broadcast_shapes(q0.shape[:-1], inputs.shape, *(x.shape[:-1] for x in rows.values()))
+    except ValueError as error:
+        raise ValueError(f"{caller}: q_init, tau, wrenches and parameters do not broadcast together: {error}") from None
+    at = inputs.flat(shape)
+    q0, *whole = (np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q0, *rows.values()))
+    results = []
+    for k, start in enumerate(q0):
+        own = dict(zip(rows, (x[k] for x in whole), strict=True))
+        options = at[k].options | ({} if gravity is None else {"gravity": gravity})
+        force = own.pop("tau", None)
+        options |= {"wrenches": own, "expressed_in": axes} if own else {}
+        results.append(equilibrium_near(varied_robot, start, force, options, passive, max_iterations, descend))
+    if not shape:
+        return results[0]
+    most = max((len(one.stiffness) for one in results), default=0)
+    stiffness = np.full((len(results), most), np.nan)
+    for row, one in zip(stiffness, results, strict=True):
+        row[: len(one.stiffness)] = one.stiffness
+    counts = sum(len(one.component_names) for one in robot.constraints)
+    return Equilibrium._make(
+        q=np.array([one.q for one in results]).reshape(*shape, robot.nq),
+        constraint_forces=np.array([one.constraint_forces for one in results]).reshape(*shape, counts),
+        residual=np.array([one.residual for one in results], dtype=float).reshape(shape),
+        stiffness=stiffness.reshape(*shape, most),
+        status=np.array([one.status for one in results], dtype=WORDS).reshape(shape),
+        iterations=np.array([one.iterations for one in results], dtype=int).reshape(shape),
+        scale=np.array([one.scale for one in results], dtype=float).reshape(shape),
+    )
+
+
+def _rows(expected: str, values: Any, count: int) -> Array:
+    """Return values (..., count) as an array.  Raises ValueError for another shape and values that are not finite."""
+    try:
+        result = floats(values)
+        if result.shape[-1:] != (count,) or not np.isfinite(result).all():
+            raise ValueError(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}: expected finite numbers (..., {count}), got {shown(values)}") from None
+    return result
 
 
 def equilibrium_near(
@@ -132,7 +197,8 @@ class _Statics:
         self.units, self.error_scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
         self.tau = self.zero_v if tau is None else tau
         self.options = options
-        self.timed = {key: value for key, value in options.items() if key == "time"}
+        self.varied = {key: value for key, value in options.items() if key == "parameters"}
+        self.timed = self.varied | {key: value for key, value in options.items() if key == "time"}
         self.forces = 0.0  # sum of the acting forces at the start, times the units of coordinates [J]
         self.scale = 0.0  # largest acceleration near the start without constraints [1/s²], in units of coordinates
 
@@ -142,7 +208,7 @@ class _Statics:
         a, forces = self.robot.constrained_forward_dynamics(
             q, self.zero_v, self.tau, passive=self.passive, **self.options
         )
-        M = self.robot.mass_matrix(q, passive=self.passive)
+        M = self.robot.mass_matrix(q, passive=self.passive, **self.varied)
         return _State(q, float(np.abs(error * self.error_scales).max(initial=0.0)), a, forces, M)
 
     def largest(self, step: Array) -> float:
@@ -153,7 +219,7 @@ class _Statics:
         """Return True if a state is an equilibrium, up to rounding."""
         if not self.scale:
             free = self.robot.without_constraints() if len(self.robot.constraints) else self.robot
-            options = {key: value for key, value in self.options.items() if key != "time"}
+            options = {key: value for key, value in self.options.items() if key not in ("time", "parameters")}
             n = self.robot.nv
             steps = 0.5 * np.vstack([np.zeros(n), np.diag(self.units)])
             around = self.robot.integrate(state.q, steps)  # in equilibrium or not
@@ -192,7 +258,7 @@ class _Statics:
         a, forces = self.robot.constrained_forward_dynamics(
             q, self.zero_v, self.tau, passive=self.passive, **self.options
         )
-        F: Array = np.einsum("kij,kj->ki", self.robot.mass_matrix(q, passive=self.passive), a)
+        F: Array = np.einsum("kij,kj->ki", self.robot.mass_matrix(q, passive=self.passive, **self.varied), a)
         F -= np.einsum("kij,ki->kj", self.rows(q), forces)
         return F
 

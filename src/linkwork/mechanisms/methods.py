@@ -12,6 +12,7 @@ from linkwork import mechanisms
 from linkwork._util.validation import finite_number
 from linkwork.dynamics.methods import with_constraint_forces
 from linkwork.kernels.compiled_method import computed, computed_through
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.mechanisms.induced_motions import can_be_induced
 from linkwork.model.friction_laws import Friction
@@ -213,13 +214,15 @@ class ConstrainedDynamicsMethods(RobotBase):
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
         passive: bool = True,
+        parameters: Mapping[str, ArrayLike] | None = None,
         max_iterations: int = 200,
         descend: bool = True,
     ) -> mechanisms.Equilibrium:
-        """Find a static equilibrium near ``q_init`` (nq,) under joint forces ``tau`` (nv,) [N·m, N], zero by default.
+        """Find a static equilibrium near ``q_init`` (..., nq) under joint forces ``tau`` (..., nv) [N·m, N], or none.
 
         Gravity, springs (unless ``passive`` is False), joint forces, external ``wrenches`` and constraint forces are in
-        balance there.  ``wrenches`` (6,) by frame are those of `forward_dynamics`, constant in their axes.  The search
+        balance there.  ``wrenches`` (..., 6) by frame are those of `forward_dynamics`, constant in their axes.
+        ``parameters`` replaces values (..., own shape) by the names of `Robot.parameters`.  The search
         descends the potential energy, so it ends in a stable equilibrium, a minimum, unless ``q_init`` is an
         equilibrium itself.  With ``descend=False``, or if descent fails, Newton's method finds an equilibrium of any
         kind, for example an upright pendulum.  ``stability`` of the result classifies it by the eigenvalues of the
@@ -228,21 +231,13 @@ class ConstrainedDynamicsMethods(RobotBase):
 
         Raises ValueError for ``q_init`` or ``tau`` of another shape or with non-finite values.
         """
-        start = self._one("equilibrium", "q_init", q_init)  # type: ignore[attr-defined]
+        from linkwork.mechanisms.equilibrium import equilibria_near
+
+        start = read_configuration(self, "equilibrium", "q_init", q_init)
         if time is not None:
             time = finite_number("equilibrium", "time", time, unit="s")
-        from linkwork.mechanisms.equilibrium import equilibrium_near
-
-        options = {"wrenches": wrenches, "gravity": gravity, "time": time}
-        options = {name: value for name, value in options.items() if value is not None}
-        if wrenches is not None:
-            options["expressed_in"] = expressed_in
-        for frame, wrench in wrenches.items() if isinstance(wrenches, Mapping) else ():
-            if np.ndim(wrench) > 1:
-                raise ValueError(
-                    f"equilibrium: wrenches: {frame!r}: expected one wrench (6,), got shape {np.shape(wrench)}"
-                )
-        return equilibrium_near(self, start, tau, options, passive, max_iterations, descend)
+        loads = tau, wrenches, expressed_in, gravity
+        return equilibria_near(self, start, loads, time, parameters, passive, max_iterations, descend)
 
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Return a mask that is True for the constraint forces that dynamics determines uniquely.
@@ -268,7 +263,7 @@ class ConstrainedDynamicsMethods(RobotBase):
         loop_forces: ArrayLike | None = None,
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
-        passive: bool = False,
+        passive: bool = True,
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
