@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -202,11 +202,11 @@ class Kernel(Differentiable):
 
     @property
     def ufunc(self) -> np.ufunc:
-        """The kernel as a NumPy generalized ufunc."""
+        """The kernel as a NumPy generalized ufunc; an equal call for more arrays than a ufunc has, 64."""
         if not in_main_interpreter():  # other interpreters cannot compile while NumPy waits for a loop
             for loop in self._general.loops:
                 loop.make()
-        return self._general.ufunc
+        return cast(np.ufunc, self._general.ufunc)
 
     def interpret(self, *arrays: Any) -> Any:
         """Evaluate the kernel by the interpreter, one operation at a time in float64: slow, and the reference."""

@@ -16,6 +16,7 @@ import numpy as np
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.cpython import keep_alive
+from linkwork.compiler.runtime.many_operands import MOST_OPERANDS, ManyOperands
 
 __all__ = ["make_gufunc", "numpy_function", "signature"]
 
@@ -83,15 +84,20 @@ def make_gufunc(
     state: ctypes.Structure,
     owners: Any,
     parent: Any,
-) -> tuple[np.ufunc, ctypes.Array[ctypes.c_void_p]]:
+) -> tuple[np.ufunc | ManyOperands, ctypes.Array[ctypes.c_void_p]]:
     """Create a gufunc that calls an inner loop at an address for each floating-point type.
 
     NumPy uses the first type that all arguments can be cast to safely. ``state`` is passed to the loops as their data.
     The gufunc keeps ``owners`` alive, whatever the garbage collector does (see `keep_alive`), and ``parent``, which may
-    refer back to it. Returns the gufunc and NumPy's table of the loops' addresses.
+    refer back to it. Returns the gufunc and NumPy's table of the loops' addresses; for more operands than a ufunc has,
+    a call that does the same.
     """
     nargs = len(inputs) + len(outputs)
     functions = (ctypes.c_void_p * len(loops))(*(address for _, address in loops))
+    if nargs > MOST_OPERANDS:
+        many = ManyOperands(name, inputs, outputs, [real for real, _ in loops], functions, state)
+        many.owners = owners, parent
+        return many, functions
     data = (ctypes.c_void_p * len(loops))(*([ctypes.addressof(state)] * len(loops)))
     types = (ctypes.c_byte * (nargs * len(loops)))(*(real.number for real, _ in loops for _ in range(nargs)))
     texts = name.encode(), doc.encode()
