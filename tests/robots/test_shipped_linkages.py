@@ -136,6 +136,6 @@ def test_double_wishbone_has_the_instant_center_of_its_arms():
     spring = seat - np.array([0.42, 0.66])
     travel = np.array([-(seat - LOWER)[1], (seat - LOWER)[0]]) * rate[robot.v_index(["lower_hinge"])[0]]
     length = np.linalg.norm(spring)
-    load = -40e3 * (length - 0.55) * (spring @ travel / length) / patch[1]
+    load = -60e3 * (length - 0.53) * (spring @ travel / length) / patch[1]
     power = rate @ robot.passive_force(q, np.zeros(robot.nv))
     np.testing.assert_allclose(power, load * patch[1], rtol=1e-9)
