@@ -234,6 +234,9 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
         single = getattr(robot, function)(*arrays)
         double = getattr(robot, function)(*(x.astype(np.float64) for x in arrays))
         assert single.dtype == np.float32 and double.dtype == np.float64
+        if not double.any():  # the bias force of gears whose axes are vertical
+            assert not single.any()
+            continue
         core = tuple(range(1, double.ndim))
         error = np.abs(single - double).max(axis=core) / np.abs(double).max(axis=core) * 2.0**24
         if bound is None and robot.constraints:
@@ -243,7 +246,7 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
             assert np.all(error <= 8.0 * condition)
         else:
             assert error.max() <= bound
-            assert function == "normalize" or error.max() > 0.1  # it is float32 that was computed
+            assert function == "normalize" or error.max() > 0.01  # it is float32 that was computed
 
 
 @pytest.mark.slow(every=3)
