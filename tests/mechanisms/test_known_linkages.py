@@ -161,6 +161,11 @@ def test_couplings_are_those_that_eliminate():
         (lw.constraints.Coupling({"slide": 2.0, "turn": -1.0}, offset=0.4), "slide", ("turn", 0.5, 0.2)),
         (lw.constraints.Coupling(("spin", "turn"), lambda a, b: a - 3.0 * b), "spin", ("turn", 3.0, 0.0)),
         (lw.constraints.Holonomic("f", lambda k: k.q("spin") - 3.0 * k.q("turn")), "spin", ("turn", 3.0, 0.0)),
+        (
+            lw.constraints.CurveCoupling("spin", "turn", lw.constraints.Curve([0, 1], [0.2, 0.7])),
+            "spin",
+            ("turn", 0.5, 0.2),
+        ),
     ):
         held, free = robot.with_constraints(constraint), robot.with_couplings({follower: law})
         names = [joint.name for joint in robot.joints]
