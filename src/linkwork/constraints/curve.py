@@ -26,7 +26,6 @@ from linkwork._util.validation import boolean, integer
 from linkwork.constraints.arguments import read_number
 from linkwork.constraints.jacobian_rows import timed
 from linkwork.constraints.user_functions import over_any_scalar
-from linkwork.expr.control.table_access import Take
 from linkwork.expr.scalar.functions import atan2, cos, floor, le, sin, where
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.spatial.arguments import LARGEST
@@ -247,6 +246,8 @@ def _row(x: Any, edges: list[float], rows: list[list[float]]) -> Sequence[Any]:
         return [chosen[..., k] for k in range(len(rows[0]))]
     if not edges:
         return rows[0]
+    from linkwork.expr.control.table_access import Take
+
     position: Any = 0.0
     size = 1 << (len(edges).bit_length() - 1)
     padded = (*edges, *[LARGEST] * (2 * size - 1 - len(edges)))
