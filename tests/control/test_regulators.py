@@ -135,7 +135,7 @@ def test_robots_are_held() -> None:
     n = arm.nv
     q, v = arm.random_configuration(seed=0), np.zeros(n)
     tau = arm.inverse_dynamics(q, v, v)
-    K = lqr(*arm.linearize(q, v, tau, dt=0.01), np.eye(2 * n), 1e-3 * np.eye(n), discrete=True).K
+    K = lqr(*arm.linearize(q, v, tau, dt=0.01, passive=False), np.eye(2 * n), 1e-3 * np.eye(n), discrete=True).K
     at, rate = arm.integrate(q, np.full(n, 0.02)), v
     for _ in range(1500):
         x = np.concatenate([arm.difference(q, at), rate])

@@ -106,7 +106,7 @@ def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
-    held = LQRController._make(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n))
+    held = LQRController._make(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n), np.full(n, np.inf))
     turned = robot.integrate(q, 0.3 * np.eye(n)[2])
     assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
     assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
@@ -181,3 +181,87 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
     # no mass: `Robot.linearize` says which joint nothing resists
     parts = (lw.Link("rod"), lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="pin", parent="world", child="rod"))
     assert _by_directions(lw.Robot.build("none", *parts), *np.zeros((3, 1)), None, "euler", False) is None
+
+
+def test_passive_forces_count_in_regulators() -> None:
+    """A mass on a spring and a damper, against its matrices; dry friction has no part in gains."""
+    k, d, m = 100.0, 40.0, 1.5
+    losses = {"stiffness": k, "damping": d, "armature": 0.5}
+    for friction in (0.0, 3.0):
+        joint = lw.Joint.of(
+            lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="mass", friction=friction, **losses
+        )
+        robot: Any = lw.Robot.build("spring", lw.Link("mass", mass=m), joint)
+        held = lqr_about_state(robot, [0.3])
+        A, B = np.array([[0.0, 1.0], [-k / 2.0, -d / 2.0]]), np.array([[0.0], [0.5]])
+        assert np.allclose(held.K, lqr(A, B, np.eye(2), np.eye(1)).K, rtol=1e-9) and held.tau == pytest.approx(30.0)
+        free = lqr_about_state(robot, [0.3], passive=False)
+        assert np.allclose(free.K, lqr([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0 / m]], np.eye(2), np.eye(1)).K)
+        if friction == 0.0:
+            assert np.allclose(robot.linearize([0.3], [0.1], [1.0])[0], A)
+        still = robot.spline([0.0, 2.0], [[0.3], [0.3]], boundary="clamped")  # so long that its end has no effect
+        along = lqr_about_trajectory(robot, still, dt=0.01)
+        stay = lqr_about_state(robot, [0.3], dt=0.01)
+        assert np.allclose(along.K[0], stay.K, rtol=1e-6) and along.feedforward(0.5) == pytest.approx(30.0)
+
+
+def test_forces_of_regulators_are_within_limits() -> None:
+    robot = lw.load("double_pendulum")
+    start = np.array([np.pi + 0.4, 0.0])
+    still = robot.spline([0.0, 1.0], [[np.pi, 0.0]] * 2, boundary="clamped")
+    for limits, expected in ((None, robot.effort_limits), (5.0, [5.0, 5.0]), ({robot.v_names[1]: 2.0}, None)):
+        largest = np.where([False, True], 2.0, robot.effort_limits) if expected is None else np.array(expected)
+        weights: Any = {"Q": (1e6, 1.0), "R": 1e-3, "effort_limits": limits}
+        held = lqr_about_state(robot, [np.pi, 0.0], dt=0.01, **weights)
+        along = lqr_about_trajectory(robot, still, **weights)
+        for law, at in ((held, ()), (along, (0.5,))):
+            free = law.tau if law is held else law.feedforward(0.5)
+            free = free - (law.K if law is held else law.gains(0.5)) @ np.r_[start - [np.pi, 0.0], 0.0, 0.0]
+            tau = law(*at, start, np.zeros(2))
+            assert np.array_equal(tau, np.clip(free, -largest, largest)) and (np.abs(tau) == largest).any()
+            kernel = lw.compile(lambda q, v, law=law, at=at: law(*at, q, v), q=2, v=2)
+            assert np.allclose(kernel(start, np.zeros(2)), tau, rtol=1e-12) and np.array_equal(
+                law.effort_limits, largest
+            )
+        run = robot.simulate(start, controller=held, duration=0.05, dt=0.01)
+        assert run.saturation.any()
+    with pytest.raises(ValueError, match=r"for steps of dt · control_every = 0.005 s, got LQRController for"):
+        robot.simulate(start, controller=held, duration=0.05, dt=0.005)
+    assert robot.simulate(start, controller=held, duration=0.05, dt=0.005, control_every=2).success
+    with pytest.raises(ValueError, match="effort_limits: expected numbers >= 0"):
+        lqr_about_state(robot, [0.0, 0.0], effort_limits=-1.0)
+
+
+@pytest.mark.slow(every=7)
+def test_regulators_along_trajectories_of_loops() -> None:
+    """Those of the crank's angle alone, up to the error of time steps; the four-bar is led back to its trajectory."""
+    robot: Any = lw.load("fourbar")
+    crank = robot.v_names[0]
+    m = robot.minimal_coordinates(crank)
+    t = np.linspace(0.0, 1.0, 81)
+    angle, rate, change = 0.8 + 0.8 * t - 0.3 * np.cos(2.0 * t), 0.8 + 0.6 * np.sin(2.0 * t), 1.2 * np.cos(2.0 * t)
+    at = [m.at]
+    for y in angle:
+        at.append(m.expand([y], near=at[-1]))
+    q, v, a = m.expand(angle[:, None], rate[:, None], change[:, None], near=np.array(at[1:]))
+    way = robot.spline(t, q, "quintic", velocity=v, acceleration=a)
+    weights, errors = np.diag([100.0] * 3 + [1.0] * 3), []
+    for dt in (0.02, 0.01):
+        along = lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.1, actuators=crank, dt=dt, end=weights)
+        q, v, _ = way(along.times)
+        y, u, h = m.coordinates_of(q), v[:, :1], along.times[1]
+        A, B = m.linearize(y, u, along.feedforward(along.times), near=q)
+        step = np.array([[1.0, h], [0.0, 1.0]])
+        A, B = step @ (np.eye(2) + h * np.diag([0.0, 1.0]) @ A), h * step @ B[..., :1]
+        ahead, behind = (m.expand(y + s, u, near=q)[1] for s in (1e-6, -1e-6))
+        J = np.zeros((len(q), 6, 2))
+        J[:, :3, 0] = J[:, 3:, 1] = m.jacobian(y, near=q)[..., 0]
+        J[:, 3:, 0] = (ahead - behind) / 2e-6
+        Q = np.swapaxes(J, -1, -2) @ weights @ J
+        known = finite_horizon_lqr(A[:-1], B[:-1], Q[:-1], [[0.1]], end=Q[-1])
+        errors.append(np.abs(along.K @ J[:-1] - known.K).max() / np.abs(known.K).max())
+        assert np.abs(along.K @ (np.eye(6) - J[:-1] @ np.linalg.pinv(J[:-1]))).max() < 1e-9 * np.abs(along.K).max()
+    assert errors[1] < 0.6 * errors[0] < 0.03
+    start, rate = m.expand(y[0] + 0.05, u[0], near=q[0])
+    run = robot.simulate(start, rate, controller=along, duration=1.0, dt=1e-3)
+    assert np.abs(run.q[-1] - q[-1]).max() < 0.1 * np.abs(start - q[0]).max()

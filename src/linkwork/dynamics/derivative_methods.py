@@ -298,7 +298,7 @@ class DerivativeMethods(RobotBase):
         wrenches: Wrenches | None = None,
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
-        passive: bool = False,
+        passive: bool = True,
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -309,8 +309,9 @@ class DerivativeMethods(RobotBase):
         Δẋ = A Δx + B Δτ; the block of A by which δ̇ depends on δ is zero, except for joints whose velocity is that of a
         moving frame: −V × of a floating joint.  With ``dt`` (...) [s] Δx⁺ = A Δx + B Δτ, where x⁺ is x after a step of
         the ``integrator``: "euler" (q⁺ = integrate(q, h v), v⁺ = v + h a), "semi_implicit_euler" (v⁺ first, then
-        q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Raises SingularInertiaError as
-        `forward_dynamics` does, and ValueError for an integrator without ``dt``.
+        q⁺ = integrate(q, h v⁺)) or "runge_kutta_4", in local coordinates around q.  Passive forces
+        count by default, as in `simulate`; the slope of dry friction at rest is f/v_s with the law "smooth".  Raises
+        SingularInertiaError as `forward_dynamics` does, and ValueError for an integrator without ``dt``.
         """
 
     @computed

@@ -42,7 +42,9 @@ def with_constraint_forces(method: F) -> F:
         lost: Any = False
         try:
             if self._tree.constraints and more.get("constraint_forces") is None:
-                options = {name: more.get(name) for name in _OF_MOTION if more.get(name) is not None}
+                options = {"passive": True} | {
+                    name: x for name, x in more.items() if name in _OF_MOTION and x is not None
+                }
                 axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in options else {}
                 forces = _forces_of_motion(method.__name__, self, (q, v, a), options | axes)
                 if isinstance(forces, np.ndarray) and forces.dtype.kind == "f" and np.isnan(forces).any():
@@ -262,7 +264,7 @@ class ForceMethods(RobotBase):
         loop_forces: ArrayLike | None = None,
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
-        passive: bool = False,
+        passive: bool = True,
         friction: Friction = "smooth",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -300,7 +302,7 @@ class ForceMethods(RobotBase):
         loop_forces: ArrayLike | None = None,
         time: ArrayLike | None = None,
         actuators: str | Sequence[str] | None = None,
-        passive: bool = False,
+        passive: bool = True,
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:

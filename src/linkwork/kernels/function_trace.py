@@ -238,7 +238,11 @@ def _refuse_unused(
     if unused:
         names = [request.spec.name for request in requests.values()]
         depends = f"{names[0]} does" if len(names) == 1 else f"these {len(names)} functions do"
-        takes = [(name, r) for name, r in zip(names, requests.values(), strict=True) if PASSIVE in r.spec.options]
+        takes = [
+            (name, r)
+            for name, r in zip(names, requests.values(), strict=True)
+            if any(option.name == PASSIVE.name for option in r.spec.options)
+        ]
         passive = [name for name, r in takes if not dict(r.options).get("passive")]
         remedy = f': request ("{passive[0]}", {{"passive": True}}) for effects in joints' if passive else ""
         if takes and not passive and unused[0].kind in ("damping", "friction"):

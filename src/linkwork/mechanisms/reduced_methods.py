@@ -197,7 +197,7 @@ class ReducedMethods(RobotBase):
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
         time: ArrayLike | None = None,
-        passive: bool = False,
+        passive: bool = True,
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:

@@ -19,6 +19,7 @@ __all__ = [
     "FRICTION",
     "LOADS",
     "PASSIVE",
+    "PASSIVE_BY_DEFAULT",
     "QUANTITIES",
     "SMOOTH_FRICTION",
     "FunctionSpec",
@@ -144,6 +145,7 @@ def frame_options(*names: str) -> tuple[Option, ...]:
 
 
 PASSIVE = Option("passive", False, (False, True))  # whether armature, damping, friction and springs are part of it
+PASSIVE_BY_DEFAULT = replace(PASSIVE, default=True)  # of functions that stand beside a simulation
 ACTUATORS = Option("actuators", names="joint", counted="na")  # None: all that do not float
 _SMOOTH_LAWS = tuple(law.name for law in friction_laws.ALL if not law.sticks)
 FRICTION = Option(  # law of dry friction

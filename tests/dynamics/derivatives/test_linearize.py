@@ -48,7 +48,8 @@ class Steps:
         return np.array(ROBOT["integrate"].compute(self.tree, [*q], [*phi]), dtype=object)
 
     def a(self, q, v):
-        return np.array(ROBOT["forward_dynamics"].compute(self.tree, [*q], [*v], [*self.tau]), dtype=object)
+        found = ROBOT["forward_dynamics"].compute(self.tree, [*q], [*v], [*self.tau], passive=True)
+        return np.array(found, dtype=object)
 
     def rate(self, q, phi, v):
         there, found = self.integrate(q, phi), []
@@ -101,7 +102,7 @@ def test_in_time_it_is_how_neighbouring_motions_drift_apart(tree):
     rates = [(later - before) / (2.0 * time) for later, before in drift]
     accelerations = [f.forward_dynamics(*end) for end in ends]
     expected = [(one - other) / (2.0 * apart) for one, other in (rates, accelerations)]
-    A, B = f.linearize(q, v, tau)
+    A, B = f.linearize(q, v, tau, passive=False)
     found = A @ u[: 2 * n] + B @ u[2 * n :]
     assert_close(found[:n], expected[0], 1e-5)  # the square of the time, by the curvature of the manifold
     assert_close(found[n:], expected[1], 1e-6)

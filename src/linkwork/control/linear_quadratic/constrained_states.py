@@ -1,8 +1,12 @@
 """References of regulators for robots with constraints: their forces, and the deviations that constraints permit.
 
-Loops bear a share of the forces of a reference, M a + h = τ + Gᵀ λ.  About a state at rest, deviations x = (δq, δv)
-satisfy G_h δq = 0, with the rows G_h of holonomic constraints, and G δv = 0.  With an orthonormal basis T of these, z =
-Tᵀ x obeys ż = (Tᵀ A T) z + Tᵀ B u.  Other deviations are not controllable, so a regulator exists for z alone.
+Loops bear a share of the forces of a reference, M a + h = τ + Gᵀ λ.  Deviations x = (δq, δv) from a state satisfy
+
+    G_h δq = 0,      G δv + D δq = 0,      D = ∂(G v)/∂q,
+
+with the rows G_h of holonomic constraints.  T is an orthonormal basis of these.  About a state at rest z = Tᵀ x obeys
+ż = (Tᵀ A T) z + Tᵀ B u; along a trajectory z⁺ = (T⁺ᵀ A T) z + T⁺ᵀ B u in time steps.  Other deviations are not
+controllable, so a regulator exists for z alone.
 """
 
 from __future__ import annotations
@@ -11,33 +15,39 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 __all__ = ["permitted_deviations", "reference_forces"]
 
 _DEPENDENT = 1e-8  # singular values of G below this share of the largest one count as zero
+_STEP = 1e-3  # [rad, characteristic lengths] step of differences of G, of fourth order
 
 Array = np.ndarray[Any, Any]
 
 
-def reference_forces(robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> Any:
+def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> Any:
     """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
 
     Raises ValueError if actuators and constraints cannot exert the forces.
     """
     if not robot.constraints:
         return robot.inverse_dynamics(q, v, a, passive=passive)
-    names = [robot.v_names[k] for k in acting]
+    names = actuated_joints(caller, robot, acting)
     return robot.constrained_inverse_dynamics(q, v, a, actuators=names, passive=passive).tau
 
 
-def permitted_deviations(caller: str, robot: Any, q: Array) -> Array | None:
-    """Return T (..., 2nv, n) about states at rest at q (..., nq), or None for a robot without constraints.
+def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:
+    """Return T (..., 2nv, n) about states (..., nq), (..., nv), or None for a robot without constraints.
 
-    Raises ValueError if the states of a batch have different numbers of degrees of freedom.
+    Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for constraints that
+    depend on time.
     """
     if not robot.constraints:
         return None
+    timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
+    if timed:
+        raise ValueError(f"{caller}: robot: expected constraints that do not depend on time, got {timed[0]!r}")
     steps = np.array(unit_steps(robot.tree))
     holonomic = [c.holonomic for c in robot.constraints for _ in c.component_names]
     G = robot.constraint_jacobian(q) * steps
@@ -46,7 +56,19 @@ def permitted_deviations(caller: str, robot: Any, q: Array) -> Array | None:
     nv = robot.nv
     both = np.zeros((*G.shape[:-2], 2 * nv, n + m))
     both[..., :nv, :n], both[..., nv:, n:] = steps[:, None] * positions, steps[:, None] * velocities
+    if v.any():
+        turned = np.linalg.pinv(G, rcond=_DEPENDENT) @ _turned_rates(robot, q, v, steps) @ positions
+        both[..., nv:, :n] = -steps[:, None] * turned
     result: Array = np.linalg.qr(both)[0]
+    return result
+
+
+def _turned_rates(robot: Any, q: Array, v: Array, steps: Array) -> Array:
+    """Return D = ∂(G v)/∂q (..., nc, nv) by unit ``steps`` of q."""
+    along = np.diag(_STEP * steps)
+    rates = [robot.constraint_jacobian(robot.integrate(q[..., None, :], k * along)) for k in (-2, -1, 1, 2)]
+    slopes = (rates[0] - rates[3] + 8.0 * (rates[2] - rates[1])) / (12.0 * _STEP)  # (..., nv, nc, nv)
+    result: Array = np.swapaxes((slopes @ v[..., None, :, None])[..., 0], -1, -2)
     return result
 
 

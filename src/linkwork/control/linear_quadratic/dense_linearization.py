@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.model.friction_laws import NO_FRICTION
 from linkwork.motion.algorithms.curves import CurveSpace
 
 __all__ = ["linearized"]
@@ -26,14 +27,21 @@ Array = np.ndarray[Any, Any]
 def linearized(
     robot: Any, q: Array, v: Array, tau: Array, *, dt: float | None, integrator: str, passive: bool
 ) -> tuple[Array, Array]:
-    """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`; for large robots without its kernel."""
+    """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`; for large robots without its kernel.
+
+    ``passive`` includes springs, damping and armature, but no dry friction: its slope at rest is not that of a motion.
+    """
     known = dt is None or integrator in _STEPS
     if robot.nv > _MANY_JOINTS and known and not robot.tree.constraints and CurveSpace.of(robot.tree).is_plain:
         result = _by_directions(robot, q, v, tau, dt, integrator, passive)
         if result is not None:
             return result
-    A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, passive=passive)
+    A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, **_options(passive))
     return A, B
+
+
+def _options(passive: bool) -> dict[str, Any]:
+    return {"passive": True, "friction": NO_FRICTION} if passive else {"passive": False}
 
 
 def _by_directions(
@@ -59,7 +67,7 @@ def _by_directions(
 def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passive: bool) -> Array | None:
     """Return the derivative of one state's acceleration by q, v and τ (n, 3n); None for a singular mass matrix."""
     n = robot.nv
-    along = robot.compile(("inverse_dynamics", {"passive": True}) if passive else "inverse_dynamics").jvp("q", "v", "a")
+    along = robot.compile(("inverse_dynamics", _options(passive))).jvp("q", "v", "a")
     D, rest = np.eye(3 * n), np.zeros(n)
     directions = D[:, :n], D[:, n : 2 * n], D[:, 2 * n :]
     M = along(q, v, rest, *(x[2 * n :] for x in directions))
@@ -73,7 +81,7 @@ def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passiv
         return None
     if not (pivots**2).min() > _SINGULAR:
         return None
-    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, passive=passive))
+    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, **_options(passive)))
     by_state = along(q, v, a, *(x[: 2 * n] for x in directions)).T  # of τ (n, 2n)
     result: Array = np.linalg.solve(M, np.hstack([-by_state, np.eye(n)]))
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,13 @@ from linkwork._util.messages import short_repr
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import optional, positive
+from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
     actuated_indices,
     cost_matrix,
     read_deviation,
+    read_effort_limits,
     read_finite,
     read_seconds,
     state_cost,
@@ -52,7 +54,8 @@ class LQRController(ReturnedValue):
     `lqr_about_state` makes it.  ``q`` (..., nq) and ``v`` (..., nv) are the reference state, and ``tau`` (..., nv) the
     forces of its equilibrium.  ``K`` (..., m, 2nv) are the gains of the m actuated forces, whose indices in τ are
     ``acting`` (m,).  ``A``, ``B``, ``X`` and ``residual`` are those of `lqr`.  ``step`` [s] is the time step of a
-    discrete-time regulator, else None.  `Robot.simulate` accepts the object as a controller.
+    discrete-time regulator, else None.  Forces are limited to ``effort_limits`` (nv).  `Robot.simulate` accepts the
+    object as a controller, and reports in which steps its forces reach the limits.
     """
 
     robot: Any
@@ -65,6 +68,7 @@ class LQRController(ReturnedValue):
     A: np.ndarray
     B: np.ndarray
     acting: np.ndarray
+    effort_limits: np.ndarray
     step: float | None = None
 
     def __repr__(self) -> str:
@@ -93,7 +97,7 @@ class LQRController(ReturnedValue):
         x = self.deviation(q, v)
         tau = self.tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
-        return tau
+        return np.clip(tau, -self.effort_limits, self.effort_limits)
 
     def _on_symbols(self, q: Any, v: Any) -> Any:
         if self.q.ndim > 1:
@@ -102,7 +106,7 @@ class LQRController(ReturnedValue):
         result = [float(f) for f in self.tau]
         for i, row in zip(self.acting, self.K, strict=True):
             result[i] = result[i] - dot([float(k) for k in row], x)
-        return array(result)
+        return array(bounded(result, [*self.effort_limits]))
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the deviation x (..., 2nv) of a state from the reference."""
@@ -133,16 +137,20 @@ def lqr_about_state(
     N: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     actuators: str | Iterable[str] | None = None,
+    effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
     dt: float | None = None,
     integrator: Integrator = "semi_implicit_euler",
-    passive: bool = False,
+    passive: bool = True,
 ) -> LQRController:
     """Return the linear-quadratic regulator of a robot about states q (..., nq), v (..., nv); at rest by default.
 
     Forces at the state are those of zero acceleration, or ``tau`` (..., nv).  ``actuators`` names the joints that exert
     forces (default: all but those of six degrees of freedom).  ``Q`` is the cost of deviations (q ⊖ q₀, v − v₀), ``R``
     that of the actuators' forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity
-    weight).  With ``dt`` [s] the regulator is in discrete time, with the integrator of `Robot.linearize`.
+    weight).  With ``dt`` [s] the regulator is in discrete time, with the integrator of `Robot.linearize`; a simulation
+    evaluates it in steps of dt.  ``effort_limits`` [N·m, N] are the largest forces, a number, (nv,) or a dict by joint;
+    by default the robot's.  With ``passive`` springs, damping and armature of the joints count, as in `simulate`.
+    Gains do not depend on dry friction, whose slope at rest is not that of a motion.
 
     For a robot with constraints the state is at rest and satisfies them.  Constraint forces bear a share of the forces,
     and the regulator is that of the deviations which constraints permit.
@@ -166,15 +174,16 @@ def lqr_about_state(
         raise ValueError(
             "lqr_about_state: v: expected a state at rest, since the robot has constraints; use lqr_about_trajectory"
         )
+    limits = read_effort_limits("lqr_about_state", robot, effort_limits)
     if tau is None:
-        forces = reference_forces(robot, at, rate, np.zeros(nv), acting, passive)
+        forces = reference_forces("lqr_about_state", robot, at, rate, np.zeros(nv), acting, passive)
         forces = actuated_forces("lqr_about_state", robot, forces, acting, "rest" if v is None else "zero acceleration")
     else:
         forces = read_finite("lqr_about_state", "tau", tau, nv, "nv")
     cost, effort = state_cost("lqr_about_state", "Q", Q, nv), cost_matrix("lqr_about_state", "R", R, len(acting))
     A, B = linearized(robot, at, rate, forces, dt=dt, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
-    T = permitted_deviations("lqr_about_state", robot, at)
+    T = permitted_deviations("lqr_about_state", robot, at, rate)
     try:
         if T is None:
             K, X, residual = lqr(A, B, cost, effort, N, discrete=dt is not None)
@@ -184,7 +193,7 @@ def lqr_about_state(
         options = {"v": v, "tau": tau, "actuators": actuators, "N": N, "dt": dt}
         names = ", ".join(["q", *(name for name, value in options.items() if value is not None), "Q, R"])
         raise ValueError(f"lqr_about_state: {names}: no regulator; {error}") from None
-    return LQRController._make(robot, at, rate, forces, K, X, residual, A, B, acting, dt)
+    return LQRController._make(robot, at, rate, forces, K, X, residual, A, B, acting, limits, dt)
 
 
 def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) -> tuple[Any, Any, Any]:
@@ -196,8 +205,8 @@ def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) ->
     return K @ T_t, T @ X @ T_t, residual
 
 
-_FORMAT = "linkwork tracking regulator 2"
-_ARRAYS = ("times", "K", "X", "acting")
+_FORMAT = "linkwork tracking regulator 3"
+_ARRAYS = ("times", "K", "X", "acting", "effort_limits")
 _FINAL_STEPS = 200  # steps at the final state, whose cost is the terminal cost by default
 
 
@@ -208,8 +217,8 @@ class TVLQRController(ReturnedValue):
 
     `lqr_about_trajectory` makes it.  τ_ref are the forces of inverse dynamics.  ``times`` (T + 1,) [s] are those of its
     steps, ``K`` (T, m, 2nv) the gains, interpolated linearly in time, and ``X`` (T + 1, 2nv, 2nv) the cost to go xᵀX x.
-    ``acting`` (m,) are the indices in τ of the actuated forces.  Before the start and after the end of the trajectory
-    the reference rests at its ends.
+    ``acting`` (m,) are the indices in τ of the actuated forces, and ``effort_limits`` (nv) their largest values.
+    Before the start and after the end of the trajectory the reference rests at its ends.
     """
 
     trajectory: Trajectory
@@ -217,7 +226,8 @@ class TVLQRController(ReturnedValue):
     K: np.ndarray
     X: np.ndarray
     acting: np.ndarray
-    passive: bool = False
+    effort_limits: np.ndarray
+    passive: bool = True
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -239,7 +249,7 @@ class TVLQRController(ReturnedValue):
         x = self._deviation(reference, q, v)
         tau = tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self._gains(time) @ x[..., None])[..., 0]
-        return tau
+        return np.clip(tau, -self.effort_limits, self.effort_limits)
 
     def _on_symbols(self, t: Any, q: Any, v: Any) -> Any:
         reference, m = self.trajectory(t, outside="hold"), len(self.acting)
@@ -249,14 +259,14 @@ class TVLQRController(ReturnedValue):
         fraction, table = position - k, self.K.reshape(len(self.K), -1)
         gains = (1.0 - fraction) * take(table, k) + fraction * take(table, k + 1.0)
         x = np.concatenate([self.robot.difference(reference.q, q), array(list(v)) - reference.v])
-        tau = reference_forces(self.robot, reference.q, reference.v, reference.a, self.acting, self.passive)
+        tau = self._reference_forces(reference)
         result: list[Any] = [0.0] * self.robot.nv
         for i, row in zip(self.acting, gains.reshape(m, -1), strict=True):
             result[i] = tau[i] - dot(list(row), list(x))
-        return array(result)
+        return array(bounded(result, [*self.effort_limits]))
 
     def feedforward(self, t: ArrayLike) -> np.ndarray:
-        """Return the joint forces (..., nv) of the trajectory, without feedback."""
+        """Return the joint forces (..., nv) of the trajectory, without feedback and limits."""
         return self._forces(self._at(t)[1])
 
     def gains(self, t: ArrayLike) -> np.ndarray:
@@ -271,8 +281,11 @@ class TVLQRController(ReturnedValue):
         time = np.asarray(real_array("TVLQRController: t: expected a time or an array of times [s]", t), dtype=float)
         return time, self.trajectory(time, outside="hold")
 
+    def _reference_forces(self, at: Any) -> Any:
+        return reference_forces("TVLQRController", self.robot, at.q, at.v, at.a, self.acting, self.passive)
+
     def _forces(self, reference: Any) -> np.ndarray:
-        tau = reference_forces(self.robot, reference.q, reference.v, reference.a, self.acting, self.passive)
+        tau = self._reference_forces(reference)
         result: np.ndarray = np.zeros_like(tau)
         result[..., self.acting] = tau[..., self.acting]
         return result
@@ -315,6 +328,7 @@ class TVLQRController(ReturnedValue):
             reader.sizes["state"] = 2 * robot.nv
             times = reader.array("times", ("times",), ordered=True)
             acting = reader.array("acting", ("acting",), kind="integer", least=0, most=robot.nv - 1)
+            limits = reader.array("effort_limits", (robot.nv,), finite=False, least=0.0)
             K = reader.array("K", ("steps", "acting", "state"))
             if len(K) + 1 != len(times) or not len(K):
                 raise ValueError(f"expected one time more than steps, got {len(times)} times and {len(K)} steps")
@@ -323,7 +337,7 @@ class TVLQRController(ReturnedValue):
                 inner = Path(folder) / "trajectory.npz"
                 inner.write_bytes(trajectory_bytes.tobytes())
                 trajectory = Trajectory.load(inner, robot=robot)
-            return cls._make(trajectory, times, K, X, acting, passive=passive)
+            return cls._make(trajectory, times, K, X, acting, limits, passive=passive)
 
 
 @public
@@ -336,21 +350,25 @@ def lqr_about_trajectory(
     end: Any = None,
     dt: float = 0.01,
     actuators: str | Iterable[str] | None = None,
-    passive: bool = False,
+    effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    passive: bool = True,
 ) -> TVLQRController:
     """Return the time-varying linear-quadratic regulator along a trajectory, with time steps of about ``dt`` [s].
 
     ``Q`` is the cost of deviations (q ⊖ q_ref, v − v_ref) in a step, and ``R`` that of the forces of ``actuators``, as
     in `lqr_about_state`.  ``end`` is the terminal cost; by default about the cost of staying at the last state.
+    ``effort_limits`` and ``passive`` are those of `lqr_about_state`; with ``passive`` the forces of the trajectory
+    overcome dry friction too.
 
-    Raises ValueError for a trajectory that needs forces of joints without actuators.
+    For a robot with constraints, whose trajectory satisfies them, the regulator is that of the deviations which
+    constraints permit.  Raises ValueError for a trajectory that needs forces of joints without actuators.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm6")
     >>> trajectory = arm.spline([0.0, 1.0], [arm.neutral(), arm.random_configuration(seed=0)], boundary="clamped")
     >>> along = lw.control.lqr_about_trajectory(arm, trajectory, Q=(100.0, 1.0), R=0.01)
     >>> q, v, a = trajectory(0.5)
-    >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a)).max() < 1e-9), along.K.shape
+    >>> bool(abs(along(0.5, q, v) - arm.inverse_dynamics(q, v, a, passive=True)).max() < 1e-9), along.K.shape
     (True, (100, 6, 12))
     """
     acting = actuated_indices("lqr_about_trajectory", robot, actuators)
@@ -367,13 +385,24 @@ def lqr_about_trajectory(
         cost_matrix("lqr_about_trajectory", "R", R, len(acting)),
     )
     times, (q, v, a) = trajectory.sampled(dt=dt)
-    tau = reference_forces(robot, q, v, a, acting, passive)
+    limits = read_effort_limits("lqr_about_trajectory", robot, effort_limits)
+    tau = reference_forces("lqr_about_trajectory", robot, q, v, a, acting, passive)
     tau = actuated_forces("lqr_about_trajectory", robot, tau, acting, "the trajectory")
-    A, B = robot.linearize(q, v, tau, dt=times[1] - times[0], passive=passive)
+    A, B = linearized(
+        robot, q, v, tau, dt=float(times[1] - times[0]), integrator="semi_implicit_euler", passive=passive
+    )
     B = np.ascontiguousarray(B[..., acting])
-    if end is None:
-        last = finite_horizon_lqr(A[-1], B[-1], cost, effort, end=cost, num_steps=_FINAL_STEPS).X[..., 0, :, :]
-    else:
-        last = state_cost("lqr_about_trajectory", "end", end, robot.nv)
-    K, X = finite_horizon_lqr(A[:-1], B[:-1], cost, effort, end=last)
-    return TVLQRController._make(trajectory, times, K, X, acting, passive)
+    T = permitted_deviations("lqr_about_trajectory", robot, q, v)
+    last = None if end is None else state_cost("lqr_about_trajectory", "end", end, robot.nv)
+    costs = cost if T is None else np.swapaxes(T, -1, -2) @ cost @ T
+    if T is not None:
+        after = np.swapaxes(np.concatenate([T[1:], T[-1:]]), -1, -2)
+        A, B = after @ A @ T, after @ B
+        last = None if last is None else T[-1].T @ last @ T[-1]
+    if last is None:
+        at_end = costs if T is None else costs[-1]
+        last = finite_horizon_lqr(A[-1], B[-1], at_end, effort, end=at_end, num_steps=_FINAL_STEPS).X[..., 0, :, :]
+    K, X = finite_horizon_lqr(A[:-1], B[:-1], costs if T is None else costs[:-1], effort, end=last)
+    if T is not None:
+        K, X = K @ np.swapaxes(T[:-1], -1, -2), T @ X @ np.swapaxes(T, -1, -2)
+    return TVLQRController._make(trajectory, times, K, X, acting, limits, passive)

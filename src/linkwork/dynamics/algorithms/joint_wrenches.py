@@ -30,7 +30,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import (
     ACTUATORS,
-    PASSIVE,
+    PASSIVE_BY_DEFAULT,
     SMOOTH_FRICTION,
     FunctionSpec,
     Option,
@@ -67,7 +67,7 @@ def joint_wrenches(
     on: str = "child",
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> list[Any]:
     """Return the wrench w (nb, 6) that each body receives from its parent body through the joint.
@@ -92,7 +92,7 @@ def joint_wrench_components(
     on: str = "child",
     expressed_in: str | None = None,
     actuators: str | Sequence[str] | None = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
     """Return the joint force and the internal force of every joint (nb, 6 each), whose sum is the wrench w across it.
@@ -169,7 +169,7 @@ _WRENCH = "N·m, N"
 SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
 _GIVEN: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
-    "options": (*SIDE, ACTUATORS, PASSIVE, SMOOTH_FRICTION),
+    "options": (*SIDE, ACTUATORS, PASSIVE_BY_DEFAULT, SMOOTH_FRICTION),
     "takes_wrenches": True,
     "needs_body_inertia": True,
 }

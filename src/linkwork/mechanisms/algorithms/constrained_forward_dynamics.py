@@ -259,7 +259,7 @@ def constrained_linearize(
     wrenches: Wrenches = (),
     dt: Scalars | None = None,
     integrator: str = INTEGRATOR.default,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
     """Return the matrices A and B of a linearised robot with constraints, in all velocities.

@@ -65,8 +65,8 @@ from linkwork.model.function_spec import (
     FunctionSpec,
     Output,
 )
-from linkwork.model.tree import Tree
 from linkwork.model.inserted_joints import insert_free_joint
+from linkwork.model.tree import Tree
 from linkwork.spatial import Force
 
 __all__ = [

@@ -44,7 +44,14 @@ from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, VelocityEmbedding, velocity_indices
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
-from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
+from linkwork.model.function_spec import (
+    PASSIVE,
+    PASSIVE_BY_DEFAULT,
+    SMOOTH_FRICTION,
+    FunctionSpec,
+    Option,
+    Output,
+)
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "reduced_forward_dynamics"]
@@ -145,7 +152,7 @@ def reduced_linearize(
     coordinates: Names,
     wrenches: Wrenches = (),
     time: Scalars | None = None,
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
     """Return the linearized dynamics: derivatives of ẏ and u̇ by coordinates y and velocities u, and ∂u̇/∂τ.
@@ -270,7 +277,7 @@ ROWS = (
         ),
         "Linearised dynamics in independent coordinates and velocities, and joint forces.",
         optional=("gravity", "time"),
-        options=(INDEPENDENT, COORDINATES, PASSIVE, SMOOTH_FRICTION),
+        options=(INDEPENDENT, COORDINATES, PASSIVE_BY_DEFAULT, SMOOTH_FRICTION),
         takes_wrenches=True,
         joint_space=True,
         requires_regular_coordinates=True,

@@ -32,7 +32,7 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
-from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Option, Output
+from linkwork.model.function_spec import PASSIVE_BY_DEFAULT, SMOOTH_FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
 
 __all__ = ["ROWS", "System", "free_accelerations", "linear_system", "linearize"]
@@ -51,7 +51,7 @@ def linearize(
     wrenches: Wrenches = (),
     dt: Scalars | None = None,
     integrator: str = "semi_implicit_euler",
-    passive: bool = False,
+    passive: bool = True,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix]:
     """Return A (2 nv × 2 nv) and B (2 nv × nv) of the linearized dynamics Δẋ = A Δx + B Δτ of the state x = (q, v).
@@ -194,7 +194,7 @@ ROWS = (
         (Output(("2nv", "2nv"), "1, s, 1/s, 1/s²", "A"), Output(("2nv", "nv"), "1/(kg·m²), 1/kg", "B")),
         "Linear system of small changes of state and joint forces, in time or for a step.",
         optional=("gravity", "dt"),
-        options=(INTEGRATOR, PASSIVE, SMOOTH_FRICTION),
+        options=(INTEGRATOR, PASSIVE_BY_DEFAULT, SMOOTH_FRICTION),
         takes_wrenches=True,
         joint_space=True,
         requires_regular_coordinates=True,
