@@ -226,3 +226,14 @@ def test_a_path_without_a_start_has_its_duration() -> None:
     two = lw.TrajectoryProblem(robot, num_steps=2, duration=0.5).add("velocity", "equality", target=[0.8])
     line = two.add("configuration", "equality", steps=0).solve(initial_guess=[0.0], **TIGHT)
     assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]
+
+
+def test_a_body_that_nothing_moves_is_reported() -> None:
+    """The joints' motors cannot lift a floating base; a problem that lets them do so warns."""
+    robot = lw.load("double_pendulum", floating_base=True)
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("acceleration", "least_squares", scale=0.1)
+    with pytest.warns(lw.errors.LimitWarning, match=r"nothing exerts the forces that move 'floating_base'.*Unactuated"):
+        assert problem.solve(robot.neutral()).success
+    falling = problem.add(lw.optimal.UnactuatedFeature(), "equality")
+    result = falling.solve(robot.neutral())  # without a warning, which would be an error here
+    assert result.success and result.q[-1, robot.q_names.index("floating_base.z")] < -0.3

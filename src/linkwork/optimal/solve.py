@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import duration, optional
+from linkwork.errors import LimitWarning
 from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.kernels.robot_arguments import read_configuration
@@ -29,6 +32,7 @@ from linkwork.optimal.arguments import (
     read_tolerances,
     read_velocity,
 )
+from linkwork.optimal.features.dynamics_features import TorqueFeature
 from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, RestartedGuesses, guesses, stop_inferior
 from linkwork.optimal.ipopt import solve_by_ipopt
 from linkwork.optimal.kernels import SEARCH_SCALARS
@@ -98,6 +102,7 @@ def solve_by_path(
             f'{SOLVE}: solver="ipopt": expected no time_limit, progress and callback, which it does not support; '
             f"max_iterations bounds its iterations"
         )
+    warn_of_free_bodies(problem)
     moves_at_start = start is not None and velocity is not None and problem._free_durations > 0
     if moves_at_start and solver == "ipopt":
         raise ValueError(f'{SOLVE}: solver="ipopt": velocity: not supported with free durations: leave it out')
@@ -190,6 +195,22 @@ def solve_by_path(
     state = restarts.final(state)
     state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)
+
+
+def warn_of_free_bodies(problem: Any) -> None:
+    """Warn of a floating joint whose force no equality sets, so that nothing exerts the forces of its motion."""
+    tree = problem.robot.tree
+    equalities = [term.feature for term in problem.terms if term.kind == "equality"]
+    exerted = [set(feature.indices) for feature in equalities if isinstance(feature, TorqueFeature)]
+    for i, body in tree.stacked():
+        own = set(range(tree.nv)[tree.v_slices[i]])
+        if body.joint.is_floating and own - set().union(*exerted) and not problem.robot.constraints:
+            warnings.warn(
+                f"{SOLVE}: nothing exerts the forces that move {body.joint_name!r}; for a motion by the joints' motors "
+                'and contacts add(linkwork.optimal.UnactuatedFeature(), "equality")',
+                LimitWarning,
+                stacklevel=levels_up(),
+            )
 
 
 def _in_search_units(own: PreparedProblem, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
