@@ -162,49 +162,46 @@ class Curve:
 
     def _value(self, x: Any) -> Any:
         """Return f(x) for a symbol or an array of floats."""
-        edges, rows = self._segments
-        turns: Any = None
+        edges, columns, table = self._segments
+        period, advance, turns = self.x[-1] - self.x[0], self.y[-1] - self.y[0], None
         if self.periodic:
-            turns = floor((x - self.x[0]) / (self.x[-1] - self.x[0]))
-            x = x - turns * (self.x[-1] - self.x[0])
-        columns = [k for k in range(2, len(rows[0])) if k < 4 or any(row[k] for row in rows)]
-        at = dict(zip([0, 1, *columns], _row(x, edges, [[row[k] for k in (0, 1, *columns)] for row in rows]),
-                      strict=True))  # fmt: skip
-        s = (x - at[0]) / at[1]
-        polynomial = [at.get(2 + k, 0.0) for k in range(_POWERS)]
+            turns = floor((x - self.x[0]) / period)
+            x = x - turns * period
+        start, length, *coefficients = _row(x, edges, table)
+        c = dict(zip(columns, coefficients, strict=True))
+        s = (x - start) / length
         value: Any = 0.0
-        for c in reversed(polynomial):
-            value = value * s + c
-        if 2 + _A in at:
-            value = value + at[2 + _A] * sin(math.tau * s)
-        if 2 + _B in at:
-            value = value + at[2 + _B] * cos(math.pi * s)
-        if 2 + _G in at:
-            angle = (s - 0.5) * at[1]
-            value = value + at[2 + _G] * atan2(sin(angle), at[2 + _M] + at[2 + _KAPPA] * cos(angle))
-        advance = self.y[-1] - self.y[0]
+        for k in reversed(range(_POWERS)):
+            value = value * s + c.get(k, 0.0)
+        if _A in c:
+            value = value + c[_A] * sin(math.tau * s)
+        if _B in c:
+            value = value + c[_B] * cos(math.pi * s)
+        if _G in c:
+            angle = (s - 0.5) * length
+            value = value + c[_G] * atan2(sin(angle), c[_M] + c[_KAPPA] * cos(angle))
         return value + turns * advance if turns is not None and advance else value
 
     @cached_property
-    def _segments(self) -> tuple[list[float], list[list[float]]]:
-        """The inner boundaries of segments, and the row (x₀, ℓ, coefficients) of each segment."""
+    def _segments(self) -> tuple[list[float], list[int], np.ndarray]:
+        """Inner boundaries of the segments, the coefficients that occur, and a table of x₀, ℓ and these coefficients."""
         x, y = self.x, self.y
         if self.motion == "spline":
             slopes = self.slopes or _spline_slopes(x, y, self.periodic)
             rows = [self._between(k, slopes) for k in range(len(x) - 1)]
-            before, after = ([y[k], slopes[k], (self.curvatures[k] if self.curvatures else 0.0) / 2] for k in (0, -1))
+            bends = self.curvatures or (0.0,) * len(x)
+            ends = [[x[k], 1.0, y[k], slopes[k], bends[k] / 2] for k in (0, -1)]
         else:
             motions = (self.motion,) * (len(x) - 1) if isinstance(self.motion, str) else self.motion
             rows = [self._law(k, one) for k, one in enumerate(motions)]
-            before, after = [y[0]], [y[-1]]
-        full = [[*row, *[0.0] * (15 - len(row))] for row in rows]
-        for row in full:
-            row[2 + _M] = row[2 + _M] or 2.0  # where there is no Geneva wheel, the denominator is not 0
-        if self.periodic:
-            return [*x[1:-1]], full
-        first, last = ([at, 1.0, *c, *[0.0] * (13 - len(c))] for at, c in ((x[0], before), (x[-1], after)))
-        first[2 + _M] = last[2 + _M] = 2.0
-        return [*x], [first, *full, last]
+            ends = [[x[k], 1.0, y[k]] for k in (0, -1)]
+        edges = [*x[1:-1]] if self.periodic else [*x]
+        rows = rows if self.periodic else [ends[0], *rows, ends[1]]
+        full = np.array([[*row, *[0.0] * (2 + _KAPPA + 1 - len(row))] for row in rows])
+        columns = np.flatnonzero(full[:, 2:].any(axis=0)).tolist()
+        if _G in columns:
+            full[full[:, 2 + _G] == 0.0, 2 + _M] = 2.0  # where there is no wheel, atan2 has a derivative
+        return edges, columns, full[:, [0, 1, *(2 + k for k in columns)]]
 
     def _between(self, k: int, slopes: Sequence[float]) -> list[float]:
         """Return the row of the cubic, or quintic, with these slopes at both ends of a segment."""
@@ -239,13 +236,14 @@ class Curve:
             )
 
 
-def _row(x: Any, edges: list[float], rows: list[list[float]]) -> Sequence[Any]:
-    """Return the elements of the row of the segment that contains x, for a symbol or an array of floats."""
+def _row(x: Any, edges: list[float], table: np.ndarray) -> Sequence[Any]:
+    """Return the elements of the table's row for the segment that contains x, for a symbol or an array of floats."""
     if not isinstance(x, Symbol):
-        chosen = np.array(rows)[np.searchsorted(edges, x, side="right")]
-        return [chosen[..., k] for k in range(len(rows[0]))]
-    if not edges:
-        return rows[0]
+        chosen = table[np.searchsorted(edges, x, side="right")]
+        return [chosen[..., k] for k in range(chosen.shape[-1])]
+    rows, columns = table.shape
+    if rows == 1:
+        return [float(c) for c in table[0]]
     from linkwork.expr.control.table_access import Take
 
     position: Any = 0.0
@@ -255,7 +253,7 @@ def _row(x: Any, edges: list[float], rows: list[list[float]]) -> Sequence[Any]:
         (edge,) = Take(len(padded), 1, padded)([position + float(size - 1)])
         position = where(le(edge, x), position + float(size), position)
         size //= 2
-    return Take(len(rows), len(rows[0]), tuple(c for row in rows for c in row))([position])
+    return Take(rows, columns, tuple(table.ravel().tolist()))([position])
 
 
 def _spline_slopes(x: Sequence[float], y: Sequence[float], periodic: bool) -> list[float]:
