@@ -184,7 +184,7 @@ class Curve:
 
     @cached_property
     def _segments(self) -> tuple[list[float], list[int], np.ndarray]:
-        """Inner boundaries of the segments, the coefficients that occur, and a table of x₀, ℓ and these coefficients."""
+        """Inner boundaries of the segments, coefficients that occur, and a table of x₀, ℓ and these coefficients."""
         x, y = self.x, self.y
         if self.motion == "spline":
             slopes = self.slopes or _spline_slopes(x, y, self.periodic)
