@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -300,6 +301,7 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         part: str = "all",
+        actuators: str | Sequence[str] | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute Yoshikawa's manipulability w = √det(J Jᵀ) of a frame relative to ``relative_to``.
@@ -308,6 +310,10 @@ class JacobianMethods(RobotBase):
         "angular".  "all" combines angles and lengths, so w depends on the unit of length.  If the joints between the
         two frames have fewer velocities than J has rows, w = √det(Jᵀ J) of their columns.  w is 0 if J loses rank, and
         if no joint moves the frame.
+
+        For a robot with constraints J maps the velocities of ``actuators``, names of joints (default: all but those of
+        six degrees of freedom), to the twist that the constraints permit; of redundant ones the velocities have least
+        norm.  w is infinite if the frame moves while the actuators rest.
 
         q (..., nq) -> (...) [1, m].
         """

@@ -41,11 +41,11 @@ from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
 from linkwork.kinematics.algorithms.joint_path import PathJoint, columns_of, joint_path, poses_in
 from linkwork.kinematics.algorithms.relative_kinematics import fork, twist_at
-from linkwork.model.function_spec import FunctionSpec, Option, Output, frame_options
+from linkwork.model.function_spec import ACTUATORS, FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Subspace, Vec3, by_rows, cross
 
-__all__ = ["ROWS", "angular_jacobian", "configuration_jacobian", "jacobian", "position_jacobian"]
+__all__ = ["ROWS", "Volume", "angular_jacobian", "configuration_jacobian", "jacobian", "position_jacobian"]
 
 
 Scalars = Sequence[Any]
@@ -241,15 +241,19 @@ def _point_change(C: Motion, behind: Motion) -> Motion:
     return Motion(Vec3.zero(), C.angular.cross(behind.linear))
 
 
-def manipulability(tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all") -> Any:
+def manipulability(
+    tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all", actuators: Any = None
+) -> Any:
     """Return the manipulability w = √det(J Jᵀ), from the Jacobian J of ``frame`` relative to ``relative_to``.
 
     It is √det(Jᵀ J) if fewer velocities move the frame than J has rows. ``part`` selects rows of J: "all", "position"
     or "angular".
     """
+    if actuators is not None:
+        raise ValueError(f"manipulability: actuators: expected None for a robot without constraints, got {actuators!r}")
     path = joint_path(tree, tree.split_q(q), frame, relative_to, relative_to)
     columns = columns_of(tree, path)
-    return _Volume([_rows(columns[k], part) for k in _moving_dofs(tree, path)]).size
+    return Volume([_rows(columns[k], part) for k in _moving_dofs(tree, path)]).size
 
 
 def manipulability_gradient(
@@ -262,7 +266,7 @@ def manipulability_gradient(
     q = tree.split_q(q)
     path = joint_path(tree, q, frame, relative_to, relative_to)
     columns, H, twist = columns_of(tree, path), column_derivatives(tree, q, path), _moving_dofs(tree, path)
-    volume = _Volume([_rows(columns[k], part) for k in twist])
+    volume = Volume([_rows(columns[k], part) for k in twist])
     inverse = [x for row in volume.inverse() for x in row]
     gradient: list[Any] = [0.0] * tree.nv
     for k in twist:
@@ -282,7 +286,7 @@ def _rows(column: Motion, part: str) -> list[Any]:
     return list({"all": elements, "position": elements[3:], "angular": elements[:3]}[part])
 
 
-class _Volume:
+class Volume:
     """Volume spanned by the columns of a matrix J (by its rows if it is wide), from a QR factorisation."""
 
     def __init__(self, columns: list[list[Any]]) -> None:
@@ -374,7 +378,7 @@ ROWS = (
         "q",
         Output((), "1, m"),
         "Yoshikawa's manipulability of a frame.",
-        options=_OPTIONS,
+        options=(*_OPTIONS, ACTUATORS),
     ),
     FunctionSpec.of(
         manipulability_gradient,

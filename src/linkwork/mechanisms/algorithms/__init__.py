@@ -25,6 +25,8 @@ _INSTEAD = {
     "forward_dynamics_derivatives": "constrained_forward_dynamics.constrained_acceleration_derivatives",
     "linearize": "constrained_forward_dynamics.constrained_linearize",
     "impact": "constrained_inertia.impact_of_constrained",
+    "manipulability": "constrained_manipulability.constrained_manipulability",
+    "manipulability_gradient": None,
     "hybrid_dynamics": None,
     "joint_wrenches": "constraint_forces.constrained_joint_wrenches",
     "joint_wrench_components": "constraint_forces.constrained_joint_wrench_split",
