@@ -27,7 +27,7 @@ def test_limits_of_velocity_are_the_files():
 
 
 def test_joints_on_manifolds_move_along_one_velocity_and_endless_ones_the_short_way():
-    robot = lw.load("differential_drive")
+    robot = lw.load("differential_drive").without_constraints()
     limits = {"velocity": 0.5, "acceleration": 2.0, "jerk": 20.0}
     rng = np.random.default_rng(2)
     q0 = robot.integrate(robot.neutral(), rng.uniform(-0.1, 0.1, robot.nv))

@@ -119,6 +119,7 @@ class MotionMethods(RobotBase):
         control: bool = False,
         floating: str | None = None,
         turns: str = "counted",
+        independent: str | Sequence[str] | None = None,
     ) -> motion.Trajectory:
         """Return a trajectory through configurations q (n, nq) at increasing times (n,) [s].
 
@@ -140,17 +141,23 @@ class MotionMethods(RobotBase):
         Every kind runs on the robot's configuration manifold: rotations take the shortest path, angles are interpolated
         as numbers, and v and a are those of the robot's functions.  ``floating`` sets for any kind how floating joints
         move: "screw" (default) or "decoupled".  With ``turns="short"`` unlimited angles also take the shortest path
-        from point to point, so they may differ from the points by full revolutions.  A robot's constraints are ignored.
+        from point to point, so they may differ from the points by full revolutions.
+
+        For a mechanism with closed loops the points must be assembled.  The spline is that of the ``independent``
+        joints, by default those that determine the others best at all points.  The others follow, so the constraints
+        hold at all times within 1e-9 [rad, characteristic lengths].
 
         In a compiled function q and velocities may be symbols, so the trajectory is differentiable by them.
 
         Raises ValueError for times that do not increase, fewer than two points, non-finite values, wrong shapes,
-        options that do not fit the kind, and rotations too far apart for the spline's equations to be solved.
+        options that do not fit the kind, rotations too far apart for the spline's equations to be solved, and points of
+        a mechanism that are not assembled, are singular, or are on different assembly branches;
+        and for velocity constraints, such as rolling.
         """
-        from linkwork.motion.splines.spline import spline_of
+        from linkwork.motion.closed_motion import robot_spline
 
         options = {"boundary": boundary, "velocity": velocity, "acceleration": acceleration, "degree": degree}
-        return spline_of(self, times, q, kind, floating, options, control, turns)
+        return robot_spline(self, times, q, kind, floating, options, control, turns, independent)
 
 
 class ProfileMethods(RobotBase):
@@ -173,19 +180,23 @@ class ProfileMethods(RobotBase):
         acceleration: Any = None,
         jerk: Any = None,
         duration: float | None = None,
+        independent: str | Sequence[str] | None = None,
     ) -> motion.Trajectory:
         """Return a trajectory between two configurations, with velocities and accelerations at both ends.
 
         q0, q1 (nq,) must be within the joints' limits; v0, v1 and a0, a1 (nv,) are 0 by default.  ``kind``,
-        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  Limits of ``velocity`` are by default
-        those of the robot's file. Files have no limits of ``acceleration`` and ``jerk``; pass them where the kind needs
-        them.  A limit is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.  Joints that
-        a dict of ``velocity`` leaves out keep the robot's limits; a dict of another limit contains every joint.
+        ``synchronize`` and ``duration`` are those of `linkwork.motion.profile`.  Limits are by default those of the
+        robot.  Few robots have limits of ``acceleration`` and ``jerk``; pass them where the kind needs them.  A limit
+        is a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.  Joints that a dict leaves out
+        keep the robot's limits; a dict contains every joint of a robot without limits of the quantity.
 
         Joints that rotate without limits take the shortest path, so the goal may differ by full revolutions.  A joint
         whose configuration is not plain coordinates (spherical, floating) moves along one constant direction of
         velocity, the difference of q0 and q1, each component of which satisfies its limits; velocities at its ends must
         have that direction. Limits of position are checked for q0 and q1 only.
+
+        For a mechanism with closed loops q0 and q1 must be assembled.  The ``independent`` joints move along the
+        profile, and the others follow as in `spline`.  If these would exceed limits, the whole motion is slowed.
 
         >>> import numpy as np
         >>> import linkwork as lw
@@ -198,4 +209,4 @@ class ProfileMethods(RobotBase):
         """
         limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         options = (kind, synchronize, duration)
-        return profiles.robot_profile(self, (q0, q1, v0, v1, a0, a1), options, limits)
+        return profiles.robot_profile(self, (q0, q1, v0, v1, a0, a1), options, limits, independent)

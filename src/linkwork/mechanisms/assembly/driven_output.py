@@ -115,7 +115,8 @@ class DrivenOutput:
         known = np.isfinite(v).all(axis=-1)
         if known.sum() < 2:
             raise ValueError(f"trajectory: expected at least two states that the drivers determine, got {known.sum()}")
-        return robot.spline(t[known], q[known], "quintic", velocity=v[known], acceleration=a[known])
+        rates = {"velocity": v[known], "acceleration": a[known]}
+        return robot.spline(t[known], q[known], "quintic", independent=self._drivers.names, **rates)
 
     def to_pandas(self, *index: int, times: ArrayLike | None = None) -> Any:
         """Return q, v, a and the `reactions` in all states as a `pandas.DataFrame`.

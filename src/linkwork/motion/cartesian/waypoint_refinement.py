@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Waypoints
+from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["Curve", "RefinedCurve", "quintics", "refined"]
@@ -42,8 +43,8 @@ class Curve:
 
     def trajectory(self, robot: Any) -> Trajectory:
         """Return the joint trajectory with s as time."""
-        result = robot.spline(self.s, self.q, "quintic", velocity=self.v, acceleration=self.a, floating="decoupled")
-        return cast(Trajectory, result)
+        options = {"velocity": self.v, "acceleration": self.a}
+        return spline_of(robot, self.s, self.q, "quintic", "decoupled", options)
 
 
 class RefinedCurve(NamedTuple):
@@ -214,7 +215,7 @@ def _plain_accelerations(part: _CurvePoints, v: np.ndarray) -> np.ndarray:
 
 def _manifold_accelerations(request: PathRequest, part: _CurvePoints, v: np.ndarray) -> np.ndarray:
     """Return the accelerations (k, nv) of Hermite cubics at waypoints: means of the values just before and after."""
-    cubics = request.robot.spline(part.s, part.q, "hermite", velocity=v)
+    cubics = spline_of(request.robot, part.s, part.q, "hermite", None, {"velocity": v})
     room = _OFFSET * np.diff(part.s)
     after, before = cubics(part.s[:-1] + room).a, cubics(part.s[1:] - room).a
     return np.concatenate([after[:1], 0.5 * (before[:-1] + after[1:]), before[-1:]])

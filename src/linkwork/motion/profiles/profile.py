@@ -22,6 +22,7 @@ from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.model.limited_coordinates import limited_coordinates, limited_values, loop_speed_values, loop_speeds
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import normalized
+from linkwork.motion.closed_motion import is_closed
 from linkwork.motion.profiles.arguments import (
     ProfileRequest,
     along_lines,
@@ -30,6 +31,7 @@ from linkwork.motion.profiles.arguments import (
     read_options,
     solve,
 )
+from linkwork.motion.profiles.closed_profile import closed_profile
 from linkwork.motion.profiles.profile_kinds import STATES, ProfileArrays, profile_kernel
 from linkwork.motion.splines.spline import nearer_turns
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -241,6 +243,7 @@ def robot_profile(
     states: tuple[Any, ...],
     options: tuple[Any, Any, Any],
     values: dict[str, Any],
+    independent: Any,
 ) -> Trajectory:
     """Return the trajectory of a robot from q0, v0, a0 to q1, v1, a1, with the arguments of `Robot.profile`."""
     kind, synchronize, duration = read_options(_CALLER, *options)
@@ -250,6 +253,7 @@ def robot_profile(
         )
     for name, x in zip(STATES, states, strict=True):
         refuse_symbols(_CALLER, name, x)
+    has_loops = is_closed(_CALLER, robot, independent)
     q0, q1 = (_configuration(robot, name, x) for name, x in zip(("q0", "q1"), states[:2], strict=True))
     rates = [_rates(robot, name, x) for name, x in zip(("v0", "v1", "a0", "a1"), states[2:], strict=True)]
     space = CurveSpace.of(robot.tree)
@@ -272,16 +276,23 @@ def robot_profile(
             groups += [np.array([k]) for k in own] if coordinates.v in plain else [own] if len(own) else []
         profiles = along_lines(request, groups, _CURVED)
     result = trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
-    _warn_of_limits(robot, result, any(x.any() for x in rates))
+    if has_loops:
+        is_free = kind.polynomial and duration is not None
+        ends, moving = (q0, robot.integrate(q0, displacement)), (rates[0], rates[1])
+        result = closed_profile(
+            _CALLER, result, ends, moving, None if is_free else limits, duration is not None, independent
+        )
+    _warn_of_limits(robot, result, has_loops or any(x.any() for x in rates))
     return result
 
 
-def _warn_of_limits(robot: Any, trajectory: Trajectory, moving_ends: bool) -> None:
+def _warn_of_limits(robot: Any, trajectory: Trajectory, turning: bool) -> None:
     """Warn of the first position or speed limit that a profile passes between its ends.
 
-    Profiles from rest to rest do not pass those of coordinates that one velocity moves.
+    Joints with one coordinate are only checked if they are ``turning``: those of mechanisms, or with velocities at the
+    ends.
     """
-    coordinates = [one for one in limited_coordinates(robot.tree) if moving_ends or one.v is None]
+    coordinates = [one for one in limited_coordinates(robot.tree) if turning or one.v is None]
     speeds = loop_speeds(robot.tree)
     if not coordinates and not speeds:
         return

@@ -76,11 +76,12 @@ def spline_of(
     kind: str,
     floating: str | None,
     options: dict[str, Any],
-    control: bool,
+    control: bool = False,
     turns: str = "counted",
 ) -> Trajectory:
-    """Return a spline through configurations of a robot, or without one through points of a vector space."""
+    """Return a spline through configurations of a robot's tree, or without one through points of a vector space."""
     caller = "spline"
+    options = dict.fromkeys(("boundary", "velocity", "acceleration", "degree")) | options
     _one_of(caller, "kind", kind, _KINDS)
     for name, value in (*options.items(), ("control", control or None)):
         if value is not None and name not in _OPTIONS.get(kind, ()):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.motion.splines.spline import spline_of
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
 from linkwork.optimal.infeasibility_proof import ConflictProof
@@ -73,7 +74,7 @@ class ShootingResult(OptimalResult):
         q, v = (
             np.concatenate([x[..., None, :], y], axis=-2)[index] for x, y in ((start, self.q), (rate, self.velocities))
         )
-        return robot.spline(np.concatenate([[0.0], self.times]), q, kind="hermite", velocity=v)
+        return spline_of(robot, np.concatenate([[0.0], self.times]), q, "hermite", None, {"velocity": v})
 
     @property
     def _term_values(self) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import lt
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.algorithms import adaptive_segments
 from linkwork.simulation.algorithms.adaptive_runge_kutta import AdaptiveState, begun
@@ -160,7 +161,7 @@ def trajectory_through(
         if own is not None:
             made = own.trajectory(environment, stretch)
         else:
-            made = robot.spline(stretch.t, stretch.q, "hermite", velocity=stretch.v)
+            made = spline_of(robot, stretch.t, stretch.q, "hermite", None, {"velocity": stretch.v})
         sections += made.sections
     if not sections:
         raise ValueError(

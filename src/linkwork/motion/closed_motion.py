@@ -1,0 +1,314 @@
+"""Motion on the constraints of a mechanism: independent coordinates run along a curve, the others follow.
+
+The curve is that of the robot's open tree.  The coordinates that best determine the others keep it.  From the start on,
+each next configuration is predicted along its velocity and corrected onto the constraints; steps with large corrections
+are halved.  The result is a curve of quintics through these states, with the velocities and accelerations that satisfy
+the constraints.  States are added until quintics match further states, so the constraints hold between them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork.expr.arrays.symbol_array import is_traced
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
+from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.splines.spline import nearer_turns, spline_of
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory_construction import through_states
+
+__all__ = ["closed_motion", "is_closed", "refuse_open", "refuse_velocities", "robot_spline"]
+
+_MATCH = 2e-10  # [rad, characteristic lengths] distance of quintics from states between their ends
+_ASSEMBLED = 1e-6  # [rad, characteristic lengths] constraint error of points that count as assembled
+_CLOSED = 1e-9  # [rad, characteristic lengths] constraint error of a corrected state
+_SAME = 1e-5  # [rad, characteristic lengths] distance of configurations that count as the same
+_SINGULAR = 1e-4  # smallest share of a motion in which independent coordinates move
+_CORRECTION = 0.05  # [rad, characteristic lengths] largest correction of an accepted step
+_STEP = 0.3  # [rad, characteristic lengths] largest predicted step
+_DEPENDENT = 1e-9  # relative singular value below which constraints are redundant
+_JUMP = 1e-9  # relative change of v or a at a knot that counts as a jump
+_MIN_STEP = 2.0**-20  # of the duration
+_ROUNDS = 14  # of halving steps between states
+
+
+def is_closed(caller: str, robot: Any, independent: Any) -> bool:
+    """Return True if configurations of a robot must satisfy constraints.
+
+    Raises ValueError for velocity constraints, such as rolling, and for names of independent joints without loops.
+    """
+    constraints = robot.tree.constraints
+    for one in constraints:
+        if not one.holonomic:
+            raise ValueError(
+                f"{caller}: robot: {one.name!r} of {robot.name!r} constrains velocities, which no curve through given "
+                f"configurations satisfies; use robot.without_constraints(), or IKProblem.follow for motions that roll"
+            )
+    if independent is not None and not constraints:
+        raise ValueError(f"{caller}: independent: expected None for {robot.name!r}, which has no loops")
+    return bool(constraints)
+
+
+def refuse_open(caller: str, robot: Any, q: np.ndarray, names: Sequence[str], time: Any = 0.0) -> None:
+    """Raise ValueError for the first of configurations (n, nq) that does not satisfy the constraints."""
+    length = characteristic_length(robot.tree)
+    rows = [(name, unit) for c in robot.tree.constraints if c.holonomic for name, unit in _rows(c)]
+    scale = np.array([1.0 if unit == "rad" else 1.0 / length for _, unit in rows])
+    error = np.abs(np.asarray(robot.constraint_error(q, **_timed(robot, time)))) * scale
+    for k in np.flatnonzero(~(error.max(axis=-1) <= _ASSEMBLED)).tolist():
+        row = int(np.argmax(error[k]))
+        raise ValueError(
+            f"{caller}: {names[k]}: expected a configuration that satisfies the constraints, got an error of "
+            f"{error[k, row] / scale[row]:.3g} {rows[row][1]} of {rows[row][0]!r}; see robot.assemble"
+        )
+
+
+def robot_spline(
+    robot: Any,
+    times: Any,
+    q: Any,
+    kind: str,
+    floating: str | None,
+    options: dict[str, Any],
+    control: bool,
+    turns: str,
+    independent: Any,
+) -> Trajectory:
+    """Return a spline through configurations of a robot, on its constraints: the arguments of `Robot.spline`."""
+    curve = spline_of(robot, times, q, kind, floating, options, control, turns)
+    if not is_closed("spline", robot, independent):
+        return curve
+    if is_traced(times) or is_traced(q):
+        raise TypeError(f"spline: q: expected numbers for {robot.name!r}, whose constraints hold, got symbols")
+    t = np.asarray(times, dtype=float)[: 1 if control else None]
+    through = [(float(x), f"q[{k}]", point) for k, (x, point) in enumerate(zip(t, curve(t).q, strict=True))]
+    refuse_open("spline", robot, np.array([point for _, _, point in through]), [name for _, name, _ in through], t)
+    result = closed_motion("spline", curve, through, independent)
+    velocity = options["velocity"]
+    if velocity is not None:
+        at = {"launched": t[:1], "clamped": t[[0, -1]]}.get(options["boundary"], t)
+        refuse_velocities("spline", robot, "velocity", np.reshape(velocity, (len(at), robot.nv)), result(at).v)
+    return result
+
+
+def refuse_velocities(caller: str, robot: Any, name: str, expected: np.ndarray, v: np.ndarray) -> None:
+    """Raise ValueError for velocities (n, nv) that differ from those that satisfy the constraints."""
+    gap = np.abs(expected - v)
+    if gap.max(initial=0.0) > 1e-6 * (1.0 + np.abs(v).max(initial=0.0)):
+        k = int(gap.max(axis=0).argmax())
+        row = int(gap[:, k].argmax())
+        raise ValueError(
+            f"{caller}: {name}: expected velocities that satisfy the constraints, got {expected[row, k]:.6g} for "
+            f"{robot.v_names[k]!r}, which moves with {v[row, k]:.6g}; see robot.project"
+        )
+
+
+def _rows(constraint: Any) -> list[tuple[str, str]]:
+    return [*zip(constraint.component_names, constraint.row_units, strict=True)]
+
+
+def _timed(robot: Any, time: Any) -> dict[str, Any]:
+    return {"time": time} if any(one.time_dependent for one in robot.tree.constraints) else {}
+
+
+def closed_motion(
+    caller: str, curve: Trajectory, through: Sequence[tuple[float, str, np.ndarray]], independent: Any = None
+) -> Trajectory:
+    """Return the motion on the constraints of a robot whose independent coordinates are those of ``curve``.
+
+    ``through`` are times, names and assembled configurations through which it passes, up to full revolutions; the first
+    is the start.  ``independent`` names joints, by default those that determine the others best.  Raises ValueError
+    where they do not determine the mechanism, or lead elsewhere.
+    """
+    motion = _ClosedMotion(caller, curve, through, independent)
+    nodes = motion.refined(motion.continued())
+    return Trajectory(
+        [through_states(CurveSpace.of(curve.robot.tree), nodes.t, nodes.q, nodes.v, nodes.a)],
+        curve.robot,
+        is_timed=curve.is_timed,
+    )
+
+
+class _States(NamedTuple):
+    """States of a motion at times t (n,); ``before`` (n,) is True where v and a are those before a jump."""
+
+    t: np.ndarray
+    before: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+class _ClosedMotion:
+    def __init__(
+        self, caller: str, curve: Trajectory, through: Sequence[tuple[float, str, np.ndarray]], independent: Any
+    ) -> None:
+        self.caller, self.curve, self.robot, self.through = caller, curve, curve.robot, through
+        self.units = np.array(unit_steps(self.robot.tree))
+        self.independent = self._chosen() if independent is None else self._named(independent)
+
+    def _named(self, independent: Any) -> tuple[str, ...]:
+        """Return the names of the velocities of joints.  Raises ValueError if these do not determine the others."""
+        names = (independent,) if isinstance(independent, str) else tuple(independent)
+        q = self.through[0][2]
+        try:
+            self.robot.minimal_coordinates(names, q, time=self._timed(self.through[0][0]).get("time"))
+        except ValueError as error:
+            raise ValueError(str(error).replace("minimal_coordinates", self.caller, 1)) from None
+        return tuple(self.robot.v_names[k] for k in self.robot.v_index(names))
+
+    def _chosen(self) -> tuple[str, ...]:
+        """Return the names of the independent velocities: those that determine the others best at all points.
+
+        A joint with curved configurations, such as a ball, belongs to them with all of its velocities or with none.
+        """
+        robot, points = self.robot, np.array([q for _, _, q in self.through])
+        times = np.array([t for t, _, _ in self.through])
+        motions = [
+            _motions(G * self.units) for G in np.asarray(robot.constraint_jacobian(points, **self._timed(times)))
+        ]
+        count = min(basis.shape[1] for basis in motions)
+        curved = [np.arange(robot.nv)[c.in_v] for c in CurveSpace.of(robot.tree).joints if not c.is_plain]
+        plain = np.setdiff1d(np.arange(robot.nv), np.concatenate([np.empty(0, dtype=int), *curved]))
+        best: tuple[float, list[int]] = 0.0, []
+        for basis in (basis for basis in motions if basis.shape[1] == count):
+            for blocks in ([], curved):
+                rows = list[int]()
+                for block in blocks:
+                    if np.linalg.matrix_rank(basis[[*rows, *block]], _SINGULAR) == len(rows) + len(block):
+                        rows += block.tolist()
+                rows = _pivots(basis, rows, plain, count)
+                margin = min(float(np.linalg.svd(b[rows])[1].min(initial=1.0)) for b in motions)
+                if len(rows) == count and margin > max(best[0], _SINGULAR):
+                    best = margin, sorted(rows)
+        if not best[0]:
+            raise ValueError(
+                f"{self.caller}: {self.through[0][1]}: no coordinates of {robot.name!r} determine the others in all "
+                f"points, because it is singular in one of them; use robot.drive_mechanism between them"
+            )
+        return tuple(robot.v_names[k] for k in best[1])
+
+    def _timed(self, t: Any) -> dict[str, Any]:
+        return _timed(self.robot, t)
+
+    def states(self, t: np.ndarray, before: np.ndarray, near: np.ndarray) -> tuple[_States, np.ndarray]:
+        """Return the states at times t (n,) near configurations (n, nq), and a mask (n,) of those that are solved."""
+        robot, timed = self.robot, self._timed(t)
+        right, left = self.curve(t), self.curve(t, side="left")
+        q1, v1, a1 = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))
+        q, still = near, np.zeros((len(t), robot.nv))
+        for _ in range(2):  # the second time reduces errors to rounding
+            q, error, margin = robot.closed_configuration(q, q1, still, self.independent, **timed)
+        done = (error <= _CLOSED) & (margin >= 1e-7) & np.isfinite(q).all(axis=-1)
+        q = np.where(done[:, None], q, near)
+        v = np.asarray(robot.explicit_velocity(q, v1, self.independent, **timed))
+        a = np.asarray(robot.explicit_acceleration(q, v, a1, self.independent, **timed))
+        return _States(t, before, q, v, a), done
+
+    def _at(self, t: float, near: np.ndarray) -> _States | None:
+        """Return the state at a time near a configuration (nq,), two of them where v or a jumps, or None."""
+        two, done = self.states(np.array([t, t]), np.array([True, False]), np.array([near, near]))
+        if not done.all():
+            return None
+        jumps = any(np.abs(x[1] - x[0]).max() > _JUMP * (1.0 + np.abs(x).max()) for x in (two.v, two.a))
+        return two if jumps and t < self.curve.end_time else _States(*(x[:1] for x in two))
+
+    def continued(self) -> _States:
+        """Return states at the knots of the curve, and between them where continuation requires it."""
+        points = {t: (name, q) for t, name, q in self.through}
+        times = np.unique(np.append(self.curve.knots, [*points])).tolist()
+        first, done = self.states(np.array(times[:1]), np.zeros(1, dtype=bool), self.through[0][2][None])
+        if not done[0]:
+            raise self._lost(times[0])
+        found, pending = [first], times[:0:-1]
+        shortest = _MIN_STEP * (times[-1] - times[0])
+        while pending:
+            last, t = found[-1], pending[-1]
+            step = (t - last.t[-1]) * last.v[-1]
+            here = None
+            if np.abs(step / self.units).max(initial=0.0) <= _STEP:
+                predicted = self.robot.integrate(last.q[-1], step)
+                here = self._at(t, predicted)
+            if here is None or self._distance(predicted, here.q[0]) > _CORRECTION:
+                if t - last.t[-1] <= shortest:
+                    raise self._lost(t)
+                pending.append(0.5 * (last.t[-1] + t))
+                continue
+            if t in points:
+                self._refuse_elsewhere(*points[t], here.q[0])
+            found.append(here)
+            pending.pop()
+        return _States(*(np.concatenate(x) for x in zip(*found, strict=True)))
+
+    def refined(self, states: _States) -> _States:
+        """Return more states, so many that quintics through them match states between their ends."""
+        space = CurveSpace.of(self.robot.tree)
+        for _ in range(_ROUNDS):
+            steps = np.flatnonzero(np.diff(states.t) > 0.0)
+            middle = 0.5 * (states.t[steps] + states.t[steps + 1])
+            near = Trajectory([through_states(space, states.t, states.q, states.v, states.a)], self.robot)(middle).q
+            more, done = self.states(middle, np.zeros(len(middle), dtype=bool), near)
+            far = np.abs(np.asarray(self.robot.difference(near, more.q)) / self.units).max(axis=-1, initial=0.0)
+            open_ = ~done | (far > _MATCH)
+            if not done.all():
+                raise self._lost(middle[~done][0])
+            if not open_.any():
+                return states
+            states = _States(
+                *(np.insert(x, steps[open_] + 1, y[open_], axis=0) for x, y in zip(states, more, strict=True))
+            )
+        raise self._lost(middle[open_][0])
+
+    def _distance(self, one: np.ndarray, other: np.ndarray) -> float:
+        change = np.asarray(self.robot.difference(one, other)) / self.units
+        return float(np.abs(change).max(initial=0.0))
+
+    def _refuse_elsewhere(self, name: str, expected: np.ndarray, q: np.ndarray) -> None:
+        """Raise ValueError if the motion does not pass through a point, up to full revolutions."""
+        q = nearer_turns(self.robot, expected, q)
+        change = np.abs(np.asarray(self.robot.difference(expected, q)) / self.units)
+        if change.max(initial=0.0) > _SAME:
+            k = int(change.argmax())
+            raise ValueError(
+                f"{self.caller}: {name}: expected a configuration on the assembly branch of {self.through[0][1]}, got "
+                f"one that differs by {change[k] * self.units[k]:.3g} in {self.robot.v_names[k]!r} from that to which "
+                f"{', '.join(map(repr, self.independent))} lead; add points between, or use robot.plan"
+            )
+
+    def _lost(self, t: float) -> ValueError:
+        return ValueError(
+            f"{self.caller}: {', '.join(map(repr, self.independent))}, which run along the curve, do not determine "
+            f"{self.robot.name!r} at t = {t:.6g}: it is singular there, or cannot be assembled; add points, or use "
+            f"robot.plan"
+        )
+
+
+def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int) -> list[int]:
+    """Return ``count`` independent rows of a basis, or fewer: the given ones, and pivots among those allowed.
+
+    Of nearly equal pivots the first is taken.
+    """
+    rest, result = np.array(basis), list[int]()
+    for k in range(count):
+        sizes = np.linalg.norm(rest, axis=1)
+        if k < len(rows):
+            pick = rows[k]
+        else:
+            free = np.setdiff1d(allowed, result)
+            if not sizes[free].max(initial=0.0) > _SINGULAR:
+                break
+            pick = int(free[sizes[free] >= 0.9 * sizes[free].max()][0])
+        direction = rest[pick] / sizes[pick]
+        rest = rest - np.outer(rest @ direction, direction)
+        result.append(pick)
+    return result
+
+
+def _motions(G: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (nv, count) of the motions that a scaled constraint Jacobian permits."""
+    _, sizes, V = np.linalg.svd(G)
+    basis: np.ndarray = V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
+    return basis
