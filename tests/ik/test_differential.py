@@ -287,6 +287,20 @@ def test_errors_fall_in_every_step_until_the_robot_rests(name, weight):
     assert np.abs(slope[rests]).max() < 1e-4
 
 
+def test_limits_of_followers_are_those_of_their_masters_by_the_ratio():
+    robot = planar(2).with_couplings({"hinge1": ("hinge0", -4.0, 0.1)})  # its file has a limit of 2 rad/s
+    target = robot.pose([2.0], "tip")[:3, 3]
+    for limits, fastest in (
+        (True, 0.5),
+        ({"velocity": {"hinge1": 1.0}}, 0.25),
+        ({"velocity": {"hinge1": 1.0, "hinge0": 0.1}}, 0.1),
+        ({"acceleration": {"hinge1": 8.0}}, 8.0 / 4.0 * DT),
+        ({"speed": {"hinge1": 1.6}}, 0.4),
+    ):
+        found = robot.velocity_for(lw.ik.PositionTask("tip"), [0.3], DT, motion_limits=limits, tip=target)
+        assert abs(abs(found.v[0]) - fastest) < 1e-9, limits
+
+
 def test_a_barrier_is_never_crossed():
     """A hand is pulled up through a ceiling, with all its might."""
     q = ARM.random_configuration(seed=3)

@@ -320,8 +320,8 @@ def _by_velocity(caller: str, robot: Any, kind: str, value: Any) -> np.ndarray:
         if isinstance(value, Mapping):
             tree = robot.tree
             for joint, values in value.items():
-                index = tree.v_slices[tree.joint_index(joint)]
-                result[index] = np.broadcast_to(floats(values), result[index].shape)
+                index, ratio = tree.v_slices[tree.joint_index(joint)], _ratio(tree, joint)
+                result[index] = np.minimum(result[index], np.broadcast_to(floats(values) / ratio, result[index].shape))
         else:
             result[:] = np.broadcast_to(floats(value), result.shape)
     except (TypeError, ValueError) as error:
@@ -357,5 +357,12 @@ def _speeds(caller: str, robot: Any, value: Any) -> tuple[tuple[tuple[int, ...],
                 f"{caller}: motion_limits: speed: joint {joint!r}: expected {len(groups)} positive number(s), for "
                 f"{of or 'none'}, got {values!r}"
             )
+        bounds = bounds / _ratio(tree, joint)
         result += [(group, float(x)) for group, x in zip(groups, bounds, strict=True) if np.isfinite(x)]
     return tuple(result)
+
+
+def _ratio(tree: Tree, joint: str) -> float:
+    """Return the velocity of a joint for a unit velocity of the joint that it follows; 1 for other joints."""
+    coupling = tree.bodies[tree.joint_index(joint)].coupling
+    return 1.0 if coupling is None else max(abs(coupling.ratio), 1e-300)
