@@ -183,7 +183,7 @@ def building() -> Drawn:
 
 
 def mechanisms() -> Drawn:
-    """Return the six bundled mechanisms with their constraints."""
+    """Return six of the bundled mechanisms with their constraints."""
     names = ("fourbar", "delta", "stewart", "leg", "differential_drive", "bicycle")
     document = side_by_side([scene_document(lw.load(name)) for name in names], spacing=0.85)
     return document, eye((5.0, -0.3, 2.1), (0.0, 0.3, 0.2))
