@@ -12,7 +12,7 @@ import linkwork as lw
 from helpers.linkages import linkage
 from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
 from linkwork.errors import UnknownNameError
-from mechanisms.mechanisms import KINDS, mechanism
+from mechanisms.mechanisms import KINDS, mechanism, mechanisms
 from oracles.trees import TREES, robot_of
 
 
@@ -297,3 +297,22 @@ def test_laws_count_the_time_of_driven_joints() -> None:
     answer = lw.control.WholeBody(robot, lw.ik.PostureTask(), effort_limits=np.inf).answer(1.0, q, v, posture_q=q)
     a = robot.constrained_forward_dynamics(q, v, answer.tau, time=1.0).a
     assert np.allclose(a, answer.acceleration, atol=1e-6) and np.isclose(a[0], -0.3 * np.sin(1.0))
+
+
+@pytest.mark.slow(every=3)
+def test_actuators_that_do_not_determine_a_mechanism_obey_the_equation() -> None:
+    """Motions that constraints and actuators leave free follow from no force, as those of a bicycle that falls."""
+    made = mechanisms()["couplings and a floating body"]
+    loops, bicycle = lw.Robot(made.tree), lw.load("bicycle")
+    for robot, q in ((loops, np.array(made.q)), (bicycle, bicycle.assemble().q)):
+        v = robot.project(q, np.sin(np.arange(robot.nv) + 1.0))[1]
+        law = ComputedTorque(robot, kp=30.0, kd=7.0, effort_limits=np.inf, passive=False)
+        for rate in (v, 0.0 * v):
+            tau = law(0.0, q, rate, target_q=robot.integrate(q, 1e-4 * v))
+            a = robot.constrained_forward_dynamics(q, rate, tau).a
+            expected = (30.0 * 1e-4 * v - 7.0 * rate)[law.acting]
+            error = np.abs(a[law.acting] - expected) / (1.0 + np.abs(expected).max())
+            independent = [1] if robot is bicycle and rate.any() else slice(None)  # its wheels roll on one ground
+            assert error[independent].max() < 1e-9
+        idle = np.setdiff1d(np.arange(robot.nv), law.acting)
+        assert not tau[idle].any() and np.abs(tau).max() < 1e3

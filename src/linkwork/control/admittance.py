@@ -11,7 +11,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
 from linkwork.control.cartesian_controllers import CartesianLaw, Impedance
 from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
-from linkwork.control.joint_controllers import JointLaw
+from linkwork.control.joint_law import JointLaw
 from linkwork.expr.arrays.symbol_array import array
 
 __all__ = ["Admittance"]

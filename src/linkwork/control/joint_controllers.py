@@ -2,93 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrate_error
 from linkwork.control.controller_base import (
-    ControlLaw,
     Shapes,
     acceleration_of_inertia,
     inertia_matrix,
     positive_number,
 )
+from linkwork.control.joint_law import Feedforward, JointLaw, Names
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.kinematics.algorithms.joint_errors import JointErrors
 
 __all__ = ["PD", "PID", "ComputedTorque", "GravityCompensation", "JointImpedance"]
-
-Feedforward = Literal["none", "gravity", "dynamics"]
-Names = str | Iterable[str] | None
-
-
-class JointLaw(ControlLaw):
-    """Base class of controllers of joint positions."""
-
-    def __init__(self, robot: Any, actuators: Names, limits: Any, passive: bool, feedforward: str = "none") -> None:
-        super().__init__(robot, actuators, limits)
-        if feedforward not in get_args(Feedforward):
-            raise UnknownNameError(f"feedforward of {self.caller}", str(feedforward), get_args(Feedforward))
-        self.feedforward, self.passive = feedforward, bool(passive)
-
-    @property
-    def input_shapes(self) -> Shapes:
-        nv = self.robot.nv
-        return {"target_q": (self.robot.nq,), "target_v": (nv,), "target_a": (nv,)}
-
-    @property
-    def required_inputs(self) -> tuple[str, ...]:
-        return ("target_q",)
-
-    def _joint_errors(self, q: Any, inputs: Mapping[str, Any]) -> JointErrors:
-        return JointErrors(self.robot.tree, list(q), list(inputs["target_q"]), self.acting.tolist())
-
-    def _target_motion(self, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        zero = [0.0] * self.robot.nv
-        return list(inputs.get("target_v", zero)), list(inputs.get("target_a", zero))
-
-    def _errors(self, q: Any, v: Any, inputs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-        """Return q_d ⊖ q and v_d − v (nv), with v_d in the joints' axes; 0 for velocities that are not actuated."""
-        joints = self._joint_errors(q, inputs)
-        followed = joints.followed_velocity(self._target_motion(inputs)[0])
-        rate = [a - b for a, b in zip(followed, v, strict=True)]
-        return self.apply_actuation(joints.errors()), self.apply_actuation(rate)
-
-    def _actuator_forces(self, t: Any, q: Any, v: Any, a: Any, external_torque: Any = None) -> Any:
-        """Return actuator forces for accelerations a of the actuated velocities; the other accelerations follow.
-
-        On a tree, ``external_torque`` (nv) is subtracted.
-        """
-        robot, passive = self.robot, self.passive
-        if robot.constraints:
-            names, timed = self.actuator_names, self._timed(t)
-            follows = array(list(a))
-            if not self.is_fully_actuated:
-                follows = robot.explicit_acceleration(q, v, follows, names, **timed)
-            return robot.constrained_inverse_dynamics(q, v, follows, actuators=names, passive=passive, **timed).tau
-        if self.is_fully_actuated:
-            tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
-        else:
-            others = [0.0] * robot.nv if external_torque is None else [*external_torque]
-            joints = self.actuator_names
-            tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
-        return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
-
-    def _feedforward(self, t: Any, q: Any, inputs: Mapping[str, Any]) -> Any:
-        """Return the feedforward forces of the target."""
-        zero = array([0.0] * self.robot.nv)
-        if self.feedforward == "none":
-            return zero
-        if self.feedforward == "gravity":
-            return self._actuator_forces(t, q, zero, zero)
-        v, a = self._target_motion(inputs)
-        along = self._actuator_forces(t, inputs["target_q"], array(v), array(a))
-        return self._joint_errors(q, inputs).followed_force(along)
 
 
 @public_constructor
@@ -248,7 +180,8 @@ class ComputedTorque(JointLaw):
 
     ``kp`` [1/s²] and ``kd`` [1/s] (default: critical damping 2 √kp) are given as in `PD`, and so is the target.
     Accelerations of joints without actuators follow from their zero forces (collocated partial feedback
-    linearisation), those of closed loops from the actuated joints. The actuated joints still obey the linear equation.
+    linearisation), those of closed loops from the actuated joints. The actuated joints still obey the linear equation,
+    where constraints do not make their equations contradict each other.
 
     Sources: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.2; Spong, Partial
     feedback linearization of underactuated mechanical systems, IROS 1994; Slotine and Li, On the adaptive control of
