@@ -358,3 +358,13 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
         assert np.allclose(tau, law.tau, rtol=1e-9, atol=1e-9)
     with pytest.raises(ValueError, match="v: expected a state at rest, since the robot has constraints"):
         lw.control.lqr_about_state(robot, q[0], np.ones(3), actuators=crank)
+    # a Delta robot with motors at its shoulders
+    delta: Any = lw.load("delta")
+    at, motors = delta.assemble().q, ["shoulder_1", "shoulder_2", "shoulder_3"]
+    minimal = delta.minimal_coordinates(motors, q=at)
+    found = lw.control.lqr_about_state(delta, at, Q=(10.0, 1.0), R=0.5, actuators=motors)
+    y, weights = minimal.coordinates_of(at), np.diag([10.0] * delta.nv + [1.0] * delta.nv)
+    J = np.kron(np.eye(2), minimal.jacobian(y, near=at))
+    A, B = minimal.linearize(y, 0.0 * y, found.tau, near=at)
+    known = lqr(A, B[:, delta.v_index(motors)], J.T @ weights @ J, 0.5 * np.eye(3))
+    assert np.allclose(found.K @ J, known.K, rtol=1e-9, atol=1e-9)

@@ -97,7 +97,7 @@ class LQRController(ReturnedValue):
         x = self.deviation(q, v)
         tau = self.tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]
-        return np.clip(tau, -self.effort_limits, self.effort_limits)
+        return np.minimum(np.maximum(tau, -self.effort_limits), self.effort_limits)  # faster than clip
 
     def _on_symbols(self, q: Any, v: Any) -> Any:
         if self.q.ndim > 1:
@@ -249,7 +249,7 @@ class TVLQRController(ReturnedValue):
         x = self._deviation(reference, q, v)
         tau = tau + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self._gains(time) @ x[..., None])[..., 0]
-        return np.clip(tau, -self.effort_limits, self.effort_limits)
+        return np.minimum(np.maximum(tau, -self.effort_limits), self.effort_limits)  # faster than clip
 
     def _on_symbols(self, t: Any, q: Any, v: Any) -> Any:
         reference, m = self.trajectory(t, outside="hold"), len(self.acting)
