@@ -302,3 +302,14 @@ def test_what_is_wrong_is_refused() -> None:
     law = WholeBody(robot, JointTask("elbow"), contacts=ContactGround(tuple(CORNERS)))
     with pytest.raises(ValueError, match=r"contact: expected shape \(4,\), got \(3,\)"):
         law(0.0, robot.neutral(), np.zeros(8), elbow=0.1, contact=np.ones(3))
+
+
+@pytest.mark.slow(every=3)
+def test_motions_that_no_task_controls_come_to_rest() -> None:
+    """An arm whose damping and friction are compensated does not turn about its hand forever."""
+    arm: Any = lw.load("arm7")
+    q = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
+    law = lw.control.WholeBody(arm, lw.ik.PoseTask("hand"))
+    hand = {"hand": arm.pose(q, "hand")}
+    run = arm.simulate(q, np.ones(7), controller=law, constants=hand, duration=3.0, record_every=1000)
+    assert np.abs(run.v[-1]).max() < 0.05 and np.abs(run.q[-1] - q).max() < 0.2

@@ -78,8 +78,9 @@ class WholeBody(TaskLaw):
     earlier if motors need more time to brake.  Positions and velocities stay within limits for steps of up to half the
     ``horizon`` in which accelerations are constant.  Motor limits take precedence over these.
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
-    close loops are unknowns of the program.  ``regularization`` are the weights of ‖a‖² and of squared contact forces,
-    in angles and characteristic lengths L.  Forces are divided by the robot's mass and L.
+    close loops are unknowns of the program.  ``regularization`` are the weights of ‖a + k v‖² and of squared contact
+    forces, in angles and characteristic lengths L.  The largest damping k of the tasks so damps motions that no task
+    controls.  Forces are divided by the robot's mass and L.
 
     If the constraints are inconsistent, their violation is minimised; `answer` reports it by ``found`` = 0.
 
@@ -132,7 +133,9 @@ class WholeBody(TaskLaw):
         self._gravity = [float(np.abs(x).max()) for x in forces]
         self._answers: dict[Any, Kernel] = {}
         tree = robot.tree
-        rate = max(self.damping.values()) or 2.0 * math.sqrt(max(self.stiffness.values())) or _RATE / self.horizon
+        self._rate = rate = (
+            max(self.damping.values()) or 2.0 * math.sqrt(max(self.stiffness.values())) or _RATE / self.horizon
+        )
         mass = sum(body.inertia.mass for body in tree.bodies) or 1.0
         self._units = BodyUnits(_RATE / rate, mass, characteristic_length(tree), unit_steps(tree))
 
@@ -188,7 +191,8 @@ class WholeBody(TaskLaw):
             G = [[x if is_zero(x) else x / unit for x in row] for row, unit in rows]
             gamma = [x / unit for x, unit in zip(robot.constraint_bias(q, v, **timed), units, strict=True)]
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
-        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma)
+        free = [-self._rate * x for x in v]
+        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma, free)
         levels = []
         for tasks in self.levels:
             stack, motion, accelerations = self._motions(q, v, tasks, inputs)

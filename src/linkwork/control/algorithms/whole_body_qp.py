@@ -48,13 +48,17 @@ _LEAST_ROOM = 0.05  # of a motor's limit, where gravity and velocities need all 
 
 @dataclass(frozen=True, slots=True)
 class BodyDynamics:
-    """Dynamics of a robot: M (lower triangle), h, motor limits (0 without a motor), and loop constraints G a = −γ."""
+    """Dynamics of a robot: M (lower triangle), h, motor limits (0 without a motor), and loop constraints G a = −γ.
+
+    ``free`` (nv) are the desired accelerations of motions that no task controls, zero by default.
+    """
 
     M: Rows
     h: Scalars
     limits: Scalars
     G: Rows = ()
     gamma: Scalars = ()
+    free: Scalars = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,8 @@ class BodyUnits:
         per, inertia = [1.0 / x for x in self.joint_forces], 1.0 / (self.mass * self.length**2)
         M = [_each(row, [inertia * a * x for x in self.steps]) for a, row in zip(self.steps, of.M, strict=True)]
         gamma = _each(of.gamma, [self.time**2] * len(of.gamma))
-        return BodyDynamics(M, _each(of.h, per), _each(of.limits, per), self.rows(of.G), gamma)
+        free = _each(of.free, [1.0 / x for x in self.accelerations])
+        return BodyDynamics(M, _each(of.h, per), _each(of.limits, per), self.rows(of.G), gamma, free)
 
     def contact(self, of: BodyContact) -> BodyContact:
         """Return a contact in these units."""
@@ -167,7 +172,7 @@ def body_forces(
     """Solve the quadratic programs of all levels at one state; return joint forces, accelerations and contact forces.
 
     ``box`` are the lower and upper bounds of the accelerations a, and ``ranges`` are rows r with bounds of r·a and the
-    unit of the coordinate with this acceleration.  ``regularization`` are the weights ε_a of ‖a‖² and ε_f of the
+    unit of the coordinate with this acceleration.  ``regularization`` are the weights ε_a of ‖a − a_0‖² and ε_f of the
     squared contact forces, in ``units``.
     """
     dynamics, contacts = units.dynamics(dynamics), [units.contact(contact) for contact in contacts]
@@ -225,7 +230,7 @@ def body_forces(
     rounds: Any = 0.0
     sides = None
     for level in levels:
-        H, g = _cost(level, n, size, regularization)
+        H, g = _cost(level, dynamics.free, n, size, regularization)
         solution = ranged_program(H, g, equal, values, RangedRows(rows, low, high), sides, loose, yielding)
         x, sides = solution.x, solution.sides
         result, rounds = result * solution.found, rounds + solution.rounds
@@ -289,7 +294,7 @@ def _edges(contact: BodyContact) -> list[list[Any]]:
 
 
 def _cost(
-    level: LevelRows, n: int, size: int, regularization: tuple[float, float]
+    level: LevelRows, free: Scalars, n: int, size: int, regularization: tuple[float, float]
 ) -> tuple[list[list[Any]], list[Any]]:
     """Return H (lower triangle) and g of a level's cost."""
     weighted = [[x if is_zero(x) else x * w for x in row] for row, w in zip(level.rows, level.weights, strict=True)]
@@ -298,6 +303,8 @@ def _cost(
         H.append([dot([r[i] for r in weighted], [r[j] for r in level.rows]) if i < n else 0.0 for j in range(i + 1)])
         H[i][i] = H[i][i] + (regularization[0] if i < n else regularization[1])
     g = [-dot([row[k] for row in weighted], level.accelerations) if k < n else 0.0 for k in range(size)]
+    for k, x in enumerate(free):
+        g[k] = g[k] - regularization[0] * x
     return H, g
 
 
