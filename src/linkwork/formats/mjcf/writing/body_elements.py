@@ -183,6 +183,9 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
     elif parts[0].kind == FREE and not (body.placement.is_identity and body.rotor.is_identity):
         message = "a floating joint with a placement is written with the pose in the world as its coordinates"
         document.log.changed(element, message)
+    elif parts[0].kind == BALL and body.rotor.rotation != Rotation.identity():
+        message = "a ball joint of a link that is turned in the joint's frame is written with a quaternion in link axes"
+        document.log.changed(element, f"{message}, other coordinates")
     limits, drive = body.limits, body.drive
     if any(map(math.isfinite, limits.velocity)):
         document.log.lost(element, "MJCF has no velocity limits")
