@@ -260,7 +260,7 @@ def reached_limits(robot: Any, controller: Any) -> dict[int, float]:
     A controller reports its limits by this attribute alone: the simulation counts the steps in which forces reach them.
     """
     limits = getattr(controller, "effort_limits", None)
-    limits = robot.effort_limits if limits is None else limits
+    limits = limits if np.shape(limits) == (robot.nv,) else robot.effort_limits
     if controller is None:
         return {}
     return {k: (1.0 - _NEAR) * float(x) for k, x in enumerate(limits) if 0.0 < x < np.inf}
