@@ -358,6 +358,13 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
         assert np.allclose(tau, law.tau, rtol=1e-9, atol=1e-9)
     with pytest.raises(ValueError, match="v: expected a state at rest, since the robot has constraints"):
         lw.control.lqr_about_state(robot, q[0], np.ones(3), actuators=crank)
+    with pytest.raises(
+        ValueError, match="lqr_about_state: state 1: expected a configuration that satisfies the constr"
+    ):
+        lw.control.lqr_about_state(robot, [q[0], q[0] + 0.1], actuators=crank)
+    driven = robot.with_constraints(lw.constraints.Holonomic("motor", lambda k: k.q(crank) - 0.6 - k.time))
+    with pytest.raises(ValueError, match="linearize: constraint 'motor' depends on time"):
+        lw.control.lqr_about_state(driven, q[0], tau=np.zeros(3))
     # a Delta robot with motors at its shoulders
     delta: Any = lw.load("delta")
     at, motors = delta.assemble().q, ["shoulder_1", "shoulder_2", "shoulder_3"]

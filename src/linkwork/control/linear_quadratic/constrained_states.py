@@ -17,6 +17,7 @@ import numpy as np
 
 from linkwork.control.linear_quadratic.arguments import actuated_joints
 from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.motion.closed_motion import refuse_open
 
 __all__ = ["permitted_deviations", "reference_forces"]
 
@@ -40,14 +41,14 @@ def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Ar
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:
     """Return T (..., 2nv, n) about states (..., nq), (..., nv), or None for a robot without constraints.
 
-    Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for constraints that
-    depend on time.
+    Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for states that do
+    not satisfy the constraints.
     """
     if not robot.constraints:
         return None
-    timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
-    if timed:
-        raise ValueError(f"{caller}: robot: expected constraints that do not depend on time, got {timed[0]!r}")
+    states = np.reshape(q, (-1, robot.nq))
+    names = [f"state {k}" for k in range(len(states))] if q.ndim > 1 else ["q"]
+    refuse_open(caller, robot, states, names)
     steps = np.array(unit_steps(robot.tree))
     holonomic = [c.holonomic for c in robot.constraints for _ in c.component_names]
     G = robot.constraint_jacobian(q) * steps
