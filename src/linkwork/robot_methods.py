@@ -147,7 +147,8 @@ METHODS = {
         "joints fixed_joints joint bodies frames links link q_names v_names q_index v_index __str__ _repr_html_"
     ),
     "linkwork.parts.methods.LimitMethods": (
-        "lower upper position_limits velocity_limits effort_limits passive_torque _positions"
+        "lower upper position_limits velocity_limits acceleration_limits jerk_limits effort_limits passive_torque "
+        "_positions _rate_limits"
     ),
     "linkwork.fronts.methods.LabelledMethods": "xarray",
     "linkwork.parts.writing_methods.WritingMethods": "save to_urdf to_mjcf to_sdf",

@@ -280,14 +280,13 @@ def test_limits_have_rows_where_they_are_finite():
     w, path = windows(robot, np.random.default_rng(0))
     assert np.allclose(only.values(w, []), path[0][0] - 1.0)
     turning = lw.Robot(random_tree(np.random.default_rng(1), 3, types=(lw.joints.UnboundedRevolute,)))
-    assert bound(turning, PositionLimits()).component_names == ()
+    assert bound(turning, PositionLimits()).component_names == bound(robot, AccelerationLimits()).component_names == ()
     free = bound(lw.load("arm7", floating_base=True), UnactuatedFeature())
     assert len(free.component_names) == 6 and free.name == "unactuated" and free.row_units == ("N·m",) * 3 + ("N",) * 3
     speed = bound(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
     for make, told in (
-        (lambda: AccelerationLimits(), "upper: expected a number, .* robots have no own limits of acceleration"),
         (lambda: VelocityLimits([1.0, 2.0], [3.0, 4.0]), "lower: expected a number, or 7, got 2"),
         (lambda: PositionLimits(1.0, -1.0), "expected lower <= upper, got 1 > -1"),
         (lambda: PositionLimits(np.nan), "lower: expected a number"),

@@ -39,6 +39,7 @@ __all__ = ["DifferentialIK"]
 Scalars = Sequence[Any]
 
 _OFF = 1e-6  # permitted deviation of a target from a rotation
+_ANY_RATE = 1e100  # [rad/s², m/s²] stands for no limit of acceleration where a kernel has some
 _NO_BOUND = 1e290  # replaces infinite bounds, since non-finite arguments take the kernel's slow path
 _kernels: LazyCache[Kernel] = LazyCache(256)
 
@@ -68,6 +69,7 @@ class DifferentialIK:
     ) -> None:
         self.robot, self.caller = robot, caller
         self.limits: LimitArrays = read_motion_limits(caller, robot, motion_limits)
+        by_call = isinstance(motion_limits, Mapping) and motion_limits.get("acceleration", True) is not True
         self.tasks: tuple[Task, ...] = check_tasks(caller, robot, tasks, self.limits.position, velocities=True)
         self.dt = positive(caller, "dt", dt, symbols=False, unit="s")
         self.locked = read_locked(caller, robot, locked)
@@ -86,6 +88,12 @@ class DifferentialIK:
             ),
         )
         self._rest = np.zeros(robot.nv)
+        # without a previous velocity, the robot's own limits of acceleration do not bound a step
+        self._from_rest = self._prepared if by_call else (*self._prepared[:-1], np.full(robot.nv, _ANY_RATE))
+
+    def _start(self, v_last: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return the previous velocity, zero by default, and the prepared arguments of a step that starts with it."""
+        return (self._rest, self._from_rest) if v_last is None else (v_last, self._prepared)
 
     def _gains(self, gain: Any, time_constant: Any) -> np.ndarray:
         """Return for each error the fraction that a step removes."""
@@ -140,13 +148,13 @@ class DifferentialIK:
     def velocity(self, q: Any, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity (..., nv) at q (..., nq) for targets by task name, one state or a batch.
 
-        ``v_last`` (..., nv) is the previous velocity for acceleration limits; zero by default.  Raises ValueError for
-        targets that are missing, of the wrong shape, not finite or not rotations, and UnknownNameError for targets of
-        unknown tasks.
+        ``v_last`` (..., nv) is the previous velocity for acceleration limits; zero by default, and without the robot's
+        own ones.  Raises ValueError for targets that are missing, of the wrong shape, not finite or not rotations, and
+        UnknownNameError for targets of unknown tasks.
         """
         robot, caller = self.robot, self.caller
         q = read_configuration(robot, caller, "q", q)
-        before = self._rest if v_last is None else _velocities(caller, robot, v_last)
+        before, prepared = self._start(None if v_last is None else _velocities(caller, robot, v_last))
         arrays = read_targets(self, targets)
         ranks = [x.ndim - len(self.shapes[name]) for name, x in arrays.items()]
         try:
@@ -155,15 +163,15 @@ class DifferentialIK:
             )
         except ValueError as error:
             raise ValueError(f"{caller}: q and targets do not broadcast together: {error}") from None
-        v, diagnostics = self.kernel(q, before, *self._prepared, *arrays.values())
+        v, diagnostics = self.kernel(q, before, *prepared, *arrays.values())
         if not np.all(diagnostics[..., 0] <= _OFF):
             raise_for_inputs(self, [("q", q), ("v_last", before)], arrays)
         return VelocityResult._make(self, v, diagnostics)
 
     def step(self, q: np.ndarray, *targets: np.ndarray, v_last: np.ndarray | None = None) -> np.ndarray:
         """Compute the velocity (nv,) at q (nq,) for targets in task order: plain arrays of the right shape."""
-        before = self._rest if v_last is None else v_last
-        v, diagnostics = self.kernel(q, before, *self._prepared, *targets)
+        before, prepared = self._start(v_last)
+        v, diagnostics = self.kernel(q, before, *prepared, *targets)
         if not diagnostics[0] <= _OFF:
             raise_for_inputs(self, [("q", q), ("v_last", before)], dict(zip(self.shapes, targets, strict=True)))
         return v  # type: ignore[no-any-return]
@@ -286,7 +294,7 @@ def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArra
     """
     if motion_limits is None or isinstance(motion_limits, (bool, np.bool_)):
         motion_limits = {"position": motion_limits is not False and bool(motion_limits is None or motion_limits)}
-        motion_limits["velocity"] = motion_limits["position"]
+        motion_limits["velocity"] = motion_limits["acceleration"] = motion_limits["position"]
     if not isinstance(motion_limits, Mapping):
         kinds = ", ".join(f"{kind}=" for kind in _KINDS)
         raise TypeError(f"{caller}: motion_limits: expected True, False or dict({kinds}), got {motion_limits!r}")
@@ -298,11 +306,11 @@ def read_motion_limits(caller: str, robot: Any, motion_limits: Any) -> LimitArra
     max_velocity = np.full(robot.nv, np.inf) if velocity is False else np.array(robot.velocity_limits, dtype=float)
     if not isinstance(velocity, (bool, np.bool_)):
         max_velocity = np.minimum(max_velocity, _by_velocity(caller, robot, "velocity", velocity))
-    value = motion_limits.get("acceleration", False)
+    value = motion_limits.get("acceleration", True)
     max_acceleration = np.full(robot.nv, np.inf)
     if value is True:
-        raise ValueError(f"{caller}: motion_limits: acceleration: expected numbers [rad/s², m/s²], got True")
-    if value is not False and value is not None:
+        max_acceleration = np.array(robot.acceleration_limits, dtype=float)
+    elif value is not False and value is not None:
         max_acceleration = _by_velocity(caller, robot, "acceleration", value)
         if not (max_acceleration > 0.0).all():
             raise ValueError(f"{caller}: motion_limits: acceleration: expected positive numbers, got {value!r}")

@@ -218,12 +218,12 @@ class InverseKinematicsMethods(RobotBase):
         Hard tasks have priority, and their ranges act as barriers.  Soft tasks follow by level, and by weight within a
         level.
         ``damping``: factor of the sum of squared weighted errors that bounds steps at singularities.
-        ``motion_limits``: the robot's position and velocity limits (True), none (False), or a dict with ``position``
-        (True, False or (lower, upper)), ``velocity`` and ``acceleration`` (a number, (nv,) numbers, or a dict by joint,
-        including a floating base), and ``speed`` (a dict by joint of the norm of its velocity; for a floating base, the
-        norms of the angular and the linear velocity).  Velocity limits always hold.  Position limits have the next
-        priority, then acceleration limits.
-        ``v_last`` (..., nv): previous velocity for acceleration limits; zero by default.
+        ``motion_limits``: the robot's limits (True), none (False), or a dict with ``position`` (True, False or (lower,
+        upper)), ``velocity`` and ``acceleration`` (True, False, a number, (nv,) numbers, or a dict by joint, including
+        a floating base), and ``speed`` (a dict by joint of the norm of its velocity; for a floating base, the norms of
+        the angular and the linear velocity).  Velocity limits always hold.  Position limits have the next priority,
+        then acceleration limits.
+        ``v_last`` (..., nv): previous velocity for acceleration limits; zero by default, and without the robot's own.
         ``locked``: joints that do not move.
 
         The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  For repeated

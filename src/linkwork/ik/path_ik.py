@@ -384,7 +384,7 @@ class RollingSteps:
 
     def __init__(self, problem: ProblemView, jump: np.ndarray) -> None:
         self.problem, self.max_step = problem, _STEP_SHARE * jump
-        limits = {"position": problem.position_limits or False, "velocity": False}
+        limits = {"position": problem.position_limits or False, "velocity": False, "acceleration": False}
         self.ik = _PathStep(
             problem.robot, problem.tasks, 1.0, motion_limits=limits, locked=problem.locked, caller=problem.caller
         )

@@ -30,6 +30,7 @@ __all__ = [
     "finite_number",
     "increasing",
     "normalized",
+    "own_limits",
     "read_limit",
     "read_positions",
     "sample_count",
@@ -155,6 +156,14 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
     result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
     return normalized(robot, result)
+
+
+def own_limits(robot: Any, quantity: str) -> np.ndarray | None:
+    """Return a robot's own limits (nv,) of "velocity", "acceleration" or "jerk"; None without any of a, or of jerk."""
+    if robot is None:
+        return None
+    limits: np.ndarray = getattr(robot, f"{quantity}_limits")
+    return limits if quantity == "velocity" or np.isfinite(limits).any() else None
 
 
 def read_limit(

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork._util.plotting import label_time, mark_times, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import integer
 from linkwork.model.coordinate_names import units_of
-from linkwork.motion.arguments import read_limit, read_positions
+from linkwork.motion.arguments import own_limits, read_limit, read_positions
 
 __all__ = ["plot_trajectory"]
 
@@ -60,7 +60,8 @@ def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarr
         return {}
     result: dict[str, Any] = {}
     if robot is not None:
-        result = {"position": (robot.lower, robot.upper), "velocity": robot.velocity_limits}
+        rates = {name: own_limits(robot, name) for name in ("velocity", "acceleration", "jerk")}
+        result = {"position": (robot.lower, robot.upper)} | {k: x for k, x in rates.items() if x is not None}
     if isinstance(value, Mapping):
         for name in value:
             if name not in _NAMES:
@@ -89,8 +90,7 @@ def _sides(trajectory: Any, name: str, value: Any) -> tuple[np.ndarray, np.ndarr
             raise ValueError(f"plot: {name}: expected lower limits below upper ones, got {value!r}")
         return low, high
     names = [str(k) for k in range(trajectory.nv)] if robot is None else list(robot.v_names)
-    own = robot.velocity_limits if robot is not None and name == "velocity" else None
-    up, down = read_limit("plot", name, value, names, robot, own)
+    up, down = read_limit("plot", name, value, names, robot, own_limits(robot, name))
     return -down, up
 
 

@@ -135,16 +135,16 @@ class TrajectoryProblem(ProblemData):
         *,
         positions: Any = True,
         velocities: Any = True,
-        accelerations: Any = False,
-        jerks: Any = False,
+        accelerations: Any = True,
+        jerks: Any = True,
         torques: Any = False,
     ) -> TrajectoryProblem:
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        True means the robot's own limits.  Velocities, accelerations, jerks and torques may also be a number or (nv,),
-        the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are those of the motors,
-        which also overcome armature, springs, damping and friction of joints.  Limits that the problem has in every
-        step are not repeated.
+        True means the robot's own limits, if it has any.  Velocities, accelerations, jerks and torques may also be a
+        number or (nv,), the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are
+        those of the motors, which also overcome armature, springs, damping and friction of joints.  Limits that the
+        problem has in every step are not repeated.
         """
         limits: dict[Any, Any] = {
             PositionLimits: positions,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -197,12 +197,30 @@ class LimitMethods(RobotBase):
 
         A follower limits its master's speed to its own limit divided by |ratio|.
         """
+        return self._rate_limits("velocity")
+
+    @property
+    def acceleration_limits(self) -> np.ndarray:
+        """Joint acceleration limits (nv,) on |a| [rad/s², m/s²]; inf where there is no limit.
+
+        A follower limits its master as in `velocity_limits`.  Few files have such limits.
+        """
+        return self._rate_limits("acceleration")
+
+    @property
+    def jerk_limits(self) -> np.ndarray:
+        """Joint jerk limits (nv,) [rad/s³, m/s³]; inf where there is no limit: see `acceleration_limits`."""
+        return self._rate_limits("jerk")
+
+    def _rate_limits(self, quantity: Literal["velocity", "acceleration", "jerk"]) -> np.ndarray:
+        """Return the limits (nv,) of a quantity that followers have in proportion to their ratio."""
         tree = self._tree
         limits = np.full(tree.nv, np.inf)
         for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
             ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
-            if ratio > 0.0:
-                limits[columns] = np.minimum(limits[columns], np.array(body.limits.velocity) / ratio)
+            own = getattr(body.limits, quantity)
+            if own and ratio > 0.0:
+                limits[columns] = np.minimum(limits[columns], np.array(own) / ratio)
         return limits
 
     @property

@@ -11,7 +11,7 @@ from linkwork._util.validation import number
 from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_displacement
-from linkwork.motion.arguments import read_limit
+from linkwork.motion.arguments import own_limits, read_limit
 from linkwork.motion.profiles.profile_kinds import ProfileArrays, ProfileKind, ProfileLimits, kind_of, profile_kernel
 from linkwork.motion.profiles.slow_motions import with_slow_motions
 
@@ -58,14 +58,14 @@ def read_options(
 def read_limits(
     caller: str, kind: ProfileKind, names: Sequence[str], values: dict[str, Any], robot: Any = None
 ) -> ProfileLimits:
-    """Return the limits of velocity, acceleration and jerk; infinite by default, those of velocity the robot's.
+    """Return the limits of velocity, acceleration and jerk; by default those of the robot, else infinite ones.
 
     Raises ValueError for an invalid limit, and where the kind of profile needs a limit that is missing.
     """
     result: list[np.ndarray] = []
     for order, (quantity, limit) in enumerate(values.items(), start=1):
-        own = robot.velocity_limits if robot is not None and quantity == "velocity" else None
-        if limit is None and 2 <= order <= kind.order:
+        own = own_limits(robot, quantity)
+        if limit is None and own is None and 2 <= order <= kind.order:
             raise ValueError(
                 f'{caller}: {quantity}: kind="{kind.name}" needs limits of {quantity}; pass {quantity}=, '
                 f"a number or an array of shape ({len(names)},)"

@@ -16,7 +16,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.limited_coordinates import LoopSpeed, loop_speed_values, loop_speeds
-from linkwork.motion.arguments import read_limit
+from linkwork.motion.arguments import own_limits, read_limit
 from linkwork.motion.timing.torque_model import TorqueModel
 from linkwork.motion.trajectory.trajectory import Trajectory
 
@@ -159,6 +159,10 @@ class LimitSet:
             loops = loop_speeds(named.tree) if path.robot is not None and robot is not None else ()
         if velocity is None:
             velocity = np.inf if path.robot is None else fastest
+        accelerations, jerks = (own_limits(named, quantity) for quantity in ("acceleration", "jerk"))
+        if path.robot is not None:
+            acceleration = accelerations if acceleration is None else acceleration
+            jerk = jerks if jerk is None else jerk
         custom, forces, model = [], None, None
         for limit in limits:
             if not isinstance(limit, MotionLimit):
@@ -194,8 +198,8 @@ class LimitSet:
                 raise ValueError(f"{caller}: speed: {frame!r}: expected a positive speed [m/s], got {maximum!r}")
         return LimitSet(
             _sides(caller, "velocity", velocity, names, named, fastest),
-            None if acceleration is None else _sides(caller, "acceleration", acceleration, names, named),
-            None if jerk is None else _sides(caller, "jerk", jerk, names, named),
+            None if acceleration is None else _sides(caller, "acceleration", acceleration, names, named, accelerations),
+            None if jerk is None or _is_infinite(jerk) else _sides(caller, "jerk", jerk, names, named, jerks),
             tuple(custom),
             robot,
             speed,
@@ -375,6 +379,11 @@ def _sides(
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
     up, down = read_limit(caller, name, value, names, robot, own)
     return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
+
+
+def _is_infinite(value: Any) -> bool:
+    """Return True for the number inf, which stands for no limit."""
+    return isinstance(value, (int, float)) and value == np.inf
 
 
 def _narrowed(low: np.ndarray, high: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:

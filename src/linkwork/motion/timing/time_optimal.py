@@ -74,13 +74,13 @@ def time_optimal(
 ) -> Any:
     """Return the time-optimal motion along a path within limits; the path's own timing does not matter.
 
-    ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint; by
-    default the robot's limits.  ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m,
-    N], True for the robot's own limits; one of these two is required.  These forces include the armature, springs,
-    damping and dry friction of the joints, as `Robot.inverse_dynamics` with ``passive=True``; ``passive=False`` leaves
-    them out.  ``jerk`` [rad/s³, m/s³] limits the derivative of a, which then has no jumps: s̈ is 0 where the motion
-    rests, and free at an end with a speed.  Joints that a dict of ``velocity`` or ``torque`` leaves out keep the
-    robot's limits; a dict of ``acceleration`` or ``jerk`` contains every joint.
+    ``velocity`` [rad/s, m/s] limits v: a number, an array (nv,), a pair (lower, upper), or a dict of these by joint.
+    ``acceleration`` [rad/s², m/s²] limits a, and ``torque`` the robot's joint forces [N·m, N], True for the robot's own
+    limits; one of these two is required.  These forces include the armature, springs, damping and dry friction of the
+    joints, as `Robot.inverse_dynamics` with ``passive=True``; ``passive=False`` leaves them out.  ``jerk`` [rad/s³,
+    m/s³] limits the derivative of a, which then has no jumps: s̈ is 0 where the motion rests, and free at an end with a
+    speed.  Limits of v, a and jerk are by default the robot's own, if it has any; ``jerk=inf`` stands for none.  Joints
+    that a dict leaves out keep the robot's limits; a dict of a quantity without own limits contains every joint.
 
     Constraints of the robot bear their share of the forces.  ``actuators`` names the joints with motors, whose forces,
     those of `Robot.constrained_inverse_dynamics`, have the limits of ``torque``.  Where several forces are possible,

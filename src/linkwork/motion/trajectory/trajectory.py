@@ -248,10 +248,10 @@ class Trajectory(TrajectoryOutput):
         """Return the smallest margin (nv,) to each limit over all times, negative where it is exceeded.
 
         Margins are based on `extremes`, not on samples.  A limit is a number, an array with one for each coordinate,
-        for v, a and the jerk a pair (lower, upper) of these, or a dict of limits by joint.  ``lower`` and ``upper``
-        (nq,) and ``velocity`` are the robot's by default, also for joints that a dict leaves out; a dict of
-        ``acceleration`` or ``jerk`` contains every joint.  The margin is −inf without a known bound: for position
-        limits of joints whose q̇ is not v, and as ``loops`` for each limit of a joint that closes a loop.
+        for v, a and the jerk a pair (lower, upper) of these, or a dict of limits by joint.  They are the robot's by
+        default, also for joints that a dict leaves out; a dict of ``acceleration`` or ``jerk`` contains every joint of
+        a robot without such limits.  The margin is −inf without a known bound: for position limits of joints whose q̇
+        is not v, and as ``loops`` for each limit of a joint that closes a loop.
 
         Raises ValueError for limits of v, a and the jerk of a trajectory that is not timed; others are those of q.
         """

@@ -25,7 +25,7 @@ from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
-from linkwork.motion.arguments import read_limit, read_positions
+from linkwork.motion.arguments import own_limits, read_limit, read_positions
 from linkwork.motion.trajectory.squad_bounds import (
     NormBounds,
     SquadNormBounds,
@@ -108,23 +108,20 @@ def bernstein(c: np.ndarray) -> np.ndarray:
 
 
 _ORDER = {"velocity": 1, "acceleration": 2, "jerk": 3}
-_OWN = {"lower": "lower", "upper": "upper", "velocity": "velocity_limits"}  # attributes of robots with their limits
 
 
 def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the smallest margin (nv,) to each limit, by its name; negative where the limit is exceeded.
 
-    ``lower`` and ``upper`` are as in `read_positions`, other limits as in `read_limit`.  Those of q and ``velocity``
-    are the robot's by default.  The margin is −inf where no bound is known, except to an infinite limit.  The margins
+    ``lower`` and ``upper`` are as in `read_positions`, other limits as in `read_limit`; by default they are the
+    robot's.  The margin is −inf where no bound is known, except to an infinite limit.  The margins
     ``loops`` to limits of joints that close loops are always −inf.
     """
     robot, space = trajectory.robot, trajectory.sections[0].space
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
     result = {}
     for name, value in limits.items():
-        own = None
-        if robot is not None and name in _OWN:
-            own = getattr(robot, _OWN[name])
+        own = own_limits(robot, name) if name in _ORDER else getattr(robot, name, None)
         value = own if value is None else value
         if value is None:
             continue

@@ -127,10 +127,8 @@ class _RateLimits(_Limits):
         return names, tuple(unit + self.per for unit in units)
 
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
-        raise ValueError(
-            f"{type(self).__name__}: upper: expected a number, or one for each velocity, as robots have no own "
-            f"limits of {self.kind}, got None"
-        )
+        most = getattr(robot, f"{self.kind}_limits")
+        return -most, most
 
 
 @public_constructor
@@ -194,7 +192,7 @@ class VelocityLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationLimits(_RateLimits):
-    """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]."""
+    """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]; default: the robot's own limits."""
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -205,7 +203,10 @@ class AccelerationLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class JerkLimits(_RateLimits):
-    """Jerk limits lower ≤ (a_t − a_{t−1})/g ≤ upper [rad/s³, m/s³], with the mean g of τ_t and τ_{t−1}."""
+    """Jerk limits lower ≤ (a_t − a_{t−1})/g ≤ upper [rad/s³, m/s³], with the mean g of τ_t and τ_{t−1}.
+
+    Default: the robot's own limits.
+    """
 
     kind, per, depth = "jerk", "/s³", 3
 
