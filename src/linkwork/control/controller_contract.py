@@ -48,22 +48,27 @@ class _Trial:
         rng, robot = np.random.default_rng(self.seed), self.law.robot
         states = []
         for _ in range(self.samples):
-            q = robot.random_configuration(rng)
-            v = 0.1 * rng.normal(size=robot.nv)
-            if robot.constraints:  # a state that satisfies the constraints
-                q, v = robot.assemble(q).q, np.zeros(robot.nv)
-            state = {"t": np.array(rng.uniform(0.0, 1.0)), "q": q, "v": v}
+            q, v = self._allowed(robot.random_configuration(rng), 0.1 * rng.normal(size=robot.nv))
+            moving = any(one.time_dependent for one in robot.constraints)  # whose states are those of the time 0
+            state = {"t": np.array(0.0 if moving else rng.uniform(0.0, 1.0)), "q": q, "v": v}
             if self.law.start is not None:
                 state["z"] = np.asarray(self.law.start) + 0.01 * rng.normal(size=np.shape(self.law.start))
             states.append(state | {name: self._example(name, rng, q) for name in self.law.input_shapes})
         last = states[-1]  # at rest at its target
-        last["v"] = np.zeros(robot.nv)
+        last["v"] = self._allowed(last["q"], np.zeros(robot.nv))[1]
         for name in set(last).difference(self.examples):
             if name.endswith("_q") and np.shape(last[name]) == (robot.nq,):
                 last[name] = np.array(last["q"], dtype=float)
             if name.endswith(("_v", "_a")):
                 last[name] = np.zeros(np.shape(last[name]))
         return states
+
+    def _allowed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a state that satisfies the constraints."""
+        robot = self.law.robot
+        if any(one.holonomic for one in robot.constraints):
+            q = robot.assemble(q).q
+        return (q, robot.project(q, v)[1]) if robot.constraints else (q, v)
 
     def _example(self, name: str, rng: np.random.Generator, q: np.ndarray) -> np.ndarray:
         robot, shape = self.law.robot, self.law.input_shapes[name]
