@@ -119,6 +119,16 @@ def test_two_assemblies_meet_at_a_dead_centre():
     np.testing.assert_allclose(rate[:3], rate[2], rtol=1e-2)
 
 
+def test_all_joints_may_be_fixed_and_loops_may_have_no_equations():
+    robot = linkage()
+    q = robot.assemble(hold={"crank": -0.5}).q
+    whole = dict(zip(robot.v_names, q, strict=True))
+    assert robot.branches(whole).count == 1 and robot.branches(whole | {"knee": q[1] + 1e-7}).count == 0
+    free = linkage().without_constraints().with_loop("none", "end", "tip", lw.joints.Floating())
+    with pytest.raises(ValueError, match="the mechanism has 2 degrees of freedom"):
+        free.branches({"crank": 0.0})
+
+
 def test_what_is_free_has_no_branches():
     with pytest.raises(ValueError, match="with these joints fixed, the mechanism has 1 degree of freedom"):
         five_bar().branches({"left_hip": -0.5})

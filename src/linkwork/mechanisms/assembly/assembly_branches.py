@@ -192,12 +192,18 @@ def _polished(
     robot, free = mechanism.robot, mechanism.free(fixed.names)
     units, scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
     least = _ROUNDING + position_rounding(robot.tree) * scales.max(initial=0.0)
-    q, size, radius = np.array(q), np.full(len(q), np.inf), np.full(len(q), _LEAST_RADIUS)
-    step, left = np.zeros((len(q), robot.nv)), np.arange(len(q) if free else 0)
+    q, radius, step = np.array(q), np.full(len(q), _LEAST_RADIUS), np.zeros((len(q), robot.nv))
+
+    def errors(q: np.ndarray, at: StateInputs) -> tuple[np.ndarray, np.ndarray]:
+        error = np.asarray(robot.constraint_error(q, **at.options)) * scales
+        return error, np.abs(error).max(axis=-1, initial=0.0)
+
+    if not free or not mechanism.rows:
+        return q, np.maximum(errors(q, at)[1] - least, 0.0), radius
+    size, left = np.full(len(q), np.inf), np.arange(len(q))
     for _ in range(_POLISHING_STEPS):
         trial = robot.integrate(q[left], step[left] * units)
-        error = np.asarray(robot.constraint_error(trial, **at[left].options)) * scales
-        now = np.abs(error).max(axis=-1, initial=0.0)
+        error, now = errors(trial, at[left])
         closer = now < size[left]
         step[left[~closer]] *= 0.5
         better = left[closer]
@@ -207,7 +213,7 @@ def _polished(
         inverse = 1.0 / np.maximum(s, 1e-12 * s[..., :1])
         newton = -np.einsum("nkj,nk->nj", v, inverse * np.einsum("nik,ni->nk", u, error[closer]))
         newton /= np.maximum(1.0, np.abs(newton).max(axis=-1, keepdims=True) / _FARTHEST)
-        step[np.ix_(better, free)] = newton
+        step[better[:, np.newaxis], free] = newton
         left = left[(size[left] > least) & (np.abs(step[left]).max(axis=-1, initial=0.0) > _LEAST_STEP)]
         if not len(left):
             break
