@@ -42,6 +42,9 @@ def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
         run.save(tmp_path / "run.npz")
         assert np.array_equal(Simulation.load(tmp_path / "run.npz", robot=robot).saturation, run.saturation)
     assert "limits" not in robot.simulate([0.0, 0.0], duration=0.01).explain()
+    pd = lw.control.PD(robot, 100.0, 5.0)
+    assert robot.simulate(np.zeros((0, 2)), controller=pd, constants=goal, duration=0.01).saturation.shape == (0, 2)
+    assert not robot.simulate([0.0, 0.0], controller=pd, constants=goal, duration=0.0).saturation.any()
     bang.effort_limits = 3.0  # type: ignore[attr-defined]  # no limits by velocity: those of the robot count
     assert robot.simulate([0.0, 0.0], controller=bang, duration=0.01).saturation.tolist() == [1.0, 1.0]
 

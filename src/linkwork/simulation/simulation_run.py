@@ -281,7 +281,7 @@ class SimulationRun:
                 parts.append((made["q"][cut], made["v"][cut], told))
                 report.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
-        if total and not warned and np.ravel(state["status"])[:1] == RUNNING:
+        if total and not warned and [*np.ravel(state["status"])[:1]] == [RUNNING]:
             self._warn(kernel, state, arguments, rows, total - 1, np.abs(vs[(0,) * n]).max(axis=0))
         records = {name: np.concatenate([part[2][name] for part in parts], axis=n) for name in parts[0][2]}
         status = np.asarray(state["status"])
