@@ -123,3 +123,36 @@ def test_gymnasium_makes_and_draws_them():
     frames = envs.render()
     assert len(frames) == 2 and all(x.shape == (320, 320, 3) and x.dtype == np.uint8 for x in frames)
     assert (frames[0] != 255).any() and (frames[0] != frames[1]).any()
+
+
+@pytest.mark.slow(every=3)
+def test_mechanisms_move_as_simulations_do_from_assembled_starts():
+    robot = lw.load("fourbar")
+    q0 = robot.assemble(hold={"crank_hinge": 0.4}).q
+    task = ControlTask(
+        robot,
+        start=lambda rng: (q0, np.zeros(3)),
+        observe=lambda q, v, goal: [q[0], v[0]],
+        reward=lambda q, v, action, goal: q[0],
+        joints=("crank_hinge",),
+        efforts=(2.0,),
+    )
+    envs = VectorEnvironment(task, num_envs=2)
+    envs.reset(seed=0)
+    for _ in range(5):
+        seen = envs.step(np.array([[1.0], [-0.5]]))[0]
+    for k, action in enumerate((2.0, -1.0)):
+        push = np.array([action, 0.0, 0.0])
+        alone = robot.simulate(q0, duration=0.1, dt=2e-3, controller=lambda t, q, v, push=push: push)
+        np.testing.assert_allclose(seen[k], [alone.q[-1, 0], alone.v[-1, 0]], rtol=0, atol=1e-9)
+    assert np.abs(robot.constraint_error(envs.state[0])).max() < 1e-9
+    for start, message in (
+        ((q0 + 0.1, np.zeros(3)), "ControlTask: start: .*q"),
+        ((q0, np.array([1.0, 0.0, 0.0])), "ControlTask: start: .*v"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            VectorEnvironment(replace(task, start=lambda rng, start=start: start))
+    coupled = lw.load("double_pendulum")
+    master, follower = (joint.name for joint in coupled.joints)
+    with pytest.raises(ValueError, match=f"'{follower}' follows joint '{master}': name that one"):
+        replace(task, robot=coupled.with_couplings({follower: (master, 2.0)}), joints=(follower,))

@@ -186,6 +186,9 @@ def test_what_measurements_do_not_show_is_named() -> None:
 
 
 def test_bad_input() -> None:
+    fourbar = lw.load("fourbar")
+    with pytest.raises(ValueError, match=r"robot 'fourbar' has constraints, .*without_constraints"):
+        lw.identify.placements(fourbar, np.zeros((20, 3)), fourbar.pose(np.zeros((20, 3)), "coupler"), "coupler")
     robot = shipped("arm6")
     q = robot.random_configuration(seed=13, size=20)
     X = robot.pose(q, "tool")

@@ -250,7 +250,10 @@ class ControlTask:
     def __post_init__(self) -> None:
         robot: Any = self.robot
         object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, description="names of joints"))
+        masters = {body.joint_name: body.coupling.joint for body in robot.tree.bodies if body.coupling is not None}
         for name in self.joints:
+            if name in masters:
+                raise ValueError(f"ControlTask: joints: {name!r} follows joint {masters[name]!r}: name that one")
             if robot.joint(name).nv != 1:
                 raise ValueError(
                     f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, expected 1"

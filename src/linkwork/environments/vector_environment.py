@@ -19,6 +19,7 @@ from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.parts.plots import draw_robot
+from linkwork.simulation.initial_state_check import check_start
 from linkwork.viewer.bounds import document_bounds
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.output import check_output, show_document
@@ -195,6 +196,7 @@ def initial_state(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarr
         raise ValueError(f"ControlTask: start: expected a pair (q, v), got {result!r}")
     q = read_finite("ControlTask", "start: q", result[0], robot.nq, "nq")
     v = read_finite("ControlTask", "start: v", result[1], robot.nv, "nv")
+    check_start("ControlTask: start", robot, q, v, task.dt)
     goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
     if goal.ndim != 1 or not np.isfinite(goal).all():
         raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")

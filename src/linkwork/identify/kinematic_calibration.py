@@ -134,12 +134,17 @@ def placements(
     >>> bool(np.allclose(fit.robot.pose(q, "tool"), other.pose(q, "tool"), atol=1e-9))
     True
 
-    Raises ValueError if the measurements do not determine an identifiable offset, which it names, and for invalid
-    poses; UnknownNameError for unknown parameters and frames.
+    Raises ValueError if the measurements do not determine an identifiable offset, which it names, for robots with
+    constraints, and for invalid poses; UnknownNameError for unknown parameters and frames.
     """
     caller = "placements"
     steps = integer_at_least(caller, "max_iterations", max_iterations, 1)
     model = PlacementModel(caller, robot, frame, parameters, np.shape(poses))
+    if len(robot.constraints):
+        raise ValueError(
+            f"{caller}: robot {robot.name!r} has constraints, which offsets would violate; calibrate "
+            f"robot.without_constraints(), with readings of all joints"
+        )
     readings, measured = _read(caller, robot, q, poses, model.shape)
     out = split(caller, held_out, (len(readings),))
     relative_weights = None if weights is None else _weights(caller, weights, model.rows)
