@@ -23,11 +23,13 @@ from linkwork.control.algorithms.whole_body_qp import (
 from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
-from linkwork.dynamics.algorithms.passive_joint_forces import added_force
+from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force, resisting_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import lt, where
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along
+from linkwork.expr.scalar.float_limits import by_type
+from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along, scaled_bound
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
@@ -210,9 +212,33 @@ class WholeBody(TaskLaw):
         box = self._limits(braking).acceleration_box(
             robot.tree, list(q), list(v), self.horizon, [*map(self._units.error, self._units.steps)]
         )
+        if self.passive:
+            box = self._against_resistance(box, list(q), list(v))
         ranges = self._ranges(list(q), list(v), braking)
         contacts = self._body_contacts(q, v, inputs)
         return body_forces(dynamics, contacts, levels, box, self.regularization, self._units, ranges)
+
+    def _against_resistance(self, box: Any, q: list[Any], v: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the box with stronger braking, since damping and friction R decrease while motor forces are constant.
+
+        Motor forces contain R(v) of the beginning of a step h ≤ T/2.  So a joint alone brakes by a/(1 + h S/m), with
+        its effective inertia m and S ≤ R(v)/v.
+        """
+        tree, share = self.robot.tree, 0.5 * self.horizon
+        R, (low, high) = resisting_force(tree, v), ([*side] for side in box)
+        if all(map(is_zero, R)):
+            return low, high
+        inverse = inverse_mass_matrix(tree, q, True).matrix
+        for k, (r, x) in enumerate(zip(R, v, strict=True)):
+            if is_zero(r) or (is_infinite(low[k]) and is_infinite(high[k])):
+                continue
+            factor = 1.0 + share * inverse[k][k] * fabs(r) / fmax(fabs(x), by_type(1e-9))
+            bounds = low[k], high[k]
+            low[k] = scaled_bound(low[k], where(lt(0.0, low[k]), factor, 1.0))
+            high[k] = scaled_bound(high[k], where(lt(high[k], 0.0), factor, 1.0))
+            if not (is_infinite(low[k]) or is_infinite(high[k])):
+                low[k], high[k] = fmin(low[k], bounds[1]), fmax(high[k], bounds[0])
+        return low, high
 
     def _ranges(
         self, q: list[Any], v: list[Any], braking: Sequence[Any]
