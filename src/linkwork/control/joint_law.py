@@ -13,7 +13,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import reciprocal_or_zero
-from linkwork.expr.scalar.functions import eq
+from linkwork.expr.scalar.functions import eq, lt, where
 from linkwork.kinematics.algorithms.joint_errors import JointErrors
 
 __all__ = ["Feedforward", "JointLaw", "Names"]
@@ -65,7 +65,7 @@ class JointLaw(ControlLaw):
         if robot.constraints:
             names, timed = self.actuator_names, self._timed(t)
             follows = array(list(a))
-            if self._leaves_motions_free:
+            if timed or self._leaves_motions_free:  # prescribed motions may contradict those of the actuators
                 return self._collocated_forces(q, v, follows, timed)
             if not self.is_fully_actuated:
                 follows = robot.explicit_acceleration(q, v, follows, names, **timed)
@@ -98,11 +98,14 @@ class JointLaw(ControlLaw):
         robot, acting, options = self.robot, self.acting.tolist(), {"passive": self.passive, **timed}
         W = robot.constrained_mass_matrix_inverse(q, **options)
         free = robot.constrained_forward_dynamics(q, v, array([0.0] * robot.nv), **options).a
-        M = [robot.mass_matrix(q, passive=self.passive)[k, k] for k in acting]
-        floor = [MORE * reciprocal_or_zero(m, eq(m, 0.0)) for m in M]  # of joints that constraints lock, too
+        inertia = robot.mass_matrix(q, passive=self.passive)
+        M = [inertia[k, k] for k in acting]
+        floor = [MORE * reciprocal_or_zero(m, eq(m, 0.0)) for m in M]
+        moves = [lt(_DEPENDENT, W[k, k] * m) for k, m in zip(acting, M, strict=True)]  # not locked by constraints
         left = Semidefinite.of([[W[i, j] for j in acting[: k + 1]] for k, i in enumerate(acting)], floor)
         tau: list[Any] = [0.0] * robot.nv
-        for k, x in zip(acting, left.solved_nearly([a[k] - free[k] for k in acting]), strict=True):
+        missing = [where(x, a[k] - free[k], 0.0) for k, x in zip(acting, moves, strict=True)]
+        for k, x in zip(acting, left.solved_nearly(missing), strict=True):
             tau[k] = x
         return array(tau)
 
