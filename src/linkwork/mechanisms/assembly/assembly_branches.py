@@ -20,8 +20,6 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import integer
-from linkwork.kinematics.algorithms.coordinates import unit_steps
-from linkwork.mechanisms.algorithms.constraint_rows import error_scales, position_rounding
 from linkwork.mechanisms.assembly.assembly_search import check_tolerance, run_kernel, spread_starts
 from linkwork.mechanisms.assembly.result import sign_of
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
@@ -170,7 +168,7 @@ def _raise_if_movable(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoi
     loose = np.flatnonzero(ranks < len(free))[:_DISPLACED]
     step = np.zeros((len(loose), mechanism.robot.nv))
     step[:, free] = _DISPLACEMENT * v[loose, -1]
-    moved = mechanism.robot.integrate(q[loose], step * unit_steps(mechanism.tree))
+    moved = mechanism.robot.integrate(q[loose], step * mechanism.units)
     back, error, _ = _polished(mechanism, moved, fixed, at[loose])
     away = distance(mechanism, q[loose], back)
     if np.median(np.where(error > _CLOSE, 0.0, away)) > 0.1 * _DISPLACEMENT:
@@ -190,8 +188,7 @@ def _polished(
     The assembly that a configuration approximates is in the ball around it.
     """
     robot, free = mechanism.robot, mechanism.free(fixed.names)
-    units, scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
-    least = _ROUNDING + position_rounding(robot.tree) * scales.max(initial=0.0)
+    units, scales, least = mechanism.units, mechanism.scales, _ROUNDING + mechanism.rounding
     q, radius, step = np.array(q), np.full(len(q), _LEAST_RADIUS), np.zeros((len(q), robot.nv))
 
     def errors(q: np.ndarray, at: StateInputs) -> tuple[np.ndarray, np.ndarray]:
@@ -261,7 +258,7 @@ def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> 
     for _, i in mechanism.periodic_angles:
         turned[..., i] -= math.tau * revolutions(other[..., i] - one[..., i])
     between = robot.difference(one, turned)
-    return np.asarray(np.abs(between / unit_steps(robot.tree)).max(axis=-1, initial=0.0))
+    return np.asarray(np.abs(between / mechanism.units).max(axis=-1, initial=0.0))
 
 
 def _unlimited(robot: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
-from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.assembly_search import run_kernel
 from linkwork.mechanisms.assembly.result import slack_and_sign
 from linkwork.mechanisms.assembly.state_inputs import StateInputs
@@ -53,7 +52,7 @@ class Continuation:
             at,
         )  # values (m, n, drivers)
         self.weights = read_weights(self.robot, mechanism.caller)
-        self.units = np.array(unit_steps(self.robot.tree))
+        self.units = mechanism.units
         tree = self.robot.tree
         self.coordinates = [n for name in names for n in range(tree.nq)[tree.q_slices[tree.joint_index(name)]]]
         self.columns = [k for name in names for k in range(tree.nv)[tree.v_slices[tree.joint_index(name)]]]
@@ -93,8 +92,9 @@ class Continuation:
         moved = target - q[:, self.coordinates]
         delta = self._followed(q, moved, at)
         straight = (slack < SINGULAR_SLACK) & np.isfinite(rate).all(axis=-1)  # continue in the previous direction
-        delta = np.where(straight[:, None], rate * length[:, None], delta)
-        delta[np.ix_(straight, self.columns)] = moved[straight]
+        if straight.any():
+            delta[straight] = rate[straight] * length[straight, None]
+            delta[np.ix_(straight, self.columns)] = moved[straight]
         size = np.abs(delta / self.units).max(axis=-1, initial=0.0)
         outcome = np.where(slack < 1e-2, Status.TURNING_POINT, Status.SINGULAR).astype(WORDS)
         some = np.flatnonzero(size <= _MAX_STEP)

@@ -92,13 +92,27 @@ class ClosedMechanism:
     def jacobian(self, q: np.ndarray, at: StateInputs) -> np.ndarray:
         """Return the Jacobian of the holonomic constraints, (..., rows, nv), free of units."""
         G = self.robot.constraint_jacobian(q, **at.options)[..., self.rows, :]
-        result: np.ndarray = G * np.array(error_scales(self.tree))[:, None] * np.array(unit_steps(self.tree))
+        result: np.ndarray = G * self.scales[:, None] * self.units
         return result
+
+    @cached_property
+    def scales(self) -> np.ndarray:
+        """Factors of the errors (ne,) that make them free of units."""
+        return np.array(error_scales(self.tree))
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """Unit steps of the velocities (nv,) [rad, m]."""
+        return np.array(unit_steps(self.tree))
+
+    @cached_property
+    def rounding(self) -> float:
+        """Rounding of errors [characteristic lengths] by distances from the world's origin."""
+        return position_rounding(self.tree) / characteristic_length(self.tree)
 
     def open_by(self, error: np.ndarray) -> np.ndarray:
         """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of places in the world."""
-        over = (np.abs(error) * error_scales(self.tree)).max(axis=-1, initial=0.0)
-        return np.asarray(over - position_rounding(self.tree) / characteristic_length(self.tree))
+        return np.asarray((np.abs(error) * self.scales).max(axis=-1, initial=0.0) - self.rounding)
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], at: StateInputs) -> np.ndarray:
         """Return the columns of G of the joints that are not fixed, (..., rows, free)."""
