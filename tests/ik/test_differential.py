@@ -287,6 +287,33 @@ def test_errors_fall_in_every_step_until_the_robot_rests(name, weight):
     assert np.abs(slope[rests]).max() < 1e-4
 
 
+@pytest.mark.slow(every=7)
+@pytest.mark.parametrize("name", ["delta", "quadruped"])
+def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name):
+    """A platform is pulled away from its legs, and a trunk from feet that must stay: both rest, where the pull ends."""
+    robot = lw.load(name, floating_base=name == "quadruped")
+    count, rng = 10, np.random.default_rng(0)
+    q = np.repeat(robot.neutral()[None], count, axis=0)
+    if name == "delta":
+        tasks, targets, frame = [], {}, "platform"
+    else:
+        bent = np.concatenate([np.zeros((count, 6)), 0.1 * rng.normal(size=(count, robot.nv - 6))], axis=-1)
+        q = robot.normalize(np.clip(robot.integrate(q, bent), robot.lower + 0.01, robot.upper - 0.01))
+        feet = [f"{end}_{side}_foot" for end in ("front", "hind") for side in ("left", "right")]
+        tasks, targets = [lw.ik.PositionTask(foot) for foot in feet], {x: robot.pose(q, x)[:, :3, 3] for x in feet}
+        frame = "trunk"
+    place = robot.pose(q, frame)[:, :3, 3] + 2.0 * rng.normal(size=(count, 3))
+    step = robot.ik_problem([*tasks, lw.ik.PositionTask(frame, weight=1.0, name="pulled")]).differential(DT)
+    for _ in range(1000):
+        found = step.velocity(q, pulled=place, **targets)
+        q = robot.integrate(q, found.v * DT)
+    assert np.abs(found.v).max() < 1e-2 and np.median(np.abs(found.v).max(axis=-1)) < 1e-6
+    if name == "delta":
+        assert np.abs(robot.constraint_error(q)).max() < 1e-6
+    for foot, X in targets.items():
+        assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5
+
+
 def test_limits_of_followers_are_those_of_their_masters_by_the_ratio():
     robot = planar(2).with_couplings({"hinge1": ("hinge0", -4.0, 0.1)})  # its file has a limit of 2 rad/s
     target = robot.pose([2.0], "tip")[:3, 3]

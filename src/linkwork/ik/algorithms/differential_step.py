@@ -35,9 +35,11 @@ from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 
-__all__ = ["Cost", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step", "with_errors"]
+__all__ = ["Cost", "Source", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step", "with_errors"]
 
 Scalars = Sequence[Any]
+Source = tuple[int, Any]  # index of an error, and its weight in a row
+Forces = Sequence[tuple[int, Any]]  # indices of errors, and the forces of constraints on them
 
 _ROUNDING = by_type(1e-15)  # relative
 _TINY = by_type(1e-300)  # [rad/s, m/s] smallest bound
@@ -50,7 +52,9 @@ class Cost:
     """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
 
     D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates.
-    ``damped`` is a larger D, which bounds the curvature of errors; it replaces D for steps that are not `accepted`.
+    ``sources`` are the errors of the rows of A, with their weights.  ``damped`` returns a larger D, which bounds the
+    curvature of errors; it replaces D for steps that are not ``accepted``.  Both depend on the forces with which
+    constraints pull at other errors.
     """
 
     A: list[list[Any]]
@@ -58,24 +62,34 @@ class Cost:
     D: list[Any]
     c: list[Any]
     diagonal_dofs: list[int]
-    damped: list[Any]
-    accepted: Callable[[Scalars], Any]
+    sources: list[Source]
+    damped: Callable[[Forces], list[Any]]
+    accepted: Callable[[Scalars, Forces], Any]
+    is_linear: bool
 
-    def minimum(self, solve: Callable[[Scalars], BoundedSolution]) -> BoundedSolution:
-        """Return the solution ``solve(D)``, or where its step is not accepted, that with the larger diagonal."""
-        if self.damped is self.D:
-            return solve(self.D)
-        n = len(self.D)
+    def minimum(
+        self, solve: Callable[[Scalars], tuple[BoundedSolution, Scalars]], sources: Sequence[Source | None] = ()
+    ) -> BoundedSolution:
+        """Return the solution ``solve(D)``, or where its step is not accepted, that with the larger diagonal.
+
+        ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.
+        """
+        n, own = len(self.D), [(k, *source) for k, source in enumerate(sources) if source is not None]
+        if self.is_linear and not own:
+            return solve(self.D)[0]
 
         def attempt(state: tuple[Any, ...]) -> tuple[Any, ...]:
-            again = lt(0.5, state[0])
-            found = solve([where(again, b, a) for a, b in zip(self.D, self.damped, strict=True)])
-            ends = or_(again, self.accepted(found.x))
-            return where(ends, 2.0, 1.0), tuple(found.x), tuple(found.sides), found.least, state[-1] + found.rounds
+            again, before = lt(0.5, state[0]), [(i, x) for (_, i, _), x in zip(own, state[-1], strict=True)]
+            found, multipliers = solve([where(again, b, a) for a, b in zip(self.D, self.damped(before), strict=True)])
+            pulls = tuple(w * multipliers[k] for k, _, w in own)
+            ends = or_(again, self.accepted(found.x, [(i, x) for (_, i, _), x in zip(own, pulls, strict=True)]))
+            rounds = state[4] + found.rounds
+            return where(ends, 2.0, 1.0), tuple(found.x), tuple(found.sides), found.least, rounds, pulls
 
         zeros = (0.0,) * n
-        last = while_loop(lambda state: lt(state[0], 1.5), attempt, (0.0, zeros, zeros, 0.0, 0.0), max_iterations=2)
-        _, x, sides, least, rounds = last.state
+        start = 0.0, zeros, zeros, 0.0, 0.0, (0.0,) * len(own)
+        last = while_loop(lambda state: lt(state[0], 1.5), attempt, start, max_iterations=2)
+        _, x, sides, least, rounds, _ = last.state
         return BoundedSolution(list(x), list(sides), least, rounds)
 
 
@@ -111,6 +125,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     D: list[Any] = [0.0] * stack.tree.nv
     c: list[Any] = [0.0] * stack.tree.nv
     diagonal_dofs: dict[int, None] = {}
+    sources: list[Source] = []
     size: Any = 0.0
     for i, (e, row, weight) in enumerate(zip(beyond, at.rows, weights, strict=True)):
         if i not in rows or is_zero(weight):
@@ -123,37 +138,62 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             D[k] = D[k] + w * w * row[k] * row[k]
             c[k] = c[k] + w * w * row[k] * gains[i] * e
         elif used:
+            sources.append((i, w))
             A.append([x if is_zero(x) else w * x for x in row])
             r.append(w * gains[i] * e)
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
     groups = [_Curved.of(at, group, gains, beyond, weights) for group in _curved(stack, at, rows)]
-    damped = list(D)
-    for group in groups:
-        damped = [x if is_zero(b) else x + group.pull * b for x, b in zip(damped, group.bends, strict=True)]
+    linear = [i for i in rows if all(i not in group.rows for group in groups)]
 
-    def accepted(delta: Scalars) -> Any:
+    def bends(forces: Forces) -> list[tuple[Any, list[Any]]]:
+        """Return the norm of the forces on the errors of each task and unit, with the bounds of these errors."""
+        by_index = dict(forces)
+        own = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
+        return [(sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in own]
+
+    def damped(forces: Forces) -> list[Any]:
+        """Return the diagonal with bounds of second derivatives, of the errors and of constraints."""
+        result = D
+        for pull, bound in [
+            *((group.pull, group.bends) for group in groups),
+            *((0.5 * x, b) for x, b in bends(forces)),
+        ]:
+            result = [x if is_zero(b) else x + pull * b for x, b in zip(result, bound, strict=True)]
+        return result
+
+    def accepted(delta: Scalars, forces: Forces) -> Any:
         """Return True if a step leaves at least a quarter of the reduction that the linear errors promise.
 
         The bounds of second derivatives prove it for most steps.  For the others errors after the step are computed.
+        Violations of constraints count with their forces.
         """
         squares, promised, most = [x * x for x in delta], 0.0, 0.0
+        for i in linear:
+            before, change = gains[i] * beyond[i], dot(at.rows[i], delta)
+            promised = promised - weights[i] * weights[i] * change * (change + 2.0 * before)
+        fixed = promised
         for group in groups:
-            linear, bend = group.linear(delta), dot(group.bends, squares)
-            left = [w * x for w, x in zip(group.squares, linear, strict=True)]
-            promised = promised + group.before - dot(left, linear)
+            errors, bend = group.linear(delta), dot(group.bends, squares)
+            left = [w * x for w, x in zip(group.squares, errors, strict=True)]
+            promised = promised + group.before - dot(left, errors)
             most = most + bend * (sqrt(dot(left, left)) + 0.25 * bend * sum(group.squares, 0.0))
+        for pull, bound in bends(forces):
+            most = most + pull * dot(bound, squares)
 
         def reduced() -> Any:
-            after, result = stack.beyond(stack.at(integrate(stack.tree, q, delta)).errors), 0.0
+            errors, result = stack.at(integrate(stack.tree, q, delta)).errors, fixed
+            after = stack.beyond(errors)
             for group in groups:
                 new = [after[i] - (1.0 - gains[i]) * beyond[i] for i in group.rows]
                 result = result + group.before - dot([w * x for w, x in zip(group.squares, new, strict=True)], new)
+            for i, force in forces:
+                result = result - 2.0 * force * (errors[i] - at.errors[i] - dot(at.rows[i], delta))
             return where(le(0.25 * promised, result + _NO_COST), 1.0, 0.0)
 
         return lt(0.5, cond(le(most, 0.75 * promised + _NO_COST), lambda: 1.0, reduced))
 
-    return Cost(A, r, D, c, list(diagonal_dofs), damped if groups else D, accepted)
+    return Cost(A, r, D, c, list(diagonal_dofs), sources, damped, accepted, not groups)
 
 
 @dataclass(frozen=True)
@@ -228,7 +268,7 @@ def velocity_step(
         low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
-        result = cost.minimum(lambda D: boxed_least_squares(cost.A, cost.r, D, cost.c, shortest, longest, guess))
+        result = cost.minimum(lambda D: (boxed_least_squares(cost.A, cost.r, D, cost.c, shortest, longest, guess), ()))
         v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(result.x, low, high, strict=True)]
         return v, result
 

@@ -28,6 +28,7 @@ from linkwork.expr.scalar.functions import eq, fmax, fmin, le, where
 from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
 from linkwork.ik.algorithms.differential_step import (
     Cost,
+    Source,
     VelocityStep,
     costs,
     in_balls,
@@ -69,16 +70,17 @@ class _Cascade:
     rows: list[list[Any]] = field(default_factory=list)
     low: list[Any] = field(default_factory=list)
     high: list[Any] = field(default_factory=list)
+    sources: list[Source | None] = field(default_factory=list)  # errors of the rows; None for linear ones
 
-    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
+    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, own: Sequence[int]) -> None:
         """Solve the robot's own equations G δ = target as far as the box allows, and constrain what they reach."""
         small = [_REGULARISATION * x for x in floor]
         self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
-        self._constrain(rows)
+        self._constrain(rows, [(i, 1.0) for i in own])
 
-    def _constrain(self, rows: list[list[Any]]) -> None:
+    def _constrain(self, rows: list[list[Any]], sources: Sequence[Source | None]) -> None:
         """Add constraints that keep each product of a row with δ at its value in the current step."""
-        values = [dot(row, self.step) for row in rows]
+        values, self.sources = [dot(row, self.step) for row in rows], [*self.sources, *sources]
         self.rows, self.low, self.high = self.rows + rows, self.low + values, self.high + values
 
     def refine(self, rows: list[list[Any]], target: Scalars, floor: Scalars) -> None:
@@ -95,7 +97,14 @@ class _Cascade:
         change = DiagonalMetric(AllRates(rows, [], [], squares), unconstrained).step(remaining)
         self.step = [nearest(x + y, a, b) for x, y, a, b in zip(self.step, change, self.lower, self.upper, strict=True)]
 
-    def add_barriers(self, rows: list[list[Any]], low: Scalars, high: Scalars, floor: Scalars) -> None:
+    def add_barriers(
+        self,
+        rows: list[list[Any]],
+        low: Scalars,
+        high: Scalars,
+        floor: Scalars,
+        sources: Sequence[Source | None],
+    ) -> None:
         """Add the constraints low ≤ B δ ≤ high for the ``rows`` B.
 
         Where the bounds of δ do not permit them, they are relaxed by the minimum slack.
@@ -116,10 +125,11 @@ class _Cascade:
                 [*self.high, *high],
                 [*self.lower, *(-x for x in unbounded)],
                 [*self.upper, *unbounded],
-            )
+            )[0]
         )
         values = [dot(row, self.step) for row in rows]
         self.rows += rows
+        self.sources += sources
         self.low += [fmin(a, v) for a, v in zip(low, values, strict=True)]
         self.high += [fmax(b, v) for b, v in zip(high, values, strict=True)]
 
@@ -128,28 +138,29 @@ class _Cascade:
         columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
         g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
 
-        def solve(D: Scalars) -> BoundedSolution:
+        def solve(D: Scalars) -> tuple[BoundedSolution, Scalars]:
             if not self.rows:
-                return boxed_least_squares(cost.A, cost.r, D, cost.c, self.lower, self.upper)
+                return boxed_least_squares(cost.A, cost.r, D, cost.c, self.lower, self.upper), ()
             H = [[dot(a, b) + (D[i] if i == j else 0.0) for j, b in enumerate(columns)] for i, a in enumerate(columns)]
             tolerance = _LAST_TOLERANCE if last else _TOLERANCE
             return self._solved(H, g, self.rows, self.low, self.high, self.lower, self.upper, tolerance)
 
-        self._take(cost.minimum(solve))
+        self._take(cost.minimum(solve, self.sources))
         if not last:
             units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
-            self._constrain([*cost.A, *units])
+            self._constrain([*cost.A, *units], [*cost.sources, *(None for _ in units)])
 
     def _solved(
         self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _TOLERANCE
-    ) -> BoundedSolution:
+    ) -> tuple[BoundedSolution, Scalars]:
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
         result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
         solved = eq(result.status, 0.0)
         x = [where(solved, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
         step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
         sides = list(result.active)[len(list(low)) :][: self.n]
-        return BoundedSolution(step, sides, where(solved, 1.0, 0.0), result.iterations)
+        multipliers = [where(solved, x, 0.0) for x in result.multipliers]
+        return BoundedSolution(step, sides, where(solved, 1.0, 0.0), result.iterations), multipliers
 
     def _take(self, result: BoundedSolution) -> None:
         """Continue with the step of a solution."""
@@ -184,11 +195,11 @@ def cascade_step(
     equations = [at.rows[i] for i in stack.own]
     target = [-at.errors[i] for i in stack.own]
     if equations:
-        cascade.add_equations(equations, target, floor)
+        cascade.add_equations(equations, target, floor, stack.own)
     if limits.loops:
         state, most = TaskState(stack.tree, q), [dt * loop.bound for loop in limits.loops]
         speeds = [[0.0 if k in stack.locked_dofs else x for k, x in enumerate(one.row(state))] for one in limits.loops]
-        cascade.add_barriers(speeds, [-x for x in most], most, floor)
+        cascade.add_barriers(speeds, [-x for x in most], most, floor, [None] * len(most))
     barriers = [
         i for i, (pair, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and pair != (0, 0)
     ]
@@ -202,7 +213,10 @@ def cascade_step(
             below = _INF if is_infinite(low_end) else at.errors[i] - low_end
             above = _INF if is_infinite(high_end) else high_end - at.errors[i]
             rooms.append([_room(x, gains[i], change, dt) for x in (below, above)])
-        cascade.add_barriers([at.rows[i] for i in barriers], [-a for a, _ in rooms], [b for _, b in rooms], floor)
+        below_room, above_room = [-a for a, _ in rooms], [b for _, b in rooms]
+        cascade.add_barriers(
+            [at.rows[i] for i in barriers], below_room, above_room, floor, [(i, 1.0) for i in barriers]
+        )
     stages = _stages(stack)
     for stage, rows in enumerate(stages):
         cascade.add_level(costs(stack, q, at, rows, gains, damping), stage == len(stages) - 1)
