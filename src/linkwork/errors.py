@@ -275,6 +275,11 @@ class UnderactuatedError(ValueError):
             f"joints in actuators, or pass accelerations that need no such forces"
         )
 
+    def _of(self, caller: str, where: tuple[int, ...] | None = None) -> UnderactuatedError:
+        """Return the error of another function, which called this one, perhaps with other indices of states."""
+        own = self.where if where is None else where
+        return type(self)(self.actuators, self.motions, own, self.max_missing, caller)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.actuators, self.motions, self.where, self.max_missing, self.caller)
 

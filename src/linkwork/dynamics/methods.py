@@ -71,7 +71,7 @@ def _forces_of_motion(caller: str, robot: Any, motion: tuple[Any, ...], options:
     try:
         return robot.constrained_inverse_dynamics(*motion, **options)[1]
     except UnderactuatedError as error:
-        raise UnderactuatedError(error.actuators, error.motions, error.where, error.max_missing, caller) from None
+        raise error._of(caller) from None
 
 
 _OF_MOTION = ("actuators", "wrenches", "gravity", "time", "loop_forces", "passive", "friction")

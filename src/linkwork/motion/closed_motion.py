@@ -49,7 +49,7 @@ def is_closed(caller: str, robot: Any, independent: Any) -> bool:
             )
     if independent is not None and not constraints:
         raise ValueError(f"{caller}: independent: expected None for {robot.name!r}, which has no loops")
-    return bool(constraints)
+    return any(one.component_names for one in constraints)  # a floating joint between two frames has no row
 
 
 def refuse_open(caller: str, robot: Any, q: np.ndarray, names: Sequence[str], time: Any = 0.0) -> None:
@@ -58,7 +58,7 @@ def refuse_open(caller: str, robot: Any, q: np.ndarray, names: Sequence[str], ti
     rows = [(name, unit) for c in robot.tree.constraints if c.holonomic for name, unit in _rows(c)]
     scale = np.array([1.0 if unit == "rad" else 1.0 / length for _, unit in rows])
     error = np.abs(np.asarray(robot.constraint_error(q, **_timed(robot, time)))) * scale
-    for k in np.flatnonzero(~(error.max(axis=-1) <= _ASSEMBLED)).tolist():
+    for k in np.flatnonzero(~(error.max(axis=-1, initial=0.0) <= _ASSEMBLED)).tolist():
         row = int(np.argmax(error[k]))
         raise ValueError(
             f"{caller}: {names[k]}: expected a configuration that satisfies the constraints, got an error of "

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.control.linear_quadratic.arguments import actuated_joints
+from linkwork.errors import UnderactuatedError
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.motion.closed_motion import refuse_open
 
@@ -35,7 +36,10 @@ def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Ar
     if not robot.constraints:
         return robot.inverse_dynamics(q, v, a, passive=passive)
     names = actuated_joints(caller, robot, acting)
-    return robot.constrained_inverse_dynamics(q, v, a, actuators=names, passive=passive).tau
+    try:
+        return robot.constrained_inverse_dynamics(q, v, a, actuators=names, passive=passive).tau
+    except UnderactuatedError as error:
+        raise error._of(caller) from None
 
 
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:

@@ -89,7 +89,7 @@ class TorqueModel:
         try:
             tau = self.robot.constrained_inverse_dynamics(q, v, a, actuators=self.motors, passive=self.passive).tau
         except UnderactuatedError as error:
-            raise UnderactuatedError(error.actuators, error.motions, (), error.max_missing, "time_optimal") from None
+            raise error._of("time_optimal", ()) from None
         result: np.ndarray = tau[..., self.indices]
         return result
 
