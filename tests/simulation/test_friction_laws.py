@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.resisted import resisted
 from linkwork import joints
 from linkwork.expr.scalar.functions import exp, sign, sqrt
 from linkwork.model.friction_law_contract import check_friction_law
@@ -273,3 +274,19 @@ def test_first_readings_depend_on_what_acts():
         rest = np.zeros(2)
         wrenches = robot.joint_wrenches(q, rest, rest, passive=passive)
         assert found.records["wrist"][0] == pytest.approx(wrenches[-1], abs=1e-9), passive
+
+
+@pytest.mark.slow(every=7)
+def test_friction_with_inertias_as_parameters_is_that_of_the_robot():
+    """A robot's own inertias as parameters, of a tree and of a mechanism, give the same motion."""
+    bar = lw.Robot(resisted(lw.load("fourbar").tree))
+    start = bar.assemble(bar.neutral()).q
+    arm = lw.load("arm7")
+    cases = [
+        (arm, 0.5 * (arm.lower + arm.upper) + 0.2, np.random.default_rng(0).normal(size=7)),
+        (bar, start, bar.project_velocity(start, [1.0, 0.0, 0.0])),
+    ]
+    for robot, q, v in cases:
+        options = {"duration": 0.2, "record_every": 200, "joint_limit_mode": "ignored"}
+        own, given = (robot.simulate(q, v, parameters=x, **options) for x in (None, robot.parameters(["inertia:*"])))
+        assert np.abs(own.q[-1] - q).max() > 1e-2 and np.abs(own.q[-1] - given.q[-1]).max() < 1e-6, robot.name

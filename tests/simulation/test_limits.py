@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import SimulationWarning, UnknownNameError
+from linkwork.model.limited_coordinates import limited_coordinates, limited_values
 from linkwork.simulation import JointStops
 
 G = 9.81
@@ -193,3 +194,20 @@ def test_limits_hold_beside_loops():
     for robot in (tree, tree.with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))):
         run = robot.simulate(q, v, **push, duration=8e-3, dt=2e-3, joint_limit_mode="held")
         assert run.q[..., k].min() > -1e-7 and run.q[..., k].max() < 0.1, robot.name
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore:simulate. dt")
+def test_limits_hold_where_a_step_passes_a_singular_configuration():
+    """Two motions of the leg that strike a limit beside a singular configuration, at 2 ms."""
+    robot = lw.load("leg")
+    q = np.array([robot.project(robot.random_configuration(seed=seed)) for seed in (3, 241)])
+    v = [
+        robot.project_velocity(x, 0.3 * np.random.default_rng(seed).normal(size=robot.nv))
+        for x, seed in zip(q, (3, 241), strict=True)
+    ]
+    run = robot.simulate(q, v, duration=0.1, dt=2e-3, joint_limit_mode="held")
+    coordinates = limited_coordinates(robot.tree)
+    x = limited_values(robot, coordinates, run.q)
+    beyond = np.maximum([one.lower for one in coordinates] - x, x - [one.upper for one in coordinates])
+    assert run.success.all() and beyond.max() < 1e-9

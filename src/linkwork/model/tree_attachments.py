@@ -93,9 +93,9 @@ def check_references(tree: Tree, references: References) -> None:
         tree.direction(name)
 
 
-def referenced_bodies(tree: Tree, constraint: Constraint) -> list[int]:
-    """Return the bodies whose frames, points, directions and joints a constraint names, also the world."""
-    named = constraint.references
+def referenced_bodies(tree: Tree, one: Constraint | ForceElement) -> list[int]:
+    """Return the bodies whose frames, points, directions and joints something names, also the world."""
+    named = one.references
     frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
     frames += [tree.direction(name).frame for name in named.directions]
     return [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]

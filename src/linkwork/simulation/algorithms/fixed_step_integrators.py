@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
@@ -37,8 +36,8 @@ from linkwork.simulation.algorithms.step_constraints import (
     monotone,
     released_velocity,
     step_rates,
-    with_energy,
 )
+from linkwork.simulation.algorithms.step_energy import with_energy
 
 __all__ = [
     "DORMAND_PRINCE",
@@ -211,9 +210,9 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     arriving = mechanics.arriving_momentum(q, w, h)
     pushes, last = pushed(w), mechanics.weight(end)
     arriving = [a + f - 0.5 * h * g for a, f, g in zip(arriving, pushes, last, strict=True)]
-    (added, resists), _ = resistance.after(q, w, end)
-    after = released_velocity(shared, t + h, end, arriving, added, resists)
-    work = 2.0 * dot(mechanics.halfway(q, w, h)[1], pushes)
-    energy = 0.5 * dot(v, carried) + work
+    resists, _ = resistance.after(q, w, end)
+    after = released_velocity(shared, t + h, end, arriving, *resists)
+    each = zip(v, carried, mechanics.halfway(q, w, h)[1], pushes, strict=True)
+    energies = [0.5 * (x * p) + 2.0 * (u * f) for x, p, u, f in each]
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
-    return end, with_energy(mechanics, q, result, after, arriving, energy, added, resists, always=rolls)
+    return end, with_energy(mechanics.tree, q, result, after, arriving, energies, resists, always=rolls)

@@ -17,8 +17,8 @@ robot moves.  It starts from the velocity w₀ that the forces of both halves ca
 
 and adds impulses that change it to u.  Where some impulse is not zero the robot moves with u from q, under inertia and
 constraints alone: that is symplectic Euler's step in place of Verlet's, and keeps a body that rests where it is.  Then
-v⁺ is scaled to the kinetic energy with which this motion begins.  Where no impulse acts the step is that without a
-program.
+v⁺ is scaled to the energy of the step with the work of these impulses, their product with (v + u)/2; with dampers, to
+the kinetic energy with which this motion begins.  Where no impulse acts the step is that without a program.
 
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters II.5 and VII.1.4; Jay,
 Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer. Anal. 33, 1996.
@@ -26,17 +26,15 @@ Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, sqrt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
-from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
-from linkwork.model.tree_attachments import referenced_bodies
 from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State
@@ -45,16 +43,16 @@ from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
-    is_free,
     released_velocity,
-    with_energy,
 )
+from linkwork.simulation.algorithms.step_energy import constrained_parts, is_free, with_energy
 
 __all__ = ["RattleStep"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+_BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
 _REGAINED, _NOISE = 4.0, 1e-12  # maximum factor of a scaled energy, and the relative energy that is not scaled
 
 
@@ -149,16 +147,34 @@ class RattleStep:
             later = [where(acts, -a, b) for a, b in zip(opposed(resistance, w), later, strict=True)]
         return [a + b for a, b in zip(momentum, later, strict=True)], resistance
 
-    def _with_energy(self, result: ConstrainedStep, v: Scalars, momentum: Scalars, resistance: Resistance) -> list[Any]:
-        """Return v (nv) at the end of a step without impulses of a program, scaled to the energy of the step."""
+    def _with_energy(
+        self,
+        result: ConstrainedStep,
+        v: Scalars,
+        momentum: Scalars,
+        resistance: Resistance,
+        work: Scalars | None = None,
+    ) -> list[Any]:
+        """Return v (nv) at the end of a step, scaled to the energy of the step.
+
+        ``work`` (nv) is that of a program's impulses along each velocity.
+        """
         mechanics, w, h = self.mechanics, result.w, self.h
-        mean = [0.5 * h * (a + b) for a, b in zip(self.v, w, strict=True)]
-        constant = dot(mechanics.halfway(self.q, w, h)[1], [2.0 * x for x in self._constant])
-        energy = 0.5 * dot(self.v, self._carried) + constant + dot(mean, self._of_state)
-        # the work of these forces is as accurate as the step itself
-        always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
-        stored = self.resistance.energy if self.resistance.has_springs else None
-        return with_energy(mechanics, self.q, result, v, momentum, energy, *resistance, always=always, stored=stored)
+        moved, more = mechanics.halfway(self.q, w, h)[1], [0.0] * len(w) if work is None else work
+        each = zip(self.v, self._carried, w, self._of_state, moved, self._constant, more, strict=True)
+        energies = [0.5 * (x * p + h * ((x + y) * f)) + 2.0 * (u * c) + e for x, p, y, f, u, c, e in each]
+
+        def stored(tree: Tree, q: Scalars) -> Any:
+            return replace(self.resistance, tree=tree).energy(q)
+
+        springs = stored if self.resistance.has_springs else None
+        always = self._is_conservative
+        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs)
+
+    @cached_property
+    def _is_conservative(self) -> bool:
+        """True if the energy of a step is known: the work of forces of a state is only as accurate as the step."""
+        return all(map(is_zero, self._of_state)) and not is_free(self.mechanics.tree)
 
     # -- steps with a program
 
@@ -203,16 +219,19 @@ class RattleStep:
         """
         mechanics, shared, h = self.mechanics, self.shared, self.h
         w, end, passed = self.unbounded
-        moved = [where(acts, h * (a - b), 0.0) for a, b in zip(u, w, strict=True)]
-        result = ConstrainedStep(
-            [where(acts, a, b) for a, b in zip(u, w, strict=True)], mechanics.space.integrate(end, moved), passed
-        )
+        led = mechanics.space.integrate(self.q, [h * x for x in u])  # limits hold there, also past singular places
+        moved, there = ([where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end)))
+        result = ConstrainedStep(moved, there, passed)
         momentum, resistance = self._arriving(result, acts)
-        there = shared.factored(result.end, self.t + h, FLAT, *resistance)
-        y = there.inverse.inward(momentum)
-        impulses = there.factors.solved([-s - dot(UD, y) for s, UD in zip(there.rates.drift, there.UD, strict=True)])
-        v = there.moved(y, impulses)
-        total = [a + b for a, b in zip(self._impulses(acts), there.factors.least(impulses), strict=True)]
+        held = shared.factored(result.end, self.t + h, FLAT, *resistance)
+        y = held.inverse.inward(momentum)
+        impulses = held.factors.solved([-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)])
+        v = held.moved(y, impulses)
+        total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
+        undamped = resistance.diagonal is None and not resistance.rows
+        if passed is not None and undamped and self._is_conservative:
+            work = self._work(u, acts)
+            return result.end, self._with_energy(result, v, momentum, resistance, work), total
         free = self._with_energy(result, v, momentum, resistance)
         if passed is None or is_free(mechanics.tree):  # constraints do work, or momentum is conserved
             return result.end, [where(acts, a, b) for a, b in zip(v, free, strict=True)], total
@@ -221,13 +240,26 @@ class RattleStep:
         tangent = shared.released(self.q, self.t, leaving, [0.0] * len(impulses), FLAT)
         resisted, scaled = opposed(resistance, v), list(v)
         for part in constrained_parts(mechanics.tree):
-            expected = sum((tangent[k] * leaving[k] for k in part), 0.0)
-            left = sum((v[k] * (momentum[k] + resisted[k]) for k in part), 0.0)
+            own = part.velocities
+            expected = sum((tangent[k] * leaving[k] for k in own), 0.0)
+            left = sum((v[k] * (momentum[k] + resisted[k]) for k in own), 0.0)
             floor = _NOISE * expected + 1e-300
             share = where(lt(floor, left), sqrt(fmin(fmax(expected, 0.0) / fmax(left, floor), _REGAINED)), 1.0)
-            for k in part:
+            for k in own:
                 scaled[k] = share * v[k]
         return result.end, [where(acts, a, b) for a, b in zip(scaled, free, strict=True)], total
+
+    def _work(self, u: Scalars, acts: Any) -> list[Any]:
+        """Return the work (nv) of the program's impulses, which change w₀ to u, along each velocity.
+
+        It is their product with (v + u)/2.  Where they brake w₀ it is not positive, so that impacts add no energy.
+        """
+        change = self.change(u)
+        work = [0.5 * ((a + b) * c) for a, b, c in zip(self.v, u, change, strict=True)]
+        gained = [0.5 * ((a + b) * c) for a, b, c in zip(self.driven, u, change, strict=True)]
+        brakes = lt(sum(gained, 0.0), _BRAKES * sum(map(fabs, gained), 0.0))
+        counts = and_(acts, not_(and_(brakes, lt(0.0, sum(work, 0.0)))))
+        return [where(counts, x, 0.0) for x in work]
 
     def _impulses(self, acts: Any) -> list[Any]:
         """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""
@@ -243,29 +275,3 @@ class RattleStep:
         second = [a - b - c - s - d for a, b, c, s, d in again]
         y = held.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
         return held.factors.least(held.factors.solved([dot(UD, y) for UD in held.UD]))
-
-
-def constrained_parts(tree: Tree) -> list[list[int]]:
-    """Return the velocities of each part of a robot that constraints connect.  Between parts there is only the world.
-
-    The kinetic energy of the robot is the sum of those of its parts.
-    """
-    part = list(range(len(tree.bodies)))
-    constrained: set[int] = set()
-
-    def join(bodies: Iterable[int]) -> None:
-        joined = {part[i] for i in bodies if i != WORLD}
-        part[:] = [min(joined) if x in joined else x for x in part]
-
-    for i, p, body in tree.outward():
-        join((i, p))
-        if body.coupling is not None:
-            join((i, tree.joint_index(body.coupling.joint)))
-    for one in tree.constraints:
-        bodies = referenced_bodies(tree, one)
-        join(bodies)
-        constrained |= {i for i in bodies if i != WORLD}
-    return [
-        [k for i, _ in tree.stacked() if part[i] == x for k in range(tree.nv)[tree.v_slices[i]]]
-        for x in sorted({part[i] for i in constrained})
-    ]

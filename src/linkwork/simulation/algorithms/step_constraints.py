@@ -30,27 +30,23 @@ from linkwork.expr.equations.root_finding import fixed_point, monotone_root
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fmax, lt, not_, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT, NOISE, ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import approached_configuration, project_configuration
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, error_scales, rates_of_some
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
-from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
-from linkwork.model.tree_attachments import referenced_bodies
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 
 __all__ = [
     "ConstrainedStep",
     "StepConstraints",
-    "is_free",
     "monotone",
     "released_velocity",
     "step_rates",
-    "with_energy",
 ]
 
 Scalars = Sequence[Any]
@@ -61,8 +57,6 @@ _TOLERANCE = by_type(1e-14)  # [rad, characteristic lengths] tolerance of displa
 _BENT_STEPS, _BENT_TOLERANCE = 60, by_type(1e-18)  # iterations and tolerance if forces vary sharply with velocity
 _FASTER = 1.05  # accepted factor of a step's speed over that from its forces
 _SHORT = by_type(1e-9)  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
-_LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
-_GAINED, _NOISE = 2e-2, by_type(1e-9)  # relative energy gain that a damped step may have, and rounding relative to U
 _ACCEPTED = 0.03  # [rad, characteristic lengths] distance of a singular step's end from its unconstrained end
 _CLOSED = 1e-6  # [rad, characteristic lengths] error of an assembled configuration
 _LEFT_OPEN = 1e-4  # [rad, characteristic lengths] accepted error if no assembled one is near
@@ -326,51 +320,3 @@ def released_velocity(
 def _is_plain(added: Scalars | None, resisted: Resisted) -> bool:
     """Return True if nothing is added to the inertia."""
     return not resisted and (added is None or all(map(is_zero, added)))
-
-
-def with_energy(
-    mechanics: DiscreteMechanics,
-    q: Scalars,
-    result: ConstrainedStep,
-    v: Scalars,
-    momentum: Scalars,
-    energy: Any,
-    added: Scalars | None = None,
-    resisted: Resisted = (),
-    always: bool = True,
-    stored: Callable[[Scalars], Any] | None = None,
-) -> list[Any]:
-    """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
-
-    ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energy`` [J] is the kinetic energy of
-    the start plus the work of all forces except gravity, and except springs with the energy ``stored(q)``.
-    Constraints without time dependence do no work, so the energy at the end is known.  The velocity is scaled in every
-    step if ``always``, else only if the step passed a singular configuration, in which the tangent space rotates.
-    With resistance, ``added`` and ``resisted``, it is only scaled down.
-    """
-    if result.passed is None or (result.passed is False and not always):
-        return list(v)
-    before, after = ([mechanics.potential(x), 0.0 if stored is None else stored(x)] for x in (q, result.end))
-    work, size = sum(before) - sum(after), sum(map(fabs, (*before, *after)))
-    expected = energy + work
-    left = 0.5 * dot(v, momentum)
-    if added is not None:
-        left = left - 0.5 * dot(added, [x * x for x in v])
-    for row, c in resisted:
-        left = left - 0.5 * c * dot(row, v) ** 2
-    loses = added is not None or bool(resisted)
-    floor = fmax(_NOISE * size, by_type(1e-300))
-    share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
-    wrong = lt(floor, left)
-    if loses:
-        wrong = and_(wrong, lt(_GAINED * left, left - expected))
-    if not always:
-        wrong = and_(wrong, result.passed)
-    return [where(wrong, share * x, x) for x in v]
-
-
-def is_free(tree: Tree) -> bool:
-    """Return True if a tree with constraints is not fixed to the world, so its momentum is conserved."""
-    roots = [body for _, p, body in tree.outward() if p == WORLD]
-    fixed = any(WORLD in referenced_bodies(tree, constraint) for constraint in tree.constraints)
-    return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed

@@ -41,6 +41,7 @@ from linkwork.simulation.rollout.spring_steps import (
     SpringRates,
     SpringShares,
     independent_inertias,
+    sampled_inertias,
     sampled_rates,
     spring_shares,
 )
@@ -71,6 +72,7 @@ class SimulatedDynamics:
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints
     servos: ServoForces | None = None  # whose damping is that of the step's end, and whose forces are in τ
     rates: SpringRates | None = None  # of springs with the parameters, computed outside of the loop over steps
+    inertias: IndependentInertias | None = None  # of joints with the parameters, the same
 
     @classmethod
     def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
@@ -79,7 +81,8 @@ class SimulatedDynamics:
         With ``closely``, each step is solved to rounding, so that derivatives are accurate.
         """
         own = setup.own(parameters)
-        varied = setup.is_implicit_in_joints and bool(own)
+        varied, moving = setup.is_implicit_in_joints and bool(own), moving_robot(setup.robot, own)
+        slides = varied and not setup.sticks and has_friction(moving.tree, friction_law(setup.friction))
         return cls(
             setup.robot,
             own,
@@ -90,7 +93,8 @@ class SimulatedDynamics:
             closely,
             limits=setup.limits,
             friction=setup.friction,
-            rates=sampled_rates(setup.robot, moving_robot(setup.robot, own), own) if varied else None,
+            rates=sampled_rates(setup.robot, moving, own) if varied else None,
+            inertias=sampled_inertias(setup.robot, moving, own) if slides else None,
         )
 
     @property
@@ -165,7 +169,7 @@ class SimulatedDynamics:
             joints = joint_resistances(moving.tree)
             shares = spring_shares(self.robot, [one.stiffness for one in joints], self.h, self.rates)
             if has_friction(moving.tree, law):
-                inertias = independent_inertias(self.robot, self.parameters)
+                inertias = independent_inertias(self.robot) if self.inertias is None else self.inertias
         apart = not method.by_action
         return PassiveResistance(moving.tree, self.h, self.passive, law, *shares, *inertias, damped_apart=apart)
 

@@ -26,7 +26,7 @@ from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import fmax, fmin, sqrt
+from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_rows
 from linkwork.model.loop_joints import loops_of
@@ -39,6 +39,7 @@ __all__ = [
     "SpringShares",
     "independent_inertias",
     "least_inertias",
+    "sampled_inertias",
     "sampled_rates",
     "spring_shares",
     "warn_of_implicit_springs",
@@ -86,20 +87,55 @@ def _inverse(robot: Any, q: Any, passive: bool) -> Any:
 class IndependentInertias(NamedTuple):
     """Inertias of the coordinates of v (nv), and of the velocities of joints that close loops, by name."""
 
-    joints: tuple[float, ...]
-    loops: dict[str, tuple[float, ...]]
+    joints: tuple[Any, ...]
+    loops: dict[str, tuple[Any, ...]]
 
 
-def independent_inertias(robot: Any, parameters: Collection[str] = ()) -> IndependentInertias:
+def independent_inertias(robot: Any) -> IndependentInertias:
     """Return inertias m that are at most those of the joints: 2 M − Σ m rᵀr is positive semidefinite.
 
     r are the rows of the velocities of all joints, and M is restricted to motions that the constraints permit.  m is at
-    most 1/(r M⁻¹ rᵀ), over random configurations within limits.  It is zero where the ``parameters``, by name, change
-    inertias, and for a robot with joints without inertia.
+    most 1/(r M⁻¹ rᵀ), over random configurations within limits.  It is zero for a robot with joints without inertia.
     """
-    if any(name.partition(":")[0] in WEIGHTS for name in parameters):
-        return IndependentInertias((0.0,) * int(robot.nv), {})
     return _INDEPENDENT.get(robot, lambda: _independent(robot))
+
+
+def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> IndependentInertias | None:
+    """Return the inertias of `independent_inertias` of a robot with other ``parameters``; None if these do not differ.
+
+    ``moving`` is the robot with the parameters.  The samples are those of the robot itself.
+    """
+    if not any(name.partition(":")[0] in WEIGHTS for name in parameters):
+        return None
+    n, neutral = int(robot.nv), robot.neutral().tolist()
+    owners = [row.owner for row in loop_rows(moving.tree, neutral, every=True)]
+    samples = robot.random_configuration(seed=0, size=_SAMPLES)
+
+    def terms(q: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return the rows r at q, and the rows of M⁻¹."""
+        Y = _inverse(moving, q, True)
+        units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
+        loops = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
+        return [*units, *loops], [list(Y[k]) for k in range(n)]
+
+    def yields(most: Any, q: Any) -> tuple[Any, None]:
+        rows, Y = terms(q)
+        now = [dot(row, [dot(y, row) for y in Y]) for row in rows]
+        return array([fmax(a, b) for a, b in zip(most, now, strict=True)]), None
+
+    most = list(scan(yields, array([0.0] * (n + len(owners))), samples)[0])
+    least = [where(lt(0.0, x), 1.0 / where(lt(0.0, x), x, 1.0), 0.0) for x in most]
+
+    def larger(most: Any, q: Any) -> tuple[Any, None]:
+        rows, Y = terms(q)
+        return fmax(most, _largest(rows, least, Y)), None
+
+    share = fmin(2.0 / scan(larger, 1.0, samples)[0], 1.0)
+    m = [share * x for x in least]
+    by_loop: dict[str, list[Any]] = {}
+    for owner, x in zip(owners, m[n:], strict=True):
+        by_loop.setdefault(owner, []).append(x)
+    return IndependentInertias(tuple(m[:n]), {name: tuple(x) for name, x in by_loop.items()})
 
 
 def _independent(robot: Any) -> IndependentInertias:

@@ -1,0 +1,127 @@
+"""Energy of a step of a system with constraints, to which its velocity is scaled.
+
+Constraints without time dependence do no work, so the energy at the end of a step is known.  Each part of a robot that
+constraints connect has an energy of its own, so that bodies beside a mechanism do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from linkwork.constraints import Constraint
+from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
+from linkwork.expr.scalar.float_limits import by_type
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, sqrt, where
+from linkwork.force_elements import ForceElement
+from linkwork.model.body import WORLD, Drive
+from linkwork.model.composite_body import without_inertias
+from linkwork.model.tree import Tree
+from linkwork.model.tree_attachments import referenced_bodies
+from linkwork.simulation.algorithms.passive_resistance import Resistance, opposed
+from linkwork.simulation.algorithms.step_constraints import ConstrainedStep
+from linkwork.spatial import Inertia
+
+__all__ = ["constrained_parts", "is_free", "with_energy"]
+
+Scalars = Sequence[Any]
+
+_LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
+_GAINED, _NOISE = 2e-2, by_type(1e-9)  # relative energy gain that a damped step may have, and rounding relative to U
+
+
+def with_energy(
+    tree: Tree,
+    q: Scalars,
+    result: ConstrainedStep,
+    v: Scalars,
+    momentum: Scalars,
+    energies: Scalars,
+    resistance: Resistance,
+    always: bool = True,
+    stored: Callable[[Tree, Scalars], Any] | None = None,
+) -> list[Any]:
+    """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
+
+    ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energies`` (nv) [J] are, along each
+    velocity, the kinetic energy of the start plus the work of all forces except gravity, and except springs with the
+    energy ``stored(tree, q)``.  The velocity is scaled in every step if ``always``, else only if the step passed a
+    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down.
+    """
+    if result.passed is None or (result.passed is False and not always):
+        return list(v)
+    resisted, scaled = opposed(resistance, v), list(v)
+    for part in constrained_parts(tree):
+        states = [
+            [potential_energy(part.tree, x), 0.0 if stored is None else stored(part.tree, x)] for x in (q, result.end)
+        ]
+        before, after = states
+        work, size = sum(before) - sum(after), sum(map(fabs, (*before, *after)))
+        expected = sum((energies[k] for k in part.velocities), 0.0) + work
+        left = 0.5 * sum((v[k] * (momentum[k] + resisted[k]) for k in part.velocities), 0.0)
+        floor = fmax(_NOISE * size, by_type(1e-300))
+        share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
+        wrong = lt(floor, left)
+        if resistance.diagonal is not None or resistance.rows:
+            wrong = and_(wrong, lt(_GAINED * left, left - expected))
+        if not always:
+            wrong = and_(wrong, result.passed)
+        for k in part.velocities:
+            scaled[k] = where(wrong, share * v[k], v[k])
+    return scaled
+
+
+class ConstrainedPart(NamedTuple):
+    """Part of a robot that constraints connect: indices of its velocities, and the tree with its energies alone."""
+
+    velocities: list[int]
+    tree: Tree
+
+
+def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
+    """Return the parts of a robot that constraints and force elements connect.  Between parts there is only the world.
+
+    Parts without constraints are left out.  The energy of the robot is the sum of those of its parts.
+    """
+    part = list(range(len(tree.bodies)))
+
+    def join(bodies: Iterable[int]) -> None:
+        joined = {part[i] for i in bodies if i != WORLD}
+        part[:] = [min(joined) if x in joined else x for x in part]
+
+    for i, p, body in tree.outward():
+        join((i, p))
+        if body.coupling is not None:
+            join((i, tree.joint_index(body.coupling.joint)))
+    ties: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
+    tied = {one: referenced_bodies(tree, one) for one in ties}
+    for bodies in tied.values():
+        join(bodies)
+
+    def of(x: int) -> ConstrainedPart:
+        velocities = [k for i, _ in tree.stacked() if part[i] == x for k in range(tree.nv)[tree.v_slices[i]]]
+        if all(y == x for y in part):
+            return ConstrainedPart(velocities, tree)
+        bodies = [
+            body if part[i] == x else replace(body, inertia=Inertia.zero(), drive=Drive())
+            for i, body in enumerate(tree.bodies)
+        ]
+
+        def is_own(one: Constraint | ForceElement) -> bool:
+            return {part[i] for i in tied[one] if i != WORLD} == {x}
+
+        constraints, elements = tuple(filter(is_own, tree.constraints)), tuple(filter(is_own, tree.force_elements))
+        frames = without_inertias(tree.frames)
+        alone = replace(tree, bodies=tuple(bodies), frames=frames, constraints=constraints, force_elements=elements)
+        return ConstrainedPart(velocities, alone)
+
+    held = {part[i] for one in tree.constraints for i in tied[one] if i != WORLD}
+    return [of(x) for x in sorted(held)]
+
+
+def is_free(tree: Tree) -> bool:
+    """Return True if a tree with constraints is not fixed to the world, so its momentum is conserved."""
+    roots = [body for _, p, body in tree.outward() if p == WORLD]
+    fixed = any(WORLD in referenced_bodies(tree, constraint) for constraint in tree.constraints)
+    return len(roots) == 1 and len(roots[0].joint.S(roots[0].joint.zero()).columns) > 1 and not fixed
