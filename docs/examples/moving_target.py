@@ -8,7 +8,7 @@ import numpy as np
 
 import linkwork as lw
 
-STEPS, HORIZON, PERIOD, NEAR = 10, 0.5, 1e-3, 0.03
+STEPS, HORIZON, PERIOD, NEAR = 10, 0.5, 1e-3, 0.05
 START = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
 LAMP, OTHER, RADIUS = (0.55, 0.15, 0.28), (0.68, -0.14, 0.3), 0.05
 LINKS = ("forearm_distal", "wrist", "flange")
@@ -28,12 +28,12 @@ def target(t):
 
 
 def made():
-    """The controller."""
+    """The controller of an arm whose joints have neither damping nor friction, as that of `followed`."""
     problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=HORIZON)
     problem = problem.add(lw.ik.PositionTask("hand"), "least_squares", scale=30.0, name="target")
     problem = problem.add("velocity", "least_squares", scale=0.1).add("acceleration", "least_squares", scale=0.01)
     problem = problem.add(lw.optimal.Clearance(scene=scene, pairs=pairs, at_least=NEAR), "inequality")
-    return problem.add_limits().controller(period=PERIOD, max_iterations=2)
+    return problem.add_limits().controller(period=PERIOD, max_iterations=2, passive=False)
 
 
 def followed(duration):
