@@ -321,3 +321,16 @@ def test_bad_contacts():
     ):
         with pytest.raises(kind, match=text):
             wrong()
+
+
+@pytest.mark.parametrize("axis", [(0.0, 1.0, 0.0), (0.36, 0.48, 0.8)])
+def test_contact_of_a_point_that_cannot_move(axis):
+    """A point on a fixed hinge's axis, below the ground but for rounding in its Jacobian, changes nothing."""
+    link = lw.Link("rod", mass=1.2, com=(0.3, 0.1, 0.2), inertia=(0.02, 0.03, 0.04))
+    turned = {"placement": lw.pose((0.1, 0.2, 0.3), rpy=(0.3, 0.4, 0.5)), "rotor": lw.pose(rpy=(0.1, 0.7, 0.2))}
+    hinge = lw.Joint.of(joints.Revolute(axis), name="hinge", parent="world", child="rod", **turned)
+    robot = lw.Robot.build("pendulum", link, hinge)
+    with pytest.warns(SimulationWarning, match="overlap at the start"):
+        found = robot.simulate([0.3], [0.5], duration=0.1, contacts=ContactGround((ContactPoint("rod"),), height=0.31))
+    assert found.success
+    assert np.abs(found.q - robot.simulate([0.3], [0.5], duration=0.1).q).max() < 1e-12

@@ -270,7 +270,7 @@ class _ProgramShape:
     def values(self, program: ContactProgram) -> list[Any]:
         result = [program.A[i][j] for i in range(self.n) for j in range(i + 1)]
         for one in program.contacts:
-            result += [*(x for row in one.J for x in row), one.gap, one.friction, one.forced]
+            result += [*(x for row in one.J for x in row), one.gap, one.friction, one.forced, one.least]
             result += [x for x in (one.stiffness, one.bearing) if x is not None]
         for interval in program.intervals:
             result += [*interval.row, interval.target, interval.stiffness, interval.low, interval.high]
@@ -284,9 +284,9 @@ class _ProgramShape:
         contacts = []
         for stiff, bears in self.contacts:
             J = [[next(rest) for _ in range(n)] for _ in range(3)]
-            gap, friction, forced = next(rest), next(rest), next(rest)
+            gap, friction, forced, least = next(rest), next(rest), next(rest), next(rest)
             stiffness, bearing = next(rest) if stiff else None, next(rest) if bears else None
-            contacts.append(ContactAt(J, gap, friction, stiffness, bearing=bearing, forced=forced))
+            contacts.append(ContactAt(J, gap, friction, stiffness, bearing=bearing, forced=forced, least=least))
         intervals = []
         for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]

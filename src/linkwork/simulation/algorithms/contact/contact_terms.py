@@ -72,6 +72,7 @@ _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
 _STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
 _WEIGHTLESS = 5e3  # maximum number of steps in the unit of time, which weak gravity does not limit
+_LEAST_LEVER = 1e-6  # of a contact's inverse inertia, in characteristic lengths
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
 
@@ -96,7 +97,8 @@ class ContactAt:
     """Contact in a time step: velocity Jacobian J (3 × nv), gap [m] (negative inside) and friction coefficient.
 
     The rows of J are two tangents and the normal.  ``stiffness`` [N/m] is None for a contact as rigid as the step
-    resolves, and ``restitution`` None without bounce.
+    resolves, and ``restitution`` None without bounce.  ``least`` bounds the inverse of its inertia from below: the
+    impulse on a point that cannot move, as one on the axis of a fixed hinge, has no effect, and stays bounded.
     """
 
     J: Rows
@@ -107,6 +109,7 @@ class ContactAt:
     limb: Limb | None = None  # its point on a link behind a floating body
     bearing: Any = None  # speed [m/s] beyond which it is firmer, None if it never is
     forced: Any = 0.0  # change of its speed along the normal by other forces in a step [m/s], at most
+    least: Any = 0.0  # of the inverse inertia [1/kg]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
     subtracted.  If the slip is the speed at the step's end, sliding is Coulomb's.  A contact that bounces has the
     separation velocity ``bounce`` > 0.
     """
-    mobility = inverse_inertia(contact.J, A) * (1.0 / 3.0)
+    mobility = _inverse_inertia_of(contact, A) * (1.0 / 3.0)
     rigid = _RIGID * mobility
     if contact.stiffness is None:
         along = rigid
@@ -218,10 +221,13 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
+    lever, moved = _LEAST_LEVER * scale.length, {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
+    least = sum((1.0 / A[k][k] for k in sorted(moved) or range(len(A))), 0.0)
+    contact = replace(contact, forced=forced, least=lever * lever * least)
     if contact.stiffness is not None:
-        return replace(contact, forced=forced)
+        return contact
     speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
-    contact = replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))), forced=forced)
+    contact = replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
     strong = _STRONG * scale.length * scale.pace * scale.pace
     own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
     return replace(contact, bearing=own + _OWN_FORCE * fmin(forced, strong * h))
@@ -230,7 +236,7 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
     """Return x²/m of the impulse x that gives a penetrating contact at rest its target velocity; m is its inertia."""
     target = fmax(_target(contact, h), 0.0)
-    return 3.0 * (target * target) / inverse_inertia(contact.J, A)
+    return 3.0 * (target * target) / _inverse_inertia_of(contact, A)
 
 
 def _is_endless(x: Any) -> bool:
@@ -279,6 +285,10 @@ def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
 def per_settling(h: Any) -> Any:
     """Return the reciprocal [1/s] of the settling time, which all terms share."""
     return 1.0 / (h * (1.0 + _SETTLING))
+
+
+def _inverse_inertia_of(contact: ContactAt, A: Rows) -> Any:
+    return fmax(inverse_inertia(contact.J, A), contact.least)
 
 
 def inverse_inertia(rows: Rows, A: Rows) -> Any:
