@@ -111,3 +111,14 @@ def test_a_batch_has_the_forces_of_each_variation():
         assert moved.trajectory(k).robot.mass == pytest.approx(other.mass, rel=1e-12)
     with pytest.raises(ValueError, match="expected at least two states"):
         moved.trajectory(2)
+    one = {"placement:D": [0.0, 0.0, 0.0, 0.05, 0.0, 0.0]}
+    drawn = [
+        x.drive_mechanism({"A": ANGLES}, **how)._scene_document().actors[0].poses
+        for x, how in ((robot, {"parameters": one}), (robot.with_parameters(one), {}))
+    ]
+    np.testing.assert_allclose(drawn[0], drawn[1], rtol=0, atol=1e-9)
+    for result in (moved, robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends})):
+        with pytest.raises(ValueError, match="robot 'cut at C' has a batch"):
+            result._scene_document()
+    none = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
+    assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)

@@ -141,9 +141,9 @@ def drive(
     shape, at = begun.q.shape[:-1], inputs.flat(begun.q.shape[:-1])
     n = next(iter(driven.values.values())).shape[-2]
     moving = [_read_rates(robot, name, x, driven, (*shape, n)) for name, x in zip(_RATES, rates, strict=True)]
-    whole = [np.broadcast_to(x, (*shape, *x.shape[-2:])) for x in driven.values.values()]
-    values = np.concatenate(whole, axis=-1).reshape(-1, n, sum(x.shape[-1] for x in whole))
     status = np.asarray(begun.status).astype(WORDS).ravel()
+    whole = [np.broadcast_to(x, (*shape, *x.shape[-2:])) for x in driven.values.values()]
+    values = np.concatenate(whole, axis=-1).reshape(len(status), n, sum(x.shape[-1] for x in whole))
     motion = Continuation(
         mechanism, driven.names, values, position_limits, tolerance, at, begun.q.reshape(-1, robot.nq), status
     )
@@ -160,14 +160,14 @@ def drive(
         q[going, i], slack[going, i], sign[going, i] = motion.q[going], motion.slack[going], motion.sign[going]
         turned = (before * motion.sign < 0) & bool(i)
         singular[:, i] = going & ((motion.slack < SINGULAR_SLACK) | turned | motion.passed)
-    each = [x.reshape(m, n, -1) for x in moving]
+    each = [x.reshape(m, n, robot.nv) for x in moving]
     determined = slack >= SINGULAR_SLACK
     if _is_at_rest(robot, moving):
         v, a = (np.where(determined[..., None], x, np.nan) for x in each)
     else:
         v, a = driven_rates(robot, velocity_names(robot, driven.names), q, determined, each, at.of_all(1).options)
     result = DrivenMotion._make(
-        q=q.reshape(*shape, n, -1),
+        q=q.reshape(*shape, n, robot.nq),
         reached=np.isfinite(q).all(axis=-1).reshape(*shape, n),
         status=status_of(motion.status.reshape(shape)),
         slack=slack.reshape(*shape, n),
@@ -175,9 +175,9 @@ def drive(
         singular=tuple(
             index if shape else index[0] for index in map(tuple, np.argwhere(singular.reshape(*shape, n)).tolist())
         ),
-        v=v.reshape(*shape, n, -1),
-        a=a.reshape(*shape, n, -1),
-        last=motion.q.reshape(*shape, -1),
+        v=v.reshape(*shape, n, robot.nv),
+        a=a.reshape(*shape, n, robot.nv),
+        last=motion.q.reshape(*shape, robot.nq),
         iterations=motion.steps.reshape(shape) if shape else int(motion.steps[0]),
         _drivers=driven,
         _mechanism=mechanism,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +15,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 
-__all__ = ["StateInputs", "VariedRobot", "varied"]
+__all__ = ["StateInputs", "VariedRobot", "shown_robot", "varied"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class StateInputs:
 
     def flat(self, shape: tuple[int, ...]) -> StateInputs:
         """Return the inputs of a batch of this shape with one axis for all states."""
-        return self._mapped(lambda x, own: np.broadcast_to(x, (*shape, *own)).reshape(-1, *own))
+        count = math.prod(shape)
+        return self._mapped(lambda x, own: np.broadcast_to(x, (*shape, *own)).reshape(count, *own))
 
     def reshaped(self, shape: tuple[int, ...]) -> StateInputs:
         """Return the inputs of a flat batch with the axes of this shape."""
@@ -146,6 +148,16 @@ def varied(
     except ValueError as error:
         raise ValueError(f"{caller}: parameters and time do not broadcast together: {error}") from None
     return robot, inputs
+
+
+def shown_robot(robot: Any, inputs: StateInputs) -> Any:
+    """Return the robot of pictures, with its parameters.  Raises ValueError for a batch of parameters."""
+    if not isinstance(robot, VariedRobot):
+        return robot
+    if inputs.shape:
+        batch = f"has a batch {inputs.shape} of parameters"
+        raise ValueError(f"show: robot {robot.name!r} {batch}; show one mechanism at a time")
+    return robot.varied(inputs)
 
 
 def _values(caller: str, values: Any, own: tuple[int, ...]) -> np.ndarray:
