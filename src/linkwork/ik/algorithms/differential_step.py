@@ -67,8 +67,13 @@ class Cost:
     accepted: Callable[[Scalars, Forces], Any]
     is_linear: bool
 
+    def bounded_minimum(self, lower: Scalars, upper: Scalars, guess: Scalars | None = None) -> BoundedSolution:
+        """Return the minimum within bounds, or where its step is not accepted, that with the larger diagonal."""
+        other = None if self.is_linear else (self.damped(()), lambda delta: self.accepted(delta, ()))
+        return boxed_least_squares(self.A, self.r, self.D, self.c, lower, upper, guess, other)
+
     def minimum(
-        self, solve: Callable[[Scalars], tuple[BoundedSolution, Scalars]], sources: Sequence[Source | None] = ()
+        self, solve: Callable[[Scalars], tuple[BoundedSolution, Scalars]], sources: Sequence[Source | None]
     ) -> BoundedSolution:
         """Return the solution ``solve(D)``, or where its step is not accepted, that with the larger diagonal.
 
@@ -268,7 +273,7 @@ def velocity_step(
         low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
         guess = [where(le(b, x), 1.0, where(le(x, a), -1.0, 0.0)) for x, a, b in zip(v_last, low, high, strict=True)]
         shortest, longest = ([scaled_bound(x, dt) for x in bounds] for bounds in (low, high))
-        result = cost.minimum(lambda D: (boxed_least_squares(cost.A, cost.r, D, cost.c, shortest, longest, guess), ()))
+        result = cost.bounded_minimum(shortest, longest, guess)
         v = [fmin(fmax(x * rate, a), b) for x, a, b in zip(result.x, low, high, strict=True)]
         return v, result
 

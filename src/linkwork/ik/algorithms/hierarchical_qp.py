@@ -139,13 +139,12 @@ class _Cascade:
         g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
 
         def solve(D: Scalars) -> tuple[BoundedSolution, Scalars]:
-            if not self.rows:
-                return boxed_least_squares(cost.A, cost.r, D, cost.c, self.lower, self.upper), ()
             H = [[dot(a, b) + (D[i] if i == j else 0.0) for j, b in enumerate(columns)] for i, a in enumerate(columns)]
             tolerance = _LAST_TOLERANCE if last else _TOLERANCE
             return self._solved(H, g, self.rows, self.low, self.high, self.lower, self.upper, tolerance)
 
-        self._take(cost.minimum(solve, self.sources))
+        found = cost.minimum(solve, self.sources) if self.rows else cost.bounded_minimum(self.lower, self.upper)
+        self._take(found)
         if not last:
             units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
             self._constrain([*cost.A, *units], [*cost.sources, *(None for _ in units)])
