@@ -17,8 +17,8 @@ robot moves.  It starts from the velocity w₀ that the forces of both halves ca
 
 and adds impulses that change it to u.  Where some impulse is not zero the robot moves with u from q, under inertia and
 constraints alone: that is symplectic Euler's step in place of Verlet's, and keeps a body that rests where it is.  Then
-v⁺ is scaled to the energy of the step with the work of these impulses, their product with (v + u)/2; with dampers, to
-the kinetic energy with which this motion begins.  Where no impulse acts the step is that without a program.
+v⁺ is scaled to the kinetic energy with which this motion begins.  Impacts, impulses that brake w₀ by
+more than twice the change by other forces, add no energy.  Where no impulse acts the step is that without a program.
 
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, chapters II.5 and VII.1.4; Jay,
 Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, SIAM J. Numer. Anal. 33, 1996.
@@ -32,7 +32,7 @@ from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, lt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
@@ -45,15 +45,15 @@ from linkwork.simulation.algorithms.step_constraints import (
     StepConstraints,
     released_velocity,
 )
-from linkwork.simulation.algorithms.step_energy import constrained_parts, is_free, with_energy
+from linkwork.simulation.algorithms.step_energy import ProgramEnergy, is_free, with_energy
 
 __all__ = ["RattleStep"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
+_STRIKES = 0.5  # change of speed by other forces in an impact, relative to that by the impulses, at most
 _BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
-_REGAINED, _NOISE = 4.0, 1e-12  # maximum factor of a scaled energy, and the relative energy that is not scaled
 
 
 @dataclass(frozen=True)
@@ -153,28 +153,23 @@ class RattleStep:
         v: Scalars,
         momentum: Scalars,
         resistance: Resistance,
-        work: Scalars | None = None,
+        program: ProgramEnergy | None = None,
     ) -> list[Any]:
-        """Return v (nv) at the end of a step, scaled to the energy of the step.
-
-        ``work`` (nv) is that of a program's impulses along each velocity.
-        """
+        """Return v (nv) at the end of a step, scaled to the energy of the step."""
         mechanics, w, h = self.mechanics, result.w, self.h
-        moved, more = mechanics.halfway(self.q, w, h)[1], [0.0] * len(w) if work is None else work
-        each = zip(self.v, self._carried, w, self._of_state, moved, self._constant, more, strict=True)
-        energies = [0.5 * (x * p + h * ((x + y) * f)) + 2.0 * (u * c) + e for x, p, y, f, u, c, e in each]
+        moved = mechanics.halfway(self.q, w, h)[1]
+        each = zip(self.v, self._carried, w, self._of_state, moved, self._constant, strict=True)
+        energies = [0.5 * (x * p + h * ((x + y) * f)) + 2.0 * (u * c) for x, p, y, f, u, c in each]
 
         def stored(tree: Tree, q: Scalars) -> Any:
             return replace(self.resistance, tree=tree).energy(q)
 
         springs = stored if self.resistance.has_springs else None
-        always = self._is_conservative
-        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs)
-
-    @cached_property
-    def _is_conservative(self) -> bool:
-        """True if the energy of a step is known: the work of forces of a state is only as accurate as the step."""
-        return all(map(is_zero, self._of_state)) and not is_free(self.mechanics.tree)
+        # the work of forces of a state is only as accurate as the step, and a free robot keeps its momentum
+        always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
+        if is_free(mechanics.tree):
+            program = None
+        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs, program)
 
     # -- steps with a program
 
@@ -228,38 +223,21 @@ class RattleStep:
         impulses = held.factors.solved([-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)])
         v = held.moved(y, impulses)
         total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
-        undamped = resistance.diagonal is None and not resistance.rows
-        if passed is not None and undamped and self._is_conservative:
-            work = self._work(u, acts)
-            return result.end, self._with_energy(result, v, momentum, resistance, work), total
-        free = self._with_energy(result, v, momentum, resistance)
-        if passed is None or is_free(mechanics.tree):  # constraints do work, or momentum is conserved
-            return result.end, [where(acts, a, b) for a, b in zip(v, free, strict=True)], total
-        added = mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
-        leaving = [a + b for a, b in zip(mechanics.leaving_momentum(self.q, w, h), added, strict=True)]
-        tangent = shared.released(self.q, self.t, leaving, [0.0] * len(impulses), FLAT)
-        resisted, scaled = opposed(resistance, v), list(v)
-        for part in constrained_parts(mechanics.tree):
-            own = part.velocities
-            expected = sum((tangent[k] * leaving[k] for k in own), 0.0)
-            left = sum((v[k] * (momentum[k] + resisted[k]) for k in own), 0.0)
-            floor = _NOISE * expected + 1e-300
-            share = where(lt(floor, left), sqrt(fmin(fmax(expected, 0.0) / fmax(left, floor), _REGAINED)), 1.0)
-            for k in own:
-                scaled[k] = share * v[k]
-        return result.end, [where(acts, a, b) for a, b in zip(scaled, free, strict=True)], total
+        return result.end, self._with_energy(result, v, momentum, resistance, self._program_energy(u, acts)), total
 
-    def _work(self, u: Scalars, acts: Any) -> list[Any]:
-        """Return the work (nv) of the program's impulses, which change w₀ to u, along each velocity.
-
-        It is their product with (v + u)/2.  Where they brake w₀ it is not positive, so that impacts add no energy.
-        """
-        change = self.change(u)
-        work = [0.5 * ((a + b) * c) for a, b, c in zip(self.v, u, change, strict=True)]
-        gained = [0.5 * ((a + b) * c) for a, b, c in zip(self.driven, u, change, strict=True)]
+    def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
+        """Return the kinetic energy with which the robot moves with u, along the constraints at the start."""
+        change, (w, _, _) = self.change(u), self.unbounded
+        added = self.mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
+        leaving = [a + b for a, b in zip(self.mechanics.leaving_momentum(self.q, w, self.h), added, strict=True)]
+        still = [0.0 for one in self.mechanics.tree.constraints for _ in one.component_names]
+        tangent = self.shared.released(self.q, self.t, leaving, still, FLAT)
+        kicks = [a - b for a, b in zip(u, self.driven, strict=True)]
+        forced = dot([a - b for a, b in zip(self.v, self.driven, strict=True)], change)
+        gained = [(a + b) * c for a, b, c in zip(self.driven, u, change, strict=True)]
         brakes = lt(sum(gained, 0.0), _BRAKES * sum(map(fabs, gained), 0.0))
-        counts = and_(acts, not_(and_(brakes, lt(0.0, sum(work, 0.0)))))
-        return [where(counts, x, 0.0) for x in work]
+        strikes = and_(brakes, lt(fabs(forced), _STRIKES * dot(kicks, change)))
+        return ProgramEnergy(acts, strikes, [0.5 * (a * b) for a, b in zip(tangent, leaving, strict=True)])
 
     def _impulses(self, acts: Any) -> list[Any]:
         """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""

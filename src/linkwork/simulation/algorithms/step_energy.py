@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
 from linkwork.force_elements import ForceElement
 from linkwork.model.body import WORLD, Drive
 from linkwork.model.composite_body import without_inertias
@@ -23,7 +23,7 @@ from linkwork.simulation.algorithms.passive_resistance import Resistance, oppose
 from linkwork.simulation.algorithms.step_constraints import ConstrainedStep
 from linkwork.spatial import Inertia
 
-__all__ = ["constrained_parts", "is_free", "with_energy"]
+__all__ = ["ProgramEnergy", "constrained_parts", "is_free", "with_energy"]
 
 Scalars = Sequence[Any]
 
@@ -41,15 +41,17 @@ def with_energy(
     resistance: Resistance,
     always: bool = True,
     stored: Callable[[Tree, Scalars], Any] | None = None,
+    program: ProgramEnergy | None = None,
 ) -> list[Any]:
     """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
 
     ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energies`` (nv) [J] are, along each
     velocity, the kinetic energy of the start plus the work of all forces except gravity, and except springs with the
     energy ``stored(tree, q)``.  The velocity is scaled in every step if ``always``, else only if the step passed a
-    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down.
+    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down.  Where a
+    ``program`` acts it is scaled to the energy of that.
     """
-    if result.passed is None or (result.passed is False and not always):
+    if result.passed is None or (result.passed is False and not always and program is None):
         return list(v)
     resisted, scaled = opposed(resistance, v), list(v)
     for part in constrained_parts(tree):
@@ -61,15 +63,32 @@ def with_energy(
         expected = sum((energies[k] for k in part.velocities), 0.0) + work
         left = 0.5 * sum((v[k] * (momentum[k] + resisted[k]) for k in part.velocities), 0.0)
         floor = fmax(_NOISE * size, by_type(1e-300))
+        if program is not None:
+            own = sum((program.kinetic[k] for k in part.velocities), 0.0)
+            own = where(program.strikes, fmin(own, expected), own) if always else own
+            expected = where(program.acts, own, expected)
         share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
         wrong = lt(floor, left)
         if resistance.diagonal is not None or resistance.rows:
             wrong = and_(wrong, lt(_GAINED * left, left - expected))
         if not always:
             wrong = and_(wrong, result.passed)
+        if program is not None:
+            wrong = or_(wrong, and_(program.acts, lt(floor, left)))
         for k in part.velocities:
             scaled[k] = where(wrong, share * v[k], v[k])
     return scaled
+
+
+class ProgramEnergy(NamedTuple):
+    """Kinetic energy along each velocity (nv) after a program's impulses, where it ``acts``.
+
+    Where it ``strikes``, as an impact does, the step gains no energy.
+    """
+
+    acts: Any
+    strikes: Any
+    kinetic: Scalars
 
 
 class ConstrainedPart(NamedTuple):
