@@ -202,6 +202,15 @@ def test_wrenches_in_welds_are_those_in_joints_at_rest():
         expected = free.joint_wrenches(*wide, passive=True, **known)[:, 2]
         assert np.abs(expected).max() > 3.0
         np.testing.assert_allclose(found.records["weld"][1:], expected, rtol=0, atol=1e-9)
+    sensors = {"weld": ForceTorqueSensor("mount"), "grip": ForceTorqueSensor("grip")}
+    values = {"inertia:hand": 1.3 * robot.parameters("inertia:hand")["inertia_hand"], "gravity": [0.0, 1.0, -9.0]}
+    values |= {"placement:grip": [0.1, 0.2, 0.0, 0.0, 0.0, 0.0]}
+    how = {"duration": 0.005, "dt": 1e-3, "sensors": sensors}
+    robot = welded(lw.joints.Fixed())
+    alone = robot.with_parameters(values).simulate(q, v, **how)
+    found = robot.simulate(q, v, parameters=values, **how)
+    for name in sensors:
+        np.testing.assert_allclose(found.records[name], alone.records[name], rtol=0, atol=1e-9)
 
 
 def test_a_loop_joint_has_a_sensor_as_any_other():

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed, Floating
 from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
-from linkwork.model.composite_body import compose, frames_with_inertias, with_summed_inertias
+from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
@@ -71,8 +72,7 @@ def unweld(tree: Tree, joint: str) -> Tree:
     if joint not in welds:
         raise UnknownNameError("fixed joint", joint, welds)
     link = tree.frame(welds[joint])
-    frames = frames_with_inertias(tree.bodies, tree.frames)
-    behind = {link.name}
+    frames, behind = tree.frames, {link.name}
     while more := {f.name for f in frames if f.welded_to in behind and f.body == link.body} - behind:
         behind |= more
     at = 0 if link.body == WORLD else link.body + 1
@@ -95,12 +95,26 @@ def unweld(tree: Tree, joint: str) -> Tree:
         return frame if frame.body == WORLD else replace(frame, body=moved(frame.body))
 
     fixed, identity = Fixed(), Pose.identity()
-    own = Body(link.name, link.body, joint, fixed, link.placement, identity, Inertia.zero(), Limits.none(fixed), (), ())
-    bodies = [*map(body_of, tree.bodies[:at]), own, *map(body_of, tree.bodies[at:])]
     placed = tuple(frame_of(frame) for frame in frames)
+    own, rest = (_summed_inertia(placed, body) for body in (at, at - 1))
+    none = Inertia.zero()
+    welded = Body(link.name, link.body, joint, fixed, link.placement, identity, own or none, Limits.none(fixed), (), ())
+    bodies = [*map(body_of, tree.bodies[:at]), welded, *map(body_of, tree.bodies[at:])]
+    if own is not None and link.body != WORLD:
+        bodies[link.body] = replace(bodies[link.body], inertia=rest or none)
     bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in placed)  # symbols cannot be checked
     parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}
     order = (*(moved(i) for i in tree.order), at)
-    summed = with_summed_inertias(bodies, placed)
-    result = Tree(**(parts | {"bodies": summed, "frames": bare, "stacking": order}))
+    result = Tree(**(parts | {"bodies": tuple(bodies), "frames": bare, "stacking": order}))
     return result.with_unchecked(frames=placed)
+
+
+def _summed_inertia(frames: Sequence[Frame], body: int) -> Inertia | None:
+    """Return the sum of the inertias of frames on a body, which may be of any scalars; None if they have none."""
+    result: Inertia | None = None
+    for frame in frames:
+        inertia = frame.inertia
+        if frame.body == body and not (inertia.mass.__class__ is float and inertia == Inertia.zero()):
+            placed = frame.placement @ inertia
+            result = placed if result is None else result + placed
+    return result
