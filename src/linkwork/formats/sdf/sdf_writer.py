@@ -184,7 +184,9 @@ class _Writer:
         body = self.described.bodies.get(joint.name)
         if joint.joint == Floating() and body is not None and body.parent == WORLD and joint.drive == Drive():
             self.free[joint.child] = joint
-            self.log.changed(element, "a link that moves freely is written without a joint")
+            moved = not (body.placement.is_identity and body.rotor.is_identity)
+            coordinates = ", with its pose in the world as coordinates" if moved else ""
+            self.log.changed(element, f"a link that moves freely is written without a joint{coordinates}")
             return []
         chain = chain_of(joint.joint, _KINDS)
         if chain is None or any(isinstance(part, Spherical) and part != Spherical() for _, part in chain):
