@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_are, solve_discrete_are
+from scipy.signal import cont2discrete
 
 import linkwork as lw
 from linkwork.control import finite_horizon_lqr, lqr
@@ -340,9 +341,8 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
             u = minimal.coordinates_of(at)
             J = np.kron(np.eye(2), minimal.jacobian(u))
             A, B = minimal.linearize(u, np.zeros(1), found.tau[k])
-            if dt is not None:  # v⁺ = v + h a, q⁺ = q + h v⁺
-                step = np.array([[1.0, dt], [0.0, 1.0]])
-                A, B = step @ (np.eye(2) + dt * np.diag([0.0, 1.0]) @ A), dt * step @ B
+            if dt is not None:
+                A, B, *_ = cont2discrete((A, B, A, B), dt)
             known = lqr(A, B[:, :1], J.T @ np.diag([10.0] * 3 + [1.0] * 3) @ J, [[0.5]], discrete=dt is not None)
             assert np.allclose(found.K[k] @ J, known.K, rtol=1e-8, atol=1e-8)
             assert np.allclose(J.T @ found.X[k] @ J, known.X, rtol=1e-8, atol=1e-8)

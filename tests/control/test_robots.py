@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import linkwork as lw
 from linkwork.control import (
@@ -69,6 +70,15 @@ def test_a_regulator_about_a_state_is_a_controller_of_simulations() -> None:
         robot.simulate(q, controller=held, duration=0.05, constants={"target": q})
 
 
+def _held_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """The matrices of steps of h [s] with a constant input, by SciPy."""
+    n, m = B.shape[-2:]
+    whole = np.zeros((*A.shape[:-2], n + m, n + m))
+    whole[..., :n, :n], whole[..., :n, n:] = h * A, h * B
+    result = expm(whole)
+    return result[..., :n, :n], result[..., :n, n:]
+
+
 @pytest.mark.slow(every=3)
 def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
@@ -77,9 +87,9 @@ def test_a_trajectory_is_followed(tmp_path: Path) -> None:
     assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
     # gains are those of the recursion with the same matrices
     q, v, a = way(along.times)
-    A, B = robot.linearize(q, v, robot.inverse_dynamics(q, v, a), dt=along.times[1] - along.times[0])
+    A, B = _held_input(*robot.linearize(q, v, robot.inverse_dynamics(q, v, a)), along.times[1] - along.times[0])
     Q, R = np.diag([100.0, 100.0, 1.0, 1.0]), 0.01 * np.eye(2)
-    assert np.array_equal(along.K, finite_horizon_lqr(A[:-1], B[:-1], Q, R, end=along.X[-1]).K)
+    assert np.allclose(along.K, finite_horizon_lqr(A[:-1], B[:-1], Q, R, end=along.X[-1]).K, rtol=1e-9, atol=1e-9)
     # what an end costs by itself is what it costs to stay there
     stay = lqr(A[-1], B[-1], Q, R, discrete=True).X
     assert np.abs(along.X[-1] - stay).max() < 1e-9 * np.abs(stay).max()
@@ -251,8 +261,7 @@ def test_regulators_along_trajectories_of_loops() -> None:
         q, v, _ = way(along.times)
         y, u, h = m.coordinates_of(q), v[:, :1], along.times[1]
         A, B = m.linearize(y, u, along.feedforward(along.times), near=q)
-        step = np.array([[1.0, h], [0.0, 1.0]])
-        A, B = step @ (np.eye(2) + h * np.diag([0.0, 1.0]) @ A), h * step @ B[..., :1]
+        A, B = _held_input(A, B[..., :1], h)
         ahead, behind = (m.expand(y + s, u, near=q)[1] for s in (1e-6, -1e-6))
         J = np.zeros((len(q), 6, 2))
         J[:, :3, 0] = J[:, 3:, 1] = m.jacobian(y, near=q)[..., 0]

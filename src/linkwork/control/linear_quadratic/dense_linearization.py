@@ -16,7 +16,10 @@ import numpy as np
 from linkwork.model.friction_laws import NO_FRICTION
 from linkwork.motion.algorithms.curves import CurveSpace
 
-__all__ = ["linearized"]
+__all__ = ["EXACT", "constant_input_step", "linearized"]
+
+EXACT = "exact"  # integrator: the solution of the linear system for a constant input
+_TERMS = 18  # of the exponential series, whose error is rounding for matrices of norm 1/2
 
 _MANY_JOINTS = 40  # size of v beyond which the kernel of `Robot.linearize` takes more than some 5 s to compile
 _SINGULAR = 1e-12  # smallest squared pivot of the mass matrix with unit diagonal, far above rounding errors
@@ -31,6 +34,9 @@ def linearized(
 
     ``passive`` includes springs, damping and armature, but no dry friction: its slope at rest is not that of a motion.
     """
+    if integrator == EXACT:
+        A, B = linearized(robot, q, v, tau, dt=None, integrator="semi_implicit_euler", passive=passive)
+        return (A, B) if dt is None else constant_input_step(A, B, dt)
     known = dt is None or integrator in _STEPS
     if robot.nv > _MANY_JOINTS and known and not robot.tree.constraints and CurveSpace.of(robot.tree).is_plain:
         result = _by_directions(robot, q, v, tau, dt, integrator, passive)
@@ -38,6 +44,22 @@ def linearized(
             return result
     A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, **_options(passive))
     return A, B
+
+
+def constant_input_step(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
+    """Return exp(A dt) and ∫ exp(A t) dt B, of ẋ = A x + B u with constant u: scaling and squaring of the series."""
+    n, m = B.shape[-2:]
+    whole = np.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), n + m, n + m))
+    whole[..., :n, :n], whole[..., :n, n:] = A * dt, B * dt
+    norm = np.abs(whole).sum(axis=-1).max(initial=0.0)
+    halvings = max(int(np.ceil(np.log2(2.0 * norm))), 0) if norm > 0.0 else 0
+    part, unit = whole / 2.0**halvings, np.eye(n + m)
+    result = unit + part / _TERMS
+    for k in range(_TERMS - 1, 0, -1):
+        result = unit + part @ result / k
+    for _ in range(halvings):
+        result = result @ result
+    return result[..., :n, :n], np.ascontiguousarray(result[..., :n, n:])
 
 
 def _options(passive: bool) -> dict[str, Any]:

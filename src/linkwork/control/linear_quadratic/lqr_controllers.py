@@ -30,7 +30,7 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
-from linkwork.control.linear_quadratic.dense_linearization import linearized
+from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.expr.arrays.symbol_array import array, is_traced
@@ -43,7 +43,7 @@ from linkwork.motion.trajectory.trajectory import Trajectory, untimed
 __all__ = ["LQRController", "TVLQRController", "lqr_about_state", "lqr_about_trajectory"]
 
 
-Integrator = Literal["semi_implicit_euler", "euler", "runge_kutta_4"]
+Integrator = Literal["exact", "semi_implicit_euler", "euler", "runge_kutta_4"]
 
 
 @public
@@ -139,7 +139,7 @@ def lqr_about_state(
     actuators: str | Iterable[str] | None = None,
     effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
     dt: float | None = None,
-    integrator: Integrator = "semi_implicit_euler",
+    integrator: Integrator = "exact",
     passive: bool = True,
 ) -> LQRController:
     """Return the linear-quadratic regulator of a robot about states q (..., nq), v (..., nv); at rest by default.
@@ -147,8 +147,9 @@ def lqr_about_state(
     Forces at the state are those of zero acceleration, or ``tau`` (..., nv).  ``actuators`` names the joints that exert
     forces (default: all but those of six degrees of freedom).  ``Q`` is the cost of deviations (q ⊖ q₀, v − v₀), ``R``
     that of the actuators' forces: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity
-    weight).  With ``dt`` [s] the regulator is in discrete time, with the integrator of `Robot.linearize`; a simulation
-    evaluates it in steps of dt.  ``effort_limits`` [N·m, N] are the largest forces, a number, (nv,) or a dict by joint;
+    weight).  With ``dt`` [s] the regulator is in discrete time, for forces that are constant in each step, by the
+    exact solution of the linear system or an ``integrator`` of `Robot.linearize`; a simulation evaluates it in steps
+    of dt.  ``effort_limits`` [N·m, N] are the largest forces, a number, (nv,) or a dict by joint;
     by default the robot's.  With ``passive`` springs, damping and armature of the joints count, as in `simulate`.
     Gains do not depend on dry friction, whose slope at rest is not that of a motion.
 
@@ -388,9 +389,7 @@ def lqr_about_trajectory(
     limits = read_effort_limits("lqr_about_trajectory", robot, effort_limits)
     tau = reference_forces("lqr_about_trajectory", robot, q, v, a, acting, passive)
     tau = actuated_forces("lqr_about_trajectory", robot, tau, acting, "the trajectory")
-    A, B = linearized(
-        robot, q, v, tau, dt=float(times[1] - times[0]), integrator="semi_implicit_euler", passive=passive
-    )
+    A, B = linearized(robot, q, v, tau, dt=float(times[1] - times[0]), integrator=EXACT, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     T = permitted_deviations("lqr_about_trajectory", robot, q, v)
     last = None if end is None else state_cost("lqr_about_trajectory", "end", end, robot.nv)
