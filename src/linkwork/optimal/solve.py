@@ -202,6 +202,8 @@ def warn_of_free_bodies(problem: Any) -> None:
     tree = problem.robot.tree
     equalities = [term.feature for term in problem.terms if term.kind == "equality"]
     exerted = [set(feature.indices) for feature in equalities if isinstance(feature, TorqueFeature)]
+    if any(feature.needs_forces and not isinstance(feature, TorqueFeature) for feature in equalities):
+        return  # a user's own equation of forces
     for i, body in tree.stacked():
         own = set(range(tree.nv)[tree.v_slices[i]])
         if body.joint.is_floating and own - set().union(*exerted) and not problem.robot.constraints:
