@@ -131,7 +131,9 @@ class WritingMethods(RobotBase):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     report = lw.load("arm6").to_sdf(f"{folder}/arm6.sdf", world="room")
         >>> print(report)
-        robot[arm6]/links: colours are written without the names of materials: 'steel', 'orange' [WRITTEN_AS]
+        robot[arm6]/links: links without mass have a mass of 0: 'tool' [WRITTEN_AS]
+            hint: Gazebo simulates links with positive masses only
+        robot[arm6]/links: colours are written without the names of materials: 'dark', 'steel', 'blue' [WRITTEN_AS]
 
         Raises ModelError for a joint that SDF cannot represent, and with ``strict`` for any loss; ValueError for a
         path that does not end in ".sdf" or ".world", and for a name that XML cannot represent.
