@@ -89,7 +89,7 @@ class Functions:
             flat = np.zeros((*batch, math.prod(shape)))
             for k, x in enumerate(result):
                 flat[..., k] = x
-            found.append(flat.reshape(*batch, *shape))
+            found.append(flat.reshape((*batch, *shape)))
         return found[0] if len(found) == 1 else tuple(found)
 
 
