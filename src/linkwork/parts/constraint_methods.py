@@ -287,8 +287,8 @@ class ForceElementMethods(RobotBase):
         >>> import linkwork as lw
         >>> rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass")
         >>> robot = lw.Robot.build("oscillator", rail, lw.Link("mass", mass=2.0))
-        >>> robot = robot.with_force_elements(lw.force_elements.SpringDamper("world", "mass", stiffness=50.0,
-        damping=1.0))
+        >>> spring = lw.force_elements.SpringDamper("world", "mass", stiffness=50.0, damping=1.0)
+        >>> robot = robot.with_force_elements(spring)
         >>> robot.passive_force([0.1], [0.2]).round(3)
         array([-5.2])
 

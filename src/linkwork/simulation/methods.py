@@ -139,7 +139,7 @@ class SimulationMethods(RobotBase):
         ...     return robot.inverse_dynamics(q, v, 100.0 * (target - q) - 20.0 * v, passive=True)
         >>> start = 0.5 * (robot.lower + robot.upper)
         >>> found = robot.simulate(start, controller=controller, duration=3.0, constants={"target": start + 0.3})
-        >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.02), found
+        >>> bool(abs(found.q[-1] - start - 0.3).max() < 0.05), found
         (True, <Simulation of 'arm7': 3 s in 3001 records>)
         """
         from linkwork.simulation.simulation_run import simulated
