@@ -259,10 +259,11 @@ def reached_limits(robot: Any, controller: Any) -> dict[int, float]:
     They are just below a controller's ``effort_limits`` (nv), or the robot's for a controller without that attribute.
     A controller reports its limits by this attribute alone: the simulation counts the steps in which forces reach them.
     """
-    limits = getattr(controller, "effort_limits", None)
-    limits = limits if np.shape(limits) == (robot.nv,) else robot.effort_limits
     if controller is None:
         return {}
+    limits: Any = getattr(controller, "effort_limits", None)
+    if limits is None or np.shape(limits) != (robot.nv,):
+        limits = robot.effort_limits
     return {k: (1.0 - _NEAR) * float(x) for k, x in enumerate(limits) if 0.0 < x < np.inf}
 
 
