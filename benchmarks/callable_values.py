@@ -72,7 +72,7 @@ def _guard(t: Any, q: Any, v: Any, *more: Any) -> Any:
 def _pair(subject: str, name: str) -> Any:
     if subject in ("signed_distance", "contact_points"):
         return shapes.Sphere(0.1)
-    if subject in ("Gear", "Rack", "Screw", "Belt", "PolynomialCoupling"):
+    if subject in ("Gear", "Rack", "Screw", "Belt", "PolynomialCoupling", "CurveCoupling"):
         return {"upper": "shoulder", "base": "elbow"}[name]
     if subject in ("Parallel", "Angle"):
         return "ray"

@@ -177,11 +177,11 @@ def operation(
                 arguments = signature.bind(*arguments, **named).args
             try:
                 return apply(row, arguments)
-            except (TypeError, ValueError, OverflowError, AttributeError) as error:
+            except (TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
                 replacement = _named(function.__name__, [*signature.parameters], arguments, error)
                 if replacement is None:
                     raise
-                raise replacement from error
+                raise replacement from (None if isinstance(error, RecursionError) else error)
 
         applied.operation = row  # type: ignore[attr-defined]
         return applied  # type: ignore[return-value]
@@ -198,7 +198,8 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
     for name, value in zip(names, arguments, strict=True):
         if isinstance(value, np.ndarray):
             good = value.dtype.kind in "biufO" and not is_masked(value)
-            good = good and not any(isinstance(x, (str, bytes, type(None))) for x in value.ravel().tolist())
+            unfit = (str, bytes, type(None), np.ndarray)  # an array within an array may contain itself
+            good = good and not any(isinstance(x, unfit) for x in value.ravel().tolist())
         else:
             known = hasattr(value, "__array_namespace__") or type(value).__module__.startswith("casadi")
             good = isinstance(value, (bool, np.bool_, int, np.integer)) or is_symbol(value) or known
