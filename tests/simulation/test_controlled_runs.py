@@ -97,3 +97,11 @@ def test_a_step_too_long_for_feedback_is_reported_also_beside_friction() -> None
         arm.simulate(np.zeros(6), controller=lw.control.PD(arm, 100.0, 20.0), constants=goal, duration=0.5)
     calm = arm.simulate(np.zeros(6), controller=lw.control.PD(arm, 100.0, 2.0), constants=goal, duration=0.5)
     assert np.abs(calm.v[-1, 3:]).max() < 0.5  # friction calms the wrist: no warning
+
+
+def test_the_step_of_an_event_is_no_saturated_step():
+    robot = lw.load("double_pendulum")
+    law = lw.control.PD(robot, 1e5, 10.0, effort_limits=1.0)
+    event = lw.simulation.Event("late", lambda t, q, v: t - 0.0034, stop=True)
+    found = robot.simulate([0.3, 0.4], controller=law, duration=0.1, events=event, constants={"target_q": [1.0, 1.0]})
+    assert np.array_equal(found.saturation, [1.0, 1.0])

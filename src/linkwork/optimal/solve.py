@@ -200,6 +200,8 @@ def solve_by_path(
 def warn_of_free_bodies(problem: Any) -> None:
     """Warn of a floating joint whose force no equality sets, so that nothing exerts the forces of its motion."""
     tree = problem.robot.tree
+    if problem.num_steps == 1:
+        return  # inverse kinematics
     equalities = [term.feature for term in problem.terms if term.kind == "equality"]
     exerted = [set(feature.indices) for feature in equalities if isinstance(feature, TorqueFeature)]
     if any(feature.needs_forces and not isinstance(feature, TorqueFeature) for feature in equalities):

@@ -317,7 +317,8 @@ class TrajectoryProblem(ProblemData):
         - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
         - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
           inverse dynamics.
-        - ``passive``: with armature, springs, damping and friction of joints (default True).
+        - ``passive``: with armature, springs, damping and friction of joints (default True, but False for
+          ``integrator="runge_kutta_4"`` of a robot with dry friction, beside which its steps diverge).
         - ``second_order``: with second derivatives of the dynamics; default: True by inverse dynamics, and without
           contacts for dry friction and for fewer motors than velocities.
 

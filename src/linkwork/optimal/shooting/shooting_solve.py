@@ -123,7 +123,9 @@ def solve_by_shooting(
     if solver == "ilqr" and controls is not None and initial_guess is not None:
         raise ValueError(f"{caller}: expected controls= or initial_guess=, not both: each defines the initial forces")
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
-    passive = True if passive is None else read_switch("passive", passive)
+    if passive is None:  # the explicit stages of Runge and Kutta diverge beside the slope of dry friction at rest
+        passive = integrator == INTEGRATORS[0] or inverse or not friction_velocities(robot.tree)
+    passive = read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     motors = motor_indices(caller, robot, actuated)
     low, high = motor_limits(caller, robot, motors, control_limits)

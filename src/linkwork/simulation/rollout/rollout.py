@@ -231,7 +231,8 @@ def rolled(
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(valid, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
         why = where(valid, where(moved, ended, lost), CONTROLLER)
-        one, counts = where(goes, 1.0, 0.0), zip(state.saturated, reached.items(), strict=True)
+        one = where(and_(goes, lt(ended, 0.5)), 1.0, 0.0)  # the step of an event does not count
+        counts = zip(state.saturated, reached.items(), strict=True)
         saturated = [where(lt(fabs(tau[k]), most), x, x + one) for x, (k, most) in counts]
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
