@@ -52,7 +52,7 @@ def coupled(ratio, offset=0.0, slow=None):
 
 
 def test_limits_of_followers_count_for_their_masters():
-    """q_wrist = r q_elbow + d within its limits, and |r| |v_elbow| no faster than the wrist may be."""
+    """q_wrist = r q_elbow + d within its limits, |r| |v_elbow| no faster than the wrist may be, |τ| at most |r| times its limit."""
     arm = shipped("arm7")
     elbow, wrist = arm.joint("elbow"), arm.joint("wrist_flex")
     for ratio, offset, slow in ((1.0, 0.0, None), (-2.0, 0.3, 1.0), (0.5, 1.0, 0.1), (0.0, 0.5, 0.001)):
@@ -69,7 +69,8 @@ def test_limits_of_followers_count_for_their_masters():
         speed = robot.velocity_limits[place][0]
         own = robot.joint("wrist_flex").velocity[0]
         assert speed == min(elbow.velocity[0], own / abs(ratio) if ratio else np.inf)
-        assert robot.effort_limits[place][0] == elbow.effort[0]
+        force = abs(ratio) * robot.joint("wrist_flex").effort[0] if ratio else np.inf
+        assert robot.effort_limits[place][0] == min(elbow.effort[0], force)
         assert robot.lower.shape == robot.effort_limits.shape == (6,)
     with pytest.raises(ValueError, match="'wrist_flex' cannot be within its limits"):
         coupled(1.0, 100.0).lower  # noqa: B018
