@@ -52,7 +52,7 @@ def coupled(ratio, offset=0.0, slow=None):
 
 
 def test_limits_of_followers_count_for_their_masters():
-    """q_wrist = r q_elbow + d within its limits, |r| |v_elbow| no faster than the wrist may be, |τ| at most |r| times its limit."""
+    """q_wrist = r q_elbow + d within its limits; |r| |v_elbow| and |τ| within its velocity and |r| times its effort."""
     arm = shipped("arm7")
     elbow, wrist = arm.joint("elbow"), arm.joint("wrist_flex")
     for ratio, offset, slow in ((1.0, 0.0, None), (-2.0, 0.3, 1.0), (0.5, 1.0, 0.1), (0.0, 0.5, 0.001)):
