@@ -86,7 +86,6 @@ def test_errors_of_functions_below_name_the_argument_of_the_one_that_was_called(
         ("compile: function: expected a function", lambda: lw.compile({3: "x"})),
         ("drive_mechanism: q_init: .*expected an array", lambda: LOOP.drive_mechanism({"crank_hinge": [0.0, 0.1]}, [])),
         ("equilibrium: time: expected a finite number", lambda: LOOP.equilibrium(LOOP.neutral(), time=np.zeros(2))),
-        ("lqr_about_state: q, dt, Q, R: ", lambda: lw.control.lqr_about_state(ARM, REST, dt=1e30)),
         ("inverse_kinematics: X_target: ", lambda: ARM.inverse_kinematics(np.ones(2), "tip", locked=np.array([]))),
         ("distance_field: shapes: ", lambda: lw.distance_field([[]], 0.1)),
         ("Coupling: joints: weight of 3: expected a number", lambda: lw.constraints.Coupling({3: "x"})),  # type: ignore[call-overload]
