@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.linkages import five_bar, linkage
+from invariants.changes import turned
+from linkwork.model.random_tree import random_pose
+from linkwork.spatial import Pose
 
 DT = 0.01
 CONSTRAINED = ("differential_drive", "bicycle", "fourbar", "delta", "stewart", "leg")
@@ -190,3 +196,41 @@ def test_support_polygons_of_frames_in_any_order():
     for other in rows[1:]:
         assert np.abs(rows[0] - other).max() <= 1e-12
     assert robot.ik_problem(task).solve(robot.neutral()).status == "solved"
+
+
+def gap(k):
+    """The pin's gap in the crank's axes, whose row across the plane is zero, or rounding."""
+    apart = k.point("first", "crank") - k.point("second", "crank")
+    return [apart[0], apart[1], apart[2]]
+
+
+def pinned_by_function():
+    robot = linkage().with_point("first", "end", (0, 0, 0)).with_point("second", "tip", (0, 0, 0))
+    open_one = lw.Robot(replace(robot.tree, constraints=()))
+    return open_one.with_constraints(lw.constraints.Holonomic("gap", gap))
+
+
+LINKAGES = {"linkage": linkage, "gap": pinned_by_function, "five_bar": five_bar}
+FEW = [pytest.param(name, marks=pytest.mark.slow(every=5)) for name in ("linkage", "gap", "five_bar", "fourbar")]
+MANY = [pytest.param(name, marks=pytest.mark.slow(every=14)) for name in ("leg", "delta", "stewart")]
+
+
+@pytest.mark.parametrize("name", [*FEW, *MANY])
+def test_a_turned_world_has_the_same_velocity(name):
+    """Rows that are zero in the planes of coordinates are rounding in others; two levels are asked for."""
+    robot = LINKAGES[name]() if name in LINKAGES else lw.load(name)
+    q = robot.assemble(robot.random_configuration(seed=2)).q if name in LINKAGES else begun(robot)
+    frame = max(robot.tree.frames, key=lambda frame: frame.body).name
+    tasks = [lw.ik.PositionTask(frame, name="p", weight=1.0), lw.ik.PostureTask(name="near", weight=0.1, level=1)]
+    found = []
+    for X in (Pose.identity(), random_pose(np.random.default_rng(0))):
+        tree = turned(robot.tree, X)
+        frames = [replace(one, placement=Pose.identity()) if one.name == "world" else one for one in tree.frames]
+        moved = lw.Robot(replace(tree, frames=tuple(frames)))
+        p = moved.pose(q, frame) @ [0.02, -0.01, 0.03, 1.0]
+        near = robot.integrate(q, np.full(robot.nv, 0.1))
+        found.append(moved.velocity_for(tasks, q, DT, gain=0.1, motion_limits=False, p=p[:3], near=near))
+    v, again = (one.v for one in found)
+    assert np.abs(v).max() > 1e-3
+    assert np.abs(again - v).max() <= 1e-8 * (1.0 + np.abs(v).max())
+    assert np.abs(left_open(robot, q, again)).max() <= 1e-9

@@ -25,7 +25,9 @@ from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
+from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
@@ -37,6 +39,7 @@ Scalars = Sequence[Any]
 WideRows = tuple[tuple[int, ...], ...]
 """Indices of errors whose tolerances widen the set of solutions, in groups; the norm of a group is bounded."""
 
+_ALIKE = 1e-5  # factor of rows that stand for sizes without cancellation: elements below 1e-14 of them are rounding
 _INSIDE = 0.99  # share of a wide tolerance to which searches reduce an error, so that they end within the tolerance
 
 
@@ -301,13 +304,15 @@ class TaskState(KinematicState):
 
     def constraint_rows(self, constraint: Constraint) -> TaskRows:
         rates = constraint.rates(self)
-        if rates is not None:
-            return TaskRows(list(constraint.error(self)), rates.rows)
-        return self.derived(constraint.error)
+        if rates is None:
+            result = self.derived(constraint.error)
+            return TaskRows(result.errors, _above_rounding(constraint, result.rows))
+        return TaskRows(list(constraint.error(self)), _above_rounding(constraint, rates.rows, rates.sizes))
 
     def velocity_rows(self, constraint: Constraint) -> TaskRows:
         rates = constraint.rates(self) or derived(self.tree, constraint, self._q, [0.0] * self.nv, self.time)
-        return TaskRows(list(rates.drift or [0.0] * len(rates.rows)), rates.rows)
+        drift = list(rates.drift or [0.0] * len(rates.rows))
+        return TaskRows(drift, _above_rounding(constraint, rates.rows, rates.sizes))
 
     def momentum_rows(self) -> list[list[Any]]:
         return centroidal_momentum_matrix(self.tree, self._q)
@@ -315,3 +320,22 @@ class TaskState(KinematicState):
     def derived(self, errors: Callable[[TaskKinematics], Scalars]) -> TaskRows:
         values, (rows,) = with_values(self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q)
         return TaskRows(values, rows)
+
+
+def _above_rounding(
+    constraint: Constraint, rows: list[list[Any]], sizes: list[list[Any]] | None = None
+) -> list[list[Any]]:
+    """Return the rows of a constraint with zeros instead of rounding, which solvers that scale rows would magnify.
+
+    ``sizes`` are the squared elements without cancellation.  Without them, elements are compared with the largest ones
+    of the constraint's rows of the same unit.
+    """
+    if sizes is None:
+        units = list(constraint.row_units)
+        alike = {unit: [row for row, other in zip(rows, units, strict=True) if other == unit] for unit in units}
+        most = {unit: [_ALIKE * largest(column) for column in transposed(some)] for unit, some in alike.items()}
+        sizes = [[x * x for x in most[unit]] for unit in units]
+    return [
+        [x if is_zero(x) else where(lt(NOISE * size, x * x), x, 0.0) for x, size in zip(row, limits, strict=True)]
+        for row, limits in zip(rows, sizes, strict=True)
+    ]
