@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from invariants.changes import in_other_units
 from linkwork.errors import SimulationWarning
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
 
@@ -96,6 +97,34 @@ def test_a_depth_between_records_is_warned_of():
     assert ["overlap" in str(one.message) for one in begun] == [True]
     with pytest.warns(SimulationWarning, match=r"'box0' and 'box1' are rigid and overlap by 38.1 mm at 0.01 s"):
         boxes.simulate(q, -5.0 * np.eye(12)[11], parameters=_loads(boxes, masses[2:]), **once)
+
+
+@pytest.mark.slow(every=7)
+def test_only_depths_that_a_step_does_not_explain_are_warned_of():
+    """A box of 0.3 m and a ball of 5 mm dropped by 5 m, and what came to rest, cause no warning; a ball that bounces at
+    10 ms does, at any scale."""
+    box = lw.Link("body", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), [0.8, 0.36, 0.48, 0.0]
+    ball = lw.Link("body", lw.shapes.Sphere(0.005), mass=1e-3), [1.0, 0.0, 0.0, 0.0]
+    corners = [(x, y, z) for x in (-0.15, 0.15) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+
+    def told(link, turn, height, dt, restitution, L=1.0, T=1.0):
+        robot = lw.Robot.build("thrown", link, floating_base=True)
+        tree, s_q, s_v = in_other_units(robot.tree, L, L**3, T)
+        robot, q = lw.Robot(tree), np.array([*turn, 0.0, 0.0, height]) * s_q
+        v = np.array([2.0, 0.0, 0.0, 3.0 if height > 1.0 else 0.0, 0.0, 0.0]) * s_v
+        centre = (ContactPoint("body", radius=0.005 * L),)
+        points = centre if link is ball[0] else tuple(ContactPoint("body", offset=at) for at in corners)
+        how = {"dt": dt * T, "contacts": ContactGround(points, restitution=restitution)}
+        with warnings.catch_warnings(record=True) as messages:
+            warnings.simplefilter("always")
+            end = robot.simulate(q, v, duration=2.0 * T, **how).q[-1]
+            robot.simulate(end, duration=dt * T, **how)
+        return [str(one.message) for one in messages]
+
+    assert told(*box, 5.0, 1e-3, 0.0) == []
+    for scale in ((1.0, 1.0), (2.0**-20, 2.0**-10)):
+        assert told(*ball, 5.0, 1e-3, 0.0, *scale) == told(*ball, 0.3, 1e-2, 0.0, *scale) == []
+        assert "are rigid and overlap by" in told(*ball, 0.3, 1e-2, 0.5, *scale)[0]
 
 
 def _press(lower):

@@ -178,3 +178,31 @@ def test_feed_forward():
     left = np.degrees(found.q - wanted(found.t[:, None])[0])
     fed, alone = np.sqrt((left**2).mean(axis=1))
     assert fed.max() < 0.5 and 5.0 < alone.max() < 9.0, (fed, alone)
+
+
+@pytest.mark.slow(every=3)
+def test_long_steps_orbits_and_fast_wheels_are_plausible():
+    """A craft of 100 kg in orbit and pushed in free space, at 60 s a step, and fast wheels do not count as diverged;
+    a force of 10²⁰ N does."""
+    mu, radius, mass = 3.986e14, 7e6, 100.0
+    craft = lw.Robot.build("craft", lw.Link("craft", lw.shapes.Box((1.0, 1.0, 1.0)), mass=mass), floating_base=True)
+    craft = craft.with_gravity([0.0, 0.0, 0.0])
+
+    def controller(t, q, v, pull, push):
+        x, y, z = (q[k] for k in (4, 5, 6))
+        c = -mass * pull / (x * x + y * y + z * z) ** 1.5
+        return np.stack([0.0 * c, 0.0 * c, 0.0 * c, c * x + push, c * y, c * z])
+
+    q, v = np.tile(craft.neutral(), (3, 1)), np.zeros((3, 6))
+    q[:, 4], v[0, 4] = [radius, 1.0, 1.0], math.sqrt(mu / radius)
+    long = {"duration": 600.0, "dt": 60.0, "method": "dormand_prince"}
+    forces = {"pull": np.array([mu, 0.0, 0.0]), "push": np.array([0.0, 10.0, 1e20])}
+    found = craft.simulate(q, v, controller=controller, constants=forces, **long)
+    assert found.status.tolist() == ["completed", "completed", "controller_failed"]
+    assert np.abs(np.linalg.norm(found.q[0, :, 4:], axis=1) / radius - 1.0).max() < 5e-3  # forces are held for a step
+    assert found.q[1, -1, 4] == pytest.approx(1.0 + 0.5 * 10.0 / mass * 600.0**2, rel=1e-9)
+    wheel = chain((lw.joints.Revolute((0, 0, 1)), None, 4.0, (0.0, 0.0, 0.0), (0.02, 0.02, 0.02)))
+    spun = wheel.simulate([0.0], [0.0], controller=lambda t, q, v: np.array([0.02]), **long)
+    assert spun.success and spun.v[-1, 0] == pytest.approx(600.0, rel=1e-9)
+    fast = lw.load("double_pendulum").simulate([0.0, 0.0], [1e6, 0.0], duration=0.5, dt=0.1, method="implicit_euler")
+    assert fast.success and fast.v[-1, 0] == pytest.approx(1e6, rel=1e-5)

@@ -246,7 +246,7 @@ class Simulator:
         if contacts is not None:
             own = {name: x for name, x in zip(names, self._held, strict=True) if is_of_contacts(name)}
             q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
-            contacts.varied(own).warn_of_overlaps(self._robot, q)
+            contacts.varied(own).warn_of_overlaps(self._robot, q, self._h)
         return begun
 
     def _check_start(self, state: SimulatorState, where: Any) -> None:

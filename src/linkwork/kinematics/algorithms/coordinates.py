@@ -12,7 +12,7 @@ from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Vec3
 
-__all__ = ["LimitBox", "characteristic_length", "coordinate_indices", "unit_steps"]
+__all__ = ["LimitBox", "characteristic_length", "coordinate_indices", "gyration_radius", "unit_steps"]
 
 Scalars = Sequence[Any]
 
@@ -26,7 +26,9 @@ def characteristic_length(tree: Tree) -> float:
     places = _anchors(tree)
     far = max((math.dist(at[0], x) for at in places.values() for x in at), default=0.0)
     return (
-        far or max((_gyration(body.inertia, *places[i][:1]) for i, body in enumerate(tree.bodies)), default=0.0) or 1.0
+        far
+        or max((gyration_radius(body.inertia, *places[i][:1]) for i, body in enumerate(tree.bodies)), default=0.0)
+        or 1.0
     )
 
 
@@ -54,9 +56,9 @@ def _anchors(tree: Tree) -> dict[int, list[Sequence[float]]]:
     return result
 
 
-def _gyration(inertia: Inertia, joint: Sequence[float] = (0.0, 0.0, 0.0)) -> float:
-    """Return the radius of gyration [m] of a body about its joint, 0 without inertia."""
-    about, mass = inertia.shifted(-Vec3.of(joint)).about, inertia.mass
+def gyration_radius(inertia: Inertia, point: Iterable[float] = (0.0, 0.0, 0.0)) -> float:
+    """Return the radius of gyration [m] of a body about a point, 0 without inertia."""
+    about, mass = inertia.shifted(-Vec3.of(point)).about, inertia.mass
     values = (about.xx, about.yy, about.zz, mass)
     if not all(x.__class__ is float for x in values) or not mass > 0.0:
         return 0.0

@@ -22,7 +22,6 @@ from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.simulation.algorithms.compliant_forces import compliant_force
 from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate, velocity_rows
@@ -33,6 +32,7 @@ from linkwork.simulation.contacts.contact_materials import (
     varied_surface,
 )
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
+from linkwork.simulation.contacts.penetration_depth import AT_START, allowed_depth
 
 __all__ = ["DIAGNOSTICS", "MODELS", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
 
@@ -43,7 +43,6 @@ _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
 _WHOSE = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
-_DEEP = 1e-4  # [characteristic lengths] initial overlap of rigid contacts above which a warning is issued
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
 
 
@@ -170,9 +169,9 @@ class ContactSet:
             result.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
         return array(result)
 
-    def warn_of_overlaps(self, robot: Any, q: np.ndarray) -> None:
-        """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq), with their depths."""
-        result = self._too_deep(robot, q)
+    def warn_of_overlaps(self, robot: Any, q: np.ndarray, h: float) -> None:
+        """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq) for steps of h [s], with depths."""
+        result = self._too_deep(robot, q, h)
         if result:
             more = f", and {len(result) - 4} more" if len(result) > 4 else ""
             what = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
@@ -189,9 +188,9 @@ class ContactSet:
             candidates = self.candidates(robot, robot.neutral())
             return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 
-    def _too_deep(self, robot: Any, q: np.ndarray) -> list[str]:
+    def _too_deep(self, robot: Any, q: np.ndarray, h: float) -> list[str]:
         """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
-        weight, deep = robot.mass * float(np.linalg.norm(robot.gravity)), _DEEP * characteristic_length(robot.tree)
+        weight, deep = robot.mass * float(np.linalg.norm(robot.gravity)), allowed_depth(robot, h, AT_START)
         result = []
         for candidate, gap in self.measured(robot, q):
             deepest = -float(np.min(gap, initial=np.inf))

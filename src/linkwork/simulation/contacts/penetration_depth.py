@@ -20,12 +20,15 @@ from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import fmax, fmin, lt, where
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.coordinates import gyration_radius
 from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate
 
-__all__ = ["deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
+__all__ = ["AT_START", "allowed_depth", "deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
-_SUNK, _FALLEN = 1e-3, 5.0  # [characteristic lengths], and multiples of g h²: deeper contacts cause a warning
+AT_START = 3e-4, 0.2  # [sizes of the robot, g h²] initial overlaps that `allowed_depth` allows
+_SUNK = 3e-3, 5.0  # the same for depths in a simulation
+_WIDTH = 3.0  # [radii of gyration] width of a body
 _FIRST = 3  # elements of the state before those of the pairs
 _POINT = re.compile(r" \(\d+ of \d+\)$")
 _PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
@@ -73,6 +76,17 @@ def rigid_gaps(candidates: Sequence[ContactCandidate]) -> list[Any]:
     return [candidate.gap if candidate.material.stiffness is None else math.inf for candidate in candidates]
 
 
+def allowed_depth(robot: Any, h: float, shares: tuple[float, float]) -> float:
+    """Return the depth [m] that causes no warning: shares of the robot's size and of g h², for steps of h [s].
+
+    The size is the characteristic length, and at least the width of the widest body.
+    """
+    scale = StepScale.of(robot.tree, robot.gravity, h)
+    heavy = (x for x in (body.inertia for body in robot.tree.bodies) if x.mass.__class__ is float and x.mass > 0.0)
+    wide = _WIDTH * max((gyration_radius(x, x.moment * (1.0 / x.mass)) for x in heavy), default=0.0)
+    return float(max(scale.length, wide) * shares[0] + scale.length * (scale.pace * h) ** 2 * shares[1])
+
+
 def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> None:
     """Warn (SimulationWarning) of the deepest rigid contact, if a step of h [s] does not explain its depth.
 
@@ -83,8 +97,7 @@ def warn_of_depth(contacts: Any, robot: Any, state: np.ndarray, h: float) -> Non
     rows = state.reshape(-1, state.shape[-1])
     depth = rows[:, 0]
     worst = int(np.argmax(depth))
-    scale = StepScale.of(robot.tree, robot.gravity, h)
-    if not depth[worst] > float(scale.length * (_SUNK + _FALLEN * (scale.pace * h) ** 2)):
+    if not depth[worst] > allowed_depth(robot, h, _SUNK):
         return
     name, time = _pairs(contacts, robot)[int(rows[worst, 1])][0], h * rows[worst, 2]
     whole = depth[worst] + rows[worst, _FIRST + int(rows[worst, 1])]

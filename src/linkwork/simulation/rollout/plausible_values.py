@@ -1,6 +1,7 @@
-"""Bounds of the values of a simulation, beyond which a sample counts as diverged, in units of the robot itself.
+"""Bounds of the values of a simulation, beyond which a sample counts as diverged.
 
-Each bound is some 10⁸ for a robot of 1 kg and 1 m with steps of 1 ms.
+Each bound is 10¹⁴ in SI units, and more for robots of more than 1 m and 1 kg m², and for steps shorter than 1 ms.
+So long steps, orbits and fast wheels are allowed, and so are scenes in other units.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.scalar.functions import fabs, lt
+from linkwork.expr.scalar.functions import fabs, fmin, lt
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.model.coordinate_names import units_of
 from linkwork.model.tree import Tree
@@ -18,14 +19,15 @@ __all__ = ["PlausibleValues", "total"]
 
 Scalars = Sequence[Any]
 
-_FAR = 1e8  # [rad, characteristic lengths] sum of the coordinates of q
-_FAST = 1e5  # [rad, characteristic lengths] sum of the displacements of a step
-_STRONG = 1e2  # [rad, characteristic lengths] the same of joint forces alone, on the inertia of the whole robot
+_FAR = 1e14  # [units] sum of the coordinates of q
+_FAST = 1e11  # [units] sum of the displacements in _TIME
+_STRONG = 1e8  # [units] the same of joint forces alone, on the inertia of the whole robot
+_TIME = 1e-3  # [s] maximum unit of time: longer steps have the same bounds
 
 
 @dataclass(frozen=True)
 class PlausibleValues:
-    """Units of q (nq), of v (nv) and of joint forces (nv), by which their bounds scale."""
+    """Units of q (nq), of v (nv) and of joint forces (nv), at least 1, by which their bounds scale."""
 
     q: list[float]
     v: list[float]
@@ -38,16 +40,19 @@ class PlausibleValues:
         known = [x for body in tree.bodies for x in _inertias(body, length) if x.__class__ is float]
         inertia = sum(known) or length * length
         return PlausibleValues(
-            [length if unit == "m" else 1.0 for unit in units_of(tree, "q")], units, [inertia / x for x in units]
+            [max(length, 1.0) if unit == "m" else 1.0 for unit in units_of(tree, "q")],
+            [max(x, 1.0) for x in units],
+            [max(inertia / x, 1.0) for x in units],
         )
 
     def allow_state(self, q: Scalars, v: Scalars, h: Any) -> Any:
         """Return True if q and v are finite and within their bounds, for steps of h [s]."""
-        return lt(total(q, self.q) + total(v, self.v) * (h * (_FAR / _FAST)), _FAR)
+        return lt(total(q, self.q) + total(v, self.v) * (fmin(h, _TIME) * (_FAR / _FAST)), _FAR)
 
     def allow_forces(self, tau: Scalars, h: Any) -> Any:
         """Return True if joint forces are finite and within their bound, for steps of h [s]."""
-        return lt(total(tau, self.forces) * (h * h), _STRONG)
+        time = fmin(h, _TIME)
+        return lt(total(tau, self.forces) * (time * time), _STRONG)
 
 
 def _inertias(body: Any, length: float) -> list[Any]:
