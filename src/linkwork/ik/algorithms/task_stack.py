@@ -39,7 +39,7 @@ Scalars = Sequence[Any]
 WideRows = tuple[tuple[int, ...], ...]
 """Indices of errors whose tolerances widen the set of solutions, in groups; the norm of a group is bounded."""
 
-_ALIKE = 1e-5  # factor of rows that stand for sizes without cancellation: elements below 1e-14 of them are rounding
+_ROUNDING = 1e-28  # square of an element, relative to that without cancellation, below which it is rounding
 _INSIDE = 0.99  # share of a wide tolerance to which searches reduce an error, so that they end within the tolerance
 
 
@@ -330,12 +330,19 @@ def _above_rounding(
     ``sizes`` are the squared elements without cancellation.  Without them, elements are compared with the largest ones
     of the constraint's rows of the same unit.
     """
+    least = NOISE
     if sizes is None:
-        units = list(constraint.row_units)
+        units, least = list(constraint.row_units), _ROUNDING
         alike = {unit: [row for row, other in zip(rows, units, strict=True) if other == unit] for unit in units}
-        most = {unit: [_ALIKE * largest(column) for column in transposed(some)] for unit, some in alike.items()}
+        most = {unit: [largest(column) for column in transposed(some)] for unit, some in alike.items()}
         sizes = [[x * x for x in most[unit]] for unit in units]
-    return [
-        [x if is_zero(x) else where(lt(NOISE * size, x * x), x, 0.0) for x, size in zip(row, limits, strict=True)]
-        for row, limits in zip(rows, sizes, strict=True)
-    ]
+    result = []
+    for row, limits in zip(rows, sizes, strict=True):
+        is_real = lt(least * sum(limits), dot(row, row))
+        result.append(
+            [
+                x if is_zero(x) else where(and_(is_real, lt(_ROUNDING * size, x * x)), x, 0.0)
+                for x, size in zip(row, limits, strict=True)
+            ]
+        )
+    return result
