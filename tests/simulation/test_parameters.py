@@ -38,6 +38,33 @@ def test_a_value_acts_as_it_does_in_the_robot_by_every_name(drawn):
                 assert np.abs(found - expected).max() < 1e-7, (text, method)
 
 
+@pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.SimulationWarning")
+def test_steps_take_bounds_of_parameters_as_inputs():
+    """A batch of masses follows robots of these masses, and its kernel is about as long as one without parameters."""
+    robot = lw.load("double_pendulum").with_joint_dynamics(friction=5.0, stiffness=3e5)
+    key, rng = f"inertia:{robot.links[-1].name}", np.random.default_rng(0)
+    mass = np.array(next(iter(robot.parameters(key).values())))
+    values, q, v = mass * np.array([[0.1], [1.0], [3.0]]), rng.normal(size=(3, 2)), rng.normal(size=(3, 2))
+    plain, simulator = lw.Simulator(robot), lw.Simulator(robot, batch=3, parameters={key: mass})
+    single = lw.Simulator(robot, parameters={key: mass})
+    for one in (plain, simulator, single):
+        one.step(np.zeros(2))
+    simulator.reset(q, v, parameters={key: values[:1]}, where=[True, False, False])
+    simulator.reset(q, v, parameters={key: values}, where=[False, False, True])
+    simulator.reset(q, v)
+    simulator.step(np.zeros(2), count=20)
+    for k, value in enumerate(values):
+        single.reset(q[k], v[k], parameters={key: value})
+        single.step(np.zeros(2), count=20)
+        expected = robot.with_parameters({key: value}).simulate(q[k], v[k], duration=0.02)
+        given = robot.simulate(q[k], v[k], duration=0.02, parameters={key: value})
+        for found in (single.state.q, simulator.state.q[k], given.q[-1]):
+            assert np.abs(found - expected.q[-1]).max() < 1e-9, k
+    own, varied = (next(iter(one._kernels.values())).kernel for one in (plain, single))
+    assert varied.arithmetic < 3 * own.arithmetic  # outside of the loop over steps
+
+
 def test_sensors_of_robots_with_passive_parameters():
     robot, q, v = moving("fourbar")
     sensors = {"unit": IMU("rocker"), "rate": Encoder(of="velocity"), "wrench": ForceTorqueSensor("rocker_hinge")}

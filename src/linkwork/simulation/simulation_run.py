@@ -34,7 +34,15 @@ from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import read_limit_mode, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
 from linkwork.simulation.rollout.dense_output import DenseOutput, recorded_forces
-from linkwork.simulation.rollout.kernels import SATURATED, SimulationKernel, observer, rows_of, segment
+from linkwork.simulation.rollout.kernels import (
+    BOUNDS,
+    SATURATED,
+    SimulationKernel,
+    bounds_with,
+    observer,
+    rows_of,
+    segment,
+)
 from linkwork.simulation.rollout.rollout import (
     ENDED,
     EVENTS,
@@ -261,6 +269,7 @@ class SimulationRun:
         arguments: dict[str, Any] = {name: x for name, x in groups.items() if x}
         kernel: Any = segment(setup, rows) if total else None
         if total:
+            state |= bounds_with(setup, self.parameters)
             warned = self._warn(kernel, state, arguments, rows, 0)
         parts = [self._first(state, arguments)]
         happened: list[tuple[Any, Any]] = []
@@ -376,7 +385,7 @@ class SimulationRun:
         if not (self.setup.records or self.setup.sensors) and not self.setup.is_compliant:
             none = self.setup.no_forces
             return q, v, {FORCES: np.zeros((*self.leading, 1, *none.shape))}
-        inputs = {name: x for name, x in state.items() if name not in ("status", "depths", SATURATED)}
+        inputs = {name: x for name, x in state.items() if name not in ("status", "depths", SATURATED, BOUNDS)}
         inputs |= arguments
         if self.signals:
             inputs["signals"] = {name: np.take(x, 0, axis=self.axes[name]) for name, x in self.signals.items()}

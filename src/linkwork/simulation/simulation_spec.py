@@ -59,6 +59,7 @@ class SimulationSetup:
     limits: str | JointStops | None = None
     wrenches: tuple[tuple[str, str, str], ...] = ()  # (frame, axes, name of the input) of external wrenches
     friction: str | FrictionLaw = DEFAULT.name  # law of dry friction in joints, where ``passive``
+    bounds: Any = None  # arrays of `sampled_bounds` by name, where they are inputs of the kernel
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:

@@ -36,7 +36,7 @@ from linkwork.simulation.events import Event, EventRecord, checked_events, occur
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import JointStops, read_limit_mode
 from linkwork.simulation.result import sentence_of, status_of_codes, within_step
-from linkwork.simulation.rollout.kernels import stepper
+from linkwork.simulation.rollout.kernels import bounds_with, stepper
 from linkwork.simulation.rollout.rollout import RUNNING
 from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import CheckedValues, check_step_stability
@@ -58,7 +58,7 @@ from linkwork.simulation.simulator_state import (
 __all__ = ["Simulator"]
 
 
-_RECHECKED = 256  # calls with other constants between two checks of stability, after the first ones
+_RECHECKED = 1024  # calls with other constants between two checks of stability, after the first ones
 _FOREVER = 2.0**52  # number of steps up to which a float counts exactly
 _GOING = np.array(RUNNING)
 _GOING.setflags(write=False)
@@ -85,6 +85,7 @@ class Simulator:
     """
 
     __slots__ = (
+        "_bounds",
         "_box",
         "_calls",
         "_changes",
@@ -158,6 +159,7 @@ class Simulator:
         self._calls: dict[Any, Any] = {}  # these calls by shapes of inputs: all counts of steps share one
         self._clock = np.array(self._h), np.array(_FOREVER)
         self._held = list(self._parameters.values())
+        self._bounds: dict[str, Any] | None = None  # inputs that follow from the parameters, None before a step
         unusual = None if callable(controller) else controller
         unwatched = self._options._replace(controller=unusual, sensors=None, events=())
         unwatched.setup(robot, {}, (), 1, unusual)  # checks names
@@ -240,14 +242,33 @@ class Simulator:
             self._state, self._plain, self._events = before
             raise
         self._checked = self._checked or where is None
-        self._held, self._changes = list(self._parameters.values()), 0
+        self._changes = 0
         if given:
-            self._quick.clear()  # the next step checks whether it is stable with these values
+            if self._bounds is not None:
+                self._hold_bounds(where)
+            if not self._box.holds_parameters(self._parameters, self._leading):
+                self._quick.clear()  # the next step checks whether it is stable with these values
         if contacts is not None:
-            own = {name: x for name, x in zip(names, self._held, strict=True) if is_of_contacts(name)}
+            own = {name: x for name, x in zip(names, self._parameters.values(), strict=True) if is_of_contacts(name)}
             q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
             contacts.varied(own).warn_of_overlaps(self._robot, q, self._h)
         return begun
+
+    def _hold_bounds(self, where: Any = None) -> None:
+        """Set the inputs of steps that follow from the parameters, in the environments of ``where``, or in all."""
+        setup, leading, own = self._setup((), 1, None), self._leading, self._parameters
+        chosen = np.ones(leading, bool) if where is None else chosen_of(where, leading)
+        if where is not None:
+            own = {name: np.broadcast_to(x, (*leading, *self._sizes[name]))[chosen] for name, x in own.items()}
+        new = bounds_with(setup, own)
+
+        def placed(x: Any, old: Any) -> np.ndarray:
+            result: np.ndarray = np.array(np.broadcast_to(old, (*leading, x.shape[-1])))
+            result[chosen] = x if where is not None else np.broadcast_to(x, result.shape)[chosen]
+            return result
+
+        self._bounds = paired(placed, new, self._bounds or new)
+        self._held = [*self._parameters.values(), *leaves(self._bounds)]
 
     def _check_start(self, state: SimulatorState, where: Any) -> None:
         """Raise ValueError if constraints are violated in the environments of ``where``."""
@@ -301,8 +322,8 @@ class Simulator:
         except TypeError:  # a count that cannot be hashed
             quick = None
         self._first_seed = None  # from now on the noise continues after a reset
-        if quick is not None and (not inputs or self._are_known(inputs.values())):
-            call, data = quick
+        if quick is not None and (not inputs or self._are_known(inputs, quick[-1])):
+            call, data, _ = quick
             result = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
             if result is not None:
                 return self._stepped(*result)
@@ -312,16 +333,20 @@ class Simulator:
             raise_named(error, Simulator.step, (self, tau), {"count": count, **inputs})
             raise
 
-    def _are_known(self, values: Iterable[Any]) -> bool:
-        """Return False if a call checks whether the step is stable for these constants.
+    def _are_known(self, inputs: Mapping[str, Any], shapes: Any) -> bool:
+        """Return False if a call checks whether the step is stable for constants that are none of before.
 
-        Calls 1, 2, 4, 8, ... after a reset with other arrays than before do, and later each 256th.
+        Calls 1, 2, 4, 8, ... after a reset with other arrays than before do, and later each 1024th.
         """
-        last, self._last = self._last, tuple(values)
+        last, self._last = self._last, tuple(inputs.values())
         if len(last) == len(self._last) and all(map(is_, last, self._last)):
             return True
         self._changes += 1
-        return bool(self._changes & (self._changes - 1) and self._changes % _RECHECKED)
+        if self._changes & (self._changes - 1) and self._changes % _RECHECKED:
+            return True
+        if not all(x.__class__ is np.ndarray and x.dtype == float for x in inputs.values()):
+            return False  # a slow call converts them, or raises
+        return self._box.holds({"inputs": inputs, "parameters": self._parameters}, shapes, self._leading)
 
     def _stepped(self, steps: Any, q: Any, v: Any, status: Any, *carried: Any) -> SimulatorState:
         """Set and return the state after a quick call for one environment; its results are new arrays."""
@@ -355,14 +380,16 @@ class Simulator:
         fresh = kernel is None
         if kernel is None:
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._options.controller))
+        if self._bounds is None:
+            self._hold_bounds()
         watched = self._options.events
         if not self._leading and not watched and (tau is not None or not pushed):
             call = self._calls.get(shapes)
             if call is None:
                 call = self._calls[shapes] = single_call(kernel.kernel, not_plain)
-            self._quick[count, tau is None, *constants] = call, tuple(kernel.data.values())
+            self._quick[count, tau is None, *constants] = call, tuple(kernel.data.values()), shapes
         state, (h, last) = self._state, self._clock
-        asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v}
+        asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v, **(self._bounds or {})}
         if leaves(state.controller):
             asked["z"] = state.controller
         groups = {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}

@@ -16,9 +16,11 @@ from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.control_output import reached_limits
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
+from linkwork.simulation.rollout.simulated_dynamics import sampled_bounds
+from linkwork.simulation.rollout.spring_steps import WEIGHTS
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["SATURATED", "SimulationKernel", "observer", "rows_of", "segment", "stepper"]
+__all__ = ["BOUNDS", "SATURATED", "SimulationKernel", "bounds_with", "observer", "rows_of", "segment", "stepper"]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a segment: steps after the last change nothing
 
@@ -118,6 +120,24 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
     return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_SEGMENTS}, None, traced)
 
 
+def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input of the kernels of steps that follows from the values of parameters, empty if there is none.
+
+    A kernel of its own computes it, once for all steps.
+    """
+    kinds = {name.partition(":")[0] for name in setup.parameter_names}
+    if not setup.is_implicit_in_joints or kinds.isdisjoint(_BOUNDING):
+        return {}
+
+    def traced(parameters: Mapping[str, Any]) -> Any:
+        return {BOUNDS: sampled_bounds(setup, parameters), "other": array([0.0])}  # a kernel has an output
+
+    key = setup.robot, setup.parameters, setup.parameter_names, setup.friction, setup.passive, setup.method
+    compiled = _KERNELS.get((key, BOUNDS), lambda: compile(traced, name=BOUNDS, parameters=dict(setup.parameters)))
+    bounds = compiled(parameters=parameters)[BOUNDS]
+    return {BOUNDS: bounds} if bounds else {}
+
+
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
     """Return a setup with placeholders for the values that are kernel inputs, and these values by name."""
     data: dict[str, Any] = {}
@@ -138,6 +158,8 @@ def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[Simulatio
     groups = [inputs.get(name, {}) for name in ("inputs", "signals", "parameters")]
     if bare.contacts is not None:
         bare = replace(bare, contacts=with_data(bare.contacts, inputs))
+    if BOUNDS in inputs:
+        bare = replace(bare, bounds=inputs[BOUNDS])
     return bare, groups, inputs.get(_EVERY)
 
 
@@ -164,7 +186,9 @@ def _kernel(
 
 _EVERY = "every"
 _DEPTHS, SATURATED = "depths", "saturated"
-_OF_SEGMENTS = ("last", "status", _EVERY)
+BOUNDS = "bounds"  # input of the kernels of steps: results of `sampled_bounds`
+_BOUNDING = (*WEIGHTS, "point", "direction", "stiffness")  # kinds of parameters that change them
+_OF_SEGMENTS = ("last", "status", _EVERY, BOUNDS)
 
 
 def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,4 +204,6 @@ def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -
         result["signals"] = {name: (*over, *shape) for name, shape in setup.signals}
     if setup.parameters:
         result["parameters"] = dict(setup.parameters)
+        bounds = bounds_with(setup, {name: np.ones(shape) for name, shape in setup.parameters})
+        result |= {name: tree_map(np.shape, x) for name, x in bounds.items()}
     return result

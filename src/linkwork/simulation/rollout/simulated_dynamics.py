@@ -48,7 +48,7 @@ from linkwork.simulation.rollout.spring_steps import (
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["SimulatedDynamics"]
+__all__ = ["SimulatedDynamics", "sampled_bounds"]
 
 Scalars = Sequence[Any]
 
@@ -81,8 +81,8 @@ class SimulatedDynamics:
         With ``closely``, each step is solved to rounding, so that derivatives are accurate.
         """
         own = setup.own(parameters)
-        varied, moving = setup.is_implicit_in_joints and bool(own), moving_robot(setup.robot, own)
-        slides = varied and not setup.sticks and has_friction(moving.tree, friction_law(setup.friction))
+        bounds = sampled_bounds(setup, parameters) if setup.bounds is None else setup.bounds
+        moving = moving_robot(setup.robot, own) if bounds else setup.robot
         return cls(
             setup.robot,
             own,
@@ -93,8 +93,8 @@ class SimulatedDynamics:
             closely,
             limits=setup.limits,
             friction=setup.friction,
-            rates=sampled_rates(setup.robot, moving, own) if varied else None,
-            inertias=sampled_inertias(setup.robot, moving, own) if slides else None,
+            rates=SpringRates.of(moving, list(bounds["rates"])) if "rates" in bounds else None,
+            inertias=IndependentInertias.of(moving, list(bounds["inertias"])) if "inertias" in bounds else None,
         )
 
     @property
@@ -399,6 +399,23 @@ class SimulatedDynamics:
             resistance=self.resistance(moving),
             is_differentiated=self.closely,
         )
+
+
+def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
+    """Return the "rates" of springs and the "inertias" of joints with the values of parameters that change them.
+
+    They are arrays over random configurations, the same in every step.
+    """
+    own = setup.own(parameters)
+    if not own or not setup.is_implicit_in_joints:
+        return {}
+    moving = moving_robot(setup.robot, own)
+    slides = not setup.sticks and has_friction(moving.tree, friction_law(setup.friction))
+    each = {
+        "rates": sampled_rates(setup.robot, moving, own),
+        "inertias": sampled_inertias(setup.robot, moving, own) if slides else None,
+    }
+    return {name: array(x) for name, x in each.items() if x is not None}
 
 
 def _reaches(stops: Sequence[Interval], contacts: Sequence[ContactAt], w: Scalars, h: Any) -> Any:

@@ -63,6 +63,15 @@ class SpringRates(NamedTuple):
     inertias: Scalars
     squares: Mapping[str, Any]
 
+    @staticmethod
+    def of(robot: Any, values: Scalars) -> SpringRates:
+        """Return the rates from the inertias and the squares, in the order of the owners of rows."""
+        return SpringRates(list(values[: robot.nv]), dict(zip(_owners(robot), values[robot.nv :], strict=True)))
+
+
+def _owners(robot: Any) -> list[str]:
+    return list(dict.fromkeys(row.owner for row in resisting_rows(robot.tree, robot.neutral().tolist())))
+
 
 def least_inertias(robot: Any, passive: bool) -> tuple[float, ...]:
     """Return the smallest effective inertia 1/(M⁻¹)ₖₖ of each velocity (nv), NaN or 0 without inertia.
@@ -90,6 +99,14 @@ class IndependentInertias(NamedTuple):
     joints: tuple[Any, ...]
     loops: dict[str, tuple[Any, ...]]
 
+    @staticmethod
+    def of(robot: Any, values: Scalars) -> IndependentInertias:
+        """Return the inertias from those of all rows, in their order."""
+        n, loops = int(robot.nv), dict[str, tuple[Any, ...]]()
+        for row, x in zip(loop_rows(robot.tree, robot.neutral().tolist(), every=True), values[n:], strict=True):
+            loops[row.owner] = (*loops.get(row.owner, ()), x)
+        return IndependentInertias(tuple(values[:n]), loops)
+
 
 def independent_inertias(robot: Any) -> IndependentInertias:
     """Return inertias m that are at most those of the joints: 2 M − Σ m rᵀr is positive semidefinite.
@@ -100,30 +117,29 @@ def independent_inertias(robot: Any) -> IndependentInertias:
     return _INDEPENDENT.get(robot, lambda: _independent(robot))
 
 
-def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> IndependentInertias | None:
-    """Return the inertias of `independent_inertias` of a robot with other ``parameters``; None if these do not differ.
+def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> list[Any] | None:
+    """Return the values of `independent_inertias` of a robot with other ``parameters``; None if these do not differ.
 
     ``moving`` is the robot with the parameters.  The samples are those of the robot itself.
     """
     if not any(name.partition(":")[0] in WEIGHTS for name in parameters):
         return None
-    n, neutral = int(robot.nv), robot.neutral().tolist()
-    owners = [row.owner for row in loop_rows(moving.tree, neutral, every=True)]
+    n, loops = int(robot.nv), len(loop_rows(moving.tree, robot.neutral().tolist(), every=True))
     samples = robot.random_configuration(seed=0, size=_SAMPLES)
 
     def terms(q: Any) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return the rows r at q, and the rows of M⁻¹."""
         Y = _inverse(moving, q, True)
         units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
-        loops = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
-        return [*units, *loops], [list(Y[k]) for k in range(n)]
+        others = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
+        return [*units, *others], [list(Y[k]) for k in range(n)]
 
     def yields(most: Any, q: Any) -> tuple[Any, None]:
         rows, Y = terms(q)
         now = [dot(row, [dot(y, row) for y in Y]) for row in rows]
         return array([fmax(a, b) for a, b in zip(most, now, strict=True)]), None
 
-    most = list(scan(yields, array([0.0] * (n + len(owners))), samples)[0])
+    most = list(scan(yields, array([0.0] * (n + loops)), samples)[0])
     least = [where(lt(0.0, x), 1.0 / where(lt(0.0, x), x, 1.0), 0.0) for x in most]
 
     def larger(most: Any, q: Any) -> tuple[Any, None]:
@@ -131,11 +147,7 @@ def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> In
         return fmax(most, _largest(rows, least, Y)), None
 
     share = fmin(2.0 / scan(larger, 1.0, samples)[0], 1.0)
-    m = [share * x for x in least]
-    by_loop: dict[str, list[Any]] = {}
-    for owner, x in zip(owners, m[n:], strict=True):
-        by_loop.setdefault(owner, []).append(x)
-    return IndependentInertias(tuple(m[:n]), {name: tuple(x) for name, x in by_loop.items()})
+    return [share * x for x in least]
 
 
 def _independent(robot: Any) -> IndependentInertias:
@@ -149,22 +161,18 @@ def _independent(robot: Any) -> IndependentInertias:
     least = np.where(yielding > 0.0, 1.0 / np.where(yielding > 0.0, yielding, 1.0), 0.0)
     root = np.sqrt(least)
     largest = np.linalg.eigvalsh(W * np.multiply.outer(root, root))[:, -1].max(initial=1.0)
-    m = [float(x) for x in min(2.0 / largest, 1.0) * least]
-    by_loop: dict[str, list[float]] = {}
-    for row, x in zip(loops[0], m[n:], strict=True):
-        by_loop.setdefault(row.owner, []).append(x)
-    return IndependentInertias(tuple(m[:n]), {name: tuple(x) for name, x in by_loop.items()})
+    return IndependentInertias.of(robot, [float(x) for x in min(2.0 / largest, 1.0) * least])
 
 
-def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> SpringRates | None:
-    """Return the rates of springs of a robot with other ``parameters``, by name; None if these do not change them.
+def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> list[Any] | None:
+    """Return the values of the `SpringRates` of a robot with other ``parameters``; None if these do not change them.
 
     ``moving`` is the robot with the parameters.  The rates are maxima over the configurations of `least_inertias`.
     """
     stiff = {f"stiffness:{loop.name}" for loop in loops_of(robot.tree)}
     if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in stiff for key in parameters):
         return None
-    names = list(dict.fromkeys(row.owner for row in resisting_rows(moving.tree, robot.neutral().tolist())))
+    names = _owners(moving)
     if not names and all(is_zero(one.stiffness) for one in joint_resistances(moving.tree)):
         return None
 
@@ -177,7 +185,7 @@ def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> Spr
 
     samples = robot.random_configuration(seed=0, size=_SAMPLES)
     most = list(scan(larger, array([0.0] * (robot.nv + len(names))), samples)[0])
-    return SpringRates([1.0 / x for x in most[: robot.nv]], dict(zip(names, most[robot.nv :], strict=True)))
+    return [*(1.0 / x for x in most[: robot.nv]), *most[robot.nv :]]
 
 
 class SpringShares(NamedTuple):

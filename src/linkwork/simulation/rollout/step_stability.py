@@ -120,18 +120,37 @@ class CheckedValues:
 
         ``groups`` are inputs and parameters by name, of a batch of shape ``leading``.
         """
-        n = len(leading)
-        every = [np.asarray(x, dtype=float) for values in groups.values() for x in values.values()]
-        first = [np.ravel(x[(0,) * n] if n and x.shape[:n] == leading else x) for x in every]
-        now = np.concatenate(first) if first else np.zeros(0)
-        low, high = self._ranges.get(shapes, (None, None))
-        if low is None or high is None or low.shape != now.shape:
-            self._ranges[shapes] = now, now
-            return True
-        if not ((now < low - 0.1 * np.abs(low)) | (now > high + 0.1 * np.abs(high))).any():
+        if self.holds(groups, shapes, leading):
             return False
-        self._ranges[shapes] = np.minimum(low, now), np.maximum(high, now)
+        now = _flat(groups, leading)
+        low, high = self._ranges.get(shapes, (now, now))
+        fits = low.shape == now.shape
+        self._ranges[shapes] = (np.minimum(low, now), np.maximum(high, now)) if fits else (now, now)
         return True
+
+    def holds(self, groups: Mapping[str, Mapping[str, Any]], shapes: Any, leading: tuple[int, ...]) -> bool:
+        """Return True if values are within the range of their ``shapes``, or beyond it by less than a tenth of it."""
+        now = _flat(groups, leading)
+        low, high = self._ranges.get(shapes, (None, None))
+        return low is not None and high is not None and low.shape == now.shape and _is_within(now, low, high)
+
+    def holds_parameters(self, parameters: Mapping[str, Any], leading: tuple[int, ...]) -> bool:
+        """Return True if parameters, which are the last values of each range, are within it as in `holds`."""
+        now = _flat({"parameters": parameters}, leading)
+        ends = [(low[low.size - now.size :], high[low.size - now.size :]) for low, high in self._ranges.values()]
+        return all(_is_within(now, low, high) for low, high in ends)
+
+
+def _flat(groups: Mapping[str, Mapping[str, Any]], leading: tuple[int, ...]) -> np.ndarray:
+    """Return the values of the first environment in one array."""
+    n = len(leading)
+    every = [np.asarray(x, dtype=float) for values in groups.values() for x in values.values()]
+    first = [np.ravel(x[(0,) * n] if n and x.shape[:n] == leading else x) for x in every]
+    return np.concatenate(first) if first else np.zeros(0)
+
+
+def _is_within(now: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    return not ((now < low - 0.1 * np.abs(low)) | (now > high + 0.1 * np.abs(high))).any()
 
 
 def _magnitudes(values: Any) -> bytes:
