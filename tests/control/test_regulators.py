@@ -11,10 +11,14 @@ from scipy.linalg import solve_continuous_are, solve_discrete_are
 from scipy.signal import cont2discrete
 
 import linkwork as lw
+from helpers.overconstrained import bennett, bennett_angles
 from linkwork.control import finite_horizon_lqr, lqr
 from linkwork.control.linear_quadratic import dense_riccati
 from linkwork.control.linear_quadratic.dense_riccati import _sizes
 from linkwork.expr import adjoint, tangent
+from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion.trajectory.trajectory_construction import through_states
 
 _SIZES = (3, 2)
 
@@ -375,3 +379,26 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
     A, B = minimal.linearize(y, 0.0 * y, found.tau, near=at)
     known = lqr(A, B[:, delta.v_index(motors)], J.T @ weights @ J, 0.5 * np.eye(3))
     assert np.allclose(found.K @ J, known.K, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.slow(every=3)
+def test_curves_that_open_redundant_loops_have_the_regulators_of_closed_ones() -> None:
+    """Quintics between states of Bennett's linkage open it by 1e-4: its constraints are not redundant there."""
+    robot: Any = bennett()
+    times = np.linspace(0.0, 1.0, 5)
+    closed = robot.spline(times, [bennett_angles(x) for x in np.linspace(0.6, 1.4, 5)], boundary="clamped")
+
+    def rough(offset: float) -> Trajectory:
+        q, v, a = closed(times)
+        return Trajectory([through_states(CurveSpace.of(robot.tree), times, q + offset, v, a)], robot)
+
+    assert np.abs(robot.constraint_error(rough(0.0)(np.linspace(0.0, 1.0, 50)).q)).max() > 3e-5
+    known, found = (
+        lw.control.lqr_about_trajectory(robot, path, Q=(100.0, 1.0), R=0.01, dt=0.02, actuators=robot.v_names[0])
+        for path in (closed, rough(0.0))
+    )
+    forces = [one.feedforward(known.times) for one in (known, found)]
+    for x, y, share in ((known.K, found.K, 1e-3), (known.X, found.X, 1e-3), (*forces, 3e-3)):
+        assert np.abs(y - x).max() < share * np.abs(x).max()
+    with pytest.raises(ValueError, match="lqr_about_trajectory: state 0: expected a configuration that satisfies the"):
+        lw.control.lqr_about_trajectory(robot, rough(0.1), dt=0.02)

@@ -52,13 +52,18 @@ def is_closed(caller: str, robot: Any, independent: Any) -> bool:
     return any(one.component_names for one in constraints)  # a floating joint between two frames has no row
 
 
-def refuse_open(caller: str, robot: Any, q: np.ndarray, names: Sequence[str], time: Any = 0.0) -> None:
-    """Raise ValueError for the first of configurations (n, nq) that does not satisfy the constraints."""
+def refuse_open(
+    caller: str, robot: Any, q: np.ndarray, names: Sequence[str], time: Any = 0.0, largest: float = _ASSEMBLED
+) -> None:
+    """Raise ValueError for the first of configurations (n, nq) that does not satisfy the constraints.
+
+    ``largest`` is the accepted error [rad, characteristic lengths].
+    """
     length = characteristic_length(robot.tree)
     rows = [(name, unit) for c in robot.tree.constraints if c.holonomic for name, unit in _rows(c)]
     scale = np.array([1.0 if unit == "rad" else 1.0 / length for _, unit in rows])
     error = np.abs(np.asarray(robot.constraint_error(q, **_timed(robot, time)))) * scale
-    for k in np.flatnonzero(~(error.max(axis=-1, initial=0.0) <= _ASSEMBLED)).tolist():
+    for k in np.flatnonzero(~(error.max(axis=-1, initial=0.0) <= largest)).tolist():
         row = int(np.argmax(error[k]))
         raise ValueError(
             f"{caller}: {names[k]}: expected a configuration that satisfies the constraints, got an error of "
@@ -170,20 +175,24 @@ class _ClosedMotion:
         motions = [
             _motions(G * self.units) for G in np.asarray(robot.constraint_jacobian(points, **self._timed(times)))
         ]
-        count = min(basis.shape[1] for basis in motions)
+        alike = {n: np.array([b for b in motions if b.shape[1] == n]) for n in {b.shape[1] for b in motions}}
+        count = min(alike)
         curved = [np.arange(robot.nv)[c.in_v] for c in CurveSpace.of(robot.tree).joints if not c.is_plain]
         plain = np.setdiff1d(np.arange(robot.nv), np.concatenate([np.empty(0, dtype=int), *curved]))
-        best: tuple[float, list[int]] = 0.0, []
-        for basis in (basis for basis in motions if basis.shape[1] == count):
-            for blocks in ([], curved):
+        choices = dict[tuple[int, ...], None]()
+        for basis in alike[count]:
+            for blocks in ([], curved) if curved else ([],):
                 rows = list[int]()
                 for block in blocks:
                     if np.linalg.matrix_rank(basis[[*rows, *block]], _SINGULAR) == len(rows) + len(block):
                         rows += block.tolist()
-                rows = _pivots(basis, rows, plain, count)
-                margin = min(float(np.linalg.svd(b[rows])[1].min(initial=1.0)) for b in motions)
-                if len(rows) == count and margin > max(best[0], _SINGULAR):
-                    best = margin, sorted(rows)
+                choices[tuple(sorted(_pivots(basis, rows, plain, count)))] = None
+        best: tuple[float, tuple[int, ...]] = 0.0, ()
+        for choice in (choice for choice in choices if len(choice) == count):
+            parts = (bases[:, list(choice)] for bases in alike.values())
+            margin = min(float(np.linalg.svd(x, compute_uv=False).min(initial=1.0)) for x in parts)
+            if margin > max(best[0], _SINGULAR):
+                best = margin, choice
         if not best[0]:
             raise ValueError(
                 f"{self.caller}: {self.through[0][1]}: no coordinates of {robot.name!r} determine the others in all "

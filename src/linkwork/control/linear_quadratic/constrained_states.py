@@ -20,9 +20,10 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.motion.closed_motion import refuse_open
 
-__all__ = ["permitted_deviations", "reference_forces"]
+__all__ = ["assembled", "permitted_deviations", "reference_forces"]
 
 _DEPENDENT = 1e-8  # singular values of G below this share of the largest one count as zero
+_OPEN = 1e-3  # [rad, characteristic lengths] largest constraint error of a trajectory, as in time_optimal
 _STEP = 1e-3  # [rad, characteristic lengths] step of differences of G, of fourth order
 
 Array = np.ndarray[Any, Any]
@@ -31,15 +32,38 @@ Array = np.ndarray[Any, Any]
 def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> Any:
     """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
 
+    Redundant constraints are not redundant in an open loop, where they bear other forces, so q is projected.
+
     Raises ValueError if actuators and constraints cannot exert the forces.
     """
     if not robot.constraints:
         return robot.inverse_dynamics(q, v, a, passive=passive)
     names = actuated_joints(caller, robot, acting)
     try:
-        return robot.constrained_inverse_dynamics(q, v, a, actuators=names, passive=passive).tau
+        return robot.constrained_inverse_dynamics(_projected(robot, q), v, a, actuators=names, passive=passive).tau
     except UnderactuatedError as error:
         raise error._of(caller) from None
+
+
+def assembled(caller: str, robot: Any, q: Array) -> Array:
+    """Return configurations (n, nq) of a trajectory, projected onto the constraints, which curves satisfy roughly.
+
+    An open loop with redundant constraints has fewer degrees of freedom.  Raises ValueError for large errors.
+    """
+    if not robot.constraints or _timed(robot):
+        return q
+    refuse_open(caller, robot, q, [f"state {k}" for k in range(len(q))], largest=_OPEN)
+    result: Array = _projected(robot, q)
+    return result
+
+
+def _projected(robot: Any, q: Any) -> Any:
+    """Return the configurations, numbers or symbols, that satisfy the constraints, near those of a curve."""
+    return q if _timed(robot) else robot.project(q, weights="plain", check=False)
+
+
+def _timed(robot: Any) -> bool:
+    return any(one.time_dependent for one in robot.constraints)
 
 
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:

@@ -29,7 +29,7 @@ from linkwork.control.linear_quadratic.arguments import (
     read_seconds,
     state_cost,
 )
-from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
+from linkwork.control.linear_quadratic.constrained_states import assembled, permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
@@ -386,6 +386,7 @@ def lqr_about_trajectory(
         cost_matrix("lqr_about_trajectory", "R", R, len(acting)),
     )
     times, (q, v, a) = trajectory.sampled(dt=dt)
+    q = assembled("lqr_about_trajectory", robot, q)
     limits = read_effort_limits("lqr_about_trajectory", robot, effort_limits)
     tau = reference_forces("lqr_about_trajectory", robot, q, v, a, acting, passive)
     tau = actuated_forces("lqr_about_trajectory", robot, tau, acting, "the trajectory")
