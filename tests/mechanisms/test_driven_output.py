@@ -68,6 +68,30 @@ def test_a_motion_over_time_is_that_of_its_drivers(motion):
             call()
 
 
+@pytest.mark.slow(every=3)
+def test_constraints_that_depend_on_time_have_no_motion_over_time():
+    """States of a driven motion have one time, so their rates are not those of a motion through them."""
+    plain = lw.load("double_pendulum")
+    base, other = (joint.name for joint in plain.joints)
+    robot = plain.with_constraints(lw.constraints.Prescribed(base, lambda t: 0.3 * t, name="motor"))
+    drivers, times = {other: np.linspace(0.0, 1.0, 5)}, np.linspace(0.0, 1.0, 5)
+    still = robot.drive_mechanism(drivers, time=2.0)
+    moving = robot.drive_mechanism(drivers, time=2.0, velocity={other: 1.0})
+    for call in (
+        moving.trajectory,
+        still.trajectory,
+        lambda: still.trajectory(times=times),
+        lambda: still.to_csv("", times=times),
+    ):
+        with pytest.raises(ValueError, match="constraints that depend on time were held at time = 2 s: motor"):
+            call()
+    with pytest.raises(ValueError, match="held at time = 0 s"):
+        robot.drive_mechanism(drivers).trajectory()
+    assert moving._timed("plot", (), None)[1] is None
+    path = robot.spline(times, robot.assemble(hold=drivers, time=times).q)  # what the message advises
+    np.testing.assert_allclose(path(0.3).q, [0.09, 0.3], rtol=0, atol=1e-9)
+
+
 def test_tables_and_plots_have_forces(motion, tmp_path):
     pytest.importorskip("pandas")
     plt = pytest.importorskip("matplotlib.pyplot")

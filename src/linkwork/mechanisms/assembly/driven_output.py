@@ -106,7 +106,8 @@ class DrivenOutput:
         (n,) [s] are those of the states, between which the drivers move on a cubic spline.
 
         Raises ValueError for velocities or accelerations that do not fit the positions of the drivers, without
-        velocities and times, and for fewer than two states that the drivers determine.
+        velocities and times, and for fewer than two states that the drivers determine; also if constraints depend on
+        time, since `drive_mechanism` holds them at one time.
         """
         robot, t, q, v, a = self._timed("trajectory", index, times)
         if t is None:
@@ -207,7 +208,8 @@ class DrivenOutput:
     ) -> tuple[Any, Any, np.ndarray, np.ndarray, np.ndarray]:
         """Return the robot, the times of the states, q, v and a of one motion.
 
-        Times are None if they are unknown.  With the argument ``times``, v and a are those at these times.
+        Times are None if they are unknown, or constraints that depend on time were held.  With the argument ``times``,
+        v and a are those at these times.
         """
         lead, n = self.q.shape[:-2], self.q.shape[-2]
         if len(index) != len(lead):
@@ -223,7 +225,14 @@ class DrivenOutput:
         named = velocity_names(robot, self._drivers.names)
         columns, moving = robot.v_index(named), np.moveaxis(self._rates, 0, -3)[index]
         t: Any = None
-        if moving.any():
+        held = [one.name for one in robot.constraints if one.time_dependent]
+        if held and (times is not None or caller == "trajectory"):
+            raise ValueError(
+                f"{caller}: expected a motion over time, but constraints that depend on time were held at time = "
+                f"{float(inputs.options.get('time', 0.0)):g} s: {', '.join(held)}; use robot.spline through states of "
+                f"robot.assemble at their own times"
+            )
+        if moving.any() and not held:
             if times is not None:
                 raise ValueError(f"{caller}: times: expected None: they follow from the velocities of the drivers")
             t = _implied_times(caller, y, *moving[..., columns])
