@@ -137,7 +137,10 @@ def test_batches_of_equilibria_are_each_of_them():
         np.testing.assert_allclose(found.constraint_forces[index], alone.constraint_forces, rtol=0, atol=1e-6)
     torques = chain(2).equilibrium([0.3, -0.2], tau=[[-4.0, 1.0], [-400.0, 1.0]])
     assert torques.success.tolist() == [True, False] and torques.stability.tolist() == ["stable", "unknown"]
+    named = robot.equilibrium(start, tau={robot.v_names[0]: 0.5})
+    assert np.array_equal(named.q, robot.equilibrium(start, tau=[0.5, 0.0, 0.0]).q)
     for wrong, message in (
+        ({"tau": {robot.v_names[1]: np.nan}}, rf"equilibrium: tau: .* with nan at \[1\] \('{robot.v_names[1]}'\)"),
         ({"tau": np.zeros(4)}, r"equilibrium: tau: expected finite numbers \(..., 3\)"),
         ({"wrenches": {"coupler": np.zeros(5)}}, r"equilibrium: coupler: expected finite numbers \(..., 6\)"),
         ({"tau": np.zeros((4, 3)), "parameters": {"frame:end": ends}}, "do not broadcast together"),

@@ -16,7 +16,7 @@ Algorithms on Matrix Manifolds, 2008, chapter 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +26,11 @@ from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork._util.validation import floats, shown
 from linkwork.errors import Status
+from linkwork.kernels.array_arguments import stacked
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.assembly.state_inputs import varied
+from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["Equilibrium", "equilibria_near"]
 
@@ -108,8 +110,10 @@ def equilibria_near(
         raise TypeError(f'{caller}: wrenches: expected a dict by frame, as in {{"hand": w}}, got {wrenches!r}')
     for frame in wrenches or {}:
         robot.tree.frame(frame)
-    acting = {} if tau is None else {"tau": (tau, robot.nv)}
-    acting |= {frame: (w, 6) for frame, w in (wrenches or {}).items()}
+    if isinstance(tau, Mapping):
+        tau = stacked(robot._subject, QUANTITIES["tau"], tau)
+    acting: dict[str, tuple[Any, ...]] = {} if tau is None else {"tau": (tau, robot.nv, robot.v_names)}
+    acting |= {frame: (w, 6, ()) for frame, w in (wrenches or {}).items()}
     rows = {name: _rows(f"{caller}: {name}", *x) for name, x in acting.items()}
     try:
         shape = np.broadcast_shapes(q0.shape[:-1], inputs.shape, *(x.shape[:-1] for x in rows.values()))
@@ -142,14 +146,19 @@ def equilibria_near(
     )
 
 
-def _rows(expected: str, values: Any, count: int) -> Array:
+def _rows(expected: str, values: Any, count: int, names: Sequence[str] = ()) -> Array:
     """Return values (..., count) as an array.  Raises ValueError for another shape and values that are not finite."""
+    where = ""
     try:
         result = floats(values)
-        if result.shape[-1:] != (count,) or not np.isfinite(result).all():
+        if result.shape[-1:] != (count,):
+            raise ValueError(values)
+        if not np.isfinite(result).all():
+            index = tuple(map(int, np.argwhere(~np.isfinite(result))[0]))
+            where = f", with {result[index]} at {list(index)}" + (f" ({names[index[-1]]!r})" if names else "")
             raise ValueError(values)
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}: expected finite numbers (..., {count}), got {shown(values)}") from None
+        raise ValueError(f"{expected}: expected finite numbers (..., {count}), got {shown(values)}{where}") from None
     return result
 
 
