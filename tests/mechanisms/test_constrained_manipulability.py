@@ -10,10 +10,16 @@ import linkwork as lw
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=7)
 def test_it_is_the_volume_of_permitted_motions(drawn):
-    """By a basis of the velocities that the constraints permit, for motors of any number."""
+    """By a basis of the velocities that the constraints permit, for motors and degrees of freedom of any number."""
     cases = (
+        ("scissor_lift", "platform", None),
+        ("jansen_leg", "toe", None),
+        ("fourbar", "rocker_tip", None),
+        ("planetary_gear", "planet_gear_1", None),
+        ("double_wishbone", "knuckle", None),
+        ("double_wishbone", "upper_arm", None),
         ("fourbar", "coupler", ["crank_hinge"]),
         ("fourbar", "rocker", ["crank_hinge", "rocker_hinge"]),
         ("delta", "platform", [f"shoulder_{k}" for k in (1, 2, 3)]),
@@ -29,11 +35,21 @@ def test_it_is_the_volume_of_permitted_motions(drawn):
         inner = T[index].T @ T[index]
         for part, some in ROWS.items():
             J = robot.jacobian(q, frame)[some] @ T
-            count = min(len(J), len(index))
+            joints = T[robot.v_index(list(robot.moving_joints(frame)))]
+            count = min(len(J), len(index), np.linalg.matrix_rank(joints, 1e-9))
             values = np.linalg.svd(J @ np.linalg.inv(np.linalg.cholesky(inner)).T, compute_uv=False)
             expected = np.prod(np.r_[values, np.zeros(6)][:count])
             found = robot.manipulability(q, frame, part=part, actuators=motors)
             assert abs(found - expected) < 1e-9 * max(values[0], 1e-3) ** count, (name, part)
+
+
+def test_more_motors_than_degrees_of_freedom():
+    """Hinges of a four-bar move a frame of one degree of freedom by |J u| per norm of their velocities u."""
+    bar = lw.load("fourbar")
+    q = bar.assemble().q
+    u = bar.explicit_jacobian(q, ["crank_hinge"])[:, 0]
+    expected = np.linalg.norm(bar.jacobian(q, "rocker_tip") @ u) / np.linalg.norm(u)
+    assert abs(bar.manipulability(q, "rocker_tip") - expected) < 1e-12
 
 
 def test_what_motors_do_not_move_is_infinite_and_open_trees_have_no_actuators():

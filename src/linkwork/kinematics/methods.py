@@ -313,7 +313,8 @@ class JacobianMethods(RobotBase):
 
         For a robot with constraints J maps the velocities of ``actuators``, names of joints (default: all but those of
         six degrees of freedom), to the twist that the constraints permit; of redundant ones the velocities have least
-        norm.  w is infinite if the frame moves while the actuators rest.
+        norm.  w = √det(Jᵀ J) where the constraints leave the joints between the frames fewer velocities than J has
+        rows.  w is infinite if the frame moves while the actuators rest.
 
         q (..., nq) -> (...) [1, m].
         """

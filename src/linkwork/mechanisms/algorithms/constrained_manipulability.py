@@ -11,6 +11,10 @@ These are the equations of the motor forces S y of least norm that balance the j
 
 where row i of F are the motor forces for the unit wrench i, joint forces J_i.
 
+Of the joints between two frames, the velocities that the constraints permit have dimension d.  The motors S of these
+joints have a projector S P Sᵀ, whose trace is d.  For d below the number of rows, w is the product of the d largest
+singular values of F.
+
 Source: Yoshikawa, Manipulability of robotic mechanisms, Int. Journal of Robotics Research 4 (2), 1985 (w, and its
 duality with forces).
 """
@@ -22,9 +26,11 @@ from math import inf
 from typing import Any
 
 from linkwork.expr.control.loops import map_rows
-from linkwork.expr.linalg.sparse_dot import dot, transposed
+from linkwork.expr.linalg.singular_values import svdvals
+from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import lt, where
-from linkwork.kinematics.algorithms.jacobians import Volume, jacobian
+from linkwork.kinematics.algorithms.jacobians import jacobian
+from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.tree import Tree
@@ -43,7 +49,7 @@ def constrained_manipulability(
     part: str = "all",
     actuators: Names = None,
 ) -> Any:
-    """Return w = √det(F Fᵀ), or √det(Fᵀ F) for fewer motors than rows; infinity if the frame moves without motors."""
+    """Return w, the product of the d largest singular values of F; infinity if the frame moves without motors."""
     J = jacobian(tree, q, frame, relative_to, relative_to)
     J = {"all": J, "position": J[3:], "angular": J[:3]}[part]
     rates = rates_of(tree, q, [0.0] * tree.nv, 0.0)
@@ -55,7 +61,17 @@ def constrained_manipulability(
         return [*(tau[k] for k in acting.actuated), dot(missing, missing)]
 
     forces = map_rows(balanced, J, in_loops=in_loops, alike=True)
-    size = Volume(transposed([row[:-1] for row in forces])).size
+    _, to_frame, to_other = fork(tree, tree.frame(frame).body, tree.frame(relative_to).body)
+    between = [tree.bodies[i].joint_name for i in (*to_other, *to_frame)]
+    path = Actuation.at(tree, q, rates, between, None, in_loops)
+    pushes = [[path.inertia[k] if k == j else 0.0 for j in range(tree.nv)] for k in path.actuated]
+    kept = map_rows(lambda push: path.split(push)[0], pushes, in_loops=in_loops, alike=True)
+    d = sum((row[k] / path.inertia[k] for k, row in zip(path.actuated, kept, strict=True)), 0.0)
+    size = where(lt(d, 0.5), 0.0, 1.0)
+    count = min(len(J), len(acting.actuated), len(pushes))
+    values = svdvals([row[:-1] for row in forces]) if count else ()
+    for k, value in enumerate(values[:count]):
+        size = size * where(lt(d, k + 0.5), 1.0, value)
     for row, (*_, missing) in zip(J, forces, strict=True):
         size = where(lt(_MOVED * dot(row, row), missing), inf, size)
     return size
