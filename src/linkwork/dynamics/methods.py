@@ -39,7 +39,7 @@ def with_constraint_forces(method: F) -> F:
     """
 
     def wrapped(self: Any, q: Any, v: Any, a: Any, **more: Any) -> Any:
-        lost: Any = False
+        lost: Any = None
         try:
             if self._tree.constraints and more.get("constraint_forces") is None:
                 options = {"passive": True} | {
@@ -47,7 +47,9 @@ def with_constraint_forces(method: F) -> F:
                 }
                 axes = {"expressed_in": more.get("wrenches_expressed_in", "world")} if "wrenches" in options else {}
                 forces = _forces_of_motion(method.__name__, self, (q, v, a), options | axes)
-                if isinstance(forces, np.ndarray) and forces.dtype.kind == "f" and np.isnan(forces).any():
+                is_real = isinstance(forces, np.ndarray) and forces.dtype.kind == "f"
+                square = np.vdot(forces, forces) if is_real else 0.0
+                if square != square:  # NaN if one force is
                     lost = np.isnan(forces).any(axis=-1)
                     forces = np.where(lost[..., None], 0.0, forces)
                 more = {name: x for name, x in more.items() if name != "actuators"} | {"constraint_forces": forces}
@@ -58,7 +60,7 @@ def with_constraint_forces(method: F) -> F:
         except ABOUT_ARGUMENTS as error:
             raise_named(error, method, (self, q, v, a), more)
             raise
-        if np.any(lost):
+        if lost is not None:
             for x in result if isinstance(result, tuple) else (result,):
                 x[lost] = np.nan
         return result
