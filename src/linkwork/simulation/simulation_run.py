@@ -269,7 +269,7 @@ class SimulationRun:
         arguments: dict[str, Any] = {name: x for name, x in groups.items() if x}
         kernel: Any = segment(setup, rows) if total else None
         if total:
-            state |= bounds_with(setup, self.parameters)
+            state |= bounds_with(setup, self.parameters, self.leading)
             warned = self._warn(kernel, state, arguments, rows, 0)
         parts = [self._first(state, arguments)]
         happened: list[tuple[Any, Any]] = []

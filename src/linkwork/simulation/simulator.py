@@ -257,17 +257,18 @@ class Simulator:
     def _hold_bounds(self, where: Any = None) -> None:
         """Set the inputs of steps that follow from the parameters, in the environments of ``where``, or in all."""
         setup, leading, own = self._setup((), 1, None), self._leading, self._parameters
-        chosen = np.ones(leading, bool) if where is None else chosen_of(where, leading)
-        if where is not None:
+        if self._bounds is None or where is None or not leading:
+            self._bounds = bounds_with(setup, own, leading)
+        else:
+            chosen = chosen_of(where, leading)
             own = {name: np.broadcast_to(x, (*leading, *self._sizes[name]))[chosen] for name, x in own.items()}
-        new = bounds_with(setup, own)
 
-        def placed(x: Any, old: Any) -> np.ndarray:
-            result: np.ndarray = np.array(np.broadcast_to(old, (*leading, x.shape[-1])))
-            result[chosen] = x if where is not None else np.broadcast_to(x, result.shape)[chosen]
-            return result
+            def placed(x: Any, old: Any) -> np.ndarray:
+                result: np.ndarray = np.array(old)
+                result[chosen] = x
+                return result
 
-        self._bounds = paired(placed, new, self._bounds or new)
+            self._bounds = paired(placed, bounds_with(setup, own, chosen[chosen].shape), self._bounds)
         self._held = [*self._parameters.values(), *leaves(self._bounds)]
 
     def _check_start(self, state: SimulatorState, where: Any) -> None:

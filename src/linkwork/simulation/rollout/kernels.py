@@ -120,10 +120,10 @@ def observer(setup: SimulationSetup) -> SimulationKernel:
     return _kernel("observe", bare, {name: x for name, x in data.items() if name not in _OF_SEGMENTS}, None, traced)
 
 
-def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any], leading: tuple[int, ...]) -> dict[str, Any]:
     """Return the input of the kernels of steps that follows from the values of parameters, empty if there is none.
 
-    A kernel of its own computes it, once for all steps.
+    A kernel of its own computes it, once for all steps of a batch of shape ``leading``.
     """
     kinds = {name.partition(":")[0] for name in setup.parameter_names}
     if not setup.is_implicit_in_joints or kinds.isdisjoint(_BOUNDING):
@@ -135,6 +135,8 @@ def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any]) -> dict[s
     key = setup.robot, setup.parameters, setup.parameter_names, setup.friction, setup.passive, setup.method
     compiled = _KERNELS.get((key, BOUNDS), lambda: compile(traced, name=BOUNDS, parameters=dict(setup.parameters)))
     bounds = compiled(parameters=parameters)[BOUNDS]
+    if leading:
+        bounds = tree_map(lambda x: np.broadcast_to(x, (*leading, x.shape[-1])), bounds)
     return {BOUNDS: bounds} if bounds else {}
 
 
@@ -204,6 +206,6 @@ def _shapes(setup: SimulationSetup, rows: int | None, data: Mapping[str, Any]) -
         result["signals"] = {name: (*over, *shape) for name, shape in setup.signals}
     if setup.parameters:
         result["parameters"] = dict(setup.parameters)
-        bounds = bounds_with(setup, {name: np.ones(shape) for name, shape in setup.parameters})
+        bounds = bounds_with(setup, {name: np.ones(shape) for name, shape in setup.parameters}, ())
         result |= {name: tree_map(np.shape, x) for name, x in bounds.items()}
     return result
