@@ -27,7 +27,7 @@ from linkwork.simulation.contacts.contact_candidates import ContactCandidate
 __all__ = ["AT_START", "allowed_depth", "deepened", "depth_state", "rigid_gaps", "warn_of_depth"]
 
 AT_START = 3e-4, 0.2  # [sizes of the robot, g h²] initial overlaps that `allowed_depth` allows
-_SUNK = 3e-3, 5.0  # the same for depths in a simulation
+_SUNK = 6e-3, 5.0  # the same for depths in a simulation
 _WIDTH = 3.0  # [radii of gyration] width of a body
 _FIRST = 3  # elements of the state before those of the pairs
 _POINT = re.compile(r" \(\d+ of \d+\)$")
