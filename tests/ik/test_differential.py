@@ -423,3 +423,17 @@ def test_bad_input_says_what():
     ):
         with pytest.raises(ValueError, match=text):
             call()
+
+
+def test_reverse_derivatives_without_limits():
+    """Reverse derivatives of a step equal differences, near a target, at it and where the larger diagonal decides."""
+    robot = lw.load("arm6")
+    frame, q, w = robot.frames[-1], np.full(6, 0.3), np.arange(1.0, 7.0)
+    ik = lw.ik.DifferentialIK(robot, [lw.ik.PositionTask(frame, name="t")], dt=DT, motion_limits=False)
+    gradient = ik.kernel.vjp("target0")
+    for away in (0.01, 0.0, 3.0):
+        p = robot.pose(q, frame)[:3, 3] + away
+        found = gradient(q, ik._rest, *ik._prepared, p, w, np.zeros(ik.kernel.outputs[1].shape))
+        h = 1e-6 * np.eye(3)
+        differences = [w @ (ik.step(q, p + d) - ik.step(q, p - d)) / 2e-6 for d in h]
+        assert np.allclose(found, differences, rtol=1e-5, atol=1e-4), away

@@ -21,7 +21,7 @@ problem, Opsearch 11, 1974.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
@@ -37,7 +37,6 @@ Rows = Sequence[Scalars]
 
 MOST = 200  # maximum rounds
 _PATIENCE = 4.0  # rounds without progress before single changes
-_ENDLESS = -50.0  # patience at which rounding errors of a nearly singular D decide, so that the other diagonal is used
 _ROUNDING = by_type(1e-12)  # tolerated violation of a bound
 
 
@@ -56,48 +55,33 @@ class _State(NamedTuple):
     continues: Any
     min_changes: Any  # smallest number of wrong sides so far
     patience: Any
-    is_other: Any  # 1 with the other diagonal
 
 
 def boxed_least_squares(
-    A: Rows,
-    r: Scalars,
-    D: Scalars,
-    c: Scalars,
-    lower: Scalars,
-    upper: Scalars,
-    guess: Scalars | None = None,
-    other: tuple[Scalars, Callable[[Scalars], Any]] | None = None,
+    A: Rows, r: Scalars, D: Scalars, c: Scalars, lower: Scalars, upper: Scalars, guess: Scalars | None = None
 ) -> BoundedSolution:
     """Return the minimum of ½ ‖A x + r‖² + ½ xᵀ D x + cᵀ x with lower ≤ x ≤ upper; D (n) is a diagonal.
 
     Infinite float bounds count as absent, and no lower bound may exceed the upper one.  ``guess`` (n) are initial
-    active bounds (1 upper, −1 lower, else 0).  They do not change the result, only the number of rounds.  ``other`` is
-    another diagonal, which replaces D unless a function, which it also contains, accepts the minimum with D, and where
-    rounds do not end.
+    active bounds (1 upper, −1 lower, else 0).  They do not change the result, only the number of rounds.
     """
     n = len(D)
-    replacement, accepts = (D, None) if other is None else other
     columns = transposed(A) if A else [[] for _ in range(n)]
     bounded = [k for k in range(n) if not (_is_absent(lower[k], -math.inf) and _is_absent(upper[k], math.inf))]
-    solve = _by_rows(A, columns, r, c, bounded) if len(A) < n else _by_columns(columns, r, c)
-    squares = {k: dot(columns[k], columns[k]) for k in bounded}
+    solve = _by_rows(A, columns, r, D, c, bounded) if len(A) < n else _by_columns(columns, r, D, c)
+    curvature = {k: D[k] + dot(columns[k], columns[k]) for k in bounded}
 
     def pivot(state: _State) -> _State:
         sides = dict(zip(bounded, state.sides, strict=True))
         is_fixed = {k: not_(eq(side, 0.0)) for k, side in sides.items()}
         bound_values = {k: where(lt(0.0, side), upper[k], lower[k]) for k, side in sides.items()}
-        is_other = lt(0.5, state.is_other)
-        diagonal = [a if a is b else where(is_other, b, a) for a, b in zip(D, replacement, strict=True)]
-        x, slope = solve(is_fixed, bound_values, diagonal)
+        x, slope = solve(is_fixed, bound_values)
         next_sides: list[Any] = []
         needs_change: list[Any] = []
         for k, side in sides.items():
             above, below = lt(upper[k] + _ROUNDING, x[k]), lt(x[k], lower[k] - _ROUNDING)
             multiplier = side * slope[k]  # negative if the bound is active
-            releasable = and_(
-                and_(is_fixed[k], lt(lower[k], upper[k])), lt(_ROUNDING * (diagonal[k] + squares[k]), multiplier)
-            )
+            releasable = and_(and_(is_fixed[k], lt(lower[k], upper[k])), lt(_ROUNDING * curvature[k], multiplier))
             next_side = where(is_fixed[k], where(releasable, 0.0, side), where(above, 1.0, where(below, -1.0, 0.0)))
             next_sides.append(next_side)
             needs_change.append(not_(eq(next_side, side)))
@@ -114,21 +98,18 @@ def boxed_least_squares(
             changes = and_(change, or_(change_all, not_(changed_after)))
             new_sides.append(where(changes, next_side, side))
             changed_after = or_(changed_after, change)
-        min_changes, patience = where(fewer, count, state.min_changes), where(fewer, _PATIENCE, state.patience - 1.0)
-        continues, next_other = lt(0.5, count), state.is_other
-        if accepts is not None:
-            unsuitable = or_(and_(lt(count, 0.5), not_(accepts(x))), lt(state.patience, _ENDLESS))
-            again = and_(not_(is_other), unsuitable)
-            min_changes, patience = where(again, n + 1.0, min_changes), where(again, _PATIENCE, patience)
-            continues, next_other = or_(continues, again), where(again, 1.0, next_other)
         return _State(
-            tuple(x), tuple(reversed(new_sides)), where(continues, 1.0, 0.0), min_changes, patience, next_other
+            tuple(x),
+            tuple(reversed(new_sides)),
+            where(lt(0.5, count), 1.0, 0.0),
+            where(fewer, count, state.min_changes),
+            where(fewer, _PATIENCE, state.patience - 1.0),
         )
 
-    if not bounded and accepts is None:
-        return BoundedSolution(solve({}, {}, D)[0], [0.0] * n, 1.0, 1.0)
+    if not bounded:
+        return BoundedSolution(solve({}, {})[0], [0.0] * n, 1.0, 1.0)
     sides = (0.0,) * len(bounded) if guess is None else tuple(guess[k] for k in bounded)
-    start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE, 0.0)
+    start = _State((0.0,) * n, sides, 1.0, n + 1.0, _PATIENCE)
     result = while_loop(lambda state: lt(0.5, state.continues), pivot, start, max_iterations=MOST)
     last: _State = result.state
     x, final_sides = list(last.x), [0.0] * n
@@ -142,15 +123,15 @@ def _is_absent(x: Any, bound: float) -> bool:
     return x.__class__ is float and x == bound
 
 
-def _by_rows(A: Rows, columns: Rows, r: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
+def _by_rows(A: Rows, columns: Rows, r: Scalars, D: Scalars, c: Scalars, bounded: Sequence[int]) -> Any:
     """Return a function that solves for x with fixed active bounds, by the system for y = A x + r.
 
     Its matrix has one row for each row of A, plus one for each unknown of `_uneliminated`.
     """
     m, uneliminated = len(A), _uneliminated(A, bounded)
+    inverse = [0.0 if k in uneliminated else 1.0 / d for k, d in enumerate(D)]
 
-    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any], D: Scalars) -> tuple[list[Any], list[Any]]:
-        inverse = [0.0 if k in uneliminated else 1.0 / d for k, d in enumerate(D)]
+    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any]) -> tuple[list[Any], list[Any]]:
         E = [where(is_fixed[k], 0.0, e) if k in is_fixed else e for k, e in enumerate(inverse)]
         b = [where(is_fixed[k], bound_values[k], 0.0) if k in is_fixed else 0.0 for k in range(len(D))]
         scaled = [[x if is_zero(x) else 0.0 if is_zero(e) else x * e for x, e in zip(row, E, strict=True)] for row in A]
@@ -224,14 +205,14 @@ def _products(near: dict[int, set[int]]) -> int:
     return result
 
 
-def _by_columns(columns: Rows, r: Scalars, c: Scalars) -> Any:
+def _by_columns(columns: Rows, r: Scalars, D: Scalars, c: Scalars) -> Any:
     """Return a function that solves for x with fixed active bounds, by the matrix D + AᵀA."""
-    n = len(c)
-    H = mirrored([[dot(columns[i], columns[j]) for j in range(i + 1)] for i in range(n)])
+    n = len(D)
+    H = [[dot(columns[i], columns[j]) + (D[i] if i == j else 0.0) for j in range(i + 1)] for i in range(n)]
+    full = mirrored(H)
     g = [a + dot(column, r) for a, column in zip(c, columns, strict=True)]
 
-    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any], D: Scalars) -> tuple[list[Any], list[Any]]:
-        full = [[x + D[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(H)]
+    def solve(is_fixed: dict[int, Any], bound_values: dict[int, Any]) -> tuple[list[Any], list[Any]]:
         b = [where(is_fixed[k], bound_values[k], 0.0) if k in is_fixed else 0.0 for k in range(n)]
         gradient_at_bounds = [a + dot(row, b) for a, row in zip(g, full, strict=True)]
         S: list[list[Any]] = [[0.0] * n for _ in range(n)]

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
-from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, le, lt, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
 from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
@@ -69,8 +69,14 @@ class Cost:
 
     def bounded_minimum(self, lower: Scalars, upper: Scalars, guess: Scalars | None = None) -> BoundedSolution:
         """Return the minimum within bounds, or where its step is not accepted, that with the larger diagonal."""
-        other = None if self.is_linear else (self.damped(()), lambda delta: self.accepted(delta, ()))
-        return boxed_least_squares(self.A, self.r, self.D, self.c, lower, upper, guess, other)
+        guesses = [guess]
+
+        def solve(D: Scalars) -> tuple[BoundedSolution, Scalars]:
+            found = boxed_least_squares(self.A, self.r, D, self.c, lower, upper, guesses[-1])
+            guesses.append(found.sides)
+            return found, ()
+
+        return self.minimum(solve, ())
 
     def minimum(
         self, solve: Callable[[Scalars], tuple[BoundedSolution, Scalars]], sources: Sequence[Source | None]
@@ -79,22 +85,19 @@ class Cost:
 
         ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.
         """
-        n, own = len(self.D), [(k, *source) for k, source in enumerate(sources) if source is not None]
-        if self.is_linear and not own:
-            return solve(self.D)[0]
+        found, multipliers = solve(self.D)
+        forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]
+        if self.is_linear and not forces:
+            return found
 
-        def attempt(state: tuple[Any, ...]) -> tuple[Any, ...]:
-            again, before = lt(0.5, state[0]), [(i, x) for (_, i, _), x in zip(own, state[-1], strict=True)]
-            found, multipliers = solve([where(again, b, a) for a, b in zip(self.D, self.damped(before), strict=True)])
-            pulls = tuple(w * multipliers[k] for k, _, w in own)
-            ends = or_(again, self.accepted(found.x, [(i, x) for (_, i, _), x in zip(own, pulls, strict=True)]))
-            rounds = state[4] + found.rounds
-            return where(ends, 2.0, 1.0), tuple(found.x), tuple(found.sides), found.least, rounds, pulls
+        def again() -> tuple[Any, ...]:
+            other, _ = solve(self.damped(forces))
+            return tuple(other.x), tuple(other.sides), other.least, found.rounds + other.rounds
 
-        zeros = (0.0,) * n
-        start = 0.0, zeros, zeros, 0.0, 0.0, (0.0,) * len(own)
-        last = while_loop(lambda state: lt(state[0], 1.5), attempt, start, max_iterations=2)
-        _, x, sides, least, rounds, _ = last.state
+        suits = and_(lt(0.5, found.least), self.accepted(found.x, forces))
+        x, sides, least, rounds = cond(
+            suits, lambda: (tuple(found.x), tuple(found.sides), found.least, found.rounds), again
+        )
         return BoundedSolution(list(x), list(sides), least, rounds)
 
 
@@ -161,7 +164,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
         """Return the diagonal with bounds of second derivatives, of the errors and of constraints."""
         result = D
         for pull, bound in [
-            *((group.pull, group.bends) for group in groups),
+            *((group.pull(), group.bends) for group in groups),
             *((0.5 * x, b) for x, b in bends(forces)),
         ]:
             result = [x if is_zero(b) else x + pull * b for x, b in zip(result, bound, strict=True)]
@@ -182,7 +185,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             errors, bend = group.linear(delta), dot(group.bends, squares)
             left = [w * x for w, x in zip(group.squares, errors, strict=True)]
             promised = promised + group.before - dot(left, errors)
-            most = most + bend * (sqrt(dot(left, left)) + 0.25 * bend * sum(group.squares, 0.0))
+            most = most + bend * (sqrt(dot(left, left)) + 0.25 * bend * reduce(fmax, group.squares))
         for pull, bound in bends(forces):
             most = most + pull * dot(bound, squares)
 
@@ -210,14 +213,18 @@ class _Curved:
     jacobian: list[list[Any]]
     squares: list[Any]  # w²
     before: Any  # Σ w² (g e)²
-    pull: Any  # ½ ‖w² g e‖
     bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
 
     @classmethod
     def of(cls, at: Stacked, rows: list[int], gains: Scalars, errors: Scalars, weights: Scalars) -> _Curved:
         reduced, squares = [gains[i] * errors[i] for i in rows], [weights[i] * weights[i] for i in rows]
         pull, jacobian = [w * x for w, x in zip(squares, reduced, strict=True)], [at.rows[i] for i in rows]
-        return cls(rows, reduced, jacobian, squares, dot(pull, reduced), 0.5 * sqrt(dot(pull, pull)), _bends(jacobian))
+        return cls(rows, reduced, jacobian, squares, dot(pull, reduced), _bends(jacobian))
+
+    def pull(self) -> Any:
+        """Return ½ ‖w² g e‖."""
+        pulls = [w * x for w, x in zip(self.squares, self.reduced, strict=True)]
+        return 0.5 * sqrt(dot(pulls, pulls))
 
     def linear(self, delta: Scalars) -> list[Any]:
         """Return the errors g e + J δ of a linear model."""
@@ -240,8 +247,9 @@ def _bends(rows: Sequence[Scalars]) -> list[Any]:
     The derivative of column j of the Jacobian by a joint i that carries joint j is a cross product of unit vectors with
     column j, so it is at most as long.
     """
-    sizes = [sum((fabs(x) for x in column if not is_zero(x)), 0.0) for column in transposed(rows)]
-    moving = [k for k, x in enumerate(sizes) if not is_zero(x)]
+    squares = [dot(column, column) for column in transposed(rows)]
+    moving = [k for k, x in enumerate(squares) if not is_zero(x)]
+    sizes = [x if is_zero(x) else sqrt(x + _TINY) for x in squares]  # differentiable also at 0
     result, carried = [0.0] * len(sizes), 0.0
     for rank, k in reversed([*enumerate(moving)]):
         carried = carried + sizes[k]
