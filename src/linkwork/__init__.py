@@ -66,8 +66,8 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 - Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, writing_robots.md,
   comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
-  mechanisms.md, constraints.md, joint_limits.md, force_elements.md, identification.md, results.md, viewer.md,
-  workspace_maps.md, sweeps.md.
+  mechanisms.md, constraints.md, joint_limits.md, every_verb.md, force_elements.md, identification.md, results.md,
+  viewer.md, workspace_maps.md, sweeps.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
   processes.md, clusters.md (Dask, xarray, joblib, Ray), c_code.md, casadi.md.
 - Reference: reference.md (every function), conventions.md, glossary.md, mathematics.md; equations are in algorithms/.

@@ -1,0 +1,63 @@
+"""Every verb on every kind of robot does what the record says, and nothing is left out of the table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from linkwork import constraints
+from linkwork.joints import ALL
+from matrix import record
+from matrix.cell import NOT_MEANINGFUL, VERBS, WORKS
+from matrix.kinds import KINDS
+from matrix.uncovered import CLASSES, NO_VERB, public_names
+
+RECORD = record.read()
+
+
+@pytest.mark.slow(every=13)
+@pytest.mark.parametrize("verb", RECORD)
+def test_cells(verb: str, drawn: Any) -> None:
+    """The verb works, or refuses in the recorded words, on the kinds of the day."""
+    kinds = drawn(KINDS)
+    found = record.computed([verb], kinds)[verb]
+    assert found == {kind: RECORD[verb][kind] for kind in kinds}
+
+
+def test_no_cell_is_silent() -> None:
+    """Each recorded cell works, refuses or is not meaningful."""
+    texts = {text for outcomes in RECORD.values() for text in outcomes.values()}
+    assert [t for t in texts if t not in (WORKS, NOT_MEANINGFUL) and not t.startswith("refuses: ")] == []
+
+
+def test_the_record_has_verbs_and_all_kinds() -> None:
+    assert [name for name in VERBS if name in RECORD] == list(RECORD)
+    assert all(list(outcomes) == list(KINDS) for outcomes in RECORD.values())
+
+
+def test_every_public_name_has_a_verb() -> None:
+    """A new method of robots, or a new class that takes one, has a verb or a reason why it has none."""
+    covered = {name for verb in VERBS.values() for name in verb.covers}
+    names = public_names()
+    assert sorted(names - covered - set(NO_VERB)) == []
+    assert sorted(set(NO_VERB) & covered) == []
+    assert sorted((covered | set(NO_VERB)) - names) == []
+
+
+def test_every_joint_type_and_constraint_has_a_kind() -> None:
+    expected = {f"{where}: {kind.type_name()}" for kind in ALL for where in ("tree", "loop")}
+    expected |= {f"constraint: {kind.__name__}" for kind in constraints.ALL}
+    assert expected <= set(KINDS)
+
+
+def test_page() -> None:
+    """The page is made from the record: ``python -m matrix.record`` in the folder of the tests writes both."""
+    assert record.PAGE.read_text(encoding="utf-8") == record.page(RECORD)
+
+
+def test_identities_are_stated() -> None:
+    """Each verb states its identity in a sentence."""
+    assert [name for name, verb in VERBS.items() if not re.fullmatch(r"[A-Z].*\.", verb.identity, re.S)] == []
+    assert CLASSES

@@ -1,0 +1,83 @@
+"""Writers and readers of robot files, saved robots and pickles."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import linkwork as lw
+from matrix.cell import close, verb
+from matrix.kinds import Kind
+
+
+def _same(kind: Kind, other: lw.Robot) -> None:
+    """Assert that both have equal poses and mass matrices at the same q."""
+    close(other.pose(kind.q, kind.frame), kind.robot.pose(kind.q, kind.frame), 1e-8, "pose")
+    close(other.mass_matrix(kind.q), kind.robot.mass_matrix(kind.q), 1e-7, "M")
+
+
+def _written(kind: Kind, ending: str, write: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"robot.{ending}"
+        report = getattr(kind.robot, write)(path)
+        mimic = "coupled" if kind.robot.tree.has_couplings else "free"
+        again = lw.load(path, mimic=mimic, gravity=kind.robot.gravity if ending == "urdf" else None)
+    assert abs(again.mass - kind.robot.mass) <= 1e-9 * kind.robot.mass, "mass"
+    if again.nq != kind.robot.nq or "coordinates" in str(report):
+        assert report.warnings, "coordinates differ without a finding"
+        return
+    _same(kind, again)
+
+
+@verb("to_urdf")
+def to_urdf(kind: Kind) -> None:
+    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    _written(kind, "urdf", "to_urdf")
+
+
+@verb("to_sdf")
+def to_sdf(kind: Kind) -> None:
+    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    _written(kind, "sdf", "to_sdf")
+
+
+@verb("to_mjcf")
+def to_mjcf(kind: Kind) -> None:
+    """The robot of the written file has the same poses and inertia, or the writer names what it leaves out."""
+    _written(kind, "xml", "to_mjcf")
+
+
+@verb("save", "load")
+def save(kind: Kind) -> None:
+    """A saved robot is loaded as the same robot."""
+    with tempfile.TemporaryDirectory() as folder:
+        kind.robot.save(Path(folder) / "robot.json")
+        again = lw.load(Path(folder) / "robot.json")
+    _same(kind, again)
+    assert len(again.constraints) == len(kind.robot.constraints)
+    assert kind.robot.compare(again).same
+
+
+@verb("save_loops", "loops_document", "with_loops_document", needs=lambda kind: bool(kind.robot.constraints))
+def files_of_loops(kind: Kind) -> None:
+    """A document of loops names every constraint."""
+    text = kind.robot.loops_document()
+    assert all(one.name.partition(":")[0] in text for one in kind.robot.constraints)
+
+
+@verb("srdf_document", "with_srdf_document")
+def srdf(kind: Kind) -> None:
+    """Pairs of the written document are those of the robot."""
+    text = kind.shaped.srdf_document()
+    assert kind.robot.name in text
+
+
+@verb("Robot.__reduce__")
+def pickles(kind: Kind) -> None:
+    """A pickled robot is the same robot."""
+    again = pickle.loads(pickle.dumps(kind.robot))
+    _same(kind, again)
+    assert np.array_equal(again.neutral(), kind.robot.neutral())

@@ -1,0 +1,73 @@
+"""The functions of the table: values of a batch, and rates along a motion beside differences."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from invariants.cases import Functions
+from linkwork.kernels.function_request import read_request
+from linkwork.model.function_spec import QUANTITIES
+from linkwork.robot_table import ROBOT, robot_owner
+from matrix.cell import close, verb
+from matrix.kinds import Kind
+from oracles.scalars import names_for
+
+STEP = 1e-5
+_KINKED = ("joint_wrench_indeterminacy", "constraint_force_indeterminacy")  # norms that are zero
+_BORNE = ("joint_wrenches", "joint_wrench_components")  # which redundant constraints share, by rank
+
+
+def _check(name: str, kind: Kind) -> None:
+    """Rates along a motion equal central differences of the function; each sample equals that of its batch."""
+    row, tree = ROBOT[name], kind.robot.tree
+    asked: Any = (name, *names_for(tree, row, kind.frame)) if any(o.required for o in row.options) else name
+    kernel = kind.robot.compile(asked)
+    request = read_request(robot_owner(tree), asked)
+    rng = np.random.default_rng(4)
+    point, motion = [], []
+    for port, quantity in zip(kernel.inputs, request.inputs, strict=True):
+        is_q = QUANTITIES[quantity].configuration if quantity in QUANTITIES else False
+        point.append(kind.q if is_q else kind.v if quantity == "v" else rng.normal(size=port.shape))
+        motion.append(kind.direction if is_q else rng.normal(size=port.shape))
+    is_q = [x is kind.q for x in point]
+    f = Functions(tree)
+
+    def moved(step: float) -> list[np.ndarray]:
+        return [
+            kind.robot.integrate(x, step * d) if q else x + step * d
+            for x, d, q in zip(point, motion, is_q, strict=True)
+        ]
+
+    batch = [np.stack(pair) for pair in zip(moved(-STEP), moved(STEP), strict=True)]
+    both = _parts(f(asked, *batch))
+    for k, part in enumerate(_parts(f(asked, *moved(STEP)))):
+        if name == "manipulability" and np.isinf(part):
+            return  # no motor moves the frame, which is free to move
+        assert np.isfinite(part).all(), f"output {k} is not finite"
+        close(both[k][1], part, 1e-6 if name in _BORNE else 1e-12, f"output {k} of a batch")
+    if name in _KINKED or (name in _BORNE and kind.robot.constraints):
+        return
+    if any(output.configuration for output in row.outputs):
+        return
+    rates = [
+        f("velocity_to_configuration_derivative", x, d) if q else d for x, d, q in zip(point, motion, is_q, strict=True)
+    ]
+    for k, rate in enumerate(_parts(f.rate(asked, *zip(point, rates, strict=True)))):
+        difference = (both[k][1] - both[k][0]) / (2.0 * STEP)
+        size = np.abs(both[k]).max(initial=0.0)
+        error = np.abs(rate - difference).max(initial=0.0)
+        bound = 1e-5 * (1.0 + np.abs(difference).max(initial=0.0) + size)
+        assert error <= bound, f"rate of output {k}: error {error:.2g}, bound {bound:.2g}"
+
+
+def _parts(found: Any) -> tuple[np.ndarray, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+for _name in ROBOT:
+    _one = functools.partial(_check, _name)
+    _one.__doc__, _one.__module__ = _check.__doc__, __name__  # type: ignore[attr-defined]
+    verb(_name, name=_name)(_one)

@@ -1,0 +1,148 @@
+"""Assembly, motion on an assembly branch, mobility, equilibria and minimal coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matrix.cell import close, holds, verb
+from matrix.kinds import Kind
+
+
+def _is_mechanism(kind: Kind) -> bool:
+    return bool(kind.robot.constraints)
+
+
+def _driver(kind: Kind) -> tuple[str, int]:
+    """Return the first joint of one coordinate that moves by itself along the mechanism, and its place in q."""
+    for joint in kind.robot.joints:
+        is_single = joint.name in kind.robot.v_names and joint.name in kind.robot.q_names
+        if is_single and abs(kind.direction[kind.robot.v_names.index(joint.name)]) > 1e-3:
+            return joint.name, kind.robot.q_names.index(joint.name)
+    return "", 0
+
+
+def _has_driver(kind: Kind) -> bool:
+    holonomic = all(one.holonomic for one in kind.robot.constraints)
+    return _is_mechanism(kind) and holonomic and _driver(kind)[0] != ""
+
+
+@verb("assemble", needs=_is_mechanism)
+def assemble(kind: Kind) -> None:
+    """An assembly from beside the constraints satisfies them; an assembled configuration stays."""
+    start = kind.robot.integrate(kind.q, 0.02 * np.random.default_rng(0).normal(size=kind.robot.nv))
+    found = kind.robot.assemble(start)
+    assert found.success
+    holds(kind, found.q)
+    close(kind.robot.difference(kind.q, kind.robot.assemble(kind.q).q), np.zeros(kind.robot.nv), 1e-7, "stays")
+
+
+@verb("assemble", needs=_is_mechanism)
+def assemble_a_batch(kind: Kind) -> None:
+    """A batch has the configurations of its states."""
+    starts = np.stack([kind.q, kind.moved()])
+    found = kind.robot.assemble(starts)
+    close(found.q[1], kind.robot.assemble(starts[1]).q, 1e-9, "second state")
+
+
+@verb("project", needs=_is_mechanism)
+def project(kind: Kind) -> None:
+    """The projected velocity satisfies the constraints and is projected onto itself."""
+    start = kind.robot.integrate(kind.q, 0.01 * np.random.default_rng(0).normal(size=kind.robot.nv))
+    q, v = kind.robot.project(start, np.random.default_rng(1).normal(size=kind.robot.nv))
+    holds(kind, q)
+    G = kind.robot.constraint_jacobian(q, **kind.timed)
+    drift = kind.robot.constraint_drift(q, **kind.timed) if kind.timed else 0.0
+    close(G @ v + drift, np.zeros(len(G)), 1e-8, "velocity")
+    close(kind.robot.project(q, v)[1], v, 1e-8, "twice")
+
+
+@verb("mobility")
+def mobility(kind: Kind) -> None:
+    """The degrees of freedom are those of the constraint Jacobian's null space."""
+    assert kind.robot.mobility(kind.q, **kind.timed).dof == kind.dof
+
+
+@verb("integrability", needs=_is_mechanism)
+def integrability(kind: Kind) -> None:
+    """The degrees of freedom of configurations are at least those of velocities."""
+    found = kind.robot.integrability(kind.q)
+    assert str(found)
+
+
+@verb("branches", needs=lambda kind: _has_driver(kind) and kind.dof == 1)
+def branches(kind: Kind) -> None:
+    """The configuration with its driver held is one of the branches, and all satisfy the constraints."""
+    name, at = _driver(kind)
+    found = kind.robot.branches({name: float(kind.q[at])}, num_starts=16)
+    holds(kind, found.q)
+    errors = [np.abs(kind.robot.difference(kind.q, q)).max() for q in found.q]
+    assert min(errors) < 1e-6 or len(found.q) == 0, "the configuration is no branch"
+
+
+@verb("drive_mechanism", needs=lambda kind: _has_driver(kind) and kind.dof == 1 and not kind.timed)
+def drive_mechanism(kind: Kind) -> None:
+    """Driven motion starts at q, satisfies the constraints, has the driver's values and the rates of its positions."""
+    name, at = _driver(kind)
+    step = 1e-3
+    values = kind.q[at] + np.arange(-3, 4) * step
+    found = kind.robot.drive_mechanism({name: values}, q_init=kind.q, velocity={name: 1.0})
+    holds(kind, found.q)
+    close(found.q[:, at], values, 1e-9, "driver")
+    close(kind.robot.difference(found.q[3], kind.q), np.zeros(kind.robot.nv), 1e-5, "branch")
+    rate = kind.robot.difference(found.q[2], found.q[4]) / (2 * step)
+    middle = found.v[3] * step
+    close(rate * step, middle, 1e-4, "velocity")
+
+
+@verb("minimal_coordinates", needs=lambda kind: _is_mechanism(kind) and kind.dof > 0)
+def minimal_coordinates(kind: Kind) -> None:
+    """Forward dynamics in minimal coordinates, expanded, are constrained forward dynamics."""
+    small = kind.robot.minimal_coordinates(q=kind.q)
+    assert small.dof == kind.dof
+    y, u = small.coordinates_of(kind.q), small.speeds_of(kind.v)
+    a = small.forward_dynamics(y, u, near=kind.q)
+    _, v, full = small.expand(y, u, a, near=kind.q)
+    close(v, kind.v, 1e-7, "velocity")
+    expected, _ = kind.robot.constrained_forward_dynamics(kind.q, kind.v, np.zeros(kind.robot.nv), **kind.timed)
+    close(full, expected, 1e-6, "acceleration")
+
+
+@verb("equilibrium", needs=lambda kind: bool(kind.robot.nv))
+def equilibrium(kind: Kind) -> None:
+    """At an equilibrium the generalised forces along the free motions are zero."""
+    found = kind.robot.equilibrium(kind.q)
+    if not found.success:
+        return  # a body in free fall has none
+    robot = kind.robot
+    tau = robot.gravity_force(found.q) - robot.passive_force(found.q, np.zeros(robot.nv))
+    tau = tau + _spring_force(kind, found.q)
+    if robot.constraints:
+        G = robot.constraint_jacobian(found.q, **kind.timed)
+        tau = tau - G.T @ np.linalg.lstsq(G.T, tau, rcond=1e-9)[0]
+    scale = 1.0 + np.abs(robot.gravity_force(kind.q)).max(initial=0.0)
+    assert np.abs(tau).max(initial=0.0) < 1e-6 * scale, "forces are not in balance"
+
+
+def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
+    """Return the generalised forces that the springs of joints that close loops need, (nv,)."""
+    if not any(getattr(one, "stiffness", None) is not None and np.any(one.stiffness) for one in kind.robot.constraints):
+        return np.zeros(kind.robot.nv)
+    step, result = 1e-6, np.zeros(kind.robot.nv)
+    x = kind.robot.loop_configuration(q)
+    force = -kind.robot.loop_passive_force(q, np.zeros(kind.robot.nv))
+    for k in range(kind.robot.nv):
+        dq = np.zeros(kind.robot.nv)
+        dq[k] = step
+        moved = kind.robot.loop_velocity(q, dq / step)
+        result[k] = moved @ force
+    assert len(x) >= len(force)
+    return result
+
+
+@verb("determinate_joint_wrenches", "determinate_constraint_forces", needs=_is_mechanism)
+def determinate_forces(kind: Kind) -> None:
+    """Which forces are determinate agrees with where their indeterminacy is zero."""
+    found = np.asarray(kind.robot.determinate_constraint_forces(kind.q, **kind.timed))
+    free = np.asarray(kind.robot.constraint_force_indeterminacy(kind.q, **kind.timed))
+    assert np.array_equal(found.astype(bool), free < 1e-6 * (1.0 + free.max(initial=0.0)))
+    kind.robot.determinate_joint_wrenches(kind.q, **kind.timed)

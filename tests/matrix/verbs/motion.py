@@ -1,0 +1,141 @@
+"""Splines, profiles, timing, planning and roadmaps."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import linkwork as lw
+from linkwork import motion, planning
+from matrix.cell import close, holds, verb
+from matrix.kinds import Kind
+
+FAR = lw.Scene().with_sphere("far", 0.1, (90.0, 90.0, 90.0))
+
+
+def _has_joints(kind: Kind) -> bool:
+    return bool(kind.robot.nv)
+
+
+def _moves(kind: Kind) -> bool:
+    return kind.dof > 0
+
+
+def _check_motion(kind: Kind, found: motion.Trajectory, ends: tuple[np.ndarray, ...]) -> None:
+    """The motion has its ends, constraints along it, and velocities that are the rates of its positions."""
+    close(kind.robot.difference(ends[0], found(found.start_time).q), np.zeros(kind.robot.nv), 1e-6, "start")
+    close(kind.robot.difference(ends[-1], found(found.end_time).q), np.zeros(kind.robot.nv), 1e-6, "end")
+    t = np.linspace(found.start_time, found.end_time, 9)[1:-1] + 1e-5
+    h = 1e-6 * found.duration
+    rate = kind.robot.difference(found(t - h).q, found(t + h).q) / (2 * h)
+    close(rate, found(t).v, 1e-4, "velocity")
+    holds(kind, found(t).q, 1e-6)
+
+
+@verb("spline", "motion.spline")
+def spline(kind: Kind) -> None:
+    """A spline passes its configurations and satisfies constraints between them."""
+    points = (kind.q, kind.moved(0.05), kind.moved(0.1))
+    _check_motion(kind, kind.robot.spline([0.0, 1.0, 2.0], points), points)
+
+
+@verb("profile", "motion.profile")
+def profile(kind: Kind) -> None:
+    """A profile between configurations satisfies constraints and its limits."""
+    points = (kind.q, kind.moved(0.1))
+    n = kind.robot.nv
+    found = kind.robot.profile(*points, velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0), jerk=np.full(n, 20.0))
+    _check_motion(kind, found, points)
+    speeds = np.abs(found(np.linspace(found.start_time, found.end_time, 501)).v)  # extremes may be without a bound
+    assert speeds.max() <= 1.0 + 1e-9
+
+
+def _path(kind: Kind) -> motion.Trajectory:
+    return kind.robot.spline([0.0, 1.0, 2.0], (kind.q, kind.moved(0.05), kind.moved(0.1)))
+
+
+@verb("motion.time_optimal", needs=_moves)
+def time_optimal(kind: Kind) -> None:
+    """A path in least time keeps the limits of velocities and accelerations, and one of them is reached."""
+    n = kind.robot.nv
+    found = motion.time_optimal(_path(kind), velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0)).trajectory
+    states = found(np.linspace(found.start_time, found.end_time, 501))
+    v, a = np.abs(states.v).max(), np.abs(states.a).max()
+    assert v <= 1.0 + 1e-6
+    assert a <= 2.0 + 1e-3
+    assert max(v / 1.0, a / 2.0) > 0.9
+
+
+@verb("motion.time_optimal", needs=_moves)
+def time_optimal_with_torques(kind: Kind) -> None:
+    """Forces along a path timed with their limits stay within them, by inverse dynamics."""
+    robot, n = kind.robot, kind.robot.nv
+    rest = _inverse(kind, kind.q, np.zeros(n), np.zeros(n))
+    limit = 3.0 * np.abs(rest).max() + 10.0 * max(robot.mass, 1e-12) * kind.size**2
+    found = motion.time_optimal(_path(kind), velocity=np.full(n, 50.0), torque=np.full(n, limit)).trajectory
+    t = np.linspace(found.start_time, found.end_time, 200)
+    worst = max(np.abs(_inverse(kind, *found(x)[:3])).max() for x in t)
+    assert worst <= limit * (1.0 + 1e-2), f"force of {worst / limit:.3g} of the limit"
+    assert worst >= 0.5 * limit, f"largest force of {worst / limit:.3g} of the limit"
+
+
+def _inverse(kind: Kind, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    robot = kind.robot
+    if robot.constraints:
+        return np.asarray(robot.constrained_inverse_dynamics(q, v, a, passive=True, **kind.timed)[0])
+    return np.asarray(robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v))
+
+
+@verb("motion.Trajectory.save", "motion.Trajectory.load", "motion.Trajectory.to_csv", needs=_has_joints)
+def files_of_a_motion(kind: Kind) -> None:
+    """A motion that was saved and loaded is the same curve."""
+    path = _path(kind)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("motion.npz", "motion.csv"):
+            path.save(Path(folder) / name)
+            again = motion.Trajectory.load(Path(folder) / name, robot=kind.robot)
+            t = np.linspace(path.start_time, path.end_time, 30)
+            close(kind.robot.difference(path(t).q, again(t).q), np.zeros((30, kind.robot.nv)), 1e-3, name)
+
+
+@verb("motion.Trajectory.concatenate", "motion.Trajectory.reversed", "motion.Trajectory.retimed")
+def joined_and_reversed(kind: Kind) -> None:
+    """A motion joined with its reverse ends where it starts."""
+    path = _path(kind)
+    both = path.concatenate(path.reversed(), allow_jump=True)
+    close(kind.robot.difference(kind.q, both(both.end_time).q), np.zeros(kind.robot.nv), 1e-9, "end")
+    assert abs(both.duration - 2.0 * path.duration) < 1e-9
+
+
+@verb("plan", "planning.PlanResult.trajectory")
+def plan(kind: Kind) -> None:
+    """A plan beside a far obstacle is found; its path has its ends, constraints and limits."""
+    goal = kind.moved(0.1)
+    found = kind.shaped.plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
+    assert found.success, str(found.status)
+    close(kind.robot.difference(kind.q, found.path[0]), np.zeros(kind.robot.nv), 1e-9, "start")
+    close(kind.robot.difference(goal, found.path[-1]), np.zeros(kind.robot.nv), 1e-6, "goal")
+    curve = found.trajectory()
+    t = np.linspace(curve.start_time, curve.end_time, 20)
+    holds(kind, curve(t).q, 2e-3)
+
+
+@verb("planning.PlanResult.timed", needs=_moves)
+def plan_timed(kind: Kind) -> None:
+    """A plan's timed motion keeps velocities and accelerations."""
+    n = kind.robot.nv
+    found = kind.shaped.plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
+    curve = found.timed(velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0))
+    curve = getattr(curve, "trajectory", curve)
+    assert np.abs(curve(np.linspace(curve.start_time, curve.end_time, 501)).v).max() <= 1.0 + 1e-6
+
+
+@verb("planning.Roadmap")
+def roadmap(kind: Kind) -> None:
+    """A roadmap's nodes satisfy the constraints, and it connects two configurations that lie near each other."""
+    found = planning.Roadmap(kind.shaped, FAR, num_nodes=12, position_limits=kind.box)
+    holds(kind, found.nodes, 2e-3)
+    answer = found.plan(kind.q, kind.moved(0.05))
+    assert answer.success or str(answer.status)
