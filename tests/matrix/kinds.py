@@ -22,7 +22,7 @@ from linkwork.model.random_tree import random_pose, random_tree
 from mechanisms.mechanisms import Mechanism, closed, mechanisms, regular
 from oracles.trees import TREES, regularity
 
-__all__ = ["FAMILIES", "KINDS", "Kind", "family_of", "kind_of"]
+__all__ = ["FAMILIES", "KINDS", "Kind", "family_of", "kind_of", "opened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +283,11 @@ for _name, _family, _build in _kinds():
     _BUILDERS.setdefault(_name, (_family, _build))
 KINDS = tuple(_BUILDERS)
 FAMILIES = tuple(dict.fromkeys(family for family, _ in _BUILDERS.values()))
+
+
+def opened(robot: lw.Robot) -> lw.Robot:
+    """Return the robot without its constraints."""
+    return robot.without_constraints(*(one.name for one in robot.constraints)) if robot.constraints else robot
 
 
 def family_of(name: str) -> str:

@@ -12,7 +12,7 @@ from linkwork.joints import ALL
 from matrix import record
 from matrix.cell import NOT_MEANINGFUL, VERBS, WORKS
 from matrix.kinds import KINDS
-from matrix.uncovered import CLASSES, NO_VERB, public_names
+from matrix.uncovered import NO_VERB, public_names
 
 RECORD = record.read()
 
@@ -60,4 +60,3 @@ def test_page() -> None:
 def test_identities_are_stated() -> None:
     """Each verb states its identity in a sentence."""
     assert [name for name, verb in VERBS.items() if not re.fullmatch(r"[A-Z].*\.", verb.identity, re.S)] == []
-    assert CLASSES

@@ -9,7 +9,7 @@ from helpers.public_interface import all_members, public_classes, public_modules
 from linkwork import control, ik, optimal, simulation
 from linkwork._util.foreign_names import ForeignName
 
-__all__ = ["CLASSES", "NO_VERB", "public_names"]
+__all__ = ["NO_VERB", "public_names"]
 
 BASES = (control.ControlLaw, ik.Task, optimal.Feature, simulation.Sensor)
 CLASSES = tuple(cls for cls in public_classes() if issubclass(cls, BASES) and not inspect.isabstract(cls))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from matrix.cell import close, holds, verb
-from matrix.kinds import Kind
+from matrix.kinds import Kind, opened
 
 
 def _is_mechanism(kind: Kind) -> bool:
@@ -114,7 +114,8 @@ def equilibrium(kind: Kind) -> None:
     if not found.success:
         return  # a body in free fall has none
     robot = kind.robot
-    tau = robot.gravity_force(found.q) - robot.passive_force(found.q, np.zeros(robot.nv))
+    tree = opened(robot)  # passive forces of loop joints are added below
+    tau = tree.gravity_force(found.q) - tree.passive_force(found.q, np.zeros(robot.nv))
     tau = tau + _spring_force(kind, found.q)
     if robot.constraints:
         G = robot.constraint_jacobian(found.q, **kind.timed)
@@ -127,16 +128,8 @@ def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
     """Return the generalised forces that the springs of joints that close loops need, (nv,)."""
     if not any(getattr(one, "stiffness", None) is not None and np.any(one.stiffness) for one in kind.robot.constraints):
         return np.zeros(kind.robot.nv)
-    step, result = 1e-6, np.zeros(kind.robot.nv)
-    x = kind.robot.loop_configuration(q)
     force = -kind.robot.loop_passive_force(q, np.zeros(kind.robot.nv))
-    for k in range(kind.robot.nv):
-        dq = np.zeros(kind.robot.nv)
-        dq[k] = step
-        moved = kind.robot.loop_velocity(q, dq / step)
-        result[k] = moved @ force
-    assert len(x) >= len(force)
-    return result
+    return np.asarray(kind.robot.loop_velocity(q, np.eye(kind.robot.nv)) @ force)
 
 
 @verb("determinate_joint_wrenches", "determinate_constraint_forces", needs=_is_mechanism)

@@ -10,7 +10,7 @@ import numpy as np
 import linkwork as lw
 from linkwork import identify
 from matrix.cell import close, holds, verb
-from matrix.kinds import Kind
+from matrix.kinds import Kind, opened
 
 FAR = lw.Scene().with_sphere("far", 0.1, (90.0, 90.0, 90.0))
 
@@ -96,7 +96,7 @@ def with_attached(kind: Kind) -> None:
 def with_payload(kind: Kind) -> None:
     """A payload adds its mass, and its weight at its place."""
     mass = 2.0 * max(kind.robot.mass, 1e-9)
-    loaded = kind.robot.with_payload("load", kind.frame, mass)
+    loaded = kind.robot.with_payload("cargo", kind.frame, mass)
     assert abs(loaded.mass - kind.robot.mass - mass) < 1e-9 * mass
     J = kind.robot.jacobian(kind.q, kind.frame)
     expected = kind.robot.gravity_force(kind.q) - J[3:].T @ (mass * np.asarray(kind.robot.gravity))
@@ -107,8 +107,8 @@ def with_payload(kind: Kind) -> None:
 def with_joint_dynamics(kind: Kind) -> None:
     """Damping of all joints is a passive force."""
     damped = kind.robot.with_joint_dynamics(damping=2.0)
-    change = damped.passive_force(kind.q, kind.v) - kind.robot.passive_force(kind.q, kind.v)
-    assert np.sum(change * kind.v) < 0.0
+    after, before = (opened(robot).passive_force(kind.q, kind.v) for robot in (damped, kind.robot))
+    assert np.sum((after - before) * kind.v) < 0.0
 
 
 @verb("with_frame", "with_point", "with_direction", "points", "directions")

@@ -68,7 +68,7 @@ def simulate_a_batch(kind: Kind) -> None:
         both = np.stack([kind.q, kind.q]), np.stack([kind.v, kind.v])
     found = kind.robot.simulate(*both, duration=0.005)
     alone = kind.robot.simulate(both[0][1], both[1][1], duration=0.005)
-    close(found.q[-1][1] if found.q.shape[0] != 2 else found.q[1][-1], alone.q[-1], 1e-12, "second")
+    close(found.q[1, -1], alone.q[-1], 1e-12, "second")
 
 
 @verb("simulate", needs=_has_joints)
