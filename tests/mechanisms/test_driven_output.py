@@ -94,7 +94,7 @@ def test_constraints_that_depend_on_time_have_no_motion_over_time():
 
 def test_tables_and_plots_have_forces(motion, tmp_path):
     pytest.importorskip("pandas")
-    plt = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("matplotlib")
     table, loads = motion.to_pandas(), motion.reactions()
     assert table.index.name == "t" and np.allclose(table["tau:A"], loads.tau[:, 0])
     assert table.shape == (73, 9 + 3 + 3 * 6 + 6)
@@ -109,7 +109,6 @@ def test_tables_and_plots_have_forces(motion, tmp_path):
     assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N m]", "pin force [N]"]
     assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
     assert axes[-1].get_xlabel() == "t [s]" and still.plot()[-1].get_xlabel() == "A [rad]"
-    plt.close("all")
     plots = motion._scene_document().plots
     assert [(one.title, one.unit) for one in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
@@ -126,6 +125,9 @@ def test_a_batch_has_the_forces_of_each_variation():
     assert moved.success.tolist() == [True, True, False]
     loads = moved.reactions()
     assert all(np.isnan(x[2]).all() for x in loads)
+    both = np.concatenate([loads.joint_wrenches, loads.loop_joint_wrenches], axis=-2)[..., 3:]
+    np.testing.assert_array_equal(moved.tau, loads.tau)
+    np.testing.assert_allclose(moved.pin_forces, np.linalg.norm(both, axis=-1), rtol=1e-12)
     for k in range(2):
         other = robot.with_parameters({name: x[k] for name, x in numbers.items()})
         alone = other.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})

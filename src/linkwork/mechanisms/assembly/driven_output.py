@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.plotting import label_time, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import names, shown
@@ -38,6 +39,12 @@ class Reactions(NamedTuple):
     joint_wrenches: np.ndarray  # (..., n, nb, 6) [N·m, N]
     loop_joint_wrenches: np.ndarray  # (..., n, nl, 6) [N·m, N]
 
+    @property
+    def pin_forces(self) -> np.ndarray:
+        """Sizes of the forces across the joints of the tree, then of the loops: (..., n, nb + nl) [N]."""
+        wrenches = np.concatenate([self.joint_wrenches, self.loop_joint_wrenches], axis=-2)
+        return np.asarray(np.linalg.norm(wrenches[..., 3:], axis=-1))
+
 
 @public
 class DrivenOutput:
@@ -53,6 +60,20 @@ class DrivenOutput:
     _mechanism: Any
     _inputs: Any
     _rates: np.ndarray
+
+    @property
+    def tau(self) -> np.ndarray:
+        """Forces of the drivers' motors (..., n, nv) [N·m, N]: those of `reactions`, computed at first access."""
+        return self._own_reactions.tau
+
+    @property
+    def pin_forces(self) -> np.ndarray:
+        """Sizes of the forces across joints, those of the tree and then those of loops: (..., n, nb + nl) [N]."""
+        return self._own_reactions.pin_forces
+
+    @cached_property
+    def _own_reactions(self) -> Reactions:
+        return self.reactions()
 
     def reactions(
         self,
@@ -175,10 +196,8 @@ class DrivenOutput:
         for unit in dict.fromkeys(forces.get(units[k], "N") for k in columns):
             own = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
             result.append(("motor force", unit, own))
-        both = np.concatenate([loads.joint_wrenches, loads.loop_joint_wrenches], axis=-2)
-        pins = np.linalg.norm(both[..., 3:], axis=-1)
         joints = [body.joint_name for body in robot.tree.bodies] + [loop.name for loop in robot.loops]
-        return [*result, ("pin force", "N", dict(zip(joints, pins.T, strict=True)))]
+        return [*result, ("pin force", "N", dict(zip(joints, loads.pin_forces.T, strict=True)))]
 
     def _loads(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
         """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
