@@ -35,6 +35,7 @@ SEED = pytest.StashKey[int]()
 ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each test runs once
 IS_SHIFTED = pytest.StashKey[bool]()  # True if this process collects folders in an order of its own
 NO_BYTECODE, BYTECODE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
+PLOTS = "MPLBACKEND"
 COLLECTED = pytest.StashKey[float]()  # processor time at the last collection of garbage
 SECONDS_PER_COLLECTION = 15.0
 TESTS = Path(__file__).parent
@@ -145,7 +146,7 @@ def pytest_configure(config):
     have one of their own.
     """
     examples.load_profile(whole=_runs_all(config))
-    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE, NO_BYTECODE, BYTECODE)}
+    config.stash[USERS] = {name: os.environ.get(name) for name in (EFFORT, DEBUG, CACHE, PLOTS, NO_BYTECODE, BYTECODE)}
     if hasattr(config, "workerinput"):
         config.stash[SEED] = config.workerinput["rotation"]
         return  # the process that started this one has made the cache, and removes it
@@ -153,6 +154,7 @@ def pytest_configure(config):
     config.stash[SEED] = rotation.todays_seed() if seed is None else seed
     config.stash[FOLDER] = tempfile.mkdtemp(prefix="linkwork-tests-")
     os.environ[CACHE] = config.stash[FOLDER]
+    os.environ[PLOTS] = "agg"  # figures need no display
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads wait busily, where tests run beside each other
     _write_bytecode_elsewhere(config)
 
@@ -252,13 +254,15 @@ def _set(environment) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """From time to time, keep collections of garbage from what tests left behind: robots and kernels in caches.
+    """Close the test's figures.  From time to time, keep collections of garbage from robots and kernels in caches.
 
     Tests that count what is left collect garbage often, in a process that has run thousands of others.
     """
     try:
         return (yield)
     finally:
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
         is_file_done = nextitem is not None and nextitem.path != item.path
         if is_file_done and time.process_time() > item.config.stash.get(COLLECTED, 0.0) + SECONDS_PER_COLLECTION:
             gc.collect()

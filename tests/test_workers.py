@@ -49,7 +49,7 @@ def test_the_first_error_is_raised_and_what_had_not_begun_is_left(monkeypatch: p
         begun.append(k)
         raise LookupError(str(k))
 
-    with pytest.raises(LookupError):
+    with pytest.raises(LookupError, match=r"^\d+$"):
         run([lambda k=k: task(k) for k in range(1000)])
     assert len(begun) < 1000
 

@@ -43,7 +43,7 @@ def read(text: str | bytes, *, strict: bool = False, floating_base: bool = False
 
 def errors(text: str | bytes, *, strict: bool = False, floating_base: bool = False) -> tuple[Issue, ...]:
     """What the error raised for a text lists."""
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         read(text, strict=strict, floating_base=floating_base)
     return caught.value.issues
 

@@ -66,7 +66,7 @@ def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
             open_archive(where, _FORMAT, "Test.save") as reader,
         ):
             assert reader.array("x") is not None, name
-    with pytest.raises(FileNotFoundError), open_archive(tmp_path / "none.npz", _FORMAT, "Test.save"):
+    with pytest.raises(FileNotFoundError, match=r"none.npz"), open_archive(tmp_path / "none.npz", _FORMAT, "Test.save"):
         pass
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> 
     link.symlink_to(where)
     write_archive(link, {"format": _FORMAT}, {"x": np.zeros(5)})
     assert link.is_symlink() and where.read_bytes() != before and where.stat().st_mode & 0o777 == 0o640
-    with pytest.raises(FileExistsError), replaced(where, overwrite=False):
+    with pytest.raises(FileExistsError, match=r"found.npz: the file exists already"), replaced(where, overwrite=False):
         pass
     with replaced(tmp_path / "new.txt", text=True, overwrite=False) as file:
         file.write("a\n")

@@ -10,8 +10,7 @@ from linkwork._util.plotting import COLORS, GREY, label_time, line_style, plot_l
 from linkwork.model.coordinate_names import units_of
 
 matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 def test_labels_have_each_unit_once() -> None:
@@ -33,7 +32,6 @@ def test_a_legend_names_few_lines_and_the_last_axes_have_the_time() -> None:
     assert axes[0, 1].get_legend() is None and axes[1, 0].get_legend() is None
     label_time(axes)
     assert [axis.get_xlabel() for axis in axes.ravel()] == ["", "", "t [s]", "t [s]"]
-    plt.close("all")
 
 
 def test_axes_in_space_share_a_cube_around_all() -> None:
@@ -47,7 +45,6 @@ def test_axes_in_space_share_a_cube_around_all() -> None:
     assert np.ptp(sizes) < 1e-12 and sizes[0] >= 4.0
     (_, right), (bottom, _), (_, top) = limits[0]
     assert right >= 4.0 and bottom <= -1.0 and top >= 2.0
-    plt.close("all")
 
 
 # Machado, Oliveira and Fernandes 2009, severity 1: linear RGB as seen without cones for long, medium and short waves
@@ -91,7 +88,6 @@ def test_limits_near_a_line_are_shaded() -> None:
     plot_lines(both, t, {"a": t, "b": t}, lower=np.array([-np.inf] * 2), upper=np.array([1.1, 1.1]))
     (line,) = (line for line in both.lines if line.get_linestyle() == "--")
     assert line.get_color() == GREY  # a limit of both
-    plt.close("all")
 
 
 def test_names_are_shown_literally() -> None:
@@ -101,4 +97,3 @@ def test_names_are_shown_literally() -> None:
     texts = axis.get_legend().get_texts()
     shown = [text._preprocess_math(text.get_text()) for text in texts]
     assert [text for text, _ in shown] == [*names[:4], r"a\nb"] and not any(is_math for _, is_math in shown)
-    plt.close("all")

@@ -99,7 +99,7 @@ def test_what_the_function_raises_ends_the_work() -> None:
     def stop(progress: lw.Progress) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=stop)
 
 

@@ -113,7 +113,7 @@ def test_errors_and_crashes_are_errors_of_the_file(call: Any) -> None:
     with pytest.raises(ReaderError, match=r"^a wrong file$") as caught:
         call("wrong")
     assert isinstance(caught.value.of(TypeError), ValueError)
-    with pytest.raises(ReaderError) as caught:
+    with pytest.raises(ReaderError, match=r"file.missing") as caught:
         call("missing")
     assert isinstance(caught.value.of(FileNotFoundError), FileNotFoundError)
     with pytest.raises(ReaderEnded, match=r"it crashed, with code -(6|11)"):
@@ -130,7 +130,7 @@ def test_limits_of_memory_time_and_output(call: Any) -> None:
     for task in ("endless", "asleep"):
         with pytest.raises(ReaderEnded, match=r"did not end within 0.5 s|was stopped.*max_seconds="):
             call(task, short)
-    with pytest.raises(ReaderEnded):
+    with pytest.raises(ReaderEnded, match="File too large"):
         call("long")
 
 

@@ -75,7 +75,7 @@ def test_results_have_no_truth_value():
 def test_results_are_not_constructed_by_people():
     for kind in (Sample, ReturnedValue, Result):
         for arguments in ((), (3,)):
-            with pytest.raises(TypeError):
+            with pytest.raises(TypeError, match=r"has no constructor|takes 1 positional argument"):
                 kind(*arguments)
     with pytest.raises(TypeError, match="Sample: has no constructor"):
         Sample()
@@ -110,5 +110,5 @@ def test_codes_become_statuses():
     found = statuses(np.array([[0.0, 7.0]]), table)
     assert found.tolist() == [["free", "start_violates_constraints"]]
     assert (found == Status.FREE).tolist() == [[True, False]] and statuses(np.zeros((0, 3)), table).shape == (0, 3)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"^1$"):
         statuses(np.array([0.0, 1.0]), table)

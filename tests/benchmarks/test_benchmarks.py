@@ -222,7 +222,7 @@ def test_the_command_of_functions(monkeypatch, tmp_path, capsys):
         "mass matrix inverse",
     }
     assert next(row for row in written["targets"] if "transpose" in row["what"])["met"]
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^2$"):
         functions_command.main(["gravity_forces"])
     assert "expected functions of" in capsys.readouterr().err
 

@@ -73,7 +73,7 @@ def test_the_command(tmp_path, capsys):
     assert code == 0 and pair["difference"] < 1e-9 and 0.0 < pair["overlaps"] < 1.0 and pair["operations"] > 20
     assert [x["what"] for x in data["targets"]] == ["batch of 4096, one", "beside coal's call"]
     assert "capsule, capsule" in out and "of 2 targets met" in out and data["machine"]["coal"] != "-"
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^2$"):
         command.main(["--pairs", "sphere, moon"])
 
 
@@ -90,7 +90,7 @@ def test_what_is_searched_for_is_timed_on_both_sides():
     names = {name.rsplit(", ", 1)[0] for name in CASES if name.endswith(("apart", "overlap"))}
     assert {f"{name}, {side}" for name in names for side in ("apart", "overlap")} <= {*CASES} and len(names) == 6
     assert [case.beside for case in CASES.values()].count(5.0) == 2 and CASES["hulls of 64, apart"].most == 400e-9
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^2$"):
         command.main(["--parts", "pairs,moon"])
 
 

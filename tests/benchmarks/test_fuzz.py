@@ -45,7 +45,7 @@ def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.Capt
         found.add(case, ("robot", seconds, megabytes), saved, "")
     found.add(3, ("bad: ZeroDivisionError", 0.1, 100.0), saved, "")
     assert [*found.bad] == [1, 2, 3] and found.lines()[-1].startswith("4 cases, 3 bad; slowest 3.00 s, largest 600")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match=r"^2$"):
         main(["files"])
 
 

@@ -40,7 +40,7 @@ def test_json_is_ascii_and_strict():
     stream = io.StringIO()
     Stream(stream).json({"name": "ä\x1b\udc80"})
     assert stream.getvalue().isascii() and "\x1b" not in stream.getvalue()
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         Stream(stream).json(float("nan"))
 
 

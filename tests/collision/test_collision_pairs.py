@@ -172,7 +172,7 @@ def test_srdf_is_read_strictly() -> None:
     ):
         with pytest.raises(ModelError, match=said):
             arm().with_srdf_document(f"{begin}{body}</robot>")
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match="the file is empty"):
         arm().with_srdf_document("")
     reason = '<disable_collisions link1="base" link2="tip" reason="Never"/>'
     assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{reason}</robot>").collision_pairs

@@ -283,7 +283,7 @@ class TestWarnings:
         cache_folder.write_text("a file")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            with pytest.raises(CacheWarning):
+            with pytest.raises(CacheWarning, match="cache is not a directory"):
                 shared()
             assert shared() is None
 

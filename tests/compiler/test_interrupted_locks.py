@@ -82,7 +82,7 @@ def test_once_releases_the_key_of_what_could_not_be_made() -> None:
         raise LookupError("cannot be made")
 
     for k in range(3):
-        with pytest.raises(LookupError):
+        with pytest.raises(LookupError, match="cannot be made"):
             once.get(("key", k), fail)
     assert not len(once) and not len(once._key_locks) and is_free(once._lock)
     assert once.get(("key", 0), lambda: 5) == 5 and not len(once._key_locks)

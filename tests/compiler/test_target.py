@@ -29,7 +29,7 @@ def test_a_target_is_a_value() -> None:
     same = Target(here.triple, here.cpu, here.features, here.lanes, here.fma)
     assert same == here and hash(same) == hash(here)
     assert Target(here.triple, here.cpu, here.features, 2, False) != here
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="cannot assign to field 'lanes'"):
         here.lanes = 4  # type: ignore[misc]
 
 

@@ -207,7 +207,7 @@ def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
     with pytest.raises(LookupError, match="in the middle of 3"):
         compile(fails, q=3)
     assert gc.isenabled()
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="output has an element that is not a number: None"):
         compile(lambda q: None, q=3)
     assert gc.isenabled()
     assert symbols_alive() <= before  # what other tests left may be gone by now

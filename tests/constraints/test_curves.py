@@ -246,7 +246,7 @@ def test_bad_curves_are_refused():
         pickle.dumps(by_function)
     text = train(CurveCoupling("wheel", "cam", GENEVA_4)).loops_document()
     for old, new, code in (('"geneva"', '"genova"', "PARAMETER"), ('"y"', '"yy"', "UNKNOWN_KEY")):
-        with pytest.raises(lw.errors.ModelError) as refused:
+        with pytest.raises(lw.errors.ModelError, match=code) as refused:
             train().with_loops_document(text.replace(old, new))
         assert refused.value.issues[0].code == code
 

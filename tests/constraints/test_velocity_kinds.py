@@ -150,8 +150,11 @@ def test_what_no_constraint_can_be_is_refused():
     ):
         with pytest.raises(lw.errors.UnknownNameError, match=name):
             robot.with_constraints(constraint)
-    for made in (lambda: NoSlip("heel", (1, 2)), lambda: Pfaffian("f", 3.0)):
-        with pytest.raises(TypeError):
+    for said, made in (
+        ("directions: expected names of directions", lambda: NoSlip("heel", (1, 2))),
+        ("function: expected a function, got 3.0", lambda: Pfaffian("f", 3.0)),
+    ):
+        with pytest.raises(TypeError, match=said):
             made()
 
 

@@ -43,7 +43,7 @@ def test_forces_of_no_actuator_are_those_that_constraints_need() -> None:
     np.testing.assert_allclose(tau, 0.0, rtol=0, atol=1e-9)
     np.testing.assert_allclose(found, forces, rtol=1e-9)
     assert np.abs(missing).max() < 1e-9
-    with pytest.raises(lw.errors.UnderactuatedError):
+    with pytest.raises(lw.errors.UnderactuatedError, match="actuators none cannot induce the motions"):
         robot.constrained_inverse_dynamics(q, v, a + 1.0)
 
 

@@ -118,11 +118,11 @@ def test_what_is_wrong_is_refused() -> None:
         PD(robot, kp=[1.0, -1.0], kd=1.0)
     with pytest.raises(ValueError, match=r"PD: kd: .*got shape \(3,\)"):
         PD(robot, kp=1.0, kd=[1.0] * 3)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="PD: kp: no joint or coordinate of v named 'knee'"):
         PD(robot, kp={"knee": 1.0}, kd=1.0)
     with pytest.raises(ValueError, match="got no value for"):
         PD(robot, kp={robot.v_names[0]: 1.0}, kd=1.0)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="anti_windup of PID named 'clamp'; did you mean 'clamping'"):
         PID(robot, 1.0, 1.0, 1.0, dt=1e-3, anti_windup="clamp")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="PID: dt"):
         PID(robot, 1.0, 1.0, 1.0, dt=0.0)

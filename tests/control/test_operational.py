@@ -260,11 +260,11 @@ def test_what_is_wrong_is_refused() -> None:
         OperationalSpace(lw.load("fourbar"), PostureTask())
     with pytest.raises(ValueError, match=r"stiffness of task 'tool': expected a number >= 0, got -1"):
         OperationalSpace(robot, PositionTask(TIP), -1.0)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="stiffness: no task named 'hand'"):
         OperationalSpace(robot, PositionTask(TIP), {"hand": 1.0})
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="Impedance: frame: no frame named 'hand'"):
         Impedance(robot, "hand", stiffness=1.0, damping=1.0)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="no axis of force_axes named 'w'"):
         HybridForcePosition(robot, TIP, "w")
     with pytest.raises(ValueError, match="expected axes that are not motion_axes, got 'x' in both"):
         HybridForcePosition(robot, TIP, "x", motion_axes=["x", "y"])

@@ -188,7 +188,6 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
 
 
 def test_iterative_lqr_plans_too(problem: Any) -> None:
-    pytest.importorskip("linkwork.optimal.shooting.shooting_solve")
     robot = problem.robot
     free = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(
         "configuration", "least_squares", scale=3.0, name="place"

@@ -234,7 +234,7 @@ def test_numbers_seeded_together_share_a_level() -> None:
         first, second = seeded(values, tangents)
         assert first.level == second.level > outer.level > 1
     assert seeded([], []) == []
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="argument 2 is longer"):
         seeded([1.0], [1.0, 2.0])
 
 

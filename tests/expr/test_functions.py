@@ -79,11 +79,11 @@ def test_arrays_of_symbols_are_taken_element_by_element() -> None:
 @pytest.mark.parametrize("bad", ["a", None, [1.0], object(), 1j])
 def test_what_is_no_scalar_is_refused(bad: Any) -> None:
     s = Graph().input("s")
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="sin: x: expected a number"):
         f.sin(bad)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="hypot: y: expected a number"):
         f.hypot(s, bad)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"unsupported operand|has no value while a function is traced"):
         s * bad
 
 

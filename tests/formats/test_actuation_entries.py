@@ -185,7 +185,7 @@ def test_errors_of_configurations(entry, code, words):
 
 
 def check(text, code, words, key):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         PENDULUM.with_loops_document(text)
     issue = caught.value.issues[0]
     assert issue.code == code and words.replace("line 1", "line 3") in str(issue), str(issue)

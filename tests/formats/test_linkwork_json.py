@@ -39,7 +39,7 @@ def kept(tree: Tree) -> Tree:
 
 def issues(document: Any) -> tuple[Issue, ...]:
     text = document if isinstance(document, str) else json.dumps(document)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         parse_robot(text)
     return caught.value.issues
 

@@ -77,7 +77,7 @@ def by_hand():
 
 
 def codes(text, robot=PENDULUM, form="json"):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         robot.with_loops_document(text, form=form)
     assert all(issue.where.line for issue in caught.value.issues if issue.code not in ("DATA_EMPTY", "TOO_LARGE"))
     return caught.value.issues
@@ -103,7 +103,7 @@ def test_what_is_written_is_read_again(tmp_path):
     assert PENDULUM.with_loops_document(text, form="yaml") == robot  # JSON is YAML
     robot.save_loops(tmp_path / "loops.json")
     assert lw.load("double_pendulum", loops=tmp_path / "loops.json") == robot
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError, match="the file exists already"):
         robot.save_loops(tmp_path / "loops.json")
     robot.save_loops(tmp_path / "loops.json", overwrite=True)
     assert PENDULUM.with_loops_document(PENDULUM.loops_document()) == PENDULUM
@@ -342,7 +342,7 @@ def test_bounds():
 
 
 def test_paths(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no.json"):
         lw.load("double_pendulum", loops=tmp_path / "no.json")
     for path, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
         with pytest.raises(ModelError, match=code):
@@ -355,7 +355,7 @@ def test_paths(tmp_path):
     with pytest.raises(ValueError, match="form"):
         PENDULUM.with_loops_document(JSON, form="xml")
     (tmp_path / "a.json").write_text('{"version": 2}', encoding="utf-8")
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"expected version 1 of loops files, got the number 2.0") as caught:
         lw.load("double_pendulum", loops=tmp_path / "a.json")
     assert caught.value.file == str(tmp_path / "a.json") and caught.value.line == 1
 

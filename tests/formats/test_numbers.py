@@ -48,19 +48,19 @@ def test_row_33_no_numbers(text: str):
     with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))) as caught:
         parse_number(text)
     assert caught.value.code == "NUMBER"
-    with pytest.raises(BadNumber):
+    with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))):
         parse_number(text, infinite=True)
 
 
 def test_row_33_a_decimal_comma_has_a_hint():
-    with pytest.raises(BadNumber) as caught:
+    with pytest.raises(BadNumber, match="expected a number, got '1,5'") as caught:
         parse_number("1,5")
     assert caught.value.hint == "the decimal separator is a point"
 
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "INF", "-Infinity", "+inf", "1e400", "-1e400", "9" * 400])
 def test_row_34_not_finite(text: str):
-    with pytest.raises(BadNumber) as caught:
+    with pytest.raises(BadNumber, match=r"expected a finite number|beyond the range of float64") as caught:
         parse_number(text)
     assert caught.value.code == "NOT_FINITE" and caught.value.is_word == (text.lstrip("+-")[0] not in "19")
 
@@ -69,7 +69,7 @@ def test_infinity_where_it_is_allowed():
     assert parse_number("inf", infinite=True) == math.inf
     assert parse_number(" -INF ", infinite=True) == -math.inf
     for text in ("nan", "1e400"):
-        with pytest.raises(BadNumber):
+        with pytest.raises(BadNumber, match=r"expected a finite number|beyond the range of float64"):
             parse_number(text, infinite=True)
 
 
@@ -86,7 +86,7 @@ def test_vectors():
         "1 2 1e400": "NOT_FINITE",
         "1\xa02 3 4": "NUMBER",
     }.items():
-        with pytest.raises(BadNumber) as caught:
+        with pytest.raises(BadNumber, match=r"expected|beyond the range") as caught:
             parse_number_list(text, 3)
         assert caught.value.code == code, text
 

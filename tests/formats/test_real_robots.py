@@ -83,7 +83,7 @@ def test_bad_files_are_refused(name: str):
     if name not in ROBOTS:
         pytest.skip("this version of example-robot-data does not have it")
     code, _ = BAD[name]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         tree(name)
     assert {issue.code for issue in caught.value.issues} == {code}
 

@@ -131,7 +131,7 @@ def test_content_that_contradicts_the_suffix(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_no_known_format(tmp_path: Path, name: str, content: str, code: str, said: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=re.escape(said)) as caught:
         lw.load(written(tmp_path, name, content))
     assert caught.value.code == code and said in str(caught.value)
 

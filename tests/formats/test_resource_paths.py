@@ -38,7 +38,7 @@ def found(home: Path, name: str, environment: dict[str, str] | None = None, **op
 
 
 def code(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
-    with pytest.raises(FileSearchError) as caught:
+    with pytest.raises(FileSearchError) as caught:  # noqa: PT011 - callers compare what it says
         found(home, name, environment, **options)
     assert "secret" not in name or "was not found" not in str(caught.value)
     return caught.value.code
@@ -135,12 +135,12 @@ def test_rows_56_58_and_59_say_what_is_wrong(home: Path):
         assert code(home, name) == "URI_SCHEME", name
     for name in ("", "  ", "a\0b", "a%00b", "\ud800", "package:///a.stl"):
         assert code(home, name) == "BAD_NAME", name
-    with pytest.raises(FileSearchError) as caught:
+    with pytest.raises(FileSearchError, match=r"'near.stlx' was not found") as caught:
         found(home, "near.stlx", package_dirs=[home / "ws"])
     issue = search_issue(caught.value, Location("arm.sdf", 3), "MESH_MISSING")
     assert issue.code == "MESH_MISSING" and "package_dirs" in str(issue.hint)
     assert str(home / "ws/arm/robots/near.stlx") in issue.message and str(home / "ws/near.stlx") in issue.message
-    with pytest.raises(FileSearchError) as caught:
+    with pytest.raises(FileSearchError, match="package 'hnad' was not found") as caught:
         found(home, "package://hnad/a.stl", package_dirs=[home / "ws"])
     assert caught.value.code == "PACKAGE_UNKNOWN" and caught.value.hint == "did you mean 'hand'?"
 

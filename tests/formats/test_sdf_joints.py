@@ -212,7 +212,7 @@ def test_a_model_floats_where_it_is_not_fixed():
         arm().replace('name="base" type="fixed">', 'name="base" type="ball">'),
         sdf(model("<static>true</static>", link("a"), link("b"))),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match="FLOATING_BASE") as caught:
             read(text, floating_base=True)
         assert caught.value.code == "FLOATING_BASE"
 

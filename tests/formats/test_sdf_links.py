@@ -187,7 +187,7 @@ def test_included_files_that_are_refused(tmp_path: Path):
     }
     for uri, code in bad.items():
         (home / "main.sdf").write_text(include(uri))
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match=code) as caught:
             read_sdf(home / "main.sdf")
         assert caught.value.code == code, (uri, str(caught.value))
         assert "secret" in uri or "palm" not in str(caught.value)
@@ -202,13 +202,13 @@ def test_files_that_include_each_other_many_times_are_within_the_budget(tmp_path
     for i in range(20):
         inner = f"<include><uri>f{i + 1}.sdf</uri></include><include><name>b</name><uri>f{i + 1}.sdf</uri></include>"
         (tmp_path / f"f{i}.sdf").write_text(sdf(model(inner if i < 19 else link("a"), name="a")))
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="more than 500 elements in all included files") as caught:
         read_sdf(tmp_path / "f0.sdf", budget=Budget(max_elements=500))
     assert caught.value.code == "TOO_LARGE"
     for i in range(70):
         inner = f"<include><uri>g{i + 1}.sdf</uri></include>" if i < 69 else link("a")
         (tmp_path / f"g{i}.sdf").write_text(sdf(model(inner, name="a")))
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="more than the limit of 64 files nested") as caught:
         read_sdf(tmp_path / "g0.sdf")
     assert caught.value.code == "TOO_LARGE"
 

@@ -68,6 +68,6 @@ def test_angles_of_joints_that_turn_without_end():
     ],
 )
 def test_states_are_read_strictly(more, others, code):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         GRIPPER.with_srdf_document(TEXT.format(more=more, others=others))
     assert [issue.code for issue in caught.value.issues] == [code] and caught.value.line is not None

@@ -112,7 +112,7 @@ def test_what_is_odd_is_told():
     ):
         (found,) = warnings(text)
         assert found.code in ("UNSUPPORTED", "UNKNOWN_TAG")
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="TWO_PARENTS") as caught:
         read(robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "a", "b")))
     assert "Robot.with_loop" in str(caught.value.hint)
 

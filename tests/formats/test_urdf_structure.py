@@ -124,7 +124,7 @@ def test_row_27_two_roots_on_request():
     tree = build_tree(parse_urdf(text), multi_root=True)
     assert [body.name for body in tree.bodies] == ["b", "d"]
     assert {frame.name: frame.body for frame in tree.frames} == {"a": -1, "b": 0, "c": -1, "d": 1, "e": -1}
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="MULTIPLE_ROOTS") as caught:
         build_tree(parse_urdf(text), multi_root=True, floating_base=True)
     assert caught.value.code == "MULTIPLE_ROOTS" and "not float" in str(caught.value.hint)
 

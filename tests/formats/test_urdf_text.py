@@ -367,24 +367,24 @@ def test_row_68_a_link_to_a_file_is_fine(file: pathlib.Path):
 
 
 def test_row_09_a_large_file(file: pathlib.Path):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="more bytes than the limit of 10") as caught:
         read_urdf(file, budget=Budget(max_bytes=10))
     assert caught.value.code == "TOO_LARGE"
     if os.path.exists("/proc/self/environ"):  # has content, but says it has no size
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match="more bytes than the limit of 3") as caught:
             read_urdf("/proc/self/environ", budget=Budget(max_bytes=3))
         assert caught.value.code == "TOO_LARGE"
 
 
 def test_row_69_errors_of_the_system_pass(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"none.urdf"):
         read_urdf(file.parent / "none.urdf")
 
     def refuse(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("os.open", refuse)
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match="Permission denied"):
         read_urdf(file)
 
 

@@ -202,7 +202,7 @@ def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
     )
     assert all(issue.where.element.startswith("robot[arm6]/") for issue in report.warnings if issue.where.element)
     before = (tmp_path / "arm.urdf").read_bytes()
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="NOT_WRITTEN") as caught:
         robot.to_urdf(tmp_path / "arm.urdf", strict=True)
     assert {issue.code for issue in caught.value.issues} == {"NOT_WRITTEN"}
     assert (tmp_path / "arm.urdf").read_bytes() == before and os.listdir(tmp_path) == ["arm.urdf"]
@@ -288,7 +288,7 @@ def test_relative_names_of_meshes_are_reported(tmp_path: Path) -> None:
 
 def test_everything_else_is_listed() -> None:
     robot = everything()
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="NOT_WRITTEN") as caught:
         urdf_text(robot.tree)
     assert all(issue.code == "NOT_WRITTEN" for issue in caught.value.issues)
 

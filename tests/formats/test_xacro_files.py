@@ -38,7 +38,7 @@ def packaged(folder: Path) -> Path:
 
 
 def error_of(path: Path, **options: object) -> ModelError:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="XACRO") as caught:
         lw.load(path, **options)  # type: ignore[arg-type]
     return caught.value
 
@@ -58,7 +58,7 @@ def test_a_file_named_xacro_is_a_program_also_without_macros(tmp_path: Path) -> 
         error = error_of(path)
         assert (error.code, error.file) == ("XACRO", str(path)) and "load(path, xacro=True)" in str(error.hint)
         assert lw.load(path, xacro=True).frames == lw.load(path, format="urdf").frames == ("a",)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"gone.xacro"):
         lw.load(tmp_path / "gone.xacro")
 
 
@@ -124,7 +124,7 @@ def test_arguments_that_are_not_values(tmp_path: Path) -> None:
         lw.load(path, arguments={})
     with pytest.raises(TypeError, match="xacro: expected True or False"):
         lw.load(path, xacro=1)  # type: ignore[arg-type]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"none.xacro"):
         lw.load(tmp_path / "none.xacro", xacro=True)
     with pytest.raises(ModelError, match="NOT_A_FILE"):
         lw.load(tmp_path, xacro=True)

@@ -12,7 +12,7 @@ from linkwork.formats.xml_document import Element, parse
 
 
 def issue(document: bytes | str, budget: Budget | None = None) -> Issue:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         parse(document, "arm.urdf", budget=budget)
     (only,) = caught.value.issues
     assert only.where.file == "arm.urdf"

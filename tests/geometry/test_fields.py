@@ -262,7 +262,7 @@ def test_values_and_what_they_refuse() -> None:
     for value in (GROUND, cloud, voxels, compound):
         again = pickle.loads(pickle.dumps(value))
         assert again == value and hash(again) == hash(value) and value.volume is None and value.unit_inertia() is None
-        with pytest.raises(AttributeError):
+        with pytest.raises(AttributeError, match="cannot assign to field"):
             setattr(value, type(value).__slots__[0], 3)
     assert cloud != shapes.PointCloud([[0, 3, 4]], 0.25) and (cloud.origin_radius, compound.origin_radius) == (5.5, 1.5)
     assert voxels.origin_radius == pytest.approx(np.linalg.norm([0.25, 0.5, 0.75])) and not cloud.points.flags.writeable

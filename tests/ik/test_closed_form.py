@@ -322,7 +322,7 @@ def test_arms_without():
     rows = [{"a": 0.3}, {"a": 0.2}, {"prismatic": True}, {"a": 0.1}, {"alpha": 1.0, "d": 0.2}, {"a": 0.3}]
     assert lw.Robot.from_dh("sliding", rows, convention="standard").closed_form("link6") is None
     for wrong in ({"frame": "hnd"}, {"frame": "link6", "relative_to": "wrld"}, {"frame": "link6", "locked": "joint9"}):
-        with pytest.raises(UnknownNameError):
+        with pytest.raises(UnknownNameError, match=f"no .* named '{[*wrong.values()][-1]}'"):
             ur5().closed_form(**wrong)
 
 

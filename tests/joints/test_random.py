@@ -121,5 +121,5 @@ def test_no_coordinates() -> None:
 def test_bounds_of_the_wrong_number_are_refused() -> None:
     for joint in OWN.values():
         for lower, upper in itertools.product(([0.0] * (joint.nq + 1),), ([1.0] * (joint.nq + 2),)):
-            with pytest.raises(ValueError):
+            with pytest.raises(ValueError, match="could not be broadcast"):
                 joint.random(np.random.default_rng(0), lower, upper, (3,))

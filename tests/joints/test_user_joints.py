@@ -193,7 +193,7 @@ Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
     ],
 )
 def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError, match="has no default") as caught:
         getattr(Unfinished(), method)(*arguments)
     assert str(caught.value) == (
         f"Unfinished.{missing}: a joint with nq = 4 and nv = 3 has no default, because its configuration's rate "
@@ -221,7 +221,7 @@ def test_a_joint_needs_sizes_and_units() -> None:
         ("q_units", ("rad",), 'q_units = ("rad",)'),
         ("v_units", ("rad/s",), 'v_units = ("rad/s",)'),
     ):
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError, match="expected the class attribute") as caught:
             lw.Joint.of(Turn(), name="j")
         assert (
             str(caught.value)
@@ -247,7 +247,7 @@ def test_a_transform_is_a_pose() -> None:
         (Pose(np.eye(3), Vec3.zero()), "got Pose(ndarray, Vec3)"),  # type: ignore[arg-type]
     ):
         Odd.given = given
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError, match="X: expected a method that returns") as caught:
             lw.Joint.of(Odd(), name="j")
         assert str(caught.value).startswith("Joint.of: joint 'j' (odd): X: expected ") and got in str(caught.value)
 

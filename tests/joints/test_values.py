@@ -48,7 +48,7 @@ def test_degrees_of_freedom(joint: JointType) -> None:
 @every_joint
 def test_joints_cannot_be_changed(joint: JointType) -> None:
     for name in [field.name for field in dataclasses.fields(joint)] + ["anything"]:
-        with pytest.raises(dataclasses.FrozenInstanceError):
+        with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot assign to field '{name}'"):
             setattr(joint, name, 1.0)
 
 

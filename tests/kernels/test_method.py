@@ -27,7 +27,8 @@ def test_a_signature_that_is_not_its_rows_is_refused():
     for stub in (pose, mass_matrix, bias_force):
         with pytest.raises(TypeError, match=f"{stub.__name__}: .*(its specification|another default)"):
             method_of(ROBOT[stub.__name__], stub)
-    with pytest.raises((KeyError, RuntimeError)):  # Python 3.11 shows the error of a class body as a RuntimeError
+    # Python 3.11 shows the error of a class body as a RuntimeError.
+    with pytest.raises((KeyError, RuntimeError), match="nothing"):
         type("Own", (lw.Robot,), {"nothing": computed(nothing)})
 
 

@@ -279,13 +279,13 @@ def test_a_joint_that_moves_nothing_until_it_is_given_a_load() -> None:
     pendulum = lw.load("double_pendulum")
     idle = pendulum.with_parameters({"inertia:lower_rod": np.zeros(10)})
     q, v, tau = np.random.default_rng(7).normal(size=(3, 4, 2))
-    with pytest.raises(SingularInertiaError):
+    with pytest.raises(SingularInertiaError, match="joint 'elbow' moves bodies without inertia"):
         idle.forward_dynamics(q, v, tau)
     kernel = idle.compile("forward_dynamics", parameters="inertia:lower_rod")
     own = pendulum.parameters("inertia:lower_rod")
     assert_close(kernel(q, v, tau, **own), pendulum.forward_dynamics(q, v, tau), 1e-12)
     assert not np.isfinite(kernel(q, v, tau, np.zeros(10))).any(axis=-1).all()
-    with pytest.raises(SingularInertiaError):
+    with pytest.raises(SingularInertiaError, match="joint 'elbow' moves bodies without inertia"):
         idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
 
 
@@ -399,14 +399,13 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_names_that_are_not_there(name: str) -> None:
     for use in (lambda: ARM.compile("inverse_dynamics", parameters=[name]), lambda: ARM.parameters(name)):
-        with pytest.raises(UnknownNameError) as error:
+        with pytest.raises(UnknownNameError, match=re.escape(BAD[name])):
             use()
-        assert BAD[name] in str(error.value)
 
 
 def test_what_cannot_be_a_parameter() -> None:
     def refused(names: Any, *words: str, kind: type[Exception] = ValueError, robot: lw.Robot = ARM) -> None:
-        with pytest.raises(kind) as error:
+        with pytest.raises(kind, match="parameters: ") as error:
             robot.compile("inverse_dynamics", parameters=names)
         for word in words:
             assert word in str(error.value), error.value
@@ -431,7 +430,7 @@ def test_what_cannot_be_a_parameter() -> None:
 
 def test_what_no_robot_can_have() -> None:
     def refused(values: Any, *words: str, kind: type[Exception] = ValueError) -> None:
-        with pytest.raises(kind) as error:
+        with pytest.raises(kind, match="with_parameters: ") as error:
             ARM.with_parameters(values)
         for word in words:
             assert word in str(error.value), error.value

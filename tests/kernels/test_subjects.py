@@ -267,7 +267,7 @@ def test_once_forgets_what_was_not_asked_for_the_longest() -> None:
     for key in (1, 2, 1, 3, 1, 2):
         assert once.get(key, lambda key=key: made.append(key) or key) == key  # type: ignore[misc,func-returns-value]
     assert made == [1, 2, 3, 2] and len(once) == 2
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="division"):
         once.get(9, lambda: 1 // 0)
     assert once.get(9, lambda: 5) == 5
 

@@ -35,7 +35,7 @@ def test_motors_supply_the_power_that_bodies_and_dampers_take(motion):
     rate = robot.twist(motion.q, motion.v, "coupler")[:, 3]
     still = motion.reactions(gravity=(0, 0, 0), passive=False)
     np.testing.assert_allclose((still.tau - pushed.tau)[:, 0] * 6.0, 3.0 * rate, rtol=0, atol=1e-9)
-    with pytest.raises(lw.errors.UnderactuatedError):
+    with pytest.raises(lw.errors.UnderactuatedError, match="actuators none cannot induce in state 0"):
         motion.reactions(actuators=())
 
 

@@ -116,7 +116,7 @@ def test_reactions_are_those_of_free_bars_whichever_joint_closes_the_loop():
             compared += 1
         # statics and inverse dynamics: without forces they are those of the actuators that are named
         by_motor = robot.joint_wrenches(q, v, a, actuators="A", passive=True)
-        with pytest.raises(UnderactuatedError):
+        with pytest.raises(UnderactuatedError, match="joint_wrenches: actuators none cannot induce"):
             robot.joint_wrenches(q, v, a, actuators=())
         assert np.abs(by_motor - robot.joint_wrenches(q, v, a, constraint_forces=forces, passive=True)).max() < 1e-8
     assert compared == 12

@@ -149,7 +149,7 @@ def test_names_source_and_warnings_are_kept():
     assert (tree.name, tree.source) == ("r", "arm.urdf")
     assert {issue.code for issue in tree.report.warnings} == {"IGNORED", "LIMIT_MISSING"}
     assert tree.report.warnings == description.warnings
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="LIMIT_MISSING") as caught:
         build_tree(description, strict=True)
     assert [issue.code for issue in caught.value.issues] == ["LIMIT_MISSING"]
 
@@ -202,7 +202,7 @@ def test_rotors_are_kept_on_moving_joints_and_composed_on_fixed_ones():
     ],
 )
 def test_messages_do_without_a_file(description: Description, code: str):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         build_tree(description)
     assert caught.value.code == code
     assert "None" not in str(caught.value)
@@ -218,7 +218,7 @@ def test_what_is_no_name_is_told():
         (described(turning("j", "a", None)), "joint 'j': its child link's name: expected a string"),
         (described(mimic), "joint 'j': the name of the joint it mimics: expected a string"),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match="BAD_NAME") as caught:
             build_tree(description)
         assert caught.value.code == "BAD_NAME" and what in caught.value.message
 
@@ -247,7 +247,7 @@ def test_values_that_no_joint_can_have():
         ({"rotor": mirror}, "ROTATION", "its rotor's rotation"),
         ({"mimic": Following("j", math.nan)}, "NOT_FINITE", "its mimic"),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match=code) as caught:
             build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))
         assert caught.value.code == code and what in caught.value.message and "'j'" in caught.value.message
 
@@ -261,7 +261,7 @@ def test_values_that_no_link_can_have():
         (dataclasses.replace(zero, about=Symmetric3.diagonal(1.0, 1.0, 1e62)), "MAGNITUDE"),
         (dataclasses.replace(zero, mass="2"), "NUMBER"),
     ):
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ModelError, match=code) as caught:
             build_tree(Description("r", (LinkDescription("a", inertia),), ()))
         assert caught.value.code == code and "link 'a'" in caught.value.message
 

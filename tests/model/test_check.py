@@ -146,6 +146,6 @@ def test_numbers_that_overflow():
 def test_strict_makes_errors_of_warnings_and_not_of_notes():
     findings = Findings(strict=True)
     check_inertial(findings, WHERE, 0.0, ORIGIN, diagonal(1.0, 1.0, 1.0), ())
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="MASS_ZERO") as caught:
         findings.raise_errors()
     assert caught.value.code == "MASS_ZERO" and not findings.warnings

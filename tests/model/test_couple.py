@@ -156,7 +156,7 @@ def test_a_tree_whose_couplings_do_not_fit():
     assert bent(joint1=Following("joint0")).nq == 2
     with pytest.raises(ValueError, match="a master follows no other joint"):
         bent(joint1=Following("joint0"), joint2=Following("joint1"))
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="no joint named 'joint9'"):
         bent(joint1=Following("joint9"))
     for stacking in ((0, 1), (0, 1, 1), (1, 2, 3)):
         with pytest.raises(ValueError, match="stacking: expected every one of 3 bodies once"):

@@ -11,14 +11,6 @@ from linkwork.motion.timing.limits import PathConstraints, PathSamples
 from linkwork.motion.timing.timed_path import fastest_speeds
 
 matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

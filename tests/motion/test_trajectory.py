@@ -383,7 +383,7 @@ def test_what_is_refused():
     held = curve([-1.0, 3.0], outside="hold")
     assert np.array_equal(held.q, curve([0.0, 2.0]).q) and not held.v.any() and not held.a.any()
     for t in (np.nan, [0.0, np.inf], "now"):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="t: expected a time or an array of times"):
             curve(t)
     assert curve(np.zeros(0)).q.shape == (0, 2)
     for times in ([0.0, 0.0], [1.0, 0.0], [0.0], [0.0, np.nan], [[0.0, 1.0]]):
@@ -394,12 +394,19 @@ def test_what_is_refused():
             Trajectory.polynomial([0.0, 1.0], c)
     with pytest.raises(ValueError, match="base"):
         Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
-    for wrong in (lambda: curve.retimed(-1.0), lambda: curve.retimed([0.0, 1.0]), lambda: curve.slice(1.0, 0.5),
-                  lambda: curve.sampled(), lambda: curve.sampled(num_samples=1), lambda: curve.extremes(5),
-                  lambda: curve.concatenate(through(FEW_TYPES)), lambda: curve(0.0, outside="go on")):  # fmt: skip
-        with pytest.raises(ValueError):
+    for said, wrong in (
+        ("times: expected a positive factor, got -1.0", lambda: curve.retimed(-1.0)),
+        ("expected 5 times, one for each of its knots, got 2", lambda: curve.retimed([0.0, 1.0])),
+        ("expected a start before the end, got 1.0 and 0.5", lambda: curve.slice(1.0, 0.5)),
+        ("expected either dt .* or num_samples", lambda: curve.sampled()),
+        ("num_samples: expected an integer >= 2, got 1", lambda: curve.sampled(num_samples=1)),
+        (r"order: expected 0 \(q\), .* got 5", lambda: curve.extremes(5)),
+        ("other: expected a trajectory of 2 numbers", lambda: curve.concatenate(through(FEW_TYPES))),
+        ('outside: expected "raise" or "hold"', lambda: curve(0.0, outside="go on")),
+    ):
+        with pytest.raises(ValueError, match=said):
             wrong()
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="'duration' of 'Trajectory' object has no setter"):
         curve.duration = 1.0
     with pytest.raises(ValueError, match="read-only"):
         curve.sections[0].arrays["starts"][0] = 1.0

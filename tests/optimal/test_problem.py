@@ -147,11 +147,11 @@ def test_what_conflicts_is_named(reaching):
 
 
 def test_a_picture(reaching):
-    pyplot = pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("matplotlib")
     _, problem, q0, X = reaching
     found = problem.solve(q0[:2], targets={"reach": X[:2]})
     axes = found.plot(index=1)
-    assert pyplot is None and len(axes) == 3 and (axes[0].lines[2].get_ydata() == found.q[1, :, 2]).all()
+    assert len(axes) == 3 and (axes[0].lines[2].get_ydata() == found.q[1, :, 2]).all()
     html = found._repr_html_()
     assert "<iframe srcdoc=" in html and "the result with the index (0,) is shown" in html
     assert [axis.get_ylabel() for axis in axes] == ["q [rad]", "reach [rad, m]", "acceleration [rad/s²]"]

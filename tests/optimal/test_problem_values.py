@@ -56,7 +56,7 @@ def test_nothing_of_a_problem_can_be_changed() -> None:
         problem.num_steps = 5  # type: ignore[misc]
     with pytest.raises(AttributeError, match="robot: a problem does not change"):
         del problem.robot
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="does not support item assignment"):
         problem.variables["more"] = problem.variables["slack"]  # type: ignore[index]
     for x in (
         problem.terms[0].target,

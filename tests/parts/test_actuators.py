@@ -151,12 +151,12 @@ def test_build():
 
 def test_all_that_is_wrong_is_told_by_its_place():
     motors = [Actuator.motor("m", "hinge"), Actuator.motor("m", "hinge"), Actuator.motor("n", "hing")]
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="another actuator is named 'm'") as caught:
         lw.Robot.build("pendulum", *parts(), actuators=motors)
     assert [issue.code for issue in caught.value.issues] == ["DUPLICATE_NAME", "UNKNOWN_JOINT"]
     assert caught.value.issues[1].where.element == "robot[pendulum]/actuator[n]"
     states = {"a": {"hing": 0.0}, "b": {"hinge": [0.0, 1.0]}, "c": {"q": {"hinge": 0.0}, "controls": {"m": 0.0}}}
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="no joint named 'hing'") as caught:
         lw.Robot.build("pendulum", *parts(), named_configurations=states)
     assert [issue.code for issue in caught.value.issues] == ["UNKNOWN_JOINT", "CONFIGURATION", "UNKNOWN_ACTUATOR"]
     assert caught.value.issues[1].where.element == "robot[pendulum]/configuration[b]"

@@ -162,7 +162,7 @@ def test_tables_that_are_none() -> None:
         "link 'link9': mass: expected a mass [kg] together with com": {"com": (0, 0, 1)},
         "link 'l' has its own inertia": {"link": lw.Link("l"), "mass": 1.0},
     }
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match="DH_ROW") as caught:
         lw.Robot.from_dh("r", [*bad.values()], convention="standard")
     assert len(caught.value.issues) == len(bad)
     for k, (issue, message) in enumerate(zip(caught.value.issues, bad, strict=True), 1):

@@ -83,7 +83,7 @@ def test_unknown_names_and_formats() -> None:
     with pytest.raises(UnknownNameError, match="no format named 'usd'; there are 'mjcf', 'urdf'"):
         lw.load_description("arm_description", format="usd")
     for name in ("_cache", "os", "../arm_description", "arm_description.x"):
-        with pytest.raises(UnknownNameError):
+        with pytest.raises(UnknownNameError, match=f"no description named '{name}'"):
             lw.load_description(name)
     with pytest.raises(UnknownNameError, match="no format of 'arm_mj_description' named 'urdf'"):
         lw.load_description("arm_mj_description", format="urdf")

@@ -15,8 +15,6 @@ from linkwork.viewer.html.page import page_text
 from linkwork.viewer.robot_scene import robot_document
 
 mpl = pytest.importorskip("matplotlib")
-mpl.use("agg")
-pyplot = pytest.importorskip("matplotlib.pyplot")
 
 NAMES = (
     r"$\frac{$",
@@ -33,12 +31,6 @@ NAMES = (
     "lone\ud800",
 )
 SHOWN = tuple(map(escaped, NAMES))
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_a_robot_takes_an_edited_joint_back() -> None:
     assert slid.joint(old.name).type_name == "prismatic"
     freed = robot.with_joint(robot.joints[-1].with_type(lw.joints.Floating()))
     assert (freed.nq, freed.nv) == (robot.nq + 6, robot.nv + 5)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="no joint named 'floating'"):
         robot.with_joint(FREE)
     with pytest.raises(ValueError, match="connects"):
         robot.with_joint(old.with_links("here", "there"))

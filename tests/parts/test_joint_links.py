@@ -144,7 +144,7 @@ def test_links_welded_to_a_joints_links() -> None:
         joint.link_transform([0.3], child="sleeve", parent="arm")
     again = pickle.loads(pickle.dumps(joint))
     assert again == joint and again.link_transform([0.3], child="sleeve").shape == (4, 4)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match="no link of joint 'hinge' named 'sleeve'"):
         joint.with_links("base", "other").link_transform([0.3], child="sleeve")
 
 

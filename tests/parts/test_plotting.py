@@ -10,15 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork.viewer.robot_scene import robot_document
 
-pytest.importorskip("matplotlib").use("agg")
-pyplot = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    pyplot.close("all")
-
+pytest.importorskip("matplotlib")
 
 MESHES = """<robot name="r"><link name="base"/><link name="arm"><collision><geometry>
 <mesh filename="package://arm/box.stl" scale="0.1 0.1 0.1"/></geometry></collision></link><link name="tip"/>

@@ -115,7 +115,7 @@ def test_what_passive_torque_takes():
         arm.passive_torque(np.zeros(6))
     with pytest.raises(ValueError, match=r"passive_torque: v\[1\] is NaN \(joint 'shoulder_lift'\)"):
         arm.passive_torque([0, np.nan, 0, 0, 0, 0, 0])
-    with pytest.raises(lw.errors.UnknownNameError):
+    with pytest.raises(lw.errors.UnknownNameError, match="v: no joint named 'elbw'; did you mean 'elbow'"):
         arm.passive_torque({"elbw": 1.0})
 
 

@@ -9,14 +9,7 @@ import pytest
 
 import linkwork as lw
 
-mpl = pytest.importorskip("matplotlib")
-mpl.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    mpl.pyplot.close("all")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 def _overlap(a, b) -> bool:
@@ -53,7 +46,7 @@ def test_texts_do_not_overlap_and_are_inside_of_the_picture():
 
 def test_own_axes_and_limits():
     robot = lw.load("double_pendulum")
-    axes = mpl.pyplot.figure().add_subplot()
+    axes = plt.figure().add_subplot()
     assert robot.plot_tree(axes) is axes and len(axes.lines) == len(robot.links)
     links = "".join(f'<link name="l{k}"/>' for k in range(501))
     joints = "".join(

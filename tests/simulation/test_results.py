@@ -46,8 +46,7 @@ def test_saved_and_loaded(run, tmp_path):
 
 
 def test_pictures(run):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
+    pytest.importorskip("matplotlib")
     _, found = run
     axes = found.plot(1)
     assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), found.q[1, :, 6])
@@ -61,7 +60,6 @@ def test_pictures(run):
     moving._draw_frame(len(found.t) - 1)
     assert moving._fig.axes[0].get_title() == "0.05 s" and len(list(moving.new_frame_seq())) == 3
     moving._draw_was_started = True
-    matplotlib.pyplot.close("all")
     for text, wrong in (
         ("environment: expected 1 indices", lambda: found.plot()),
         ("environment: expected 1 indices", lambda: found.strip(2)),

@@ -148,7 +148,7 @@ def test_quarter_turns_far_away_are_left_to_the_sine() -> None:
 
 @pytest.mark.parametrize("angle", [math.nan, math.inf, -math.inf])
 def test_an_angle_that_is_not_finite_is_refused(angle: float) -> None:
-    with pytest.raises((ValueError, OverflowError)):
+    with pytest.raises((ValueError, OverflowError), match="cannot convert float"):
         Rotation.from_rpy(0.0, angle, 0.0)
 
 

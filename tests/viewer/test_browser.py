@@ -35,7 +35,7 @@ def test_errors_and_requests_are_recorded(browser):
     assert any("said" in text for text in tab.console_errors) and not any("fine" in t for t in tab.console_errors)
     assert any("thrown" in text for text in tab.page_errors)
     for errors in (tab.page_errors, tab.console_errors, tab.requests):
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"thrown|said|192.0.2.1"):
             tab.check()
         errors.clear()
     tab.check()

@@ -245,8 +245,8 @@ def test_workspace_map():
 
 
 def test_environments():
-    environments = pytest.importorskip("linkwork.environments", reason="gymnasium is not installed")
-    batch = environments.VectorEnvironment("cart_pole", num_envs=5)
+    pytest.importorskip("gymnasium")
+    batch = lw.environments.VectorEnvironment("cart_pole", num_envs=5)
     batch.reset(seed=1)
     document = checked(batch)
     (actor,) = document.actors

@@ -91,5 +91,5 @@ def test_debug_finds_the_pass_that_breaks_a_rule(monkeypatch: pytest.MonkeyPatch
 
 def test_debug_verifies_what_it_is_given() -> None:
     program = sample("matrix product")
-    with pytest.raises(InvalidProgramError):
+    with pytest.raises(InvalidProgramError, match="the results do not fill the outputs"):
         optimize(program.rebuilt(program.instructions, program.results[:-1]), debug=True)

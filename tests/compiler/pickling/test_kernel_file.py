@@ -102,7 +102,7 @@ def test_a_file_replaces_another_only_when_it_is_complete(tmp_path: Path, monkey
         raise TypeError("no")
 
     monkeypatch.setattr(kernel_file, "kernel_bytes", fail)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^no$"):
         kernel.save(path)
     assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
 
@@ -127,7 +127,7 @@ def test_what_is_no_kernel_is_refused_and_named(tmp_path: Path) -> None:
             lw.load_kernel(path)
     with pytest.raises(ValueError, match="expected a regular file, got a directory"):
         lw.load_kernel(tmp_path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"No such file.*absent"):
         lw.load_kernel(tmp_path / "absent")
     with pytest.raises(TypeError, match="load_kernel: path: expected the path of a file, got 3"):
         lw.load_kernel(3)  # type: ignore[arg-type]

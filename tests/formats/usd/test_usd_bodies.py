@@ -314,7 +314,7 @@ def test_visuals_colours_and_purposes(tmp_path: Path) -> None:
 )
 def test_bad_values_name_the_prim(tmp_path: Path, values: str, code: str) -> None:
     path = written(tmp_path, stage(body("a", values, mass=None)))
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         lw.load(path)
     assert (caught.value.code, caught.value.element, caught.value.file) == (code, "/r/a", str(path))
 

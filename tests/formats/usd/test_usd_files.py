@@ -24,7 +24,7 @@ def referring(asset: str, arc: str = "references") -> str:
 
 
 def code_of(path: Path, **options: object) -> str:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         lw.load(path, **options)  # type: ignore[arg-type]
     return caught.value.code
 
@@ -113,7 +113,7 @@ def test_no_file_but_the_layers_is_opened(tmp_path: Path) -> None:
 def test_bad_files(tmp_path: Path, content: bytes, code: str, line: int | None) -> None:
     path = tmp_path / "bad.usda"
     path.write_bytes(content)
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=code) as caught:
         lw.load(path)
     assert (caught.value.code, caught.value.file) == (code, str(path))
     assert line is None or caught.value.line == line

@@ -188,14 +188,8 @@ def find_collision_pairs(kind: Kind) -> None:
 @verb("plot", "plot_tree")
 def pictures(kind: Kind) -> None:
     """Matplotlib draws the robot and its tree."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     kind.robot.plot(kind.q)
     kind.robot.plot_tree()
-    plt.close("all")
 
 
 @verb("show", "viewer.scene_document")

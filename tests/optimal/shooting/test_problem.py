@@ -160,7 +160,7 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
     fine = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=0.5).add("velocity", "least_squares")
     with pytest.raises(ValueError, match="start: expected the initial configuration"):
         fine.solve(solver="ilqr")
-    with pytest.raises(lw.errors.UnknownNameError):
+    with pytest.raises(lw.errors.UnknownNameError, match="actuated: no joint named 'hnge'"):
         fine.solve([0.0], solver="ilqr", actuated=["hnge"])
     for wrong in ((1.0, -1.0), (np.inf, np.inf), "x", np.nan):
         with pytest.raises(ValueError, match="control_limits: expected"):
