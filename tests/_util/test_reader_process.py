@@ -49,6 +49,12 @@ def by_c(path):
     if file < 0:
         raise OSError(ctypes.get_errno(), "open")
 
+seen = []
+
+def remember(request, data):
+    seen.append(1)
+    return [len(seen), os.getpid(), os.getppid()], {}
+
 def crash(request, data):
     os.abort()
 
@@ -123,6 +129,17 @@ def test_errors_and_crashes_are_errors_of_the_file(call: Any) -> None:
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems start a program for each request")
+def test_a_request_leaves_nothing_to_the_next(call: Any) -> None:
+    """Processes of one program are apart from each other, and a crash ends their program."""
+    (count, first, program), (again, second, same) = (call("remember").data for _ in range(2))
+    assert count == again == 1 and first != second and program == same != os.getpid()
+    with pytest.raises(ReaderEnded, match="it crashed"):
+        call("crash")
+    assert call("remember").data[2] != program
+
+
+@pytest.mark.slow(every=3)
 def test_limits_of_memory_time_and_output(call: Any) -> None:
     with pytest.raises(ReaderEnded, match=r"more than 104857600 bytes of memory; .*max_memory="):
         call("swollen")
@@ -130,7 +147,7 @@ def test_limits_of_memory_time_and_output(call: Any) -> None:
     for task in ("endless", "asleep"):
         with pytest.raises(ReaderEnded, match=r"did not end within 0.5 s|was stopped.*max_seconds="):
             call(task, short)
-    with pytest.raises(ReaderEnded, match="File too large"):
+    with pytest.raises(ReaderError, match=r"too large"):
         call("long")
 
 

@@ -38,7 +38,7 @@ def packaged(folder: Path) -> Path:
 
 
 def error_of(path: Path, **options: object) -> ModelError:
-    with pytest.raises(ModelError, match="XACRO") as caught:
+    with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         lw.load(path, **options)  # type: ignore[arg-type]
     return caught.value
 

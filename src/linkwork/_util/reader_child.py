@@ -1,22 +1,27 @@
-"""Program that serves one request of `read_isolated`: it imports modules, restricts itself, and calls a function.
+"""Program that serves requests of `read_isolated`: it imports modules, and calls a function in a restricted process.
 
-A module's function ``prepare_process`` is called before, for libraries that load parts of them at their first use.
+On Linux this process forks one for each request, which restricts itself; a crash leaves this process as it was.
+Elsewhere it restricts itself, and ends after one request.  A module's function ``prepare_process`` is called before,
+for libraries that load parts of them at their first use.
 
-Standard input has a line of JSON with what is imported, and later a line with the request and its bytes.  Standard
-output has a line of JSON, and the bytes of arrays.
+Standard input has a line of JSON with what is imported, and later a line with each request and its bytes.  Standard
+output has a line when a request begins, and a line with the exit code of its process.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import select
+import signal
 import sys
 import sysconfig
 import tempfile
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
 __all__: list[str] = []
 
@@ -30,40 +35,73 @@ _SYSTEM = (
     "/dev/null",
     "/dev/urandom",
 )
+_SET_DEATH_SIGNAL = 1  # of prctl
 
 
 def main() -> None:
-    """Read the request and write the answer."""
+    """Serve requests until none comes any more."""
     lines = _Input()
     start = json.loads(lines.line(None))
     sys.path[:] = start["path"]
     for module in start["modules"]:
         if find_spec(module.partition(".")[0]) is not None:
             getattr(import_module(module), "prepare_process", lambda: None)()
-    restrict, libraries = import_module("linkwork._util.sandbox").restrict, _libraries()
-    request = json.loads(lines.line(start["idle"]))
+    libraries = _libraries()
+    import_module("linkwork._util.sandbox")
+    gc.freeze()  # or a collection would copy all pages of a new process
+    while True:
+        request = json.loads(lines.line(start["idle"]))
+        data = lines.bytes(request["bytes"])
+        os.write(1, b"begins\n")
+        process = os.fork() if _can_fork() else 0
+        if process == 0:
+            _serve(request, data, libraries)
+        del data
+        _, status = os.waitpid(process, 0)
+        os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def _can_fork() -> bool:
+    """Return True if this process has one thread, so that a fork of it is a whole process."""
+    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+
+
+def _serve(request: dict[str, Any], data: bytes, libraries: list[str]) -> NoReturn:
+    """Restrict this process, write the answer to a request, and end."""
+    try:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        os.dup2(2, 1)  # what libraries print is no answer
+        os.close(0)
+        _answer(request, data, libraries)
+    except MemoryError:
+        os.write(2, b"MemoryError")
+        os._exit(1)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)  # libraries may not end well within the limits
+
+
+def _answer(request: dict[str, Any], data: bytes, libraries: list[str]) -> None:
     module, _, function = request["task"].partition(":")
     task = getattr(import_module(module), function)
-    output, sys.stdout = sys.stdout.buffer, sys.stderr  # what libraries print does not mix with the answer
-    data = lines.rest()
-    tempfile.tempdir = start["folder"]
-    with open(os.path.join(start["folder"], "restricted"), "wb"):
-        pass
-    restrict([*request["folders"], *libraries], [start["folder"]], request["memory"], request["seconds"])
-    arrays: dict[str, Any] = {}
-    try:
-        if len(data) != request["bytes"]:
-            raise ValueError("the request ends early")
-        answer, arrays = task(request["request"], data)
-        listed = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
-        head = {"data": answer, "arrays": listed}
-    except Exception as error:  # of any reader: it is raised in the other process
-        head = _error(error)
-    output.write(json.dumps(head).encode() + b"\n")
-    for array in arrays.values():
-        output.write(array.tobytes())
-    output.flush()
-    os._exit(0)  # libraries may not end well within the limits
+    tempfile.tempdir = folder = request["folder"]
+    with open(os.path.join(folder, "answer"), "r+b") as output:
+        restrict = import_module("linkwork._util.sandbox").restrict
+        restrict([*request["folders"], *libraries], [folder], request["memory"], request["seconds"])
+        arrays: dict[str, Any] = {}
+        try:
+            answer, arrays = task(request["request"], data)
+            listed = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
+            head = {"data": answer, "arrays": listed}
+        except MemoryError:
+            raise
+        except Exception as error:  # of any reader: it is raised in the other process
+            head = _error(error)
+        output.write(json.dumps(head).encode() + b"\n")
+        for array in arrays.values():
+            output.write(array.tobytes())
 
 
 def _error(error: Exception) -> dict[str, Any]:
@@ -75,9 +113,6 @@ def _error(error: Exception) -> dict[str, Any]:
     kind, arguments = type(error).__name__, [str(error)]
     if isinstance(error, OSError) and error.errno is not None:
         arguments = [error.errno, error.strerror, os.fsdecode(error.filename or "")]  # type: ignore[list-item]
-    elif isinstance(error, MemoryError):
-        print("MemoryError", file=sys.stderr, flush=True)
-        os._exit(1)
     return {"error": kind, "arguments": arguments, "issues": issues}
 
 
@@ -113,11 +148,13 @@ class _Input:
         result, _, self.read = self.read.partition(b"\n")
         return result
 
-    def rest(self) -> bytes:
-        """Return all that follows."""
-        parts = [self.read]
-        while more := os.read(0, 1 << 20):
-            parts.append(more)
+    def bytes(self, count: int) -> bytes:
+        """Return the next ``count`` bytes.  The process ends if input ends."""
+        parts = [self.read[:count]]
+        self.read, count = self.read[count:], count - len(parts[0])
+        while count:
+            parts.append(os.read(0, min(count, 1 << 20)) or os._exit(0))
+            count -= len(parts[-1])
         return b"".join(parts)
 
 

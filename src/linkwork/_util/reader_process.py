@@ -1,7 +1,8 @@
 """Reading of untrusted files in another process, with limits of memory, time and files and without network.
 
-A process serves one request.  After the first request of a kind, the next process of this kind starts in advance: it
-imports its modules and waits for a minute.  Plain data cross the boundary: JSON, and bytes of arrays.
+A program imports the modules of a kind of reader (`reader_child`).  On Linux it forks a process for each request, and
+waits for the next one for a minute; after a crash a new program starts.  Elsewhere it serves one request, and the next
+program starts in advance.  Plain data cross the boundary: JSON, and bytes of arrays.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,7 +28,7 @@ import numpy as np
 from linkwork._util.file_budget import Budget
 from linkwork._util.messages import printable
 
-__all__ = ["Answer", "ReaderEnded", "ReaderError", "read_isolated"]
+__all__ = ["Answer", "ReaderEnded", "ReaderError", "end_waiting", "read_isolated"]
 
 _IDLE_SECONDS = 60.0  # after which a waiting process ends by itself
 _USABLE_SECONDS = 50.0  # after which a waiting process is not used any more
@@ -64,33 +65,65 @@ class Answer:
 
 @dataclass(slots=True)
 class _Process:
-    """A process that has imported, or imports, the modules of a kind of reader."""
+    """A program that has imported, or imports, the modules of a kind of reader."""
 
     owner: int  # process that started it
     modules: tuple[str, ...]
     path: tuple[str, ...]
     popen: subprocess.Popen[bytes]
-    output: IO[bytes]
     errors: IO[bytes]
-    folder: str
-    begin: float
+    used: float  # time of the clock when it was last used
+
+    def is_usable(self) -> bool:
+        """Return True if the program waits for a request of this process, and finds the same modules."""
+        is_own = self.owner == os.getpid() and self.path == tuple(sys.path)
+        return is_own and self.popen.poll() is None and time.monotonic() - self.used < _USABLE_SECONDS
+
+    def send(self, data: bytes) -> None:
+        """Write to the program, unless it has ended, as its output says."""
+        assert self.popen.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.popen.stdin.write(data)
+            self.popen.stdin.flush()
+
+    def line(self) -> bytes:
+        """Return a line of the output; it is empty if the program has closed it."""
+        assert self.popen.stdout is not None
+        return self.popen.stdout.readline()
+
+    @contextmanager
+    def deadline(self, seconds: float, action: str) -> Iterator[None]:
+        """Stop the program if a block takes longer than ``seconds`` [s].  Raises ReaderEnded then."""
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            self.popen.kill()
+
+        timer = threading.Timer(seconds, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        if late.is_set():
+            raise ReaderEnded(f"it did not {action} within {seconds:g} s")
 
     def close(self) -> None:
-        """End the process and delete its files, unless it is the process of one from which this one was forked."""
+        """End the program, unless it is that of a process from which this one was forked."""
         if self.owner != os.getpid():
             return
         self.popen.kill()
-        with contextlib.suppress(OSError):
-            assert self.popen.stdin is not None
-            self.popen.stdin.close()
+        for pipe in (self.popen.stdin, self.popen.stdout, self.errors):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
         self.popen.wait()
-        self.output.close()
-        self.errors.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _LOCK = threading.Lock()
-_waiting: _Process | None = None  # started in advance
+_waiting: dict[tuple[str, ...], _Process] = {}  # by modules
 
 
 def read_isolated(
@@ -108,46 +141,45 @@ def read_isolated(
     name.  The process imports ``modules`` before it is restricted.  Raises ReaderEnded, and ReaderError for an error of
     the function.
     """
-    process = _taken(tuple(modules))
-    try:
+    process = _exchanged(tuple(modules), None)
+    if process is None or not process.is_usable():
+        process = _started(tuple(modules), process)
+    code = 1
+    with tempfile.TemporaryDirectory(prefix="linkwork-", ignore_cleanup_errors=True) as folder:
         head = {
             "task": task,
             "request": dict(request),
             "bytes": len(data),
+            "folder": folder,
             "folders": [*folders],
             "memory": budget.max_memory,
             "seconds": math.ceil(budget.max_seconds),
         }
-        assert process.popen.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the process has ended, as its output says
-            process.popen.stdin.write(json.dumps(head).encode() + b"\n" + data)
-            process.popen.stdin.close()
-        _await(process, budget)
-        return _answer(process, budget)
-    finally:
-        process.close()
-        _prepare(tuple(modules))
+        try:
+            with open(os.path.join(folder, "answer"), "x+b") as output:  # the process cannot exchange an opened file
+                code = _exit_code(process, json.dumps(head).encode() + b"\n" + data, budget)
+                return _answer(process, output, code, budget)
+        finally:
+            _keep(process, code)
 
 
-def _await(process: _Process, budget: Budget) -> None:
-    """Wait for the end of a process.  Raises ReaderEnded if it takes longer than the budget after its imports."""
-    started, end = Path(process.folder, "restricted"), time.monotonic() + _START_SECONDS
-    pause = 0.001
-    while not started.exists() and process.popen.poll() is None and time.monotonic() < end:
-        time.sleep(pause)
-        pause = min(0.02, 1.5 * pause)
+def _exit_code(process: _Process, request: bytes, budget: Budget) -> int:
+    """Return the exit code of the process that serves a request.  Raises ReaderEnded if it takes too long."""
+    with process.deadline(_START_SECONDS, "begin"):
+        process.send(request)
+        line = process.line()
     try:
-        process.popen.wait(budget.max_seconds)
-    except subprocess.TimeoutExpired:
-        message = f"it did not end within {budget.max_seconds:g} s"
-        raise ReaderEnded(f"{message}; {budget.remedy('max_seconds', 'for a longer time')}") from None
+        with process.deadline(budget.max_seconds, "end"):
+            line = line and process.line()
+            return int(line) if line else process.popen.wait()
+    except ReaderEnded as late:
+        raise ReaderEnded(f"{late}; {budget.remedy('max_seconds', 'for a longer time')}") from None
 
 
-def _answer(process: _Process, budget: Budget) -> Answer:
-    process.output.seek(0)
-    line = process.output.readline(_MOST_JSON)
-    if process.popen.returncode != 0 or not line.endswith(b"\n"):
-        raise ReaderEnded(_reason(process, budget))
+def _answer(process: _Process, output: IO[bytes], code: int, budget: Budget) -> Answer:
+    line = output.readline(_MOST_JSON)
+    if code != 0 or not line.endswith(b"\n"):
+        raise ReaderEnded(_reason(process, code, budget))
     try:
         head = json.loads(line)
         if "error" in head:
@@ -157,21 +189,19 @@ def _answer(process: _Process, budget: Budget) -> Answer:
             count = math.prod(map(int, shape))
             if kind not in _TYPES or min(shape, default=0) < 0:
                 raise ValueError(f"an array of type {kind!r}")
-            content = process.output.read(count * np.dtype(kind).itemsize)
+            content = output.read(count * np.dtype(kind).itemsize)
             arrays[str(name)] = np.frombuffer(content, kind, count).reshape(shape)
         return Answer(head["data"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReaderEnded(f"it wrote another answer: {printable(str(error))[:_MOST_TEXT]}") from None
 
 
-def _reason(process: _Process, budget: Budget) -> str:
+def _reason(process: _Process, code: int, budget: Budget) -> str:
     """Return the reason for the end of a process, in words."""
-    process.errors.seek(0, os.SEEK_END)
-    process.errors.seek(max(0, process.errors.tell() - 4 * _MOST_TEXT))
+    process.errors.seek(max(0, process.errors.seek(0, os.SEEK_END) - 4 * _MOST_TEXT))
     lines = process.errors.read().decode("utf-8", "replace").splitlines()
     text = " ".join(line.strip() for line in lines if not line.startswith("#"))  # USD's notes about its settings
     text = printable(" ".join(text.split()))[-_MOST_TEXT:]
-    code = process.popen.returncode
     if code in (-9, -24):  # SIGKILL, SIGXCPU
         seconds = f"more than {budget.max_seconds:g} s of processor time, or more memory than the system has"
         return f"it was stopped: {seconds}; {budget.remedy('max_seconds', 'for a longer time')}"
@@ -180,49 +210,43 @@ def _reason(process: _Process, budget: Budget) -> str:
     return f"it crashed, with code {code}" + (f": {text}" if text else "")
 
 
-# -- processes in advance
+# -- programs in advance
 
 
-def _taken(modules: tuple[str, ...]) -> _Process:
-    """Return the waiting process if it is of this kind, else a new one."""
-    found = _exchanged(None)
-    if found is not None:
-        usable = found.owner == os.getpid() and found.modules == modules and found.path == tuple(sys.path)
-        if usable and found.popen.poll() is None and time.monotonic() - found.begin < _USABLE_SECONDS:
-            return found
-        found.close()
-    return _started(modules)
-
-
-def _exchanged(process: _Process | None) -> _Process | None:
-    """Return the process that waits, which another one replaces."""
-    global _waiting
+def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process | None:
+    """Return the program of a kind that waits, which another one replaces."""
     with _LOCK:
-        found, _waiting = _waiting, process
+        found = _waiting.pop(modules, None)
+        if process is not None:
+            _waiting[modules] = process
+    if process is not None and found is not None:  # of another thread
+        found.close()
     return found
 
 
-def _prepare(modules: tuple[str, ...]) -> None:
-    """Start the next process of a kind, which waits for a request."""
+def _keep(process: _Process, code: int) -> None:
+    """Keep a program for the next request, or start the next one if it has ended, or if its process crashed."""
     with contextlib.suppress(OSError):
-        old = _exchanged(_started(modules))
-        if old is not None:
-            old.close()
+        if code != 0 or process.popen.poll() is not None:
+            process = _started(process.modules, process)
+        process.errors.truncate(0)
+        process.used = time.monotonic()
+        _exchanged(process.modules, process)
 
 
-def _started(modules: tuple[str, ...]) -> _Process:
-    folder = tempfile.mkdtemp(prefix="linkwork-")
-    output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes them
+def _started(modules: tuple[str, ...], old: _Process | None) -> _Process:
+    """Return a new program of a kind, which waits for a request, after closing an old one."""
+    if old is not None:
+        old.close()
+    errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - `close` closes it
     environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("reader_child.py"))]
-    popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=errors, env=environment)
-    path = [os.path.abspath(entry) for entry in sys.path]
-    first = {"path": path, "modules": modules, "folder": folder, "idle": _IDLE_SECONDS}
-    assert popen.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        popen.stdin.write(json.dumps(first).encode() + b"\n")
-        popen.stdin.flush()
-    return _Process(os.getpid(), modules, tuple(sys.path), popen, output, errors, folder, time.monotonic())
+    pipe = subprocess.PIPE
+    popen = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment)
+    path = tuple(os.path.abspath(entry) for entry in sys.path)
+    process = _Process(os.getpid(), modules, tuple(sys.path), popen, errors, time.monotonic())
+    process.send(json.dumps({"path": path, "modules": modules, "idle": _IDLE_SECONDS}).encode() + b"\n")
+    return process
 
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PXR_WORK_THREAD_LIMIT")
@@ -230,7 +254,9 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PX
 
 
 @atexit.register
-def _end_waiting() -> None:
-    process = _exchanged(None)
-    if process is not None:
-        process.close()
+def end_waiting() -> None:
+    """End all programs that wait for a request."""
+    for modules in [*_waiting]:
+        process = _exchanged(modules, None)
+        if process is not None:
+            process.close()

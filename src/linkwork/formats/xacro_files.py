@@ -6,8 +6,10 @@ that you trust.
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +19,6 @@ from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork._util.validation import shown
 from linkwork.errors import Issue, Location, ModelError
-from linkwork.formats.child_process import ChildProcessEnded, run_child
 from linkwork.formats.file_reading import XacroArguments, path_text, read_start, require_path
 
 __all__ = ["expanded_xacro", "xacro_arguments"]
@@ -49,14 +50,31 @@ def expanded_xacro(
     file = os.path.abspath(path_text(path))
     request = {"file": file, "arguments": values, "packages": _plain(package_dirs)}
     where = Location(path_text(path))
-    try:
-        (answer,) = run_child(Path(__file__).with_name("xacro_child.py"), request, _MOST_SECONDS)
-    except ChildProcessEnded as error:
-        raise ModelError(Issue("XACRO", f"the process that expands the file failed: {error}", where)) from None
+    answer = _answer(request, where)
     if "text" in answer:
         unused = [f"the file does not use the argument {quoted(name)}" for name in answer["unused"]]
         return str(answer["text"]), [Issue("XACRO", message, where) for message in unused]
     raise ModelError(_issue(answer, where, file))
+
+
+def _answer(request: Mapping[str, Any], where: Location) -> dict[str, Any]:
+    """Return the answer of the program that expands a file.  Raises ModelError (XACRO) without one."""
+    import subprocess
+
+    text = json.dumps({**request, "path": [os.path.abspath(entry) for entry in sys.path]})
+    command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
+    try:
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_MOST_SECONDS, check=True)
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+    except subprocess.TimeoutExpired:
+        problem = f"it did not end within {_MOST_SECONDS:g} s"
+    except subprocess.CalledProcessError as ended:
+        lines = ended.stderr.decode("utf-8", "replace").strip()[-_MOST_TEXT:]
+        problem = f"it ended with code {ended.returncode}: {lines}".strip(": ")
+    except ValueError:
+        problem = "it wrote another answer"
+    raise ModelError(Issue("XACRO", f"the process that expands the file failed: {problem}", where))
 
 
 def _issue(answer: Mapping[str, Any], where: Location, file: str) -> Issue:

@@ -23,20 +23,16 @@ from typing import Any
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
-from linkwork._util.sandbox import is_restricted
 from linkwork.errors import MOST_ISSUES, Issue, Location, ModelError
-from linkwork.formats.child_process import ChildProcessEnded, run_child
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.resource_paths import resource_paths, search_issue
-from linkwork.formats.usd.crate_child import written_anew
-from linkwork.formats.usd.stage_size import MAX_DEPTH, check_nesting, check_size, prim_specs
+from linkwork.formats.usd.crate_layers import layers_anew
+from linkwork.formats.usd.stage_size import check_nesting, check_size, prim_specs
 
 __all__ = ["diagnostics_collected", "opened_stage", "usd_error_text"]
 
 _MAX_MEMBERS = 10_000  # of a usdz archive
 _CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
-_CHILD_BYTES, _CHILD_GROWTH = 3 << 29, 20  # [bytes] of address space of the child process, and for each byte of layers
-_CHILD_SECONDS, _CHILD_SPEED = 10, 5 << 20  # [s] of its processor time, and [bytes] of layers in a second
 _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
 
@@ -284,37 +280,18 @@ class _Layers:
         return layer
 
     def _from_crates(self, data: dict[_File, bytes]) -> dict[_File, Any]:
-        """Return binary layers, which another process has read and written anew.
-
-        USD reads some damaged files with very much memory, without end, or stops the process.
-        """
+        """Return binary layers, which another process has read and written anew."""
         from pxr import Sdf
 
         result = {}
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            pairs = [(f"{folder}/{k}_read.usdc", f"{folder}/{k}_written.usdc") for k in range(len(data))]
-            for (source, _), content in zip(pairs, data.values(), strict=True):
-                Path(source).write_bytes(content)
-            size = sum(map(len, data.values()))
-            seconds = _CHILD_SECONDS + size // _CHILD_SPEED
-            request = {
-                "files": pairs,
-                "depth": MAX_DEPTH,
-                "bytes": _CHILD_BYTES + _CHILD_GROWTH * size,
-                "seconds": seconds,
-            }
-            try:
-                if is_restricted():  # this process reads an untrusted file: it starts no other one
-                    answers: list[Any] = [written_anew(*pair, MAX_DEPTH) for pair in pairs]
-                else:
-                    answers = run_child(Path(__file__).with_name("crate_child.py"), request, 20.0 * seconds)
-            except ChildProcessEnded as error:
-                answers = [*error.answers, f"the process that reads the layer failed: {error}"]
-            for file, answer, (_, written) in zip(data, answers, pairs, strict=False):
-                if answer is not None:
-                    raise ModelError(_syntax_issue(answer, self._where(file)))
+            for k, (file, content) in enumerate(zip(data, layers_anew([*data.values()], self.budget), strict=True)):
+                if isinstance(content, str):
+                    raise ModelError(_syntax_issue(content, self._where(file)))
+                path = Path(folder, f"{k}.usdc")  # USD may keep it mapped
+                path.write_bytes(content)
                 layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usdc")
-                layer.TransferContent(Sdf.Layer.OpenAsAnonymous(written))
+                layer.TransferContent(Sdf.Layer.OpenAsAnonymous(str(path)))
                 result[file] = layer
         return result
 
