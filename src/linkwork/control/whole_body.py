@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,22 +25,24 @@ from linkwork.control.algorithms.whole_body_qp import (
 from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
-from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.dynamics.algorithms.passive_joint_forces import added_force, resisting_force
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along, scaled_bound
+from linkwork.expr.scalar.functions import lt, where
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along
 from linkwork.ik.tasks.task import Task
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
+from linkwork.model.friction_laws import DEFAULT
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
+from linkwork.simulation.algorithms.passive_resistance import PassiveResistance, has_friction
 from linkwork.simulation.contacts.contact_candidates import frame_pose
 from linkwork.simulation.contacts.ground_contact import ContactGround
+from linkwork.simulation.rollout.spring_steps import IndependentInertias, independent_inertias
 from linkwork.spatial import Vec3
 
 __all__ = ["WholeBody", "WholeBodyAnswer"]
@@ -79,6 +83,8 @@ class WholeBody(TaskLaw):
     (default: the robot's own).  Joints come to rest at position limits with the time constant ``horizon`` [s], and
     earlier if motors need more time to brake.  Positions and velocities stay within limits for steps of up to half the
     ``horizon`` in which accelerations are constant.  Motor limits take precedence over these.
+    Damping and friction of joints count as at the end of a step of ``dt`` [s], by the implicit law of the default
+    method of `simulate`.  None is the step of a simulation; in other calls, they are those at the measured velocity.
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
     close loops are unknowns of the program.  ``regularization`` are the weights of ‖a + k v‖² and of squared contact
     forces, in angles and characteristic lengths L.  The largest damping k of the tasks so damps motions that no task
@@ -113,8 +119,11 @@ class WholeBody(TaskLaw):
         actuators: str | Iterable[str] | None = None,
         effort_limits: Any = None,
         passive: bool = True,
+        dt: float | None = None,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
+        self.dt = 0.0 if dt is None else positive_number(self.caller, "dt", dt, "s")
+        self.step, self._stepped = self.dt, dict[float, WholeBody]()
         if contacts is not None and not isinstance(contacts, ContactGround):
             raise TypeError(f"{self.caller}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
         if contacts is not None:
@@ -176,7 +185,6 @@ class WholeBody(TaskLaw):
         """Return forces and accelerations for one state of symbols, by the quadratic programs of all levels."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
-        M = robot.mass_matrix(q, passive=self.passive)
         resisting = self.passive and any(getattr(one, "resists", False) for one in robot.constraints)
         h = list(robot.inverse_dynamics(q, v, array([0.0] * nv), passive=self.passive and not resisting))
         if resisting:  # with the joints that close loops
@@ -194,7 +202,7 @@ class WholeBody(TaskLaw):
             gamma = [x / unit for x, unit in zip(robot.constraint_bias(q, v, **timed), units, strict=True)]
         limits = [float(b) if k in acting else 0.0 for k, b in enumerate(self.effort_limits)]
         free = [-self._rate * x for x in v]
-        dynamics = BodyDynamics([[M[i, j] for j in range(i + 1)] for i in range(nv)], h, limits, G, gamma, free)
+        dynamics = BodyDynamics(self._inertia(list(q), list(v)), h, limits, G, gamma, free)
         levels = []
         for tasks in self.levels:
             stack, motion, accelerations = self._motions(q, v, tasks, inputs)
@@ -212,33 +220,36 @@ class WholeBody(TaskLaw):
         box = self._limits(braking).acceleration_box(
             robot.tree, list(q), list(v), self.horizon, [*map(self._units.error, self._units.steps)]
         )
-        if self.passive:
-            box = self._against_resistance(box, list(q), list(v))
         ranges = self._ranges(list(q), list(v), braking)
         contacts = self._body_contacts(q, v, inputs)
         return body_forces(dynamics, contacts, levels, box, self.regularization, self._units, ranges)
 
-    def _against_resistance(self, box: Any, q: list[Any], v: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the box with stronger braking, since damping and friction R decrease while motor forces are constant.
+    def _inertia(self, q: list[Any], v: list[Any]) -> list[list[Any]]:
+        """Return the lower triangle of M, with what resists within the step: M a + h are then forces at its end."""
+        robot, n = self.robot, self.robot.nv
+        M = robot.mass_matrix(array(q), passive=self.passive)
+        rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
+        if not (self.passive and self.step):
+            return rows
+        bounds = IndependentInertias((0.0,) * n, {})
+        if has_friction(robot.tree, DEFAULT):
+            bounds = independent_inertias(robot)
+        resistance = PassiveResistance(robot.tree, self.step, True, DEFAULT, [0.0] * n, {}, *bounds)
+        diagonal, others = resistance.semi_implicit(q, v)[0]
+        for row, c in [*zip(unit_vectors(n), diagonal or [], strict=False), *others]:
+            for j, i in itertools.combinations_with_replacement(range(n), 2):
+                if not (is_zero(row[i]) or is_zero(row[j]) or is_zero(c)):
+                    rows[i][j] = rows[i][j] + c * row[i] * row[j]
+        return rows
 
-        Motor forces contain R(v) of the beginning of a step h ≤ T/2.  So a joint alone brakes by a/(1 + h S/m), with
-        its effective inertia m and S ≤ R(v)/v.
-        """
-        tree, share = self.robot.tree, 0.5 * self.horizon
-        R, (low, high) = resisting_force(tree, v), ([*side] for side in box)
-        if all(map(is_zero, R)):
-            return low, high
-        inverse = inverse_mass_matrix(tree, q, True).matrix
-        for k, (r, x) in enumerate(zip(R, v, strict=True)):
-            if is_zero(r) or (is_infinite(low[k]) and is_infinite(high[k])):
-                continue
-            factor = 1.0 + share * inverse[k][k] * fabs(r) / fmax(fabs(x), by_type(1e-9))
-            bounds = low[k], high[k]
-            low[k] = scaled_bound(low[k], where(lt(0.0, low[k]), factor, 1.0))
-            high[k] = scaled_bound(high[k], where(lt(high[k], 0.0), factor, 1.0))
-            if not (is_infinite(low[k]) or is_infinite(high[k])):
-                low[k], high[k] = fmin(low[k], bounds[1]), fmax(high[k], bounds[0])
-        return low, high
+    def with_step(self, h: float) -> WholeBody:
+        """Return this law for a step of ``h`` [s]; simulations use it for a law without ``dt``."""
+        if self.step:
+            return self
+        if h not in self._stepped:
+            self._stepped[h] = result = copy(self)
+            result.step, result._stepped, result._kernels, result._answers = h, {}, {}, {}
+        return self._stepped[h]
 
     def _ranges(
         self, q: list[Any], v: list[Any], braking: Sequence[Any]
@@ -334,4 +345,4 @@ class WholeBody(TaskLaw):
         return [frame_pose(self.robot, q, point.second).translation + point.arms[1] for point in points]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_answers": {}}
+        return {**super().__getstate__(), "_answers": {}, "_stepped": {}}

@@ -24,9 +24,9 @@ MOST_STEPS = 10**10  # maximum number of steps of a simulation
 MOST_RECORDED = 2**33  # maximum number of recorded values: 64 GiB
 
 __all__ = [
-    "check_step",
     "chosen_of",
     "cores_of",
+    "for_step",
     "leading_of",
     "over",
     "read_arrays",
@@ -42,11 +42,12 @@ _NEAR = 1e-6  # excess of a duration over a multiple of the step that is ignored
 _SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
-def check_step(caller: str, controller: Any, h: float) -> None:
-    """Raise ValueError if a controller has another time step than its evaluations in a simulation, every h [s].
+def for_step(caller: str, controller: Any, h: float) -> Any:
+    """Return a controller for evaluations every h [s]; raise ValueError if it has another time step.
 
     The step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
     """
+    result = controller.with_step(h) if hasattr(controller, "with_step") else controller
     while controller is not None:
         own = getattr(controller, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
@@ -56,6 +57,7 @@ def check_step(caller: str, controller: Any, h: float) -> None:
                 f"{float(own):g} s; pass dt and control_every with that product, or create it for {h:g} s"
             )
         controller = getattr(controller, "law", None)
+    return result
 
 
 def _core_of(x: Any, leading: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import and_, lt, where
 from linkwork.model.friction_laws import Friction
 from linkwork.simulation.arguments import (
-    check_step,
     cores_of,
+    for_step,
     leading_of,
     read_arrays,
     read_robot_parameters,
@@ -99,7 +99,7 @@ def simulated(
     read_progress("simulate", progress)
     h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, description="a number of steps")
-    check_step("simulate", controller, h * control_every)
+    controller = for_step("simulate", controller, h * control_every)
     steps = whole_steps(finite_number("simulate", "duration", duration, least=0.0, symbols=False, unit="s"), h)
     record_every = integer("simulate", "record_every", record_every, least=1, description="a number of steps")
     if steps % record_every:

@@ -19,9 +19,9 @@ from linkwork.kernels.compiler_api import single_call
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.friction_laws import Friction
 from linkwork.simulation.arguments import (
-    check_step,
     chosen_of,
     cores_of,
+    for_step,
     leading_of,
     over,
     read_arrays,
@@ -128,7 +128,7 @@ class Simulator:
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
         self._h = positive("Simulator", "dt", dt, unit="s", symbols=False)
-        check_step("Simulator", controller, self._h)
+        controller = for_step("Simulator", controller, self._h)
         made: Any = robot
         self._robot = made
         sizes = batch if isinstance(batch, (tuple, list)) else (batch,)
