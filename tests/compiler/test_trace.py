@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork._util import collection_pauses
 from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.program import Port
@@ -143,7 +144,7 @@ def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
         (lambda q: {"_a": q, "b": q}, "expected outputs named by identifiers, got '_a'"),
         (
             lambda q: (q[0] < 1.0) * q[1],
-            r"expected arguments \('number', 'number'\).* converts a truth value to a number",
+            r"expected arguments \('number', 'number'\).* a truth value to a number",
         ),
         (lambda q: f.where(q[0], 1.0, 2.0) + q[1], r"expected arguments \('truth', 'number', 'number'\)"),
         (lambda q: f.where(f.or_(q[0], q[1] < 1.0), q[1], 2.0), r"expected arguments \('truth', 'truth'\)"),
@@ -153,6 +154,18 @@ def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
 def test_what_is_no_number_is_refused(function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"^wrong: .*{message}"):
         compile(function, name="wrong", q=3)
+
+
+def test_numbers_as_conditions_are_refused_also_in_functions_of_robots() -> None:
+    """A task, a law and a field of force are traced within linkwork's own functions, in bodies of loops too."""
+    arm, wrong = lw.load("arm6"), r"expected arguments \('truth', 'number', 'number'\).*x != 0.0 converts a number"
+    task = lw.ik.FunctionTask("f", lambda k, z: f.where(k.point("tool")[2], z, 2.0), shape=(), weight=1.0)
+    with pytest.raises(TypeError, match=wrong):
+        arm.velocity_for(task, np.zeros(6), 0.01, f=0.3)
+    with pytest.raises(TypeError, match=wrong):
+        arm.simulate(np.zeros(6), controller=lambda t, q, v: -v * f.where(q[0], 1.0, 2.0), duration=0.1, dt=0.01)
+    with pytest.raises(TypeError, match=r"expected arguments \('number', 'number'\), got \('number', 'truth'\)"):
+        arm.simulate(np.zeros(6), controller=lambda t, q, v: -v * (q[0] < 1.0), duration=0.1, dt=0.01)
 
 
 def test_branching_on_a_symbol_is_refused_with_the_remedy() -> None:

@@ -96,7 +96,8 @@ class Program(InstructionList):
     ) -> Program:
         """Build the program that computes expressions of input symbols.
 
-        Each port comes with its elements in row-major order. Elements of outputs may be constants.
+        Each port comes with its elements in row-major order. Elements of outputs may be constants.  Raises TypeError
+        where a truth value is used as a number, or a number as a truth value.
         """
         elements = [*(x for _, values in outputs for x in values), *guards]
         symbols = [symbol for _, symbols in inputs for symbol in symbols]
@@ -111,7 +112,12 @@ class Program(InstructionList):
             raise ValueError(f"{name}: {_unknown(error.args[0])}") from None
         ports_in, ports_out = tuple(p for p, _ in inputs), tuple(p for p, _ in outputs)
         marked = tuple(begun)
-        return Program(name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards), marked, in_double)
+        program = Program(
+            name, ports_in, ports_out, tuple(instructions), tuple(results), len(guards), marked, in_double
+        )
+        if nodes and _mixes_kinds(nodes[0].graph.nodes):
+            _refuse_mixed_kinds(program)
+        return program
 
     @property
     def elements_in(self) -> int:
@@ -197,6 +203,28 @@ class Program(InstructionList):
             outputs.append(np.array(stacked, dtype=np.float64).reshape((*batch, *port.shape)))
             start += port.size
         return tuple(outputs)
+
+
+def _mixes_kinds(nodes: Sequence[Symbol]) -> bool:
+    """Return True if an argument of a node is a number where a truth value is expected, or the converse."""
+    truths = {node for node in nodes if node.op.gives == "t"}
+    for node in nodes:
+        args, kinds = node.args, node.op.kinds
+        if args and (not truths.isdisjoint(args) or "t" in kinds):
+            kinds = kinds if node.op.arity >= 0 else node.value.kinds(len(args))
+            if any((x in truths) is not (kind == "t") for x, kind in zip(args, kinds, strict=True)):
+                return True
+    return False
+
+
+def _refuse_mixed_kinds(program: Program) -> None:
+    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+
+    try:
+        verify(program)
+    except InvalidProgramError as error:
+        remedy = "x != 0.0 converts a number to a truth value, and where(condition, 1.0, 0.0) a truth value to a number"
+        raise TypeError(f"{error}; {remedy}") from None
 
 
 def _unknown(symbol: str) -> str:

@@ -14,6 +14,7 @@ from linkwork.expr.scalar.multi_result import PART, MultiResult
 
 __all__ = ["InvalidProgramError", "verify"]
 
+_NAMED = 3  # largest number of arguments that a message names
 _KINDS = {"n": "number", "t": "truth", "p": "pair", "b": "bundle"}
 
 
@@ -65,7 +66,10 @@ def _refuse(name: str, k: int, instruction: Instruction, why: str) -> NoReturn:
 
 
 def _where(name: str, k: int, instruction: Instruction) -> str:
-    return f"{name}: value {k} = {instruction.operation.name}{instruction.args}"
+    args = (
+        map(str, instruction.args) if len(instruction.args) <= _NAMED else [*map(str, instruction.args[:_NAMED]), "..."]
+    )
+    return f"{name}: value {k} = {instruction.operation.name}({', '.join(args)})"
 
 
 def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Region]) -> None:

@@ -190,7 +190,7 @@ def traced_function(
         count = num_elements(nesting)
         arguments[key] = unflatten(nesting, symbols[start : start + count])
         start += count
-    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+    from linkwork.compiler.passes.verifier import verify
 
     effects = SideEffects(function)
     with effects.noted():
@@ -203,9 +203,6 @@ def traced_function(
         program = Program.of(name, inputs, outputs, guards(**arguments) if guards is not None else ())
         if verified:
             verify(program)
-    except InvalidProgramError as error:
-        number = "where(condition, 1.0, 0.0) converts a truth value to a number"
-        raise TypeError(f"{error}; {number}\n    in {caller}") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error}\n    in {caller}") from None
     graph.clear()
