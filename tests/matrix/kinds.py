@@ -44,7 +44,11 @@ class Kind:
             size = 0.0 if self.near is not None and seed == 0 else 0.3
             q = self.robot.integrate(start, size * np.random.default_rng(seed).normal(size=self.robot.nv))
             q = self.assembled(np.clip(q, lower + margin, upper - margin))
-            if q is not None and regularity(self.robot.tree, q) > 0.1 and np.all((lower <= q) & (q <= upper)):
+            if (
+                q is not None
+                and regularity(self.robot.tree, q) > 0.1
+                and np.all((lower + 0.5 * margin <= q) & (q <= upper - 0.5 * margin))
+            ):
                 return q
         raise ValueError(f"{self.name}: no regular configuration was found")
 

@@ -304,15 +304,22 @@ def test_a_link_named_world():
     assert held.frames == ("base", "arm") and held.bodies == ("base",)
     assert held.mass == plain.mass
     heavy = lw.Robot.from_urdf_string(robot(link("world"), link("base"), link("arm"), *joints))
-    with pytest.raises(ValueError, match="has a link 'world' with mass or shapes"):
+    with pytest.raises(ValueError, match="link 'world' with mass or shapes is fixed to the world; rename it"):
         heavy.with_root("arm")
 
 
 def test_nothing_on_the_ground():
+    """A new link "ground" moves then, with the same relative poses; a frame of that name keeps it."""
     tree = random_tree(np.random.default_rng(0), 2, types=[MOVING[0]], shape="chain")
-    tree = replace(tree, frames=tuple(f for f in tree.frames if f.body != WORLD))
-    with pytest.raises(ValueError, match="has no link that can name it"):
-        reroot(tree, "body1")
+    old = lw.Robot(replace(tree, frames=tuple(f for f in tree.frames if f.body != WORLD)))
+    new = old.with_root("body1")
+    q = old.random_configuration(np.random.default_rng(1))
+    assert_close(new.pose(q, "ground"), np.linalg.inv(old.pose(q, "body1")), 1e-12)
+    assert new.mass == pytest.approx(old.mass, rel=1e-12)
+    assert_close(new.with_root("ground").pose(q, "body0"), old.pose(q, "body0"), 1e-12)
+    ground = Frame("ground", 0, Pose.identity(), welded_to="body0")
+    taken = lw.Robot(replace(old.tree, frames=(*old.tree.frames, ground))).with_root("body1")
+    assert set(taken.frames) >= {"ground", "ground_"} and "ground_" in taken.bodies
 
 
 @pytest.mark.slow

@@ -106,12 +106,12 @@ def reroot(tree: Tree, name: str) -> Tree:
     If a floating joint carries the link's branch, this joint carries the link's body instead: its q becomes the pose of
     the link in the joint's frame F.  Otherwise, or if constraints tie the branch to links that are fixed to the world
     or move on them, the link is fixed to the world, and its frame is the world's.  What was fixed to the world becomes
-    a body, named for the first of its links that no fixed joint welds, in that link's frame.  A link "world" without
-    mass or shapes is left out; frames, points and directions on it, or on the world itself, stay in place on what was
-    fixed to the world.  The gravity vector is unchanged, in the axes of the new world.
+    a body, named for the first of its links that no fixed joint welds, in that link's frame.  Without such a link it
+    is a link "ground" without mass.  A link "world" without mass or shapes is left out; frames, points and directions
+    on it, or on the world itself, stay in place on what was fixed to the world.  The gravity vector is unchanged, in
+    the axes of the new world.
 
-    Raises UnknownNameError for an unknown frame, and ValueError if what was fixed to the world has no link that can
-    name it.
+    Raises UnknownNameError for an unknown frame, and ValueError if a link "world" has mass or shapes.
     """
     frame = tree.frame(name)
     path = _path(tree, frame.body)
@@ -193,7 +193,7 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     frames = list(tree.frames)
     if path:
         ground = _ground_link(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
-        tree = _off_the_world(tree, ground)
+        tree = _off_the_world(tree if ground in frames else replace(tree, frames=(ground, *frames)), ground)
         frames = [f for f in tree.frames if not _is_plain_world(f)]
         frames = [
             replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
@@ -258,14 +258,20 @@ def _reversed(tree: Tree, name: str, inertia: Inertia, parent: int) -> Body:
 def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
     """Return the link after which the body of everything that was fixed to the world is named.
 
-    Raises ValueError if there is none, or if it would be "world".
+    It is a new link if nothing is fixed there.  Raises ValueError if "world" is a link with mass or shapes.
     """
+    if any(f.name == "world" for f in fixed):
+        problem = "a link 'world' with mass or shapes is fixed to the world; rename it"
+        raise ValueError(f"with_root: robot {tree.name!r}: {problem}")
     links = [f for f in fixed if f.is_link] or fixed
     named = [f for f in links if f.fixed_joint is None] or links
-    if not named or any(f.name == "world" for f in fixed):
-        problem = "a link 'world' with mass or shapes: rename it" if named else "no link that can name it"
-        raise ValueError(f"with_root: what is fixed to the world in robot {tree.name!r} has {problem}")
-    return named[0]
+    return named[0] if named else Frame(_free_name(tree, "ground"), WORLD, _IDENTITY)
+
+
+def _free_name(tree: Tree, wish: str) -> str:
+    """Return the name of a new frame: ``wish``, with underscores appended if frames have that name."""
+    taken = {frame.name for frame in tree.frames}
+    return next(name for k in range(len(taken) + 1) if (name := wish + "_" * k) not in taken)
 
 
 def _off_the_world(tree: Tree, ground: Frame) -> Tree:
@@ -292,8 +298,7 @@ def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
     """
     if X == _IDENTITY:
         return renamed_frames(tree, {"world": ground.name})
-    taken = {frame.name for frame in tree.frames}
-    name = next(name for name in (f"{ground.name}_world{'_' * k}" for k in range(len(taken) + 1)) if name not in taken)
+    name = _free_name(tree, f"{ground.name}_world")
     place = tree.frame("world").placement
     marker = Frame(name, WORLD, place, welded_to=ground.name)
     return renamed_frames(replace(tree, frames=(*tree.frames, marker)), {"world": name})

@@ -41,7 +41,7 @@ def spline(kind: Kind) -> None:
     _check_motion(kind, kind.robot.spline([0.0, 1.0, 2.0], points), points)
 
 
-@verb("profile", "motion.profile")
+@verb("profile", "motion.profile", needs=_moves)
 def profile(kind: Kind) -> None:
     """A profile between configurations satisfies constraints and its limits."""
     points = (kind.q, kind.moved(0.1))

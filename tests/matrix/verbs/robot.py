@@ -78,9 +78,14 @@ def with_locked_joints(kind: Kind) -> None:
 
 @verb("with_root")
 def with_root(kind: Kind) -> None:
-    """A robot with another root has the same kinetic energy, or the same mobility with loops."""
-    other = kind.robot.with_root(kind.frame)
+    """A robot with another root has the same poses relative to it, the same mass and as many coordinates."""
+    other = kind.robot.with_named_configuration("here", kind.q).with_root(kind.frame)
+    q = other.named_configurations["here"].q
+    for frame in set(kind.robot.frames) - {"world"}:
+        X = kind.robot.pose(kind.q, frame, relative_to=kind.frame)
+        close(other.pose(q, frame, relative_to=kind.frame), X, 1e-9, frame)
     assert abs(other.mass - kind.robot.mass) <= 1e-9 * (1.0 + kind.robot.mass)
+    assert (other.nq, other.nv) == (kind.robot.nq, kind.robot.nv)
 
 
 @verb("with_attached", "without_attached")

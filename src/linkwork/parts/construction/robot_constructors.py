@@ -176,10 +176,11 @@ class Constructors(RobotBase):
 
         For a floating base, q and v of the base joint become pose and twist of the new root; other coordinates do not
         change.  For a fixed base, the new root is fixed to the world, its frame is the world frame, and the old base
-        moves; gravity does not change in the world's axes.
+        moves; if no link is fixed to the world, a link "ground" without mass moves.  Gravity does not change in the
+        world's axes.
 
         Relative poses, twists and accelerations of frames depend on the joints between them as before.  Raises
-        UnknownNameError for an unknown link, ValueError if the body that moves then has no link name.
+        UnknownNameError for an unknown link, ValueError if a link "world" has mass or shapes.
         """
         return type(self)(reroot(self._tree, link))
 
