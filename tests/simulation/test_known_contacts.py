@@ -81,7 +81,7 @@ def test_a_depth_between_records_is_warned_of():
     """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
     masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
-    how = {"duration": 1.5, "dt": 1e-2, "record_every": 150, "contacts": contacts, "record": ["contact_gap"]}
+    how = {"duration": 5.0, "dt": 1e-2, "record_every": 500, "contacts": contacts, "record": ["contact_gap"]}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found = boxes.simulate(q, parameters=_loads(boxes, masses), **how)
@@ -101,8 +101,8 @@ def test_a_depth_between_records_is_warned_of():
 
 @pytest.mark.slow(every=7)
 def test_only_depths_that_a_step_does_not_explain_are_warned_of():
-    """A box of 0.3 m and a ball of 5 mm dropped by 5 m, and what came to rest, cause no warning; a ball that bounces at
-    10 ms does, at any scale."""
+    """A box of 0.3 m and a ball of 5 mm dropped by 5 m, a ball that bounces at 10 ms, and what came to rest, cause no
+    warning, at any scale."""
     box = lw.Link("body", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), [0.8, 0.36, 0.48, 0.0]
     ball = lw.Link("body", lw.shapes.Sphere(0.005), mass=1e-3), [1.0, 0.0, 0.0, 0.0]
     corners = [(x, y, z) for x in (-0.15, 0.15) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
@@ -123,8 +123,8 @@ def test_only_depths_that_a_step_does_not_explain_are_warned_of():
 
     assert told(*box, 5.0, 1e-3, 0.0) == []
     for scale in ((1.0, 1.0), (2.0**-20, 2.0**-10)):
-        assert told(*ball, 5.0, 1e-3, 0.0, *scale) == told(*ball, 0.3, 1e-2, 0.0, *scale) == []
-        assert "are rigid and overlap by" in told(*ball, 0.3, 1e-2, 0.5, *scale)[0]
+        for height, dt, restitution in ((5.0, 1e-3, 0.0), (0.3, 1e-2, 0.0), (0.3, 1e-2, 0.5)):
+            assert told(*ball, height, dt, restitution, *scale) == []
 
 
 def _press(lower):
@@ -229,6 +229,9 @@ def test_painleves_rod():
     energy = found.records["kinetic_energy"] + found.records["potential_energy"]
     assert np.all(found.success) and np.diff(energy, axis=-1).max() < 1e-3 * energy.max()
     assert np.abs(found.v[:, -1]).max() < 1e-2 and np.abs(found.q[:, -1, 6]).max() < 1e-3
+    # a jam stops the tip: the angular momentum about it stays
+    jammed = np.argmax((angles == 0.9) & (speeds == 3.0))
+    assert abs(found.v[jammed, 10, 1] - 3.0 * half * np.sin(0.9) / (4.0 * half**2 / 3.0)) < 0.2
 
 
 @pytest.mark.slow(every=3)

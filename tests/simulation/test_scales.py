@@ -139,6 +139,6 @@ def test_recovery_from_limits_depends_continuously_on_gravity_and_not_on_the_for
     arm = lw.Robot.build("arm", hinge, wrist, *links).with_gravity([0.0, 0.0, 0.0])
     way = {"duration": 0.5, "dt": 2e-3, "joint_limit_mode": "held"}
     weightless, weak = (robot.simulate([0.55, 0.0], **way) for robot in (arm, arm.with_gravity([0.0, 0.0, -1e-9])))
-    assert weightless.q[-1, 0] < 0.545 and np.abs(weightless.q - weak.q).max() < 1e-7
+    assert weightless.q[-1, 0] < 0.548 and np.abs(weightless.q - weak.q).max() < 1e-7
     given = arm.parameters(["placement:*"])
     assert given and np.abs(arm.simulate([0.55, 0.0], **way, parameters=given).q - weightless.q).max() < 1e-9

@@ -272,6 +272,7 @@ class _ProgramShape:
         for one in program.contacts:
             result += [*(x for row in one.J for x in row), one.gap, one.friction, one.forced, one.least]
             result += [x for x in (one.stiffness, one.bearing) if x is not None]
+            result += [] if one.bearing is None else [one.firmness]
         for interval in program.intervals:
             result += [*interval.row, interval.target, interval.stiffness, interval.low, interval.high]
         return [*result, *(program.bounces or ()), program.h]
@@ -285,8 +286,9 @@ class _ProgramShape:
         for stiff, bears in self.contacts:
             J = [[next(rest) for _ in range(n)] for _ in range(3)]
             gap, friction, forced, least = next(rest), next(rest), next(rest), next(rest)
-            stiffness, bearing = next(rest) if stiff else None, next(rest) if bears else None
-            contacts.append(ContactAt(J, gap, friction, stiffness, bearing=bearing, forced=forced, least=least))
+            stiffness = next(rest) if stiff else None
+            bearing, firmness = (next(rest), next(rest)) if bears else (None, 1.0)
+            contacts.append(ContactAt(J, gap, friction, stiffness, None, None, bearing, firmness, forced, least))
         intervals = []
         for _ in range(self.intervals):
             row = [next(rest) for _ in range(n)]

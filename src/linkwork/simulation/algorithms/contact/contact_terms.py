@@ -60,10 +60,10 @@ __all__ = [
 Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 _RIGID = 1.0 / (4.0 * math.pi**2)  # compliance of a rigid contact relative to its inverse inertia
-_LIMIT = 1e-4  # compliance of limits relative to a contact's: light links carry the load of other bodies too
+_LIMIT = 1e-5  # compliance of limits relative to a contact's: light links carry the load of other bodies too
 _SETTLING = 1.0 / math.pi  # number of steps in which penetration decays
 _SLIP = 1e-3  # tangential compliance of sticking contacts relative to the normal one
-_RECOVERY = 0.2  # maximum speed out of penetration and beyond limits, in units of the step's scale
+_RECOVERY = 0.05  # maximum speed out of penetration and beyond limits, in units of the step's scale: adds 1e-3 m g L
 _BOUNCING = 0.01  # the same for contacts with restitution
 FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
 _OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
@@ -71,6 +71,7 @@ _OWN_WANTED = 0.1  # the same of its target velocity
 _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
 _STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
+_FIRMEST = 1e7  # maximum of the product of both factors of firmness, which float64 resolves
 _WEIGHTLESS = 5e3  # maximum number of steps in the unit of time, which weak gravity does not limit
 _LEAST_LEVER = 1e-6  # of a contact's inverse inertia, in characteristic lengths
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
@@ -108,6 +109,7 @@ class ContactAt:
     restitution: Any = None
     limb: Limb | None = None  # its point on a link behind a floating body
     bearing: Any = None  # speed [m/s] beyond which it is firmer, None if it never is
+    firmness: Any = 1.0  # factor of its stiffness where its speed out of penetration is bounded
     forced: Any = 0.0  # change of its speed along the normal by other forces in a step [m/s], at most
     least: Any = 0.0  # of the inverse inertia [1/kg]
 
@@ -150,19 +152,18 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any, uni
 
     ``gap`` is the limit minus the coordinate [rad, m]. The target velocity moves the coordinate to the limit within
     the settling time of a step, out of a violated limit at no more than `_RECOVERY` of the ``unit`` of its speed. The
-    compliance is `_LIMIT` times that of a rigid contact of the effective ``inertia``.
+    compliance is `_LIMIT` times that of a rigid contact of the effective ``inertia``. It decreases where the speed is
+    bounded, so that the force on a coordinate at rest is proportional to ``gap``, whatever the speed.
 
     The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
     ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
-    target = gap * per_settling(h)
-    if high == math.inf:
-        target = fmin(target, _RECOVERY * unit)
-        back = fmax(target, 0.0)
-    else:
-        target = fmax(target, -_RECOVERY * unit)
-        back = fmin(target, 0.0)
-    return Interval(row, target, inertia * (1.0 / (_LIMIT * _RIGID)), low, high, inertia * (back * back))
+    wanted, most = gap * per_settling(h), _RECOVERY * unit
+    out = wanted if high == math.inf else -wanted  # speed out of the violated limit, negative within
+    target = fmin(out, most)
+    back = fmax(target, 0.0)
+    stiffness = inertia * (1.0 / (_LIMIT * _RIGID)) * fmax(1.0, out / most)
+    return Interval(row, target if high == math.inf else -target, stiffness, low, high, inertia * (back * back))
 
 
 def dry_friction(row: Scalars, most: Any, inertia: Any, h: Any) -> Interval:
@@ -195,7 +196,8 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
     mobility = _inverse_inertia_of(contact, A) * (1.0 / 3.0)
     rigid = _RIGID * mobility
     if contact.stiffness is None:
-        along = rigid
+        along = rigid / contact.firmness
+        firmer = fmin(firmer, _FIRMEST / contact.firmness)
     else:
         along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
     target = _target(contact, h)
@@ -214,9 +216,10 @@ def _target(contact: ContactAt, h: Any) -> Any:
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any, scale: StepScale) -> ContactAt:
     """Return a contact with the change of its speed by other forces.
 
-    The penetration of a rigid contact decays with a bounded speed, and the contact has a bearing: the speed up to which
-    it may yield by its own compliance R [m/s].  A contact that carries its own weight only yields by a small part of
-    its approach speed J v, of its target velocity, and of Σ |J p|/A, the change by other forces.
+    The penetration of a rigid contact decays with a bounded speed.  The contact is firmer by the inverse ratio, so that
+    it bears at rest what an unbounded speed allows: the speed bounds no force.  The contact has a bearing: the speed up
+    to which it may yield by its own compliance R [m/s].  A contact that carries its own weight only yields by a small
+    part of its approach speed J v, of its target velocity, and of Σ |J p|/A, the change by other forces.
     """
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
@@ -227,10 +230,12 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     if contact.stiffness is not None:
         return contact
     speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
-    contact = replace(contact, gap=fmax(contact.gap, -speed * (h * (1.0 + _SETTLING))))
+    deepest = speed * (h * (1.0 + _SETTLING))
+    firmness = fmax(1.0, -contact.gap / deepest)
+    contact = replace(contact, gap=fmax(contact.gap, -deepest), firmness=firmness)
     strong = _STRONG * scale.length * scale.pace * scale.pace
     own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
-    return replace(contact, bearing=own + _OWN_FORCE * fmin(forced, strong * h))
+    return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) / firmness)
 
 
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
