@@ -1,0 +1,57 @@
+"""Mutants of a small file: one of each kind, none in texts, and tests that notice one of them."""
+
+import ast
+
+import pytest
+
+pytest.importorskip("coverage")
+
+from tools import mutation
+
+SOURCE = '''"""A limit."""
+_TOLERANCE = 1e-6
+
+
+def f(x: int, y: float = 0.25) -> float:
+    """Return 1 + 1."""
+    if x < 0:
+        raise ValueError(f"expected {x + 1} > 0")
+    return max(x, y) - 2.0 * x if x > _TOLERANCE and y else -y
+
+
+class A:
+    def __repr__(self) -> str:
+        return "a" * (1 + 2)
+'''
+
+
+def test_each_kind_of_expression_is_changed_and_texts_are_not():
+    found = [*mutation._mutants("src/linkwork/a.py", SOURCE.encode())]
+    shown = {(x.kind, x.shown().partition("] ")[2]) for x in found}
+    assert shown >= {
+        ("tolerance", f"1e-6  ->  {1e-6 * 10.0}"),
+        ("constant", "0.25  ->  0.375"),
+        ("limit", "x < 0  ->  (x <= 0)"),
+        ("comparison", "x < 0  ->  (x > 0)"),
+        ("guard", "x < 0  ->  False"),
+        ("logic", "x > _TOLERANCE and y  ->  (x > _TOLERANCE or y)"),
+        ("arguments", "max(x, y)  ->  max(y, x)"),
+        ("term", "max(x, y) - 2.0 * x  ->  max(x, y)"),
+        ("sign", "-y  ->  y"),
+    }
+    assert {x.line for x in found} == {2, 5, 7, 9}
+    for mutant in found:
+        assert ast.dump(ast.parse(mutant.program)) != ast.dump(ast.parse(SOURCE)), mutant
+    (tolerance,) = (x for x in found if x.kind == "tolerance")
+    assert tolerance.lines == (2, 9)  # where it is defined and used
+
+
+@pytest.mark.slow(every=7)
+def test_a_test_notices_a_mutant_of_a_copy(tmp_path):
+    file = "src/linkwork/spatial/vec3.py"
+    mutants = mutation._mutants(file, (mutation.ROOT / file).read_bytes())
+    product = next(x for x in mutants if x.kind == "term" and " * " in x.shown())
+    tree = mutation.Tree(tmp_path)
+    noticed = tree.outcome(product, ["tests/spatial/test_algebra.py"], is_drawn=False)
+    assert noticed is not None and noticed.startswith("tests/spatial/test_algebra.py::")
+    assert (tmp_path / file).read_bytes() == (mutation.ROOT / file).read_bytes()

@@ -1,0 +1,1 @@
+"""Tools for developers, which run from the repository: ``python -m tools.NAME``."""
