@@ -16,21 +16,23 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .fuzz_files import mutated
 from .hostile_run import read
 
-__all__ = ["FORMATS", "main", "run"]
+__all__ = ["FORMATS", "fault", "good_file", "main", "outcome", "run"]
 
 _SECONDS = 60  # of one case by the clock, beyond which it hangs
 FORMATS = ("urdf", "sdf", "json", "yaml", "xml", "usda", "usdc", "stl", "obj", "ply", "dae", "glb", "zarr", "npz")
-_TEXTS = ("urdf", "sdf", "json", "yaml", "xml", "usda", "obj", "dae")
+FORMATS += ("srdf", "csv", "trajectory.npz")
+_TEXTS = ("urdf", "sdf", "json", "yaml", "xml", "usda", "obj", "dae", "srdf", "csv")
+_ROBOTS = ("urdf", "sdf", "json", "xml", "usda", "usdc", "srdf")
 _EXPECTED = ("ok", "ModelError", "picture", "ValueError", "EmptyMeshError", "FileNotFoundError")
 
 
-def _good(kind: str, folder: Path) -> Path:
+def good_file(kind: str, folder: Path) -> Path:
     """Write a good file of a format, with all that it needs, and return its path."""
     import linkwork as lw
 
@@ -61,6 +63,14 @@ def _good(kind: str, folder: Path) -> Path:
             if kind == "usdc":
                 Sdf.Layer.FindOrOpen(str(text)).Export(str(path))
             return path if kind == "usdc" else text
+        case "srdf":
+            path.write_text(
+                '<robot name="r"><group name="g"><joint name="elbow"/></group><group_state name="s" group="g">'
+                '<joint name="elbow" value="1.5"/></group_state><disable_collisions link1="upper_rod" '
+                'link2="lower_rod" reason="Adjacent"/><disable_default_collisions link="upper_rod"/></robot>'
+            )
+        case "csv" | "trajectory.npz":
+            lw.motion.spline([0.0, 1.0, 2.0], [[0.0, 1.0], [1.0, 2.0], [0.5, 0.0]]).save(path)
         case "zarr" | "npz":
             arm.workspace_map(arm.frames[-1], samples=500, path=path, workers=1)
         case _:
@@ -118,38 +128,47 @@ def _case(kind: str, good: Path, folder: Path, draw: random.Random) -> Path:
     return path
 
 
-def _outcome(kind: str, path: Path, trusted: bool) -> str:
+def outcome(kind: str, path: Path, trusted: bool) -> str:
+    """Return "ok", or the class of the error and its message, of reading a file of a format."""
     import linkwork as lw
+    from linkwork.workspace import WorkspaceMap
 
-    if kind == "npz":
-        from linkwork.workspace import WorkspaceMap
-
-        load = lambda: WorkspaceMap.load(path, trusted=trusted)  # noqa: E731
-    elif kind == "yaml":
-        load = lambda: lw.load("double_pendulum", loops=path, trusted=trusted)  # noqa: E731
-    else:
+    robot = "double_pendulum"
+    readers: dict[str, Callable[[], object]] = {
+        "npz": lambda: WorkspaceMap.load(path, trusted=trusted),
+        "yaml": lambda: lw.load(robot, loops=path, trusted=trusted),
+        "srdf": lambda: lw.load(robot).with_srdf_document(path.read_bytes()),
+        "csv": lambda: lw.motion.Trajectory.load(path, trusted=trusted),
+        "trajectory.npz": lambda: lw.motion.Trajectory.load(path, trusted=trusted),
+    }
+    if kind not in readers:
         return read(path, trusted)
     try:
-        load()
+        readers[kind]()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "ok"
 
 
+def fault(kind: str, outcome: str) -> bool:
+    """Return True for an outcome of a format that is neither a result nor the error of its kind."""
+    return not outcome.startswith(_EXPECTED[:2] if kind in _ROBOTS else _EXPECTED)
+
+
 def _work(kind: str, trusted: bool, seed: int, first: int, count: int) -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        good = _good(kind, Path(folder))
-        outcome = _outcome(kind, good, trusted)
-        if outcome != "ok":
-            raise SystemExit(f"the good file of {kind} is not read: {outcome}")
+        good = good_file(kind, Path(folder))
+        found = outcome(kind, good, trusted)
+        if found != "ok":
+            raise SystemExit(f"the good file of {kind} is not read: {found}")
         for number in range(first, count):
             print(json.dumps({"case": number}), flush=True)
             path = _case(kind, good, Path(folder), random.Random(f"{seed}/{kind}/{number}"))
             signal.alarm(_SECONDS)
-            outcome = _outcome(kind, path, trusted)
+            found = outcome(kind, path, trusted)
             signal.alarm(0)
-            print(json.dumps({"case": number, "outcome": outcome[:300]}), flush=True)
+            print(json.dumps({"case": number, "outcome": found[:300]}), flush=True)
 
 
 def run(kind: str, trusted: bool, seed: int, count: int) -> tuple[Counter[str], list[str]]:
@@ -166,12 +185,10 @@ def run(kind: str, trusted: bool, seed: int, count: int) -> tuple[Counter[str], 
             found = json.loads(line)
             begun = found["case"]
             if "outcome" in found:
-                first, outcome = begun + 1, found["outcome"]
-                begun = None
-                counts[outcome.partition(":")[0].strip()[:40]] += 1
-                expected = _EXPECTED if kind not in ("urdf", "sdf", "json", "xml", "usda", "usdc") else _EXPECTED[:2]
-                if not outcome.startswith(expected):
-                    faults.append(f"case {found['case']}: {outcome}")
+                first, begun = begun + 1, None
+                counts[found["outcome"].partition(":")[0].strip()[:40]] += 1
+                if fault(kind, found["outcome"]):
+                    faults.append(f"case {found['case']}: {found['outcome']}")
         code = process.wait()
         if begun is None:
             if code:

@@ -60,6 +60,7 @@ def test_angles_of_joints_that_turn_without_end():
         ('<joint name="elbow" value="0"/>', "", "DUPLICATE_NAME"),
         ('<joint name="wrist_roll" value="one"/>', "", "NUMBER"),
         ('<joint name="wrist_roll" value="0 1"/>', "", "ARITY"),
+        ('<joint name="wrist_roll" value="-1e308"/>', "", "MAGNITUDE"),
         ('<joint name="wrist_roll"/>', "", "ATTRIBUTE_MISSING"),
         ('<joint value="0"/>', "", "BAD_NAME"),
         ("<link/>", "", "UNKNOWN_ELEMENT"),

@@ -239,7 +239,7 @@ def _started(modules: tuple[str, ...], old: _Process | None) -> _Process:
     if old is not None:
         old.close()
     errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - `close` closes it
-    environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "MUJOCO_GL": "disable"}  # without windows
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("reader_child.py"))]
     pipe = subprocess.PIPE
     popen = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment)

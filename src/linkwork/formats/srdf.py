@@ -20,6 +20,7 @@ from linkwork.model.collision_pairs import collision_links, joined_bodies, unmov
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
+from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["parse_srdf", "srdf_text"]
 
@@ -44,7 +45,7 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     named configuration. It has the state's name, or "group/name" if several groups have a state of this name, and
     replaces a named configuration of the tree that has the same name. Raises ModelError with all errors: WRONG_FORMAT,
     UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
-    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, CONFIGURATION, and those of XML.
+    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.
     """
     hint, expected = "read the file first: pathlib.Path(path).read_text()", "srdf: expected the text of an SRDF"
     require_text(text, source, "an SRDF", hint=hint, expected=expected)
@@ -181,8 +182,11 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
         return None
     counts_angles = body.joint.nv == 1
     values = reader.number_list(element, "value", 1 if counts_angles else body.joint.nq)
+    if max(map(abs, values)) > LARGEST:
+        reader.error(element, "MAGNITUDE", f"value: expected numbers of at most {LARGEST:.0e}, got {values}")
+        return None
     if counts_angles:  # the sine and cosine of a continuous joint are written as its angle
-        return tuple(map(float, body.call_joint("integrate", body.call_joint("zero"), values)))
+        values = tuple(map(float, body.call_joint("integrate", body.call_joint("zero"), values)))
     try:
         return tuple(body.joint.checked(values, joint).tolist())
     except ValueError as error:
