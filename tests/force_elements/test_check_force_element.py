@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.contracts import assert_sharp
 from linkwork import force_elements
+from linkwork._util.contract_report import ContractReport
 from linkwork.constraints import References
 from linkwork.errors import ContractError
-from linkwork.expr import sqrt
+from linkwork.expr import eq, sqrt, where
 from linkwork.force_elements import ForceElement, Marks, Resistance, check_force_element
-from linkwork.spatial import Force, Motion, Pose
+from linkwork.spatial import Force, Motion, Pose, Vec3
 
 ARM = lw.load("double_pendulum")
 OWN = (
@@ -76,30 +79,55 @@ class Fixed(Gravity):
         return self
 
 
-class Pushing(Gravity):
+class Nameless(Gravity):
+    def __init__(self, a: str, b: str) -> None:
+        super().__init__(a, b, name="")
+
+
+class Slight(Gravity):
+    """Gravity with a deviation by a factor, or by a part of a unit."""
+
+    by = 0.0
+
+
+class Pushing(Slight):
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
-        return -Gravity.spring_wrench(self, marks, X)
+        return Gravity.spring_wrench(self, marks, X) * (1.0 + self.by)
 
 
-class Driving(Gravity):
+class Driving(Slight):
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
         b, _, _ = self._way(marks, X)
-        f = V.linear + V.angular.cross(b)
+        f = (V.linear + V.angular.cross(b)) * self.by
         return Force(b.cross(f), f)
 
 
-class Negative(Gravity):
+class Standing(Slight):
+    """A force that resists motion, and is there at rest too."""
+
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        b, _, _ = self._way(marks, X)
+        u = V.linear + V.angular.cross(b)
+        speed = u.dot(u)
+        f = Vec3(*(where(eq(speed, 0.0), self.by, -x) for x in (u.x, u.y, u.z)))
+        return Force(b.cross(f), f)
+
+
+class Negative(Slight):
+    damps = False
+
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        return [Resistance(Gravity.spring_wrench(self, marks, X), -1.0, 0.0)]
+        return [Resistance(Gravity.spring_wrench(self, marks, X), *(0.0, -self.by)[:: 1 if self.damps else -1])]
 
 
-class Branching(Gravity):
-    def energy(self, marks: Marks, X: Pose) -> Any:
-        return 0.0
+class Undamped(Negative):
+    damps = True
 
+
+class Branching(Slight):
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
         found = Gravity.spring_wrench(self, marks, X)
-        return found if not isinstance(found.linear.x, float) else Force.zero()
+        return found if isinstance(found.force.x, float) else found * (1.0 + self.by)
 
 
 def test_an_element_of_ones_own_passes() -> None:
@@ -107,16 +135,25 @@ def test_an_element_of_ones_own_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"),
+    ("kind", "line", "noticed", "allowed"),
     [
-        (Unequal, "value"),
-        (Fixed, "names"),
-        (Pushing, "spring_wrench"),
-        (Driving, "damper_wrench"),
-        (Negative, "resistances"),
-        (Branching, "compiled"),
+        (Pushing, "spring_wrench", 3e-5, 3e-6),
+        (Driving, "damper_wrench", 1e-8, 1e-10),
+        (Standing, "damper_wrench", 3e-8, 3e-9),
+        (Negative, "resistances", 1e-300, None),
+        (Undamped, "resistances", 1e-300, None),
+        (Negative, "resistances", np.nan, None),
+        (Branching, "compiled", 3e-8, 3e-9),
     ],
 )
+def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+    def check(by: float) -> ContractReport:
+        return check_force_element(type(kind.__name__, (kind,), {"by": by})("base", "tip"), ARM)
+
+    assert_sharp(check, line, noticed, allowed)
+
+
+@pytest.mark.parametrize(("kind", "line"), [(Unequal, "value"), (Fixed, "names"), (Nameless, "names")])
 def test_a_broken_line_is_named(kind: type[Gravity], line: str) -> None:
     report = check_force_element(kind("base", "tip"), ARM)
     assert line in [failure.name for failure in report.failures], str(report)
