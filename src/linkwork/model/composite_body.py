@@ -29,7 +29,7 @@ def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
 
 def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """Return the frames with zero inertia, for trees whose body inertias are not the sums of their links'."""
-    return tuple([f if f.inertia == _NONE else replace(f, inertia=_NONE) for f in frames])
+    return tuple([replace(f, inertia=_NONE) for f in frames])
 
 
 def sum_inertias(frames: Sequence[Frame]) -> Inertia:

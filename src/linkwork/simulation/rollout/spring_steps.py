@@ -160,7 +160,9 @@ def _independent(robot: Any) -> IndependentInertias:
     yielding = np.diagonal(W, axis1=-2, axis2=-1).max(axis=0)
     least = np.where(yielding > 0.0, 1.0 / np.where(yielding > 0.0, yielding, 1.0), 0.0)
     root = np.sqrt(least)
-    largest = np.linalg.eigvalsh(W * np.multiply.outer(root, root))[:, -1].max(initial=1.0)
+    eigenvalues = np.linalg.eigvalsh(W * np.multiply.outer(root, root))
+    power = 2.0 ** (_DOUBLINGS + 1)  # as `_largest`, so that values given as parameters move a robot as its own values
+    largest = np.linalg.norm(eigenvalues, power, axis=-1).max(initial=1.0)
     return IndependentInertias.of(robot, [float(x) for x in min(2.0 / largest, 1.0) * least])
 
 
