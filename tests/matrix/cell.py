@@ -21,8 +21,8 @@ __all__ = ["VERBS", "Verb", "close", "holds", "outcome", "plain", "verb"]
 SOURCE = str(Path(lw.__file__).parent)
 # messages of Python and NumPy, which no refusal has
 _ACCIDENTS = re.compile(
-    r"zip\(\)|broadcast|operands|unpack|out of (bounds|range)|cannot reshape|ambiguous|\bnan\b|is not in list|truth value"
-    r"|missing argument|unexpected keyword|object is not|must be real|missing \d required",
+    r"zip\(\)|broadcast|operands|unpack|out of (bounds|range)|cannot reshape|ambiguous|\bnan\b|is not in list"
+    r"|truth value|missing argument|unexpected keyword|object is not|must be real|missing \d required",
     re.I,
 )
 WORKS = "works"
