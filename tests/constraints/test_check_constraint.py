@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from constraints.test_constraints_in_edits import arm, every_kind, rod
+from helpers.contracts import assert_sharp
 from linkwork import constraints
 from linkwork.constraints import Kinematics, Rates, References, check_constraint
 from linkwork.errors import ContractError
@@ -104,36 +105,55 @@ class TwoValues(Height):
         return None
 
 
-class WrongRows(Height):
-    def rates(self, k: Kinematics) -> Rates | None:
+class Slight(Height):
+    """A height with a deviation by a factor, or by a part of a unit."""
+
+    by = 0.0
+
+    def changed(self, k: Kinematics, rows: float = 0.0, bias: float = 0.0, **drift: Any) -> Rates:
         found = Height.rates(self, k)
         assert found is not None
-        return Rates([[2.0 * x for x in row] for row in found.rows], found.bias)
+        return Rates(
+            [[x * (1.0 + rows) for x in row] for row in found.rows], [x * (1.0 + bias) for x in found.bias], **drift
+        )
 
 
-class NoBias(Height):
-    def rates(self, k: Kinematics) -> Rates | None:
-        found = Height.rates(self, k)
-        assert found is not None
-        return Rates(found.rows, [0.0])
+class WrongRows(Slight):
+    def rates(self, k: Kinematics) -> Rates:
+        return self.changed(k, rows=self.by, bias=self.by)
 
 
-class Rising(Height):
+class WrongBias(Slight):
+    def rates(self, k: Kinematics) -> Rates:
+        return self.changed(k, bias=self.by)
+
+
+class Rising(Slight):
     def error(self, k: Kinematics) -> list[Any]:
-        return [Height.error(self, k)[0] - 0.1 * k.time]
+        return [Height.error(self, k)[0] - self.by * k.time]
 
 
-class Branching(Height):
+class WrongDrift(Slight):
+    time_dependent = True
+
+    def error(self, k: Kinematics) -> list[Any]:
+        return [Height.error(self, k)[0] - k.time]
+
+    def rates(self, k: Kinematics) -> Rates:
+        return self.changed(k, drift=[-1.0 - self.by])
+
+
+class Branching(Slight):
     """A Python branch is decided once, when it is traced."""
 
     def error(self, k: Kinematics) -> list[Any]:
         z = Height.error(self, k)[0]
-        return [z if isinstance(z, float) else z + 1.0]
+        return [z if isinstance(z, float) else z + self.by]
 
 
-class Heavy(Height):
+class Heavy(Slight):
     def error(self, k: Kinematics) -> list[Any]:
-        return [k.center_of_mass().z - self.height]
+        return [Height.error(self, k)[0] + self.by * k.center_of_mass().z]
 
     def rates(self, k: Kinematics) -> None:
         return None
@@ -165,18 +185,28 @@ def test_a_constraint_of_ones_own_passes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "line", "noticed", "allowed"),
+    [
+        (WrongRows, "rows", 3e-5, 3e-6),
+        (WrongBias, "bias", 3e-5, 3e-6),
+        (Rising, "drift", 1e-10, None),
+        (WrongDrift, "drift", 3e-5, 3e-6),
+        (Branching, "compiled", 3e-8, 3e-9),
+        (Heavy, "uses_inertia", 3e-7, 1e-8),
+    ],
+)
+def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+    assert_sharp(lambda made: check_constraint(made(), ARM), kind, line, noticed, allowed)
+
+
+@pytest.mark.parametrize(
     ("kind", "line"),
     [
         (Unequal, "value"),
         (Metres, "names"),
         (Pushed, "names"),
         (TwoValues, "error, velocity"),
-        (WrongRows, "rows"),
-        (NoBias, "bias"),
-        (Rising, "drift"),
-        (Branching, "compiled"),
         (Pushed, "fixed_wrenches"),
-        (Heavy, "uses_inertia"),
         (Timed, "attributes"),
         (Misnamed, "attributes"),
     ],

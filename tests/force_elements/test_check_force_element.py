@@ -11,7 +11,6 @@ import pytest
 import linkwork as lw
 from helpers.contracts import assert_sharp
 from linkwork import force_elements
-from linkwork._util.contract_report import ContractReport
 from linkwork.constraints import References
 from linkwork.errors import ContractError
 from linkwork.expr import eq, sqrt, where
@@ -147,10 +146,7 @@ def test_an_element_of_ones_own_passes() -> None:
     ],
 )
 def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
-    def check(by: float) -> ContractReport:
-        return check_force_element(type(kind.__name__, (kind,), {"by": by})("base", "tip"), ARM)
-
-    assert_sharp(check, line, noticed, allowed)
+    assert_sharp(lambda made: check_force_element(made("base", "tip"), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(("kind", "line"), [(Unequal, "value"), (Fixed, "names"), (Nameless, "names")])

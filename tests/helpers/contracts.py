@@ -1,12 +1,15 @@
 """Checks of contracts are checked: a slight deviation breaks its own requirement alone, and a smaller one none."""
 
 from collections.abc import Callable
+from typing import Any
 
 from linkwork._util.contract_report import ContractReport
 
 
-def assert_sharp(check: Callable[[float], ContractReport], line: str, noticed: float, allowed: float | None) -> None:
-    """Check an example with a deviation that is noticed, and with one that is allowed, if any but 0 is."""
-    report = check(noticed)
+def assert_sharp(
+    check: Callable[[Any], ContractReport], kind: type, line: str, noticed: float, allowed: float | None
+) -> None:
+    """Check a class whose attribute ``by`` is a deviation that is noticed, and one that is allowed or 0."""
+    report = check(type(kind.__name__, (kind,), {"by": noticed}))
     assert [failure.name for failure in report.failures] == [line], str(report)
-    check(allowed or 0.0).raise_if_failed()
+    check(type(kind.__name__, (kind,), {"by": allowed or 0.0})).raise_if_failed()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr.scalar.functions import sqrt
+from helpers.contracts import assert_sharp
+from linkwork.expr.scalar.functions import lt, sqrt, where
 from linkwork.model import friction_laws
 from linkwork.model.friction_law_contract import check_friction_law
 from linkwork.model.friction_laws import ALL, Coulomb, DryFriction, FrictionLaw, FrictionName
@@ -48,13 +49,63 @@ def test_a_law_of_ones_own():
     assert Y @ ARM.inertial_parameters(passive=True) == pytest.approx(felt, abs=1e-9)
 
 
-class Broken(Coulomb):
-    name = "broken"
-    sticks = False
+class Slight(Rough):
+    """F(v) of `Rough` with a deviation."""
+
+    by = 0.0
+
+    def resistance(self, v, friction):
+        return Rough.resistance(self, v, friction) + self.by * self.deviation(v, friction)
+
+    def deviation(self, v, friction):
+        return 0.0 * v
 
 
-class Driving(FrictionLaw):
-    name = "driving"
+class Uneven(Slight):
+    def deviation(self, v, friction):
+        return where(lt(0.0, v), 1.0, 0.0) * v / sqrt(v * v + 1e4)
+
+
+class Strong(Slight):
+    def resistance(self, v, friction):
+        return Rough.resistance(self, v, friction) * (1.0 + self.by)
+
+
+class Static(Slight):
+    def deviation(self, v, friction):
+        return Rough.resistance(self, v, friction) * (friction.static / friction.sliding - 1.0)
+
+
+class Steep(Slight):
+    def slope(self, v, friction):
+        return Rough.slope(self, v, friction) * (1.0 + self.by)
+
+
+class Jumping(Slight):
+    def deviation(self, v, friction):
+        return where(lt(0.0, v), 1.0, -1.0)
+
+
+class Sticking(Coulomb):
+    by, sticks = 0.0, False
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "noticed", "allowed"),
+    [
+        (Uneven, "odd", 1e-8, None),
+        (Strong, "far from rest", 3e-3, 3e-4),
+        (Static, "uses", 1e-9, None),
+        (Steep, "slope", 1e-4, 1e-6),
+        (Jumping, "rest", 3e-6, 1e-8),
+    ],
+)
+def test_slight_deviations_are_reported(kind, line, noticed, allowed):
+    assert_sharp(lambda made: check_friction_law(made()), kind, line, noticed, allowed)
+
+
+class Accelerating(FrictionLaw):
+    name = "accelerating"
     uses = ("sliding",)
 
     def resistance(self, v, friction):
@@ -62,7 +113,7 @@ class Driving(FrictionLaw):
 
 
 @pytest.mark.parametrize(
-    ("law", "failures"), [(Broken(), ["rest"]), (Driving(), ["dissipation", "far from rest", "stops"])]
+    ("law", "failures"), [(Sticking(), ["rest"]), (Accelerating(), ["dissipation", "far from rest", "stops"])]
 )
 def test_broken_laws_are_reported(law, failures):
     assert [line.name for line in check_friction_law(law).failures] == failures
@@ -108,9 +159,9 @@ def test_static_friction_alone_counts_by_stribecks_law():
 
 def test_laws_are_equal_by_class_and_attributes():
     assert Rough() == Rough() and hash(Rough()) == hash(Rough())
-    assert Rough() != Driving()
+    assert Rough() != Accelerating()
     assert friction_laws.read_friction("f", Coulomb()) == "coulomb"
-    assert friction_laws.read_friction("f", Broken()) == Broken()
+    assert friction_laws.read_friction("f", Sticking()) == Sticking()
 
 
 def test_functions_name_the_laws_that_they_take():

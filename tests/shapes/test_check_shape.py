@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.contracts import assert_sharp
 from linkwork import shapes
 from linkwork.errors import ContractError
 from linkwork.shapes import check_shape
@@ -71,9 +72,8 @@ class Lens(shapes.Shape):
         upper = units[..., 2:] > 0.0
         points = units - np.where(upper, [0.0, 0.0, self.a], [0.0, 0.0, -self.a])
         flat = np.hypot(units[..., 0], units[..., 1])[..., None]
-        rim = (
-            np.concatenate([units[..., :2], 0.0 * flat], axis=-1) / np.where(flat > 0.0, flat, 1.0) * self.origin_radius
-        )
+        edge = math.sqrt(1.0 - self.a * self.a)
+        rim = np.concatenate([units[..., :2], 0.0 * flat], axis=-1) / np.where(flat > 0.0, flat, 1.0) * edge
         return np.where(np.abs(units[..., 2:]) > self.a, points, rim)
 
 
@@ -84,33 +84,46 @@ class Mutable(Lens):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Heavy(Lens):
+class Slight(Lens):
+    """A lens of which one property deviates by a factor, or by a part of a metre."""
+
+    by = 0.0
+
+
+class Heavy(Slight):
     @property
     def volume(self) -> float:
-        return 1.1 * Lens.volume.fget(self)  # type: ignore[attr-defined]
+        return Lens.volume.fget(self) * (1.0 + self.by)  # type: ignore[attr-defined]
 
 
-class Rod(Lens):
-    def unit_inertia(self) -> Symmetric3:
-        return Symmetric3.diagonal(1.0, 0.1, 0.1)
-
-
-class Thin(Lens):
+class Thin(Slight):
     def unit_inertia(self) -> Symmetric3:
         x, y, z = Lens.unit_inertia(self).xx, Lens.unit_inertia(self).yy, Lens.unit_inertia(self).zz
-        return Symmetric3.diagonal(x, y, 0.9 * z)
+        return Symmetric3.diagonal(x, y, z * (1.0 - self.by))
 
 
-class Short(Lens):
+@dataclass(frozen=True)
+class Rod(shapes.Shape):
+    """A moment of inertia beyond the sum of the others, by a part of a square metre."""
+
+    by, origin_radius, volume = 0.0, 1.0, 1.0
+
+    def unit_inertia(self) -> Symmetric3:
+        return Symmetric3.diagonal(0.2 + self.by, 0.1, 0.1)
+
+
+class Short(Slight):
     @property
     def origin_radius(self) -> float:
-        return 0.7
+        return Lens.origin_radius.fget(self) * (1.0 - self.by)  # type: ignore[attr-defined]
+
+    bounding_sphere = None
 
 
-class Aside(Lens):
+class Aside(Slight):
     @property
     def center(self) -> Vec3:
-        return Vec3(0.0, 0.0, 0.05)
+        return Vec3(0.0, 0.0, self.by)
 
 
 class Near(Lens):
@@ -118,15 +131,26 @@ class Near(Lens):
         return np.where(units[..., :1] > 0.9, 0.5, 1.0) * Lens._support(self, units)
 
 
-class Small(Lens):
+class Small(Slight):
     @property
     def bounding_sphere(self) -> Any:
-        return Vec3.zero(), 0.5
+        return Vec3.zero(), self.origin_radius * (1.0 - self.by)
 
 
-class Growing(Lens):
+class Large(Slight):
+    @property
+    def bounding_sphere(self) -> Any:
+        return Vec3.zero(), self.origin_radius * (1.0 + self.by)
+
+
+class Growing(shapes.Sphere):
+    by = 0.0
+
+    def __init__(self) -> None:
+        super().__init__(0.25)
+
     def _grown(self, radius: float) -> Any:
-        return shapes.Sphere(self.origin_radius + radius)._grown(0.0)
+        return shapes.Sphere(0.25 + self.by)._grown(radius)
 
 
 class OneByOne(Lens):
@@ -139,20 +163,23 @@ def test_a_shape_of_ones_own_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"),
+    ("kind", "line", "noticed", "allowed"),
     [
-        (Mutable, "value"),
-        (Rod, "numbers"),
-        (OneByOne, "batches"),
-        (Near, "support"),
-        (Short, "origin_radius"),
-        (Small, "bounding_sphere"),
-        (Heavy, "volume"),
-        (Aside, "center"),
-        (Thin, "unit_inertia"),
-        (Growing, "grown"),
+        (Rod, "numbers", 6e-9, 6e-10),
+        (Short, "origin_radius", 3e-9, 3e-10),
+        (Small, "bounding_sphere", 3e-9, 3e-10),
+        (Large, "bounding_sphere", 3e-9, 3e-10),
+        (Heavy, "volume", 2e-2, 3e-3),
+        (Aside, "center", 2e-2, 3e-3),
+        (Thin, "unit_inertia", 3e-2, 3e-3),
+        (Growing, "grown", 6e-3, 3e-4),
     ],
 )
+def test_a_slight_deviation_is_named(kind: type, line: str, noticed: float, allowed: float | None) -> None:
+    assert_sharp(lambda made: check_shape(made()), kind, line, noticed, allowed)
+
+
+@pytest.mark.parametrize(("kind", "line"), [(Mutable, "value"), (OneByOne, "batches"), (Near, "support")])
 def test_a_broken_line_is_named(kind: type[Lens], line: str) -> None:
     report = check_shape(kind())
     assert line in [failure.name for failure in report.failures], str(report)
