@@ -160,10 +160,11 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
 
 def own_limits(robot: Any, quantity: str) -> np.ndarray | None:
     """Return a robot's own limits (nv,) of "velocity", "acceleration" or "jerk"; None without any of a, or of jerk."""
-    if robot is None:
+    every = quantity == "velocity"
+    if robot is None or not (every or any(getattr(body.limits, quantity) for body in robot.tree.bodies)):
         return None
     limits: np.ndarray = getattr(robot, f"{quantity}_limits")
-    return limits if quantity == "velocity" or np.isfinite(limits).any() else None
+    return limits if every or np.isfinite(limits).any() else None
 
 
 def read_limit(

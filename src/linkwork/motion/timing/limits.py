@@ -159,7 +159,10 @@ class LimitSet:
             loops = loop_speeds(named.tree) if path.robot is not None and robot is not None else ()
         if velocity is None:
             velocity = np.inf if path.robot is None else fastest
-        accelerations, jerks = (own_limits(named, quantity) for quantity in ("acceleration", "jerk"))
+        accelerations, jerks = (
+            own_limits(named, quantity) if limit is None or isinstance(limit, Mapping) else None
+            for quantity, limit in (("acceleration", acceleration), ("jerk", jerk))
+        )
         if path.robot is not None:
             acceleration = accelerations if acceleration is None else acceleration
             jerk = jerks if jerk is None else jerk

@@ -200,7 +200,7 @@ def _from_kernel(
     geometry: GeometricPath, motion: KernelMotion, limit_set: LimitSet, ends: Sequence[float]
 ) -> TimedPath:
     path, duration = geometry.path, float(motion.t[-1])
-    clock = TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock), frozen(motion.curves()))
+    clock = TimeScaling(frozen(motion.t[:-1]), frozen(motion.clock), motion.curves())
     section = path.sections[0].with_time_scaling(clock, 0.0, duration)
 
     def gap() -> float:

@@ -52,10 +52,12 @@ class KernelMotion(NamedTuple):
     blocked: int
 
     def curves(self) -> np.ndarray:
-        """Return the index of the curve of each segment (n,)."""
-        first = np.zeros(len(self.acceleration))
-        first[self.firsts[1:].astype(int)] = 1.0
-        return first.cumsum()
+        """Return the index of the curve of each segment (n,), read-only."""
+        result = np.zeros(len(self.acceleration))
+        for k, first in enumerate(self.firsts.tolist()):
+            result[int(first) :] = k
+        result.setflags(write=False)
+        return result
 
 
 def fits_single_kernel(path: Trajectory, limit_set: LimitSet) -> bool:
