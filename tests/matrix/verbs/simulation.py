@@ -157,26 +157,56 @@ def records(kind: Kind) -> None:
 
 @verb("simulate", needs=_has_joints)
 def recorded_reactions(kind: Kind) -> None:
-    """Joint wrenches can be recorded, and are finite."""
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, record=("joint_wrenches",))
-    assert np.isfinite(np.asarray(found.records["joint_wrenches"])).all()
+    """Recorded joint wrenches are those of the acceleration and the constraint forces of forward dynamics."""
+    robot, tau = kind.robot, np.zeros(kind.robot.nv)
+    found = robot.simulate(kind.q, kind.v, duration=0.003, record=("joint_wrenches",)).records["joint_wrenches"]
+    assert np.isfinite(found).all()
+    a, forces = _accelerated(kind), {}
+    if robot.constraints:
+        forces = {
+            "constraint_forces": robot.constrained_forward_dynamics(
+                kind.q, kind.v, tau, passive=True, **kind.timed
+            ).constraint_forces
+        }
+    close(found[0], robot.joint_wrenches(kind.q, kind.v, a, **forces, **kind.timed), 1e-9, "wrenches")
 
 
-@verb("simulation.IMU", "simulation.Encoder", needs=_has_joints)
-def sensors(kind: Kind) -> None:
-    """Encoders read the configuration; a unit at the last link reads finite numbers."""
-    read = {"imu": simulation.IMU(kind.frame), "encoder": simulation.Encoder()}
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors=read)
-    assert np.isfinite(np.asarray(found.records["imu"])).all()
-    assert np.isfinite(np.asarray(found.records["encoder"])).all()
+@verb("simulation.IMU", needs=_has_joints)
+def inertial_unit(kind: Kind) -> None:
+    """An inertial unit reads the angular velocity of its link in the link's axes, and finite forces."""
+    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"imu": simulation.IMU(kind.frame)})
+    read, v = found.records["imu"], found.v
+    assert np.isfinite(read).all()
+    twist = np.array([kind.robot.jacobian(q, kind.frame) @ x for q, x in zip(found.q, v, strict=True)])
+    axes = kind.robot.pose(found.q, kind.frame)[:, :3, :3]
+    close(read[:, :3], np.einsum("nji,nj->ni", axes, twist[:, :3]), 1e-9, "angular velocity")
+
+
+def _read_by_encoders(kind: Kind) -> list[lw.Joint]:
+    return [joint for joint in kind.robot.joints if joint.name in kind.robot.v_names]
+
+
+@verb("simulation.Encoder", needs=lambda kind: bool(_read_by_encoders(kind)))
+def encoder(kind: Kind) -> None:
+    """Encoders read the positions of their joints."""
+    joints = _read_by_encoders(kind)
+    read = simulation.Encoder([joint.name for joint in joints])
+    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"encoder": read})
+    q = np.concatenate([found.q[:, joint.q_slice] for joint in joints], axis=-1)
+    close(found.records["encoder"], q, 1e-12, "positions")
 
 
 @verb("simulation.ForceTorqueSensor")
 def force_torque_sensor(kind: Kind) -> None:
-    """The first joint's sensor reads finite numbers."""
+    """The first joint's sensor reads the wrench of that joint as steps become short."""
     joint = kind.robot.joints[0].name if kind.robot.joints else kind.robot.fixed_joints[0].name
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"ft": simulation.ForceTorqueSensor(joint)})
-    assert np.isfinite(np.asarray(found.records["ft"])).all()
+    sensor = {"ft": simulation.ForceTorqueSensor(joint)}
+    found = kind.robot.simulate(
+        kind.q, kind.v, dt=1e-6, duration=4e-6, sensors=sensor, record=("joint_wrenches",)
+    ).records
+    assert np.isfinite(found["ft"]).all()
+    if kind.robot.joints:
+        close(found["ft"][-1], found["joint_wrenches"][-1, 0], 1e-2, "wrench")
 
 
 @verb("simulation.Event", needs=_has_joints)
