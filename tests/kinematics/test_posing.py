@@ -28,6 +28,17 @@ def test_one_pose_said_in_every_way() -> None:
         assert np.allclose(X[:3, :3], R, rtol=0.0, atol=2e-15), name
 
 
+def test_lengths_of_quaternions_on_both_sides_of_the_limit() -> None:
+    unit = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
+    for by in (-3e-6, -3e-7, 3e-7, 3e-6):
+        given = (1.0 + by) * unit
+        if abs(by) < 1e-6:
+            assert np.allclose(lw.pose(quaternion_wxyz=given), lw.pose(quaternion_wxyz=unit), rtol=0.0, atol=1e-15)
+        else:
+            with pytest.raises(ValueError, match=f"quaternion_wxyz: expected four .* length {1.0 + by:.9g}"):
+                lw.pose(quaternion_wxyz=given)
+
+
 def test_quarter_turns_are_exact() -> None:
     quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     for turns in range(-5, 6):

@@ -63,3 +63,12 @@ def test_what_depends_on_time_is_asked_with_the_time():
         robot.forward_dynamics(q, v, np.zeros(3))
     a, _ = robot.constrained_forward_dynamics(q, v, np.zeros(3), time=0.0)
     np.testing.assert_allclose(a, 0.0, rtol=0, atol=1e-11)
+    arm = lw.load("double_pendulum")
+    driven = arm.with_constraints(lw.constraints.Prescribed("shoulder", lambda t: 0.4 * t + 0.7 * t**3, name="drive"))
+    t, (qe, ve), tau = 0.8, (0.6, -1.1), np.array([0.3, -0.2])
+    q, v = np.array([0.4 * t + 0.7 * t**3, qe]), np.array([0.4 + 2.1 * t**2, ve])
+    M, h = arm.mass_matrix(q), arm.bias_force(q, v)
+    u = (tau[1] - h[1] - M[1, 0] * 4.2 * t) / M[1, 1]
+    assert driven.reduced_forward_dynamics(q, v, tau, ["elbow"], time=t) == pytest.approx([u], rel=1e-12)
+    needed = driven.reduced_inverse_dynamics(q, v, [4.2 * t, u], ["elbow"], time=t)
+    assert needed == pytest.approx(tau[1:], rel=1e-9)

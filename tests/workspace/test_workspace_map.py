@@ -83,6 +83,8 @@ def test_queries_agree_with_the_voxels(arm):
         grid, corner = result.grid(name)
         index = np.rint((result.points - corner) / 0.2 - 0.5).astype(int)
         assert grid[tuple(index.T)].tolist() == values.tolist() and grid.sum() == pytest.approx(values.sum())
+        everywhere = corner + 0.2 * (np.stack(np.indices(grid.shape), axis=-1) + 0.5)  # also in voxels without samples
+        assert (result.reached < 1).sum() < grid.size and np.array_equal(result.at(name, everywhere), grid)
     assert result.volume == pytest.approx(0.2**3 * (result.collision_free > 0).sum())
     assert not result.reachable([[9.0, 9.0, 9.0], [-9.0, 0.0, 0.0]]).any()
     assert result.at("reached", np.zeros((2, 0, 3))).shape == (2, 0)

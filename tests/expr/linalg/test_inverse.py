@@ -75,6 +75,12 @@ def test_pseudoinverses() -> None:
         np.testing.assert_allclose(on_symbols(pinv, a).reshape(found.shape), found, rtol=0.0, atol=bound)
     np.testing.assert_allclose(pinv(hilbert(5), rtol=1e-3), np.linalg.pinv(hilbert(5), rtol=1e-3), rtol=1e-10)
     assert pinv(np.zeros((0, 3))).shape == (3, 0)
+    left, right = (np.linalg.qr(random(seed, n, n))[0] for seed, n in ((6, 4), (7, 3)))
+    for dtype in (np.float64, np.float32):  # both sides of the default of rtol
+        for factor, rank in ((0.2, 2), (5.0, 3)):
+            least = factor * 10 * 4 * np.finfo(dtype).eps
+            a = (left[:, :3] * [1.0, 0.5, least] @ right).astype(dtype)
+            assert np.linalg.matrix_rank(pinv(a), tol=0.5) == rank, (dtype, factor)
     for shape in ((3, 2), (2, 3)):
         check_derivatives(pinv, random(5, *shape), rtol=1e-7)
     with pytest.raises(ValueError, match=r"pinv: rtol: expected .* got -1"):
