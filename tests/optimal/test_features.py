@@ -75,7 +75,7 @@ def everything(frame, joint, foot, sole):
     yield from (EnergyFeature(kind) for kind in ("kinetic", "potential", "total", "lagrangian"))
     yield TaskFeature(lw.ik.CenterOfMassTask(), 2)
     yield from (ContactForce(foot), StickingContact(foot), StickingContact(sole), ContactForce(sole), SurfaceCone(sole))
-    yield from (FrictionCone(foot, friction=0.7, normal=(0.6, 0.0, 0.8), cone=cone) for cone in ("smooth", "pyramid"))
+    yield from (FrictionCone(foot, friction=0.7, normal=(0.48, 0.6, 0.64), cone=cone) for cone in ("smooth", "pyramid"))
     yield ContactHeight(foot, normal=(0.6, 0.0, 0.8), height=0.3)
     yield FunctionFeature(
         "mixed",
@@ -321,7 +321,7 @@ def test_smooth_cones_have_no_unit_of_force():
 def test_friction_cones():
     """What is in them and what is not, against the definition: forces of a pressure that pushes, with friction."""
     rng = np.random.default_rng(0)
-    robot, normal = lw.load("arm7"), np.array([0.6, 0.0, 0.8])
+    robot, normal = lw.load("arm7"), np.array([0.48, 0.6, 0.64])
     foot, sole = PathContact("foot", "hand"), PathContact("sole", "hand", surface=True)
     q = [0.0] * 7
     half, mu = np.array([0.1, 0.04]), 0.6
