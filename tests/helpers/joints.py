@@ -72,8 +72,8 @@ class Swivel(JointType):
         return cls(float(rng.uniform(0.2, 1.0)))
 
     def X(self, q: Scalars) -> Pose:
-        first = Pose(Rotation.about(Vec3(0.6, 0.0, 0.8), q[0]), Vec3(self.arm * sin(q[0] * q[1]), 0.0, 0.0))
-        second = Pose(Rotation.about(Vec3(0.0, 1.0, 0.0), q[1]), Vec3(0.0, 0.0, self.arm * q[0]))
+        first = Pose(Rotation.about(Vec3(0.48, 0.6, 0.64), q[0]), Vec3(1.0, 0.3, -0.4) * (self.arm * sin(q[0] * q[1])))
+        second = Pose(Rotation.about(Vec3(-0.64, 0.48, 0.6), q[1]), Vec3(0.2, -0.3, 1.0) * (self.arm * q[0]))
         return first @ second
 
 
