@@ -196,3 +196,18 @@ def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPa
 def test_a_problem_built_anew_has_the_same_result() -> None:
     one, other = (_reaching().solve([0.0, 0.0]) for _ in range(2))
     assert one.success and np.array_equal(one.q, other.q) and one.iterations == other.iterations
+
+
+@pytest.mark.slow(every=7)
+def test_costs_without_a_minimum_are_unbounded() -> None:
+    """Terms of kind "cost" that are linear in the path or in its forces, and one that a limit bounds."""
+    robot = lw.load("double_pendulum")
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0)
+    for solver, feature in (("augmented", "acceleration"), ("ilqr", "acceleration"), ("shooting", "torque")):
+        options = {} if solver == "augmented" else {"passive": False}
+        result = problem.add(feature, "cost").solve([0.1, 0.2], solver=solver, **options)
+        assert result.status == "unbounded" and f"without bound after {result.iterations}" in result.message
+        assert result.iterations <= 200 and repr(feature) in result.message
+    limited = problem.add("velocity", "cost").add("velocity", "inequality", lower=-30.0, upper=30.0, name="bound")
+    result = limited.solve([0.1, 0.2])
+    assert result.success and np.allclose(result.residuals["bound"], -30.0, atol=1e-5)

@@ -100,6 +100,12 @@ class Status(StrEnum):
         "Loosen the tolerances, or improve the scaling of the features.",
         "search: steps from the last iterate",
     )
+    UNBOUNDED = (
+        "unbounded",
+        "The cost decreases without bound along the path, and constraints stay satisfied.",
+        "Add limits, or a quadratic cost of what a term of kind 'cost' decreases.",
+        "search: 200 steps in a row without curvature, or coordinates beyond 10¹⁰",
+    )
     MAX_ITERATIONS = (
         "max_iterations",
         "The search reached its maximum number of iterations.",

@@ -25,8 +25,9 @@ __all__ = [
 DIVERGED_STEP = 1e14  # [rad, m] longer steps mean that Newton's equations had no solution
 _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 UNKNOWN = 1e299  # violations before the first step are larger
-_ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED}  # by code of the kernel
+_ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED, 5: Status.UNBOUNDED}
 _STUCK = 3.0
+_FARTHEST = 1e10  # [rad, m] paths with larger coordinates are those of an unbounded cost
 _MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
 
@@ -42,8 +43,19 @@ def search_status(result: Any) -> Any:
             status = Status.NOT_FINITE
         elif status in _MAYBE_INFEASIBLE and result._proof(k) is not None:
             status = Status.INFEASIBLE
+        elif status in (Status.STALLED, unfinished) and not np.abs(_path_of(result, k)).max(initial=0.0) < _FARTHEST:
+            status = Status.UNBOUNDED if _linear_costs(result) else Status.NOT_FINITE
         statuses.append(status)
     return status_of(np.array(statuses, dtype=WORDS).reshape(scalars.shape[:-1]))
+
+
+def _path_of(result: Any, index: int) -> np.ndarray:
+    path: np.ndarray = result.q.reshape(-1, *result.q.shape[-2:])[index]
+    return path
+
+
+def _linear_costs(result: Any) -> list[str]:
+    return [term.name for term in result.problem.terms if term.kind == "cost"]
 
 
 def conflict_names(result: Any) -> Any:
@@ -143,7 +155,7 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
     if status is Status.SOLVED:
         return f"{int(row[_INDEX['iterations']])} iterations, cost {np.ravel(result.cost)[k]:.6g}"
     if status is Status.NOT_FINITE:
-        return "; ".join(result._nonfinite(k))
+        return "; ".join(result._nonfinite(k)) or f"the path diverged {done}"
     if names:
         violated, program = result._violated.reshape(-1, result._violated.shape[-1])[k], result._prepared.program
         at = {program.terms[m].name: violated[n] for n, m in enumerate(program.hard)}
@@ -159,8 +171,12 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
         )
         return f"these constraints cannot hold together: {shown}, {hint}"
     if status is Status.NOT_CONVERGED:
-        coarse = resolution(result.q.reshape(-1, *result.q.shape[-2:])[k])
+        coarse = resolution(_path_of(result, k))
         return f"the path diverged until floating-point numbers are {coarse:.2g} apart, {done}"
+    if status is Status.UNBOUNDED:
+        far = np.abs(_path_of(result, k)).max(initial=0.0)
+        names = ", ".join(map(repr, _linear_costs(result)))
+        return f"the cost decreases without bound {done}, by {names}; the largest coordinate is {far:.3g}"
     return f"all constraints are satisfied {done}; the last step was {row[_INDEX['length']]:.2g} long"
 
 

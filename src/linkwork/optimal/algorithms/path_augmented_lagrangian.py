@@ -31,9 +31,20 @@ from linkwork.optimal.algorithms.gauss_newton_system import SMALL, PathSweeps
 from linkwork.optimal.algorithms.path_nlp import PathPoint
 from linkwork.optimal.algorithms.path_steps import Duals
 
-__all__ = ["RUNNING", "SOLVED", "STOPPED", "STUCK", "VIOLATED", "PathSearch", "Tolerances", "initial_search", "search"]
+__all__ = [
+    "RUNNING",
+    "SOLVED",
+    "STOPPED",
+    "STUCK",
+    "UNBOUNDED",
+    "VIOLATED",
+    "PathSearch",
+    "Tolerances",
+    "initial_search",
+    "search",
+]
 
-RUNNING, SOLVED, VIOLATED, STUCK, STOPPED = 0.0, 1.0, 2.0, 3.0, 4.0  # STOPPED by the caller
+RUNNING, SOLVED, VIOLATED, STUCK, STOPPED, UNBOUNDED = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0  # STOPPED by the caller
 
 _MIN_DAMPING, _MAX_DAMPING = 1e-12, 1e8
 _FIRST_DAMPING = 1e-4  # after a first failed step
@@ -63,6 +74,7 @@ _UNRESOLVED = 1e-11  # predicted decrease, relative to the merit, that rounding 
 _SHARE_GROWTH, _MIN_SHARE = 2.0, 0.005  # of step shares while the merit is not resolved
 _SMALL_DECREASE, _PATIENCE = 1e-3, 5.0  # relative decrease of the merit, and how often in a row until the search ends
 _TRIALS = 8  # step lengths of a line search
+_ENDLESS, _ENDLESS_STEPS = 1e8, 200.0  # in units of coordinates: steps without curvature, and how many in a row
 
 
 class Tolerances(NamedTuple):
@@ -85,7 +97,7 @@ class PathSearch(NamedTuple):
     cost: Any
     merit: Any
     length: Any  # of the last computed step
-    stale: Any  # iterations with maximum penalties and hardly any decrease of the merit
+    stale: Any  # iterations with maximum penalties and hardly any decrease of the merit, or of endless steps
     bent: Any  # share of second derivatives in H; 0 far from an optimum
     usable: Any  # share of those of all terms to try near an optimum
     straight: Any  # iteration until which those of single steps are not used
@@ -260,6 +272,10 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         little = lt(merit - trial.merit, _SMALL_DECREASE * fabs(merit))
         stale = where(and_(and_(all_capped, not_(within)), or_(not_(taken), little)), state.stale + 1.0, 0.0)
         status = where(lt(_PATIENCE - 0.5, stale), VIOLATED, status)
+    endless = and_(and_(taken, undamped), le(_ENDLESS, length))
+    endless = endless if within is None else and_(endless, within)
+    stale = where(endless, state.stale + 1.0, stale)
+    status = where(and_(endless, lt(_ENDLESS_STEPS - 0.5, stale)), UNBOUNDED, status)
     ended = STUCK if within is None else where(within, STUCK, VIOLATED)
     iterations = state.iterations + 1.0
     stable = and_(taken, undamped)
