@@ -27,13 +27,10 @@ def test_solution_is_that_of_the_dense_equations():
     a, forces = robot.constrained_forward_dynamics(q, v, tau, wrenches={"rod1": w}, gravity=(1.0, 2.0, 3.0))
     M, G = robot.mass_matrix(q), robot.constraint_jacobian(q)
     h = robot.bias_force(q, v, wrenches={"rod1": w}, gravity=(1.0, 2.0, 3.0))
-    rows = np.flatnonzero(np.abs(G).max(1) > 0)
-    assert len(rows) == 4
-    kkt = np.block([[M, -G[rows].T], [G[rows], np.zeros((4, 4))]])
-    found = np.linalg.solve(kkt, [*(tau - h), *-robot.constraint_bias(q, v)[rows]])
+    kkt = np.block([[M, -G.T], [G, np.zeros((len(G), len(G)))]])
+    found = np.linalg.lstsq(kkt, [*(tau - h), *-robot.constraint_bias(q, v)])[0]
     np.testing.assert_allclose(a, found[: robot.nv], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(forces[rows], found[robot.nv :], rtol=0, atol=1e-10)
-    assert not np.delete(forces, rows).any()
+    np.testing.assert_allclose(G.T @ forces, G.T @ found[robot.nv :], rtol=0, atol=1e-10)
 
 
 def test_bad_loops_are_refused_by_name():

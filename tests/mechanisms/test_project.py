@@ -33,11 +33,10 @@ def test_a_projected_velocity_is_the_nearest():
     q, _ = parallel(robot, 0.8)
     v = rng.normal(size=robot.nv)
     G = robot.constraint_jacobian(q)
-    G = G[np.abs(G).max(1) > 0]
     n = len(G)
     for metric, M in (("mass", robot.mass_matrix(q)), ("plain", np.eye(robot.nv))):
         kkt = np.block([[M, G.T], [G, np.zeros((n, n))]])
-        delta = np.linalg.solve(kkt, [*np.zeros(robot.nv), *(-G @ v)])[: robot.nv]
+        delta = np.linalg.lstsq(kkt, [*np.zeros(robot.nv), *(-G @ v)])[0][: robot.nv]
         np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v + delta, rtol=0, atol=1e-13)
 
 
@@ -54,7 +53,7 @@ def test_a_small_projection_is_the_nearest_to_second_order():
 @pytest.mark.parametrize("metric", ["mass", "plain"])
 def test_flat_four_bars_are_left_alone(metric):
     """Where 1 degree of freedom becomes 11, errors of rounding are moved by rounding."""
-    robot, rng = fourbars(10), np.random.default_rng(0)
+    robot, rng = fourbars(10, plane=np.eye(4)), np.random.default_rng(0)
     q, v = parallel(robot, 0.0, rate=1.0)
     np.testing.assert_array_equal(robot.project_configuration(q, metric=metric).q, q)
     np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v, rtol=0, atol=1e-14)
