@@ -30,6 +30,7 @@ from coverage import CoverageData
 ROOT = Path(__file__).parents[1]
 SOURCE = "src/linkwork"
 MAX_TESTS = 60  # tests of one mutant
+UNFINISHED = "unfinished after the limit of time"
 MAX_SECONDS, MAX_MEMORY = 300.0, 8 << 30  # [s], [bytes] of the tests of one mutant
 UNTESTED = ("__repr__", "__str__", "_repr_html_")  # texts that people read
 TYPED = ("cast", "getattr", "hasattr", "isinstance", "issubclass")  # arguments that cannot be in another order
@@ -200,7 +201,7 @@ class Tree:
         os.utime(self.folder / file, (1e9 + self.clock, 1e9 + self.clock))
 
     def failure(self, file: str, tests: list[str], *, is_drawn: bool = False) -> str | None:
-        """Run all cases of tests, or those drawn today, until one fails; return it, "no end" or "no start", or None."""
+        """Run all cases of tests, or those drawn today, until one fails; return it, "no start" or `UNFINISHED`, or None."""
         options = ["-m", "pytest", "-q", "-x", "-n0", "--no-header", f"-ocache_dir={self.folder}/.test_cache"]
         if "compiler/codegen" in file:  # machine code of the same text may differ
             options += ["-p", "no:cacheprovider"]
@@ -213,7 +214,7 @@ class Tree:
         try:
             code, output = self.python(*options, *tests) if tests else (0, "")
         except subprocess.TimeoutExpired:
-            return "no end"
+            return UNFINISHED
         if code in (0, 5):
             return None
         lines = [line.partition(" - ")[0] for line in output.splitlines()]
@@ -252,15 +253,16 @@ def main(arguments: list[str] | None = None) -> int:
         for mutant in drawn(files, asked.count, asked.seed, asked.kinds) if files else []:
             tests = covering(mutant, asked.map)
             failed = tree.outcome(mutant, tests, is_drawn=True)
-            by = "the day's cases" if failed else "all cases"
+            how = "the day's cases" if failed else "all cases"
             failed = failed or tree.outcome(mutant, tests, is_drawn=False)
-            counts[mutant.kind, by if failed else "survived"] += 1
-            end = f"killed by {by}: {failed}" if failed else f"SURVIVED {len(tests)} tests: {' '.join(tests[:6])}"
+            how = "unfinished" if failed == UNFINISHED else how if failed else "survived"
+            counts[mutant.kind, how] += 1
+            end = f"killed by {how}: {failed}" if failed else f"SURVIVED {len(tests)} tests: {' '.join(tests[:6])}"
             print(mutant.shown(), end, sep="\n    ", flush=True)
     for (kind, how), number in sorted(counts.items()):
-        print(f"{kind:12} {how:14} {number}")
-    survived = sum(number for (_, how), number in counts.items() if how == "survived")
-    print(f"{counts.total() - survived} of {counts.total()} mutants killed")
+        print(f"{kind:12} {how:16} {number}")
+    total = Counter(how for (_, how), number in counts.items() for _ in range(number))
+    print(", ".join(f"{how}: {number} of {counts.total()}" for how, number in total.items()))
     return 0
 
 
