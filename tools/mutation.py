@@ -201,7 +201,7 @@ class Tree:
         os.utime(self.folder / file, (1e9 + self.clock, 1e9 + self.clock))
 
     def failure(self, file: str, tests: list[str], *, is_drawn: bool = False) -> str | None:
-        """Run all cases of tests, or those drawn today, until one fails; return it, "no start" or `UNFINISHED`, or None."""
+        """Run all cases of tests, or those drawn today, until one fails: it, "no start", `UNFINISHED` or None."""
         options = ["-m", "pytest", "-q", "-x", "-n0", "--no-header", f"-ocache_dir={self.folder}/.test_cache"]
         if "compiler/codegen" in file:  # machine code of the same text may differ
             options += ["-p", "no:cacheprovider"]
