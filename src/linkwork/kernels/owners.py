@@ -265,7 +265,8 @@ class RobotOwner:
         named = [frame for frame in tree.frames if frame.name in used]
         frames = [(frame.name, frame.body, _elements(frame.placement)) for frame in named]
         joints = [(i, body.joint_name) for i, body in enumerate(tree.bodies) if body.joint_name in used]
-        passive = "passive" in used or any(row.needs_passive_forces for row in rows)
+        by_default = any(option.name == "passive" and option.default for row in rows for option in row.options)
+        passive = by_default or "passive" in used or any(row.needs_passive_forces for row in rows)
         resisting = [(b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies] if passive else []
         return (
             repr((tree.gravity, bodies, tree.q_slices, tree.v_slices)),
