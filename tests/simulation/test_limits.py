@@ -211,3 +211,25 @@ def test_limits_hold_where_a_step_passes_a_singular_configuration():
     x = limited_values(robot, coordinates, run.q)
     beyond = np.maximum([one.lower for one in coordinates] - x, x - [one.upper for one in coordinates])
     assert run.success.all() and beyond.max() < 1e-9
+
+
+@pytest.mark.slow(every=3)
+def test_limits_that_are_never_reached_change_nothing(drawn):
+    """Steps from 0.1 µs to 1 ms, far from all limits: stiff targets far away are no rounding of the motion."""
+    for name in drawn(["double_pendulum", "arm7", "fourbar"]):
+        robot = lw.load(name)
+        for joint in robot.joints:
+            if len(joint.lower) == 1:
+                robot = robot.with_joint(joint.with_position_limits(-9.0, 9.0))
+        rng = np.random.default_rng(0)
+        q = robot.assemble(rng.uniform(-0.1, 0.1, robot.nq)).q if robot.constraints else rng.normal(size=robot.nq)
+        v = rng.normal(size=robot.nv)
+        v = robot.project_velocity(q, v) if robot.constraints else v
+        for dt in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
+            held, free = (
+                robot.simulate(q, v, duration=10 * dt, dt=dt, record_every=10, joint_limit_mode=mode)
+                for mode in ("held", "ignored")
+            )
+            change = free.v[-1] - v
+            assert held.success and np.abs(change).max() > dt
+            np.testing.assert_allclose(held.v[-1] - v, change, rtol=0, atol=1e-9 * np.abs(change).max(), err_msg=name)

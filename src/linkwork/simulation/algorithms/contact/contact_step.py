@@ -144,7 +144,8 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
     if program.contacts:
         impulses = array(program.impulses(rates, with_derivative_of(stop_gradient(used), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    steps, residual = stop_gradient([steps, 1e-6 * left / fmax(known.enough, 1e-300)])
+    enough = known.enough(known.rates(at))
+    steps, residual = stop_gradient([steps, 1e-6 * left / fmax(enough, 1e-300)])
     return _Solved(array(w), impulses, pushes, steps, residual)
 
 
@@ -154,13 +155,13 @@ def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
     The slips are those of the velocities themselves.  A step that does not reduce the gradient is shortened.  Steps end
     where the program is solved and a step no longer halves the gradient.
     """
-    enough = program.enough
 
     def at(w: Scalars, before: Any, share: Any) -> _Newton:
         gradient = program.unbalanced(program.change(w), program.terms(program.slips(program.rates(w))), w)
         return _Newton(array(w), array(gradient), program.sized(gradient), before, share)
 
     def goes(state: _Newton) -> Any:
+        enough = program.enough(program.rates(list(state.w)))
         unsolved = and_(lt(enough, state.left), lt(_SHORTEST, state.share))
         return and_(lt(_EXACT * enough, state.left), or_(unsolved, lt(state.left, 0.25 * state.before)))
 

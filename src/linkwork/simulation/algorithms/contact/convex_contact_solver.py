@@ -130,19 +130,21 @@ class ContactProgram:
         """Return Σ x²/A for a momentum x (nv) and the diagonal of A."""
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
-    @property
-    def enough(self) -> Any:
-        """Square of the gradient at which the program counts as solved."""
+    def enough(self, rates: Scalars) -> Any:
+        """Return the square of the gradient at which the program counts as solved, for row velocities ``rates``."""
         size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + self.aimed
-        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses)
+        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses(rates))
 
-    @property
-    def stiff_impulses(self) -> list[Any]:
-        """Momenta (nv) whose rounding stays in the gradient: intervals with their speeds, far stiffer than inertia."""
+    def stiff_impulses(self, rates: Scalars) -> list[Any]:
+        """Return momenta (nv) whose rounding stays in the gradient: acting intervals with their speeds.
+
+        Intervals are far stiffer than inertia.  Those whose impulses are at a bound, such as of limits that are far
+        away, leave no rounding.
+        """
         result: list[Any] = [0.0] * len(self.v)
-        for one in self.intervals:
+        for one, c in self._by_interval(rates):
             row = [(k, fabs(x)) for k, x in enumerate(one.row) if not is_zero(x)]
-            size = one.stiffness * (fabs(one.target) + sum((x * fabs(self.v[k]) for k, x in row), 0.0))
+            size = push_of(one, c)[1] * (fabs(one.target) + sum((x * fabs(self.v[k]) for k, x in row), 0.0))
             for k, x in row:
                 result[k] = result[k] + x * size
         return result
@@ -306,8 +308,7 @@ class ContactProgram:
 
         first = self._pulled(list(start.momentum), terms, list(start.rates))
         begin = _Newton(start, array(first), self.sized(first))
-        enough = self.enough
-        result = while_loop(lambda s: lt(enough, s.left), step, begin, max_iterations=_AT_MOST)
+        result = while_loop(lambda s: lt(self.enough(list(s.at.rates)), s.left), step, begin, max_iterations=_AT_MOST)
         return result.state.at, result.iterations, result.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
