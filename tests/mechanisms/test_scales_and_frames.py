@@ -9,13 +9,26 @@ import linkwork as lw
 from helpers.linkages import linkage, three_legs
 from helpers.overconstrained import bennett
 from invariants.changes import in_other_units, reframed, turned
+from linkwork.constraints import Holonomic
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.random_tree import random_pose
 from linkwork.spatial import Pose, Vec3
 
+
+def pinned():
+    """The four-bar, whose loop is closed by a function in place of a hinge."""
+
+    def pin(k):
+        X = k.pose("coupler_tip", "rocker_tip")
+        return [*X[:3, 3], X[0, 1], X[2, 1]]
+
+    open_chain = lw.load("fourbar").without_constraints()
+    return open_chain.with_constraints(Holonomic("pin", pin, units=("m", "m", "m", "rad", "rad")))
+
+
 MECHANISMS = {
     **{name: lambda name=name: lw.load(name) for name in ("fourbar", "stewart", "bicycle")},
-    **{one.__name__: one for one in (bennett, linkage, three_legs)},
+    **{one.__name__: one for one in (bennett, linkage, three_legs, pinned)},
 }
 
 

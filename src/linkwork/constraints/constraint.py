@@ -165,6 +165,10 @@ class Constraint(ABC):
         """
         return None
 
+    def row_sizes(self, state: Kinematics) -> list[list[Any]] | None:
+        """Return the squared elements of G without cancellation, for constraints without `rates`; None if unknown."""
+        return None
+
     @property
     def fixed_wrenches(self) -> tuple[Force, ...] | None:
         """Constraint wrench of each row, if all are constant in the coordinates of a frame, else None.

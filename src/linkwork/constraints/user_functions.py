@@ -21,6 +21,9 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, object_array, scalars
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
@@ -132,6 +135,11 @@ class StateQuery:
         ``answers`` are the values of all query results, in the order of the queries, as scalars of any type.
         """
         return _evaluate_on(self._name, outputs, self._symbols, answers)
+
+    @property
+    def values(self) -> list[Any]:
+        """Values of all query results, in the order of the queries."""
+        return self._values
 
     @property
     def queries(self) -> tuple[tuple[str, ...], ...]:
@@ -253,6 +261,21 @@ class OfFunction(Constraint):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
+    def row_sizes(self, state: Kinematics) -> list[list[Any]] | None:
+        query = self._query(state)
+        outputs = query.outputs(self.function)
+        if any(method == "center_of_mass" for method, *_ in query.queries):
+            return None
+        moving = seeded(query.values, [SparseTangent({k: 1.0}) for k in range(len(query.values))])
+        changes = [parts(x, moving[0].level)[1] for x in query.taken_over(outputs, moving)]
+        answers = [row for one in query.queries for row in _answer_sizes(state, *one)]
+        result: list[list[Any]] = []
+        for change in changes:
+            partials = [change.get(k) if isinstance(change, SparseTangent) else 0.0 for k in range(len(answers))]
+            weights = [(x * x, size) for x, size in zip(partials, answers, strict=True) if not is_zero(x)]
+            result.append([sum((w * size[j] for w, size in weights), 0.0) for j in range(state.nv)])
+        return result
+
     def _query(self, state: Kinematics) -> StateQuery:
         return StateQuery(state, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
 
@@ -271,6 +294,30 @@ class OfFunction(Constraint):
             raise ValueError(
                 f"constraint {self.name!r}: the number of rows is unknown before robot.with_constraints adds it"
             )
+
+
+def _answer_sizes(state: Kinematics, method: str, *names: str) -> list[list[Any]]:
+    """Return the squared change of each result of a query per unit of each velocity (nv), without cancellation."""
+    if method == "time":
+        return [[0.0] * state.nv]
+    if method in ("q", "v"):
+        size = [sum((x * x for x in column), 0.0) for column in zip(*state.moving(names[0]), strict=True)]
+        return [size] * len(getattr(state, method)(names[0]))
+    frame, r = names[0], Vec3.zero()
+    if method == "direction":
+        frame, _ = state.axis_of(frame)
+    elif method.startswith("point"):
+        frame, r = state.locate(frame)
+    elif method == "twist":
+        r = state.pose(names[3], frame).translation
+    columns = state.between(frame, names[1]).columns
+    angular = [C.angular.dot(C.angular) for C in columns]
+    linear = [C.linear.dot(C.linear) + x * r.dot(r) for C, x in zip(columns, angular, strict=True)]
+    return {
+        "pose": [angular, angular, angular, linear] * 3,
+        "direction": [angular] * 3,
+        "twist": [angular] * 3 + [linear] * 3,
+    }.get(method, [linear] * 3)
 
 
 def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, count: int | None = None) -> list[Any]:

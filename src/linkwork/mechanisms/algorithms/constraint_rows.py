@@ -115,7 +115,7 @@ def derived(tree: Tree, constraint: Constraint, q: Scalars, v: Scalars, time: An
         drift = velocity(q, [0.0] * tree.nv, time)
     advancing = seeded([*q, time], [*rate_of(tree, q, v), 1.0])
     bias = [parts(x, advancing[0].level)[1] for x in velocity(advancing[:-1], v, advancing[-1])]
-    return Rates(rows, bias, drift)
+    return Rates(rows, bias, drift, constraint.row_sizes(KinematicState(tree, q, v, time)))
 
 
 def _rows_of_error(tree: Tree, constraint: Constraint, q: Scalars, time: Any) -> list[list[Any]]:
