@@ -74,6 +74,35 @@ def test_files_that_texts_name_exist() -> None:
     assert [(page, name) for page, name in sorted(named) if not any(x.endswith(f"/{name}") for x in there)] == []
 
 
+# Names of other libraries and tools, and names that a reader chooses.
+_FOREIGN = {
+    *("MyLaw", "SUBJECT", "test_y", "_STATIONARY_SPEED", "default_name", "elbow_pad", "name_work", "localRot1"),
+    *("ProcessPoolExecutor", "RobotTrajectory", "apply_gufunc", "casadi_real", "coo_array", "vmap", "chrt", "taskset"),
+    *("__chkstk", "__multi3", "getX", "setX", "mem", "pytest_cache", "with_x", "without_", "lqr_about_", "deps"),
+}
+
+
+def test_names_in_code_font_exist() -> None:
+    """Each word in code font on a page occurs in the code, in a setting, in an example of the page, or is foreign."""
+    folders = {"src": "py json js urdf", "tests": "py", "benchmarks": "py", "tools": "py", "docs": "json", ".ci": ""}
+    files = [ROOT / "pyproject.toml", *ROOT.glob("*.md")]
+    for folder, kinds in folders.items():
+        files += [path for kind in kinds.split(" ") for path in (ROOT / folder).rglob(f"*.{kind}" if kind else "*")]
+    word, code = re.compile(r"[A-Za-z_]\w{2,}"), {path for path in files if path.is_file() and path.suffix != ".md"}
+    there = {name for path in code for name in word.findall(path.read_text(encoding="utf-8"))}
+    there |= {name for path in files for part in path.relative_to(ROOT).parts for name in word.findall(part)}
+    gone = []
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        if page.name in ("CHANGELOG.md", "coming_from.md", "every_verb.md"):  # of the past, of others, and generated
+            continue
+        text = page.read_text(encoding="utf-8")
+        local = {name for example in re.findall(r"^```.*?^```", text, re.S | re.M) for name in word.findall(example)}
+        spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
+        named = {name for span in spans for name in word.findall(span)}
+        gone += [f"{page.name}: {name}" for name in sorted(named - there - local - _FOREIGN)]
+    assert gone == []
+
+
 def test_every_fence_closes() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         begun = ""
