@@ -163,11 +163,11 @@ def test_srdf_is_read_strictly() -> None:
     begin = '<robot name="planar"><group name="arm"/>'
     for body, said in (
         ('<disable_collisions link1="base" link2="tpi"/>', "tip"),
-        ('<disable_collisions link1="base"/>', "link2"),
-        ('<disable_collisions link1="base" link2="base"/>', "twice"),
+        ('<disable_collisions link1="base"/>', "needs the attribute 'link2'"),
+        ('<disable_collisions link1="base" link2="base"/>', "expected two links, got 'base' twice"),
         ('<disable_collisions link1="base" link2="tip"/><disable_collisions link1="tip" link2="base"/>', "line 1"),
         ('<disable_collision link1="base" link2="tip"/>', "disable_collisions"),
-        ('<disable_collisions link1="base" link2="tip" why="x"/>', "why"),
+        ('<disable_collisions link1="base" link2="tip" why="x"/>', "has no attribute 'why'"),
         ('<link name="base"/>', "URDF"),
     ):
         with pytest.raises(ModelError, match=said):

@@ -34,23 +34,23 @@ def test_a_scene_is_read_as_it_was_written() -> None:
     assert lw.Scene.from_json(lw.Scene().to_json()) == lw.Scene()
     one = {"name": "x", "shape": {"type": "sphere", "radius": 0.1}}
     for obstacles, said in (
-        ([one, one], "already"),
-        ([{**one, "colour": 1}], "colour"),
-        ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "sphere"),
-        ([{**one, "shape": {"type": "sphere"}}], "radius"),
+        ([one, one], "an obstacle 'x' exists already: use another"),
+        ([{**one, "colour": 1}], "no key named 'colour'"),
+        ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "did you mean 'sphere'"),
+        ([{**one, "shape": {"type": "sphere"}}], "'radius' is missing"),
         ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "positive number"),
-        ([{**one, "pose": [0, 0]}], "pose"),
-        ([{"shape": one["shape"]}], "name"),
-        ("x", "list"),
-        ([3], "object"),
+        ([{**one, "pose": [0, 0]}], "expected a pose, a matrix of shape"),
+        ([{"shape": one["shape"]}], "'name' is missing"),
+        ("x", "expected a list"),
+        ([3], "expected an object with 'name', 'shape'"),
     ):
         with pytest.raises(ValueError, match=said):
             lw.Scene.from_dict({"version": 1, "obstacles": obstacles})
     for text, said in (
         ("{", "JSON"),
-        ('{"version": 1, "version": 1, "obstacles": []}', "twice"),
-        ('{"version": 2, "obstacles": []}', "version"),
-        (json.dumps({"version": 1, "obstacles": [{**one, "pose": [float("nan"), 0, 0]}]}), "NaN"),
+        ('{"version": 1, "version": 1, "obstacles": []}', "'version' occurs twice"),
+        ('{"version": 2, "obstacles": []}', "version: expected 1"),
+        (json.dumps({"version": 1, "obstacles": [{**one, "pose": [float("nan"), 0, 0]}]}), "NaN is not a JSON number"),
         ("[" * 100000, "deep|JSON"),
         ("scene.json", r"^Scene.from_json: text: expected a JSON document, got 'scene.json'; for a file pass its text"),
     ):
@@ -91,15 +91,15 @@ def test_two_shapes() -> None:
     endless[7, 1, 3] = np.inf
     mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
     for wrong, said in (
-        (np.full((4, 4), np.nan), "nan"),
+        (np.full((4, 4), np.nan), "of finite numbers, got nan"),
         (nowhere, r"X_a: expected poses \(..., 4, 4\) of finite numbers, got nan"),
         (endless, "got inf"),
         (far, r"positions within 1e\+20 m of the origin, got 1e\+200"),
         (np.eye(3), r"shape \(3, 3\)"),
-        (2.0 * np.eye(4), "rotation"),
-        (mirrored, "rotation"),
-        ("x", "poses"),
-        (X[:3], "broadcast"),
+        (2.0 * np.eye(4), "a rotation, a position and the last row 0 0 0 1"),
+        (mirrored, "a rotation, a position and the last row 0 0 0 1"),
+        ("x", "expected poses"),
+        (X[:3], "do not broadcast together"),
     ):
         with pytest.raises(ValueError, match=said):
             lw.signed_distance(a, wrong, b, X)

@@ -116,11 +116,11 @@ def test_frame_and_other_are_the_ends_of_the_joint() -> None:
 def test_what_a_loop_cannot_have_is_refused() -> None:
     robot = fourbars(1).without_constraints()
     for given, said in (
-        ({"damping": -1.0}, "damping"),
-        ({"lower": 1.0, "upper": 0.0}, "lower"),
-        ({"stiffness": (1.0, 2.0)}, "stiffness"),
-        ({"friction": float("nan")}, "friction"),
-        ({"rest": float("inf")}, "rest"),
+        ({"damping": -1.0}, "damping: expected a finite number, non-negative"),
+        ({"lower": 1.0, "upper": 0.0}, "lower limit 1"),
+        ({"stiffness": (1.0, 2.0)}, "stiffness: expected a finite number"),
+        ({"friction": float("nan")}, "friction: expected a finite number"),
+        ({"rest": float("inf")}, "rest: expected finite numbers"),
     ):
         with pytest.raises(ValueError, match=said):
             robot.with_loop("pin", "end1", "tip1", HINGE, **given)

@@ -79,9 +79,9 @@ def test_contact_comes_and_goes_with_rolling():
 def test_bad_wheels_are_refused():
     for made, message in (
         (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
-        (lambda: Rolling("disc", radius=float("nan")), "radius"),
-        (lambda: Rolling("disc", radius="large"), "radius"),
-        (lambda: Rolling("disc", radius=0.1, axis=(0, 0, 0)), "axis"),
+        (lambda: Rolling("disc", radius=float("nan")), "radius: expected a length"),
+        (lambda: Rolling("disc", radius="large"), "radius: expected a length"),
+        (lambda: Rolling("disc", radius=0.1, axis=(0, 0, 0)), "axis: expected three finite numbers, not all"),
         (lambda: RollingContact("disc", radius=-1.0), "RollingContact: radius"),
         (lambda: BallRolling("disc", radius=np.inf), "BallRolling: radius"),
         (lambda: disc().with_constraints(Rolling("disc", radius=0.1, on="disc", name="r")), "frame 'disc' and itself"),

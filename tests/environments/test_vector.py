@@ -76,17 +76,17 @@ def test_what_is_no_task_is_refused():
     task = TASKS["pendulum"]()
     envs = VectorEnvironment(task, num_envs=2)
     for call, error, words in (
-        (lambda: VectorEnvironment("pendulm"), lw.errors.UnknownNameError, "pendulum"),
-        (lambda: VectorEnvironment(3), TypeError, "ControlTask"),
+        (lambda: VectorEnvironment("pendulm"), lw.errors.UnknownNameError, "did you mean 'pendulum'"),
+        (lambda: VectorEnvironment(3), TypeError, "expected a name or a ControlTask"),
         (lambda: VectorEnvironment(task, num_envs=0), ValueError, "num_envs: expected an integer >= 1"),
-        (lambda: envs.step(np.zeros((2, 1))), RuntimeError, "reset"),
+        (lambda: envs.step(np.zeros((2, 1))), RuntimeError, "step: call reset"),
         (lambda: (envs.reset(seed=0), envs.step(np.zeros((1, 2)))), ValueError, r"shape \(2, 1\), got shape \(1, 2\)"),
         (lambda: envs.step([[0.0], [np.nan]]), ValueError, "finite numbers, got nan for 'hinge' of environment 1"),
         (lambda: envs.step([["a"], ["b"]]), ValueError, "actions: expected numbers"),
-        (lambda: VectorEnvironment(task, render_mode="rgb"), lw.errors.UnknownNameError, "rgb_array"),
-        (envs.render, RuntimeError, "render_mode"),
+        (lambda: VectorEnvironment(task, render_mode="rgb"), lw.errors.UnknownNameError, "there are 'rgb_array'"),
+        (envs.render, RuntimeError, "render_mode: expected"),
         (lambda: replace(task, efforts=(1.0, 2.0)), ValueError, "one for each of 1"),
-        (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "hinge"),
+        (lambda: replace(task, joints=("hing",)), lw.errors.UnknownNameError, "did you mean 'hinge'"),
         (lambda: replace(task, steps_per_action=0), ValueError, "steps_per_action: expected an integer >= 1"),
     ):
         with pytest.raises(error, match=words):

@@ -335,8 +335,8 @@ def test_bad_input():
     for arguments, words in (
         ({"elbow": 0.1}, "not redundant"),
         ({"locked": 0.1}, "not redundant"),
-        ({"q_init": np.zeros(5)}, "q_init"),
-        ({"q_init": np.full(6, np.nan)}, "q_init"),
+        ({"q_init": np.zeros(5)}, "q_init: expected an array of shape"),
+        ({"q_init": np.full(6, np.nan)}, "closed_form: q_init"),
     ):
         with pytest.raises(ValueError, match=words):
             form.branches(X, **arguments)

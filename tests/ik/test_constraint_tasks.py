@@ -149,8 +149,8 @@ def test_soft_ones_do_not_count_as_failures():
 def test_what_is_no_constraint_of_configurations_is_told():
     for constraint, text in (
         (lw.constraints.Holonomic("mine", lambda k: 3.0), "for every robot"),
-        (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "hnad"),
-        (lw.constraints.Distance("hand", "hand", 1.0), "itself"),
+        (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "no point named 'hnad'"),
+        (lw.constraints.Distance("hand", "hand", 1.0), "it is between 'hand' and itself"),
     ):
         with pytest.raises((ValueError, KeyError), match=text):
             ARM.ik_problem(constraint)

@@ -63,7 +63,7 @@ def test_bad_input_says_what():
     for call, error, text in (
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand"), solver="dampd"), ValueError, "damped"),
         (lambda: plain.solve(hand=X, nearest_to=ARM.neutral()), ValueError, "solver='nearest'"),
-        (lambda: plain.solve(foot=X, hand=X), UnknownNameError, "foot"),
+        (lambda: plain.solve(foot=X, hand=X), UnknownNameError, "no target named 'foot'"),
     ):
         with pytest.raises(error, match=text):
             call()

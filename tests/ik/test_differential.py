@@ -385,41 +385,41 @@ def test_bad_input_says_what():
     task = lw.ik.PoseTask("hand", weight=1.0)
     late = np.full((4, 4), np.nan)
     for call, error, text in (
-        (lambda: ARM.velocity_for(task, q, 0.0, hand=X), ValueError, "dt"),
-        (lambda: ARM.velocity_for(task, q, np.nan, hand=X), ValueError, "dt"),
+        (lambda: ARM.velocity_for(task, q, 0.0, hand=X), ValueError, "dt: expected a finite number"),
+        (lambda: ARM.velocity_for(task, q, np.nan, hand=X), ValueError, "dt: expected a finite number"),
         (lambda: ARM.velocity_for(task, q, DT), ValueError, "has no target"),
-        (lambda: ARM.velocity_for(task, q, DT, hnad=X), UnknownNameError, "hand"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=late), ValueError, "nan"),
-        (lambda: ARM.velocity_for(task, q * np.nan, DT, hand=X), ValueError, "NaN"),
+        (lambda: ARM.velocity_for(task, q, DT, hnad=X), UnknownNameError, "did you mean 'hand'"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=late), ValueError, "got nan at"),
+        (lambda: ARM.velocity_for(task, q * np.nan, DT, hand=X), ValueError, "7 NaN in this argument"),
         (lambda: ARM.velocity_for(task, q, DT, hand=X[:3]), ValueError, "4, 4"),
         (lambda: ARM.velocity_for(task, q, DT, hand=2.0 * X), ValueError, "pose|rotation"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, v_last=np.zeros(3)), ValueError, "v_last"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain=1.5), ValueError, "gain"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain={"hnad": 1.0}), UnknownNameError, "hand"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, time_constant=0.0), ValueError, "time"),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, damping=-1.0), ValueError, "damping"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, v_last=np.zeros(3)), ValueError, "v_last: expected velocities"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain=1.5), ValueError, "gain of task 'hand': expected a"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, gain={"hnad": 1.0}), UnknownNameError, "did you mean 'hand'"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, time_constant=0.0), ValueError, "time_constant of task"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, damping=-1.0), ValueError, "damping: expected a finite number"),
         (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"speeds": 1.0}), UnknownNameError, "speed"),
         (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"velocity": -1.0}), ValueError, "velocity"),
         (
             lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"velocity": {"elbow9": 1.0}}),
             UnknownNameError,
-            "joint",
+            "no joint named 'elbow9'",
         ),
         (
             lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits={"acceleration": 0.0}),
             ValueError,
-            "acceleration",
+            "acceleration: expected positive numbers",
         ),
-        (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits=3), TypeError, "limits"),
+        (lambda: ARM.velocity_for(task, q, DT, hand=X, motion_limits=3), TypeError, "motion_limits: expected True"),
     ):
         with pytest.raises(error, match=text):
             call()
     problem = lw.ik.DifferentialIK(ARM, task, DT, motion_limits={"acceleration": 1.0})
     for call, text in (
-        (lambda: problem.velocity(q, hand=X, v_last=np.full(7, np.nan)), "v_last"),
-        (lambda: problem.step(q, X, v_last=np.full(7, np.inf)), "v_last"),
+        (lambda: problem.velocity(q, hand=X, v_last=np.full(7, np.nan)), "v_last: expected finite numbers"),
+        (lambda: problem.step(q, X, v_last=np.full(7, np.inf)), "v_last: expected finite numbers"),
         (lambda: problem.step(np.where(np.arange(7) == 6, np.nan, q), X), "q: "),
-        (lambda: problem.step(q, late), "hand"),
+        (lambda: problem.step(q, late), "hand: expected poses of shape"),
     ):
         with pytest.raises(ValueError, match=text):
             call()

@@ -95,14 +95,14 @@ def test_bad_input_says_what():
     turned[2, :3, :3] *= 1.1
     problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal")])
     for call, error, text in (
-        (lambda: ARM.inverse_kinematics_path(X[0], "hand"), ValueError, "path"),
-        (lambda: ARM.inverse_kinematics_path(late, "hand"), ValueError, "nan"),
+        (lambda: ARM.inverse_kinematics_path(X[0], "hand"), ValueError, "expected a path"),
+        (lambda: ARM.inverse_kinematics_path(late, "hand"), ValueError, "got nan at"),
         (lambda: ARM.inverse_kinematics_path(turned, "hand"), ValueError, "rotation|pose"),
-        (lambda: ARM.inverse_kinematics_path(X, "hadn"), UnknownNameError, "hand"),
-        (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "max_joint_jump"),
-        (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "q_init"),
+        (lambda: ARM.inverse_kinematics_path(X, "hadn"), UnknownNameError, "did you mean 'hand'"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", max_joint_jump=0.0), ValueError, "max_joint_jump: expected a"),
+        (lambda: ARM.inverse_kinematics_path(X, "hand", q_init=np.zeros(2)), ValueError, "q_init: expected an array"),
         (lambda: problem.follow(hand=X[:, :3, 3], forearm_distal=X[:2, :3, :3]), ValueError, "equal length"),
-        (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "hand"),
+        (lambda: problem.follow(hnad=X[:, :3, 3]), UnknownNameError, "did you mean 'hand'"),
     ):
         with pytest.raises(error, match=text):
             call()

@@ -70,7 +70,7 @@ def test_a_batch_of_variations_is_each_of_them_alone():
 def test_parameters_that_are_none_are_refused():
     robot = four_bar("C")
     for wrong, error, message in (
-        ({"frame:nothing": np.zeros(6)}, KeyError, "nothing"),
+        ({"frame:nothing": np.zeros(6)}, KeyError, "no frame named 'nothing'"),
         ({"frame:coupler end": np.zeros(5)}, ValueError, "assemble: parameters: frame:coupler end: expected finite"),
         ({"gravity": np.zeros(3)}, ValueError, "assemble: parameters: .*does not depend on gravity"),
         ([1.0], TypeError, "assemble: parameters: expected a dict"),

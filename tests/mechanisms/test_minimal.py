@@ -236,8 +236,8 @@ def test_named_coordinates_are_refused_with_reasons():
         ),
         (lambda: robot.minimal_coordinates("A0", q=parallel(robot, 1e-6)[0]), "margin .* is below 1e-06"),
         (lambda: robot.minimal_coordinates("A0", q=[0.0]), r"one configuration \(3,\)"),
-        (lambda: robot.minimal_coordinates("A0", q=q, min_margin=0.0), "min_margin"),
-        (lambda: robot.explicit_jacobian(np.zeros(3), "A9"), "A9"),
+        (lambda: robot.minimal_coordinates("A0", q=q, min_margin=0.0), "min_margin: expected a number between 0 and 1"),
+        (lambda: robot.explicit_jacobian(np.zeros(3), "A9"), "no joint or coordinate of v named 'A9'"),
         (lambda: floating_coin().explicit_jacobian([1, 0, 0, 0, 0, 0, 0.4], "free"), "has 6 velocities: name one of"),
     ):
         with pytest.raises((ValueError, lw.errors.UnknownNameError), match=message):

@@ -42,12 +42,12 @@ def test_limits_are_shaded_and_joints_named(arm):
     assert not _shaded(way.plot(num_samples=10, limits=False)[0]) and _shaded(way.plot(num_samples=10)[0])
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
-        ({"limits": {"velocity": np.nan}}, "velocity"),
+        ({"limits": {"velocity": np.nan}}, "velocity of j0: expected a limit that permits"),
         ({"limits": {"velocity": (0.5, 1.0)}}, "velocity of .*: expected a lower limit that permits rest"),
         ({"limits": {"position": (1.0, -1.0)}}, "position: expected lower limits below upper ones"),
         ({"limits": {"position": "far"}}, "position: expected a number or an array"),
         ({"limits": 3.0}, "expected True"),
-        ({"columns": 0}, "columns"),
+        ({"columns": 0}, "columns: expected an integer"),
     ):
         with pytest.raises(ValueError, match=text):
             way.plot(**options)

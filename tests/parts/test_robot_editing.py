@@ -110,7 +110,7 @@ def test_inertias_that_no_body_has(arm):
         ({"com": (1.0, 2.0)}, "expected a number and three numbers"),
         ({"com": (1.0, np.inf, 0.0)}, "expected finite numbers"),
         ({"inertia": (1.0, 1.0, -1.0)}, "not positive semi-definite"),
-        ({"inertia": (1.0, np.nan, 1.0)}, "expected"),
+        ({"inertia": (1.0, np.nan, 1.0)}, "expected a symmetric matrix"),
         (
             {"inertia": np.ones((2, 2))},
             r"symmetric matrix \(3, 3\) or three numbers \[kg·m²\], got an array of shape \(2, 2\)",

@@ -194,7 +194,7 @@ def test_what_is_no_way_to_keep_is_told():
     assert kept.violation(np.array([0.0, np.pi / 2])) is None
     assert kept.violation(np.zeros(2)) == "'line' has error 1 m, 0.001 is allowed"
     for keep, options, said in (
-        (lw.ik.Soft(line, 1.0), {}, "soft"),
+        (lw.ik.Soft(line, 1.0), {}, "expected hard tasks, got soft task 'line' with"),
         (lw.ik.PositionTask("tip"), {}, "target="),
         (line, {"bound": 1e-6}, "constraint_tolerance: 'line' has tolerance 1e-06"),
         (line, {"bound": np.nan}, "constraint_tolerance: expected a positive number"),

@@ -235,9 +235,9 @@ def test_workspace_map():
     half = checked(reach, name="limit_margin", section="z").points[0].points
     assert 0 < len(half) < len(cloud.points) and half[:, 2].max() < cloud.points[:, 2].max()
     for arguments, text in (
-        ({"name": "reach"}, "name"),
-        ({"section": "w"}, "section"),
-        ({"q": [0.0, 0.0]}, "robot"),
+        ({"name": "reach"}, "name: expected one of 'reached'"),
+        ({"section": "w"}, "section: expected one of 'x', 'y', 'z'"),
+        ({"q": [0.0, 0.0]}, "expected the argument robot too"),
         ({"robot": robot, "q": [[0.0, 0.0]]}, "expected a configuration"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -129,7 +129,7 @@ def test_a_rod_that_is_hit():
     assert [port.name for port in kernel.inputs] == ["q", "v", "impulse_hit_in_rod"]
     for options, message in (
         ({"impulses": [1.0]}, r"impulses: expected a dict by frame"),
-        ({"wrenches": {"hit": np.zeros(6)}}, "wrenches"),
+        ({"wrenches": {"hit": np.zeros(6)}}, "no option named 'wrenches'"),
     ):
         with pytest.raises(TypeError, match=message):
             robot.impact([0.3], [1.0], **options)

@@ -207,7 +207,7 @@ def test_files_of_loops_hold_elements():
 def test_what_is_wrong_with_elements_is_said():
     robot = lw.load("arm7")
     for wrong, error, message in (
-        (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "nowhere"),
+        (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "no point named 'nowhere'"),
         (lw.force_elements.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "both of its ends"),
         (lw.force_elements.Bushing("base", "world"), ValueError, "fixed to the world"),
         ("spring", TypeError, "expected force elements"),

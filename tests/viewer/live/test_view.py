@@ -72,7 +72,7 @@ def test_invalid_configurations(opened):
         ([0.0] * 6, "update: q: expected"),
         (np.full(7, np.nan), "update: q"),
         (np.zeros((2, 7)), r"update: q: expected an array of shape \(7,\), got shape \(2, 7\)"),
-        ({"elbo": 1.0}, "elbow"),
+        ({"elbo": 1.0}, "did you mean 'elbow'"),
     ):
         with pytest.raises(ValueError, match=words):
             view.update(q)
