@@ -195,7 +195,8 @@ def test_row_08_depth():
     found = issue("<a>" * 257 + "</a>" * 257)
     assert found.code == "XML_DEPTH" and "256" in found.message
     assert issue("<a>" * 1_000_000).code == "XML_DEPTH"
-    assert issue("<a><a><a/></a></a>", Budget(max_depth=2)).code == "XML_DEPTH"
+    deep = issue("<a><a><a/></a></a>", Budget(max_depth=2))
+    assert deep.code == "XML_DEPTH" and "Budget(max_depth=...)" in str(deep.hint)
 
 
 def test_row_08_a_deep_tree_needs_no_recursion():

@@ -19,7 +19,7 @@ class Budget:
     """
 
     max_bytes: int = 64 * _MEBI  # [bytes] of one document
-    max_elements: int = 2_000_000  # elements or values of one document
+    max_elements: int = 1_000_000  # elements or values of one document
     max_depth: int = 256  # nested elements, values or names of a path
     max_files: int = 10_000  # files that a model names
     max_total_bytes: int = 512 * _MEBI  # [bytes] of all files together
@@ -37,6 +37,6 @@ class Budget:
 
 
 MODEL: Final = Budget()  # URDF, MJCF, SDF, USD
-ROBOT: Final = Budget(max_elements=4_000_000, max_depth=64)  # linkwork's own files of robots
+ROBOT: Final = Budget(max_elements=1_500_000, max_depth=64)  # linkwork's own files of robots
 LOOPS: Final = Budget(max_bytes=8 * _MEBI, max_elements=200_000, max_depth=64)
 MESH: Final = Budget(max_bytes=100_000_000)  # STL, OBJ, DAE, PLY, GLB

@@ -94,10 +94,11 @@ class Builder:
     def value(self, content: Any, line: int, column: int, depth: int) -> Value:
         self.count += 1
         if self.count > self.budget.max_elements:
-            fail("TOO_LARGE", f"more than {self.budget.max_elements} values", Location(self.file, line, column))
+            message, hint = f"more than {self.budget.max_elements} values", self.budget.remedy("max_elements")
+            fail("TOO_LARGE", message, Location(self.file, line, column), hint)
         if depth > self.budget.max_depth:
             message = f"values nested more than {self.budget.max_depth} deep"
-            fail("DATA_DEPTH", message, Location(self.file, line, column))
+            fail("DATA_DEPTH", message, Location(self.file, line, column), self.budget.remedy("max_depth"))
         return Value(content, line, column)
 
     def put(self, inside: Value, key: str | None, value: Value, line: int, column: int) -> None:
@@ -115,15 +116,18 @@ class Builder:
             self.findings.error(Issue("DUPLICATE_KEY", message, Location(self.file, line, column, value.path)))
 
     def set_float_list(self, inside: Value, text: str, depth: int) -> bool:
-        """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite."""
+        """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite.
+
+        Four numbers count as one value, by their memory.
+        """
         zero = self.zero
+        self.count += text.count(",") // 4
+        self.value(None, inside.line or 1, inside.column or 1, depth + 1)  # checks the limits
         numbers = NumberList([float(x) + zero for x in text[1:-1].split(",")])
         if not all(map(math.isfinite, numbers)):
             return False
         numbers.text = text
         inside.content = numbers
-        self.count += len(numbers) - 1
-        self.value(None, inside.line or 1, inside.column or 1, depth + 1)  # checks the limits
         return True
 
     def number(self, text: str, line: int, column: int) -> float:
@@ -142,7 +146,8 @@ def decoded(document: bytes | str, file: str | None, budget: Budget) -> str:
     """
     size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "surrogatepass"))
     if size > budget.max_bytes:
-        fail("TOO_LARGE", f"{size} bytes, more than the limit of {budget.max_bytes} bytes", Location(file))
+        message = f"{size} bytes, more than the limit of {budget.max_bytes} bytes"
+        fail("TOO_LARGE", message, Location(file), budget.remedy("max_bytes"))
     text = document
     if isinstance(text, bytes):
         try:

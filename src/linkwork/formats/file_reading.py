@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from linkwork._util.file_access import NotRegularError, opened_regular
+from linkwork._util.file_budget import Budget
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 
@@ -31,14 +32,14 @@ XACRO_HINT = (
 )
 
 
-def read_regular(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """Return the content of a regular file, or of the file that a symbolic link leads to.
+def read_regular(path: str | os.PathLike[str], budget: Budget) -> bytes:
+    """Return the content of a regular file, or of the file that a symbolic link leads to, within its ``max_bytes``.
 
     Raises ModelError (NOT_A_FILE, TOO_LARGE), and the operating system's errors.
     """
-    data = _read(path, max_bytes + 1, max_bytes)
-    if len(data) > max_bytes:
-        _refuse_large(Location(path_text(path)), max_bytes)
+    data = _read(path, budget.max_bytes + 1, budget)
+    if len(data) > budget.max_bytes:
+        _refuse_large(Location(path_text(path)), budget)
     return data
 
 
@@ -50,12 +51,12 @@ def read_start(path: str | os.PathLike[str], count: int) -> bytes:
     return _read(path, count)
 
 
-def _read(path: str | os.PathLike[str], count: int, max_bytes: int | None = None) -> bytes:
+def _read(path: str | os.PathLike[str], count: int, budget: Budget | None = None) -> bytes:
     where = Location(path_text(path))
     try:
         with opened_regular(path) as (file, size):
-            if max_bytes is not None and size > max_bytes:
-                _refuse_large(where, max_bytes)
+            if budget is not None and size > budget.max_bytes:
+                _refuse_large(where, budget)
             return file.read(min(count, max(size + 1, _UNSTATED)))  # Python takes memory for all that it may read
     except NotRegularError as error:
         hint = "name a file inside it" if os.path.isdir(path) else None
@@ -114,5 +115,6 @@ def process_failed(error: Exception, where: Location) -> ModelError:
     return ModelError(Issue("UNTRUSTED_FILE", f"the process that reads the file failed: {error}", where))
 
 
-def _refuse_large(where: Location, max_bytes: int) -> None:
-    raise ModelError(Issue("TOO_LARGE", f"the file has more bytes than the limit of {max_bytes}", where))
+def _refuse_large(where: Location, budget: Budget) -> None:
+    message = f"the file has more bytes than the limit of {budget.max_bytes}"
+    raise ModelError(Issue("TOO_LARGE", message, where, budget.remedy("max_bytes")))

@@ -63,7 +63,7 @@ def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Atta
     if ending not in (*_YAML, *_JSON):
         message = f"expected a loops file (.yaml, .yml or .json), got {quoted(os.path.basename(text))}"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(text)))
-    data = read_regular(path, budget.max_bytes)
+    data = read_regular(path, budget)
     return parse_loops(data, source=text, form="json" if ending in _JSON else "yaml", budget=budget)
 
 

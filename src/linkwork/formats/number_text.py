@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from linkwork._util.messages import quoted
 
@@ -48,10 +50,10 @@ def parse_number_list(text: str, count: int) -> tuple[float, ...]:
 
     Here the words nan and inf are not numbers (NUMBER).
     """
-    words = text.strip(_SPACE)
-    parts = _SPACES.split(words) if words else []
+    parts = [*islice(_words(text), count + 1)]
     if len(parts) != count:
-        raise BadNumber("ARITY", f"expected {count} numbers, got {len(parts)} in {quoted(text)}")
+        number = sum(1 for _ in _words(text))
+        raise BadNumber("ARITY", f"expected {count} numbers, got {number} in {quoted(text)}")
     try:
         return tuple([parse_number(part) for part in parts])
     except BadNumber as bad:
@@ -59,8 +61,13 @@ def parse_number_list(text: str, count: int) -> tuple[float, ...]:
         raise BadNumber(code, bad.message, bad.hint, is_word=bad.is_word) from None
 
 
+def _words(text: str) -> Iterator[str]:
+    """Return the words of a text one after the other: a list of all would take fifty times the memory of the text."""
+    return (word[0] for word in _WORDS.finditer(text))
+
+
 _SPACE = " \t\r\n"
-_SPACES = re.compile(r"[ \t\r\n]+")
+_WORDS = re.compile(r"[^ \t\r\n]+")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

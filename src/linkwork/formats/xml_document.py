@@ -133,10 +133,11 @@ class _Builder:
         self.count += 1
         self.depth += 1
         if self.count > self.budget.max_elements:
-            _fail("TOO_LARGE", f"more than {self.budget.max_elements} elements", Location(self.file, line, column))
+            message, hint = f"more than {self.budget.max_elements} elements", self.budget.remedy("max_elements")
+            _fail("TOO_LARGE", message, Location(self.file, line, column), hint)
         if self.depth > self.budget.max_depth:
             message = f"elements nested more than {self.budget.max_depth} deep"
-            _fail("XML_DEPTH", message, Location(self.file, line, column))
+            _fail("XML_DEPTH", message, Location(self.file, line, column), self.budget.remedy("max_depth"))
         if parent is None:
             prefix, colon, _ = name.rpartition(":")
             self.prefix = prefix + colon
@@ -287,7 +288,8 @@ def _refuse_dtd(where: Location) -> NoReturn:
 
 def _within(size: int, budget: Budget, file: str | None) -> None:
     if size > budget.max_bytes:
-        _fail("TOO_LARGE", f"{size} bytes, more than the limit of {budget.max_bytes} bytes", Location(file))
+        message = f"{size} bytes, more than the limit of {budget.max_bytes} bytes"
+        _fail("TOO_LARGE", message, Location(file), budget.remedy("max_bytes"))
 
 
 def _location(text: str, at: int, file: str | None) -> Location:

@@ -44,7 +44,7 @@ def read_robot(path: str | os.PathLike[str], *, strict: bool, budget: Budget | N
     Raises ModelError with all errors, and the operating system's error if the file cannot be read.
     """
     budget = budget or BUDGET
-    return parse_robot(read_regular(path, budget.max_bytes), source=path_text(path), strict=strict, budget=budget)
+    return parse_robot(read_regular(path, budget), source=path_text(path), strict=strict, budget=budget)
 
 
 @partial(without_collections, drops_cycles=True)  # values of the document know what contains them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -147,9 +148,9 @@ def _vertices(attributes: Mapping[str, str]) -> float:
 
 def _floats(text: str) -> Iterator[float]:
     """Return the numbers of a text until one that is none."""
-    for word in text.split():
+    for word in re.finditer(r"\S+", text):
         try:
-            number = float(word)
+            number = float(word[0])
         except ValueError:
             return
         yield number if math.isfinite(number) else 1e30

@@ -101,7 +101,7 @@ class Documents:
             raise ModelError(Issue("TOO_LARGE", f"more than the limit of {limit}", reader.where(include)))
         if real not in self.known:
             try:
-                data = read_regular(path, self.budget.max_bytes)
+                data = read_regular(path, self.budget)
             except OSError as error:
                 reader.error(include, "FILE_MISSING", f"the included file cannot be read: {error}")
                 return None
@@ -110,7 +110,7 @@ class Documents:
         self.elements += known.count
         if self.elements > self.budget.max_elements:
             message = f"more than {self.budget.max_elements} elements in all included files"
-            raise ModelError(Issue("TOO_LARGE", message, reader.where(include)))
+            raise ModelError(Issue("TOO_LARGE", message, reader.where(include), self.budget.remedy("max_elements")))
         return Document(known.root, known.reader, known.path, outer, known.count)
 
     def _model_file(self, path: str, reader: SdfReader, include: Element) -> str | None:
@@ -120,7 +120,7 @@ class Documents:
         for name in _MANIFESTS:
             manifest = os.path.join(path, name)
             if self.search.allows(manifest) and os.path.isfile(manifest):
-                root = parse(read_regular(manifest, self.budget.max_bytes), manifest, budget=self.budget)
+                root = parse(read_regular(manifest, self.budget), manifest, budget=self.budget)
                 stated = [(_release(one), one.text.strip()) for one in root.all("sdf") if one.text.strip()]
                 if not stated:
                     reader.error(include, "ELEMENT_MISSING", f"{manifest} names no file of the model by an <sdf>")

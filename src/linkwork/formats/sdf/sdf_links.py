@@ -283,7 +283,7 @@ def _material(reader: SdfReader, element: Element) -> Material | None:
     diffuse = element.first("diffuse")
     if diffuse is None:
         return None
-    count = 3 if len(diffuse.text.split()) == 3 else 4
+    count = 3 if len(diffuse.text.split(maxsplit=3)) == 3 else 4
     rgba = (*reader.values(diffuse, count, (0.0, 0.0, 0.0, 1.0)[:count]), 1.0)[:4]
     if min(rgba) < 0.0 or max(rgba) > 1.0:
         message = f"<diffuse> must lie between 0 and 1, got {quoted(diffuse.text.strip())}"

@@ -75,7 +75,7 @@ def read_sdf(
     """
     budget = budget or Budget()
     require_path(path)
-    data, source = read_regular(path, budget.max_bytes), path_text(path)
+    data, source = read_regular(path, budget), path_text(path)
     search = resource_paths(path, package_dirs)
     return _read(data, source, search, True, strict, budget, continuous, inertia, floating_base, model)
 

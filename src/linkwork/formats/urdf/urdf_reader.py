@@ -59,7 +59,7 @@ def read_urdf(
     """
     budget = budget or Budget()
     require_path(path)
-    data = read_regular(path, budget.max_bytes)
+    data = read_regular(path, budget)
     return parse_urdf(
         data, source=path_text(path), strict=strict, budget=budget, continuous=continuous, inertia=inertia
     )

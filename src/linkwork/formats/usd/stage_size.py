@@ -46,7 +46,7 @@ def check_nesting(text: str, where: Location) -> None:
 
 def is_deep(text: str) -> bool:
     """Return True for a path or an expression with more than `MAX_DEPTH` levels of names or brackets."""
-    if max((word.count("/") for word in text.split()), default=0) > MAX_DEPTH:
+    if max((word[0].count("/") for word in _WORDS.finditer(text)), default=0) > MAX_DEPTH:
         return True
     depth = 0
     for bracket in _BRACKETS.finditer(text):
@@ -74,6 +74,7 @@ def check_expressions(paths: dict[str, Any], layer: Any, where: Location) -> Non
 
 
 _BRACKETS = re.compile(r"[()\[\]{}]")
+_WORDS = re.compile(r"\S+")
 Node = tuple[str, str]  # identifier of a layer, path of a prim
 
 

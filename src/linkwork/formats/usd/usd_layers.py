@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +174,7 @@ class _Layers:
     def _read(self, path: str) -> bytes:
         shown = self.source if path == self.first else path
         try:
-            data = read_regular(shown, self.bytes_left)
+            data = read_regular(shown, replace(self.budget, max_bytes=self.bytes_left))
         except ModelError as error:
             if error.code == "TOO_LARGE":
                 message = f"the stage has more bytes than the limit of {self.budget.max_total_bytes}"

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypedDict
 import numpy as np
 
 from linkwork import robots
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_budget import LOOPS, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped
@@ -128,7 +128,7 @@ class Options:
             from linkwork.formats import read_loops
             from linkwork.model.attached_constraints import attached
 
-            tree = attached(tree, read_loops(self.loops), strict=self.strict)
+            tree = attached(tree, read_loops(self.loops, budget=self.budget or LOOPS), strict=self.strict)
         warn_of_repairs(tree, action)
         return tree
 
