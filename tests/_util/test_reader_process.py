@@ -39,6 +39,10 @@ def attempt(request, data):
     note("program", lambda: subprocess.run([sys.executable, "-c", ""]))
     note("fork", lambda: os._exit(0) if os.fork() == 0 else None)
     note("signal", lambda: os.kill(os.getppid(), 0))
+    note("process", lambda: os.pidfd_open(os.getppid()))
+    note("mode", lambda: os.chmod(request["inside"], 0o777))
+    note("time", lambda: os.utime(request["inside"]))
+    note("attribute", lambda: os.setxattr(request["inside"], "user.a", b"x"))
     thread = threading.Thread(target=lambda: note("thread", lambda: None))
     thread.start()
     thread.join()
@@ -111,7 +115,7 @@ def test_a_process_opens_only_its_files(call: Any) -> None:
     found = call("attempt").data
     allowed = {"inside", "thread"}
     assert {name for name, outcome in found.items() if outcome == "done"} == allowed, found
-    assert len(found) == 10
+    assert len(found) == 14
 
 
 @pytest.mark.slow(every=3)

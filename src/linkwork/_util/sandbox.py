@@ -2,8 +2,8 @@
 
 `restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are those of
 POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in given folders only, and a filter of system
-calls (seccomp) refuses sockets and new programs, for all code of the process.  Elsewhere an audit hook does so for the
-code of Python alone.
+calls (seccomp) refuses sockets, new programs, signals, and other permissions and times of files, for all code of the
+process.  Without one of both, an audit hook does so for the code of Python alone.
 
 Sources: the manual pages landlock(7), seccomp(2) and setrlimit(2); linux/landlock.h, linux/filter.h.
 """
@@ -30,14 +30,34 @@ _RIGHTS_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _PROCESSORS = {  # audit number, flag of another ABI, system call seccomp, clone, clone3, refused system calls
     "x86_64": (
         *(0xC000003E, 0x40000000, 317, 56, 435),
-        # socket connect ptrace fork vfork execve kill tkill tgkill mount unshare setns bpf execveat
-        (41, 42, 101, 57, 58, 59, 62, 200, 234, 165, 272, 308, 321, 322, 304, 311, 323, 298, 425),
+        (
+            *(41, 42, 57, 58, 59, 322),  # socket connect fork vfork execve execveat
+            *(101, 310, 311, 62, 200, 234, 129, 297),  # ptrace process_vm_* kill tkill tgkill rt_*sigqueueinfo
+            *(
+                165,
+                272,
+                308,
+                321,
+                304,
+                323,
+                298,
+            ),  # mount unshare setns bpf open_by_handle_at userfaultfd perf_event_open
+            *(90, 91, 268, 92, 93, 94, 260, 132, 235, 261, 280),  # chmod chown utime, each with its forms
+            *(188, 189, 190, 197, 198, 199),  # setxattr removexattr
+        ),
     ),
     "aarch64": (
         *(0xC00000B7, 0, 277, 220, 435),
-        (198, 203, 117, 221, 129, 130, 131, 40, 97, 268, 280, 281, 265, 271, 282, 241, 425),
+        (
+            *(198, 203, 221, 281),
+            *(117, 270, 271, 129, 130, 131, 138, 240),
+            *(40, 97, 268, 280, 265, 282, 241),
+            *(52, 53, 54, 55, 88),
+            *(5, 6, 7, 14, 15, 16),
+        ),
     ),
 }
+_REFUSED = (424, 425, 434, 438, 452, 463, 466)  # on all: pidfd_* io_uring_setup fchmodat2 setxattrat removexattrat
 _CLONE_THREAD = 0x10000
 _RESERVED = 1 << 32  # [bytes] of address space that libraries may reserve without using it
 _ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026  # answers of the filter
@@ -52,10 +72,9 @@ def restrict(readable: Sequence[str], writable: Sequence[str], memory: int, seco
     global _restricted
     _restricted = True
     _limit(memory, seconds)
-    if sys.platform != "linux" or not _confine_files(readable, writable):
+    confined = sys.platform == "linux" and _confine_files(readable, writable)
+    if not (sys.platform == "linux" and _filter_calls() and confined):
         _watch_python(readable, writable)
-    if sys.platform == "linux":
-        _filter_calls()
 
 
 _restricted = False
@@ -118,7 +137,7 @@ def _confine_files(readable: Sequence[str], writable: Sequence[str]) -> bool:
 
 
 def _filter_calls() -> bool:
-    """Refuse sockets, new programs and processes, and access to other processes, by a filter of system calls."""
+    """Refuse sockets, programs, access to other processes, and changes of files' metadata, by a filter of calls."""
     if platform.machine() not in _PROCESSORS or sys.byteorder != "little":
         return False
     audit, other, seccomp, clone, clone3, refused = _PROCESSORS[platform.machine()]
@@ -126,7 +145,7 @@ def _filter_calls() -> bool:
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
     if other:
         program += [(at_least, 0, 1, other), (answer, 0, 0, _EPERM)]
-    for call in refused:
+    for call in (*refused, *_REFUSED):
         program += [(equal, 0, 1, call), (answer, 0, 0, _EPERM)]
     program += [(equal, 0, 1, clone3), (answer, 0, 0, _ENOSYS)]  # then libraries call clone, whose flags are seen
     program += [(equal, 0, 3, clone), (load, 0, 0, 16), (has_bits, 1, 0, _CLONE_THREAD), (answer, 0, 0, _EPERM)]
