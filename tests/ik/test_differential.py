@@ -258,9 +258,9 @@ def planar(count):
 
 
 @pytest.mark.slow(every=3)
-@pytest.mark.parametrize("weight", [None, 1.0])
+@pytest.mark.parametrize(("weight", "limits"), [(None, True), (1.0, True), (None, False), (1.0, False)])
 @pytest.mark.parametrize("name", ["arm6", "arm7", "planar", "quadruped"])
-def test_errors_fall_in_every_step_until_the_robot_rests(name, weight):
+def test_errors_fall_in_every_step_until_the_robot_rests(name, weight, limits):
     """Targets within reach and out of it, from which the robot may not recoil: errors never rise, velocities end."""
     robot = planar(3) if name == "planar" else lw.load(name)
     frame = {"arm6": "tool", "arm7": "hand", "planar": "tip", "quadruped": "front_left_foot"}[name]
@@ -272,7 +272,7 @@ def test_errors_fall_in_every_step_until_the_robot_rests(name, weight):
     if name == "planar":
         place[:, 2], place[0] = 0.0, (3.0, 0.0, 0.0)
     tasks = lw.ik.PositionTask(frame, weight=weight, name="place")
-    step = robot.ik_problem(tasks).differential(DT)
+    step = robot.ik_problem(tasks).differential(DT, motion_limits={"velocity": limits, "acceleration": limits})
     before = np.full(count, np.inf)
     for _ in range(1500):
         found = step.velocity(q, place=place)
@@ -287,15 +287,33 @@ def test_errors_fall_in_every_step_until_the_robot_rests(name, weight):
     assert np.abs(slope[rests]).max() < 1e-4
 
 
+@pytest.mark.slow(every=3)
+def test_poses_out_of_reach_are_approached_at_a_steady_rate():
+    """Hard tasks have no damping of their own: what is added is only as large as the curvature along the step."""
+    q = ARM.random_configuration(seed=2, size=40)
+    X = ARM.pose(ARM.random_configuration(seed=3, size=40), "hand")
+    X[:, :3, 3] *= 2.5
+    scales = np.repeat([1.0, 2.0 / characteristic_length(ARM.tree)], 3)
+    for limits, share in ((True, 0.85), (False, 0.8)):
+        step, before = ARM.ik_problem(lw.ik.PoseTask("hand")).differential(DT, motion_limits=limits), np.inf
+        for _ in range(600):
+            found = step.velocity(q, hand=X)
+            size = np.linalg.norm(scales * found.errors, axis=-1)
+            assert (size <= before + 1e-12).all()
+            q, before = ARM.integrate(q, found.v * DT), size
+        assert (np.abs(found.v).max(axis=-1) <= 1e-6 * ARM.velocity_limits.min()).mean() >= share
+
+
 @pytest.mark.slow(every=7)
-@pytest.mark.parametrize("name", ["delta", "quadruped"])
-def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name):
+@pytest.mark.parametrize(("name", "limits"), [("delta", True), ("delta", False), ("leg", False), ("quadruped", True)])
+def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name, limits):
     """A platform is pulled away from its legs, and a trunk from feet that must stay: both rest, where the pull ends."""
     robot = lw.load(name, floating_base=name == "quadruped")
     count, rng = 10, np.random.default_rng(0)
     q = np.repeat(robot.neutral()[None], count, axis=0)
-    if name == "delta":
-        tasks, targets, frame = [], {}, "platform"
+    if name != "quadruped":
+        q, tasks, targets = np.repeat(robot.assemble().q[None], count, axis=0), [], {}
+        frame = "platform" if name == "delta" else "foot"
     else:
         bent = np.concatenate([np.zeros((count, 6)), 0.1 * rng.normal(size=(count, robot.nv - 6))], axis=-1)
         q = robot.normalize(np.clip(robot.integrate(q, bent), robot.lower + 0.01, robot.upper - 0.01))
@@ -303,12 +321,13 @@ def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name):
         tasks, targets = [lw.ik.PositionTask(foot) for foot in feet], {x: robot.pose(q, x)[:, :3, 3] for x in feet}
         frame = "trunk"
     place = robot.pose(q, frame)[:, :3, 3] + 2.0 * rng.normal(size=(count, 3))
-    step = robot.ik_problem([*tasks, lw.ik.PositionTask(frame, weight=1.0, name="pulled")]).differential(DT)
+    step = robot.ik_problem([*tasks, lw.ik.PositionTask(frame, weight=None if name == "leg" else 1.0, name="pulled")])
+    step = step.differential(DT, motion_limits=limits)
     for _ in range(1000):
         found = step.velocity(q, pulled=place, **targets)
         q = robot.integrate(q, found.v * DT)
-    assert np.abs(found.v).max() < 1e-2 and np.median(np.abs(found.v).max(axis=-1)) < 1e-6
-    if name == "delta":
+    assert np.abs(found.v).max() < (1e-2 if limits else 1.0) and np.median(np.abs(found.v).max(axis=-1)) < 1e-6
+    if name != "quadruped":
         assert np.abs(robot.constraint_error(q)).max() < 1e-6
     for foot, X in targets.items():
         assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5

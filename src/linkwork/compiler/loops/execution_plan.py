@@ -19,7 +19,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.compiler.loops.in_place_tables import InPlaceTable
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.program import CONSTANT, INPUT, SINCOS
-from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE
+from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE, Choice
 from linkwork.expr.control.loop_instruction import LOOP, Loop
 from linkwork.expr.control.table_access import PUT
 from linkwork.expr.linalg.frontal_elimination import FRONT
@@ -172,6 +172,7 @@ class FrameAllocator:
 
 
 _TYPICAL = 16  # iterations of a loop with a condition, unless its maximum is less
+_TAKEN = 0.125  # share of samples that take the longer branch: branches are for rare work, `where` for frequent work
 _FUNCTION = 20  # instructions of an elementary function
 
 
@@ -179,7 +180,8 @@ _FUNCTION = 20  # instructions of an elementary function
 def samples_cost(listing: InstructionList) -> float:
     """Return the approximate number of machine instructions for a sample.
 
-    Loops with a condition count with a typical number of iterations, and elementary functions as several instructions.
+    Loops with a condition count with a typical number of iterations, branches with the shorter one and a share of the
+    other, and elementary functions as several instructions.
     """
     instructions, has_puts = listing.instructions, PUT in listing.kinds
     count = len(instructions)
@@ -196,6 +198,9 @@ def samples_cost(listing: InstructionList) -> float:
             total += times * samples_cost(bundle.body)
         elif isinstance(bundle, OutlinedCalls):
             total += sum(times * samples_cost(body) for body, times in bundle.runs)
+        elif isinstance(bundle, Choice):
+            each = sorted(map(samples_cost, bodies_of(bundle)))
+            total += each[0] + _TAKEN * (each[-1] - each[0])
         elif isinstance(bundle, MatrixInstruction):
             total += sum(bundle.operations.values())
         elif isinstance(bundle, MultiResult):

@@ -8,8 +8,8 @@ S makes radians and metres comparable.  The damping c ‖W e‖² vanishes with 
 rate, and bounds steps at singularities: ‖S δ‖ ≤ g/(2 √c) before limits, for any J.  Hard tasks have no damping but the
 floor; limits bound them.  Errors of single coordinates, such as a posture, form a diagonal and add no cost.
 
-A step must reduce the errors by a share of what J promises.  Otherwise a diagonal that bounds the second derivatives of
-the errors is added to the damping, and steps before targets out of reach contract.
+A step must reduce the errors by a share of what J promises.  Otherwise a diagonal is added to the damping, as large as
+the measured curvature of the errors, until the step does.  So steps before targets out of reach contract.
 
 Sources: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness, ASME J. Dyn. Syst. 108, 1986;
 Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method, IEEE Trans. Robotics 27, 2011
@@ -20,12 +20,13 @@ robots under hard joint constraints, IEEE Trans. Robotics 31, 2015 (boxes of vel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
+from linkwork.expr.control.loops import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, sqrt, where
@@ -40,11 +41,17 @@ __all__ = ["Cost", "Source", "VelocityStep", "costs", "in_balls", "sizes", "velo
 Scalars = Sequence[Any]
 Source = tuple[int, Any]  # index of an error, and its weight in a row
 Forces = Sequence[tuple[int, Any]]  # indices of errors, and the forces of constraints on them
+Solve = Callable[[Scalars, Scalars, "Scalars | None"], "tuple[BoundedSolution, Scalars]"]
 
 _ROUNDING = by_type(1e-15)  # relative
 _TINY = by_type(1e-300)  # [rad/s, m/s] smallest bound
 _NO_COST = by_type(1e-18)  # [rad², m²] smaller changes of a weighted sum of squares are rounding
 _FLOOR = by_type(1e-9)  # minimum damping, which resolves redundancy
+_SHARE = 0.25  # of the reduction that a linear model promises, by which errors must fall
+_LEAST, _MOST = 1.0 / 256.0, 4.0  # damping of accepted steps and largest first one, relative to the bound of curvature
+_GROWTH = 4.0  # smallest factor of the damping after a step that is not accepted
+_RETRIES = 6
+_ACCEPTED = -1.0  # damping of a step that is accepted
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,8 @@ class Cost:
     """Cost ½ ‖A δ + r‖² + ½ δᵀ D δ + cᵀ δ of a step δ; D is a diagonal.
 
     D and c contain the errors that depend on a single coordinate; ``diagonal_dofs`` are these coordinates.
-    ``sources`` are the errors of the rows of A, with their weights.  ``damped`` returns a larger D, which bounds the
-    curvature of errors; it replaces D for steps that are not ``accepted``.  Both depend on the forces with which
-    constraints pull at other errors.
+    ``sources`` are the errors of the rows of A, with their weights.  ``model`` is what a step is compared with; it
+    depends on the forces with which constraints pull at other errors.
     """
 
     A: list[list[Any]]
@@ -63,42 +69,73 @@ class Cost:
     c: list[Any]
     diagonal_dofs: list[int]
     sources: list[Source]
-    damped: Callable[[Forces], list[Any]]
-    accepted: Callable[[Scalars, Forces], Any]
+    model: Callable[[Forces], StepModel]
     is_linear: bool
 
     def bounded_minimum(self, lower: Scalars, upper: Scalars, guess: Scalars | None = None) -> BoundedSolution:
-        """Return the minimum within bounds, or where its step is not accepted, that with the larger diagonal."""
-        guesses = [guess]
+        """Return the minimum within bounds, or where its step is not accepted, that with a larger diagonal."""
 
-        def solve(D: Scalars) -> tuple[BoundedSolution, Scalars]:
-            found = boxed_least_squares(self.A, self.r, D, self.c, lower, upper, guesses[-1])
-            guesses.append(found.sides)
-            return found, ()
+        def solve(D: Scalars, c: Scalars, guess: Scalars | None) -> tuple[BoundedSolution, Scalars]:
+            return boxed_least_squares(self.A, self.r, D, c, lower, upper, guess), ()
 
-        return self.minimum(solve, ())
+        return self.minimum(solve, guess=guess)
 
     def minimum(
-        self, solve: Callable[[Scalars], tuple[BoundedSolution, Scalars]], sources: Sequence[Source | None]
+        self, solve: Solve, sources: Sequence[Source | None] = (), origin: Scalars = (), guess: Scalars | None = None
     ) -> BoundedSolution:
-        """Return the solution ``solve(D)``, or where its step is not accepted, that with the larger diagonal.
+        """Return the solution ``solve(D, c, guess)``, or where its step is not accepted, that with a larger diagonal.
 
-        ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.
+        ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.  The step
+        ``origin`` satisfies these constraints; it is zero without any.  The larger diagonal damps changes of this step.
         """
-        found, multipliers = solve(self.D)
+        found, multipliers = solve(self.D, self.c, guess)
         forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]
         if self.is_linear and not forces:
             return found
+        model = self.model(forces)
+        start, most = (model.promise(origin), model.most(origin)) if forces else (0.0, 0.0)
+        promise, most = model.promise(found.x) - start, most + model.most(found.x)
+        suits = and_(lt(0.5, found.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
 
         def again() -> tuple[Any, ...]:
-            other, _ = solve(self.damped(forces))
-            return tuple(other.x), tuple(other.sides), other.least, found.rounds + other.rounds
+            before, bends = model.actual(origin) if forces else 0.0, model.diagonal()
 
-        suits = and_(lt(0.5, found.least), self.accepted(found.x, forces))
-        x, sides, least, rounds = cond(
-            suits, lambda: (tuple(found.x), tuple(found.sides), found.least, found.rounds), again
-        )
+            def retry(_: Any, state: tuple[Any, ...]) -> Any:
+                scale, x, sides, least, rounds = state
+
+                def larger() -> Any:
+                    promise, actual = model.promise(x) - start, model.actual(x) - before
+                    change = [a - b for a, b in zip(x, origin, strict=True)] if forces else x
+                    ratio = (promise - actual) / fmax(dot(bends, [a * a for a in change]), _TINY)
+                    suits = and_(lt(0.5, least), le(_SHARE * promise, actual + _NO_COST))
+                    return where(suits, _ACCEPTED, fmax(_GROWTH * scale, fmin(ratio, _MOST)))
+
+                def damped() -> tuple[Any, ...]:
+                    D = [a if is_zero(b) else a + damping * b for a, b in zip(self.D, bends, strict=True)]
+                    c = self.c
+                    if forces:
+                        c = [a - damping * b * x for a, b, x in zip(c, bends, origin, strict=True)]
+                    other, _ = solve(D, c, sides)
+                    return tuple(other.x), tuple(other.sides), other.least, rounds + other.rounds
+
+                damping = cond(lt(0.0, scale), larger, lambda: _ACCEPTED)
+                return damping, *cond(lt(0.0, damping), damped, lambda: (x, sides, least, rounds))
+
+            # a loop of known length has reverse derivatives
+            return tuple(fori_loop(0, _RETRIES, retry, (_LEAST, *result))[1:])
+
+        result = tuple(found.x), tuple(found.sides), found.least, found.rounds
+        x, sides, least, rounds = cond(suits, lambda: result, again)
         return BoundedSolution(list(x), list(sides), least, rounds)
+
+
+class StepModel(NamedTuple):
+    """Reduction of the squared errors by a step δ, by the linear model and in truth, with a bound of the difference."""
+
+    promise: Callable[[Scalars], Any]
+    most: Callable[[Scalars], Any]
+    actual: Callable[[Scalars], Any]
+    diagonal: Callable[[], list[Any]]  # bounds second derivatives of half the squared errors
 
 
 class VelocityStep(NamedTuple):
@@ -134,74 +171,89 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     c: list[Any] = [0.0] * stack.tree.nv
     diagonal_dofs: dict[int, None] = {}
     sources: list[Source] = []
+    counted: dict[int, tuple[Any, list[Any], Any]] = {}  # weights, and weighted rows of J and errors, by index
     size: Any = 0.0
     for i, (e, row, weight) in enumerate(zip(beyond, at.rows, weights, strict=True)):
         if i not in rows or is_zero(weight):
             continue
         w = weight if stack.ranges[i] == (0.0, 0.0) else where(eq(e, 0.0), 0.0, weight)
         used = [k for k, x in enumerate(row) if not is_zero(x)]
+        if not used:
+            continue
+        counted[i] = w, [x if is_zero(x) else w * x for x in row], w * gains[i] * e
+        _, scaled, reduced = counted[i]
         if len(used) == 1:
             (k,) = used
             diagonal_dofs[k] = None
-            D[k] = D[k] + w * w * row[k] * row[k]
-            c[k] = c[k] + w * w * row[k] * gains[i] * e
-        elif used:
+            D[k] = D[k] + scaled[k] * scaled[k]
+            c[k] = c[k] + scaled[k] * reduced
+        else:
             sources.append((i, w))
-            A.append([x if is_zero(x) else w * x for x in row])
-            r.append(w * gains[i] * e)
+            A.append(scaled)
+            r.append(reduced)
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
-    groups = [_Curved.of(at, group, gains, beyond, weights) for group in _curved(stack, at, rows)]
-    linear = [i for i in rows if all(i not in group.rows for group in groups)]
+    groups = [_Curved.of(at, group, counted) for group in _curved(stack, at, [*counted])]
+    scales, curved = stack.scales, {i for group in groups for i in group.rows}
+    linear = [(row, x) for i, (_, row, x) in counted.items() if i not in curved]
 
-    def bends(forces: Forces) -> list[tuple[Any, list[Any]]]:
-        """Return the norm of the forces on the errors of each task and unit, with the bounds of these errors."""
+    def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
+        """Return the errors of each task and unit, the norm of the forces on them, and the bounds of these errors."""
         by_index = dict(forces)
         own = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
-        return [(sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in own]
+        return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in own]
 
-    def damped(forces: Forces) -> list[Any]:
-        """Return the diagonal with bounds of second derivatives, of the errors and of constraints."""
-        result = D
-        for pull, bound in [
-            *((group.pull(), group.bends) for group in groups),
-            *((0.5 * x, b) for x, b in bends(forces)),
-        ]:
-            result = [x if is_zero(b) else x + pull * b for x, b in zip(result, bound, strict=True)]
-        return result
+    def model(forces: Forces) -> StepModel:
+        own = [w * x / scales[i] for i, (w, _, x) in counted.items()]
+        least = sqrt(dot(own, own) + _TINY)  # forces on errors, whose linear models may seem to vanish with long steps
+        pulls = [(group, fmax(pull, least * scales[group[0]]), bound) for group, pull, bound in bends(forces)]
 
-    def accepted(delta: Scalars, forces: Forces) -> Any:
-        """Return True if a step leaves at least a quarter of the reduction that the linear errors promise.
+        def diagonal() -> list[Any]:
+            result: list[Any] = [0.0] * stack.tree.nv
+            for pull, bound in [
+                *((group.pull(group.errors), group.bends) for group in groups),
+                *((x, b) for _, x, b in pulls),
+            ]:
+                result = [x if is_zero(b) else x + pull * b for x, b in zip(result, bound, strict=True)]
+            return result
 
-        The bounds of second derivatives prove it for most steps.  For the others errors after the step are computed.
-        Violations of constraints count with their forces.
-        """
-        squares, promised, most = [x * x for x in delta], 0.0, 0.0
-        for i in linear:
-            before, change = gains[i] * beyond[i], dot(at.rows[i], delta)
-            promised = promised - weights[i] * weights[i] * change * (change + 2.0 * before)
-        fixed = promised
-        for group in groups:
-            errors, bend = group.linear(delta), dot(group.bends, squares)
-            left = [w * x for w, x in zip(group.squares, errors, strict=True)]
-            promised = promised + group.before - dot(left, errors)
-            most = most + bend * (sqrt(dot(left, left)) + 0.25 * bend * reduce(fmax, group.squares))
-        for pull, bound in bends(forces):
-            most = most + pull * dot(bound, squares)
+        def flat(delta: Scalars) -> Any:
+            result: Any = 0.0
+            for row, x in linear:
+                change = dot(row, delta)
+                result = result - change * (change + 2.0 * x)
+            return result
 
-        def reduced() -> Any:
-            errors, result = stack.at(integrate(stack.tree, q, delta)).errors, fixed
+        def promise(delta: Scalars) -> Any:
+            result = flat(delta)
+            for group in groups:
+                result = result + group.reduction(group.linear(delta))
+            return result
+
+        def most(delta: Scalars) -> Any:
+            squares, result = [x * x for x in delta], 0.0
+            for group in groups:
+                left, bend = group.pull(group.linear(delta)), dot(group.bends, squares)
+                result = result + bend * (left + 0.25 * bend * reduce(fmax, [w * w for w in group.weights]))
+            for _, pull, bound in pulls:
+                result = result + pull * dot(bound, squares)
+            return result
+
+        def actual(delta: Scalars) -> Any:
+            """Return the reduction in truth, less twice the forces of constraints times their deviations."""
+            errors, result = stack.at(integrate(stack.tree, q, delta)).errors, flat(delta)
             after = stack.beyond(errors)
             for group in groups:
                 new = [after[i] - (1.0 - gains[i]) * beyond[i] for i in group.rows]
-                result = result + group.before - dot([w * x for w, x in zip(group.squares, new, strict=True)], new)
-            for i, force in forces:
-                result = result - 2.0 * force * (errors[i] - at.errors[i] - dot(at.rows[i], delta))
-            return where(le(0.25 * promised, result + _NO_COST), 1.0, 0.0)
+                result = result + group.reduction([w * x for w, x in zip(group.weights, new, strict=True)])
+            for held, pull, _ in pulls:
+                off = [errors[i] - at.errors[i] - dot(at.rows[i], delta) for i in held]
+                result = result - 2.0 * pull * sqrt(dot(off, off) + _TINY)
+            return result
 
-        return lt(0.5, cond(le(most, 0.75 * promised + _NO_COST), lambda: 1.0, reduced))
+        return StepModel(promise, most, actual, diagonal)
 
-    return Cost(A, r, D, c, list(diagonal_dofs), sources, damped, accepted, not groups)
+    return Cost(A, r, D, c, list(diagonal_dofs), sources, model, not groups)
 
 
 @dataclass(frozen=True)
@@ -209,26 +261,28 @@ class _Curved:
     """Errors of one task and unit whose Jacobian changes, with what a step is compared with."""
 
     rows: list[int]  # indices of the errors
-    reduced: list[Any]  # g e
-    jacobian: list[list[Any]]
-    squares: list[Any]  # w²
-    before: Any  # Σ w² (g e)²
+    weights: list[Any]
+    errors: list[Any]  # w g e
+    jacobian: list[list[Any]]  # w J
     bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
 
     @classmethod
-    def of(cls, at: Stacked, rows: list[int], gains: Scalars, errors: Scalars, weights: Scalars) -> _Curved:
-        reduced, squares = [gains[i] * errors[i] for i in rows], [weights[i] * weights[i] for i in rows]
-        pull, jacobian = [w * x for w, x in zip(squares, reduced, strict=True)], [at.rows[i] for i in rows]
-        return cls(rows, reduced, jacobian, squares, dot(pull, reduced), _bends(jacobian))
+    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, tuple[Any, list[Any], Any]]) -> _Curved:
+        weights, jacobian, errors = (list(x) for x in zip(*(counted[i] for i in rows), strict=True))
+        return cls(rows, weights, errors, jacobian, _bends([at.rows[i] for i in rows]))
 
-    def pull(self) -> Any:
-        """Return ½ ‖w² g e‖."""
-        pulls = [w * x for w, x in zip(self.squares, self.reduced, strict=True)]
-        return 0.5 * sqrt(dot(pulls, pulls))
+    def pull(self, errors: Scalars) -> Any:
+        """Return the norm of the gradient by e of half the sum of squares of weighted errors."""
+        pulls = [w * x for w, x in zip(self.weights, errors, strict=True)]
+        return sqrt(dot(pulls, pulls))
+
+    def reduction(self, errors: Scalars) -> Any:
+        """Return the reduction of the sum of squares if these weighted errors remain."""
+        return dot(self.errors, self.errors) - dot(errors, errors)
 
     def linear(self, delta: Scalars) -> list[Any]:
-        """Return the errors g e + J δ of a linear model."""
-        return [x + dot(row, delta) for x, row in zip(self.reduced, self.jacobian, strict=True)]
+        """Return the weighted errors w (g e + J δ) of a linear model."""
+        return [x + dot(row, delta) for x, row in zip(self.errors, self.jacobian, strict=True)]
 
 
 def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]:

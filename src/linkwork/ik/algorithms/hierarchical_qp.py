@@ -136,14 +136,17 @@ class _Cascade:
     def add_level(self, cost: Cost, last: bool) -> None:
         """Minimise the cost of a level of soft tasks, or of hard errors, and constrain what it reaches."""
         columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
-        g = [c + dot(column, cost.r) for c, column in zip(cost.c, columns, strict=True)]
+        pulls = [dot(column, cost.r) for column in columns]
 
-        def solve(D: Scalars) -> tuple[BoundedSolution, Scalars]:
+        def solve(D: Scalars, c: Scalars, guess: Scalars | None) -> tuple[BoundedSolution, Scalars]:
+            g = [x + y for x, y in zip(c, pulls, strict=True)]
             H = [[dot(a, b) + (D[i] if i == j else 0.0) for j, b in enumerate(columns)] for i, a in enumerate(columns)]
             tolerance = _LAST_TOLERANCE if last else _TOLERANCE
             return self._solved(H, g, self.rows, self.low, self.high, self.lower, self.upper, tolerance)
 
-        found = cost.minimum(solve, self.sources) if self.rows else cost.bounded_minimum(self.lower, self.upper)
+        found = (
+            cost.minimum(solve, self.sources, self.step) if self.rows else cost.bounded_minimum(self.lower, self.upper)
+        )
         self._take(found)
         if not last:
             units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
