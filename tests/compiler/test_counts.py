@@ -13,6 +13,7 @@ import pytest
 import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.loops.execution_plan import samples_cost
 from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop
@@ -98,6 +99,18 @@ def test_loops_with_a_condition_are_counted_by_their_iterations() -> None:
     for wrong in (7, -1, (1, 2), (1.5, 0, 0), (0, 0, 31), "123"):
         with pytest.raises(ValueError, match=r"one for each of the 3 loops .* at most \[9, 6, 30\], got"):
             kernel.count(wrong)
+
+
+def test_estimates_of_work_count_a_share_of_the_longer_branch() -> None:
+    """Threads start for the work that most samples have: a long branch is for rare samples."""
+
+    def long(x: Any) -> Any:
+        return fori_loop(0, 100, lambda k, y: sin(y) + 0.5, x)
+
+    each = samples_cost(trace(long, "long", {"x": ()}))
+    rare = samples_cost(trace(lambda x: cond(x < 3.0, lambda: x, lambda: long(x)), "rare", {"x": ()}))
+    both = samples_cost(trace(lambda x: cond(x < 3.0, lambda: long(x + 1.0), lambda: long(x)), "both", {"x": ()}))
+    assert 0.05 * each < rare < 0.25 * each < 0.9 * each < both
 
 
 def test_rules_of_differentiation_count_as_nothing() -> None:
