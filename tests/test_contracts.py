@@ -1,5 +1,6 @@
 """The house: rooms are in import contracts by name, new files by themselves, and text over any scalar stays apart."""
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -67,3 +68,8 @@ def test_writers_of_code_are_behind_the_backend():
     assert {a for a, b in imports() if b.startswith("llvmlite") and not f"{a}.".startswith(writers)} <= {
         "linkwork.compiler.runtime.threads"  # LLVM's lock, which is also a lock of the process
     }
+
+
+def test_no_test_is_skipped_where_linkwork_itself_cannot_be_imported():
+    files = Path(__file__).parent.rglob("*.py")
+    assert not [file.name for file in files if re.search(r"importorskip\(\s*.linkwork", file.read_text("utf-8"))]

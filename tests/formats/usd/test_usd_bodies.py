@@ -262,6 +262,11 @@ def test_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
     robot = load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + at(0, 0, 1, scale="(2, 2, 2)")))))
     (found,) = shapes(robot)
     assert found.shape == Polytope(((0, 0, 1), (2, 0, 1), (0, 2, 1), (0, 0, 3)))
+    turned = at(0.3, -0.2, 1, orient="(0.5, 0.1, -0.7, 0.5)", scale="(2, 3, 0.5)")
+    (general,) = shapes(load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + turned)))))
+    X = lw.pose((0.3, -0.2, 1.0), quaternion_wxyz=(0.5, 0.1, -0.7, 0.5))
+    corners = [X[:3, 3], *(X[:3, 3] + X[:3, :3].T * [[2.0], [3.0], [0.5]])]
+    assert np.allclose(general.shape.vertices, corners, rtol=0.0, atol=1e-6)
     assert any("approximation 'none'" in one.message for one in robot.report.warnings)
     for approximation, kind in (("boundingSphere", Sphere), ("boundingCube", Box)):
         values = f'{MESH}uniform token physics:approximation = "{approximation}"'
