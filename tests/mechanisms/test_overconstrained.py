@@ -9,6 +9,8 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import rod
+from helpers.overconstrained import bennett, bennett_angles
+from invariants.cases import Functions
 from linkwork.spatial import Pose, Rotation, Vec3
 from mechanisms.mechanisms import Mechanism
 
@@ -72,6 +74,24 @@ def test_bennetts_linkage_moves_as_its_closed_form_says() -> None:
         found, _ = m.accelerations(1.7 * n, tau)
         expected = reduced(m, n, n_rate, 1.7, tau)
         assert np.max(np.abs(found - expected)) < 1e-11 * max(1.0, float(np.max(np.abs(expected))))
+
+
+def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
+    """Those of states that differ by rounding agree; along the motion they are differences of a, and of τ."""
+    robot, tau = bennett(), np.array([1.0, -0.5, 0.3])
+    f, theta, h = Functions(robot.tree), 1.1, 1e-4
+
+    def of(name: str, angles: np.ndarray) -> list[np.ndarray]:
+        q, rest = np.stack([bennett_angles(x) for x in angles]), np.ones((len(angles), 1))
+        return list(f(name, q, 0.0 * q, tau * rest))
+
+    moved = bennett_angles(theta + h) - bennett_angles(theta - h)
+    for name in ("constrained_forward_dynamics", "constrained_inverse_dynamics"):
+        derivatives = of(f"{name}_derivatives", theta + 3e-15 * np.arange(4))
+        for k, x in enumerate(derivatives):
+            assert np.abs(x - x[0]).max() < 1e-8 * (1.0 + np.abs(x).max()), (name, k)
+        before, after = of(name, theta + h * np.array([-1.0, 1.0]))[0]
+        np.testing.assert_allclose(derivatives[0][0] @ moved, after - before, rtol=0, atol=1e-9)
 
 
 def bricard() -> tuple[lw.Robot, np.ndarray]:

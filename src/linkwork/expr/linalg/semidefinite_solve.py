@@ -113,14 +113,17 @@ class Semidefinite:
     def solved_nearly(self, b: Scalars) -> list[Any]:
         """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
 
-        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + 2ρ + 3ρ²) (1 − ρ) b, whose error is
-        4ρ³ − 3ρ⁴. The component is removed first: (A + E)⁻¹ would magnify it, and its rounding, by 1/μ.
+        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + 3ρ + 6ρ²) (1 − ρ)² b, whose error is
+        10ρ³. The component is removed first: (A + E)⁻¹ would magnify it by 1/μ. It is removed twice, since rounding in
+        ρ, relative to the component, is magnified by 1/μ too.
         """
-        taken = self._left(self.once(b))
-        step = x = self.once([y - r for y, r in zip(b, taken, strict=True)])
-        for k in range(2, STEPS + 1):
+        rest = list(b)
+        for _ in range(2):
+            rest = [y - r for y, r in zip(rest, self._left(self.once(rest)), strict=True)]
+        step = x = self.once(rest)
+        for k in (3.0, 6.0):
             step = self.once(self._left(step))
-            x = [y if is_zero(d) else y + float(k) * d for y, d in zip(x, step, strict=True)]
+            x = [y if is_zero(d) else y + k * d for y, d in zip(x, step, strict=True)]
         return x
 
     def _left(self, step: Scalars) -> list[Any]:

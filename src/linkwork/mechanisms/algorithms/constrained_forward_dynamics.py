@@ -297,7 +297,7 @@ def _derivatives(
     tau = with_loop_forces(tree, q, v, tau, None, passive, friction)
     h = bias_force(tree, q, v, wrenches, passive, friction)
     y = system.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
-    forces = system.forces(y, [-x for x in system.rates.bias])
+    forces = system.factors.least(system.forces(y, [-x for x in system.rates.bias]))
     a = system.moved(y, forces)
     rows = constraint_derivatives(tree, q, v, a, forces, time)
     by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
@@ -323,7 +323,7 @@ def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) 
     def solve(column: Scalars) -> list[Any]:
         y = system.inverse.inward(column[:n])
         forces = system.forces(y, column[n:])
-        return [*system.moved(y, forces), *forces]
+        return [*system.moved(y, forces), *system.factors.least(forces)]
 
     return map_rows(solve, columns, in_loops=_is_long(system, len(columns)))
 
@@ -338,8 +338,11 @@ def acceleration_by_force(system: ConstrainedFactorization) -> Matrix:
     """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹."""
     M_inv, moved = system.inverse.matrix, [system.inverse.outward(row) for row in system.UD]
     long = _is_long(system, len(M_inv))
+
     forces_by_tau = (
-        map_rows(system.factors.solved, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
+        map_rows(system.factors.solved_nearly, negated(transposed(moved)), in_loops=long)
+        if moved
+        else [[] for _ in M_inv]
     )
 
     def less_moved(row: Scalars) -> list[Any]:
@@ -348,7 +351,8 @@ def acceleration_by_force(system: ConstrainedFactorization) -> Matrix:
 
     result = map_rows(less_moved, [[*x, *y] for x, y in zip(forces_by_tau, M_inv, strict=True)], in_loops=long)
     M_inv = mirrored(result)
-    return [*M_inv, *([forces[i] for forces in forces_by_tau] for i in range(len(moved)))]
+    least = map_rows(system.factors.least, forces_by_tau, in_loops=long) if moved else []
+    return [*M_inv, *([forces[i] for forces in least] for i in range(len(moved)))]
 
 
 _BY_Q, _BY_V = "1/s², m/(rad·s²)", "1/s"

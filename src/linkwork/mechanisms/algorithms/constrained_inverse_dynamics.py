@@ -334,6 +334,7 @@ class Actuation:
             short = [total[k] - x for k, x in zip(self.others, self._on(self.others, forces), strict=True)]
             forces = [x + y for x, y in zip(forces, self._balancing(short), strict=True)]
             forces = self._least.solved([dot(row, forces) for row in self._gram], in_loop=in_loop)
+            forces = self._least.least(forces)
         else:
             forces = []
         pulled = self._on(range(n), forces) if forces else [0.0] * n
@@ -357,8 +358,8 @@ class Actuation:
         return result
 
     def satisfying(self, target: Scalars) -> list[Any]:
-        """Return y with G y = target that minimises Σ M_kk y_k²."""
-        pulled = self._on(range(len(self.inertia)), self._least.solved(target))
+        """Return y with G y closest to ``target`` that minimises Σ M_kk y_k²."""
+        pulled = self._on(range(len(self.inertia)), self._least.solved_nearly(target))
         return [x / m for x, m in zip(pulled, self.inertia, strict=True)]
 
 

@@ -25,17 +25,18 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.control.loops import map_rows
-from linkwork.expr.linalg.singular_values import svdvals
-from linkwork.expr.linalg.sparse_dot import dot
-from linkwork.expr.scalar.functions import lt, where
+from linkwork.expr.linalg.singular_values import Singular
+from linkwork.expr.linalg.sparse_dot import dot, flat, transposed
+from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.tree import Tree
 
-__all__ = ["constrained_manipulability"]
+__all__ = ["constrained_manipulability", "motor_force_sizes"]
 
 _MOVED = 1e-12  # squared share of a unit wrench that no motor balances, from which on the frame moves freely
 _LONG = 1000  # of joints squared times constraint rows, from which on wrenches are balanced in a loop
@@ -50,9 +51,26 @@ def constrained_manipulability(
     actuators: Names = None,
 ) -> Any:
     """Return w, the product of the d largest singular values of F; infinity if the frame moves without motors."""
+    values, d, free = motor_force_sizes(tree, q, frame, relative_to, part, actuators)
+    size = where(lt(d, 0.5), 0.0, 1.0)
+    for k, value in enumerate(values):
+        size = size * where(lt(d, k + 0.5), 1.0, value)
+    return where(free, inf, size)
+
+
+def motor_force_sizes(
+    tree: Tree,
+    q: Sequence[Any],
+    frame: str,
+    relative_to: str = "world",
+    part: str = "all",
+    actuators: Names = None,
+    time: Any = 0.0,
+) -> tuple[Sequence[Any], Any, Any]:
+    """Return the singular values of F, d, and True if the frame moves without motors."""
     J = jacobian(tree, q, frame, relative_to, relative_to)
     J = {"all": J, "position": J[3:], "angular": J[:3]}[part]
-    rates = rates_of(tree, q, [0.0] * tree.nv, 0.0)
+    rates = rates_of(tree, q, [0.0] * tree.nv, time)
     in_loops = tree.nv**2 * len(rates.rows) > _LONG
     acting = Actuation.at(tree, q, rates, actuators, None, in_loops)
 
@@ -67,11 +85,10 @@ def constrained_manipulability(
     pushes = [[path.inertia[k] if k == j else 0.0 for j in range(tree.nv)] for k in path.actuated]
     kept = map_rows(lambda push: path.split(push)[0], pushes, in_loops=in_loops, alike=True)
     d = sum((row[k] / path.inertia[k] for k, row in zip(path.actuated, kept, strict=True)), 0.0)
-    size = where(lt(d, 0.5), 0.0, 1.0)
-    count = min(len(J), len(acting.actuated), len(pushes))
-    values = svdvals([row[:-1] for row in forces]) if count else ()
-    for k, value in enumerate(values[:count]):
-        size = size * where(lt(d, k + 0.5), 1.0, value)
+    free: Any = False
     for row, (*_, missing) in zip(J, forces, strict=True):
-        size = where(lt(_MOVED * dot(row, row), missing), inf, size)
-    return size
+        free = or_(free, lt(_MOVED * dot(row, row), missing))
+    F = [row[:-1] for row in forces]
+    tall = F if len(F) >= len(acting.actuated) else transposed(F)
+    values = apply_rule(Singular(len(tall), len(tall[0]), False), flat(tall)) if flat(tall) else ()
+    return values, d, free

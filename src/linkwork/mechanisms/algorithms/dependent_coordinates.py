@@ -52,11 +52,11 @@ def closed_configuration(
             q, _ = state
             change = problem.step(q)
             size = [x / u for x, u in zip(change, problem.units, strict=True)]
-            return integrate(tree, q, change), dot(size, size)
+            return tuple(integrate(tree, q, change)), dot(size, size)
 
         q = list(
             while_loop(
-                lambda state: lt(LAST_STEP * LAST_STEP, state[1]), step, (list(q), 1.0), max_iterations=MAX_ITERATIONS
+                lambda state: lt(LAST_STEP * LAST_STEP, state[1]), step, (tuple(q), 1.0), max_iterations=MAX_ITERATIONS
             ).state[0]
         )
     if not problem.equations:
