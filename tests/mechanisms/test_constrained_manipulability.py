@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.linkages import five_bar
+from linkwork.ik.algorithms.task_stack import TaskState
 
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
@@ -60,3 +62,22 @@ def test_what_motors_do_not_move_is_infinite_and_open_trees_have_no_actuators():
         lw.load("arm6").manipulability(np.zeros(6), "tool", actuators="elbow")
     with pytest.raises(ValueError, match="manipulability_gradient: the function does not support constraints"):
         robot.manipulability_gradient(q, "platform")
+
+
+def test_the_task_is_the_logarithm_of_the_manipulability_of_all_motors():
+    """Its rate along the mechanism is that of the logarithm."""
+    cases = (
+        (lw.load("fourbar"), "coupler", "all"),
+        (lw.load("fourbar"), "rocker", "angular"),
+        (five_bar(), "right_lower", "all"),
+    )
+    for robot, frame, part in cases:
+        q = robot.assemble(robot.integrate(robot.neutral(), np.linspace(0.2, 0.4, robot.nv))).q
+        task = lw.ik.ManipulabilityTask(frame, part=part)
+        found = TaskState(robot.tree, q.tolist()).derived(lambda state, task=task: task.errors(state, [0.5]))
+        w = robot.manipulability(q, frame, part=part)
+        np.testing.assert_allclose(found.errors, np.log(w / 0.5), rtol=0, atol=1e-6)
+        direction = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]
+        both = robot.assemble(robot.integrate(q, np.outer([-1e-4, 1e-4], direction))).q
+        before, after = np.log(robot.manipulability(both, frame, part=part))
+        np.testing.assert_allclose(found.rows[0] @ robot.difference(both[0], both[1]), after - before, atol=1e-7)

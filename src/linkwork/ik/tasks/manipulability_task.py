@@ -11,7 +11,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import log
+from linkwork.expr.scalar.functions import log, lt, where
 from linkwork.ik.tasks.arguments import named
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget
 
@@ -19,6 +19,7 @@ __all__ = ["ManipulabilityTask"]
 
 _PARTS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 _REGULARISATION = by_type(1e-12)  # added to squared singular values, so that the error is finite at singularities
+_FREE = 50.0  # error of a frame that moves without motors
 
 
 @public_constructor
@@ -27,7 +28,8 @@ class ManipulabilityTask(AimedTask):
     """Task: the manipulability w = √det(J Jᵀ) of a frame is at least w₀ > 0; the error is log(w/w₀) ≥ 0.
 
     It differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors
-    and Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w.
+    and Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w. Of a mechanism, w is
+    that of all motors; the task is satisfied where the frame moves without them.
     """
 
     frame: str
@@ -66,6 +68,12 @@ class ManipulabilityTask(AimedTask):
         return ((0.0, math.inf),)
 
     def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
+        closed = state.motor_force_sizes(self.frame, self.relative_to, self.part)
+        if closed is not None:
+            values, d, free = closed
+            logs = [where(lt(d, k + 0.5), 0.0, log(x * x + _REGULARISATION)) for k, x in enumerate(values)]
+            still = where(lt(d, 0.5), log(_REGULARISATION), 0.0)
+            return [where(free, _FREE, 0.5 * sum(logs, still) - log(target[0]))]
         columns = [list(C.elements()[_PARTS[self.part]]) for C in state.between(self.frame, self.relative_to).columns]
         columns = [column for column in columns if not all(map(is_zero, column))]
         if not columns:

@@ -136,6 +136,12 @@ class TaskKinematics(Kinematics, Protocol):
         A v is the momentum about the centre of mass (angular; linear).
         """
 
+    def motor_force_sizes(self, frame: str, relative_to: str, part: str) -> tuple[Sequence[Any], Any, Any] | None:
+        """Return the singular values whose product is the manipulability of a mechanism; None without constraints.
+
+        The product is that of the first d values. The other results are d, and True if the frame moves freely.
+        """
+
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
         """Return the values of a function of the state, and their derivative with respect to each velocity."""
 
