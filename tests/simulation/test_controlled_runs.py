@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr import where
-from linkwork.simulation import IMU, Simulation
+from linkwork.simulation import IMU, ServoActuators, Simulation
 
 
 def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
@@ -47,6 +47,25 @@ def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
     assert not robot.simulate([0.0, 0.0], controller=pd, constants=goal, duration=0.0).saturation.any()
     bang.effort_limits = 3.0  # type: ignore[attr-defined]  # no limits by velocity: those of the robot count
     assert robot.simulate([0.0, 0.0], controller=bang, duration=0.01).saturation.tolist() == [1.0, 1.0]
+
+
+def test_saturation_counts_the_limits_of_servos() -> None:
+    """Servos have limits of their own, also where the robot has none, with or without events and MuJoCo's steps."""
+    robot: Any = lw.load("double_pendulum")
+    goal = np.array([1.0, -0.4])
+
+    def servo(t: Any, q: Any, v: Any) -> Any:
+        return ServoActuators(goal, stiffness=(1e3, 20.0), damping=(50.0, 1.0), limit=[2.0 + t, np.inf])
+
+    for limits, method in ((np.inf, None), (1.0, None), (np.inf, "mujoco_euler")):
+        for name in robot.v_names:
+            robot = robot.with_joint(robot.joint(name).with_effort_limit(limits))
+        options = {} if method is None else {"method": method}
+        run = robot.simulate([0.0, 0.0], controller=servo, duration=0.2, record=["tau"], **options)
+        most = np.minimum(np.stack([2.0 + run.t[:-1], np.full(len(run.t) - 1, np.inf)], axis=1), limits)
+        reached = np.abs(run.records["tau"][1:]) >= most * (1.0 - 1e-4)
+        assert np.allclose(run.saturation, reached.mean(axis=0), atol=1e-12) and run.saturation[0] > 0.2
+        assert (run.saturation[1] > 0.0) == (limits == 1.0)
 
 
 def test_sensors_are_recorded_beside_any_controller() -> None:

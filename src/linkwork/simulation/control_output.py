@@ -15,7 +15,7 @@ from linkwork._util.validation import instance
 from linkwork.expr.arrays.pytree import flatten, tree_map
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
-from linkwork.expr.scalar.functions import lt
+from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.model.body import WORLD
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
@@ -25,6 +25,7 @@ __all__ = [
     "OutputForm",
     "SampledCommand",
     "command_form",
+    "is_saturated",
     "reached_limits",
     "sampled_command",
     "split_command",
@@ -254,17 +255,26 @@ _NEAR = 1e-4  # part of an effort limit by which a force may be smaller and coun
 
 
 def reached_limits(robot: Any, controller: Any) -> dict[int, float]:
-    """Return the forces [N·m, N] from which an actuator counts as saturated, by index of v.
+    """Return the forces [N·m, N] from which an actuator counts as saturated, by index of v; infinite without a limit.
 
     They are just below a controller's ``effort_limits`` (nv), or the robot's for a controller without that attribute.
-    A controller reports its limits by this attribute alone: the simulation counts the steps in which forces reach them.
+    Servos report their own limits with each command.
     """
     if controller is None:
         return {}
     limits: Any = getattr(controller, "effort_limits", None)
     if limits is None or np.shape(limits) != (robot.nv,):
         limits = robot.effort_limits
-    return {k: (1.0 - _NEAR) * float(x) for k, x in enumerate(limits) if 0.0 < x < np.inf}
+    return {k: (1.0 - _NEAR) * float(x) for k, x in enumerate(limits) if x > 0.0}
+
+
+def is_saturated(force: Any, most: float, servo: Any) -> Any:
+    """Return 1 if a force reaches one of `reached_limits` or the limit of a servo, else 0."""
+    own = (1.0 - _NEAR) * servo
+    least = min(own, most) if own.__class__ is float else fmin(own, most)
+    if least.__class__ is float and not 0.0 < least < np.inf:
+        return 0.0
+    return where(and_(lt(0.0, least), le(least, fabs(force))), 1.0, 0.0)
 
 
 def sampled_command(setup: Any, every: int) -> SampledCommand:

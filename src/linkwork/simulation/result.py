@@ -90,8 +90,8 @@ class Simulation(Result):
 
     ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an
     environment stopped [s], NaN where it did not, and ``status`` (...) the reason.  A stopped environment retains its
-    last state.  ``saturation`` (..., nv) is the fraction of steps in which a controller's force reached its effort
-    limit, the controller's or the robot's, not a servo's own; None on symbols and for SciPy's solvers.  ``events`` are
+    last state.  ``saturation`` (..., nv) is the fraction of steps in which a force reached its effort limit, that of
+    the servo, the controller or the robot; None on symbols and for SciPy's solvers.  ``events`` are
     `linkwork.simulation.EventRecord`, by environment and time.  ``contact_names`` are the points in records of
     contacts, and ``parameters`` the values that replaced the robot's and its contacts' own, by name.
     """

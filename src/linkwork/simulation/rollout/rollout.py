@@ -27,7 +27,7 @@ from linkwork.simulation.algorithms import (
 )
 from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
-from linkwork.simulation.control_output import command_form, reached_limits, split_command, taken_readings
+from linkwork.simulation.control_output import command_form, is_saturated, reached_limits, split_command, taken_readings
 from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
 from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.event_derivatives import replayed
@@ -201,6 +201,7 @@ def rolled(
         carries = setup.carried(z)
         carried, _ = flatten(() if carries is None else carries, "controller: its state")
         ended, events = RUNNING, state.events
+        servos = tau.limit if isinstance(tau, ServoForces) else [math.inf] * setup.robot.nv
         if isinstance(tau, ServoForces) and method.as_mujoco:
             acting, tau = acting.driven_by(tau, list(state.q), list(state.v))
         stepped = isinstance(tau, ServoForces) or setup.is_bounded  # the step's program solves for constraint forces
@@ -233,7 +234,7 @@ def rolled(
         why = where(valid, where(moved, ended, lost), CONTROLLER)
         one = where(and_(goes, lt(ended, 0.5)), 1.0, 0.0)  # the step of an event does not count
         counts = zip(state.saturated, reached.items(), strict=True)
-        saturated = [where(lt(fabs(tau[k]), most), x, x + one) for x, (k, most) in counts]
+        saturated = [x + one * is_saturated(tau[k], most, servos[k]) for x, (k, most) in counts]
         return SimulationState(
             where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
