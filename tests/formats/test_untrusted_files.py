@@ -14,7 +14,7 @@ from benchmarks.hostile_run import opened_outside, read
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
-from linkwork.formats import Budget
+from linkwork.formats import Budget, Format
 from linkwork.shapes import load_mesh
 
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
@@ -90,6 +90,8 @@ def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkey
 
     monkeypatch.setattr(isolated, "read_in_process", None)
     robot = lw.load("double_pendulum")
+    theirs = Format("theirs", "a file", lambda path, **_: robot.tree, package="numpy")  # known to this process alone
+    assert lw.load(lw.robots.path("double_pendulum"), format=theirs, trusted=False) == robot
     robot.save(tmp_path / "robot.json")
     robot.to_sdf(tmp_path / "robot.sdf")
     for name in ("robot.json", "robot.sdf"):

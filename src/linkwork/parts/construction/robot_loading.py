@@ -185,9 +185,13 @@ def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | 
 
 
 def _needs_process(chosen: Format, options: Options) -> bool:
-    """Return True if a parser outside of linkwork and Python reads a file: then another process does."""
+    """Return True if a parser outside of linkwork and Python reads a file: then another process does.
+
+    Formats of the user are unknown there.
+    """
     loops = "" if options.loops is None else os.path.splitext(path_text(options.loops))[1].lower()
-    return bool(chosen.package) or loops in (".yaml", ".yml")
+    is_own = isinstance(chosen.reader, str) and chosen.reader.startswith("linkwork.")
+    return is_own and (bool(chosen.package) or loops in (".yaml", ".yml"))
 
 
 def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
