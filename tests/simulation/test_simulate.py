@@ -16,7 +16,7 @@ from linkwork.expr import adjoint, where
 from linkwork.model.random_tree import random_tree
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene, Event
 from linkwork.simulation.algorithms import METHODS
-from linkwork.simulation.rollout import kernels
+from linkwork.simulation.rollout import kernels, step_stability
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +239,29 @@ def test_steps_too_long_are_told():
         mass.simulate([0.1], dt=0.01, duration=0.01, parameters=damper)  # damping is implicit
         lw.load("double_pendulum").simulate([3.0, 0.1], dt=0.02, duration=0.1)  # falls from its top
         lw.Simulator(mass, dt=0.03).step([1.0])
+
+
+def test_stability_is_checked_for_new_ranges_of_constants(monkeypatch):
+    """Targets in a workspace are checked a few times, gains beyond those before each time."""
+    mass = lw.Robot.build(
+        "mass",
+        lw.Link("mass", mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass"),
+    )
+    checked, original = [], step_stability._warn_of_long_step
+    monkeypatch.setattr(step_stability, "_warn_of_long_step", lambda *some: checked.append(1) or original(*some))
+
+    def law(t, q, v, target, k):
+        return k * (target - q)
+
+    def aimed(target, k):
+        mass.simulate([0.1], duration=0.03, dt=0.01, controller=law, constants={"target": target, "k": k})
+
+    for target in np.random.default_rng(0).uniform(-1.0, 1.0, 40):
+        aimed(target, 10.0)
+    assert 0 < len(checked) < 20
+    with pytest.warns(SimulationWarning, match="too long to be stable"):
+        aimed(0.5, 5e4)
 
 
 @pytest.mark.slow(every=3)

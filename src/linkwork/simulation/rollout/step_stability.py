@@ -47,7 +47,7 @@ _BESIDE_CONTACTS = 1e-8  # the same with rigid contacts, so small that none star
 _HALVINGS = 12
 _TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
 _BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
-_CHECKED: BoundedCache[Any, bool] = BoundedCache(256)  # setups and steps that were checked
+_CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # inputs, stable ones and others
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
 
@@ -64,7 +64,8 @@ def check_step_stability(
 ) -> bool:
     """Warn if a step of h [s] is too long for the first environment to be stable, once for a setup and its values.
 
-    Returns True if it warned, now or before.  Inputs and parameters of nearly the same magnitudes are checked once.
+    Returns True if it warned, now or before.  Parameters of nearly the same magnitudes are checked once, and so are
+    inputs within the range of those whose steps were all stable, or all unstable, such as targets in a workspace.
 
     ``kernel`` computes steps.  ``state`` and ``groups`` (inputs and parameters by name) are those of a batch of shape
     ``leading``.  ``signals`` are the time inputs of its first environment, and ``duration`` [s] is that of the
@@ -85,11 +86,11 @@ def check_step_stability(
     for group, values in groups.items():
         whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in values.items()}
         own[group] = {name: x[(0,) * n] for name, x in whole.items()}
-    known = (replace(setup, every=1), h, speeds is None, *((group, _magnitudes(own[group])) for group in groups))
-    before = _CHECKED.get(known)
-    if before is not None:
-        return before
-    _CHECKED.keep(known, False)
+    inputs = {"inputs": own["inputs"]} if "inputs" in groups else {}
+    about = replace(setup, every=1), h, speeds is None, *(_magnitudes(own[x]) for x in groups if x not in inputs)
+    stable, unstable = _CHECKED.get(about) or _CHECKED.keep(about, (CheckedValues(), CheckedValues()))
+    if stable.holds(inputs, None, ()) or unstable.holds(inputs, None, ()):
+        return not stable.holds(inputs, None, ())
     if signals:
         own["signals"] = signals
     last = float(own["steps"]) + 1.0
@@ -103,7 +104,7 @@ def check_step_stability(
 
     v = own["v"] if speeds is None else np.zeros_like(speeds)
     warned = _warn_of_long_step(setup, step, own["q"], v, h, speeds)
-    _CHECKED.keep(known, warned)
+    (unstable if warned else stable).grows(inputs, None, ())
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
         warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
     return warned
