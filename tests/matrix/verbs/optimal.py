@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork import optimal
-from matrix.cell import close, verb
+from matrix.cell import close, holds, verb
 from matrix.kinds import Kind
 
 
@@ -14,9 +14,12 @@ def _has_joints(kind: Kind) -> bool:
 
 
 def _problem(kind: Kind, goal: np.ndarray) -> optimal.TrajectoryProblem:
+    """Return a problem that ends at the goal, or near it if constraints of velocities leave a coarse motion no way."""
     problem = optimal.TrajectoryProblem(kind.robot, num_steps=6, duration=1.0)
-    problem = problem.add(optimal.ConfigurationFeature(), "equality", steps=-1, target=goal)
-    return problem.add(optimal.AccelerationFeature(), "least_squares")
+    if not kind.timed:
+        mode = "equality" if all(one.holonomic for one in kind.robot.constraints) else "least_squares"
+        problem = problem.add(optimal.ConfigurationFeature(), mode, steps=-1, target=goal)
+    return problem.add(optimal.AccelerationFeature(), "least_squares", scale=0.1)
 
 
 @verb("optimal.TrajectoryProblem", "optimal.ConfigurationFeature", "optimal.AccelerationFeature", needs=_has_joints)
@@ -25,15 +28,23 @@ def optimal_motion(kind: Kind) -> None:
     goal = kind.moved(0.05)
     found = _problem(kind, goal).solve(kind.q)
     assert found.success, str(found.status)
-    curve = found.trajectory()
-    close(kind.robot.difference(goal, curve(curve.end_time).q), np.zeros(kind.robot.nv), 1e-4, "end")
+    end = found.trajectory()(1.0).q
+    holds(kind, end, 1e-6, time=1.0)
+    if all(one.holonomic for one in kind.robot.constraints) and not kind.timed:
+        close(kind.robot.difference(goal, end), np.zeros(kind.robot.nv), 1e-4, "end")
 
 
 @verb("optimal.TrajectoryProblem.add_limits", "optimal.TorqueLimits", needs=_has_joints)
 def optimal_motion_with_limits(kind: Kind) -> None:
-    """A motion with limits of positions, velocities and torques keeps them."""
+    """A motion with limits of positions, velocities and torques is solved, unless a rest needs larger torques."""
     problem = _problem(kind, kind.moved(0.05))
     found = problem.add_limits(torques=True).solve(kind.q)
+    zero = np.zeros(kind.robot.nv)
+    if not kind.timed and kind.is_actuated:
+        tau = kind.robot.constrained_inverse_dynamics(kind.q, zero, zero, passive=True).tau
+        if np.any(np.abs(tau) > kind.robot.effort_limits):
+            assert not found.success, "torques within limits cannot hold the robot"
+            return
     assert found.success, str(found.status)
 
 
@@ -41,8 +52,10 @@ def optimal_motion_with_limits(kind: Kind) -> None:
 def optimal_torques(kind: Kind) -> None:
     """A motion with least torques is solved."""
     problem = _problem(kind, kind.moved(0.05))
-    problem = problem.add(optimal.TorqueFeature(), "least_squares", scale=1e-3)
-    assert problem.solve(kind.q).success
+    torque = max(kind.robot.mass, 1e-9) * 10.0 * kind.size
+    problem = problem.add(optimal.TorqueFeature(), "least_squares", scale=1.0 / torque)
+    found = problem.solve(kind.q)
+    assert found.success, str(found.status)
 
 
 for _solver in ("ilqr", "shooting"):
