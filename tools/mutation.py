@@ -115,6 +115,10 @@ def _mutants(file: str, source: bytes) -> Iterator[Mutant]:
             for statement in body:
                 yield from visit(statement, ())
             return
+        if isinstance(node, ast.ClassDef):
+            for statement in node.body:  # attributes: any test of the package
+                yield from visit(statement, (0,))
+            return
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.col_offset == 0:  # a constant: where it is used
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)}
