@@ -178,3 +178,23 @@ def test_a_problem_that_says_what_has_no_motor_is_taken_as_it_is() -> None:
         ValueError, match=r"actuators: 'ball.wy' is one of several velocities of a joint: name the whole joint"
     ):
         turning.controller(actuators=["ball.wy"])
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_joints_that_stop_within_a_step_of_the_plan_do_not_chatter(friction: float) -> None:
+    """A light sled with damping stops in 10 ms, and plans have steps of 50 ms."""
+    rail = lw.Joint.of(
+        lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="sled", damping=5.0, friction=friction
+    )
+    robot: Any = lw.Robot.build("sled", rail, lw.Link("sled", mass=0.05))
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=0.4).add("torque", "least_squares", scale=1e-3)
+    problem = problem.add("configuration", "least_squares", scale=10.0, target=[0.3], name="goal")
+    controller, state = problem.controller(solver="ilqr", period=0.05), (np.array([0.0]), np.array([0.0]))
+    speeds = []
+    for _ in range(24):
+        tau = controller.step(state).torque
+        run = robot.simulate(*state, controller=lambda t, q, v, tau: tau, constants={"tau": tau}, duration=0.05)
+        state = run.q[-1], run.v[-1]
+        speeds.append(float(run.v[-1, 0]))
+    assert np.abs(speeds[12:]).max() < 1e-3 * max(speeds) and abs(state[0][0] - 0.3) < 0.02

@@ -147,9 +147,24 @@ class ShootingPlanner:
             "max_iterations": max_iterations,
         }
         options |= {"parameters": own} if own else {}
-        result = solve_by_shooting(self._problem, q, "ilqr", **options, **self._options)
+        result = solve_by_shooting(self._problem, self._first(q, v), "ilqr", **options, **self._options)
         self._last = result
         return result
+
+    def _first(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return configurations from which half a step with v leads as far as joints move that resistances R slow.
+
+        Plans begin half a step h after q, where joints with the inertia m move with v/(1 + h R/(2 m v)).  With v itself
+        in steps that do not resolve how a joint stops, each plan would reverse the motion of the last one.
+        """
+        if not self._options["passive"] or not self.robot.passive_torque(np.ones(self.robot.nv)).any():
+            return q
+        R = np.abs(self.robot.passive_torque(v))
+        m = 1.0 / np.diagonal(self.robot.mass_matrix_inverse(q, passive=True), axis1=-2, axis2=-1)
+        half = 0.5 * self.step
+        speed = m * np.abs(v)
+        lost = np.divide(half * R, speed + half * R, out=np.zeros_like(R), where=R > 0.0)
+        return np.asarray(self.robot.integrate(q, -half * lost * v))
 
     def has_converged(self, search: Search) -> bool:
         return bool((search["scalars"][:, 0] > 0.5).all())
