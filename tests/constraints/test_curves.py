@@ -240,7 +240,9 @@ def test_bad_curves_are_refused():
         with pytest.raises(error, match=message):
             train(coupling())
     by_function = train(CurveCoupling("wheel", "cam", lambda x: 0.5 * np.sin(x)))
-    with pytest.raises(TypeError, match=r"constraint 'curve_coupling\(wheel, cam\)': .* cannot be written to a file"):
+    with pytest.raises(
+        TypeError, match=r"'curve_coupling\(wheel, cam\)': .* cannot be written to a file; .*Curve.sampled"
+    ):
         by_function.loops_document()
     with pytest.raises(pickle.PicklingError, match="cannot be pickled"):
         pickle.dumps(by_function)
@@ -277,3 +279,23 @@ def test_every_method_of_simulation_turns_a_cam_and_a_geneva_wheel():
         np.testing.assert_allclose(run.q[:, 0], np.interp(run.t, time, x), rtol=0, atol=error, err_msg=method)
     with pytest.raises(ValueError, match="'mujoco_euler' is for robots without constraints"):
         robot.simulate(q, v, duration=0.1, method="mujoco_euler")
+
+
+def test_a_function_becomes_data_of_bounded_error():
+    """Its curve is that of the function to the tolerance, beyond the period too, and is read from a file as it was."""
+
+    def eccentric(x):
+        return np.arcsin(0.4 * np.sin(x)) + 0.2 * x
+
+    table = Curve.sampled(eccentric, 0.0, 2 * np.pi, periodic=True)
+    x = np.linspace(-7.0, 20.0, 5001)
+    assert np.abs(table(x) - eccentric(x)).max() < 1.1e-9
+    slope = 0.4 * np.cos(x) / np.sqrt(1.0 - (0.4 * np.sin(x)) ** 2) + 0.2
+    assert np.abs(table.derivatives(x)[1] - slope).max() < 1e-6
+    by_table = train(CurveCoupling("wheel", "cam", table))
+    again = train().with_loops_document(by_table.loops_document())
+    assert again.constraints[-1].curve == table
+    assert len(Curve.sampled(eccentric, 0.0, 2 * np.pi, tolerance=1e-3).x) < len(table.x)
+    for function, message in ((np.abs, "4096 segments differ by"), (np.sqrt, r"y\[0\]: expected a number")):
+        with pytest.raises(ValueError, match=message):
+            Curve.sampled(function, -1.0, 1.1, tolerance=1e-12)

@@ -20,8 +20,8 @@ from linkwork.constraints.arguments import (
     read_length,
     read_number,
 )
-from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
-from linkwork.constraints.curve_couplings import TwoJoints
+from linkwork.constraints.constraint import Kinematics, Rates
+from linkwork.constraints.curve_couplings import CouplingOfJoints, TwoJoints
 from linkwork.constraints.jacobian_rows import chained
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
@@ -168,7 +168,7 @@ class Belt(_Pair):
 
 @public_constructor
 @dataclass(frozen=True)
-class Coupling(Constraint):
+class Coupling(CouplingOfJoints):
     """Coupling of several joints with one coordinate each: Σ w_i q_i = offset, or f(q_1, q_2, ...) = offset.
 
     ``joints`` is a dict of weights, or a tuple of the names of the arguments of ``function``.
@@ -223,8 +223,7 @@ class Coupling(Constraint):
             object.__setattr__(self, "joints", tuple(names))
         if not names or not all(isinstance(name, str) for name in names):
             raise TypeError(f"Coupling: joints: expected names, got {joints!r}")
-        if self.unit not in ("rad", "m"):
-            raise ValueError(f'Coupling: unit: expected "rad" or "m", got {self.unit!r}')
+        self._check_unit()
         object.__setattr__(self, "offset", read_number("Coupling", "offset", self.offset))
         object.__setattr__(self, "name", name_or(self.name, f"coupling({', '.join(names)})"))
 
@@ -234,20 +233,8 @@ class Coupling(Constraint):
         return tuple(part if isinstance(part, str) else part[0] for part in self.joints)
 
     @property
-    def references(self) -> References:
-        return References(joints=self.names)
-
-    @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
         return () if self.function is None else (self.function,)
-
-    @property
-    def component_names(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return (self.unit,)
 
     def error(self, state: Kinematics) -> list[Any]:
         return self._of([state.q(joint)[0] for joint in self.names])

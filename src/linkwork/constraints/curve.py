@@ -11,7 +11,7 @@ Bickford, Mechanisms for Intermittent Motion, 1972 (Geneva wheels).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -134,6 +134,42 @@ class Curve:
         step = math.tau / slots * (1.0 if internal else -1.0)
         half = (math.pi + step) / 2.0
         return cls((-half, half, math.tau - half), (0.0, step, step), "geneva", periodic=True)
+
+    @classmethod
+    def sampled(
+        cls,
+        function: Callable[[Any], Any],
+        start: float,
+        end: float,
+        *,
+        periodic: bool = False,
+        tolerance: float = 1e-9,
+    ) -> Self:
+        """Return a curve of quintics through samples of a smooth function: data that files can contain.
+
+        At samples between ``start`` and ``end``, which include both, the curve has the value, f′ and f″ of the
+        function.  Segments are halved until they differ from the function by at most ``tolerance`` [rad, m] at nine
+        points of each.  Raises ValueError if 4096 segments do not suffice, and for values that are not finite.
+        """
+        name = "Curve.sampled"
+        start, end = read_number(name, "start", start), read_number(name, "end", end)
+        tolerance = read_number(name, "tolerance", tolerance)
+
+        def value(x: Any) -> list[Any]:
+            with np.errstate(all="ignore"):
+                return over_any_scalar(name, function, x, count=1)
+
+        error = math.inf
+        for count in (2**k for k in range(3, 13)):
+            x = np.linspace(start, end, count + 1)
+            first, second = (np.broadcast_to(rate[0], x.shape) for rate in timed(value, x))
+            y = np.broadcast_to(value(x)[0], x.shape)
+            result = cls(x, y, slopes=first, curvatures=second, periodic=periodic)
+            between = np.linspace(start, end, 10 * count + 1)
+            error = float(np.abs(result(between) - value(between)[0]).max())
+            if error <= tolerance:
+                return result
+        raise ValueError(f"{name}: tolerance: {count} segments differ by {error:.3g}, not by {tolerance:.3g}")
 
     def __call__(self, x: Any) -> Any:
         """Return f(x) for a number, an array of numbers (batch), or scalars of a traced function."""

@@ -15,21 +15,22 @@ from linkwork.constraints.jacobian_rows import timed
 from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["CurveCoupling", "PolynomialCoupling", "TwoJoints"]
+__all__ = ["CouplingOfJoints", "CurveCoupling", "PolynomialCoupling", "TwoJoints"]
 
 
-@dataclass(frozen=True)
-class TwoJoints(Constraint):
-    """Coupling of two joints by one equation."""
+class CouplingOfJoints(Constraint):
+    """Coupling of joints by one equation."""
 
-    a: str
-    b: str
+    unit: str
 
-    unit = "rad"
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Names of the coupled joints."""
 
     @property
     def references(self) -> References:
-        return References(joints=(self.a, self.b))
+        return References(joints=self.names)
 
     @property
     def component_names(self) -> tuple[str, ...]:
@@ -38,6 +39,25 @@ class TwoJoints(Constraint):
     @property
     def row_units(self) -> tuple[str, ...]:
         return (self.unit,)
+
+    def _check_unit(self) -> None:
+        if self.unit not in ("rad", "m"):
+            raise ValueError(f'{type(self).__name__}: unit: expected "rad" or "m", got {self.unit!r}')
+
+
+@dataclass(frozen=True)
+class TwoJoints(CouplingOfJoints):
+    """Coupling of two joints."""
+
+    a: str
+    b: str
+
+    unit = "rad"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of both joints."""
+        return self.a, self.b
 
 
 @dataclass(frozen=True)
@@ -66,10 +86,6 @@ class _OfOneJoint(TwoJoints):
         for joint in (self.a, self.b):
             yield from check_coordinate_joint(robot, joint, type(self).__name__)
         yield from check_joint_unit(robot, self.a, self.unit, f"{type(self).__name__} with unit={self.unit!r}")
-
-    def _check_unit(self) -> None:
-        if self.unit not in ("rad", "m"):
-            raise ValueError(f'{type(self).__name__}: unit: expected "rad" or "m", got {self.unit!r}')
 
 
 @public_constructor

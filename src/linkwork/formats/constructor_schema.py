@@ -118,7 +118,8 @@ def plain(value: Any, owner: str) -> Any:
             return [plain(item, owner) for item in value]
         case Curve():
             return constructor_arguments(value, Curve, owner)
-    raise TypeError(f"{owner}: {value!r} cannot be written to a file")
+    remedy = "; a linkwork.constraints.Curve can, e.g. Curve.sampled(function, start, end)" if callable(value) else ""
+    raise TypeError(f"{owner}: {value!r} cannot be written to a file{remedy}")
 
 
 def constructor_arguments(
