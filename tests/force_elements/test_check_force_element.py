@@ -149,11 +149,17 @@ def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: flo
     assert_sharp(lambda made: check_force_element(made("base", "tip"), ARM), kind, line, noticed, allowed)
 
 
-@pytest.mark.parametrize(("kind", "line"), [(Unequal, "value"), (Fixed, "names"), (Nameless, "names")])
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        (Unequal, "value .*two force elements of the same fields are not equal"),
+        (Fixed, "names .*with_names: 'base' was not renamed"),
+        (Nameless, "names .*name: expected a non-empty string, got ''"),
+    ],
+)
 def test_a_broken_line_is_named(kind: type[Gravity], line: str) -> None:
     report = check_force_element(kind("base", "tip"), ARM)
-    assert line in [failure.name for failure in report.failures], str(report)
-    with pytest.raises(ContractError, match=f"force element {kind.__name__} breaks the contract"):
+    with pytest.raises(ContractError, match=f"(?s)force element {kind.__name__} breaks the contract.*FAIL  {line}"):
         report.raise_if_failed()
 
 
