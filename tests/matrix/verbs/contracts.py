@@ -37,7 +37,7 @@ TASKS: dict[str, Callable[[Kind], ik.Task]] = {
     "DistanceTask": lambda kind: ik.DistanceTask(kind.frame, "world"),
     "FunctionTask": lambda kind: ik.FunctionTask("height", lambda k: k.pose(kind.frame)[2, 3] - 0.1),
     "JointTask": lambda kind: ik.JointTask(kind.robot.joints[-1].name),
-    "JointVelocityTask": lambda kind: ik.JointVelocityTask(kind.robot.joints[-1].name),
+    "JointVelocityTask": lambda kind: ik.JointVelocityTask([joint.name for joint in kind.robot.joints if joint.nv][-1]),
     "LookAtTask": lambda kind: ik.LookAtTask(f"{kind.frame}.z"),
     "ManipulabilityTask": lambda kind: ik.ManipulabilityTask(kind.frame),
     "MomentumTask": lambda kind: ik.MomentumTask(),
