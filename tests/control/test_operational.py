@@ -412,3 +412,18 @@ def _left_of_equation(arm: Any, law: OperationalSpace) -> tuple[np.ndarray, floa
     second = (4.0 * near_zero - farther) / 3.0
     left = second + 14.0 * rate(lambda s: state(s)[0]) + 40.0 * errors
     return left[np.isfinite(task.tolerances)], float(np.abs(second).max())
+
+
+def test_an_impedance_without_inertia_solves_no_system_for_friction() -> None:
+    """The forces of damping and friction cancel in the law, so it costs as much as one without them."""
+    robot: Any = lw.load("arm7").with_joint_dynamics(stiffness=np.full(7, 0.5), rest=np.full(7, 0.1))
+    q, v = 0.3 * np.ones(7), 0.1 * np.sin(np.arange(7.0))
+    X, J = robot.pose(q, "hand"), robot.jacobian(q, "hand")
+    work = []
+    for passive in (True, False):
+        law = Impedance(robot, "hand", stiffness=10.0, damping=2.0, effort_limits=np.inf, passive=passive)
+        kernel = lw.compile(lambda q, v, law=law: law(0.0, q, v, target=X), q=(7,), v=(7,))
+        springs = robot.inverse_dynamics(q, 0.0 * v, 0.0 * v, passive=passive) - robot.gravity_force(q)
+        assert np.allclose(kernel(q, v), robot.bias_force(q, v) + springs - J.T @ (2.0 * (J @ v)), atol=1e-12)
+        work.append(len(kernel.program.instructions))
+    assert work[0] <= work[1] + 5 * robot.nv  # two additions for damping, three operations for each spring

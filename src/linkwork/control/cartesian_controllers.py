@@ -26,6 +26,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.poses import pose_difference
+from linkwork.model.friction_laws import NO_FRICTION
 
 __all__ = ["AXES", "CartesianLaw", "HybridForcePosition", "Impedance"]
 
@@ -90,23 +91,32 @@ class CartesianLaw(ControlLaw):
     def _free_accelerations(self, q: Any, v: Any) -> list[Any]:
         """Return the accelerations a_0 (nv) by null-space damping and by the joints' own damping and friction."""
         resisting = resisting_force(self.robot.tree, list(v)) if self.passive else [0.0]
-        rate = self.nullspace_damping
-        damped = [-rate * x if rate else 0.0 for x in v]
+        damped = self._damping(v)
         if all(map(is_zero, resisting)):
             return damped
         return [
             a + b for a, b in zip(damped, mass_matrix_solve(self.robot.tree, list(q), resisting, True), strict=True)
         ]
 
-    def _forces_for(self, q: Any, v: Any, a: list[Any]) -> list[Any]:
-        """Return the joint forces (nv) for accelerations ``a`` of the joints that have actuators."""
+    def _damping(self, v: Any) -> list[Any]:
+        rate = self.nullspace_damping
+        return [-rate * x if rate else 0.0 for x in v]
+
+    def _free_forces(self, q: Any, v: Any) -> list[Any]:
+        """Return the joint forces (nv) with which the joints that have actuators accelerate by a_0.
+
+        If all have one, the force of damping and friction is the one that accelerates by their part of a_0.
+        """
+        robot, passive = self.robot, self.passive
         if self.is_fully_actuated:
-            return list(self.robot.inverse_dynamics(q, v, array(a), passive=self.passive))
-        zero, joints = array([0.0] * self.robot.nv), self.actuator_names
-        return list(self.robot.hybrid_dynamics(q, v, array(a), zero, joints, passive=self.passive).tau)
+            tau = robot.inverse_dynamics(q, v, array(self._damping(v)), passive=passive, friction=NO_FRICTION)
+            damping = resisting_force(robot.tree, list(v), NO_FRICTION) if passive else [0.0] * robot.nv
+            return [x if is_zero(d) else x + d for x, d in zip(tau, damping, strict=True)]
+        zero, a = array([0.0] * robot.nv), array(self._free_accelerations(q, v))
+        return list(robot.hybrid_dynamics(q, v, a, zero, self.actuator_names, passive=passive).tau)
 
     def _bounded_forces(
-        self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, a0: list[Any]
+        self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, v: Any
     ) -> list[Any]:
         """Return the joint forces Jᵀ Λ (a* − J a_0) of the axes ``active``, with a bounded Λ.
 
@@ -114,6 +124,7 @@ class CartesianLaw(ControlLaw):
         """
         active, scale = list(active), self.scale
         level = Level([[scale[k] * x for x in rows[k]] for k in active], [scale[k] * accelerations[k] for k in active])
+        a0 = self._free_accelerations(q, v)
         return task_forces(self.robot.tree, list(q), [level], a0, self.max_condition, self.passive)
 
 
@@ -200,21 +211,20 @@ class Impedance(CartesianLaw):
         V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
         nv, feedforward = self.robot.nv, [*inputs.get("target_a", zero)]
-        a0 = self._free_accelerations(q, v)
-        own = self._forces_for(q, v, a0)
+        own = self._free_forces(q, v)
         if self.inertia is None:
             if "target_a" not in inputs and not self.nullspace_damping:
                 more = [dot([row[k] for row in rows], pull) for k in range(nv)]
                 return [a + b for a, b in zip(own, more, strict=True)], None
             # null-space damping does not accelerate the frame
-            inner = self._bounded_forces(rows, range(6), feedforward, q, a0)
+            inner = self._bounded_forces(rows, range(6), feedforward, q, v)
             more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
             return [a + b for a, b in zip(own, more, strict=True)], None
         F = [*inputs["wrench"]]
         drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
         response = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
         accelerations = [a + b - d for a, b, d in zip(feedforward, response, drift, strict=True)]
-        inner = self._bounded_forces(rows, range(6), accelerations, q, a0)
+        inner = self._bounded_forces(rows, range(6), accelerations, q, v)
         return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
 
 
@@ -325,9 +335,8 @@ class HybridForcePosition(CartesianLaw):
             accelerations[k] = a - drift[k]
         for k in self.force_axes:
             accelerations[k] = -self.force_damping * V[k] - drift[k]
-        a0 = self._free_accelerations(q, v)
-        tau = self._forces_for(q, v, a0)
-        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, a0)
+        tau = self._free_forces(q, v)
+        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, v)
         contact_forces, missing = [], []
         for i, k in enumerate(self.force_axes):
             f = inputs["force"][i]
