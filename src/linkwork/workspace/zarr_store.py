@@ -67,6 +67,8 @@ def _array(root: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...], mo
         raise ValueError(f"array {name!r}: expected chunks of one shape, got {grid.get('name')!r:.80}")
     rows = _rows(text["shape"], row, most, f"array {name!r}: shape")
     step = _rows(grid["configuration"]["chunk_shape"], row, CHUNK, f"array {name!r}: chunk_shape")
+    if step != min(CHUNK, rows):  # a look-up of each of millions of small chunks takes minutes
+        raise ValueError(f"array {name!r}: expected chunks of {min(CHUNK, rows)} rows, got {step}")
     result = np.zeros((rows, *row), dtype)
     size = step * math.prod(row) * dtype.itemsize
     for k in range(-(-rows // step)):
