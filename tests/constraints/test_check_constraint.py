@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -44,6 +45,29 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
 @pytest.mark.parametrize(("one", "robot"), TRIED, ids=lambda x: type(x).__name__)
 def test_the_librarys_constraints_keep_the_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
     check_constraint(one, robot).raise_if_failed()
+
+
+def test_couplings_of_two_joints_are_their_equations() -> None:
+    """Without options, and with each."""
+    turn, slide, spin = q = np.array([0.37, -0.61, 0.83])
+    for one, error in (
+        (constraints.Gear("spin", "turn", 1.7), spin - 1.7 * turn),
+        (constraints.Gear("spin", "turn", 1.7, offset=0.2), spin - 1.7 * turn - 0.2),
+        (constraints.Rack("slide", "turn", 0.1), slide - 0.1 * turn),
+        (constraints.Rack("slide", "turn", 0.1, offset=0.2), slide - 0.1 * turn - 0.2),
+        (constraints.Screw("slide", "turn", 0.01), slide - 0.01 * turn),
+        (constraints.Screw("slide", "turn", 0.01, offset=0.2), slide - 0.01 * turn - 0.2),
+        (constraints.Belt("spin", "turn", 0.1, 0.3), 0.1 * spin - 0.3 * turn),
+        (constraints.Belt("spin", "turn", 0.1, 0.3, offset=0.2), 0.1 * spin - 0.3 * turn - 0.2),
+        (constraints.Belt("spin", "turn", 0.1, 0.3, crossed=True), 0.1 * spin + 0.3 * turn),
+        (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3)), spin - 0.1 - 0.3 * turn),
+        (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3), a_reference=0.2), spin - 0.3 - 0.3 * turn),
+        (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3), b_reference=0.2), spin - 0.1 - 0.3 * (turn - 0.2)),
+        (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3, 0.7)), spin - 0.1 - 0.3 * turn - 0.7 * turn**2),
+    ):
+        robot = SLIDER.with_constraints(one)
+        k = robot._kinematic_state(q, np.zeros(3), 0.0)
+        assert [float(x) for x in one.error(k)] == pytest.approx([error], abs=1e-15), one
 
 
 def test_all_constraints_are_tried() -> None:
