@@ -4,8 +4,8 @@ On Linux this process forks one for each request, which restricts itself; a cras
 Elsewhere it restricts itself, and ends after one request.  A module's function ``prepare_process`` is called before,
 for libraries that load parts of them at their first use.
 
-Standard input has a line of JSON with what is imported, and later a line with each request and its bytes.  Standard
-output has a line when a request begins, and a line with the exit code of its process.
+Standard input has JSON with what is imported, and later JSON of each request and its bytes.  Each JSON comes after its
+number of bytes.  Standard output has a line when a request begins, and a line with the exit code of its process.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ _SET_DEATH_SIGNAL = 1  # of prctl
 
 def main() -> None:
     """Serve requests until none comes any more."""
-    lines = _Input()
-    start = json.loads(lines.line(None))
+    start = _message(None)
     sys.path[:] = start["path"]
     for module in start["modules"]:
         if find_spec(module.partition(".")[0]) is not None:
@@ -50,13 +49,11 @@ def main() -> None:
     import_module("linkwork._util.sandbox")
     gc.freeze()  # or a collection would copy all pages of a new process
     while True:
-        request = json.loads(lines.line(start["idle"]))
-        data = lines.bytes(request["bytes"])
+        request = _message(start["idle"])
         os.write(1, b"begins\n")
         process = os.fork() if _can_fork() else 0
         if process == 0:
-            _serve(request, data, libraries)
-        del data
+            _serve(request, libraries)
         _, status = os.waitpid(process, 0)
         os.write(1, b"%d\n" % os.waitstatus_to_exitcode(status))
 
@@ -66,12 +63,13 @@ def _can_fork() -> bool:
     return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
 
 
-def _serve(request: dict[str, Any], data: bytes, libraries: list[str]) -> NoReturn:
+def _serve(request: dict[str, Any], libraries: list[str]) -> NoReturn:
     """Restrict this process, write the answer to a request, and end."""
     try:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         os.dup2(2, 1)  # what libraries print is no answer
+        data = _bytes(request["bytes"])  # another process never has them in its memory
         os.close(0)
         _answer(request, data, libraries)
     except MemoryError:
@@ -128,34 +126,20 @@ def _libraries() -> list[str]:
     return sorted(found)
 
 
-class _Input:
-    """Standard input, read without a buffer of its own."""
+def _message(seconds: float | None) -> Any:
+    """Return the next JSON value of the input.  The process ends if input ends, or if none begins in ``seconds``."""
+    if seconds is not None and os.name == "posix" and not select.select([0], [], [], seconds)[0]:
+        os._exit(0)
+    return json.loads(_bytes(int.from_bytes(_bytes(8), "big")))
 
-    def __init__(self) -> None:
-        self.read = b""
 
-    def line(self, seconds: float | None) -> bytes:
-        """Return a line.  The process ends if input ends, or if no line begins within ``seconds``."""
-        if not self.read and seconds is not None and os.name == "posix":
-            ready, _, _ = select.select([0], [], [], seconds)
-            if not ready:
-                os._exit(0)
-        while b"\n" not in self.read:
-            more = os.read(0, 1 << 16)
-            if not more:
-                os._exit(0)
-            self.read += more
-        result, _, self.read = self.read.partition(b"\n")
-        return result
-
-    def bytes(self, count: int) -> bytes:
-        """Return the next ``count`` bytes.  The process ends if input ends."""
-        parts = [self.read[:count]]
-        self.read, count = self.read[count:], count - len(parts[0])
-        while count:
-            parts.append(os.read(0, min(count, 1 << 20)) or os._exit(0))
-            count -= len(parts[-1])
-        return b"".join(parts)
+def _bytes(count: int) -> bytes:
+    """Return the next bytes of the input, and read no further.  The process ends if input ends."""
+    parts = []
+    while count:
+        parts.append(os.read(0, min(count, 1 << 20)) or os._exit(0))
+        count -= len(parts[-1])
+    return b"".join(parts)
 
 
 if __name__ == "__main__":

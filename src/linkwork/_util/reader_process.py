@@ -79,11 +79,12 @@ class _Process:
         is_own = self.owner == os.getpid() and self.path == tuple(sys.path)
         return is_own and self.popen.poll() is None and time.monotonic() - self.used < _USABLE_SECONDS
 
-    def send(self, data: bytes) -> None:
+    def send(self, message: Mapping[str, Any], data: bytes = b"") -> None:
         """Write to the program, unless it has ended, as its output says."""
         assert self.popen.stdin is not None
+        text = json.dumps(message).encode()
         with contextlib.suppress(BrokenPipeError):
-            self.popen.stdin.write(data)
+            self.popen.stdin.write(len(text).to_bytes(8, "big") + text + data)
             self.popen.stdin.flush()
 
     def line(self) -> bytes:
@@ -157,16 +158,16 @@ def read_isolated(
         }
         try:
             with open(os.path.join(folder, "answer"), "x+b") as output:  # the process cannot exchange an opened file
-                code = _exit_code(process, json.dumps(head).encode() + b"\n" + data, budget)
+                code = _exit_code(process, head, data, budget)
                 return _answer(process, output, code, budget)
         finally:
             _keep(process, code)
 
 
-def _exit_code(process: _Process, request: bytes, budget: Budget) -> int:
+def _exit_code(process: _Process, request: Mapping[str, Any], data: bytes, budget: Budget) -> int:
     """Return the exit code of the process that serves a request.  Raises ReaderEnded if it takes too long."""
     with process.deadline(_START_SECONDS, "begin"):
-        process.send(request)
+        process.send(request, data)
         line = process.line()
     try:
         with process.deadline(budget.max_seconds, "end"):
@@ -245,7 +246,7 @@ def _started(modules: tuple[str, ...], old: _Process | None) -> _Process:
     popen = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment)
     path = tuple(os.path.abspath(entry) for entry in sys.path)
     process = _Process(os.getpid(), modules, tuple(sys.path), popen, errors, time.monotonic())
-    process.send(json.dumps({"path": path, "modules": modules, "idle": _IDLE_SECONDS}).encode() + b"\n")
+    process.send({"path": path, "modules": modules, "idle": _IDLE_SECONDS})
     return process
 
 
