@@ -68,6 +68,22 @@ def test_saturation_counts_the_limits_of_servos() -> None:
         assert (run.saturation[1] > 0.0) == (limits == 1.0)
 
 
+def test_inputs_are_functions_of_time() -> None:
+    """A function is sampled at the start of each step; a value of another kind is named in the error."""
+    robot: Any = lw.load("double_pendulum")
+    pd = lw.control.PD(robot, 20.0, 2.0, effort_limits=np.inf)
+    t = 1e-3 * np.arange(50)
+    target = np.stack([np.sin(t), 0.0 * t], axis=-1)
+    options: dict[str, Any] = {"controller": pd, "duration": 0.05, "dt": 1e-3}
+    runs = [
+        robot.simulate(np.zeros((2, 2)), time_inputs={"target_q": x}, **options)
+        for x in (target, lambda t: [np.sin(t), 0.0])
+    ]
+    assert np.array_equal(runs[0].q, runs[1].q)
+    with pytest.raises(ValueError, match=r"time_inputs\['target_q'\]: expected an array of numbers; got <object"):
+        robot.simulate([0.0, 0.0], time_inputs={"target_q": object()}, **options)
+
+
 def test_sensors_are_recorded_beside_any_controller() -> None:
     robot: Any = lw.load("double_pendulum")
     control, goal = lw.control, {"target_q": np.array([0.5, 0.1])}

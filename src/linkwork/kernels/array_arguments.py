@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
-from linkwork._util.validation import is_masked
+from linkwork._util.validation import is_masked, shown
 from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.call_checks import FILL_MASKED, fits_results
 from linkwork.compiler.trace.pytree_ports import in_order
@@ -276,6 +276,8 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         if isinstance(x, Mapping):
             raise ValueError(f"{expected}; got a dict")
+        if array.dtype == object and array.ndim == 0:
+            raise ValueError(f"{expected}; got {shown(x)}")
         raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 

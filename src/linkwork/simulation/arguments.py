@@ -256,9 +256,9 @@ def read_signals(
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Return time inputs as arrays with a row for each step, and the axis of the steps by name.
 
-    Shapes are (steps, ...) or (*batch, steps, ...).  Trajectories are sampled, as q, v, a.  An ambiguous shape has rows
-    for each environment, unless the controller's ``input_shapes`` say otherwise.  Raises ValueError for other lengths,
-    and for shape (n, n) with n steps, environments and joints.
+    Shapes are (steps, ...) or (*batch, steps, ...).  Trajectories are sampled, as q, v, a, and functions of time.  An
+    ambiguous shape has rows for each environment, unless the controller's ``input_shapes`` say otherwise.  Raises
+    ValueError for other lengths, and for shape (n, n) with n steps, environments and joints.
     """
     if not isinstance(signals, Mapping):
         raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {signals!r}")
@@ -271,6 +271,8 @@ def read_signals(
             state = x(h * np.arange(steps), outside="hold")
             arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
             sampled |= {f"{name}_{part}" for part in "qva"}
+        elif callable(x):
+            arrays[name] = [x(float(t)) for t in h * np.arange(steps)]
         else:
             arrays[name] = x
     shapes = getattr(controller, "input_shapes", None)
