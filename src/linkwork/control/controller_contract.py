@@ -27,6 +27,7 @@ from linkwork.spatial import Pose, Quaternion, Vec3
 __all__ = ["REQUIREMENTS", "check_controller"]
 
 _RESERVED = ("t", "q", "v", "z")
+_ATTEMPTS = 10  # random configurations that are tried until one can be assembled
 _SAME = 1e-9  # relative tolerance of two evaluations of the same code
 _DIFFERENCE = 1e-5  # relative tolerance of a derivative and a difference quotient
 _EPSILON = 1e-6  # [s] step of that quotient
@@ -48,7 +49,7 @@ class _Trial:
         rng, robot = np.random.default_rng(self.seed), self.law.robot
         states = []
         for _ in range(self.samples):
-            q, v = self._allowed(robot.random_configuration(rng), 0.1 * rng.normal(size=robot.nv))
+            q, v = self._allowed(self._assembled(rng), 0.1 * rng.normal(size=robot.nv))
             moving = any(one.time_dependent for one in robot.constraints)  # whose states are those of the time 0
             state = {"t": np.array(0.0 if moving else rng.uniform(0.0, 1.0)), "q": q, "v": v}
             if self.law.start is not None:
@@ -63,11 +64,25 @@ class _Trial:
                 last[name] = np.zeros(np.shape(last[name]))
         return states
 
-    def _allowed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a state that satisfies the constraints."""
+    def _assembled(self, rng: np.random.Generator) -> np.ndarray:
+        """Return a random configuration that satisfies the constraints.
+
+        Raises AssemblyError if none of several random configurations can be assembled.
+        """
         robot = self.law.robot
-        if any(one.holonomic for one in robot.constraints):
-            q = robot.assemble(q).q
+        q = robot.random_configuration(rng)
+        if not any(one.holonomic for one in robot.constraints):
+            return np.asarray(q)
+        for _ in range(_ATTEMPTS):
+            found = robot.assemble(q, check=False)
+            if found.success:
+                return np.asarray(found.q)
+            q = robot.random_configuration(rng)
+        return np.asarray(robot.assemble(q).q)
+
+    def _allowed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a state whose velocity satisfies the constraints."""
+        robot = self.law.robot
         return (q, robot.project(q, v)[1]) if robot.constraints else (q, v)
 
     def _example(self, name: str, rng: np.random.Generator, q: np.ndarray) -> np.ndarray:

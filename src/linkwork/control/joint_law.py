@@ -94,6 +94,7 @@ class JointLaw(ControlLaw):
         """Return actuator forces for accelerations a of the actuated velocities, while others follow from no force.
 
         The accelerations are affine in the forces, S a = S a_free + S W Sᵀ τ, with W of constrained dynamics.
+        Of redundant forces, the result has the least Σ (W_kk + 1 / M_kk) τ_k².
         """
         robot, acting, options = self.robot, self.acting.tolist(), {"passive": self.passive, **timed}
         W = robot.constrained_mass_matrix_inverse(q, **options)
@@ -105,7 +106,10 @@ class JointLaw(ControlLaw):
         left = Semidefinite.of([[W[i, j] for j in acting[: k + 1]] for k, i in enumerate(acting)], floor)
         tau: list[Any] = [0.0] * robot.nv
         missing = [where(x, a[k] - free[k], 0.0) for k, x in zip(acting, moves, strict=True)]
-        for k, x in zip(acting, left.solved_nearly(missing), strict=True):
+        least = left.solved_nearly(missing)
+        for _ in range(2):  # each leaves 1e-7 of the forces that move nothing
+            least = left.least(least)
+        for k, x in zip(acting, least, strict=True):
             tau[k] = x
         return array(tau)
 
