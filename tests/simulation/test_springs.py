@@ -90,3 +90,36 @@ def test_every_stiffness_and_damping_is_stable():
     shifted = found.q[..., 0] - 0.005 * found.v[..., 0]  # the midpoints, whose energy the step keeps
     energy = 0.5 * found.v[..., 0] ** 2 + 0.5 * k[:, None] * shifted**2
     assert (energy.max(axis=1) < (1.0 + 1e-9) * np.maximum(energy[:, :2].max(axis=1), 0.0)).all()
+
+
+@pytest.mark.slow(every=7)
+def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
+    """A free body turns about a stiff spring of one velocity, in a joint whose deflections have other rates."""
+    names = ("Planar", "Spherical", "SphericalMRP", "Floating", "Ellipsoid", "loop")
+    for name in drawn(names):
+        kind = getattr(lw.joints, name, lw.joints.Floating).example(np.random.default_rng(0))
+        body = lw.Link("body", mass=1.3, com=(0.1, 0.2, -0.15), inertia=(0.3, 0.5, 0.4))
+        robot = lw.Robot.build(
+            name, body, lw.Joint.of(kind, name="free", parent="world", child="body"), gravity=(0, 0, 0)
+        )
+        owner = "free"
+        if name == "loop":
+            robot = robot.with_frame("seat", "world", robot.pose(robot.neutral(), "body"))
+            robot, owner = robot.with_loop("pivot", "body", "seat", lw.joints.Spherical(), stiffness=1.0), "pivot"
+        v = 2.0 * np.random.default_rng(1).normal(size=robot.nv)
+        v = robot.project_velocity(robot.neutral(), v) if name == "loop" else v
+        each = 1e6 * np.eye(3, 3 if name == "loop" else robot.nv)  # of rotations first
+        given = {f"stiffness:{owner}": each}
+        if name != "loop":
+            given["rest:free"] = np.tile(robot.neutral(), (3, 1))
+        found = robot.simulate(
+            np.tile(robot.neutral(), (3, 1)),
+            v,
+            duration=4.0,
+            record_every=20,
+            joint_limit_mode="ignored",
+            parameters=given,
+        )
+        energy = robot.kinetic_energy(found.q, found.v)
+        assert np.all(found.success), name
+        assert (energy < 1.001 * energy[:, :1]).all(), (name, (energy / energy[:, :1]).max(axis=1))

@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.dynamics.algorithms.force_element_forces import element_forces
-from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_forces
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.from_transform import unit_vectors
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.joints.base.velocity_brackets import velocity_brackets
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
@@ -40,10 +41,12 @@ __all__ = [
     "exerted",
     "gyroscopic_force",
     "gyroscopic_of",
+    "has_curved_springs",
     "passive_force",
     "passive_force_of_joints",
     "resisting_force",
     "spring_energy",
+    "spring_rows",
 ]
 
 Scalars = Sequence[Any]
@@ -129,16 +132,35 @@ def spring_energy(body: Body, q: Scalars) -> Any:
 
 def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """Return the forces of springs, damping and friction of a body's joint, at its q and v in the tree."""
-    joint, coupling = body.joint, body.coupling
-    result = _resisted(body, v, friction)
+    coupling, result = body.coupling, _resisted(body, v, friction)
     stiffness, phi = _stretched(body, q)
     if stiffness:
-        at = q if coupling is None else coupling.q(q)
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
-        for k, unit in enumerate(unit_vectors(joint.nv)):
-            rates = body.call_joint("difference_rate", _rest(body), at, unit)  # φ̇ along the joint's k-th velocity
+        for k, rates in enumerate(_deflection_rates(body, q if coupling is None else coupling.q(q))):
             result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return result if coupling is None else [x * coupling.ratio for x in result]
+
+
+def _deflection_rates(body: Body, q: Scalars) -> list[list[Any]]:
+    """Return, for each velocity of a body's joint at its own q, the rates φ̇ of the springs' deflections φ (nv)."""
+    return [body.call_joint("difference_rate", _rest(body), q, unit) for unit in unit_vectors(body.joint.nv)]
+
+
+def has_curved_springs(body: Body) -> bool:
+    """Return True if a body's joint has springs whose deflections φ have rates φ̇ other than its velocities."""
+    return body.joint.nv > 1 and not all(map(is_zero, body.drive.stiffness)) and not is_plain(body.joint)
+
+
+def spring_rows(body: Body, q: Scalars, rows: Sequence[Scalars]) -> list[ResistingRow]:
+    """Return a row for each spring of a joint at its own q: φ̇ by the robot's velocities (nv).
+
+    ``rows`` are those of the joint's velocities.
+    """
+    columns, result = [*zip(*rows, strict=True)], []
+    for k, rates in enumerate(zip(*_deflection_rates(body, q), strict=True)):
+        row = [dot(rates, column) for column in columns]
+        result.append(ResistingRow(row, body.joint_name, k, body.drive.stiffness[k], 0.0))
+    return result
 
 
 def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from linkwork.constraints import LoopJoint
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
 from linkwork.dynamics.algorithms.force_element_forces import ResistingRow
-from linkwork.dynamics.algorithms.passive_joint_forces import exerted
+from linkwork.dynamics.algorithms.passive_joint_forces import exerted, has_curved_springs, spring_rows
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import Drive
@@ -134,20 +134,24 @@ def loop_motor_wrenches(
 def loop_rows(tree: Tree, q: Scalars, every: bool = False) -> list[ResistingRow]:
     """Return the directions in which springs, dampers and friction of loop joints resist, as rows S⁺ J (nv).
 
-    With ``every``, rows of joints that do not resist are included.
+    Springs of `has_curved_springs` have rows of their own.  With ``every``, rows of joints that do not resist are
+    included, and those of such springs are not.
     """
-    state, result = KinematicState(tree, q), []
+    state, result = KinematicState(tree, q), list[ResistingRow]()
     for loop in loops_of(tree):
         if not (every or loop.resists):
             continue
         body, between = body_of(loop), state.between(loop.frame, loop.relative_to)
         nv = loop.joint.nv
-        ways = _twist_columns(loop, loop.joint.configuration_from_pose(between.pose))
-        each = zip(Drive.full(body.drive.stiffness, nv, 0.0), body.damping, body.dry_friction, strict=True)
-        for k, (stiffness, damping, friction) in enumerate(each):
-            wrench = Force.of([way[k] for way in ways])
-            row = [column.dot(wrench) for column in between.columns]
-            result.append(ResistingRow(row, loop.name, k, stiffness, damping, friction))
+        q_J, curved = loop.joint.configuration_from_pose(between.pose), has_curved_springs(body)
+        ways = _twist_columns(loop, q_J)
+        wrenches = [Force.of([way[k] for way in ways]) for k in range(nv)]
+        rows = [[column.dot(wrench) for column in between.columns] for wrench in wrenches]
+        stiffness = [0.0] * nv if curved else Drive.full(body.drive.stiffness, nv, 0.0)
+        each = zip(rows, stiffness, body.damping, body.dry_friction, strict=True)
+        result += [ResistingRow(row, loop.name, k, K, D, dry) for k, (row, K, D, dry) in enumerate(each)]
+        if curved and not every:
+            result += spring_rows(body, q_J, rows)
     return result
 
 

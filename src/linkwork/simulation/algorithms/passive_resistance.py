@@ -3,7 +3,9 @@
 A row r (nv) is a velocity r v along which something resists: with stiffness K, damping D and dry friction F(r v).  The
 rows of joints with coordinates are unit vectors, and stay on the diagonal of the mass matrix; a joint that follows
 another adds to the row of its master, by its ratio.  The rows of joints that close loops and of force elements follow
-from Jacobians.  All methods take their implicit terms, the matrices Σ c rᵀr, from this list, with coefficients
+from Jacobians.  Curved springs, as those of ball joints, have deflections φ whose rates φ̇ differ from the joint's
+velocities, and φ̇ are their rows.  All methods take their implicit terms, the matrices Σ c rᵀr, from this list, with
+coefficients
 
     c = h (d D + s) + h² K (k + e g),      s ≥ 0 the implicit damping of dry friction, g the share of `spring_steps`,
 
@@ -19,11 +21,16 @@ from typing import Any, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_energy, element_rows
-from linkwork.dynamics.algorithms.passive_joint_forces import passive_force, spring_energy
+from linkwork.dynamics.algorithms.passive_joint_forces import (
+    has_curved_springs,
+    passive_force,
+    spring_energy,
+    spring_rows,
+)
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.mechanisms.algorithms.loop_joint_functions import body_of, loop_rows, loops_of, with_loop_forces
-from linkwork.model.body import Drive
+from linkwork.model.body import Body, Drive
 from linkwork.model.friction_laws import NO_FRICTION, DryFriction, FrictionLaw
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import Resisted
@@ -33,6 +40,7 @@ __all__ = [
     "JointResistance",
     "PassiveResistance",
     "Resistance",
+    "curved_damper_rows",
     "has_friction",
     "has_rows",
     "joint_resistances",
@@ -74,7 +82,8 @@ def joint_resistances(tree: Tree) -> list[JointResistance]:
     result = [JointResistance(0.0, 0.0)] * tree.nv
     for body, place in zip(tree.bodies, tree.v_slices, strict=True):
         nv, ratio, acts = body.joint.nv, body.ratio, body.dynamics != "none"
-        each = zip(Drive.full(body.drive.stiffness, nv, 0.0), body.damping, body.dry_friction, strict=True)
+        springs = () if has_curved_springs(body) else body.drive.stiffness
+        each = zip(Drive.full(springs, nv, 0.0), body.damping, body.dry_friction, strict=True)
         for k, (stiffness, damping, dry) in zip(range(tree.nv)[place], each, strict=True):
             K, D, friction = result[k]
             D = D + ratio * ratio * damping if acts else D
@@ -83,8 +92,9 @@ def joint_resistances(tree: Tree) -> list[JointResistance]:
 
 
 def has_rows(tree: Tree) -> bool:
-    """Return True if a tree has force elements, or joints that close loops and resist."""
-    return bool(tree.force_elements) or any(loop.resists for loop in loops_of(tree))
+    """Return True if a tree has force elements, joints that close loops and resist, or curved springs."""
+    curved = any(map(has_curved_springs, tree.bodies))
+    return curved or bool(tree.force_elements) or any(loop.resists for loop in loops_of(tree))
 
 
 def has_friction(tree: Tree, law: FrictionLaw) -> bool:
@@ -94,8 +104,22 @@ def has_friction(tree: Tree, law: FrictionLaw) -> bool:
 
 
 def resisting_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
-    """Return the rows of force elements and of joints that close loops."""
-    return [*element_rows(tree, q), *loop_rows(tree, q)]
+    """Return the rows of force elements, of joints that close loops, and of curved springs."""
+    split, own = tree.split_q(q), _curved_joints(tree)
+    curved = [row for i, body, units in own for row in spring_rows(body, split[i], units)]
+    return [*element_rows(tree, q), *loop_rows(tree, q), *curved]
+
+
+def curved_damper_rows(tree: Tree) -> list[ResistingRow]:
+    """Return the dampers of the tree's joints that have curved springs, which are on the diagonal, as rows."""
+    each = ((body, zip(units, body.damping, strict=True)) for _, body, units in _curved_joints(tree))
+    return [ResistingRow(unit, body.joint_name, k, 0.0, D) for body, of in each for k, (unit, D) in enumerate(of)]
+
+
+def _curved_joints(tree: Tree) -> list[tuple[int, Body, list[list[Any]]]]:
+    """Return the index, the body and the rows of the velocities of each joint of the tree with curved springs."""
+    rows = [[1.0 if j == k else 0.0 for j in range(tree.nv)] for k in range(tree.nv)]
+    return [(i, body, rows[tree.v_slices[i]]) for i, _, body in tree.outward() if has_curved_springs(body)]
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,7 @@ class SimulatedDynamics:
 
         τ_p are the passive forces, and g are the implicit shares of the springs K (`spring_steps`).  MuJoCo's
         integrators are (M + h D) v̇ = τ + τ_p − b, where D may include the damping of servos.  Passive forces of
-        a joint depend on that joint only, so D and K are on the diagonal, like armature.
+        a joint depend on that joint only, so D and K are on the diagonal, like armature; curved springs have rows.
         """
         flying, tree = not METHODS[self.method].as_mujoco, moving.tree
         still = [0.0] * self.robot.nv

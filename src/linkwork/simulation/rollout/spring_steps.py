@@ -6,8 +6,8 @@ With a share g from 0 to 1 of each spring,
 
 g = 0 is the trapezoidal rule for the midpoints between configurations, which conserves the energy of linear springs for
 any step.  g = 1 is implicit Euler, whose energy falls by 1/(1 + ω² h²) a step.  Every share in between is stable.  The
-share grows with ω h, where ω² = K/m and m is the smallest effective inertia of the joint.  Springs of force elements
-and of joints that close loops have the largest ω that they cause in the robot.
+share grows with ω h, where ω² = K/m and m is the smallest effective inertia of the joint.  Springs of force elements,
+of joints that close loops and of `has_curved_springs` have the largest ω that they cause in the robot.
 
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006, sections I.1 and VI.3.
 """
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.user_frames import levels_up
+from linkwork.dynamics.algorithms.passive_joint_forces import has_curved_springs
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan
@@ -30,7 +31,12 @@ from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_rows
 from linkwork.model.loop_joints import loops_of
-from linkwork.simulation.algorithms.passive_resistance import has_rows, joint_resistances, resisting_rows
+from linkwork.simulation.algorithms.passive_resistance import (
+    curved_damper_rows,
+    has_rows,
+    joint_resistances,
+    resisting_rows,
+)
 
 __all__ = [
     "WEIGHTS",
@@ -171,8 +177,11 @@ def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> lis
 
     ``moving`` is the robot with the parameters.  The rates are maxima over the configurations of `least_inertias`.
     """
-    stiff = {f"stiffness:{loop.name}" for loop in loops_of(robot.tree)}
-    if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in stiff for key in parameters):
+    owners = {loop.name for loop in loops_of(robot.tree)}
+    owners |= {body.joint_name for body in moving.tree.bodies if has_curved_springs(body)}
+    of = {f"{kind}:{name}" for kind in ("stiffness", "rest") for name in owners}
+    of |= {"stiffness", "rest"} if len(owners) > len(loops_of(robot.tree)) else set()
+    if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in of for key in parameters):
         return None
     names = _owners(moving)
     if not names and all(is_zero(one.stiffness) for one in joint_resistances(moving.tree)):
@@ -237,7 +246,7 @@ def _sampled_owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
 def _owner_rates(robot: Any, q: Scalars, Y: Sequence[Scalars], dampers: bool = True) -> dict[str, tuple[Any, Any]]:
     """Return the largest eigenvalues of Y Σ K rᵀr and Y Σ D rᵀr at q for each owner of rows r, with Y = M⁻¹."""
     grouped: dict[str, list[Any]] = {}
-    for row in resisting_rows(robot.tree, q):
+    for row in (*resisting_rows(robot.tree, q), *(curved_damper_rows(robot.tree) if dampers else ())):
         grouped.setdefault(row.owner, []).append(row)
     result = {}
     for name, rows in grouped.items():
