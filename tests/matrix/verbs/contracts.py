@@ -21,7 +21,7 @@ def _has_joints(kind: Kind) -> bool:
 
 def _single(kind: Kind) -> tuple[str, ...]:
     """Return the joints of one coordinate, which encoders read."""
-    return tuple(joint.name for joint in kind.robot.joints if joint.name in kind.robot.v_names)
+    return tuple(joint.name for joint in kind.robot.joints if joint.nq == joint.nv == 1)
 
 
 def _lifted(kind: Kind) -> Any:

@@ -183,7 +183,7 @@ def inertial_unit(kind: Kind) -> None:
 
 
 def _read_by_encoders(kind: Kind) -> list[lw.Joint]:
-    return [joint for joint in kind.robot.joints if joint.name in kind.robot.v_names]
+    return [joint for joint in kind.robot.joints if joint.nq == joint.nv == 1]
 
 
 @verb("simulation.Encoder", needs=lambda kind: bool(_read_by_encoders(kind)))
