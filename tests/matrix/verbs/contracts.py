@@ -19,6 +19,9 @@ def _has_joints(kind: Kind) -> bool:
     return bool(kind.robot.nv)
 
 
+_WEIGHTS = np.random.default_rng(4).normal(size=12)
+
+
 def _single(kind: Kind) -> tuple[str, ...]:
     """Return the joints of one coordinate, which encoders read."""
     return tuple(joint.name for joint in kind.robot.joints if joint.nq == joint.nv == 1)
@@ -35,8 +38,10 @@ TASKS: dict[str, Callable[[Kind], ik.Task]] = {
     "ClearanceTask": lambda kind: ik.ClearanceTask(FAR, 0.1),
     "ConstraintTask": lambda kind: ik.ConstraintTask(_lifted(kind)),
     "DistanceTask": lambda kind: ik.DistanceTask(kind.frame, "world"),
-    "FunctionTask": lambda kind: ik.FunctionTask("height", lambda k: k.pose(kind.frame)[2, 3] - 0.1),
-    "JointTask": lambda kind: ik.JointTask(kind.robot.joints[-1].name),
+    "FunctionTask": lambda kind: ik.FunctionTask(
+        "place", lambda k: sum(x * y for x, y in zip(k.pose(kind.frame)[:3].ravel(), _WEIGHTS, strict=True)) - 0.1
+    ),
+    "JointTask": lambda kind: ik.JointTask([joint.name for joint in kind.robot.joints if joint.nv][-1]),
     "JointVelocityTask": lambda kind: ik.JointVelocityTask([joint.name for joint in kind.robot.joints if joint.nv][-1]),
     "LookAtTask": lambda kind: ik.LookAtTask(f"{kind.frame}.z"),
     "ManipulabilityTask": lambda kind: ik.ManipulabilityTask(kind.frame),
