@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkwork._util.file_budget import Budget
 from linkwork._util.messages import printable, quoted
+from linkwork.errors import Findings, ModelError
+from linkwork.formats.json_and_yaml import parse_json
 from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 
 
@@ -109,3 +113,19 @@ def test_any_text_is_a_finite_number_or_refused(text: str):
 def test_a_text_as_messages_show_it():
     assert printable("x" * 99) == "x" * 77 + "..."
     assert printable("a\nb") == "a\\nb"
+
+
+def test_a_list_of_too_many_numbers_takes_little_memory() -> None:
+    """A list of the words of a text would take fifty times the memory of the text."""
+    small = Budget(max_elements=10)
+    for text, read in (
+        ("1 " * 200_000, lambda text: parse_number_list(text, 3)),
+        ("[" + "1," * 200_000 + "1]", lambda text: parse_json(text, None, Findings(), small)),
+    ):
+        tracemalloc.start()
+        try:
+            with pytest.raises((BadNumber, ModelError), match=r"got 200000 in|more than 10 values"):
+                read(text)
+            assert tracemalloc.get_traced_memory()[1] < 3 * len(text)
+        finally:
+            tracemalloc.stop()
