@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from helpers.joints import scaled
-from linkwork.constraints import Constraint, LoopJoint
+from linkwork.constraints import Constraint, Coupling, LoopJoint
+from linkwork.force_elements import ForceElement, SpringDamper
 from linkwork.joints import Fixed, JointType, Prismatic, Spherical
 from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Following, Limits
@@ -194,8 +195,18 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
     def constraint(one: Constraint) -> Constraint:
         if isinstance(one, LoopJoint):
             return replace(numbers(one, one.joint), joint=scaled(one.joint, L))
+        if isinstance(one, Coupling) and one.function is None:
+            row = L if one.unit == "m" else 1.0
+            weights = {name: x * row / size(tree.bodies[tree.joint_index(name)]) for name, x in one.joints}
+            return replace(one, joints=weights, offset=one.offset * row)
         lengths = {f.name: getattr(one, f.name) * L for f in fields(one) if f.name in _LENGTHS}
         return replace(one, **lengths) if lengths else one
+
+    def element(one: ForceElement) -> ForceElement:
+        if not isinstance(one, SpringDamper):
+            raise TypeError(f"{type(one).__name__} is not implemented")
+        stiffness, damping = one.stiffness * m / T**2, one.damping * m / T
+        return replace(one, stiffness=stiffness, damping=damping, rest_length=one.rest_length * L)
 
     bodies = [
         replace(
@@ -221,6 +232,7 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
         frames=frames,
         points=tuple(replace(p, position=p.position * L) for p in tree.points),
         constraints=tuple(map(constraint, tree.constraints)),
+        force_elements=tuple(map(element, tree.force_elements)),
         gravity=tree.gravity * (L / T**2),
     )
     return rebind_constraints(changed), s_q, s_v

@@ -8,11 +8,14 @@ import pytest
 import linkwork as lw
 from helpers.linkages import linkage, three_legs
 from helpers.overconstrained import bennett
+from helpers.resisted import resisted
 from invariants.changes import in_other_units, reframed, turned
 from linkwork.constraints import Holonomic
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.model.body import WORLD
 from linkwork.model.random_tree import random_pose
-from linkwork.spatial import Pose, Vec3
+from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.spatial import Pose, Quaternion, Vec3
 
 
 def pinned():
@@ -27,7 +30,10 @@ def pinned():
 
 
 MECHANISMS = {
-    **{name: lambda name=name: lw.load(name) for name in ("fourbar", "stewart", "bicycle")},
+    **{
+        name: lambda name=name: lw.load(name)
+        for name in ("fourbar", "stewart", "bicycle", "planetary_gear", "double_wishbone")
+    },
     **{one.__name__: one for one in (bennett, linkage, three_legs, pinned)},
 }
 
@@ -95,10 +101,57 @@ def test_mechanisms_move_the_same_in_any_frames(name):
         np.testing.assert_allclose(two.q, one.q, rtol=0, atol=1e-9, err_msg=str(options))
 
 
-def limited(robot):
-    """The robot with limits far away, so that its steps solve the program of contacts."""
-    bodies = [
-        replace(body, limits=replace(body.limits, lower=(-50.0,), upper=(50.0,))) if body.joint.nq == 1 else body
-        for body in robot.tree.bodies
-    ]
+def limited(robot, at=None, room=50.0):
+    """The robot with limits around a configuration, zero by default: its steps solve the program of contacts."""
+    at = np.zeros(robot.nq) if at is None else at
+
+    def bounded(body, q):
+        near = {"lower": (float(q[0] - room),), "upper": (float(q[0] + room),)}
+        return replace(body, limits=replace(body.limits, **near)) if body.joint.nq == 1 else body
+
+    bodies = [bounded(body, at[place]) for body, place in zip(robot.tree.bodies, robot.tree.q_slices, strict=True)]
     return lw.Robot(replace(robot.tree, bodies=tuple(bodies)))
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")  # of the robot without parameters
+@pytest.mark.parametrize("name", ["linkage", "bennett", "planetary_gear"])
+def test_mechanisms_that_touch_and_stick_move_the_same_in_any_place(name):
+    """With limits that are reached, contact, dry friction, springs and dampers, the world turned by parameters."""
+    robot = {**MECHANISMS, "linkage": linkage}[name]()
+    q, v = moving(robot)
+    robot = lw.Robot(resisted(limited(robot, q, 0.01).tree))
+    link, offset = robot.tree.bodies[0].name, (0.1, 0.05, 0.03)
+    T = robot.pose(q, link)
+    speed = robot.twist(q, v, link)
+    start = T[:3, :3] @ offset
+    ahead = speed[3:] + np.cross(speed[:3], start)
+    normal, point = -ahead / np.linalg.norm(ahead), T[:3, 3] + start
+    rng, ends = np.random.default_rng(0), []
+    for k in range(4):
+        X = random_pose(rng) if k else Pose.identity()
+        given = turn_of(robot, X) if k else {}
+        n = np.array([*(X.rotation @ Vec3(*normal))])
+        height = float(n @ [*X.point(Vec3(*point))]) - 2e-4
+        ground = ContactGround(ContactPoint(link, offset), friction=0.4, normal=tuple(n), height=height)
+        run = robot.simulate(
+            q, v, duration=0.1, dt=2e-3, joint_limit_mode="held", friction="coulomb", contacts=ground, parameters=given
+        )
+        assert run.success
+        ends.append(np.concatenate([run.q[-1], run.v[-1]]))
+    assert np.abs(ends[0][: robot.nq] - q).max() > 1e-6 or name == "bennett"
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 3, rtol=0, atol=1e-9)
+
+
+def turn_of(robot, X):
+    """The parameters that place what stands in the world otherwise, and gravity with it."""
+    tree, given = robot.tree, {"gravity": [*(X.rotation @ robot.tree.gravity)]}
+    ground = [frame for frame in tree.frames if frame.body == WORLD and frame.name != "world"]
+    own = [frame for frame in ground if frame.welded_to in (None, "world")]
+    placed = {f"frame:{frame.name}": frame.placement for frame in own}
+    if all(frame.is_link is False for frame in own):
+        placed |= {f"placement:{b.joint_name}": b.placement for b in tree.bodies if b.parent == WORLD}
+    for key, P in placed.items():
+        moved = P.inv() @ X @ P
+        given[key] = [*Quaternion.of(moved.rotation).log(), *moved.translation]
+    return given
