@@ -158,6 +158,10 @@ def test_paths_that_do_not_satisfy_constraints_are_refused() -> None:
     straight = lw.motion.Trajectory.polynomial([0.0, 1.0], np.stack([q[0], q[1] - q[0]], axis=-1)[None], robot=robot)
     with pytest.raises(ValueError, match="path: expected a path that satisfies the robot's constraints, got an error"):
         time_optimal(straight, torque={"crank_hinge": 5.0})
+    q = robot.drive_mechanism({"crank_hinge": [0.3, 0.6]}).q  # opens by 0.9 mm, in a robot with L = 0.5 m
+    straight = lw.motion.Trajectory.polynomial([0.0, 1.0], np.stack([q[0], q[1] - q[0]], axis=-1)[None], robot=robot)
+    with pytest.raises(ValueError, match=r"got an error of 0\.00186 characteristic lengths or radians"):
+        time_optimal(straight, torque={"crank_hinge": 5.0})
     driven = robot.with_constraints(lw.constraints.Holonomic("motor", lambda k: k.q("crank_hinge") - k.time))
     with pytest.raises(ValueError, match="constraints that do not depend on time, got 'motor'"):
         time_optimal(straight, torque={"crank_hinge": 5.0}, robot=driven)

@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
-from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.model.limited_coordinates import LoopSpeed, loop_speed_values, loop_speeds
 from linkwork.motion.arguments import own_limits, read_limit
 from linkwork.motion.timing.torque_model import TorqueModel
@@ -302,12 +302,13 @@ def _check_constraints(caller: str, path: Trajectory, robot: Any) -> None:
     if timed:
         raise ValueError(f"{caller}: torque: expected constraints that do not depend on time, got {timed[0]!r}")
     s = np.linspace(path.start_time, path.end_time, _CHECKED)
-    error = np.abs(robot.constraint_error(path(s).q)).max(axis=-1, initial=0.0)
-    k, scale = int(error.argmax()), max(1.0, characteristic_length(robot.tree))
-    if error[k] > _OPEN * scale:
+    error = np.abs(robot.constraint_error(path(s).q) * error_scales(robot.tree)).max(axis=-1, initial=0.0)
+    k = int(error.argmax())
+    if error[k] > _OPEN:
         raise ValueError(
             f"{caller}: path: expected a path that satisfies the robot's constraints, got an error of {error[k]:.3g} "
-            f"at s = {s[k]:.6g}; Robot.drive_mechanism and track_cartesian_path return such paths"
+            f"characteristic lengths or radians at s = {s[k]:.6g}; Robot.drive_mechanism and track_cartesian_path "
+            f"return such paths"
         )
 
 
