@@ -44,6 +44,7 @@ from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
     released_velocity,
+    step_rates,
 )
 from linkwork.simulation.algorithms.step_energy import ProgramEnergy, is_free, with_energy
 
@@ -169,7 +170,10 @@ class RattleStep:
         always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
         if is_free(mechanics.tree):
             program = None
-        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs, program)
+        rates = step_rates(mechanics.tree, h)
+        return with_energy(
+            mechanics.tree, self.q, result, v, momentum, energies, resistance, rates, always, springs, program
+        )
 
     # -- steps with a program
 
