@@ -24,7 +24,7 @@ class Budget:
     max_files: int = 10_000  # files that a model names
     max_total_bytes: int = 512 * _MEBI  # [bytes] of all files together
     max_compiled: int = 40_000  # elements that MuJoCo compiles, with copies, attached models and composites
-    max_prims: int = 500_000  # prims of a composed USD stage
+    max_prims: int = 200_000  # prims of a composed USD stage
     max_numbers: int = 30_000_000  # numbers of height fields and of arrays that a file states by their sizes
     max_vertices: int = 1_000_000  # distinct vertices of a mesh, and of all meshes that a file states by formulas
     max_pixels: int = 2**26  # of all pictures together

@@ -132,6 +132,12 @@ def test_references_that_multiply_prims_are_counted_before_composition(tmp_path:
     assert code_of(written(tmp_path, loop[0], "a.usda")) == "COMPOSITION"
 
 
+def test_values_of_a_text_layer_are_counted_before_its_parser(tmp_path: Path) -> None:
+    path = written(tmp_path, f'#usda 1.0\ndef "a"\n{{\nint[] a = [{"1, " * 30}1]\n}}\n')
+    with pytest.raises(ModelError, match=r"more than 25 values \[TOO_LARGE\]\n.*Budget\(max_numbers=\.\.\.\)"):
+        lw.load(path, budget=lw.formats.Budget(max_numbers=100))
+
+
 def archive(path: Path, members: dict[str, str], **options: int) -> Path:
     with zipfile.ZipFile(path, "w", **options) as file:  # type: ignore[arg-type]
         for name, text in members.items():

@@ -32,6 +32,7 @@ from linkwork.formats.usd.stage_size import check_nesting, check_size, prim_spec
 __all__ = ["diagnostics_collected", "opened_stage", "usd_error_text"]
 
 _MAX_MEMBERS = 10_000  # of a usdz archive
+_NUMBERS_OF_VALUE = 4  # as which a value of a text layer counts: USD's parser takes 200 bytes for it
 _CRATE, _TEXT, _ZIP = b"PXR-USDC", b"#usda", b"PK\x03\x04"
 _SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _POSITION = re.compile(r"line (\d+)|:(\d+):(\d+):")
@@ -270,6 +271,9 @@ class _Layers:
             raise self._error(file, "DATA_SYNTAX", "the text contains NUL")
         where = self._where(file)
         check_nesting(text, where)
+        if _NUMBERS_OF_VALUE * text.count(",") > self.budget.max_numbers:
+            message = f"a text layer with more than {self.budget.max_numbers // _NUMBERS_OF_VALUE} values"
+            raise self._error(file, "TOO_LARGE", message, self.budget.remedy("max_numbers"))
         layer = Sdf.Layer.CreateAnonymous(f"{_plain(file)}.usda")
         try:
             read = layer.ImportFromString(text)
