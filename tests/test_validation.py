@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -69,6 +70,53 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
     for text in ("1", b"1", ["1"], np.array(["1"]), [None]):
         with pytest.raises((TypeError, ValueError), match=r"are not (real )?numbers"):
             check.floats(text)
+
+
+def test_checks_on_both_sides_of_their_limits() -> None:
+    """The numbers nearest to a limit: inside, and outside; infinity; shapes; lengths; and what messages show."""
+    near, inf = math.nextafter, math.inf
+    zero, tiny, row = [0.0, near(0.0, 1.0)], near(0.0, 1.0), partial(check.sequence_of, check=check.integer, least=2)
+    cases: list[tuple[Callable[..., Any], dict[str, Any], list[Any], list[Any]]] = [
+        (check.integer, {"least": 1, "most": 9}, [1, 9, np.int8(9)], [0, 10, -(10**40)]),
+        (check.integer, {}, [check.MOST_COUNT, -(10**40)], [check.MOST_COUNT + 1]),
+        (check.finite_number, {}, [-1e308, 1e308], [inf, -inf, 10**400]),
+        (check.finite_number, {"least": 0.0, "most": 1.0}, [0.0, 1.0], [-tiny, near(1.0, 2.0)]),
+        (check.finite_number, {"above": 1.0, "infinite": True}, [near(1.0, 2.0), inf], [1.0, -inf]),
+        (check.finite_number, {"nonzero": True}, [tiny, -tiny], [0.0, -0.0, 0]),
+        (check.positive, {}, [tiny], [0.0, -tiny, inf]),
+        (check.positive, {"infinite": True}, [tiny, inf], [0.0]),
+        (check.non_negative, {}, zero, [-tiny, inf]),
+        (check.duration, {}, [*zero, inf], [-tiny]),
+        (check.tolerance, {}, zero, [-tiny, inf]),
+        (check.seed, {}, [0, np.random.default_rng(0)], [-1]),
+        (check.seed, {"generator": False}, [0], [np.random.default_rng(0)]),
+        (check.name, {"empty": True}, ["", " "], [b""]),
+        (row, {}, [(1, 2), [1, 2, 3], range(2)], [(), (1,), {1: 2, 2: 3}, "ab", 3]),
+        (check.finite_array, {"shape": ("...", 2)}, [[1, 2], [[1, 2]], np.ones((3, 1, 2))], [3.0, [1], [[1, 2, 3]]]),
+        (check.finite_array, {"shape": (2, "n")}, [np.ones((2, 1)), np.ones((2, 0))], [np.ones((1, 2)), np.ones(2)]),
+        (check.finite_array, {"infinite": True}, [[inf, -inf], []], [[math.nan], np.ma.masked_array([1.0])]),
+        (check.finite_array, {}, [[Fraction(1, 2)], True * np.ones(1, bool)], [[inf], "1", {1: 2}, {1}, [[1], [1, 2]]]),
+    ]  # fmt: skip
+    for checked, options, inside, outside in cases:
+        for value in inside:
+            result = checked("f", "x", value, **options)
+            assert result is value or np.array_equal(np.asarray(result), np.asarray(value, float)) or result == value
+        for value in outside:
+            with pytest.raises((TypeError, ValueError), match=r"^f: x: expected .* got "):
+                checked("f", "x", value, **options)
+    assert check.scalar_or_tuple("f", "x", [1, inf], each="y") == (1.0, inf)
+    assert isinstance(check.scalar_or_tuple("f", "x", np.float64(1.0), each="y"), float)
+    for value in ([[1.0]], [math.nan], "a"):
+        with pytest.raises(ValueError, match="f: x: expected a number, or one for each joint, got"):
+            check.scalar_or_tuple("f", "x", value, each="for each joint")
+    assert check.bounds("f", [0.0, 2.0], [0.0, inf])[1].tolist() == [0.0, inf]
+    with pytest.raises(ValueError, match="lower: expected bounds <= upper"):
+        check.bounds("f", [near(1.0, 2.0)], [1.0])
+    with pytest.raises(ValueError, match=r"^f: x: expected an array of finite numbers of shape \(2,\) \[m\], got "):
+        check.finite_array("f", "x", [inf, 0.0], shape=(2,), unit="m")
+    assert check.shown(10**40) == "an integer of 133 bits" and check.shown(10**40 - 1) == "9" * 40
+    assert check.shown(np.ones(7)) == "ndarray of shape (7,) and type float64" and "1" in check.shown(np.ones(6))
+    assert len(check.shown("a" * 10**6)) < 200 and check.shown([1]) == "[1]" and "..." in check.shown([1] * 1000)
 
 
 def test_an_argument_error_is_both() -> None:
