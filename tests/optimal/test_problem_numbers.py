@@ -146,7 +146,7 @@ def test_derivatives_that_are_not_finite_are_named(slider):
         problem = problem.add("configuration", "equality", steps=-1, name="harmless")
         problem = problem.add(lambda w: sqrt(w.v()[0] ** 2 + w.v()[1] ** 2), "least_squares", name="speed", steps=at)
         for solver, n in (("augmented", 0), ("augmented", 2), ("ilqr", 0), ("ilqr", 2)):
-            found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver)
+            found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver, initial_guess=np.zeros(2))
             said = found.explain(n - 1 if n else ())
             assert np.all(found.status == "not_finite"), (solver, found.status)
             assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, component 'speed'. "), (

@@ -211,3 +211,28 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     limited = problem.add("velocity", "cost").add("velocity", "inequality", lower=-30.0, upper=30.0, name="bound")
     result = limited.solve([0.1, 0.2])
     assert result.success and np.allclose(result.residuals["bound"], -30.0, atol=1e-5)
+
+
+@pytest.mark.slow(every=7)
+def test_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
+    """The straight way across the middle of a hill is stationary; ways around either side are less steep."""
+    rails = [
+        lw.Joint.of(lw.joints.Prismatic(axis), name=name, parent=parent, child=child)
+        for axis, name, parent, child in (((1, 0, 0), "x", "base", "bridge"), ((0, 1, 0), "y", "bridge", "tool"))
+    ]
+    robot: Any = lw.Robot.build(
+        "table", lw.Link("base"), lw.Link("bridge", mass=1.0), lw.Link("tool", mass=1.0), *rails, gravity=(0, 0, 0)
+    )
+
+    def hill(window: Any) -> Any:
+        x, y = window.q()
+        return 3.0 / (1.0 + 30.0 * ((x - 0.5) * (x - 0.5) + y * y))
+
+    problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0).add("torque", "least_squares", scale=0.1)
+    problem = problem.add("configuration", "least_squares", steps=-1, target=[1.0, 0.0], scale=10.0, name="goal")
+    problem = problem.add(hill, "least_squares")
+    for solver in ("augmented", "ilqr"):
+        result = problem.solve([0.0, 0.0], solver=solver)
+        around = np.stack([np.linspace(0.0, 1.0, 20), 0.3 * np.sin(np.linspace(0.0, np.pi, 20))], axis=-1)
+        other = problem.solve([0.0, 0.0], solver=solver, initial_guess=around)
+        assert result.success and abs(result.cost / other.cost - 1.0) < 1e-6, solver

@@ -6,15 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, STOPPED, VIOLATED
 from linkwork.optimal.kernels import SEARCH_SCALARS
 
-__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "best_entries", "guesses", "stop_inferior"]
+__all__ = ["COMPARISON_INTERVAL", "RestartedGuesses", "best_entries", "guesses", "resting_guess", "stop_inferior"]
 
 COMPARISON_INTERVAL = 4  # iterations between comparisons of the guesses
 _ITERATION_FACTOR = 2.0  # iterations of other guesses, relative to those of the first solved one
+_NUDGE = 1e-7  # in units of coordinates: motion of a guess at rest
 _ALIKE = 1e-3  # relative difference of merits that counts as equal
 _STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit"))
+
+
+def resting_guess(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
+    """Return paths (..., count, nq) that rest in configurations (..., nq), but for a tiny motion without symmetry.
+
+    From a path with a symmetry of the problem, a search would end on a ridge of the cost, at a saddle point.
+    """
+    u = np.linspace(0.0, 1.0, count)[:, None]
+    sizes = np.array(unit_steps(robot.tree)) * (0.5 + 0.5 * (np.arange(robot.nv) * 0.618034 % 1.0))
+    paths = np.repeat(q[..., None, :], count, axis=-2)
+    return np.asarray(robot.integrate(paths, _NUDGE * u * u * (3.0 - 2.0 * u) * sizes))
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:

@@ -33,7 +33,13 @@ from linkwork.optimal.arguments import (
     read_velocity,
 )
 from linkwork.optimal.features.dynamics_features import TorqueFeature
-from linkwork.optimal.initial_guesses import COMPARISON_INTERVAL, RestartedGuesses, guesses, stop_inferior
+from linkwork.optimal.initial_guesses import (
+    COMPARISON_INTERVAL,
+    RestartedGuesses,
+    guesses,
+    resting_guess,
+    stop_inferior,
+)
 from linkwork.optimal.ipopt import solve_by_ipopt
 from linkwork.optimal.kernels import SEARCH_SCALARS
 from linkwork.optimal.problem_arrays import PreparedProblem, prepared
@@ -126,7 +132,7 @@ def solve_by_path(
         state["q"] = read_guess(robot, T, initial_guess)
     elif warm_start is None:
         begin = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
-        state["q"] = np.repeat(begin[..., None, :], T, axis=-2)
+        state["q"] = resting_guess(robot, begin, T)
     lead = _lead(own, state, numbers)
     num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
     restarts = RestartedGuesses(own, state["q"], num_guesses, seed)

@@ -293,7 +293,7 @@ class TrajectoryProblem(ProblemData):
         - ``parameters``: values (..., *shape) of the robot's parameters that replace its own, by name as in
           `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel.
         - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); default: the
-          start in all steps.
+          start in all steps, moved by up to 1e-7, so that symmetry does not hold the search on a ridge of the cost.
         - ``num_guesses``: number of initial paths, the guess and others drawn with ``seed`` (default 1).  The best
           result is returned; its ``attempts`` has all.  ``continue_all``: run all of them to their end, also after one
           is solved (default False).

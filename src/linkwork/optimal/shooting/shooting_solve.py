@@ -33,7 +33,7 @@ from linkwork.optimal.arguments import (
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.arguments import one_of
 from linkwork.optimal.features.contact_features import robot_weight
-from linkwork.optimal.initial_guesses import guesses
+from linkwork.optimal.initial_guesses import guesses, resting_guess
 from linkwork.optimal.problem_arrays import PENALTY, prepared
 from linkwork.optimal.robot_parameters import (
     forces_of_motion,
@@ -250,6 +250,7 @@ def _initial_motion(
     """Return the initial states (..., T, nx) that steps lead to, and initial controls (..., T, m)."""
     T, motors, nq = recipe.program.steps, list(recipe.actuated), robot.nq
     lead = x0.shape[:-1]
+    guess = resting_guess(robot, x0[..., :nq], T) if guess is None and controls is None else guess
     q = np.repeat(x0[..., None, :nq], T, axis=-2)
     v, a = np.zeros((*lead, T, robot.nv)), np.zeros((*lead, T, robot.nv))
     before, v_before = q, v
