@@ -97,7 +97,7 @@ class Sticking(Coulomb):
         (Strong, "far from rest", 3e-3, 3e-4),
         (Static, "uses", 1e-9, None),
         (Steep, "slope", 1e-4, 1e-6),
-        (Jumping, "rest", 3e-6, 1e-8),
+        (Jumping, "rest", 3e-7, 3e-8),
     ],
 )
 def test_slight_deviations_are_reported(kind, line, noticed, allowed):
