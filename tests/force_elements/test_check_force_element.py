@@ -29,6 +29,20 @@ def test_the_librarys_elements_keep_the_contract(element: ForceElement) -> None:
     check_force_element(element, ARM).raise_if_failed()
 
 
+@pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
+def test_dampers_are_the_stated_resistances(element: ForceElement) -> None:
+    """F = −Σ d (F_i · V) F_i over resistances F_i of damping d."""
+    B, A = element.ends(ARM.tree)
+    for q, v in np.random.default_rng(0).normal(size=(5, 2, 2)):
+        between = ARM._kinematic_state(q, v, 0.0).between(B, A)
+        X, V = between.pose, between.twist
+        expected = np.zeros(6)
+        for one in element.resistances(ARM.tree, X):
+            expected -= one.damping * float(V.dot(one.wrench)) * np.array(one.wrench.elements())
+        assert np.abs(expected).max() > 1e-3
+        assert np.allclose(element.damper_wrench(ARM.tree, X, V).elements(), expected, rtol=0.0, atol=1e-13)
+
+
 def test_all_elements_are_tried() -> None:
     assert set(force_elements.ALL) == {type(element) for element in OWN}
 
