@@ -26,7 +26,7 @@ from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
-from linkwork.mechanisms.algorithms.constrained_manipulability import motor_force_sizes
+from linkwork.mechanisms.algorithms.constrained_manipulability import log_manipulability
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
 from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
@@ -318,10 +318,10 @@ class TaskState(KinematicState):
     def momentum_rows(self) -> list[list[Any]]:
         return centroidal_momentum_matrix(self.tree, self._q)
 
-    def motor_force_sizes(self, frame: str, relative_to: str, part: str) -> tuple[Sequence[Any], Any, Any] | None:
+    def closed_manipulability(self, frame: str, relative_to: str, part: str, floor: Any) -> tuple[Any, Any] | None:
         if not self.tree.constraints:
             return None
-        return motor_force_sizes(self.tree, self._q, frame, relative_to, part, time=self.time)
+        return log_manipulability(self.tree, self._q, frame, relative_to, part, self.time, floor)
 
     def derived(self, errors: Callable[[TaskKinematics], Scalars]) -> TaskRows:
         values, (rows,) = with_values(self.tree, lambda q: list(errors(TaskState(self.tree, q, self.time))), self._q)

@@ -11,7 +11,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import log, lt, where
+from linkwork.expr.scalar.functions import log, where
 from linkwork.ik.tasks.arguments import named
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskTarget
 
@@ -68,12 +68,10 @@ class ManipulabilityTask(AimedTask):
         return ((0.0, math.inf),)
 
     def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
-        closed = state.motor_force_sizes(self.frame, self.relative_to, self.part)
+        closed = state.closed_manipulability(self.frame, self.relative_to, self.part, _REGULARISATION)
         if closed is not None:
-            values, d, free = closed
-            logs = [where(lt(d, k + 0.5), 0.0, log(x * x + _REGULARISATION)) for k, x in enumerate(values)]
-            still = where(lt(d, 0.5), log(_REGULARISATION), 0.0)
-            return [where(free, _FREE, 0.5 * sum(logs, still) - log(target[0]))]
+            size, free = closed
+            return [where(free, _FREE, size - log(target[0]))]
         columns = [list(C.elements()[_PARTS[self.part]]) for C in state.between(self.frame, self.relative_to).columns]
         columns = [column for column in columns if not all(map(is_zero, column))]
         if not columns:

@@ -136,10 +136,10 @@ class TaskKinematics(Kinematics, Protocol):
         A v is the momentum about the centre of mass (angular; linear).
         """
 
-    def motor_force_sizes(self, frame: str, relative_to: str, part: str) -> tuple[Sequence[Any], Any, Any] | None:
-        """Return the singular values whose product is the manipulability of a mechanism; None without constraints.
+    def closed_manipulability(self, frame: str, relative_to: str, part: str, floor: Any) -> tuple[Any, Any] | None:
+        """Return the logarithm of a mechanism's manipulability, and True if the frame moves freely.
 
-        The product is that of the first d values. The other results are d, and True if the frame moves freely.
+        ``floor`` is added to squared singular values.  Without constraints the result is None.
         """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
