@@ -400,7 +400,7 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
         return f"remaining error {_remaining(facts)} after {facts['iterations']} iterations"
     if status is Status.LOCAL_MINIMUM and facts["reached"] == 1.0:
         done = "hard tasks are satisfied, " if any(task.hard and not task.own for task in problem.tasks) else ""
-        which = f"the lowest of {reason.starts} starts" if reason.starts > 1 else "where the search from q_init found no descent"
+        which = f"the lowest of {reason.starts} starts" if reason.starts > 1 else "stationary from q_init"
         rest = " and ".join(map(repr, reason.tasks))
         return f"{done}remaining error {_remaining(facts)} of soft {rest}, at a cost of {facts['cost']:.4g}, {which}"
     if status is Status.NOT_FINITE:
