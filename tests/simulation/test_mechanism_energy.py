@@ -101,21 +101,6 @@ def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
         robot.simulate(q, duration=0.001, dt=2e-4, method=method, joint_limit_mode="ignored", record_every=5)
 
 
-@pytest.mark.slow(every=7)
-def test_strong_dampers_of_a_delta_robot_gain_no_energy():
-    """A joint of the loops whose damper stops it at once: the others go on, without more energy."""
-    robot = lw.load("delta").with_gravity((0, 0, 0))
-    q = robot.assemble(robot.random_configuration(seed=100)).q
-    v = robot.project_velocity(q, np.random.default_rng(1).normal(size=robot.nv))
-    damping = np.tile(robot.parameters(["damping:ball_2a"])["damping_ball_2a"], (3, 1)) + 1e6 * np.eye(3)
-    found = robot.simulate(
-        np.tile(q, (3, 1)), np.tile(v, (3, 1)), duration=6.0, record_every=20, parameters={"damping:ball_2a": damping},
-        joint_limit_mode="ignored", record=["kinetic_energy"],
-    )  # fmt: skip
-    energy = found.records["kinetic_energy"]
-    assert np.all(found.success) and np.diff(energy, axis=1).max() < 1e-3 * energy[:, 0].min()
-
-
 @pytest.mark.slow(every=3)
 def test_orders_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""

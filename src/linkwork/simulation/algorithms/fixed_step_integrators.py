@@ -215,5 +215,4 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     each = zip(v, carried, mechanics.halfway(q, w, h)[1], pushes, strict=True)
     energies = [0.5 * (x * p) + 2.0 * (u * f) for x, p, u, f in each]
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
-    rates = step_rates(mechanics.tree, h)
-    return end, with_energy(mechanics.tree, q, result, after, arriving, energies, resists, rates, always=rolls)
+    return end, with_energy(mechanics.tree, q, result, after, arriving, energies, resists, always=rolls)

@@ -44,7 +44,6 @@ from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
     released_velocity,
-    step_rates,
 )
 from linkwork.simulation.algorithms.step_energy import ProgramEnergy, is_free, with_energy
 
@@ -170,10 +169,7 @@ class RattleStep:
         always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
         if is_free(mechanics.tree):
             program = None
-        rates = step_rates(mechanics.tree, h)
-        return with_energy(
-            mechanics.tree, self.q, result, v, momentum, energies, resistance, rates, always, springs, program
-        )
+        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs, program)
 
     # -- steps with a program
 

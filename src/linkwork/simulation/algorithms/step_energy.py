@@ -15,7 +15,6 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
 from linkwork.force_elements import ForceElement
-from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.body import WORLD, Drive
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.tree import Tree
@@ -29,7 +28,7 @@ __all__ = ["ProgramEnergy", "constrained_parts", "is_free", "with_energy"]
 Scalars = Sequence[Any]
 
 _LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
-_GAINED, _NOISE = 2e-2, by_type(1e-9)  # maximum relative energy gain of a damped step, and rounding relative to U
+_GAINED, _NOISE = 2e-2, by_type(1e-9)  # relative energy gain that a damped step may have, and rounding relative to U
 
 
 def with_energy(
@@ -40,7 +39,6 @@ def with_energy(
     momentum: Scalars,
     energies: Scalars,
     resistance: Resistance,
-    rates: Scalars,
     always: bool = True,
     stored: Callable[[Tree, Scalars], Any] | None = None,
     program: ProgramEnergy | None = None,
@@ -50,16 +48,12 @@ def with_energy(
     ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energies`` (nv) [J] are, along each
     velocity, the kinetic energy of the start plus the work of all forces except gravity, and except springs with the
     energy ``stored(tree, q)``.  The velocity is scaled in every step if ``always``, else only if the step passed a
-    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down, if it gained
-    more energy than a step of second order may: θ³ of it for a motion by θ in units of ``rates`` (nv).  Without this
-    allowance scaling would remove all gains of an error that oscillates, and leave its losses.  Where a ``program``
-    acts it is scaled to the energy of that.
+    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down.  Where a
+    ``program`` acts it is scaled to the energy of that.
     """
     if result.passed is None or (result.passed is False and not always and program is None):
         return list(v)
     resisted, scaled = opposed(resistance, v), list(v)
-    each = zip(v, result.w, rates, strict=True)
-    turn = largest([(fabs(y) + fabs(x - y)) / r for x, y, r in each])
     for part in constrained_parts(tree):
         states = [
             [potential_energy(part.tree, x), 0.0 if stored is None else stored(part.tree, x)] for x in (q, result.end)
@@ -76,7 +70,7 @@ def with_energy(
         share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
         wrong = lt(floor, left)
         if resistance.diagonal is not None or resistance.rows:
-            wrong = and_(wrong, lt(fmin(_GAINED, turn * turn * turn) * left, left - expected))
+            wrong = and_(wrong, lt(_GAINED * left, left - expected))
         if not always:
             wrong = and_(wrong, result.passed)
         if program is not None:
