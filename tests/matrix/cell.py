@@ -22,7 +22,8 @@ SOURCE = str(Path(lw.__file__).parent)
 # messages of Python and NumPy, which no refusal has
 _ACCIDENTS = re.compile(
     r"zip\(\)|broadcast|operands|unpack|out of (bounds|range)|cannot reshape|ambiguous|\bnan\b|is not in list"
-    r"|truth value|missing argument|unexpected keyword|object is not|must be real|missing \d required",
+    r"|truth value|zero-size|list index"
+    r"|missing argument|unexpected keyword|object is not|must be real|missing \d required",
     re.I,
 )
 WORKS = "works"

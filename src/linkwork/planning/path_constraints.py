@@ -127,7 +127,10 @@ def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
                 f"{constraint.name!r}; plan for the robot without_constraints({constraint.name!r})"
             )
         if constraint.time_dependent:
-            raise ValueError(f"{caller}: expected constraints independent of time, got {constraint.name!r}")
+            raise ValueError(
+                f"{caller}: expected constraints independent of time, got {constraint.name!r}; plan for the robot "
+                f"without_constraints({constraint.name!r})"
+            )
     if isinstance(keep, (Task, Constraint)):
         keep = (keep,)
     if not isinstance(keep, Iterable) or isinstance(keep, (str, bytes, dict)):

@@ -169,7 +169,8 @@ def read_space(
         else by_joint("plan", "weights", robot.tree, weights, default=1.0, above=0.0),
         "position_limits": bounds,
     }
-    if not robot.tree.constraints and isinstance(path_constraints, (list, tuple)) and not path_constraints:
+    closes = any(constraint.component_names for constraint in robot.tree.constraints)  # a floating joint closes nothing
+    if not closes and isinstance(path_constraints, (list, tuple)) and not path_constraints:
         return PlanningSpace(robot, scene, **options)
     end_configurations = (robot.lower, robot.upper) if bounds is None else bounds
     constraint_tasks = PathConstraintTasks(

@@ -52,6 +52,11 @@ def profile(kind: Kind) -> None:
     assert speeds.max() <= 1.0 + 1e-9
 
 
+def _apart(kind: Kind) -> lw.Robot:
+    """Return the robot with shapes that collide with obstacles, and not with each other."""
+    return kind.shaped.with_collision_pairs(())
+
+
 def _path(kind: Kind) -> motion.Trajectory:
     return kind.robot.spline([0.0, 1.0, 2.0], (kind.q, kind.moved(0.05), kind.moved(0.1)))
 
@@ -113,7 +118,7 @@ def joined_and_reversed(kind: Kind) -> None:
 def plan(kind: Kind) -> None:
     """A plan beside a far obstacle is found; its path has its ends, constraints and limits."""
     goal = kind.moved(0.1)
-    found = kind.shaped.plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
+    found = _apart(kind).plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
     assert found.success, str(found.status)
     close(kind.robot.difference(kind.q, found.path[0]), np.zeros(kind.robot.nv), 1e-9, "start")
     close(kind.robot.difference(goal, found.path[-1]), np.zeros(kind.robot.nv), 1e-6, "goal")
@@ -126,7 +131,7 @@ def plan(kind: Kind) -> None:
 def plan_timed(kind: Kind) -> None:
     """A plan's timed motion keeps velocities and accelerations."""
     n = kind.robot.nv
-    found = kind.shaped.plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
+    found = _apart(kind).plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
     curve = found.timed(velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0))
     curve = getattr(curve, "trajectory", curve)
     assert np.abs(curve(np.linspace(curve.start_time, curve.end_time, 501)).v).max() <= 1.0 + 1e-6
@@ -135,7 +140,7 @@ def plan_timed(kind: Kind) -> None:
 @verb("planning.Roadmap")
 def roadmap(kind: Kind) -> None:
     """A roadmap's nodes satisfy the constraints, and it connects two configurations that lie near each other."""
-    found = planning.Roadmap(kind.shaped, FAR, num_nodes=12, position_limits=kind.box)
+    found = planning.Roadmap(_apart(kind), FAR, num_nodes=12, position_limits=kind.box)
     holds(kind, found.nodes, 2e-3)
     answer = found.plan(kind.q, kind.moved(0.05))
     assert answer.success or str(answer.status)
