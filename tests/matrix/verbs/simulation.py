@@ -186,13 +186,18 @@ def _read_by_encoders(kind: Kind) -> list[lw.Joint]:
     return [joint for joint in kind.robot.joints if joint.nq == joint.nv == 1]
 
 
+def _position(joint: lw.Joint, q: np.ndarray) -> np.ndarray:
+    master, follows = q[:, joint.q_slice], joint.coupling
+    return master if follows is None else follows.ratio * master + follows.offset
+
+
 @verb("simulation.Encoder", needs=lambda kind: bool(_read_by_encoders(kind)))
 def encoder(kind: Kind) -> None:
     """Encoders read the positions of their joints."""
     joints = _read_by_encoders(kind)
     read = simulation.Encoder([joint.name for joint in joints])
     found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"encoder": read})
-    q = np.concatenate([found.q[:, joint.q_slice] for joint in joints], axis=-1)
+    q = np.concatenate([_position(joint, found.q) for joint in joints], axis=-1)
     close(found.records["encoder"], q, 1e-12, "positions")
 
 

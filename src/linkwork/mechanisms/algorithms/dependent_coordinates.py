@@ -144,6 +144,8 @@ class _Problem:
     def step(self, q: Scalars) -> list[Any]:
         """Return the step δ (nv), shortened to `MAX_STEP`."""
         error, rows = self.at(q)
+        if not rows:
+            return [0.0] * self.tree.nv
         change = NormalEquations(rows).once([-x for x in error])
         share = MAX_STEP / fmax(MAX_STEP, sqrt(dot(change, change)))
         result: list[Any] = [0.0] * self.tree.nv

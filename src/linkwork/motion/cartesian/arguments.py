@@ -54,7 +54,8 @@ class PathRequest:
         self.min_step = min_step
         moving = next((one.name for one in robot.tree.constraints if one.time_dependent), None)
         if moving is not None:
-            raise ValueError(f"{caller}: expected constraints independent of time, got {moving!r}")
+            remedy = f"use robot.without_constraints({moving!r})"
+            raise ValueError(f"{caller}: expected constraints independent of time, got {moving!r}; {remedy}")
         self.orientation, self.free = orientation, FREE_ROTATIONS[orientation]
         self.matched = [k for k in range(6) if k not in self.free]
         task = PoseTask(frame, relative_to=relative_to, name="X_path")
