@@ -53,6 +53,30 @@ def test_limits_over_time_need_times(plan: lw.planning.PlanResult) -> None:
         lw.control.lqr_about_trajectory(SLOW, path, Q=(1.0, 1.0), R=1.0)
 
 
+def test_motions_in_the_place_of_arrays_are_refused_with_their_remedy(plan: lw.planning.PlanResult) -> None:
+    law, q, fast = lw.control.ComputedTorque(SLOW, 100.0), SLOW.neutral(), plan.timed(acceleration=1.0)
+    for motion, remedy in (
+        (plan, r"pass its \.timed\(\.\.\.\)\.trajectory in time_inputs"),
+        (plan.trajectory(), r"time it with .*, or pass plan\.timed\(\.\.\.\)\.trajectory"),
+        (fast, r"pass its \.trajectory in time_inputs"),
+        (fast.trajectory, r"trajectory\(t\) returns q, v and a"),
+        (SLOW.simulate(q, duration=0.002, dt=0.001), r"pass its \.trajectory\(\) in time_inputs"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"ComputedTorque: target_q: expected an array of shape \(6,\), .*{remedy}"
+        ):
+            law(0.0, q, 0.0 * q, target_q=motion)
+        with pytest.raises(ValueError, match=rf"simulate: constants\['target_q'\]: expected an array .*{remedy}"):
+            SLOW.simulate(q, controller=law, duration=0.002, constants={"target_q": motion})
+        with pytest.raises(ValueError, match=rf"task 'posture': target: expected finite numbers, .*{remedy}"):
+            lw.ik.PostureTask(target=motion)
+        if motion is not fast.trajectory:
+            with pytest.raises(ValueError, match=rf"simulate: time_inputs.*{remedy}"):
+                SLOW.simulate(q, controller=law, duration=0.002, time_inputs={"target": motion})
+    with pytest.raises(ValueError, match="provides NAME_q, NAME_v and NAME_a: name it 'target'"):
+        SLOW.simulate(q, controller=law, duration=0.002, time_inputs={"target_q": fast.trajectory})
+
+
 def test_files_and_pictures_name_the_length(plan: lw.planning.PlanResult, tmp_path: Path) -> None:
     path, timed = plan.trajectory(), plan.trajectory().retimed(10.0)
     for trajectory, name, unit in ((path, "length", "rad, m"), (timed, "t", "s")):

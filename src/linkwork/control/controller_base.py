@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.motion_messages import refuse_motion
 from linkwork._util.validation import floats
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import actuated_indices, actuated_joints
@@ -137,9 +138,11 @@ class ControlLaw(ABC):
                 f"to the controller by name, or to simulate as constants={{{missing[0]!r}: ...}} or time_inputs=..."
             )
         for name, x in inputs.items():
-            shape, result = known[name], np.shape(x)
+            shape = known[name]
             if isinstance(x, Mapping):
                 raise ValueError(f"{self.caller}: {name}: expected an array of shape {shape}, got a dict")
+            refuse_motion(f"{self.caller}: {name}: expected an array of shape {shape}", x)
+            result = np.shape(x)
             if len(result) < len(shape) or result[len(result) - len(shape) :] != shape:
                 raise ValueError(f"{self.caller}: {name}: expected shape {shape}, got {result}")
             self.check_input(name, x)

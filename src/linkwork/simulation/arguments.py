@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.messages import letters
+from linkwork._util.motion_messages import refuse_motion, untimed
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import ArgumentReader, real_array
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
-from linkwork.motion.trajectory.trajectory import Trajectory, untimed
+from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import check_parameter, input_name, is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.control_output import wrench_frames
@@ -155,6 +156,7 @@ def read_arrays(option: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
         if is_traced(x):
             result[name] = scalars(x)
             continue
+        refuse_motion(f"{caller}: expected an array of numbers", x)
         value = np.asarray(real_array(f"{caller}: expected an array of numbers", x), dtype=float)
         if not np.isfinite(value).all():
             raise ValueError(f"{caller}: expected finite numbers, got {x!r:.60}")
@@ -264,10 +266,18 @@ def read_signals(
         raise TypeError(f"simulate: time_inputs: expected a dict of arrays or trajectories by name, got {signals!r}")
     arrays: dict[str, Any] = {}
     sampled = set()
+    shapes = getattr(controller, "input_shapes", None)
+    takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
     for name, x in signals.items():
         if isinstance(x, Trajectory):
             if not x.is_timed:
                 raise ValueError(untimed(f"simulate: time_inputs: {name!r}", x))
+            if name in takes and f"{name}_q" not in takes:
+                end = f": name it {name[:-2]!r}" if name.endswith("_q") else ""
+                raise ValueError(
+                    f"simulate: time_inputs[{name!r}]: expected {takes[name]} for each step, got {x!r}, which provides "
+                    f"NAME_q, NAME_v and NAME_a{end}"
+                )
             state = x(h * np.arange(steps), outside="hold")
             arrays |= {f"{name}_q": state.q, f"{name}_v": state.v, f"{name}_a": state.a}
             sampled |= {f"{name}_{part}" for part in "qva"}
@@ -275,8 +285,6 @@ def read_signals(
             arrays[name] = [x(float(t)) for t in h * np.arange(steps)]
         else:
             arrays[name] = x
-    shapes = getattr(controller, "input_shapes", None)
-    takes: Mapping[str, Any] = shapes if isinstance(shapes, Mapping) else {}
     result = read_arrays("time_inputs", arrays)
     axes = {}
     for name, x in result.items():

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import short_repr
+from linkwork._util.motion_messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import optional, positive
@@ -38,7 +39,7 @@ from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import floor, fmax, fmin
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.trajectory.trajectory import Trajectory, untimed
+from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["LQRController", "TVLQRController", "lqr_about_state", "lqr_about_trajectory"]
 

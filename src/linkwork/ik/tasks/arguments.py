@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linkwork._util.motion_messages import refuse_motion
 from linkwork._util.validation import floats, scalar_or_tuple
 
 __all__ = ["PoseTolerance", "frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
@@ -33,7 +34,9 @@ def frozen(name: str, target: Any) -> Any:
     except (TypeError, ValueError):
         result = np.array(math.nan)
     if not np.isfinite(result).all():
-        raise ValueError(f"task {name!r}: target: expected finite numbers, got {target!r}")
+        expected = f"task {name!r}: target: expected finite numbers"
+        refuse_motion(expected, target)
+        raise ValueError(f"{expected}, got {target!r}")
 
     def nested(x: Any) -> Any:
         return tuple(map(nested, x)) if isinstance(x, list) else x

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, quick
 from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.motion_messages import untimed
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
@@ -31,7 +32,7 @@ from linkwork.motion.trajectory.trajectory_extremes import Extremes, extremes_of
 from linkwork.motion.trajectory.trajectory_output import TrajectoryOutput
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["Trajectory", "TrajectoryState", "state_and_jerk", "untimed"]
+__all__ = ["Trajectory", "TrajectoryState", "state_and_jerk"]
 
 
 class TrajectoryState(NamedTuple):
@@ -384,12 +385,6 @@ class Trajectory(TrajectoryOutput):
 
     def _name(self, k: int) -> str:
         return f"coordinate {k}" if self._robot is None else repr(self._robot.v_names[k])
-
-
-def untimed(caller: str, trajectory: Trajectory) -> str:
-    """Return the message of an error: a caller needs times, which the trajectory does not have."""
-    remedy = "time it with linkwork.motion.time_optimal, retimed or at_constant_speed"
-    return f"{caller}: expected a trajectory over time, got {trajectory!r}; {remedy}"
 
 
 def state_and_jerk(trajectory: Trajectory, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
