@@ -33,14 +33,18 @@ EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
 
 def constraint_features(robot: Any) -> list[Feature]:
-    """Return, for each constraint of a robot, a feature whose values are the constraint's error along a path."""
-    return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in robot.tree.constraints]
+    """Return, for each constraint of a robot, a feature whose values are the constraint's error along a path.
+
+    A constraint without components, as of a floating joint that closes a loop, has none.
+    """
+    binding = [one for one in robot.tree.constraints if one.component_names]
+    return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in binding]
 
 
 def with_constraint_forces(problem: Any) -> Any:
     """Return the problem with the forces of the robot's constraints as variables of each step."""
     known = {one.name for one in problem.contacts}
-    for constraint in problem.robot.tree.constraints:
+    for constraint in (one for one in problem.robot.tree.constraints if one.component_names):
         force = ConstraintForce(f"force of {constraint.name}", constraint)
         if force.name not in known:
             problem = problem.add_variable(force.name, force.size)._with_external_force(force)
