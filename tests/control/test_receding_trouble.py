@@ -28,7 +28,7 @@ def test_what_is_no_number_is_no_plan() -> None:
     odd: dict[str, Any] = {
         "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
         "derivative": (
-            lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt(w.q()[0] - 2.0)),
+            lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt((2.0 - w.q(back=1)[0]) * w.q()[0])),
             2.0,
             "the derivative of 'odd' in step 0, component 'odd'",
         ),
