@@ -22,7 +22,6 @@ ALLOWED = {
     ): "for types only: its branches",
     ("linkwork.compiler.kernel", "linkwork.compiler.pickling.kernel_pickle"): "pickle calls a method of the class",
     ("linkwork.compiler.kernel", "linkwork.compiler.pickling.kernel_file"): "a method writes the file",
-    ("linkwork.compiler.program", "linkwork.compiler.passes.verifier"): "a program that is refused is told why",
     ("linkwork.compiler.derivatives.tangent_spaces", "linkwork.compiler.pickling.space_values"): (
         "pickle calls a method of the class"
     ),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
+from linkwork.compiler.instruction_rules import InvalidProgramError, verify_instructions
 from linkwork.compiler.operation_counts import WhileLoop, arithmetic, counted, while_loops
 from linkwork.compiler.port import Port
 from linkwork.expr.control.closure_conversion import InnerName
@@ -218,10 +219,8 @@ def _mixes_kinds(nodes: Sequence[Symbol]) -> bool:
 
 
 def _refuse_mixed_kinds(program: Program) -> None:
-    from linkwork.compiler.passes.verifier import InvalidProgramError, verify
-
     try:
-        verify(program)
+        verify_instructions(program, program.name, set())
     except InvalidProgramError as error:
         remedy = "x != 0.0 converts a number to a truth value, and where(condition, 1.0, 0.0) a truth value to a number"
         raise TypeError(f"{error}; {remedy}") from None
