@@ -380,6 +380,7 @@ def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
     other bounds the violation of hard errors that the gradient of the soft cost causes.
     """
     soft_weights = sum((w * w for w, hard in zip(spec.weights, spec.hard, strict=True) if not hard), 0.0)
+    soft_weights = where(lt(0.0, soft_weights), soft_weights, 1.0)  # without weights, any ρ > 0 satisfies hard errors
     squared_norms: dict[bool, Any] = {True: _TINY, False: _LEAST_NORM * soft_weights}
     for row, w, hard in zip(rows, spec.weights, spec.hard, strict=True):
         squared_norms[hard] = squared_norms[hard] + dot(row, row) * (w * w)
