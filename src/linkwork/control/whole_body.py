@@ -242,7 +242,7 @@ class WholeBody(TaskLaw):
                     rows[i][j] = rows[i][j] + c * row[i] * row[j]
         return rows
 
-    def with_step(self, h: float) -> WholeBody:
+    def _with_step(self, h: float) -> WholeBody:
         """Return this law for a step of ``h`` [s]; simulations use it for a law without ``dt``."""
         if self.step:
             return self

@@ -48,7 +48,8 @@ def for_step(caller: str, controller: Any, h: float) -> Any:
 
     The step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
     """
-    result = controller.with_step(h) if hasattr(controller, "with_step") else controller
+    for_this_step = getattr(controller, "_with_step", None)
+    result = controller if for_this_step is None else for_this_step(h)
     while controller is not None:
         own = getattr(controller, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
