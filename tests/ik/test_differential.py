@@ -327,8 +327,9 @@ def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name, limits):
         found = step.velocity(q, pulled=place, **targets)
         q = robot.integrate(q, found.v * DT)
     assert np.abs(found.v).max() < (1e-2 if limits else 1.0) and np.median(np.abs(found.v).max(axis=-1)) < 1e-6
-    if name != "quadruped":
-        assert np.abs(robot.constraint_error(q)).max() < 1e-6
+    if name != "quadruped":  # a step φ leaves errors of second order: ½ φ² times the lengths of links, below 1 m
+        moved = DT * np.abs(found.v).max(axis=-1)
+        assert (np.abs(robot.constraint_error(q)).max(axis=-1) < 1e-9 + moved**2).all()
     for foot, X in targets.items():
         assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5
 
