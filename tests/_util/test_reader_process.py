@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork._util import reader_process
 from linkwork._util.file_budget import Budget
 from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated
 
 TASKS = """
-import ctypes, os, socket, subprocess, sys, threading
+import ctypes, os, platform, socket, subprocess, sys, tempfile, threading
 import numpy as np
 
 def echo(request, data):
@@ -40,6 +44,7 @@ def attempt(request, data):
     note("fork", lambda: os._exit(0) if os.fork() == 0 else None)
     note("signal", lambda: os.kill(os.getppid(), 0))
     note("process", lambda: os.pidfd_open(os.getppid()))
+    note("pipe", lambda: os.mkfifo(os.path.join(tempfile.gettempdir(), "pipe")))
     note("mode", lambda: os.chmod(request["inside"], 0o777))
     note("time", lambda: os.utime(request["inside"]))
     note("attribute", lambda: os.setxattr(request["inside"], "user.a", b"x"))
@@ -52,6 +57,18 @@ def by_c(path):
     file = ctypes.CDLL(None, use_errno=True).open(path.encode(), os.O_RDONLY)
     if file < 0:
         raise OSError(ctypes.get_errno(), "open")
+
+def calls(request, data):
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    number, found = ["x86_64", "aarch64"].index(platform.machine()), {}
+    for name, (numbers, arguments) in request.items():
+        ctypes.set_errno(0)
+        arguments = [x.encode() if isinstance(x, str) else ctypes.c_long(x) for x in arguments]
+        found[name] = 0 if call(numbers[number], *arguments) >= 0 else ctypes.get_errno()
+    return found, {}
+
+def surroundings(request, data):
+    return [os.getcwd(), os.environ.get("ROS_PACKAGE_PATH"), os.environ.get("OMP_NUM_THREADS")], {}
 
 seen = []
 
@@ -97,7 +114,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(tmp_path))
     request = {"inside": str(tmp_path / "inside/file"), "outside": str(tmp_path / "outside")}
 
-    def made(task: str, budget: Budget = BUDGET, data: bytes = b"") -> Answer:
+    def made(task: str, budget: Budget = BUDGET, data: bytes = b"", request: dict[str, Any] = request) -> Answer:
         folders = [str(tmp_path / "inside")]
         return read_isolated(("numpy",), f"reader_tasks:{task}", request, budget=budget, data=data, folders=folders)
 
@@ -115,7 +132,94 @@ def test_a_process_opens_only_its_files(call: Any) -> None:
     found = call("attempt").data
     allowed = {"inside", "thread"}
     assert {name for name, outcome in found.items() if outcome == "done"} == allowed, found
-    assert len(found) == 14
+    assert len(found) == 15
+
+
+_NAME = {  # numbers of system calls on x86-64 and AArch64
+    "setpriority": (141, 140),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "ioprio_set": (251, 30),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "truncate": (76, 45),
+    "openat2": (437, 437),
+}
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"), reason="it has no filter of calls"
+)
+def test_a_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call: Any, tmp_path: Path) -> None:
+    file = str(tmp_path / "inside/file")
+    prlimit, fcntl, openat, mmap = (302, 261), (72, 25), (257, 56), (9, 222)
+    refused = {name: (numbers, [0] * 6) for name, numbers in _NAME.items()}
+    refused["prlimit64"] = prlimit, [os.getpid(), 7, 0, 0]
+    refused |= {f"fcntl {command}": (fcntl, [1, command, 0]) for command in (8, 10, 15, 1024)}
+    refused |= {f"openat {flags}": (openat, [-100, file, flags]) for flags in (os.O_TRUNC, os.O_TRUNC | 3)}
+    refused["mmap"] = mmap, [0, 4096, 3, 0x21, -1, 0]
+    assert set(call("calls", request=refused).data.values()) == {errno.EPERM}
+    allowed = {
+        "prlimit64": (prlimit, [0, 7, 0, 0]),
+        "fcntl": (fcntl, [1, 3]),
+        "openat": (openat, [-100, file, os.O_RDONLY]),
+        "mmap": (mmap, [0, 4096, 3, 0x22, -1, 0]),
+    }
+    assert set(call("calls", request=allowed).data.values()) == {0}
+    assert Path(file).read_text() == "x"
+
+
+def test_a_process_has_the_folder_and_the_variables_of_the_moment(
+    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (tmp_path / "inside", tmp_path):
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("ROS_PACKAGE_PATH", str(folder))
+        assert call("surroundings").data == [os.path.realpath(folder), str(folder), "1"]
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    assert call("surroundings").data == [os.path.realpath(tmp_path), None, "1"]
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.skipif(sys.platform != "linux", reason="it stops a program by a signal")
+def test_the_end_of_a_program_that_waits_is_no_fault_of_the_next_file(
+    call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        program = call("remember").data[2]
+        os.kill(program, number)
+        monkeypatch.setattr(reader_process._Process, "is_usable", lambda process: True)  # it ends after this check
+        with monkeypatch.context() as patch:
+            begin, seconds = reader_process._Process.begin, iter([0.5, reader_process._START_SECONDS])
+
+            def limited(process: Any, *arguments: Any, begin: Any = begin, seconds: Any = seconds) -> bool:
+                patch.setattr(reader_process, "_START_SECONDS", next(seconds))
+                return bool(begin(process, *arguments))
+
+            patch.setattr(reader_process._Process, "begin", limited)
+            assert call("remember", data=b"x" * (1 << 20)).data[2] != program
 
 
 @pytest.mark.slow(every=3)

@@ -85,6 +85,12 @@ def _answer(request: dict[str, Any], data: bytes, libraries: list[str]) -> None:
     module, _, function = request["task"].partition(":")
     task = getattr(import_module(module), function)
     tempfile.tempdir = folder = request["folder"]
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    try:
+        os.chdir(request["directory"])
+    except OSError:  # it was deleted: relative paths lead to no file
+        os.chdir(folder)
     with open(os.path.join(folder, "answer"), "r+b") as output:
         restrict = import_module("linkwork._util.sandbox").restrict
         restrict([*request["folders"], *libraries], [folder], request["memory"], request["seconds"])

@@ -87,6 +87,12 @@ class _Process:
             self.popen.stdin.write(len(text).to_bytes(8, "big") + text + data)
             self.popen.stdin.flush()
 
+    def begin(self, request: Mapping[str, Any], data: bytes) -> bool:
+        """Return True if the program begins to serve a request.  Raises ReaderEnded if that takes too long."""
+        with self.deadline(_START_SECONDS, "begin"):
+            self.send(request, data)
+            return bool(self.line())
+
     def line(self) -> bytes:
         """Return a line of the output; it is empty if the program has closed it."""
         assert self.popen.stdout is not None
@@ -143,7 +149,8 @@ def read_isolated(
     the function.
     """
     process = _exchanged(tuple(modules), None)
-    if process is None or not process.is_usable():
+    has_waited = process is not None and process.is_usable()
+    if process is None or not has_waited:
         process = _started(tuple(modules), process)
     code = 1
     with tempfile.TemporaryDirectory(prefix="linkwork-", ignore_cleanup_errors=True) as folder:
@@ -153,25 +160,35 @@ def read_isolated(
             "bytes": len(data),
             "folder": folder,
             "folders": [*folders],
+            "directory": _directory(),
+            "environment": _environment(),
             "memory": budget.max_memory,
             "seconds": math.ceil(budget.max_seconds),
         }
         try:
             with open(os.path.join(folder, "answer"), "x+b") as output:  # the process cannot exchange an opened file
-                code = _exit_code(process, head, data, budget)
+                if has_waited and not _begins(process, head, data):
+                    process, has_waited = _started(process.modules, process), False
+                if not has_waited:
+                    process.begin(head, data)
+                code = _exit_code(process, budget)
                 return _answer(process, output, code, budget)
         finally:
             _keep(process, code)
 
 
-def _exit_code(process: _Process, request: Mapping[str, Any], data: bytes, budget: Budget) -> int:
+def _begins(process: _Process, request: Mapping[str, Any], data: bytes) -> bool:
+    """Return True if a program that has waited begins: its end before is no fault of the request."""
+    with contextlib.suppress(ReaderEnded):
+        return process.begin(request, data)
+    return False
+
+
+def _exit_code(process: _Process, budget: Budget) -> int:
     """Return the exit code of the process that serves a request.  Raises ReaderEnded if it takes too long."""
-    with process.deadline(_START_SECONDS, "begin"):
-        process.send(request, data)
-        line = process.line()
     try:
         with process.deadline(budget.max_seconds, "end"):
-            line = line and process.line()
+            line = process.line()
             return int(line) if line else process.popen.wait()
     except ReaderEnded as late:
         raise ReaderEnded(f"{late}; {budget.remedy('max_seconds', 'for a longer time')}") from None
@@ -240,14 +257,25 @@ def _started(modules: tuple[str, ...], old: _Process | None) -> _Process:
     if old is not None:
         old.close()
     errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - `close` closes it
-    environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "MUJOCO_GL": "disable"}  # without windows
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("reader_child.py"))]
     pipe = subprocess.PIPE
-    popen = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment)
+    popen = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=_environment())
     path = tuple(os.path.abspath(entry) for entry in sys.path)
     process = _Process(os.getpid(), modules, tuple(sys.path), popen, errors, time.monotonic())
     process.send({"path": path, "modules": modules, "idle": _IDLE_SECONDS})
     return process
+
+
+def _directory() -> str:
+    """Return the working directory, or "" if it was deleted."""
+    with contextlib.suppress(OSError):
+        return os.getcwd()
+    return ""
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment variables of this moment for a program without threads and windows."""
+    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "MUJOCO_GL": "disable"}
 
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "PXR_WORK_THREAD_LIMIT")

@@ -2,8 +2,9 @@
 
 `restrict` is called in a child process with one thread, after its imports.  Limits of memory and time are those of
 POSIX.  On Linux, Landlock (5.13 or newer) permits the opening of files in given folders only, and a filter of system
-calls (seccomp) refuses sockets, new programs, signals, and other permissions and times of files, for all code of the
-process.  Without one of both, an audit hook does so for the code of Python alone.
+calls (seccomp) refuses sockets, new programs, actions on other processes, memory that they share, and other
+permissions and times of files, for all code of the process.  Without one of both, an audit hook does so for the code
+of Python alone.
 
 Sources: the manual pages landlock(7), seccomp(2) and setrlimit(2); linux/landlock.h, linux/filter.h.
 """
@@ -25,42 +26,50 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls of La
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _RIGHTS = ((1, 13), (2, 14), (3, 15), (5, 16))  # version of Landlock, and number of its rights on files
 _NETWORK_VERSION, _SCOPE_VERSION = 4, 6
+_DEVICES = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 15  # creation of devices, sockets and pipes, and ioctl
 _RIGHTS_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 
-_PROCESSORS = {  # audit number, flag of another ABI, system call seccomp, clone, clone3, refused system calls
+_PROCESSORS = {  # audit number, flag of another ABI, seccomp, clone3, calls with `_RULES`, refused system calls
     "x86_64": (
-        *(0xC000003E, 0x40000000, 317, 56, 435),
+        *(0xC000003E, 0x40000000, 317, 435, (56, 302, 72, 257, 9, 2)),
         (
             *(41, 42, 57, 58, 59, 322),  # socket connect fork vfork execve execveat
             *(101, 310, 311, 62, 200, 234, 129, 297),  # ptrace process_vm_* kill tkill tgkill rt_*sigqueueinfo
-            *(
-                165,
-                272,
-                308,
-                321,
-                304,
-                323,
-                298,
-            ),  # mount unshare setns bpf open_by_handle_at userfaultfd perf_event_open
+            *(165, 272, 308, 321, 304, 323, 298),  # mount unshare setns bpf open_by_handle_at userfaultfd perf_*
             *(90, 91, 268, 92, 93, 94, 260, 132, 235, 261, 280),  # chmod chown utime, each with its forms
-            *(188, 189, 190, 197, 198, 199),  # setxattr removexattr
+            *(188, 189, 190, 197, 198, 199, 76),  # setxattr removexattr truncate
+            *(141, 142, 144, 203, 314, 251, 256, 279),  # setpriority sched_set* ioprio_set migrate_pages move_pages
+            *(29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241),  # shm* sem* msg* mq_open mq_unlink
+            *(248, 249, 250, 319),  # add_key request_key keyctl memfd_create
         ),
     ),
     "aarch64": (
-        *(0xC00000B7, 0, 277, 220, 435),
+        *(0xC00000B7, 0, 277, 435, (220, 261, 25, 56, 222)),
         (
             *(198, 203, 221, 281),
             *(117, 270, 271, 129, 130, 131, 138, 240),
             *(40, 97, 268, 280, 265, 282, 241),
             *(52, 53, 54, 55, 88),
-            *(5, 6, 7, 14, 15, 16),
+            *(5, 6, 7, 14, 15, 16, 45),
+            *(140, 118, 119, 122, 274, 30, 238, 239),
+            *(194, 196, 195, 190, 193, 191, 192, 186, 189, 188, 187, 180, 181),
+            *(217, 218, 219, 279),
         ),
     ),
 }
-_REFUSED = (424, 425, 434, 438, 452, 463, 466)  # on all: pidfd_* io_uring_setup fchmodat2 setxattrat removexattrat
-_CLONE_THREAD = 0x10000
-_RESERVED = 1 << 32  # [bytes] of address space that libraries may reserve without using it
+_REFUSED = (  # on all: pidfd_* io_uring_setup openat2 process_m* memfd_secret fchmodat2 setxattrat removexattrat
+    *(424, 425, 434, 437, 438, 440, 447, 448, 452, 463, 466),
+)
 _ALLOW, _EPERM, _ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026  # answers of the filter
+_RULES = (  # argument of a call, its bits, their values, and the answers for these values and for others
+    (0, 0x10000, (0x10000,), _ALLOW, _EPERM),  # clone: threads only
+    (0, 0xFFFFFFFF, (0,), _ALLOW, _EPERM),  # prlimit64: of this process only
+    (1, 0xFFFFFFFF, (8, 10, 15, 1024), _EPERM, _ALLOW),  # fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE
+    (2, 0o1003, (0o1000, 0o1003), _EPERM, _ALLOW),  # openat: no O_TRUNC without writing, which Landlock sees
+    (3, 0x21, (0x21,), _EPERM, _ALLOW),  # mmap: no shared anonymous memory, which RLIMIT_DATA does not count
+    (1, 0o1003, (0o1000, 0o1003), _EPERM, _ALLOW),  # open, as openat
+)
+_RESERVED = 1 << 32  # [bytes] of address space that libraries may reserve without using it
 
 
 def restrict(readable: Sequence[str], writable: Sequence[str], memory: int, seconds: int) -> None:
@@ -121,8 +130,8 @@ def _confine_files(readable: Sequence[str], writable: Sequence[str]) -> bool:
     ruleset = system.syscall(_CREATE_RULESET, ctypes.c_char_p(data), ctypes.c_size_t(len(data)), 0)
     if ruleset < 0:
         return False
-    reading = _READ_FILE | _READ_FOLDER
-    for path, allowed in (*((path, reading) for path in readable), *((path, rights) for path in writable)):
+    reading, writing = _READ_FILE | _READ_FOLDER, rights & ~_DEVICES
+    for path, allowed in (*((path, reading) for path in readable), *((path, writing) for path in writable)):
         try:
             opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:  # it does not exist
@@ -137,18 +146,24 @@ def _confine_files(readable: Sequence[str], writable: Sequence[str]) -> bool:
 
 
 def _filter_calls() -> bool:
-    """Refuse sockets, programs, access to other processes, and changes of files' metadata, by a filter of calls."""
+    """Refuse sockets, programs, access to other processes, and changes of files' metadata, by a filter of calls.
+
+    It also refuses memory that the limits do not count, and memory that outlives this process.
+    """
     if platform.machine() not in _PROCESSORS or sys.byteorder != "little":
         return False
-    audit, other, seccomp, clone, clone3, refused = _PROCESSORS[platform.machine()]
-    load, equal, at_least, has_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
+    audit, other, seccomp, clone3, ruled, refused = _PROCESSORS[platform.machine()]
+    load, equal, at_least, mask, answer = 0x20, 0x15, 0x35, 0x54, 0x06
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
     if other:
         program += [(at_least, 0, 1, other), (answer, 0, 0, _EPERM)]
     for call in (*refused, *_REFUSED):
         program += [(equal, 0, 1, call), (answer, 0, 0, _EPERM)]
     program += [(equal, 0, 1, clone3), (answer, 0, 0, _ENOSYS)]  # then libraries call clone, whose flags are seen
-    program += [(equal, 0, 3, clone), (load, 0, 0, 16), (has_bits, 1, 0, _CLONE_THREAD), (answer, 0, 0, _EPERM)]
+    for call, (argument, bits, values, then, otherwise) in zip(ruled, _RULES, strict=False):
+        rule = [(load, 0, 0, 16 + 8 * argument), (mask, 0, 0, bits)]
+        rule += [line for value in values for line in ((equal, 0, 1, value), (answer, 0, 0, then))]
+        program += [(equal, 0, len(rule) + 1, call), *rule, (answer, 0, 0, otherwise)]
     program += [(answer, 0, 0, _ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in program))
     header = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code)))
