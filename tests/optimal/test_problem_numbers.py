@@ -46,7 +46,7 @@ def test_fronts_are_dense_equations(depth, many):
     padded = tuple(np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides, lines, forces))
     exact = np.linalg.solve(H, g)
     for wide, forward, backward in ((False, eliminate, substitute), (True, eliminate_wide, substitute_wide)):
-        found = forward(width, depth, many, windows, partial(added, wide), padded, 0.0)
+        found = forward(width, depth, many, windows, partial(added, wide), padded, [0.0] * width)
         border, _ = solve_border(found.border, found.rest)
         x = backward(width, depth, found, border)
         assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10

@@ -123,3 +123,47 @@ def test_units_of_forces_by_forward_dynamics():
         assert found.success and abs(found.iterations - known.iterations) <= 10, found.explain()
         assert np.abs(found.multipliers["velocity limits"]).max() > 0.0
         np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-7)
+
+
+def linkage(mass, length, time):
+    """Return a motion of a four-bar linkage with torques as costs, and tolerances of its constraints."""
+    root, names = mass * (length / time) ** 2, ("a", "b", "c")
+    links = [
+        lw.Link(name, mass=mass * (1.0 + 0.5 * k), com=(0.2 * length, 0.0, 0.0), inertia=(0.02 * mass * length**2,) * 3)
+        for k, name in enumerate(names)
+    ]
+    hinges = [
+        lw.Joint.of(
+            lw.joints.Revolute((0, 0, 1)),
+            name=f"to {name}",
+            parent=parent,
+            child=name,
+            placement=(x * length, 0.0, 0.0),
+        )
+        for name, parent, x in zip(names, ("base", "a", "base"), (0.0, 0.3, 0.8), strict=True)
+    ]
+    gravity = (0.0, -9.81 * length / time**2, 0.0)
+    robot = lw.Robot.build("four", lw.Link("base"), *links, *hinges, gravity=gravity)
+    robot = robot.with_frame("end of b", "b", (0.9 * length, 0.0, 0.0)).with_frame(
+        "end of c", "c", (0.6 * length, 0, 0)
+    )
+    robot = robot.with_loop("pin", "end of b", "end of c", lw.joints.Revolute((0, 0, 1)))
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=time)
+    problem = problem.add("torque", "least_squares", scale=0.1 / root)
+    problem = problem.add("velocity", "equality", steps=-1, scale=time, name="rest")
+    problem = problem.add(lw.ik.JointTask("to a", target=1.0), "equality", steps=-1, name="there")
+    return problem, {"pin": 1e-9 * min(length, 1.0), "rest": 1e-9 / max(time, 1.0), "there": 1e-9}
+
+
+@pytest.mark.slow(every=7)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_units_of_closed_loops():
+    """Errors of loops in lengths and angles, and forces of loops as variables, take the same steps in all units."""
+    known = None
+    for units in ((1.0, 1.0, 1.0), (1.0, 1e3, 1.0), (1.0, 1e-3, 1.0), (1e3, 1.0, 1.0), (1e-3, 1e3, 1e-3)):
+        problem, tolerances = linkage(*units)
+        start = problem.robot.assemble([0.5, 0.8, 1.8]).q
+        found = problem.solve(start, tolerance=tolerances)
+        known = found if known is None else known
+        assert found.success and abs(found.iterations - known.iterations) <= 2, units
+        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-6)

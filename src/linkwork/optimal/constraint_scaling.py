@@ -183,7 +183,7 @@ def _uniform_motion_window(
 
 def _units(program: PathProgram) -> Array:
     """Return the units of the unknowns of a window and of the path's parameters."""
-    return np.array([*(*program.units, *[1.0] * program.extra) * (program.depth + 1), *[1.0] * program.many])
+    return np.array([*(*program.units, *program.variable_units) * (program.depth + 1), *[1.0] * program.many])
 
 
 def _term_request(program: PathProgram, inputs: PathInputs, k: int) -> TermRequest:

@@ -10,6 +10,7 @@ import numpy as np
 from linkwork._util.validation import floats, number
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import WORLD
+from linkwork.optimal.algorithms.path_nlp import force_units, length_unit
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
@@ -27,18 +28,22 @@ from linkwork.optimal.features.contact_features import CONES, robot_weight
 from linkwork.optimal.schedule_arguments import OutsidePhase
 from linkwork.spatial import Pose, Rotation
 
-__all__ = ["EFFORT", "constraint_features", "with_constraint_forces", "with_contact"]
+__all__ = ["EFFORT", "with_constraint_forces", "with_constraints", "with_contact"]
 
 EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 
 
-def constraint_features(robot: Any) -> list[Feature]:
-    """Return, for each constraint of a robot, a feature whose values are the constraint's error along a path.
+def with_constraints(problem: Any) -> Any:
+    """Return the problem with the errors of the robot's constraints as equalities, lengths in the robot's unit.
 
     A constraint without components, as of a floating joint that closes a loop, has none.
     """
-    binding = [one for one in robot.tree.constraints if one.component_names]
-    return [HolonomicFeature(one) if one.holonomic else VelocityConstraint(one) for one in binding]
+    length = length_unit(problem.robot.tree)
+    for constraint in (one for one in problem.robot.tree.constraints if one.component_names):
+        feature = (HolonomicFeature if constraint.holonomic else VelocityConstraint)(constraint)
+        scale = [1.0 / length if unit == "m" else 1.0 for unit in constraint.row_units]
+        problem = problem.add(feature, "equality", scale=scale)
+    return problem
 
 
 def with_constraint_forces(problem: Any) -> Any:
@@ -48,7 +53,7 @@ def with_constraint_forces(problem: Any) -> Any:
         force = ConstraintForce(f"force of {constraint.name}", constraint)
         if force.name not in known:
             problem = problem.add_variable(force.name, force.size)._with_external_force(force)
-            scale = EFFORT / robot_weight(problem.robot.tree)
+            scale = EFFORT / np.array(force_units(problem.robot.tree, force.units))
             problem = problem.add(VariableFeature(force.name), "least_squares", scale=scale)
     return problem
 
@@ -83,8 +88,8 @@ def with_contact(
     frame = carrier
     if point is not None:
         problem, frame = _with_frame_at(problem, on, point)
-    weight = robot_weight(problem.robot.tree)
     contact = PathContact(label, frame, surface=half is not None)
+    weight, units = robot_weight(problem.robot.tree), np.array(force_units(problem.robot.tree, contact.units))
     problem = problem.add_variable(label, contact.size, steps=steps)._with_external_force(contact)
     if mu is not None:
         cone_feature: Feature = FrictionCone(contact, friction=mu, normal=n, cone=cone)
@@ -101,9 +106,9 @@ def with_contact(
         without_force = OutsidePhase(steps)
     if without_force:
         no_force = ContactForce(contact)
-        problem = problem.add(no_force, "equality", steps=without_force, scale=1.0 / weight, name=f"{label}: no force")
+        problem = problem.add(no_force, "equality", steps=without_force, scale=1.0 / units, name=f"{label}: no force")
     if size > 0.0:
-        problem = problem.add(ContactForce(contact), "least_squares", steps=steps, scale=size / weight)
+        problem = problem.add(ContactForce(contact), "least_squares", steps=steps, scale=size / units)
     return problem
 
 

@@ -211,9 +211,9 @@ class _Search:
     def _unit(self, point: Mapping[str, Array]) -> Array:
         """Return the unit of each unknown; that of variables and parameters is about their magnitude."""
         program = self.program
-        unit = np.broadcast_to([*program.units, *[1.0] * program.extra], (program.steps, program.width)).copy()
+        unit = np.broadcast_to([*program.units, *program.variable_units], (program.steps, program.width)).copy()
         if "u" in point:
-            unit[:, program.tree.nv :] = np.abs(point["u"]) + SMALL
+            unit[:, program.tree.nv :] = np.abs(point["u"]) + SMALL * unit[:, program.tree.nv :]
         p = np.abs(point["p"]) + SMALL if "p" in point else np.zeros(0)
         return np.concatenate([unit.ravel(), p])
 

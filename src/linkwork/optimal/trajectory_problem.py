@@ -16,7 +16,7 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
 from linkwork.optimal.arguments import read_count, read_robot
-from linkwork.optimal.contact_schedule import EFFORT, constraint_features, with_constraint_forces, with_contact
+from linkwork.optimal.contact_schedule import EFFORT, with_constraint_forces, with_constraints, with_contact
 from linkwork.optimal.features import (
     AccelerationLimits,
     Feature,
@@ -79,10 +79,7 @@ class TrajectoryProblem(ProblemData):
             parameters=duration_variables(durations),
             contacts=(),
         )
-        problem = self
-        for constraint in constraint_features(robot):
-            problem = problem.add(constraint, "equality")
-        self._set(terms=problem.terms)
+        self._set(terms=with_constraints(self).terms)
 
     # -- costs, constraints and unknowns
 

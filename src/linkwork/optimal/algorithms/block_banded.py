@@ -77,7 +77,7 @@ def eliminate(
     windows: int,
     added: Callable[..., WindowShare],
     inputs: Any,
-    floor: Any,
+    floors: Scalars,
     stored: Any = None,
 ) -> Eliminated:
     """Return the factors of all steps' equations and the reduced border, by eliminating one step after the other.
@@ -88,8 +88,8 @@ def eliminate(
     ``border_size`` the number of unknowns of the border.  ``added(input)`` returns the contribution of a window, with
     empty ``rows``.  ``inputs`` have an entry for each of the ``windows``, then ``depth`` copies of the last one,
     which add zero.  ``stored`` are further inputs of the windows, from `scan_storing`: then the call is
-    ``added(input, row)``.  ``floor`` is added to every diagonal element.  In a trace, the factors are stored for
-    `substitute`.
+    ``added(input, row)``.  ``floors`` (width) are added to the diagonal elements of a step.  In a trace, the factors
+    are stored for `substitute`.
     """
     block, size = depth * width, depth * width + border_size  # columns of the front, without and with the border
     triangle = [(i, j) for i in range(size) for j in range(i + 1)]
@@ -104,7 +104,7 @@ def eliminate(
         for (i, j), x in zip(triangle, list(carried), strict=True):
             front[width + i][width + j] = x
         for k in range(width):
-            front[k][k] = floor
+            front[k][k] = floors[k]
         share = added(given) if stored is None else added(given, row)
         for (i, j), x in share.blocks.items():
             front[i][j] = front[i][j] + there * x
@@ -233,7 +233,7 @@ def eliminate_wide(
     windows: int,
     added: Callable[..., WindowShare],
     inputs: Any,
-    floor: Any,
+    floors: Scalars,
     stored: Any = None,
 ) -> Eliminated:
     """Return the same as `eliminate` for steps with many unknowns: each front is eliminated in loops, not unrolled.
@@ -256,8 +256,8 @@ def eliminate_wide(
         for a, i in enumerate(rest[:-1]):
             for j in rest[a:]:
                 front[i][j] = next(numbers)
-        for k in range(block, block + width):
-            front[k][k] = floor
+        for k, floor in enumerate(floors):
+            front[block + k][block + k] = floor
         share = added(given) if stored is None else added(given, row)
         for (a, b), x in share.blocks.items():
             i, j = sorted((column_of[a], column_of[b]))

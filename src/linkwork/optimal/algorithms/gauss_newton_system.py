@@ -137,10 +137,10 @@ class PathSweeps(PathSteps):
         """Return the factors of H d = −g after elimination of all steps, the merit, and a number of components.
 
         The number is that of the active components. H is the Gauss–Newton matrix of the merit, g its gradient, and d
-        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it. Second
-        derivatives of terms of single steps times ``curvature`` (0 to 1) are added to H, in a program of second order
-        also those of terms of all steps. A component of an inequality or of a bounded term is active if it is at a
-        bound or beyond it.
+        the step of all unknowns. H's diagonal is multiplied by 1 + ``damping``, and ``floor`` is added to it, for
+        unknowns in their units. Second derivatives of terms of single steps times ``curvature`` (0 to 1) are added to
+        H, in a program of second order also those of terms of all steps. A component of an inequality or of a bounded
+        term is active if it is at a bound or beyond it.
         """
         program = self.program
         size = (program.depth + 1) * program.width
@@ -207,10 +207,11 @@ class PathSweeps(PathSteps):
                     put(index, here * x)
             return WindowShare(blocks, sides, rows, stretched)
 
+        floors = [floor if unit == 1.0 else floor / (unit * unit) for unit in (*program.units, *program.variable_units)]
         m = program.depth
         padded = {name: np.concatenate([x, *[x[-1:]] * m]) for name, x in whole.items()}
         method = eliminate_wide if program.wide else eliminate
-        return method(program.width, m, program.many, T, added, padded, floor, local), merit, active
+        return method(program.width, m, program.many, T, added, padded, floors, local), merit, active
 
     def direction(self, factors: Eliminated, border: Sequence[Any]) -> Any:
         """Return the Newton direction of every step (T, width), by back substitution.
@@ -267,7 +268,7 @@ class PathSweeps(PathSteps):
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
         """Return the largest change of a coordinate, in `PathProgram.units`, and of a variable along a direction.
 
-        The change of a variable u is relative to its size: |du| / (|u| + 0.1).
+        The change of a variable u is relative to its size: |du| / (|u| + 0.1 of its unit).
         """
         nv, extra = self.program.tree.nv, self.program.extra
 
@@ -276,8 +277,8 @@ class PathSweeps(PathSteps):
             d = list(inputs["d"])
             for x, unit in zip(d[:nv], self.program.units, strict=True):
                 displacement = fmax(displacement, fabs(x) if unit == 1.0 else fabs(x) / unit)
-            for x, u in zip(d[nv:], list(inputs["u"]) if extra else [], strict=True):
-                change = fmax(change, fabs(x) / (fabs(u) + SMALL))
+            for x, u, unit in zip(d[nv:], list(inputs["u"]) if extra else [], self.program.variable_units, strict=True):
+                change = fmax(change, fabs(x) / (fabs(u) + SMALL * unit))
             return (displacement, change), None
 
         displacement, change = scan(step, (0.0, 0.0), {"d": direction, "u": point.u} if extra else {"d": direction})[0]

@@ -37,10 +37,21 @@ from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.features.contact_features import ConstraintForce, PathContact
+from linkwork.optimal.features.contact_features import ConstraintForce, PathContact, robot_weight
 from linkwork.optimal.features.feature import Feature
 
-__all__ = ["KINDS", "PathInputs", "PathPoint", "PathProgram", "PathTerm", "control_times", "first_step", "gap_shares"]
+__all__ = [
+    "KINDS",
+    "PathInputs",
+    "PathPoint",
+    "PathProgram",
+    "PathTerm",
+    "control_times",
+    "first_step",
+    "force_units",
+    "gap_shares",
+    "length_unit",
+]
 
 WIDE = 40  # columns of a window from which equations are solved in loops
 KINDS = ("cost", "least_squares", "equality", "inequality")
@@ -121,8 +132,10 @@ class PathProgram:
     second_order: bool = False  # equations have second derivatives of the terms of all steps
 
     def on(self, tree: Tree) -> PathProgram:
-        """Return the same program for the kinematic tree ``tree``: the same robot with other parameter values."""
-        return replace(self, tree=tree)
+        """Return the same program, in the same units, for the same robot with other parameter values, ``tree``."""
+        program = replace(self, tree=tree)
+        vars(program).update(units=self.units, variable_units=self.variable_units)
+        return program
 
     @cached_property
     def depth(self) -> int:
@@ -145,6 +158,12 @@ class PathProgram:
         length = length_unit(self.tree)
         units = [unit for _, body in self.tree.stacked() for unit in body.joint.v_units]
         return tuple(1.0 if unit.startswith("rad") else length for unit in units)
+
+    @cached_property
+    def variable_units(self) -> tuple[float, ...]:
+        """Units of a step's variables: the robot's weight for forces, 1 for variables of unknown unit."""
+        forces = {one.name: force_units(self.tree, one.units) for one in self.contacts}
+        return tuple(x for name, size in self.variables for x in forces.get(name, [1.0] * size))
 
     @property
     def wide(self) -> bool:
@@ -319,6 +338,13 @@ def length_unit(tree: Tree) -> float:
             sizes.append(math.sqrt(max(0.5 * (about.xx + about.yy + about.zz) / mass, 0.0)) if mass > 0.0 else 0.0)
     size = max(sizes)
     return float(1000.0 ** round(math.log10(size) / 3.0)) if size > 0.0 else 1.0
+
+
+def force_units(tree: Tree, units: Sequence[str]) -> list[float]:
+    """Return the unit of each force: the robot's weight for N, times its unit of length for N·m."""
+    weight = robot_weight(tree)
+    sizes = {"N": weight, "N·m": weight * length_unit(tree)}
+    return [sizes.get(unit, 1.0) for unit in units]
 
 
 def first_step(steps: int, started: bool) -> int:

@@ -21,6 +21,7 @@ from linkwork.spatial import Quaternion, Vec3
 
 __all__ = ["ContactForce", "ContactHeight", "FrictionCone", "PathContact", "StickingContact", "SurfaceCone"]
 
+_DUAL = {"rad": "N·m", "m": "N"}
 _XYZ = ("x", "y", "z")
 CONES = ("smooth", "pyramid")
 _ROUNDING = 1e-5  # of the robot's weight: radius that rounds the tip of a smooth cone
@@ -78,6 +79,11 @@ class ConstraintForce:
     def size(self) -> int:
         """Number of components of the constraint force."""
         return len(self.constraint.component_names)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the components: N·m for angles, N for lengths, or "1"."""
+        return tuple(_DUAL.get(unit, "1") for unit in self.constraint.row_units)
 
 
 @dataclass(frozen=True)
