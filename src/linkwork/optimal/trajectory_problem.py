@@ -315,7 +315,7 @@ class TrajectoryProblem(ProblemData):
         - ``integrator``: "semi_implicit_euler" (default), "runge_kutta_4" by forward dynamics, "stormer_verlet" by
           inverse dynamics.
         - ``passive``: with armature, springs, damping and friction of joints (default True, but False for
-          ``integrator="runge_kutta_4"`` of a robot with dry friction, beside which its steps diverge).
+          ``integrator="runge_kutta_4"`` of a robot with dry friction, beside which its steps diverge, with a warning).
         - ``second_order``: with second derivatives of the dynamics; default: True by inverse dynamics, and without
           contacts for dry friction and for fewer motors than velocities.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -148,6 +150,18 @@ def test_earlier_steps_are_those_of_the_integrator() -> None:
     assert problem.solve([0.5], solver="ilqr").success
     with pytest.raises(ValueError, match="'bend': forward dynamics does not provide an earlier step"):
         problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
+
+
+def test_friction_is_not_left_out_in_silence() -> None:
+    """Explicit steps of a joint with dry friction leave out passive forces: it is said, unless a call asks for it."""
+    robot = PENDULUM.with_joint_dynamics(friction=0.2)
+    problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("velocity", "least_squares")
+    options = {"solver": "ilqr", "integrator": "runge_kutta_4"}
+    with pytest.warns(lw.errors.LimitWarning, match="'runge_kutta_4' leave out armature, springs, damping and frict"):
+        found = problem.solve([0.5], **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(found.q, problem.solve([0.5], passive=False, **options).q)
 
 
 def test_what_forward_dynamics_does_not_answer_is_said() -> None:

@@ -7,11 +7,14 @@ dynamics the unknowns are accelerations; motor forces follow from the motion, an
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import LimitWarning
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
@@ -125,6 +128,14 @@ def solve_by_shooting(
     inverse, robot = one_of(caller, "dynamics", dynamics, DYNAMICS) == "inverse", problem.robot
     if passive is None:  # the explicit stages of Runge and Kutta diverge beside the slope of dry friction at rest
         passive = integrator == INTEGRATORS[0] or inverse or not friction_velocities(robot.tree)
+        if not passive:
+            warnings.warn(
+                f"{caller}: passive: steps of {integrator!r} leave out armature, springs, damping and friction of all "
+                "joints, since explicit steps diverge beside dry friction; pass passive=False to confirm it, or "
+                f"integrator={INTEGRATORS[0]!r}, which has them",
+                LimitWarning,
+                stacklevel=levels_up(),
+            )
     passive = read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     motors = motor_indices(caller, robot, actuated)
