@@ -7,6 +7,8 @@ import linkwork as lw
 from helpers.fourbars import fourbars, parallel, pendulum_acceleration
 from helpers.linkages import five_bar, linkage
 from helpers.overconstrained import bennett, bennett_angles, bricard
+from invariants.cases import Functions
+from linkwork.mechanisms.algorithms.dependent_coordinates import _Problem
 
 RADIUS = 0.4
 
@@ -214,6 +216,23 @@ def test_near_dead_centres_digits_are_lost_with_the_condition_alone():
         K = robot.explicit_jacobian(q, ["A0"])
         worst.append(np.abs(K[:, 0] - [1.0, -1.0, 1.0]).max() * angle)
     assert max(worst) < 1e-14, worst  # the condition is 1/angle
+
+
+def test_the_margin_does_not_depend_on_rounding():
+    """Of a robot with many dependent coordinates it is the least sine of a column of G to the span of the others."""
+    robot = lw.load("delta")
+    names = ("shoulder_1", "shoulder_2", "shoulder_3")
+    q, still = np.asarray(robot.assemble(robot.neutral()).q), np.zeros(robot.nv)
+    f, asked = Functions(robot.tree), ("closed_configuration", names)
+    phi = still + 0.2 * np.arange(robot.nv) / robot.nv
+    there, _, margin = f(asked, q, q, phi)
+    batch = f(asked, *(np.stack([x, x]) for x in (q, q, phi)))[2]
+    compiled = robot.closed_configuration(q, q, phi, names).margin
+    rows = _Problem.of(robot.tree, list(there), list(there), list(still), names, 0.0).at(list(there))[1]
+    A = np.array([[float(x) for x in row] for row in rows])
+    gram = A.T @ A
+    expected = np.sqrt(1.0 / (np.diag(gram) * np.diag(np.linalg.inv(gram))).max())
+    np.testing.assert_allclose([margin, *batch, compiled], expected, rtol=1e-9)
 
 
 def test_named_coordinates_are_refused_with_reasons():

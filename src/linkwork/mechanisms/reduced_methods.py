@@ -101,7 +101,8 @@ class ReducedMethods(RobotBase):
         ``independent`` names these coordinates. φ (``phi``) are tangent coordinates at q1; only the independent
         components of q1 and φ are used. q0, q1 (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [1],
         margin (...) [1]. ``error`` is the largest remaining constraint error, of lengths in characteristic lengths.
-        ``margin`` is 0 where the independent coordinates do not determine the others.
+        ``margin`` is 0 where the independent coordinates do not determine the others. It is the least sine of the angle
+        of a dependent coordinate's column of the constraint Jacobian to the span of the others.
         """
 
     @computed

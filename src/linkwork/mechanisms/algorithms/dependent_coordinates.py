@@ -65,8 +65,8 @@ def closed_configuration(
     worst, least = 0.0, 1.0
     for x in error:
         worst = fmax(worst, fabs(x))
-    for pivot in NormalEquations(rows).pivots if problem.open else ():
-        least = fmin(least, pivot)
+    for share in NormalEquations(rows).shares if problem.open else ():
+        least = fmin(least, share)
     return q, worst, sqrt(fmax(least, 0.0))
 
 

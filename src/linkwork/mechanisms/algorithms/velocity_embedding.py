@@ -23,7 +23,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, reciprocal_or_zero, transposed
-from linkwork.expr.scalar.functions import eq
+from linkwork.expr.scalar.functions import eq, or_
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.coordinate_names import index_of
@@ -63,14 +63,19 @@ class NormalEquations:
         return Semidefinite.of(lower, more=0.0)
 
     @property
-    def pivots(self) -> list[Any]:
-        """For each column of A the share of its squared norm that is orthogonal to the columns before it.
+    def shares(self) -> list[Any]:
+        """For each column of A the share of its squared norm that is orthogonal to the other columns.
 
-        It is 0 if the column depends on them.
+        It is 0 if the column depends on them, else 1/(N_kk (N⁻¹)_kk) with N = AᵀA.  The pivots of N depend on the order
+        of elimination, and so on elements that are zero by rounding.
         """
-        factors = self.factors
-        shares = [factors.D_inv[k] * factors.A[column][column] for k, column in enumerate(factors.order)]
-        return [reciprocal_or_zero(share, eq(share, 0.0)) for share in shares]
+        factors, result = self.factors, [0.0] * len(self.columns)
+        for k, column in enumerate(factors.order):
+            half = factors.half([1.0 if i == column else 0.0 for i in range(len(result))])
+            inverse = dot([x * d for x, d in zip(half, factors.D_inv, strict=True)], half)
+            is_dependent = or_(eq(factors.D_inv[k], 0.0), eq(inverse, 0.0))
+            result[column] = reciprocal_or_zero(inverse * factors.A[column][column], is_dependent)
+        return result
 
     def of(self, b: Scalars) -> list[Any]:
         """Return the solution x of A x = b, with one step of iterative refinement."""
