@@ -68,3 +68,19 @@ def test_steps_in_a_loop_return_the_same_bits():
         results.append((kernel.interpret(A, b), kernel(A, b)))
     np.testing.assert_array_equal(results[0][0], results[1][0])
     np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-9, atol=1e-9 * np.abs(results[0][1]).max())
+
+
+def test_solutions_of_least_norm_have_no_component_in_the_null_space() -> None:
+    """With and without a part of b that is out of range; sizes of rows are the weights of the norm."""
+    rng = np.random.default_rng(0)
+    for n, rank in ((6, 4), (5, 5)):
+        B = rng.normal(size=(n, rank))
+        A, D = B @ B.T, np.linalg.norm(B, axis=1)
+        inverse = np.linalg.pinv(A / D[:, None] / D, rcond=1e-9, hermitian=True) / D[:, None] / D
+        factors = Semidefinite.of([row[: k + 1].tolist() for k, row in enumerate(A)])
+        b = rng.normal(size=n)
+        for right, removals, error in ((b, 2, 1e-9), (A @ b, 0, 1e-11)):
+            x = np.array(factors.solved_nearly(right, removals, least=True))
+            np.testing.assert_allclose(x, inverse @ right, rtol=0, atol=error * (1.0 + np.abs(x).max()))
+            x = np.array(factors.solved_nearly(right, removals))
+            np.testing.assert_allclose(A @ x, A @ inverse @ right, rtol=0, atol=1e-11 * (1.0 + np.abs(A).max()))

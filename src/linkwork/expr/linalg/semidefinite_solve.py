@@ -110,20 +110,23 @@ class Semidefinite:
             x = [a + exact * d for a, d in zip(x, step, strict=True)]
         return x
 
-    def solved_nearly(self, b: Scalars) -> list[Any]:
+    def solved_nearly(self, b: Scalars, removals: int = 2, *, least: bool = False) -> list[Any]:
         """Return the x of A x = P b, where P removes the component of b that is not in the range of A.
 
-        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + 3ρ + 6ρ²) (1 − ρ)² b, whose error is
-        10ρ³. The component is removed first: (A + E)⁻¹ would magnify it by 1/μ. It is removed twice, since rounding in
-        ρ, relative to the component, is magnified by 1/μ too.
+        With ρ = E (A + E)⁻¹, which preserves such a component, x = (A + E)⁻¹ (1 + cρ + c(c + 1)/2 ρ²) (1 − ρ)ⁿ b, with
+        c = n + 1 for n ``removals``; the error is of the order ρ³. The component is removed first: (A + E)⁻¹ would
+        magnify it by 1/μ. Rounding in ρ, relative to the component, is magnified by 1/μ too, in A's null space: two
+        removals remove it, and none is needed for a b in range. With ``least``, a term in ρ³ cancels what is in the
+        null space, as `least` does.
         """
-        rest = list(b)
-        for _ in range(2):
+        rest, c = list(b), removals + 1
+        for _ in range(removals):
             rest = [y - r for y, r in zip(rest, self._left(self.once(rest)), strict=True)]
         step = x = self.once(rest)
-        for k in (3.0, 6.0):
+        factors = [c, c * (c + 1) // 2]
+        for k in [*factors, -1 - sum(factors)] if least else factors:
             step = self.once(self._left(step))
-            x = [y if is_zero(d) else y + k * d for y, d in zip(x, step, strict=True)]
+            x = [y if is_zero(d) else y + d if k == 1 else y + float(k) * d for y, d in zip(x, step, strict=True)]
         return x
 
     def _left(self, step: Scalars) -> list[Any]:

@@ -125,15 +125,16 @@ class ConstrainedFactorization:
         """Return one value for each velocity, reordered as the factors of the mass matrix are."""
         return [sizes[k] for k in self.inverse.order] if isinstance(self.inverse, FactoredInverse) else list(sizes)
 
-    def forces(self, y: Scalars, target: Scalars) -> list[Any]:
+    def forces(self, y: Scalars, target: Scalars, removals: int = 2, *, least: bool = False) -> list[Any]:
         """Return the constraint forces λ with which the acceleration a has G a closest to ``target``.
 
         G is the constraint Jacobian, and M = Lᵀ D L is the mass matrix. y = L⁻ᵀ f describes the sum f of all other
         generalized forces: without λ, the acceleration is M⁻¹ f = L⁻¹ D⁻¹ y.  G a = ``target`` need not have a
         solution: rows may contradict each other, and dependent rows do so beside assembled configurations, as in the
-        stages of Runge-Kutta methods.
+        stages of Runge-Kutta methods.  ``removals`` and ``least`` are those of `Semidefinite.solved_nearly`.
         """
-        return self.factors.solved_nearly([w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)])
+        missing = [w - dot(UD, y) for w, UD in zip(target, self.UD, strict=True)]
+        return self.factors.solved_nearly(missing, removals, least=least)
 
     def moved(self, y: Scalars, forces: Scalars) -> list[Any]:
         """Return the acceleration L⁻¹ D⁻¹ (y + U λ) with the constraint forces λ."""
@@ -248,7 +249,7 @@ def constrained_acceleration_derivatives(
 
     `forward_dynamics_derivatives` uses them.
     """
-    return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[1])
+    return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)[1])
 
 
 def constrained_linearize(
@@ -276,7 +277,7 @@ def constrained_linearize(
         passive: bool,
         friction: str | FrictionLaw,
     ) -> tuple[list[Any], list[Matrix]]:
-        return _derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)[:2]
+        return _derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)[:2]
 
     system = System(tree, list(tau), wrenches, passive, accelerations, friction)
     return linear_system(system, q, v, dt, integrator)
@@ -291,13 +292,17 @@ def _derivatives(
     time: Any,
     passive: bool,
     friction: str | FrictionLaw,
+    of_forces: bool = True,
 ) -> tuple[list[Any], list[Matrix], list[Matrix]]:
-    """Return a, and the derivatives of a and of λ by q, v, τ and each wrench."""
+    """Return a, and the derivatives of a and of λ by q, v, τ and each wrench.
+
+    Without ``of_forces`` those of λ are not of least norm, as those of a do not need.
+    """
     n, system = tree.nv, ConstrainedFactorization(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
     tau = with_loop_forces(tree, q, v, tau, None, passive, friction)
     h = bias_force(tree, q, v, wrenches, passive, friction)
     y = system.inverse.inward([x - b for x, b in zip(tau, h, strict=True)])
-    forces = system.factors.least(system.forces(y, [-x for x in system.rates.bias]))
+    forces = system.forces(y, [-x for x in system.rates.bias], least=True)
     a = system.moved(y, forces)
     rows = constraint_derivatives(tree, q, v, a, forces, time)
     by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
@@ -310,20 +315,24 @@ def _derivatives(
         at = carriers(tree, *split)
         still = [[0.0] * 6 for _ in forces]
         varied += [[*joint_force_of_wrench(tree, split[0], at, name, axes), *still] for name, axes, _ in wrenches]
-    solutions = iter(solve_columns(system, [column for matrix in varied for column in transposed(matrix)]))
+    columns = [column for matrix in varied for column in transposed(matrix)]
+    solutions = iter(solve_columns(system, columns, of_forces))
     result = [transposed([next(solutions) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
-    result.insert(2, acceleration_by_force(system))
+    result.insert(2, acceleration_by_force(system, of_forces))
     return a, [matrix[:n] for matrix in result], [matrix[n:] for matrix in result]
 
 
-def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars]) -> Matrix:
-    """Return (a; λ) for each of many right-hand sides (joint forces; target of G a), one row for each."""
+def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars], of_forces: bool = True) -> Matrix:
+    """Return (a; λ) for each of many right-hand sides (joint forces; target of G a), one row for each.
+
+    Without ``of_forces`` λ is not of least norm, as a does not need.
+    """
     n = len(columns[0]) - len(system.rates.rows) if columns else 0
 
     def solve(column: Scalars) -> list[Any]:
         y = system.inverse.inward(column[:n])
-        forces = system.forces(y, column[n:])
-        return [*system.moved(y, forces), *system.factors.least(forces)]
+        forces = system.forces(y, column[n:], 2 if of_forces else 1, least=of_forces)
+        return [*system.moved(y, forces), *forces]
 
     return map_rows(solve, columns, in_loops=_is_long(system, len(columns)))
 
@@ -334,25 +343,25 @@ def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
     return _PER_VELOCITY * n * columns > _LONG
 
 
-def acceleration_by_force(system: ConstrainedFactorization) -> Matrix:
-    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹."""
+def acceleration_by_force(system: ConstrainedFactorization, of_forces: bool = True) -> Matrix:
+    """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹.
+
+    Without ``of_forces`` ∂λ/∂τ is not of least norm, as ∂a/∂τ does not need.
+    """
     M_inv, moved = system.inverse.matrix, [system.inverse.outward(row) for row in system.UD]
     long = _is_long(system, len(M_inv))
 
-    forces_by_tau = (
-        map_rows(system.factors.solved_nearly, negated(transposed(moved)), in_loops=long)
-        if moved
-        else [[] for _ in M_inv]
-    )
+    def by_tau(column: Scalars) -> list[Any]:
+        return system.factors.solved_nearly(column, 0, least=of_forces)  # G M⁻¹ is in the range of Λ
+
+    forces_by_tau = map_rows(by_tau, negated(transposed(moved)), in_loops=long) if moved else [[] for _ in M_inv]
 
     def less_moved(row: Scalars) -> list[Any]:
         forces = row[: len(moved)]
         return [x + dot([of[k] for of in moved], forces) for k, x in enumerate(row[len(moved) :])]
 
     result = map_rows(less_moved, [[*x, *y] for x, y in zip(forces_by_tau, M_inv, strict=True)], in_loops=long)
-    M_inv = mirrored(result)
-    least = map_rows(system.factors.least, forces_by_tau, in_loops=long) if moved else []
-    return [*M_inv, *([forces[i] for forces in least] for i in range(len(moved)))]
+    return [*mirrored(result), *([forces[i] for forces in forces_by_tau] for i in range(len(moved)))]
 
 
 _BY_Q, _BY_V = "1/s², m/(rad·s²)", "1/s"

@@ -71,7 +71,7 @@ def constrained_mass_matrix_inverse(
 
     M is the mass matrix, and P projects accelerations onto those that the constraints allow.
     """
-    return acceleration_by_force(at_rest(tree, q, time, passive))[: tree.nv]
+    return acceleration_by_force(at_rest(tree, q, time, passive), of_forces=False)[: tree.nv]
 
 
 def constrained_mass_matrix(tree: Tree, q: Scalars, time: Scalars | None = None, passive: bool = False) -> Matrix:
