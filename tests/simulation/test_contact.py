@@ -334,3 +334,18 @@ def test_contact_of_a_point_that_cannot_move(axis):
         found = robot.simulate([0.3], [0.5], duration=0.1, contacts=ContactGround((ContactPoint("rod"),), height=0.31))
     assert found.success
     assert np.abs(found.q - robot.simulate([0.3], [0.5], duration=0.1).q).max() < 1e-12
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
+def test_links_that_contacts_jam_are_solved_as_closely_as_float64_allows():
+    """Feet of a fixed base below the ground: their forces are far above all others, and so is their rounding."""
+    robot = lw.load("quadruped")
+    feet = [link.name for link in robot.links if "foot" in link.name]
+    q = robot.neutral()
+    least = min(float(np.asarray(robot.pose(q, foot))[2, 3]) for foot in feet)
+    for depth in (1e-4, 1e-3, 1e-2):
+        way = {"duration": 0.1, "dt": 1e-3, "contacts": ContactGround(feet, height=least + depth)}
+        run = robot.simulate(q, np.zeros(robot.nv), **way, record=["contact_residual"])
+        assert run.success and run.records["contact_forces"].max() > 1e8
+        assert run.records["contact_residual"].max() < 1e-7

@@ -93,6 +93,7 @@ class _Newton(NamedTuple):
     left: Any  # square of the gradient
     before: Any  # the same one step before
     share: Any
+    enough: Any  # square at which it counts as solved
 
 
 def contact_velocities(
@@ -144,7 +145,7 @@ def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _S
     if program.contacts:
         impulses = array(program.impulses(rates, with_derivative_of(stop_gradient(used), program.slips(rates))))
     pushes = array(program.pushes(rates)) if program.intervals else ()
-    enough = known.enough(known.rates(at))
+    enough = known.enough(known.terms(used), known.rates(at))
     steps, residual = stop_gradient([steps, 1e-6 * left / fmax(enough, 1e-300)])
     return _Solved(array(w), impulses, pushes, steps, residual)
 
@@ -157,13 +158,14 @@ def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
     """
 
     def at(w: Scalars, before: Any, share: Any) -> _Newton:
-        gradient = program.unbalanced(program.change(w), program.terms(program.slips(program.rates(w))), w)
-        return _Newton(array(w), array(gradient), program.sized(gradient), before, share)
+        rates = program.rates(w)
+        terms = program.terms(program.slips(rates))
+        gradient, enough = program.unbalanced(program.change(w), terms, w), program.enough(terms, rates)
+        return _Newton(array(w), array(gradient), program.sized(gradient), before, share, enough)
 
     def goes(state: _Newton) -> Any:
-        enough = program.enough(program.rates(list(state.w)))
-        unsolved = and_(lt(enough, state.left), lt(_SHORTEST, state.share))
-        return and_(lt(_EXACT * enough, state.left), or_(unsolved, lt(state.left, 0.25 * state.before)))
+        unsolved = and_(lt(state.enough, state.left), lt(_SHORTEST, state.share))
+        return and_(lt(_EXACT * state.enough, state.left), or_(unsolved, lt(state.left, 0.25 * state.before)))
 
     def step(state: _Newton) -> _Newton:
         change = UpperLower(program.jacobian(list(state.w))).solved(list(state.gradient))
@@ -174,7 +176,8 @@ def _exact(program: ContactProgram, w: Scalars) -> tuple[_Newton, Any]:
             for xy in zip(result[:2], state[:2], strict=True)
         )
         share = where(better, 1.0, 0.25 * state.share)
-        return _Newton(w, gradient, fmin(result.left, state.left), state.left, share)
+        enough = where(better, result.enough, state.enough)
+        return _Newton(w, gradient, fmin(result.left, state.left), state.left, share, enough)
 
     found = while_loop(goes, step, at(list(w), 1e300, 1.0), max_iterations=_EXACT_STEPS)
     return found.state, found.iterations

@@ -72,7 +72,8 @@ _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
 _STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
 _FIRMEST = 1e7  # maximum of the product of both factors of firmness, which float64 resolves
-_WEIGHTLESS = 5e3  # maximum number of steps in the unit of time, which weak gravity does not limit
+_WEIGHTLESS = 5e3  # number of steps in the unit of time without gravity
+_WEAK = 2e-7  # number of units of time in a step below which gravity counts as none
 _LEAST_LEVER = 1e-6  # of a contact's inverse inertia, in characteristic lengths
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
@@ -88,9 +89,17 @@ class StepScale(NamedTuple):
 
     @staticmethod
     def of(tree: Tree, gravity: Iterable[Any], h: Any) -> StepScale:
-        """Return the characteristic length of a robot with the pace of its falls, √(g/L), at least 1/(5000 h)."""
+        """Return the characteristic length of a robot with the pace of its falls, √(g/L), or 1/(5000 h) without any.
+
+        The latter vanishes by the 16th power of the fall's units of time in a step.  So steps of a microsecond do not
+        speed up recovery where there is gravity.
+        """
         L, g = characteristic_length(tree), Vec3.of(stop_gradient([*gravity]))
-        return StepScale(L, fmax(sqrt(sqrt(g.dot(g)) * (1.0 / L)), 1.0 / (_WEIGHTLESS * h)))
+        pace = sqrt(sqrt(g.dot(g)) * (1.0 / L))
+        falls = (pace * h) * (1.0 / _WEAK)
+        for _ in range(4):
+            falls = falls * falls
+        return StepScale(L, fmax(pace, 1.0 / (_WEIGHTLESS * h * (1.0 + falls))))
 
 
 @dataclass(frozen=True, slots=True)

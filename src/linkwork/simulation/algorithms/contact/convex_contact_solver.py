@@ -56,7 +56,7 @@ _FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to
 _FIRMED = 3  # number of these rounds
 _SEARCHED = 12  # maximum number of iterations of a line search
 _ENOUGH = 1e-9  # relative gradient at which Newton's method ends
-_ROUNDING = 4e-15  # part of the impulses of stiff intervals below which a gradient is rounding
+_ROUNDING = 4e-15  # part of the impulses of contacts and stiff intervals below which a gradient is rounding
 _POSITIVE = Symmetric(positive=True)
 _SHORT = 1e-8  # relative slope along a step at which the line search ends
 
@@ -89,7 +89,8 @@ class ProgramSolution(NamedTuple):
 class _Newton(NamedTuple):
     at: ProgramPoint
     gradient: Any
-    left: Any
+    left: Any  # square of the gradient
+    enough: Any  # square at which it counts as solved
 
 
 class _Search(NamedTuple):
@@ -130,18 +131,23 @@ class ContactProgram:
         """Return Σ x²/A for a momentum x (nv) and the diagonal of A."""
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
-    def enough(self, rates: Scalars) -> Any:
+    def enough(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
         """Return the square of the gradient at which the program counts as solved, for row velocities ``rates``."""
         size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + self.aimed
-        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses(rates))
+        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses(terms, rates))
 
-    def stiff_impulses(self, rates: Scalars) -> list[Any]:
-        """Return momenta (nv) whose rounding stays in the gradient: acting intervals with their speeds.
+    def stiff_impulses(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
+        """Return momenta (nv) whose rounding stays in the gradient: of contacts, and of acting intervals.
 
-        Intervals are far stiffer than inertia.  Those whose impulses are at a bound, such as of limits that are far
-        away, leave no rounding.
+        Both are far stiffer than inertia.  Intervals whose impulses are at a bound, such as of limits that are far
+        away, leave no rounding.  Contacts may bear more than all other impulses, where they squeeze a link.
         """
         result: list[Any] = [0.0] * len(self.v)
+        for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
+            for line, force in zip(contact.J, impulse_of(contact, term, c)[0], strict=True):
+                for k, x in enumerate(line):
+                    if not is_zero(x):
+                        result[k] = result[k] + fabs(x * force)
         for one, c in self._by_interval(rates):
             row = [(k, fabs(x)) for k, x in enumerate(one.row) if not is_zero(x)]
             size = push_of(one, c)[1] * (fabs(one.target) + sum((x * fabs(self.v[k]) for k, x in row), 0.0))
@@ -304,11 +310,12 @@ class ContactProgram:
 
             after = along(w, direction), along(rates, moved), along(momentum, carried)
             gradient = self._pulled(after[2], terms, after[1])
-            return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient))
+            enough = self.enough(terms, after[1])
+            return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient), enough)
 
         first = self._pulled(list(start.momentum), terms, list(start.rates))
-        begin = _Newton(start, array(first), self.sized(first))
-        result = while_loop(lambda s: lt(self.enough(list(s.at.rates)), s.left), step, begin, max_iterations=_AT_MOST)
+        begin = _Newton(start, array(first), self.sized(first), self.enough(terms, list(start.rates)))
+        result = while_loop(lambda s: lt(s.enough, s.left), step, begin, max_iterations=_AT_MOST)
         return result.state.at, result.iterations, result.state.left
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
