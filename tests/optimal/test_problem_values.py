@@ -206,7 +206,7 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     for solver, feature in (("augmented", "acceleration"), ("ilqr", "acceleration"), ("shooting", "torque")):
         options = {} if solver == "augmented" else {"passive": False}
         result = problem.add(feature, "cost").solve([0.1, 0.2], solver=solver, **options)
-        assert result.status == "unbounded" and f"without bound after {result.iterations}" in result.message
+        assert result.status == "unbounded" and f"without curvature after {result.iterations}" in result.message
         assert result.iterations <= 200 and repr(feature) in result.message
     limited = problem.add("velocity", "cost").add("velocity", "inequality", lower=-30.0, upper=30.0, name="bound")
     result = limited.solve([0.1, 0.2])

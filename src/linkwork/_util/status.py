@@ -102,9 +102,9 @@ class Status(StrEnum):
     )
     UNBOUNDED = (
         "unbounded",
-        "The cost decreases without bound along the path, and constraints stay satisfied.",
+        "The cost decreases along a path without curvature, and constraints stay satisfied: it seems to have no bound.",
         "Add limits, or a quadratic cost of what a term of kind 'cost' decreases.",
-        "search: 200 steps in a row without curvature, or coordinates beyond 10¹⁰",
+        "search: 200 steps in a row without curvature, or coordinates beyond 10¹⁰; a far minimum is not excluded",
     )
     MAX_ITERATIONS = (
         "max_iterations",

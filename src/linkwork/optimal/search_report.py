@@ -176,7 +176,8 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
     if status is Status.UNBOUNDED:
         far = np.abs(_path_of(result, k)).max(initial=0.0)
         names = ", ".join(map(repr, _linear_costs(result)))
-        return f"the cost decreases without bound {done}, by {names}; the largest coordinate is {far:.3g}"
+        found = f"the cost of {names} decreases without curvature {done}"
+        return f"{found}; the largest coordinate is {far:.3g}"
     return f"all constraints are satisfied {done}; the last step was {row[_INDEX['length']]:.2g} long"
 
 
