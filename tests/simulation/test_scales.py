@@ -144,4 +144,4 @@ def test_recovery_from_limits_depends_continuously_on_gravity_and_not_on_the_for
     assert given and np.abs(arm.simulate([0.55, 0.0], **way, parameters=given).q - weightless.q).max() < 1e-9
     for dt in (1e-7, 1e-6, 1e-4):  # with gravity, a short step does not speed up recovery
         heavy = arm.with_gravity([0.0, 0.0, -9.81]).simulate([0.6, 0.0], **way | {"dt": dt, "duration": 100 * dt})
-        assert -0.06 * np.sqrt(9.81 / 0.4) < heavy.v[-1, 0] < 0.0
+        assert -0.084 * np.sqrt(9.81 / 0.4) < heavy.v[-1, 0] < 0.0
