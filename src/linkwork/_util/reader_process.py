@@ -28,7 +28,7 @@ import numpy as np
 from linkwork._util.file_budget import Budget
 from linkwork._util.messages import printable
 
-__all__ = ["Answer", "ReaderEnded", "ReaderError", "end_waiting", "read_isolated"]
+__all__ = ["Answer", "ReaderEnded", "ReaderError", "end_waiting", "read_isolated", "start_reader"]
 
 _IDLE_SECONDS = 60.0  # after which a waiting process ends by itself
 _USABLE_SECONDS = 50.0  # after which a waiting process is not used any more
@@ -175,6 +175,14 @@ def read_isolated(
                 return _answer(process, output, code, budget)
         finally:
             _keep(process, code)
+
+
+def start_reader(modules: Sequence[str]) -> None:
+    """Start the program of a kind of reader, unless one waits: its imports run beside those of this process."""
+    process = _exchanged(tuple(modules), None)
+    if process is None or not process.is_usable():
+        process = _started(tuple(modules), process)
+    _exchanged(process.modules, process)
 
 
 def _begins(process: _Process, request: Mapping[str, Any], data: bytes) -> bool:

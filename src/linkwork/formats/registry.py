@@ -63,6 +63,11 @@ class Format:
         reader: Reader = getattr(import_module(module), name)
         return reader
 
+    @property
+    def module(self) -> str:
+        """Name of the module of the function, which is not imported."""
+        return self.reader.partition(":")[0] if isinstance(self.reader, str) else self.reader.__module__
+
     def __str__(self) -> str:
         marks = [*self.suffixes, *(f"<{root}>" for root in self.roots)]
         return f"{self.name} ({', '.join(marks)})"

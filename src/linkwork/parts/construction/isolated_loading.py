@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import read_folders
-from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated
+from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated, start_reader
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats import registry
 from linkwork.formats.file_reading import path_text, process_failed
@@ -28,8 +28,6 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
     ``options`` are `linkwork.parts.construction.robot_loading.Options`.
     Raises the errors of `linkwork.load`, and ModelError (UNTRUSTED_FILE) if the process crashes or exceeds its limits.
     """
-    from linkwork.formats.linkwork_json.robot_reader import parse_robot
-
     file, budget = path_text(path), options.budget or MODEL
     given = {field.name: getattr(options, field.name) for field in fields(options)}
     given |= {"trusted": True, "gravity": None if options.gravity is None else [*map(float, options.gravity)]}
@@ -40,8 +38,11 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
     folders = [folder for one in (file, real) for folder in resource_paths(one, options.package_dirs).allowed]
     files = [real] if options.loops is None else [real, os.path.realpath(given["loops"])]
     chosen, where = registry.format_named(name), Location(file)
-    modules = (_TASKS, chosen.function().__module__, *([chosen.package] if chosen.package else ()))
+    modules = (_TASKS, chosen.module, *([chosen.package] if chosen.package else ()))
     request = {"path": file, "options": given, "format": name}
+    start_reader(modules)
+    from linkwork.formats.linkwork_json.robot_reader import parse_robot
+
     try:
         answer = read_isolated(
             modules, f"{_TASKS}:tree_of_request", request, budget=budget, folders=[*dict.fromkeys((*files, *folders))]
