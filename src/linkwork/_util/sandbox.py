@@ -152,7 +152,19 @@ def _filter_calls() -> bool:
     """
     if platform.machine() not in _PROCESSORS or sys.byteorder != "little":
         return False
-    audit, other, seccomp, clone3, ruled, refused = _PROCESSORS[platform.machine()]
+    program = _filter_program(platform.machine())
+    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in program))
+    header = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code)))
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return False
+    seccomp = _PROCESSORS[platform.machine()][2]
+    return bool(system.syscall(seccomp, 1, 1, header) == 0)  # for all threads
+
+
+def _filter_program(machine: str) -> list[tuple[int, int, int, int]]:
+    """Return the filter of a processor's system calls, in classic BPF: operation, jumps if true and if not, operand."""
+    audit, other, _, clone3, ruled, refused = _PROCESSORS[machine]
     load, equal, at_least, mask, answer = 0x20, 0x15, 0x35, 0x54, 0x06
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
     if other:
@@ -165,12 +177,7 @@ def _filter_calls() -> bool:
         rule += [line for value in values for line in ((equal, 0, 1, value), (answer, 0, 0, then))]
         program += [(equal, 0, len(rule) + 1, call), *rule, (answer, 0, 0, otherwise)]
     program += [(answer, 0, 0, _ALLOW)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in program))
-    header = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code)))
-    system = ctypes.CDLL(None, use_errno=True)
-    if system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
-        return False
-    return bool(system.syscall(seccomp, 1, 1, header) == 0)  # for all threads
+    return program
 
 
 def _watch_python(readable: Sequence[str], writable: Sequence[str]) -> None:
