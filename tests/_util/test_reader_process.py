@@ -259,7 +259,7 @@ def test_limits_of_memory_time_and_output(call: Any) -> None:
         call("long")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_an_audit_hook_watches_python_where_the_system_cannot(tmp_path: Path) -> None:
     """Other systems than Linux have no Landlock: there, the code of Python cannot open other files."""
     (tmp_path / "outside").write_text("secret")

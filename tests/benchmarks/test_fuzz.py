@@ -22,7 +22,7 @@ from linkwork.model import tree_builder as build
 FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("what", ["reader", "sdf"])
 def test_reading_random_texts(what: str) -> None:
     tally = fuzz(what, 5, range(500), 0.0)
@@ -32,7 +32,7 @@ def test_reading_random_texts(what: str) -> None:
     assert any(name.startswith("repair ") for name in tally)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = Path(__file__).parents[1] / "formats" / "saved" / "version_1.json"
     assert main(["files", str(saved), "--count", "30", "--seed", "5"]) == 0
@@ -90,7 +90,7 @@ def test_what_is_read_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     assert main(["reader", "--count", "3", "--seed", "5"]) == 0
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments, **named: None)
     with pytest.raises(Find, match="a NaN is refused"):

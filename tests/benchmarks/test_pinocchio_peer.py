@@ -55,7 +55,7 @@ def test_both_compute_the_same(peer, function):
     assert error <= bound < 1e-6
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_what_else_it_has(urdf):
     """Every counterpart: of a robot whose joints stand in another order there, with links fixed to the world or not."""
     for floating in (True, False):

@@ -31,7 +31,7 @@ def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tally.segmented > 0 and sum(tally.by["type"].values()) > 30 * tally.kernels
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()
@@ -68,7 +68,7 @@ def test_programs_are_the_seeds_and_are_well_formed() -> None:
         assert len(lines) == len(program.instructions) + 2
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
     target = next(iter(levels().values()))
     if target.fma:

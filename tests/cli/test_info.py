@@ -233,7 +233,7 @@ def test_xacro_files_are_expanded_when_asked(linkwork, tmp_path):
     assert linkwork("info", str(file), "--argument", "p=x").code == 2
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_untrusted_files_are_read_in_another_process(linkwork, tmp_path):
     pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     file = tmp_path / "arm.xml"

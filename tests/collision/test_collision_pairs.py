@@ -79,7 +79,7 @@ def chain(rng, shapes, limit):
     return robot
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
     """Against distances at configurations in it, for every kind of shape."""
     rng = np.random.default_rng(0)

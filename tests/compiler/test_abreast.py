@@ -93,7 +93,7 @@ def on_a_little_stack(steps):
     print(taken[0])
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 def test_frames_are_not_on_a_small_stack():
     """Frames of 200 000 bytes come with the sample's from the heap, one for all loops; short ones stay on the stack."""

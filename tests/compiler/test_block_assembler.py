@@ -61,7 +61,7 @@ def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
     return y[:-1]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 @pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
 def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> None:

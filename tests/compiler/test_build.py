@@ -90,7 +90,7 @@ def test_a_warm_start_neither_traces_nor_compiles(work: Work) -> None:
     assert work.since() == (0, 0)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     expected = robot().gravity_force(Q)
     work.since()

@@ -50,7 +50,7 @@ def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
     return call_state(kernel).off_calls != before, result
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("segmented", [False, True])
 def test_every_sample_of_a_batch_is_watched_and_results_stay_the_same(target: Target, segmented: bool) -> None:

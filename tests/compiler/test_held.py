@@ -113,7 +113,7 @@ PERTURBED = {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}  # what is freed 
         pytest.param(PLAIN, DEBUG, id="plain, debug", marks=pytest.mark.slow(every=3)),
         pytest.param(PLAIN, PERTURBED, id="plain, perturbed", marks=pytest.mark.slow),
         pytest.param(AT_LAST, DEBUG, id="called at last, debug", marks=pytest.mark.slow),
-        pytest.param(AT_LAST, PERTURBED, id="called at last, perturbed", marks=pytest.mark.slow(every=7)),
+        pytest.param(AT_LAST, PERTURBED, id="called at last, perturbed", marks=pytest.mark.slow(every=9)),
     ],
 )
 def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None:

@@ -212,7 +212,7 @@ def ended(call):
 """
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
     code = """
     few = lambda s: [0.5 * s[0] + 1.0, s[1] + 1.0]

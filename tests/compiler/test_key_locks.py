@@ -252,7 +252,7 @@ def compiled_by(processes: int, robot: str, folder: Path) -> None:
     assert not [file for file in folder.iterdir() if file.name.endswith(LOCK_SUFFIX)]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_two_processes_compile_once(tmp_path: Path) -> None:
     compiled_by(2, "double_pendulum", tmp_path / "cache")
 

@@ -65,7 +65,7 @@ def check(kernel: Kernel, batch: int, at_end: bool, dtype: Any) -> None:
     assert np.array_equal(z, np.stack([2.0 * x, np.broadcast_to(s[:, np.newaxis], x.shape)], axis=-1))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")
 @every_level
 @every_type
@@ -218,7 +218,7 @@ def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None
 # -- how much LLVM does
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_level
 @every_type
 def test_what_is_computed_does_not_depend_on_the_effort(

@@ -52,7 +52,7 @@ def test_ports_of_every_size(size: int, target: Target) -> None:
     check(kernel_of((size,), (20 - size,), target))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_target
 def test_large_ports_of_every_remainder(target: Target) -> None:
     for size in range(150 - target.lanes, 151):
@@ -289,7 +289,7 @@ def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
         kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("batch", [1, 2, 9, 17])
 def test_what_is_not_finite_is_counted_once_for_each_call_that_meets_it(batch: int, target: Target) -> None:
@@ -318,7 +318,7 @@ def test_all_targets_are_tried() -> None:
     assert {target.lanes for target in TARGETS.values()} >= {2, HERE.lanes} or HERE.triple.startswith(("aarch", "arm"))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("steps", [0, 40], ids=["a vector", "two vectors"])
 def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(steps: int, target: Target) -> None:

@@ -154,7 +154,7 @@ def test_calls_while_code_is_replaced() -> None:
     assert not wrong
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_code_that_is_made_in_the_background_before_it_is_called(cache_folder: Path) -> None:
     """The best code is made without quick code; a second kernel finds it in the cache, and errors are left to calls."""
     (x, y), one = arguments(), kernel("first")(*arguments())
@@ -187,7 +187,7 @@ def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch
     assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])
 def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
     """A child that cannot be started is replaced by this process; one that fails leaves the quick code in use."""
@@ -262,7 +262,7 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path) -> None:
     """It does not wait for the thread that writes, and the next process writes it."""
     slow = """
@@ -287,7 +287,7 @@ def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path
     assert set(tiers(cache_folder)) == {"best"}
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_ends_of_a_process(cache_folder: Path) -> None:
     """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
     tail = """

@@ -163,7 +163,7 @@ def test_a_pair_does_not_wait_however_far_its_parts_are_used() -> None:
         assert all_bits_equal(cut.program.interpret(x), program.interpret(x))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:

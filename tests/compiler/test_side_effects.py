@@ -248,7 +248,7 @@ def test_functions_inside_kernels_of_linkwork_are_reported() -> None:
         assert found and all(": rng draws random numbers (" in x and "test_side_effects.py:" in x for x in found), found
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_rewards_and_observations_of_environments_are_reported() -> None:
     pytest.importorskip("gymnasium")
     from linkwork.environments import TASKS, VectorEnvironment

@@ -65,7 +65,7 @@ else:
 """
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @posix
 @pytest.mark.parametrize("little", ["thread", "compiling", "limit"])
 def test_little_stack(little: str) -> None:

@@ -318,7 +318,7 @@ print(json.dumps([traced, [np.asarray(x).tolist() for x in results]]))
 """
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_another_process_traces_nothing(cache_folder) -> None:
     def run(seed):
         env = {**os.environ, "LINKWORK_CACHE": str(cache_folder), "PYTHONHASHSEED": seed, "LINKWORK_EFFORT": "0"}

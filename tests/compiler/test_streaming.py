@@ -14,7 +14,7 @@ from linkwork.compiler.trace.trace import trace
 from .support import every_target
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @every_target
 def test_streamed_results_are_those_of_the_function(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of arrays that begin anywhere in a line, with and without gaps between samples, of either type."""

@@ -67,7 +67,7 @@ def test_many_zeros_between_numbers_are_one_instruction_too():
     assert kernel.llvm_ir.count("call void @llvm.memset") == 1
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_numbers_that_stand_in_an_array_many_times_are_copied_by_a_table():
     def repeated(x):
         rows = [[x[0] * x[1], x[1] * 3.0, 0.0, float(k % 7), x[2] * (k + 1.0)] for k in range(1000)]

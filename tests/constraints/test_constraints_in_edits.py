@@ -204,7 +204,7 @@ def test_robots_of_functions_are_values():
     assert _is_ours(lw.constraints.Gear("a", "b", 2.0)) and _is_ours(lw.constraints.Coupling({"a": 1.0}))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_no_machine_code_is_kept_for_functions():
     """Two processes with functions of one name that differ: neither gets the other's code from the cache."""
     code = (

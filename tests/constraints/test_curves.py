@@ -253,7 +253,7 @@ def test_bad_curves_are_refused():
         assert refused.value.issues[0].code == code
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_every_method_of_simulation_turns_a_cam_and_a_geneva_wheel():
     """Without forces, x′ is proportional to the inverse root of the inertia about the camshaft; constraints hold."""
     robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))

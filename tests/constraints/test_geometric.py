@@ -79,7 +79,7 @@ def case(seed):
     return tree, q, v, [bind_constraints(tree, c) for c in kinds(tree, state)]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(2))
 def test_rows_are_the_derivatives_of_errors(seed):
     tree, q, v, constraints = case(seed)

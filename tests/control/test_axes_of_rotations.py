@@ -72,7 +72,7 @@ def test_rates_of_errors_and_of_shifted_targets(kind: type[JointType], size: flo
         assert np.abs(found - known).max() < 1e-6
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("kind", TYPES)
 def test_errors_obey_the_stated_equation(kind: type[JointType], drawn: Any) -> None:
     """A target that turns ever faster, from an error of a radian or a metre: ë + 14 ė + 40 e = 0, roots −4 and −10."""

@@ -75,7 +75,7 @@ def test_motors_that_are_weak_brake_as_hard_as_they_can() -> None:
     assert strong.found.all() and np.allclose(strong.acceleration, strong.tau, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("error::linkwork.errors.SimulationWarning")
 def test_positions_stay_within_limits_under_whole_body_control() -> None:
     """10⁴ runs from starts near limits, with targets beyond them.
@@ -94,7 +94,7 @@ def test_positions_stay_within_limits_under_whole_body_control() -> None:
         assert -1e-4 < beyond < 1e-9 and (np.abs(run.v[..., 0]) < 6.0).all(), (efforts, beyond)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("error::linkwork.errors.SimulationWarning")
 def test_friction_that_changes_in_a_step_passes_no_limit() -> None:
     """In short and long steps, with friction that stops joints within a step, with and without motor limits."""

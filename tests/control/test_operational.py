@@ -305,7 +305,7 @@ def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
     assert np.linalg.norm(place) > 0.9 * sum(SIZES)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
 def test_arms_rest_wherever_the_target_is(name: str) -> None:
     """Targets within and out of reach, alone and with a rotation, with and without limits and friction: all come to
@@ -356,7 +356,7 @@ def _kinds_of_tasks() -> list[Any]:
     return [*result, lw.ik.FunctionTask("bent", lambda k, x: np.cos(x) * k.point("hand") - x, shape=(3,))]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_errors_of_all_tasks_obey_the_stated_equation(drawn: Any) -> None:
     """ë + k_d ė + k_p e = 0, for targets and axes that move: by differences along the motion that forces cause."""
     arm: Any = lw.load("arm7")

@@ -188,7 +188,7 @@ def test_what_is_refused() -> None:
     assert np.array_equal(both.K[1], lqr(good, B, Q, R).K)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
     """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
     n = 14
@@ -328,7 +328,7 @@ def test_gains_do_not_depend_on_units() -> None:
             assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
     """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
     robot: Any = lw.load("fourbar")

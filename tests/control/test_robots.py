@@ -242,7 +242,7 @@ def test_forces_of_regulators_are_within_limits() -> None:
         lqr_about_state(robot, [0.0, 0.0], effort_limits=-1.0)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_regulators_along_trajectories_of_loops() -> None:
     """Those of the crank's angle alone, up to the error of time steps; the four-bar is led back to its trajectory."""
     robot: Any = lw.load("fourbar")

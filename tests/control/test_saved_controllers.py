@@ -22,7 +22,7 @@ def _problem(robot: Any, scale: float = 1.0, far: float = 2.0) -> Any:
     return problem.add("configuration", "least_squares", name="place")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_controllers_and_simulations_know_their_robot(tmp_path: Path) -> None:
     joint = ARM.joints[1]
     others = (

@@ -24,7 +24,7 @@ N = 300
 SOME = 5000
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_reading_a_robot_takes_work_in_proportion(name: str):
     def work(n: int):
@@ -54,7 +54,7 @@ def test_writing_a_robot_takes_work_in_proportion(write: Any):
     assert grows_in_proportion(work, N)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", SDF)
 def test_reading_sdf_takes_work_in_proportion(name: str):
     def work(n: int):
@@ -116,7 +116,7 @@ def test_a_document_in_one_line_is_passed_once():
     assert len(root.content["points"].content) == N and Counted.looked_at <= len(text)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_what_is_said_of_long_files_is_short(name: str):
     try:

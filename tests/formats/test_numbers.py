@@ -101,7 +101,7 @@ def test_every_float_is_read_as_itself(value: float):
     assert parse_number(f"{value:.17e}") == value
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @given(st.text())
 def test_any_text_is_a_finite_number_or_refused(text: str):
     with contextlib.suppress(BadNumber):

@@ -63,7 +63,7 @@ def require_equal(first: lw.Robot, second: lw.Robot) -> None:
     assert first.tree.trusted and not second.tree.trusted
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_an_untrusted_model_is_the_same_robot(tmp_path: Path) -> None:
     path = model_with_mesh(tmp_path)
     loops = tmp_path / "more.yaml"
@@ -72,7 +72,7 @@ def test_an_untrusted_model_is_the_same_robot(tmp_path: Path) -> None:
         require_equal(*both(path, **options))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_an_untrusted_stage_is_the_same_robot(tmp_path: Path) -> None:
     Sdf = pytest.importorskip("pxr.Sdf")
     from usd_texts import body, joint, stage
@@ -104,7 +104,7 @@ def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkey
         lw.load("double_pendulum", budget=10)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_errors_of_untrusted_files_are_those_of_trusted_ones(tmp_path: Path) -> None:
     path = model_with_mesh(tmp_path)
     text = path.read_text()
@@ -120,7 +120,7 @@ def test_errors_of_untrusted_files_are_those_of_trusted_ones(tmp_path: Path) -> 
         lw.load(tmp_path / "gone.xml", trusted=False, format="mjcf")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
     from linkwork._util.file_search import FileSearch
     from linkwork.shapes import Mesh
@@ -166,7 +166,7 @@ def test_hostile_files_are_refused(tmp_path: Path, drawn: Any) -> None:
         assert not (folder / "code_ran").exists(), name
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_no_reader_opens_a_file_outside_of_its_folder() -> None:
     for package in ("mujoco", "pxr", "trimesh"):

@@ -221,7 +221,7 @@ def test_errors_of_values_are_raised_by_the_computation(arm: lw.Robot) -> None:
     assert "within a block of the Dask arrays, of shapes (20, 7)" in raised.value.__notes__[0]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_lazy_result_is_computed_in_a_new_process(arm: lw.Robot) -> None:
     """The pickle has the robot and the request; it is small, and meshes of links are not in it."""
     q, _, _ = states(arm)

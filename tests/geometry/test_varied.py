@@ -172,7 +172,7 @@ def test_where_there_is_none() -> None:
         assert exists == 0.0 and not np.any(np.array(K, dtype=float)), (a, b)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_searched_pairs_in_functions_of_ones_own() -> None:
     """Forward, in reverse and twice, through a search; all that is found varies as differences say."""
     can, egg = lw.shapes.Cylinder(0.2, 0.6), lw.shapes.Ellipsoid((0.5, 0.3, 0.2))

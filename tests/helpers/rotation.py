@@ -7,7 +7,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-ROUNDS = 14  # consecutive seeds, one a day, after which every case has run
+ROUNDS = 12  # consecutive seeds, one a day, after which every case has run
+"""A case whose rounds are whole weeks would run on one day of the week alone.  With 13 rounds the day of the week moves
+back by one each time, so that a case may miss the five working days of four weeks."""
 SHORT = 3  # a list of up to so many cases stays whole
 
 
@@ -52,13 +54,13 @@ def is_drawn(case: str, seed: int, rounds: int) -> bool:
 def _drawn(cases: Sequence[str], seed: int) -> dict[str, int]:
     """Select the first and the last case, and a share of the others; return in how many seeds each is selected once.
 
-    The others are shuffled and dealt to as many rounds as there are cases, at most `ROUNDS`.  The seed counts rounds,
-    so consecutive seeds draw each of them once before any is drawn again.
+    The others are shuffled and dealt to as many rounds as there are cases, at most `ROUNDS` and never to 7.  The seed
+    counts rounds, so consecutive seeds draw each of them once before any is drawn again.
     """
     if len(cases) <= SHORT:
         return dict.fromkeys(cases, 1)
     others = sorted(cases[1:-1], key=_shuffled)
-    rounds = min(len(others), ROUNDS)
+    rounds = min(len(others), ROUNDS) if len(others) != 7 else 6
     return {cases[0]: 1, **dict.fromkeys(others[seed % rounds :: rounds], rounds), cases[-1]: 1}
 
 

@@ -56,7 +56,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
         assert_close(fit.joint_forces(q, v, a), tau, 1e-8, core=1)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):

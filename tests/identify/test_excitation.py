@@ -57,7 +57,7 @@ def test_its_numbers_are_those_of_the_regressor() -> None:
     assert fit.condition == pytest.approx(seen.condition, rel=1e-9)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}

@@ -61,7 +61,7 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     assert_close(fit.robot.pose(q, end), other.pose(q, end), 1e-12, core=2)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
     """Of what is told apart: normalised errors have mean square 1; noise is found; held-out errors are the noise."""
     robot = robot_of(TREES["revolute_chain"])

@@ -82,7 +82,7 @@ def nearest_cases():
     return near, X, inside, pressed
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_the_nearest_by_pose_and_by_what_it_is_near_to():
     near, X, inside, pressed = nearest_cases()
     assert len(inside) >= 4 and len(pressed)
@@ -127,7 +127,7 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_by_the_length_of_a_link():
     """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
     for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):
@@ -171,7 +171,7 @@ def test_places_rotations_and_batches():
         assert np.abs(one.derivative("hand") - D[1]).max() <= 1e-12 * max(1.0, np.abs(D).max())
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_finite_where_there_is_none():
     """At singularities, of answers that failed, with every joint at a limit."""
     q = np.zeros(6)

@@ -16,7 +16,7 @@ ARM = lw.load("arm7")
 LEG = lw.load("leg")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_closed_loops_hold_at_answers():
     """Of the loops' own robot nothing is named but the foot."""
     q = LEG.assemble().q

@@ -304,7 +304,7 @@ def test_poses_out_of_reach_are_approached_at_a_steady_rate():
         assert (np.abs(found.v).max(axis=-1) <= 1e-6 * ARM.velocity_limits.min()).mean() >= share
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "limits"), [("delta", True), ("delta", False), ("leg", False), ("quadruped", True)])
 def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name, limits):
     """A platform is pulled away from its legs, and a trunk from feet that must stay: both rest, where the pull ends."""

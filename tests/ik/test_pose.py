@@ -124,7 +124,7 @@ def test_several_tasks_of_one_problem():
     assert np.abs(ARM.pose(found.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_pose_of_a_robot_with_few_joints_names_the_remedy():
     """Where searches find nothing, without locked joints, and where a proof says that the orientation is impossible."""
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
@@ -174,7 +174,7 @@ def test_bad_input_says_what():
             call()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_target_is_a_position_with_free_orientation():
     positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
     found = ARM.inverse_kinematics(positions, "hand")

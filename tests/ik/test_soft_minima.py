@@ -107,7 +107,7 @@ def test_raising_at_most_is_proposed_where_it_helps():
             assert ("iterations find a solution" in found.explain(k)) == bool(more.success[k])
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_weights_in_other_units_have_the_same_minimum():
     """Also beside a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)

@@ -38,7 +38,7 @@ def left_open(robot, q, v):
     return robot.constraint_jacobian(q) @ v + robot.constraint_drift(q) + closing / DT
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
 @pytest.mark.parametrize("weight", [1.0, None])
 def test_every_step_obeys_the_constraints(name, weight):
@@ -182,7 +182,7 @@ def test_no_step_leaves_limits_by_a_last_digit(name):
             assert (found.active != 0).any(axis=0).all()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_support_polygons_of_frames_in_any_order():
     """Feet that move: the vertices are taken in the order of their angles."""
     robot = lw.load("quadruped")
@@ -212,7 +212,7 @@ def pinned_by_function():
 
 LINKAGES = {"linkage": linkage, "gap": pinned_by_function, "five_bar": five_bar}
 FEW = [pytest.param(name, marks=pytest.mark.slow(every=5)) for name in ("linkage", "gap", "five_bar", "fourbar")]
-MANY = [pytest.param(name, marks=pytest.mark.slow(every=14)) for name in ("leg", "delta", "stewart")]
+MANY = [pytest.param(name, marks=pytest.mark.slow(every=12)) for name in ("leg", "delta", "stewart")]
 
 
 @pytest.mark.parametrize("name", [*FEW, *MANY])

@@ -270,7 +270,7 @@ def test_the_table_has_a_row_for_each_function():
     assert {key[:2] for key in table()} == set(FUNCTIONS)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("key", FUNCTIONS, ids=" of ".join)
 def test_the_table_says_what_happens(key, drawn):
     """Every function treats the limits of every joint type as the table says."""

@@ -176,7 +176,7 @@ law(0.0, q, q, target_q=2.0 * q)
 """
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_later_process_neither_traces_nor_compiles_what_was_precompiled(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path / "cache")}
     environment.pop("LINKWORK_DEBUG", None)

@@ -19,7 +19,7 @@ def state(robot, seed=0):
     return rng.normal(size=robot.nv) * 3.0
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_are_those_of_differences(case):
     robot, q, v = CASES[case]()
@@ -162,7 +162,7 @@ def test_what_is_not_built_is_refused_by_name():
             method(q, v, v, *more)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
     from benchmarks.pinocchio_peer import PinocchioModel

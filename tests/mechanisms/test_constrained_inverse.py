@@ -20,7 +20,7 @@ def dense(robot, q, v, a, actuated, weights):
     return S / np.sqrt(weights[actuated]) @ (s * np.sqrt(weights[actuated])), free @ (r - S @ s)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_forces_of_actuators_reproduce_the_motion():
     rng = np.random.default_rng(0)
     for (robot, q, v), actuators in (

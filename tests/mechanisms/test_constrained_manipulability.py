@@ -12,7 +12,7 @@ from linkwork.ik.algorithms.task_stack import TaskState
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_it_is_the_volume_of_permitted_motions(drawn):
     """By a basis of the velocities that the constraints permit, for motors and degrees of freedom of any number."""
     cases = (

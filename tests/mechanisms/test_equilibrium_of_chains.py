@@ -35,7 +35,7 @@ def test_chains_come_to_rest_from_any_start(count, is_hung, drawn):
     assert np.abs(np.abs(w[:, 3]) - tension).max() < 1e-7 and np.isclose(w[0, 5], 9.81 * count / 2)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_saddles_are_left_and_forces_without_a_potential_are_followed():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])
@@ -76,7 +76,7 @@ def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
     assert np.isclose(found[0].stiffness[0], found[1].stiffness[0], rtol=1e-4) and found[0].stiffness[0] < 1e-3
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 def test_equilibria_of_slides_in_other_units() -> None:
     """A load on three springs and a pendulum, in mm, m and km, in g, kg and t: the same steps to the same place."""

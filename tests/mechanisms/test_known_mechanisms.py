@@ -47,7 +47,7 @@ def test_mobility_and_energy_of_what_ships(name):
     assert abs(after - energy) < 1e-8 * moved, (after - energy, moved)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_mobility_is_told_by_name(drawn):
     for name, count in drawn(MOBILITY.items()):
         found = lw.load(name).mobility()

@@ -103,7 +103,7 @@ def bricard() -> tuple[lw.Robot, np.ndarray]:
     return robot, np.array([1.0, other, 1.0, other, 1.0])
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_bricards_linkage_moves_and_keeps_its_energy() -> None:
     """One redundant row of five; ten seconds of swinging under gravity, by Runge and Kutta's method with projection."""
     robot, start = bricard()

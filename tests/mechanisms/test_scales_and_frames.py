@@ -62,7 +62,7 @@ def test_the_length_of_a_mechanism_is_its_own(drawn):
     assert characteristic_length(ball.tree) == pytest.approx(np.sqrt(0.03 / 4.0))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_mechanisms_of_any_size_far_away(name):
     """From 0.1 mm to 10 km, 10 km from the origin: projected, assembled, analysed and simulated as at 1 m."""
@@ -87,7 +87,7 @@ def test_mechanisms_of_any_size_far_away(name):
         np.testing.assert_allclose(moved.q[-1] / s_q, ended.q[-1], rtol=0, atol=1e2 * near)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_mechanisms_move_the_same_in_any_frames(name):
     """Also where planar loops are outside of the coordinate planes, so that rows without effect are rounding."""
@@ -113,7 +113,7 @@ def limited(robot, at=None, room=50.0):
     return lw.Robot(replace(robot.tree, bodies=tuple(bodies)))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")  # of the robot without parameters
 @pytest.mark.parametrize("name", ["linkage", "bennett", "planetary_gear"])
 def test_mechanisms_that_touch_and_stick_move_the_same_in_any_place(name):

@@ -317,7 +317,7 @@ def test_loops_stay_closed_on_the_way():
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["delta", "stewart", "universal"])
 def test_parallel_robots_follow_lines(name):
     """Lines between poses of the workspace, all to their ends, in small steps on the assembly of the start."""

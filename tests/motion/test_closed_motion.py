@@ -35,7 +35,7 @@ def moved(robot, q, seed, size=0.3):
     return robot.project(robot.integrate(q, step * size / np.abs(step).max()))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "five-bar", "slider-crank", "hexapod"])
 def test_loops_stay_closed_and_limits_hold(name):
     robot, q = mechanism(name)

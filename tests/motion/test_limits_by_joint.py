@@ -19,7 +19,7 @@ def of_all(value, **others):
     return dict.fromkeys(NAMES, value) | others
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("velocity", [{FIRST: 0.9}, {}, {FIRST: (-0.5, 0.9)}, {SECOND: 10.0}])
 def test_joints_that_a_dict_of_velocities_leaves_out_keep_the_robots_limits(velocity):
     limits = ARM.velocity_limits.copy()

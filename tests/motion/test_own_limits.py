@@ -42,7 +42,7 @@ def test_profiles_have_them_by_default() -> None:
     assert profile.satisfies_limits()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_timing_has_them_by_default() -> None:
     robot, goal = _arm(), np.array([1.0, -0.7])
     own = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}

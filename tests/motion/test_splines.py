@@ -258,7 +258,7 @@ def test_points_that_repeat_and_two_alone():
     assert np.abs(still(t[0]).v).max() < 1e-13
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_derivatives_by_points_and_times_in_kernels():
     """In reverse as forward, and as differences say: of plain numbers by all, else by times, which vary freely."""
     robot = robot_of((joints.Spherical, joints.Revolute))
@@ -293,7 +293,7 @@ def test_derivatives_by_points_and_times_in_kernels():
         lw.compile(lambda t: spline(t[:1], x[:1])(1.7).q, t=5)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_b_splines_by_times_of_knots_as_differences_say():
     """Through points and of control points, of odd and even degree, on plain numbers and a manifold."""
     robot, e = robot_of((joints.Spherical,)), 1e-6

@@ -174,7 +174,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(_line(1.0), marks=pytest.mark.slow(every=7)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
+    [pytest.param(_line(1.0), marks=pytest.mark.slow(every=9)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
     ids=["line", "cubic"],
 )
 def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
@@ -182,7 +182,7 @@ def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
         time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_how_fast_the_path_was_before_does_not_matter(drawn):
     """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}

@@ -86,7 +86,7 @@ def _motor_limit(driven: Driven, limit: np.ndarray, passive: bool) -> MotionLimi
     return MotionLimit(forces, -limit, limit)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", CASES)
 def test_motors_of_mechanisms_are_within_their_limits(name: str) -> None:
     make, motors, bend, begin = CASES[name]
@@ -110,7 +110,7 @@ def test_motors_of_mechanisms_are_within_their_limits(name: str) -> None:
     assert plain.duration == pytest.approx(other.duration, rel=1e-8)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_losses_of_joints_that_close_loops() -> None:
     """Against the integrated equation of motion of the crank's angle, with losses in the tree and in the loop."""
     losses = {"damping": 0.8, "friction": 0.6}

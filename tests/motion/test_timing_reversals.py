@@ -56,7 +56,7 @@ def test_no_motion_comes_to_rest_where_it_need_not() -> None:
         assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-8), seed
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_random_paths_are_close_to_the_fastest() -> None:
     for seed in range(9):
         rng = np.random.default_rng(seed)

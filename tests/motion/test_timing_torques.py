@@ -55,7 +55,7 @@ def test_a_motor_with_losses_takes_the_least_time():
         assert without.duration == pytest.approx(2.0 * np.sqrt(LENGTH * MASS / LIMIT), rel=1e-5)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_torques_are_within_limits_on_robots_with_losses():
     for name in ("arm6", "arm7"):
         for armature, stiffness in ((0.0, 0.0), (0.3, 4.0)):
@@ -73,7 +73,7 @@ def test_torques_are_within_limits_on_robots_with_losses():
                 assert np.mean(used.max(axis=1) > 0.9) > 0.8, (name, kind)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_torques_of_smooth_motions_are_within_limits():
     robot = _slider(damping=3.0, friction=1.0, armature=0.5)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")

@@ -88,7 +88,7 @@ def everything(frame, joint, foot, sole):
     )
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_are_derivatives(seed):
     rng = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ def found(robot, feature, q, target=()):
     return np.array(rows.values, dtype=float), np.array(rows.rows[0], dtype=float)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_distances_of_pairs_and_their_rows():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])

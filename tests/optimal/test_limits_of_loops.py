@@ -6,7 +6,7 @@ import pytest
 import linkwork as lw
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_limits_of_loops_hold_in_trajectory_problems():
     """The crank of a four-bar turns by 0.8 rad in 1 s at the speed limit of the pin, within its position limit."""
     fourbar = lw.load("fourbar")

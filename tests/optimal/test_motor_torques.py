@@ -43,7 +43,7 @@ def test_a_motor_of_limited_force_moves_a_slide_with_friction_in_the_least_time(
     assert found.success and found.duration == pytest.approx(math.sqrt(2.0 * distance * share), rel=0.03)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_gains_of_long_steps_are_stable_with_friction_and_damping() -> None:
     """Damping and friction are stiff: an explicit step of 50 ms would multiply velocities by −100."""
     robot = lw.load("arm6")

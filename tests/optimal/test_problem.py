@@ -314,7 +314,7 @@ def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
         assert found.status == "solved" and now[0] == before + 10.0, solver
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_conflicts_among_many_constraints_of_different_sizes():
     """Their number is not limited by that of the dimensions of NumPy's functions."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=2, duration=1.0)

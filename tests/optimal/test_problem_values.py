@@ -198,7 +198,7 @@ def test_a_problem_built_anew_has_the_same_result() -> None:
     assert one.success and np.array_equal(one.q, other.q) and one.iterations == other.iterations
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_costs_without_a_minimum_are_unbounded() -> None:
     """Terms of kind "cost" that are linear in the path or in its forces, and one that a limit bounds."""
     robot = lw.load("double_pendulum")
@@ -213,7 +213,7 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     assert result.success and np.allclose(result.residuals["bound"], -30.0, atol=1e-5)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
     """The straight way across the middle of a hill is stationary; ways around either side are less steep."""
     rails = [

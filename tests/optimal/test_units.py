@@ -72,7 +72,7 @@ def cart_pole(mass, length, time, free):
     return problem, 1.0 / scale, dict(zip(("upright", "at rest", "no motor"), 1e-6 * np.array(units), strict=True))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 @pytest.mark.parametrize("free", [False, True])
 def test_units_of_mass_length_and_time(free):
@@ -95,7 +95,7 @@ def test_units_of_mass_length_and_time(free):
         np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-6)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 def test_units_of_forces_by_forward_dynamics():
     """Forces of 1e15 of their unit have effects of 1e-15; searches take the same steps, without false conflicts."""
@@ -155,7 +155,7 @@ def linkage(mass, length, time):
     return problem, {"pin": 1e-9 * min(length, 1.0), "rest": 1e-9 / max(time, 1.0), "there": 1e-9}
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 def test_units_of_closed_loops():
     """Errors of loops in lengths and angles, and forces of loops as variables, take the same steps in all units."""

@@ -230,7 +230,7 @@ def test_frames_keep_their_actuators_when_the_root_changes():
         pushed.without_attached("box")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_floating_robot_is_where_it_was_on_another_root():
     robot = lw.load("quadruped", floating_base=True)
     rng, link = np.random.default_rng(3), robot.links[-1].name

@@ -326,7 +326,7 @@ RESTING = {
 }
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", RESTING)
 def test_without_degrees_of_freedom(name):
     """Every function of fixed bodies, a third of them of each other robot."""

@@ -30,7 +30,7 @@ def gripper():
 # -- links and fixed joints
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @some_robots
 def test_links_and_joints_are_those_of_the_file(name):
     """Names, parents, masses and inertias, as another reader of XML finds them."""
@@ -278,7 +278,7 @@ def escaped(text):
     return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_html_of_large_robots_is_bounded():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 300, types=(Revolute,), shape="chain"))
     html = robot._repr_html_()

@@ -46,7 +46,7 @@ def _turned(rng: np.random.Generator, robot: lw.Robot, q: np.ndarray) -> np.ndar
     return np.asarray(robot.integrate(q, phi * np.pi * rng.choice([-7, -3, -1, 1, 3, 7], len(q))[:, None]))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_trajectories_are_the_motions_that_are_checked_for_every_joint_type(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bounded(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
     straight = lw.Robot(straight_tree(robot.tree))
@@ -88,7 +88,7 @@ def _arm(joint: Any, **options: Any) -> lw.Robot:
     return lw.Robot.build("arm", *links, Joint.of(joint, name="shoulder", parent="base", child="arm", **options), turn)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> None:
     geared = {ratio: _arm(lw.joints.Revolute(Z)).with_couplings({"wrist": ("shoulder", ratio)}) for ratio in (0.5, -2)}
     planar = _arm(lw.joints.Planar(), lower=[-0.01, -0.01, -np.inf], upper=[0.01, 0.01, np.inf])

@@ -59,7 +59,7 @@ def test_what_is_held_is_lifted_from_where_it_stands_and_put_down(edges: str) ->
     assert found.success and -0.0102 < _least(found.path, "box", "table") < -0.0099
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_margins_are_those_of_each_pair() -> None:
     up, over = (q + np.array([0.0, 0.0, 0.05]) for q in (START, GOAL))
     wide = ROBOT.plan(up, over, SCENE, margin={"scene": 0.04, ("box", "wall"): 0.1})

@@ -30,7 +30,7 @@ def _shortest() -> float:
     return float(min(ways))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_paths_tend_to_the_shortest_around_a_box():
     best = _shortest()
     for seed in range(2):

@@ -113,7 +113,7 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
     return least
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
     assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):

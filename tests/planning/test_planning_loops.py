@@ -160,7 +160,7 @@ def test_trees_meet_and_paths_are_cut_short() -> None:
     assert lengths[2] < 1.1 * tight
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_searches_find_shorter_and_shorter_paths() -> None:
     """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
@@ -201,7 +201,7 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
     assert told[0] > 0.0 and told[6] == 1.0
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_tables_have_no_effect_on_a_search_unless_they_are_crowded(drawn: Any) -> None:
     """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
     rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}

@@ -14,7 +14,7 @@ LINKAGES = {
 }
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_mobility_files_and_energy(name):
     robot = lw.load(name)

@@ -141,7 +141,7 @@ def test_soft_and_tilted_ground():
     assert np.abs(found.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_impacts_never_add_energy():
     """Random impacts of several contacts with friction, some of which rest: momentum is what impulses make of it, these
     are within their cones, nothing goes into the ground, and there is less energy than without any contact."""

@@ -17,7 +17,7 @@ SCALE = StepScale(1.0, 3.0)
 REST, SLIDE, STICK, APART = range(4)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_velocities_for_derivatives_solve_their_program_to_rounding():
     """Newton's step of A (w − v) = p + Jᵀ γ is zero at w, with the slips of w itself: for random contacts that rest,
     slide, stick and separate, rigid and soft, with and without friction and a limit."""
@@ -73,7 +73,7 @@ def _block():
 
 
 @pytest.mark.slow(every=3)
-@pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=7))])
+@pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=9))])
 def test_slopes_of_a_step_are_those_of_its_differences(robot_with_contacts):
     """Slopes by velocities and forces: at random states in rest, sliding, sticking and in flight, rigid and soft."""
     robot, points, forces = robot_with_contacts()

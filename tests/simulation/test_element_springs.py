@@ -52,7 +52,7 @@ def energies(robot, q, v=None, **how):
     return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_elements_act_by_every_method():
     """A spring with a damper on a four-bar, and on a slider, moves them as the most accurate method says."""
     bar, start = fourbar(20.0, 1.0)
@@ -96,7 +96,7 @@ def test_stiff_elements_settle_and_are_told_of():
         slider(100.0).simulate([0.1], duration=0.01, dt=0.01)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("stiffness", "damping"), [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])
 def test_every_stiffness_and_damping_is_stable(stiffness, damping):
     """From resolved by the step to far beyond, in a tree, a loop and the convex program: the energy swings no more than

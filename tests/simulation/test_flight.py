@@ -28,7 +28,7 @@ def momenta(q, v):
     return p, np.einsum("...ij,jk,...lk,...l->...i", R, ABOUT, R, w) + np.cross(c, p), c
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_momentum_at_impacts():
     """A lopsided body that spins at 60 rad/s strikes the ground with corners: with and without friction its momenta
     change by the ground's impulses and gravity's to rounding, and no impact adds energy."""

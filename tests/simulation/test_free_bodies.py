@@ -27,7 +27,7 @@ def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
     )
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_no_torque_no_turn(drawn):
     """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
     should.

@@ -276,7 +276,7 @@ def test_first_readings_depend_on_what_acts():
         assert found.records["wrist"][0] == pytest.approx(wrenches[-1], abs=1e-9), passive
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_friction_with_inertias_as_parameters_is_that_of_the_robot():
     """A robot's own inertias as parameters, of a tree and of a mechanism, give the same motion."""
     bar = lw.Robot(resisted(lw.load("fourbar").tree))

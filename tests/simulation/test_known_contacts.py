@@ -33,7 +33,7 @@ def _stack(count):
     return boxes, contacts, q.ravel()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_stack_of_three_boxes_stays():
     """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
     boxes, contacts, q = _stack(3)
@@ -76,7 +76,7 @@ def test_contacts_are_rigid_whatever_they_bear(count):
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_depth_between_records_is_warned_of():
     """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
@@ -99,7 +99,7 @@ def test_a_depth_between_records_is_warned_of():
         boxes.simulate(q, -5.0 * np.eye(12)[11], parameters=_loads(boxes, masses[2:]), **once)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_only_depths_that_a_step_does_not_explain_are_warned_of():
     """A box of 0.3 m and a ball of 5 mm dropped by 5 m, a ball that bounces at 10 ms, and what came to rest, cause no
     warning, at any scale."""

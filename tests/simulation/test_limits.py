@@ -196,7 +196,7 @@ def test_limits_hold_beside_loops():
         assert run.q[..., k].min() > -1e-7 and run.q[..., k].max() < 0.1, robot.name
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_limits_hold_where_a_step_passes_a_singular_configuration():
     """Two motions of the leg that strike a limit beside a singular configuration, at 2 ms."""

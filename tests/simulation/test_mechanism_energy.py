@@ -32,7 +32,7 @@ def energies(found):
 ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_loops_is_bounded(method):
     """A bundled four-bar and random loops keep their energy over 20 s: the default method to rounding, the variational
@@ -85,7 +85,7 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
     assert np.abs(energy / energy[0] - 1.0).max() < 1e-5
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
     """The spring in a leg's shin vibrates at up to 1.7e3 rad/s: steps of 1 ms damp it and say so, steps that resolve it
@@ -193,7 +193,7 @@ def test_a_servo_in_a_loop_creeps_to_its_target():
     assert np.abs(found.q[-1] - exact.q[-1]).max() < 1e-5 and np.abs(found.v[-1] - exact.v[-1]).max() < 1e-4
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "link"), [("double_wishbone", "wheel"), ("delta", "rod_3b")])
 def test_impacts_of_mechanisms_never_add_energy(name, link):
     """Two points of a link strike planes, with friction and restitution."""
@@ -215,7 +215,7 @@ def test_impacts_of_mechanisms_never_add_energy(name, link):
     assert struck > 100 and most < 1.0 + 1e-12
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_singular_configurations_are_passed():
     """A four-bar of equal rods lies flat, where its loop is singular, and swings on without gaining energy."""
     robot = fourbars(1)

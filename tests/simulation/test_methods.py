@@ -70,7 +70,7 @@ def test_free_body_keeps_its_momenta():
     assert abs(early.mean() - late.mean()) < 1e-3 * energy[0]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_time_goes_back():
     """The midpoint rule and the variational one, run with v reversed, go back to where they began."""
     rng = np.random.default_rng(2)
@@ -178,7 +178,7 @@ def test_damping_of_a_free_body():
     assert np.linalg.norm(ends[1]) < 0.95 and np.abs(ends[0] - ends[1]).max() < 1e-3
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_implicit_methods_in_float32():
     """Steps of few rounding errors: the line search of Newton's method ends above them."""
     robot, rng = lw.load("double_pendulum"), np.random.default_rng(0)

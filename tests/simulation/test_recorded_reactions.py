@@ -79,7 +79,7 @@ def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
     assert np.allclose(found.records["rail_sensor"][-1], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_external_wrenches_move_as_forward_dynamics_says():
     """Constant, one for each environment, by step, and by a controller; evaluated in every stage of a method."""
     robot = lw.load("arm7")

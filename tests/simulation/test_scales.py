@@ -74,7 +74,7 @@ def scenes():
     }
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")
 @pytest.mark.parametrize("name", scenes())
 def test_scenes_move_the_same_in_any_units(name, drawn):

@@ -57,7 +57,7 @@ def energy_error(robot, q, v, **how):
     return np.abs(total - total[0]).max() / run.records["kinetic_energy"].max()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_energy_of_fast_rotors_is_bounded(drawn):
     """The energy of a tree with a rotor is bounded, at steps that turn the rotor by up to 4 rad."""
     for seed in drawn(range(9)):

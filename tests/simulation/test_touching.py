@@ -32,7 +32,7 @@ def put(robot, *places):
     return q
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_shapes_rest_on_what_stands():
     """Shapes come to rest on a floor, a box and a field of heights: how high, and by which forces."""
     field = lw.shapes.HeightField(np.full((4, 4), 0.5), 1.0)
@@ -100,7 +100,7 @@ def test_what_has_come_to_rest_on_many_corners_stays():
         assert np.abs(found.q[:6, -1, 6] - 0.05).max() < 1e-3 and np.abs(found.q[6:, -1, 6] + 0.95).max() < 1e-3
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_slope_of_heights():
     """A box slides down a field's slope at g (sin θ − μ cos θ), or on points of its own sticks, as materials say."""
     theta = 0.4
@@ -124,7 +124,7 @@ def test_a_slope_of_heights():
         assert np.abs(found.records["contact_slip"][-1].max() - rate * 0.8) < 2e-2
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_what_lies_on_peaks_and_ridges():
     """A box lies on one peak below its middle, and falls off where its middle is beside it; a capsule lies across a
     ridge that none of its ends is near; on flat ground nothing stands in the way of what slides."""
@@ -246,7 +246,7 @@ def test_compliant_contacts_begin_in_the_air():
     assert abs(slope - np.diff(fall(around)[::-1, 0])[0] / 2e-5) < 1e-4 * abs(slope)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_numbers_of_contacts_are_parameters():
     """Friction and the like by environment, to the bit as with such materials, anew at a reset, and as symbols."""
     ball = things(lw.shapes.Sphere(0.1))

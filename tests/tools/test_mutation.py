@@ -46,7 +46,7 @@ def test_each_kind_of_expression_is_changed_and_texts_are_not():
     assert tolerance.lines == (2, 9)  # where it is defined and used
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_test_notices_a_mutant_of_a_copy(tmp_path):
     file = "src/linkwork/spatial/vec3.py"
     mutants = mutation._mutants(file, (mutation.ROOT / file).read_bytes())

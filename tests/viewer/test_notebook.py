@@ -132,7 +132,7 @@ def test_results_show_themselves(browser):
     assert "iframe" not in lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])._repr_html_()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_all_that_can_be_shown_is_shown_in_notebooks():
     """Each class that has a scene document also has HTML; `Robot` takes both from two of its base classes."""
     methods: dict[str, set[str]] = {}

@@ -73,7 +73,7 @@ def test_simulation_that_stops_is_shown_until_then():
     assert checked(run).times[-1] == pytest.approx(run.stopped_at, abs=2e-3)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_contacts_of_shapes():
     boxes = lw.Robot.build(
         "boxes",

@@ -40,7 +40,7 @@ def require_consistent(document):
         assert plot.values.shape == (T, len(plot.names))
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", robots.names())
 def test_bundled_robots(name):
     robot = lw.load(name)

@@ -52,7 +52,7 @@ lw.load("arm7").workspace_map("hand", workers=2, path={str(path)!r}, **{OPTIONS}
     assert reports[0].done >= BLOCK and len(reports) == 12 and 3 <= stored < 12 and not folder.exists()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_workers_that_were_killed_are_replaced(expected, monkeypatch):
     started = []
     start = local_workers._Pool._start
@@ -115,7 +115,7 @@ class Cluster:
             process.wait()
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_cluster_loses_a_worker_and_its_scheduler(expected, tmp_path):
     pytest.importorskip("distributed")

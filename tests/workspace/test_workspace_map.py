@@ -128,7 +128,7 @@ def test_results_are_equal_to_the_bit_in_any_order(arm):
     assert len(q) == job.samples and len(np.unique(q[:, 0])) > 0.999 * len(q)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_worker_processes_give_the_same_bits(arm, tmp_path):
     options = {"samples": 3 * BLOCK, "voxel_size": 0.1}
     one = arm.workspace_map("hand", workers=1, **options)

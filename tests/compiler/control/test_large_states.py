@@ -22,7 +22,7 @@ def both(x, y):
     return found.state[0], found.state[1], found.iterations, found.status
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_many_numbers_are_carried_right_in_every_lane():
     kernel = lw.compile(both, name="large_state", x=N, y=())
     rng = np.random.default_rng(0)

@@ -39,7 +39,7 @@ def samples(count: int) -> list[np.ndarray]:
     return [rng.normal(size=(count, 2)), rng.normal(size=(count, 5))]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_every_way_to_call_gives_the_same_bits(marked: Program) -> None:
     for target in TARGETS.values():
         with outlining():

@@ -172,7 +172,7 @@ def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
         close(one, other, 1e-3)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"])
 def test_recursions_written_by_hand_give_the_same(name: str) -> None:
     tree, robot = TREES[name], robot_of(TREES[name])
@@ -184,7 +184,7 @@ def test_recursions_written_by_hand_give_the_same(name: str) -> None:
             close(one, other)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
 def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str, drawn: Any) -> None:
     """As by their operations, which functions of one's own follow, in fewer of them."""

@@ -125,7 +125,7 @@ def as_in_another_process(kernel: lw.Kernel, monkeypatch: pytest.MonkeyPatch) ->
     return found  # type: ignore[no-any-return]
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_unpickled_kernel_has_the_same_results_and_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = EXAMPLES[name]()

@@ -53,7 +53,7 @@ def test_inverse_dynamics_derivatives(drawn):
             case.close(one, other, 1e-12, f"by {name} with {asked}", core=2)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_forward_dynamics_derivatives(drawn):
     """The same of the other half, and by wrenches; of trees whose mass matrix is regular."""
     rng = np.random.default_rng(1)
@@ -75,7 +75,7 @@ def test_forward_dynamics_derivatives(drawn):
             case.close(by_wrench, np.stack(columns, axis=-1), tolerance, f"by wrench {n}", core=2)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_beside_pinocchio(drawn):
     """On real robots, compiled: 1e-12, and cond(M) roundings of either library for what is solved with M."""
     pytest.importorskip("pinocchio")

@@ -14,7 +14,7 @@ from oracles.scalars import Direct
 from oracles.trees import TREES, state
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "per_velocity"), [("mixed_0", 24), ("floating_chain", 1), ("coupled_0", 24)])
 def test_columns_in_loops(name: str, per_velocity: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the rows of L⁻¹, by articulated bodies, and by the factors of M where joints follow others."""

@@ -120,7 +120,7 @@ def _differences(tree, name, q, others, options):
     return np.array([[float(x) for x in column] for column in columns]).T
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_operations_are_those_of_differentiating_the_trace():
     """One run on many directions takes no more operations than forward differentiation of the expressions."""
     for name, tree in (

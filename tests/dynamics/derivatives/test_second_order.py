@@ -76,7 +76,7 @@ def test_differences_of_first_derivatives(tree):
         assert np.linalg.norm(found - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected)), size), name
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_full_against_contracted():
     for key in ("coupled_chain", "floating_random"):
         tree = TREES[key]

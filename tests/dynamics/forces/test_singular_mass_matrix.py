@@ -58,7 +58,7 @@ def asks(robot, q):
     }
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_joints_that_move_no_inertia_together_are_named():
     """About any axis: the trace sees numbers that are nearly zero, and no zeros."""
     for seed, where in ((0, 0), (1, 1), (2, 2)):
@@ -222,7 +222,7 @@ def test_pivots_are_those_of_the_mass_matrix(tree):
     assert [light[k] for k in D] == pytest.approx([*D.values()], rel=1e-9)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_long_chains_are_looked_at_in_time_that_grows_with_them():
     tree = random_tree(np.random.default_rng(0), 2000, types=[Revolute], shape="chain")
     subject = robot_owner(tree)

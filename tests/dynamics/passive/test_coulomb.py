@@ -66,7 +66,7 @@ def test_the_law_holds(tree, f):
     assert sticking + starting > 0
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_joints_stick_and_start():
     counts = np.sum([certify(tree, Direct(tree), *at_rest(tree, 4)) for tree in TREES.values() if tree.nv], axis=0)
     assert np.all(counts > 200)

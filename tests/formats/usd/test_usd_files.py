@@ -169,7 +169,7 @@ def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None
     assert lw.load(path).frames == ("world", "a", "b")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_found_files() -> None:
     """Files that random changes found: they were once read with an error of another kind, or opened other files."""
     found = Path(__file__).parent / "found"

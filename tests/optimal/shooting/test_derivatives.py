@@ -46,7 +46,7 @@ def lift(duration: float = 0.6, robot: lw.Robot = ARM, speed: float = 1.95) -> l
     return problem.add("velocity", "inequality", lower=-speed, upper=speed, name="speed")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(
     "options",
     [
@@ -162,7 +162,7 @@ def test_a_leg_that_lands() -> None:
     )
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_loop_and_a_body_that_turns() -> None:
     """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
     robot = lw.load("fourbar")

@@ -195,7 +195,7 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
         fine.solve([0.0], solver="ilq")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_minimum_of_costs_twelve_decades_apart_is_one():
     """Damping relative to a stiff cost hides what others would save: no minimum is claimed with it."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=15, duration=1.0)

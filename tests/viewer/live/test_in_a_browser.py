@@ -34,7 +34,7 @@ def named_arm():
     return lw.Robot.build(f"arm {MARKUP}", *parts)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_a_page_in_a_browser(browser, monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
     robot = named_arm()

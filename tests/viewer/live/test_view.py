@@ -393,7 +393,7 @@ print("done", flush=True)
 """
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_ctrl_c_and_the_end_of_a_program():
     tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     for end in ("threading.Thread(target=press).start(); view.wait()", "view.update([0.1, 0.2])"):
