@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.contracts import assert_sharp
 from linkwork import simulation
 from linkwork.errors import ContractError
 from linkwork.simulation import ContactGround, SensorInput, check_sensor
@@ -80,9 +82,41 @@ class OfPython(Height):
         return [Height.readings(self, state)[0] + next(_calls)]
 
 
-class TwiceBiased(Height):
+class Slight(Height):
+    """Heights with a deviation by a factor, or by a part of a unit."""
+
+    by = 0.0
+
+
+class CountedByBool(Slight):
+    def size(self, robot: Any) -> int:
+        return True if self.by else 1
+
+
+class Traced(Slight):
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [z if isinstance(z, float) else z * (1.0 + self.by) for z in Height.readings(self, state)]
+
+
+class Late(Slight):
+    def readings(self, state: SensorInput) -> Sequence[Any]:
+        return [z + self.by * (self.delay > 0.0) for z in Height.readings(self, state)]
+
+
+class Biased(Slight):
+    scaled, shifted = "bias", 0.0
+
     def each(self, name: str, count: int) -> list[float]:
-        return [2.0 * x for x in Height.each(self, name, count)]
+        shift = self.by * self.shifted * (name == "bias") * np.array(self.noise)
+        return [x * (1.0 + self.by * (name == self.scaled)) + float(shift) for x in Height.each(self, name, count)]
+
+
+class Noisy(Biased):
+    scaled = "noise"
+
+
+class Shifted(Biased):
+    scaled, shifted = "", 1.0
 
 
 def test_a_sensor_of_ones_own_passes() -> None:
@@ -92,13 +126,27 @@ def test_a_sensor_of_ones_own_passes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "line", "noticed", "allowed"),
+    [
+        (CountedByBool, "size", 1.0, None),
+        (Traced, "traced", 1e-6, 3e-8),
+        (Biased, "bias", 2e-8, 2e-9),
+        (Noisy, "noise", 0.5, 0.15),
+        (Shifted, "noise", 0.8, 0.2),
+        (Late, "delay", 1e-8, 5e-10),
+    ],
+)
+def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+    assert_sharp(lambda made: check_sensor(made(), ARM), kind, line, noticed, allowed)
+
+
+@pytest.mark.parametrize(
     ("kind", "lines"),
     [
         (Unequal, {"value"}),
         (TwoOfOne, {"size"}),
         (Infinite, {"finite"}),
         (OfPython, {"traced"}),
-        (TwiceBiased, {"bias", "noise"}),
     ],
 )
 def test_a_broken_line_is_named(kind: type[Height], lines: set[str]) -> None:
