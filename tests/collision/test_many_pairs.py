@@ -71,7 +71,7 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
 
 
 @pytest.mark.parametrize(
-    "bodies", [pytest.param(n, marks=pytest.mark.slow(every=every)) for n, every in ((4, 3), (7, 14))]
+    "bodies", [pytest.param(n, marks=pytest.mark.slow(every=every)) for n, every in ((4, 3), (7, 12))]
 )
 def test_loops_over_tables_find_what_written_out_pairs_do(bodies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bush(bodies)

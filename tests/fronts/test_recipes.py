@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
-EVERY = {"cluster": 7, "ray": 7}  # these take more than two seconds
+EVERY = {"cluster": 9, "ray": 9}  # these take more than two seconds
 LIBRARIES = {"joblib": "joblib", "processes": "numpy", "cluster": "distributed", "ray": "ray"}
 
 
