@@ -16,6 +16,7 @@ from pathlib import Path
 from linkwork.cli.output import Stream, Terminal
 
 from .compiler import long_program_seconds, no_op_seconds
+from .control import QUICK as QUICK_CONTROL
 from .control import ControlSizes, control_figures, control_verdicts
 from .growth import fitted, grown, growth_verdicts
 from .large import large_verdicts
@@ -29,7 +30,6 @@ from .verdicts import verdicts
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_ROBOTS = ("panda", "talos")
-QUICK_CONTROL = ControlSizes(batch=1024, roll_outs=128, peers=4, gradients=16, processes=1)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -43,7 +43,7 @@ from .rollouts import roll_out_figures
 from .targets import CONTROL, Target
 from .verdicts import Verdict
 
-__all__ = ["ControlSizes", "control_figures", "control_verdicts"]
+__all__ = ["QUICK", "ControlSizes", "control_figures", "control_verdicts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,9 @@ class ControlSizes:
     peers: int = 16  # roll-outs of MuJoCo, one after the other
     gradients: int = 64
     processes: int = 5
+
+
+QUICK = ControlSizes(batch=1024, roll_outs=128, peers=4, gradients=16, processes=1)
 
 
 def control_figures(effort: Effort, sizes: ControlSizes = ControlSizes()) -> dict[str, Figure]:
@@ -238,8 +241,9 @@ _TIMES = {"call", "batch", *(measure for measure in CONTROL if measure.startswit
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.control", description=(__doc__ or "").split("\n")[0])
-    parser.parse_args(arguments)
-    sys.stdout.write("\n".join(target_table(control_verdicts(control_figures(Effort(9))))) + "\n")
+    parser.add_argument("--quick", action="store_true", help="small batches, short timings")
+    effort, sizes = (Effort(3), QUICK) if parser.parse_args(arguments).quick else (Effort(9), ControlSizes())
+    sys.stdout.write("\n".join(target_table(control_verdicts(control_figures(effort, sizes), sizes))) + "\n")
     return 0
 
 

@@ -1,0 +1,30 @@
+"""All benchmarks: each module can be imported, and each program has a smallest size that `.ci/nightly` runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import benchmarks
+from benchmarks.smallest import SMALLEST, STARTED_BY_OTHERS
+
+FOLDER = Path(benchmarks.__file__).parent
+
+
+def test_each_benchmark_has_a_smallest_size() -> None:
+    programs = {path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text()}
+    assert programs == {*SMALLEST, *STARTED_BY_OTHERS}
+    assert not {*SMALLEST} & {*STARTED_BY_OTHERS}
+    nightly = (FOLDER.parent / ".ci" / "nightly").read_text()
+    assert "step python -m benchmarks.smallest\n" in nightly
+
+
+def test_each_module_of_the_benchmarks_can_be_imported() -> None:
+    imported = 0
+    for path in sorted(FOLDER.glob("[a-z]*.py")):
+        try:
+            import_module(f"benchmarks.{path.stem}")
+            imported += 1
+        except ModuleNotFoundError as missing:  # a peer that is not installed
+            assert str(missing.name).partition(".")[0] not in ("linkwork", "benchmarks"), path
+    assert imported > 50
