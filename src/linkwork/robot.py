@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public, public_methods
 from linkwork._util.file_budget import Budget
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork.formats import Format
 from linkwork.formats.file_reading import XacroArguments
 from linkwork.formats.registry import format_named
@@ -24,7 +24,7 @@ from linkwork.robot_table import ROBOT
 __all__ = ["Robot", "load", "load_description"]
 
 
-class Robot(RobotMethods):
+class Robot(RobotMethods, metaclass=WithForeignNames):
     """An articulated system, with its functions as compiled code.
 
     Conventions: SI units and radians; right-handed frames; 6-vectors have the angular part first; poses are 4 × 4

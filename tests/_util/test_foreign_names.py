@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import pydoc
 import re
+from abc import ABC
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,22 @@ def test_every_name_that_is_advised_exists() -> None:
     for title, table in CLASSES.items():
         for key in table:
             assert own_name(key) in {*dir(_public(title)), *_fields(_public(title))}, (title, key)
+
+
+def test_only_attributes_are_listed() -> None:
+    robot = lw.load("double_pendulum")
+    assert all(hasattr(robot, name) for name in dir(robot))
+    for title in ("Robot", *CLASSES):
+        kind = _public(title)
+        assert not [name for name in dir(kind) if isinstance(inspect.getattr_static(kind, name), ForeignName)], title
+        assert "Not an attribute here" not in pydoc.render_doc(kind), title
+
+
+def test_an_abstract_class_can_be_a_base_beside_a_robot() -> None:
+    class Sorted(lw.Robot, ABC):
+        pass
+
+    assert isinstance(Sorted(lw.load("double_pendulum")._tree), lw.Robot) and not isinstance(3, lw.Robot)
 
 
 def test_no_foreign_name_hides_an_attribute() -> None:

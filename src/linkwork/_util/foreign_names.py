@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from abc import ABCMeta
 from typing import NoReturn
 
 from linkwork._util.foreign_name_tables import (
@@ -18,7 +19,7 @@ from linkwork._util.foreign_name_tables import (
 from linkwork._util.lazy_imports import public_modules
 from linkwork._util.messages import close_names, nearest
 
-__all__ = ["ForeignName", "add_foreign_names", "missing_attribute"]
+__all__ = ["ForeignName", "WithForeignNames", "add_foreign_names", "missing_attribute"]
 
 
 class ForeignName:
@@ -37,7 +38,22 @@ class ForeignName:
         raise AttributeError(message, name=self._name, obj=kind if owner is None else owner)
 
 
-def add_foreign_names(kind: type, title: str = "") -> None:
+class WithForeignNames(ABCMeta):
+    """Metaclass of classes with foreign names: `dir` and `help` leave them out of the attributes.
+
+    It is a subclass of ABCMeta, so that a user's class may have an abstract class as another base.
+    """
+
+    __instancecheck__ = type.__instancecheck__  # that of ABCMeta is slower
+    __subclasscheck__ = type.__subclasscheck__
+
+    def __dir__(cls) -> list[str]:
+        """List the attributes without names of other libraries."""
+        foreign = {name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, ForeignName)}
+        return [name for name in super().__dir__() if name not in foreign]
+
+
+def add_foreign_names(kind: WithForeignNames, title: str = "") -> None:
     """Add a `ForeignName` to a class for each name of other libraries that the class does not define.
 
     ``title`` is the name of the class in linkwork; without it the names are those of robots.

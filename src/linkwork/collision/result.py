@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.result import ReturnedValue
 from linkwork.errors import UnknownNameError
 
 __all__ = ["DistanceDerivatives", "DistanceHessian", "DistanceResult", "RobotDistances"]
 
 
-class DistanceResult(ReturnedValue):
+class DistanceResult(ReturnedValue, metaclass=WithForeignNames):
     """Signed distance of two bodies A and B, single or a batch: arrays (...) and (..., 3).
 
     For overlapping bodies the distance is minus the length of the shortest translation that separates them.

@@ -13,7 +13,7 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import listed, repeated
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
@@ -52,7 +52,7 @@ class Obstacle:
 
 
 @public
-class Scene:
+class Scene(metaclass=WithForeignNames):
     """Named obstacles in the world: convex shapes, fields and compounds.
 
     A scene is immutable: `with_box` and similar methods return a new one, and equal scenes compare and hash equal.

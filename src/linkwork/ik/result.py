@@ -10,7 +10,7 @@ import numpy as np
 from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
@@ -29,7 +29,7 @@ _INDEX = {name: k for k, name in enumerate(DIAGNOSTICS)}
 
 
 @public
-class IKResult(Result):
+class IKResult(Result, metaclass=WithForeignNames):
     """Result of inverse kinematics, for one state or a batch.
 
     ``success`` says whether a configuration satisfies the hard tasks.  Where it is False, ``q`` is the best

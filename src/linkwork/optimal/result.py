@@ -11,7 +11,7 @@ from linkwork import geometry
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.result import Result
 from linkwork._util.validation import is_integer
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -40,7 +40,7 @@ _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 
 
 @public
-class OptimalResult(Result):
+class OptimalResult(Result, metaclass=WithForeignNames):
     """An optimised path, or a batch of them.
 
     ``success`` is True for a local minimum that satisfies all constraints within tolerances; otherwise ``status`` and

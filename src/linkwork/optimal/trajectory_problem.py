@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
@@ -44,7 +44,7 @@ __all__ = ["TrajectoryProblem"]
 
 
 @public
-class TrajectoryProblem(ProblemData):
+class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     """Trajectory optimisation problem: costs and squares of a path's features, to be minimised under constraints.
 
     A problem is immutable.  Its methods return a new problem, so assign the returned value:

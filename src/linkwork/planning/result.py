@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import number, short_repr
 from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
 from linkwork._util.result import Result
@@ -49,7 +49,7 @@ class PlanTree(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class PlanResult(Result):
+class PlanResult(Result, metaclass=WithForeignNames):
     """Result of a planner: a path from the start to a goal, or the reason for failure.
 
     ``path`` (k, nq) are waypoints joined by straight motions; (0, nq) without success.  Angles without limits are

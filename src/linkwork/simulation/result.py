@@ -11,7 +11,7 @@ import numpy as np
 from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.npz_archive import (
     ArchiveReader,
     OtherFileError,
@@ -85,7 +85,7 @@ def within_step(status: Any, ended: Any) -> np.ndarray:
 
 
 @public
-class Simulation(Result):
+class Simulation(Result, metaclass=WithForeignNames):
     """Motion over time, from one state or a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 
     ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public, quick, raise_named
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.validation import integer, positive
 from linkwork.errors import Status
 from linkwork.expr.arrays.pytree import tree_map
@@ -66,7 +66,7 @@ _NEW = tuple.__new__  # makes a named tuple without a check of the number of fie
 
 
 @public
-class Simulator:
+class Simulator(metaclass=WithForeignNames):
     """Robot, or batch of a robot, that is simulated one call of `step` at a time.
 
     Its options are those of `Robot.simulate`; ``batch`` is a number of environments, or the shape of the batch.

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import number
 from linkwork._util.plotting import GREY, add_legend, line_style, new_axes, plot_text
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, PathConstraints, PathSamples
@@ -38,7 +38,7 @@ class _Times(NamedTuple):
     acceleration: np.ndarray
 
 
-class TimedPath(_Times):
+class TimedPath(_Times, metaclass=WithForeignNames):
     """A path with its time-optimal motion.
 
     ``s`` (n + 1,) are positions on the path, in the path's own times.  They are those of the underlying curve if the

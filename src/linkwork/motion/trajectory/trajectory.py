@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, quick
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.motion_messages import untimed
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
@@ -44,7 +44,7 @@ class TrajectoryState(NamedTuple):
 
 
 @public
-class Trajectory(TrajectoryOutput):
+class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     """A configuration as a function of time or path length, with its derivatives, of a robot or n plain coordinates.
 
     ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,

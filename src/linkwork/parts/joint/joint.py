@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public_methods
-from linkwork._util.foreign_names import add_foreign_names
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint(LinkMethods, ResistanceEditing):
+class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
     """Joint with its links: an immutable value, equal and hashable by content, that can be pickled.
 
     X_parent_child = placement · X_FM(q) · rotor.  F, the stator frame, is fixed to the parent; M, the rotor frame, is
