@@ -51,7 +51,10 @@ class ObjectFiles:
 
     def trim(self, max_bytes: int = MAX_BYTES) -> None:
         """Remove the files that were unused longest, until the others fit."""
-        states = [(file.stat(), file) for file in self.folder.glob(f"*{_SUFFIX}*")]
+        states = []
+        for file in self.folder.glob(f"*{_SUFFIX}*"):
+            with contextlib.suppress(FileNotFoundError):  # another run beside this one
+                states.append((file.stat(), file))
         total = sum(state.st_size for state, _ in states)
         for state, file in sorted(states, key=lambda item: item[0].st_mtime_ns):
             if total <= max_bytes:
