@@ -31,18 +31,22 @@ def paths(_):
     """Obstacles grow by the half width of what moves: corners of boxes stay corners, a point sees the same circle."""
     begin, end = np.array([-1.5, 0.1]), np.array([1.5, -0.1])
     box = lw.Scene().with_box("box", (0.9, 1.2, 1.0))
-    around = [begin, (-0.5, 0.65), (0.5, 0.65), end]
+    around = np.array([begin, (-0.5, 0.65), (0.5, 0.65), end])
     walls = lw.Scene().with_box("a", (0.1, 2.9, 1.0), (-0.5, -0.5, 0.0)).with_box("b", (0.1, 2.9, 1.0), (0.5, 0.5, 0.0))
-    between = [begin, (-0.6, 1.0), (-0.4, 1.0), (0.4, -1.0), (0.6, -1.0), end]
+    between = np.array([begin, (-0.6, 1.0), (-0.4, 1.0), (0.4, -1.0), (0.6, -1.0), end])
     r, far = 0.6, math.hypot(*begin)  # tangents, and the arc between them
     post = 2.0 * math.sqrt(far * far - r * r) + r * (math.pi - 2.0 * math.acos(r / far))
-    nodes = {"around a box": (box, around), "between two walls": (walls, between)}
-    found = {}
-    for name, (scene, corners) in nodes.items():
-        shortest = np.linalg.norm(np.diff(np.array(corners), axis=0), axis=1).sum()
-        found[name] = _excess(gantry(), scene, begin, end, shortest)
-    round_post = lw.Scene().with_cylinder("post", r, 3.0)
-    return found | {"around a cylinder": _excess(gantry(1e-4), round_post, begin, -begin, post)}
+    length = {
+        name: np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for name, x in (("box", around), ("walls", between))
+    }
+    maps = [lw.planning.Roadmap(gantry(), box, num_nodes=200, seed=seed) for seed in range(4)]
+    found = {
+        "around a box": _excess(gantry(), box, begin, end, length["box"]),
+        "between two walls": _excess(gantry(), walls, begin, end, length["walls"]),
+        "around a cylinder": _excess(gantry(1e-4), lw.Scene().with_cylinder("post", r, 3.0), begin, -begin, post),
+        "around a box by roadmaps": np.mean([one.plan(begin, end).cost for one in maps]) / length["box"] - 1.0,
+    }
+    return found
 
 
 def inverse_kinematics(_):

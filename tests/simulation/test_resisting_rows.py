@@ -53,13 +53,17 @@ def test_the_joint_at_which_a_loop_is_cut_has_no_effect(drawn):
 
 def sliders(**how):
     """Return two sliders, of which one follows the other backwards, and one slider that moves as they do."""
-    joint = lw.joints.Prismatic((0, 0, 1))
-    parts = [lw.Joint.of(joint, name=x, parent="world", child=f"mass {x}", **how) for x in "ab"]
+    joint, ratio = lw.joints.Prismatic((0, 0, 1)), -0.7
+    slower = how | {"friction_velocity": 0.7e-2} if "friction" in how else how  # a share of the other's speed
+    how |= {"friction_velocity": 1e-2} if "friction" in how else {}
+    parts = [lw.Joint.of(joint, name=x, parent="world", child=f"mass {x}", **y) for x, y in (("a", how), ("b", slower))]
     two = lw.Robot.build("two", *parts, lw.Link("mass a", mass=1.0), lw.Link("mass b", mass=3.0))
-    sums = {key: 2.0 * x for key, x in how.items() if key != "friction_velocity"}
+    powers = {"stiffness": 2, "damping": 2, "friction": 1}
+    sums = {key: x * (1.0 + abs(ratio) ** powers[key]) if key in powers else x for key, x in how.items()}
     weight = lw.Joint.of(joint, name="a", parent="world", child="mass a", **sums)
-    one = lw.Robot.build("one", weight, lw.Link("mass a", mass=4.0))
-    return two.with_couplings({"b": ("a", -1.0)}), one.with_gravity((0.0, 0.0, 0.5 * 9.81))
+    mass, pull = 1.0 + 3.0 * ratio * ratio, 1.0 + 3.0 * ratio
+    one = lw.Robot.build("one", weight, lw.Link("mass a", mass=mass))
+    return two.with_couplings({"b": ("a", ratio)}), one.with_gravity((0.0, 0.0, -pull / mass * 9.81))
 
 
 def test_followers_resist_by_every_method():
