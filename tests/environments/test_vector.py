@@ -37,6 +37,28 @@ def test_all_tasks_run_and_each_environment_goes_as_if_it_were_alone():
         assert np.array_equal(again[:1], same), name
 
 
+def test_masses_and_lengths_of_the_tasks():
+    """Forces that hold each robot with its rods along x, in a gravity of 1 m/s²: sums of masses and levers."""
+    thigh, shank, sole = 1.0 * 0.175, 0.7 * np.array([0.525, 0.175]), 0.3 * np.array([0.72, 0.37, 0.02])
+    legs = [thigh + shank[0] + sole[0], shank[1] + sole[1], sole[2]]
+    rods = [0.25 + 0.5 + 0.25, 0.25]
+    hopper = [0.0, 0.05 + 4.0 + 1.0 + 0.7 + 0.3, 0.15 * (1.0 + 0.7 + 0.3) + legs[0], *legs]
+    levers = {"pendulum": [0.5], "cart_pole": [0.0, 0.1 * 0.3], "acrobot": rods, "reacher": rods, "hopper": hopper}
+    for name, expected in levers.items():
+        robot = TASKS[name]().robot.with_gravity((0.0, 0.0, -1.0))
+        q = np.zeros(robot.nq)
+        q[-4 if name == "hopper" else 1 if name == "cart_pole" else 0] = 0.5 * np.pi
+        np.testing.assert_allclose(robot.inverse_dynamics(q, 0.0 * q, 0.0 * q), expected, rtol=0.0, atol=1e-12)
+        slides = {"cart_pole": 1.1, "hopper": 6.1}
+        if name in slides:
+            assert abs(robot.mass_matrix(q)[0, 0] - slides[name]) < 1e-12
+    rod, r, length = 1.0, 0.03, 1.0  # of the pendulum: a cylinder and half balls, about its end
+    tube, caps = length * r * r, 4.0 / 3.0 * r**3
+    share, across = rod / (tube + caps), length * length / 12.0 + r * r / 4.0
+    own = share * (tube * across + caps * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r))
+    assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - own - 0.25 * rod) < 1e-12
+
+
 def test_an_action_is_a_simulation_with_held_forces():
     task = TASKS["reacher"]()
     envs = VectorEnvironment(task, num_envs=3)
