@@ -45,6 +45,21 @@ def body_of(robot, frame):
     return robot.tree.frame(frame).body
 
 
+def test_rows_of_constraints_are_the_wrenches_of_loop_joints():
+    """W V = G v, with the twist V of a joint's frames; rows of constraints before and after it have no wrench."""
+    robot = four_bar("C")
+    loop, q = robot.constraints[0], by_joints(robot, closed(0.8))
+    edge, gear = lw.constraints.KnifeEdge("rocker", across=(0.48, 0.6, 0.64)), lw.constraints.Gear("A", "B", ratio=0.3)
+    other = lw.constraints.Gear("B", "D", ratio=0.7)
+    v = np.random.default_rng(0).normal(size=robot.nv)
+    V = robot.twist(q, v, loop.frame, relative_to=loop.relative_to, expressed_in=loop.frame)
+    rows = robot.constraint_jacobian(q) @ v
+    np.testing.assert_allclose(robot.loop_wrenches(q) @ V, rows, rtol=0.0, atol=1e-12)
+    among = robot.without_constraints().with_constraints(edge, gear, loop, other)
+    expected = [0.0] * (len(among.constraint_jacobian(q)) - 1 - len(rows)) + [*rows, 0.0]
+    np.testing.assert_allclose(among.loop_wrenches(q) @ V, expected, rtol=0.0, atol=1e-12)
+
+
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", LOOPED)
 def test_every_body_is_in_equilibrium(name):
