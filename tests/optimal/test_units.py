@@ -167,3 +167,25 @@ def test_units_of_closed_loops():
         known = found if known is None else known
         assert found.success and abs(found.iterations - known.iterations) <= 2, units
         np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.slow(every=12)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_tolerances_are_neither_below_rounding_nor_large_beside_constraints():
+    """Speeds of 1e8 of their unit are zero within their rounding, and those of 1e-6 within a smaller default."""
+    known = None
+    for mass, length, time in ((1.0, 1.0, 1.0), (1.0, 1e3, 1e-5), (1.0, 1.0, 1e6)):
+        swing, unit, _ = cart_pole(mass, length, time, False)
+        force = mass * length / time**2
+        problem = lw.TrajectoryProblem(swing.robot, num_steps=16, duration=time)
+        problem = problem.add("torque", "least_squares", scale=0.1 / (force * np.array([1.0, length])))
+        problem = problem.add("velocity", "equality", steps=-1, scale=time / unit, name="rest")
+        problem = problem.add("configuration", "equality", steps=-1, target=[0.4, 0.9] * unit, scale=1.0 / unit)
+        found = problem.solve(np.zeros(2), solver="shooting")
+        known = found if known is None else known
+        assert found.success and found.gap < 1e-9, (found.explain(), time)
+        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=3e-7)
+    problem, unit, _ = cart_pole(1e3, 1e3, 1e-3, False)
+    share = np.linspace(0.0, 1.0, 41)[1:, None] * [0.0, np.pi]
+    found = problem.solve(np.zeros(2), initial_guess=share * unit, tolerance=1e-7)
+    assert found.success and found.violations["no motor"] > 1e-3, found.explain()

@@ -123,17 +123,18 @@ def read_guess(robot: Any, steps: int, value: Any) -> Array:
     return read_configuration(robot, SOLVE, "initial_guess", path)
 
 
-def read_tolerances(names: Sequence[str], value: Any, step: Any, default: float) -> Array:
-    """Return the tolerance of steps, then those of constraints, by default ``default``.
+def read_tolerances(names: Sequence[str], value: Any, step: Any, defaults: Sequence[float]) -> Array:
+    """Return the tolerance of steps, then those of the constraints ``names``, which have ``defaults``.
 
     Raises UnknownNameError and ValueError.
     """
-    by_name = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value)
+    given = value if isinstance(value, Mapping) else {} if value is None else dict.fromkeys(names, value)
+    by_name = {**dict(zip(names, defaults, strict=True)), **given}
     unknown = [name for name in by_name if name not in names]
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
     try:
-        tolerances = np.array([float(step), *(float(by_name.get(name, default)) for name in names)])
+        tolerances = np.array([float(step), *(float(by_name[name]) for name in names)])
     except (TypeError, ValueError):
         tolerances = np.array([math.nan])
     if not ((tolerances > 0.0) & np.isfinite(tolerances)).all():

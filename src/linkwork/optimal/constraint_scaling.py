@@ -44,13 +44,15 @@ Array = np.ndarray
 def scale_factors(
     program: PathProgram, inputs: PathInputs, configurations: Array, u: Array, p: Array, penalty: float
 ) -> Array:
-    """Return the factor of each component's scale (rows,) that makes a search independent of units.
+    """Return factors of the components' scales, which make a search independent of units, and sizes, as (2, rows).
 
     The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
     variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  That of costs
     follows from their unit, as does `cost_unit` from it.
+
+    The size of a constraint's component is its largest change if each coordinate changes by its unit; 0 if unknown.
     """
-    factors, largest = np.ones(program.rows), 0.0
+    (factors, sizes), largest = np.stack([np.ones(program.rows), np.zeros(program.rows)]), 0.0
     weights = np.asarray(inputs.weights, dtype=float)
     some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     smallest = dict.fromkeys(program.hard, np.inf)
@@ -65,6 +67,11 @@ def scale_factors(
             k: _jacobians(program, together, window_of, len(configurations), _term_request(program, inputs, k))
             for k in (*some, *program.hard)
         }
+        for k in program.hard:
+            changes = np.abs([J[:, : (program.depth + 1) * program.width] for J in jacobians[k]]).sum(axis=-1)
+            own = np.max(changes, axis=0, where=np.isfinite(changes), initial=0.0)
+            scales = np.asarray(inputs.scales)[program.rows_of[k]]
+            sizes[program.rows_of[k]] = np.where(scales > 0.0, own / scales, 0.0)
         for n in range(len(configurations)):
             window = partial(window_of, n)
             costs = [_curvature(program, window, _term_request(program, inputs, k), jacobians[k][n]) for k in some]
@@ -84,7 +91,7 @@ def scale_factors(
     root = 2.0 ** np.round(0.5 * np.log2(largest / _CURVATURE)) if largest else 1.0  # of the unit of costs
     for k, term in enumerate(program.terms):
         factors[program.rows_of[k]] /= root * root if term.kind == "cost" else root
-    return factors
+    return np.stack([factors, sizes])
 
 
 def cost_unit(program: PathProgram, factors: Array) -> float:

@@ -15,7 +15,7 @@ from linkwork.kernels.compiler_api import stored_array
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram, first_step
-from linkwork.optimal.arguments import SOLVE
+from linkwork.optimal.arguments import SOLVE, read_tolerances
 from linkwork.optimal.constraint_scaling import cost_unit, has_curvature, scale_factors
 from linkwork.optimal.features import StickingContact, VelocityConstraint
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, search_kernel, shapes_of, state_shapes
@@ -25,6 +25,8 @@ __all__ = ["PENALTY", "PreparedProblem", "prepared"]
 
 PENALTY = 1e3  # initial penalty
 _SATISFIED_ALONE = (VelocityConstraint, StickingContact)  # trivially satisfied by a path of one configuration
+
+_ROUNDING = 64.0 * np.finfo(float).eps  # of a constraint's values, relative to their change by a unit of coordinates
 
 _SCALE_FACTORS: LazyCache[np.ndarray] = LazyCache(512)
 
@@ -110,11 +112,29 @@ class PreparedProblem:
         """Unit of costs and merits in the state of a search."""
         return cost_unit(self.program, self.scale_factors)
 
-    @cached_property
+    @property
     def scale_factors(self) -> np.ndarray:
-        """Factor of each component's scale (rows,) in a search.
+        """Factor of each component's scale (rows,) in a search."""
+        factors: np.ndarray = self._scales[0]
+        return factors
 
-        Factors are computed once for equal problems.  The cache key has all that they depend on: the program with its
+    def read_tolerances(self, value: Any, step: Any, default: float) -> np.ndarray:
+        """Return the tolerance of steps, then those of constraints; see `linkwork.optimal.arguments.read_tolerances`.
+
+        The default is smaller for a constraint whose values change by less than 1 if coordinates change by their units.
+        A tolerance below the rounding of these values is raised to it.
+        """
+        program = self.program
+        sizes = np.array([1.0, *(self._scales[1, program.rows_of[k]].max(initial=0.0) or 1.0 for k in program.hard)])
+        defaults = np.minimum(default, default * sizes[1:]).tolist()
+        tolerances = read_tolerances(program.hard_names, value, step, defaults)
+        return np.maximum(tolerances, [0.0, *_ROUNDING * sizes[1:]])
+
+    @cached_property
+    def _scales(self) -> np.ndarray:
+        """Factors of the components' scales, and their sizes; see `constraint_scaling.scale_factors`.
+
+        They are computed once for equal problems.  The cache key has all that they depend on: the program with its
         features, and all values.  So a problem that is rebuilt uses the cached factors.
         """
         program, (u, p) = self.program, self._unknowns

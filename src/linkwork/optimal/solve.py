@@ -29,7 +29,6 @@ from linkwork.optimal.arguments import (
     read_guess,
     read_seed,
     read_switch,
-    read_tolerances,
     read_velocity,
 )
 from linkwork.optimal.features.dynamics_features import TorqueFeature
@@ -97,7 +96,6 @@ def solve_by_path(
         read_progress(SOLVE, progress),
         read_seed(seed),
     )
-    tolerance = TOLERANCE if tolerance is None else tolerance
     step_tolerance = TOLERANCE if step_tolerance is None else step_tolerance
     max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     read_callback(callback)
@@ -141,7 +139,7 @@ def solve_by_path(
         numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
         state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
     first = dict(state)
-    tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
+    tolerances = own.read_tolerances(tolerance, step_tolerance, TOLERANCE)
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     names = list(own.state_shapes)
 

@@ -74,6 +74,7 @@ _UNRESOLVED = 1e-11  # predicted decrease, relative to the merit, that rounding 
 _SHARE_GROWTH, _MIN_SHARE = 2.0, 0.005  # of step shares while the merit is not resolved
 _SMALL_DECREASE, _PATIENCE = 1e-3, 5.0  # relative decrease of the merit, and how often in a row until the search ends
 _TRIALS = 8  # step lengths of a line search
+_SLOWEST = 0.75  # rate at which steps shrink, in the estimate of the distance that remains
 _ENDLESS, _ENDLESS_STEPS = 1e8, 200.0  # in units of coordinates: steps without curvature, and how many in a row
 
 
@@ -265,7 +266,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         hopeless = or_(done, le(_MAX_PENALTY, rho))
         all_capped = hopeless if all_capped is None else and_(all_capped, hopeless)
     everywhere, alone = sweeps.with_new_multipliers(duals, trial.everywhere, trial.alone, renewed)
-    still = and_(taken, and_(le(length, tolerances.step), undamped))
+    rate = fmin(longer, _SLOWEST)  # steps that shrink at this rate r lead r/(1 − r) times the last one further
+    still = and_(taken, and_(le(length * fmax(rate / (1.0 - rate), 1.0), tolerances.step), undamped))
     status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
     stale: Any = 0.0
     if all_capped is not None:

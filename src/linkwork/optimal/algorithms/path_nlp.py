@@ -47,6 +47,7 @@ __all__ = [
     "PathProgram",
     "PathTerm",
     "control_times",
+    "coordinate_units",
     "first_step",
     "force_units",
     "gap_shares",
@@ -154,10 +155,8 @@ class PathProgram:
 
     @cached_property
     def units(self) -> tuple[float, ...]:
-        """Units in which a search measures changes of a step's coordinates: 1 rad, and a length in the robot's unit."""
-        length = length_unit(self.tree)
-        units = [unit for _, body in self.tree.stacked() for unit in body.joint.v_units]
-        return tuple(1.0 if unit.startswith("rad") else length for unit in units)
+        """Units in which a search measures changes of a step's coordinates."""
+        return coordinate_units(self.tree)
 
     @cached_property
     def variable_units(self) -> tuple[float, ...]:
@@ -322,6 +321,13 @@ class PathProgram:
         """
         ages = [k - 1.5 for k in range(self.depth, 0, -1)]
         return [integrate(self.tree, start, [-age * step * x for x in rate]) for age in ages]
+
+
+def coordinate_units(tree: Tree) -> tuple[float, ...]:
+    """Return the unit of each component of a tangent vector: 1 rad, or `length_unit`."""
+    length = length_unit(tree)
+    units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
+    return tuple(1.0 if unit.startswith("rad") else length for unit in units)
 
 
 def length_unit(tree: Tree) -> float:

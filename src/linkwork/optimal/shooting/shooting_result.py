@@ -45,7 +45,7 @@ class ShootingResult(OptimalResult):
     velocities: Array
     accelerations: Array
     gains: Array
-    gap: Array  # (...) largest defect between steps; rounding for a solved motion
+    gap: Array  # (...) of all steps, in units of coordinates, velocities times the step; rounding if solved
     _values: Array
     _recipe: Any  # structure of its kernel
     _limits: tuple[Array, Array] | None = None  # of motors, if they are bounds of the search

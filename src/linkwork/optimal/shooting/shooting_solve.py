@@ -31,7 +31,6 @@ from linkwork.optimal.arguments import (
     read_guess,
     read_seed,
     read_switch,
-    read_tolerances,
 )
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.features.arguments import one_of
@@ -71,7 +70,7 @@ __all__ = ["SHOOTING", "ShootingResult", "solve_by_shooting"]
 Array = np.ndarray[Any, Any]
 SHOOTING = ("ilqr", "shooting")
 MAX_ITERATIONS = 200
-TOLERANCE = 1e-9  # of constraints
+TOLERANCE = 1e-9  # of constraints, and of gaps between steps in units of coordinates
 STEP_TOLERANCE = 1e-6  # root of the remaining decrease of the cost, relative to the cost
 
 
@@ -118,7 +117,6 @@ def solve_by_shooting(
     seed = read_seed(seed)
     second_order = None if second_order is None else read_switch("second_order", second_order)
     search_options = SearchOptions(SOLVE, num_guesses, continue_all, time_limit, progress, callback)
-    tolerance = TOLERANCE if tolerance is None else tolerance
     step_tolerance = STEP_TOLERANCE if step_tolerance is None else step_tolerance
     max_iterations = MAX_ITERATIONS if max_iterations is None else max_iterations
     if start is None:
@@ -194,10 +192,10 @@ def solve_by_shooting(
     schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
     inputs |= row_data(own, program, split, schedule, aims, staggers)
     inputs |= {"low": low, "high": high} if limited else {}
-    tolerances = read_tolerances(program.hard_names, tolerance, step_tolerance, TOLERANCE)
+    tolerances = own.read_tolerances(tolerance, step_tolerance, TOLERANCE)
     inputs |= row_tolerances(program, split, tolerances[1:])
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
-    inputs |= {"ends": np.array([step_tolerance, tolerances[1:].min(initial=1.0), float(max_iterations)])}
+    inputs |= {"ends": np.array([step_tolerance, TOLERANCE, float(max_iterations)])}
     kernel = shooting_kernel(recipe, split)
     inputs["scalars"] = np.array(initial_scalars(float(step_tolerance), PENALTY, bool(program.hard)))
     inputs |= {} if before is None else continued_search(before, inputs["scalars"])

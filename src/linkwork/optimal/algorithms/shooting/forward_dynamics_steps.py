@@ -36,9 +36,11 @@ from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
 from linkwork.expr.linalg.sparse_dot import identity, is_zero, product
+from linkwork.expr.scalar.functions import fabs
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.model.tree import Tree
+from linkwork.optimal.algorithms.path_nlp import coordinate_units
 from linkwork.optimal.algorithms.shooting.joint_curvature import joint_curvature
 from linkwork.optimal.algorithms.shooting.resisted_velocities import (
     resistance_slopes,
@@ -167,6 +169,13 @@ class RobotDynamics(Dynamics):
     def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
         (q, v), (p, w) = self.split_state(x), self.split_state(y)
         return [*difference(self.tree, q, p), *(b - a for a, b in zip(v, w, strict=True))]
+
+    def size_of(self, change: Scalars) -> Any:
+        """Return Σ |dq| + h |dv| of a tangent vector, in units of coordinates."""
+        n, total = self.tree.nv, 0.0
+        for a, b, unit in zip(change[:n], change[n:], coordinate_units(self.tree), strict=True):
+            total = total + (fabs(a) + self.h * fabs(b)) * (1.0 / unit)
+        return total
 
     def rates(self, x: Scalars) -> Rates:
         n = self.tree.nv

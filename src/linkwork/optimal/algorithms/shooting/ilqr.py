@@ -139,7 +139,7 @@ class Shooting:
         - the derivatives of dynamics and cost, packed into a flat array and stored for `scan_stored`;
         - the updated multipliers;
         - the values of the components of `Terms`;
-        - the triple (cost, largest violation, sum of the gap's absolute values);
+        - the triple (cost, largest violation, size of the gap);
         - the gaps between the steps.
         """
 
@@ -198,9 +198,9 @@ class Shooting:
         return rows, sizes
 
     def _sizes(self, parts: Sequence[WeightedRows], rows: Sequence[Scalars], gap: Scalars) -> list[Any]:
-        """Return a step's cost, its largest violation relative to tolerances, and its gap's sum of absolute values."""
+        """Return a step's cost, its largest violation relative to tolerances, and the size of its gap."""
         cost = parts[0].cost(rows[0]) + parts[1].cost(rows[1])
-        return [cost, self._beyond(parts, rows), _total(gap)]
+        return [cost, self._beyond(parts, rows), self.dynamics.size_of(gap) if self.gaps else 0.0]
 
     def model(self, packed: Any, curvature: Any = None) -> StepModel:
         """Return the quadratic model of a step from its packed values.
@@ -434,10 +434,6 @@ class Shooting:
 
 def _array(values: Scalars) -> np.ndarray:
     return np.array(list(values))
-
-
-def _total(values: Scalars) -> Any:
-    return sum((fabs(x) for x in values), 0.0)
 
 
 def _summed(sizes: Any) -> tuple[Any, Any, Any]:

@@ -23,6 +23,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, product, transposed
+from linkwork.expr.scalar.functions import fabs
 
 __all__ = ["Dynamics", "LinearStep", "Stepped", "congruent", "second_derivatives", "value_and_jacobian"]
 
@@ -60,6 +61,10 @@ class Dynamics(ABC):
     def state_difference(self, x: Scalars, y: Scalars) -> list[Any]:
         """Return y ⊖ x, the tangent vector at x that leads to y."""
         return [b - a for a, b in zip(x, y, strict=True)]
+
+    def size_of(self, change: Scalars) -> Any:
+        """Return the size of a tangent vector, the sum of the absolute values of its components in their units."""
+        return sum((fabs(x) for x in change), 0.0)
 
     def rates(self, x: Scalars) -> Rates:
         """Return the derivatives of each value of the state x by a tangent vector at x.
