@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork import joints
 from linkwork.collision.algorithms.displacement_bounds import (
     Enclosure,
@@ -87,7 +88,34 @@ def test_every_joint_type_is_bounded(kind: type[joints.JointType]) -> None:
         p = rng.uniform(-0.3, 0.3, (1, 3))
         bound = motion_bounds(tree, middle, phi, 0, [Vec3(*p[0].tolist())])[WORLD]
         path = _paths(tree, q0, phi, 0, p)[WORLD]
-        assert np.linalg.norm(np.diff(path, axis=0), axis=-1).max() <= bound.speed / (_SAMPLES - 1) * (1.0 + 1e-9)
+        step = 1.0 / (_SAMPLES - 1)
+        assert np.linalg.norm(np.diff(path, axis=0), axis=-1).max() <= bound.speed * step * (1.0 + 1e-9)
+        turn = np.linalg.norm(np.diff(path, 2, axis=0), axis=-1).max() / step**2
+        assert turn <= bound.acceleration * (1.0 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize(("size", "slide", "tight"), [(0.01, 1.0, 0.7), (0.4, 0.0, 0.5)])
+def test_a_slide_on_a_joint_turns_off_by_twice_the_cross_product(size: float, slide: float, tight: float) -> None:
+    """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near what there is."""
+    rng = np.random.default_rng(5)
+    for kind in (joints.Revolute, joints.Floating, joints.Universal):
+        ratios = []
+        for _ in range(8):
+            first = lw.Joint.of(kind.example(rng), name="a", parent="world", child="arm")
+            second = lw.Joint.of(joints.Prismatic.example(rng), name="b", parent="arm", child="tip")
+            robot = lw.Robot.build("two", first, lw.Link("arm", mass=1.0), second, lw.Link("tip", mass=1.0))
+            tree = straight_tree(robot.tree)
+            phi = [*(size * rng.normal(size=tree.nv - 1)).tolist(), slide]
+            q = [*robot.random_configuration(rng)[:-1], 0.1]
+            middle = integrate(tree, q, [0.5 * x for x in phi])
+            bound = motion_bounds(tree, middle, phi, 1, [Vec3(0.5, 0.3, 0.4)])[WORLD]
+            d = 1e-3
+            near = [integrate(tree, middle, [t * x for x in phi]) for t in (-d, 0.0, d)]
+            points = [np.array([*forward_kinematics(tree, x)[1].point(Vec3(0.5, 0.3, 0.4))]) for x in near]
+            turn = float(np.linalg.norm(points[0] - 2.0 * points[1] + points[2])) / d**2
+            assert turn <= bound.acceleration * (1.0 + 1e-6) + 1e-8
+            ratios.append(turn / bound.acceleration)
+        assert max(ratios) > tight, (kind, ratios)
 
 
 def test_a_hinge_is_bounded_by_the_distance_from_its_axis() -> None:
