@@ -118,6 +118,31 @@ def test_weights_as_wrenches_are_payloads():
 
 
 @pytest.mark.slow(every=3)
+def test_states_of_a_batch_take_the_steps_of_each_alone(monkeypatch):
+    """Descents, saddles, searches that fail or stop, and Newton's method, in blocks of other sizes: the same bits."""
+    monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)
+    rng, hung, rods = np.random.default_rng(3), linkage(), chain(2)
+    starts = np.vstack([rng.uniform(-2.5, 2.5, (6, 2)), [[-np.pi / 2, 0.4], [np.pi / 2, 0.0]]])
+    pull = np.where(np.arange(8)[:, None] == 2, 400.0, rng.normal(size=(8, 2)))
+    lifts = rng.normal(size=(8, 3)) * [1.0, 1.0, 5.0]
+    for robot, q, options in (
+        (rods, starts, {"tau": pull}),
+        (rods, starts, {"descend": False}),
+        (rods, starts, {"max_iterations": 4, "gravity": lifts}),
+        (hung, np.tile(hung.assemble().q, (8, 1)), {"wrenches": {"coupler": np.repeat(5.0 * lifts, 2, axis=1)}}),
+    ):
+        found = robot.equilibrium(q, **options)
+        for k in range(8):
+            own = {name: x[k] if isinstance(x, np.ndarray) else x for name, x in options.items()}
+            own |= {"wrenches": {"coupler": options["wrenches"]["coupler"][k]}} if robot is hung else {}
+            alone = robot.equilibrium(q[k], **own)
+            assert alone.status == found.status[k] and alone.iterations == found.iterations[k]
+            for name in ("q", "constraint_forces", "residual", "stiffness"):
+                np.testing.assert_allclose(getattr(found, name)[k], getattr(alone, name), rtol=1e-9, atol=1e-12)
+    assert {*rods.equilibrium(starts, tau=pull).status} == {"solved", "not_found"}
+
+
+@pytest.mark.slow(every=3)
 def test_batches_of_equilibria_are_each_of_them():
     """Of starts, loads and other lengths and masses; a search that fails does not lose the others."""
     robot = linkage()

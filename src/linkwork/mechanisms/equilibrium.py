@@ -9,6 +9,8 @@ negative eigenvector.
 
 Newton's method on a, ∂a/∂q δ = −a with G δ = 0, finds equilibria of any kind near the start.
 
+All states of a batch take their steps together.  Finished states leave the batch.
+
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed. 2006, chapter 4 (trust regions); Dauphin et al.,
 Identifying and attacking the saddle point problem, NeurIPS 2014 (|H|); Absil, Mahony and Sepulchre, Optimization
 Algorithms on Matrix Manifolds, 2008, chapter 7.
@@ -16,32 +18,28 @@ Algorithms on Matrix Manifolds, 2008, chapter 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.result import Result
-from linkwork._util.status import WORDS
+from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import floats, shown
 from linkwork.errors import Status
 from linkwork.kernels.array_arguments import stacked
-from linkwork.kinematics.algorithms.coordinates import unit_steps
-from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.assembly.state_inputs import varied
+from linkwork.mechanisms.rest_states import REST_TOL, RestStates, Statics
 from linkwork.model.function_spec import QUANTITIES
 
 __all__ = ["Equilibrium", "equilibria_near"]
 
-_REST_TOL = 1e-14  # acceleration at rest, relative to that in free fall
-_CLOSED_TOL = 1e-9  # [rad, characteristic lengths] largest constraint error
 _FLAT_TOL = 1e-12  # stiffness that counts as zero, relative to the largest
 _FIRST_RADIUS, _MAX_RADIUS, _MIN_RADIUS = 0.3, 1.0, 1e-13  # [rad, characteristic lengths] largest part of a step
 _SADDLE_STEP = 1e-3  # [rad, characteristic lengths] step by which a saddle point is left
 _ROUNDING = 1e-11  # work that is rounding, relative to the acting forces times the units of coordinates
-_NODES = np.array([0.5 - np.sqrt(0.15), 0.5, 0.5 + np.sqrt(0.15)])  # of Gaussian quadrature with three points
-_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+_BLOCK = 4096  # states that are solved together, which bounds the memory
 
 Array = np.ndarray[Any, Any]
 
@@ -112,38 +110,37 @@ def equilibria_near(
         robot.tree.frame(frame)
     if isinstance(tau, Mapping):
         tau = stacked(robot._subject, QUANTITIES["tau"], tau)
-    acting: dict[str, tuple[Any, ...]] = {} if tau is None else {"tau": (tau, robot.nv, robot.v_names)}
-    acting |= {frame: (w, 6, ()) for frame, w in (wrenches or {}).items()}
-    rows = {name: _rows(f"{caller}: {name}", *x) for name, x in acting.items()}
+    acting: dict[str, tuple[Any, ...]] = {"tau": (np.zeros(robot.nv) if tau is None else tau, robot.nv, robot.v_names)}
+    acting |= {} if gravity is None else {"gravity": (gravity, 3)}
+    pushes = {frame: _rows(f"{caller}: {frame}", w, 6) for frame, w in (wrenches or {}).items()}
+    forces = {name: _rows(f"{caller}: {name}", *x) for name, x in acting.items()}
     try:
-        shape = np.broadcast_shapes(q0.shape[:-1], inputs.shape, *(x.shape[:-1] for x in rows.values()))
+        each = (x.shape[:-1] for x in (*forces.values(), *pushes.values()))
+        shape = np.broadcast_shapes(q0.shape[:-1], inputs.shape, *each)
     except ValueError as error:
-        raise ValueError(f"{caller}: q_init, tau, wrenches and parameters do not broadcast together: {error}") from None
-    at = inputs.flat(shape)
-    q0, *whole = (np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q0, *rows.values()))
-    results = []
-    for k, start in enumerate(q0):
-        own = dict(zip(rows, (x[k] for x in whole), strict=True))
-        options = at[k].options | ({} if gravity is None else {"gravity": gravity})
-        force = own.pop("tau", None)
-        options |= {"wrenches": own, "expressed_in": axes} if own else {}
-        results.append(equilibrium_near(varied_robot, start, force, options, passive, max_iterations, descend))
-    if not shape:
-        return results[0]
-    most = max((len(one.stiffness) for one in results), default=0)
-    stiffness = np.full((len(results), most), np.nan)
-    for row, one in zip(stiffness, results, strict=True):
-        row[: len(one.stiffness)] = one.stiffness
-    counts = sum(len(one.component_names) for one in robot.constraints)
-    return Equilibrium._make(
-        q=np.array([one.q for one in results]).reshape(*shape, robot.nq),
-        constraint_forces=np.array([one.constraint_forces for one in results]).reshape(*shape, counts),
-        residual=np.array([one.residual for one in results], dtype=float).reshape(shape),
-        stiffness=stiffness.reshape(*shape, most),
-        status=np.array([one.status for one in results], dtype=WORDS).reshape(shape),
-        iterations=np.array([one.iterations for one in results], dtype=int).reshape(shape),
-        scale=np.array([one.scale for one in results], dtype=float).reshape(shape),
-    )
+        names = "q_init, tau, wrenches, gravity and parameters"
+        raise ValueError(f"{caller}: {names} do not broadcast together: {error}") from None
+    q0, forces, pushes = _flat(q0, shape), _each(forces, _flat, shape), _each(pushes, _flat, shape)
+    statics = Statics.of(varied_robot, passive, forces, pushes, axes, inputs.flat(shape))
+    blocks = [np.arange(k, min(k + _BLOCK, len(q0))) for k in range(0, max(1, len(q0)), _BLOCK)]
+    solved = [_solve(statics.some(block), q0[block], max_iterations, descend) for block in blocks]
+    most = max(one["stiffness"].shape[-1] for one in solved)
+    for one in solved:
+        padding = np.full((len(one["q"]), most - one["stiffness"].shape[-1]), np.nan)
+        one["stiffness"] = np.hstack([one["stiffness"], padding])
+    found = {name: np.concatenate([one[name] for one in solved]) for name in solved[0]}
+    found = {name: x.reshape((*shape, *x.shape[1:])) for name, x in found.items()}
+    status = status_of(found.pop("status"))
+    return Equilibrium._make(**{name: x if x.ndim else x.item() for name, x in found.items()}, status=status)
+
+
+def _flat(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return vectors (*shape, n), or vectors that broadcast to these, with one axis for all states."""
+    return np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1])
+
+
+def _each(values: dict[str, Array], change: Callable[..., Array], *others: Any) -> dict[str, Array]:
+    return {name: change(x, *others) for name, x in values.items()}
 
 
 def _rows(expected: str, values: Any, count: int, names: Sequence[str] = ()) -> Array:
@@ -162,203 +159,141 @@ def _rows(expected: str, values: Any, count: int, names: Sequence[str] = ()) -> 
     return result
 
 
-def equilibrium_near(
-    robot: Any, q0: Any, tau: Any, options: dict[str, Any], passive: bool, max_iterations: int, descend: bool
-) -> Equilibrium:
-    """Return an equilibrium near q0: the energy minimum that descent from q0 leads to, or q0 if it is one itself.
+def _solve(statics: Statics, q0: Array, max_iterations: int, descend: bool) -> dict[str, Array]:
+    """Return the fields of `Equilibrium` for a batch of starts (n, nq).
 
-    ``options`` are those of `constrained_forward_dynamics`.  Without ``descend``, and if descent fails, Newton's method
-    searches for an equilibrium of any kind.
+    An equilibrium is the energy minimum that descent from the start leads to, or the start if it is one itself.
+    Without ``descend``, and if descent fails, Newton's method searches for an equilibrium of any kind.
     """
-    statics = _Statics(robot, tau, options, passive)
     start = statics.projected(q0)
-    if not descend or start.error > _CLOSED_TOL or statics.rests(start):
-        return _newton(statics, start, max_iterations)
-    result = _descent(statics, start, max_iterations)
-    return result if result.success else _newton(statics, start, max_iterations)
+    statics = statics.scaled(start)
+    states, status, iterations = start.copy(), np.full(len(q0), "", WORDS), np.zeros(len(q0), int)
 
-
-@dataclass(frozen=True)
-class _State:
-    """Robot at rest in one configuration, with its accelerations, constraint forces and mass matrix."""
-
-    q: Array
-    error: float  # largest constraint error [rad, characteristic lengths]
-    a: Array
-    forces: Array  # constraint forces λ
-    M: Array
-
-    @property
-    def merit(self) -> float:
-        """Merit function aᵀ M a of the accelerations, which is 0 in an equilibrium."""
-        return float(self.a @ self.M @ self.a)
-
-    @property
-    def residual(self) -> float:
-        return float(np.abs(self.a).max(initial=0.0))
-
-
-class _Statics:
-    """Statics of a robot: accelerations, forces and work at rest under constant joint forces."""
-
-    def __init__(self, robot: Any, tau: Any, options: dict[str, Any], passive: bool) -> None:
-        self.robot, self.passive, self.zero_v = robot, passive, np.zeros(robot.nv)
-        self.units, self.error_scales = np.array(unit_steps(robot.tree)), np.array(error_scales(robot.tree))
-        self.tau = self.zero_v if tau is None else tau
-        self.options = options
-        self.varied = {key: value for key, value in options.items() if key == "parameters"}
-        self.timed = self.varied | {key: value for key, value in options.items() if key == "time"}
-        self.forces = 0.0  # sum of the acting forces at the start, times the units of coordinates [J]
-        self.scale = 0.0  # largest acceleration near the start without constraints [1/s²], in units of coordinates
-
-    def projected(self, q: Any) -> _State:
-        """Return the state at rest in the configuration that is q projected onto the constraints."""
-        q, error, *_ = self.robot.project_configuration(q, **self.timed)
-        a, forces = self.robot.constrained_forward_dynamics(
-            q, self.zero_v, self.tau, passive=self.passive, **self.options
-        )
-        M = self.robot.mass_matrix(q, passive=self.passive, **self.varied)
-        return _State(q, float(np.abs(error * self.error_scales).max(initial=0.0)), a, forces, M)
-
-    def largest(self, step: Array) -> float:
-        """Return the largest component of a step or an acceleration (..., nv), in units of coordinates."""
-        return float(np.abs(step / self.units).max(initial=0.0))
-
-    def rests(self, state: _State, slack: float = 1.0) -> bool:
-        """Return True if a state is an equilibrium, up to rounding."""
-        if not self.scale:
-            free = self.robot.without_constraints() if len(self.robot.constraints) else self.robot
-            options = {key: value for key, value in self.options.items() if key not in ("time", "parameters")}
-            n = self.robot.nv
-            steps = 0.5 * np.vstack([np.zeros(n), np.diag(self.units)])
-            around = self.robot.integrate(state.q, steps)  # in equilibrium or not
-            falling = free.forward_dynamics(
-                around, self.zero_v, self.tau, passive=self.passive and self._plain, **options
-            )
-            self.scale = max(1e-300, self.largest(falling))
-        return state.error <= _CLOSED_TOL and self.largest(state.a) <= slack * _REST_TOL * self.scale
-
-    @property
-    def _plain(self) -> bool:
-        return not any(getattr(one, "resists", False) for one in self.robot.constraints)
-
-    def rows(self, q: Array) -> Array:
-        result: Array = self.robot.constraint_jacobian(q, **self.timed)
-        return result
-
-    def acceleration_by_q(self, q: Array) -> Array:
-        """Return ∂a/∂q for v = 0."""
-        by_q, *_ = self.robot.constrained_forward_dynamics_derivatives(
-            q, self.zero_v, self.tau, passive=self.passive, **self.options
-        )
-        return np.asarray(by_q)
-
-    def work(self, q: Array, delta: Array) -> float:
-        """Return the work [J] of the acting joint forces F = M a − Gᵀλ along the step δ."""
-        if not delta.any():
-            return 0.0
-        robot, s = self.robot, _NODES[:, None]
-        at, h = robot.integrate(q, s * delta), 0.1  # on one-parameter subgroups the rate is δ for any h
-        rates = robot.difference(robot.integrate(q, (s - h) * delta), robot.integrate(q, (s + h) * delta)) / (2.0 * h)
-        return float(_WEIGHTS @ np.einsum("ki,ki->k", rates, self.force(at)))
-
-    def force(self, q: Array) -> Array:
-        """Return the acting joint forces F = M a − Gᵀλ (n, nv) at rest in configurations q (n, nq)."""
-        a, forces = self.robot.constrained_forward_dynamics(
-            q, self.zero_v, self.tau, passive=self.passive, **self.options
-        )
-        F: Array = np.einsum("kij,kj->ki", self.robot.mass_matrix(q, passive=self.passive, **self.varied), a)
-        F -= np.einsum("kij,ki->kj", self.rows(q), forces)
-        return F
-
-    def result_at(self, state: _State, status: Status, iterations: int) -> Equilibrium:
-        N = _free_motions(self.rows(state.q), state.M)
-        values = np.sort(np.linalg.eigvals(-N.T @ state.M @ self.acceleration_by_q(state.q) @ N).real)
-        return Equilibrium._make(state.q, state.forces, state.residual, values, status, iterations, self.scale)
-
-
-def _descent(statics: _Statics, state: _State, max_iterations: int) -> Equilibrium:
-    """Return the equilibrium that a trust-region descent of the energy leads to: one without a descent direction.
-
-    If the search fails, the result is its last state.
-    """
-    robot, radius, iterations = statics.robot, _FIRST_RADIUS, 0
-    statics.forces = float(np.abs(statics.force(state.q[None]) * statics.units).sum())
-    while iterations < max_iterations:
-        N = _free_motions(statics.rows(state.q), state.M)
-        H = -N.T @ state.M @ statics.acceleration_by_q(state.q) @ N
-        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        gradient = -vectors.T @ N.T @ state.M @ state.a
-        flat = _FLAT_TOL * np.abs(values).max(initial=statics.scale)
-        if statics.rests(state):
-            if not len(values) or values[0] >= -flat:
-                return statics.result_at(state, Status.SOLVED, iterations)
-            direction = N @ vectors[:, 0]  # a saddle point: both directions descend
-            trial = statics.projected(robot.integrate(state.q, _SADDLE_STEP / statics.largest(direction) * direction))
-            if trial.error > _CLOSED_TOL:
-                return statics.result_at(state, Status.SOLVED, iterations)
-            state, radius, iterations = trial, _FIRST_RADIUS, iterations + 1
-            continue
-        sizes = np.maximum(np.abs(values), max(flat, 1e-300))
-        idle = (np.abs(values) <= flat) & (np.abs(gradient) <= _REST_TOL * np.abs(gradient).max())
-        x = np.where(idle, 0.0, -gradient / sizes)
-        while True:
-            delta = N @ (vectors @ x)
-            share = min(1.0, radius / max(statics.largest(delta), 1e-300))
-            expected = share * gradient @ x + 0.5 * share * share * (values * x) @ x  # change of the model energy
-            along = share * delta
-            trial = robot.integrate(state.q, along)
-            projected = statics.projected(trial)
-            if projected.error <= _CLOSED_TOL:
-                gained = statics.work(state.q, along) + statics.work(trial, robot.difference(trial, projected.q))
-                small = -expected <= _ROUNDING * statics.forces  # then the residual is more accurate than the work
-                if projected.merit < state.merit if small else gained >= 1e-4 * -expected:
-                    radius = min(_MAX_RADIUS, 2.0 * radius) if gained > 0.5 * -expected and share < 1.0 else radius
-                    radius = 0.5 * radius if gained < 0.25 * -expected else radius
-                    break
-            radius = 0.25 * min(radius, statics.largest(along))
-            if radius < _MIN_RADIUS:
-                status = Status.SOLVED if statics.rests(state, 1e3) else Status.NOT_FOUND
-                return statics.result_at(state, status, iterations)
-        state, iterations = projected, iterations + 1
-    return statics.result_at(state, Status.SOLVED if statics.rests(state) else Status.MAX_ITERATIONS, iterations)
-
-
-def _newton(statics: _Statics, state: _State, max_iterations: int) -> Equilibrium:
-    """Return the equilibrium that Newton steps lead to: ∂a/∂q δ = −a with G δ = 0.
-
-    Steps are shortened until aᵀ M a decreases.
-    """
-    robot, iterations, status = statics.robot, 0, Status.MAX_ITERATIONS
-    while True:
-        if state.error > _CLOSED_TOL:
-            status = Status.CONSTRAINTS_NOT_MET
-            break
-        if statics.rests(state):
-            status = Status.SOLVED
-            break
-        if iterations == max_iterations:
-            break
-        N = _free_motions(statics.rows(state.q), state.M)
-        acceleration_by_q = N.T @ state.M @ statics.acceleration_by_q(state.q) @ N
-        step = N @ np.linalg.lstsq(acceleration_by_q, -(N.T @ state.M @ state.a), rcond=1e-12)[0]
-        step *= min(1.0, 0.5 / max(1e-300, statics.largest(step)))
-        for _ in range(30):
-            trial = statics.projected(robot.integrate(state.q, step))
-            if trial.error <= _CLOSED_TOL and trial.merit < state.merit:
+    def search(step: Callable[..., Array], index: Array) -> None:
+        here, radius, status[index] = start.copy(index), np.full(len(index), _FIRST_RADIUS), ""
+        for count in range(max_iterations):
+            active = np.flatnonzero(status[index] == "")
+            if not len(active):
                 break
-            step *= 0.5
-        else:
-            status = Status.SOLVED if statics.rests(state, 1e3) else Status.NOT_FOUND
+            iterations[index[active]] = count
+            for group, N in statics.some(index[active]).free_motions(here.some(active)):
+                own = active[group]
+                trial, size = here.some(own), radius[own]
+                status[index[own]] = step(statics.some(index[own]), trial, N, size)
+                here.put(own, trial)
+                radius[own] = size
+        left = np.flatnonzero(status[index] == "")
+        iterations[index[left]] = max_iterations
+        rests, closed = statics.some(index).rests(here), here.closed
+        ends = np.where(closed, np.where(rests, Status.SOLVED, Status.MAX_ITERATIONS), Status.CONSTRAINTS_NOT_MET)
+        status[index[left]] = ends[left]
+        states.put(index, here)
+
+    if descend:
+        search(_descent_step, np.flatnonzero(start.closed & ~statics.rests(start)))
+    search(_newton_step, np.flatnonzero(status != Status.SOLVED))
+    groups = [
+        (group, statics.some(group).stiffness(states.some(group), N)) for group, N in statics.free_motions(states)
+    ]
+    stiffness = np.full((len(q0), max((H.shape[-1] for _, H in groups), default=0)), np.nan)
+    for group, H in groups:
+        stiffness[group, : H.shape[-1]] = np.sort(np.linalg.eigvals(H).real)
+    return {
+        "q": states.q,
+        "constraint_forces": states.forces,
+        "residual": np.abs(states.a).max(axis=-1, initial=0.0),
+        "stiffness": stiffness,
+        "status": status,
+        "iterations": iterations,
+        "scale": statics.scale,
+    }
+
+
+def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array) -> Array:
+    """Take one step of a trust-region descent of the energy.  States and radii (n) change in place.
+
+    Returns the status of each search that ends, "" for the others.  It ends without a direction of descent.
+    """
+    robot, status, transposed = statics.robot, np.full(len(N), "", WORDS), np.swapaxes(N, -1, -2)
+    H = statics.stiffness(states, N)
+    values, vectors = np.linalg.eigh(0.5 * (H + np.swapaxes(H, -1, -2)))
+    gradient = -_times(np.swapaxes(vectors, -1, -2), _times(transposed, _times(states.M, states.a)))
+    flat = _FLAT_TOL * np.maximum(np.abs(values).max(axis=-1, initial=0.0), statics.scale)
+    rests, lowest = statics.rests(states), values.min(axis=-1, initial=0.0)
+    status[rests & (lowest >= -flat)] = Status.SOLVED
+    saddles = np.flatnonzero(rests & (lowest < -flat))
+    if len(saddles):  # both directions descend
+        direction = _times(N[saddles], vectors[saddles, :, 0])
+        here = statics.some(saddles)
+        step = _SADDLE_STEP / here.largest(direction)[:, np.newaxis] * direction
+        trial = here.projected(robot.integrate(states.q[saddles], step))
+        status[saddles[~trial.closed]] = Status.SOLVED
+        closed = np.flatnonzero(trial.closed)
+        states.put(saddles[closed], trial.some(closed))
+        radius[saddles[closed]] = _FIRST_RADIUS
+    sizes = np.maximum(np.abs(values), np.maximum(flat, 1e-300)[:, np.newaxis])
+    largest = np.abs(gradient).max(axis=-1, initial=0.0, keepdims=True)
+    idle = (np.abs(values) <= flat[:, np.newaxis]) & (np.abs(gradient) <= REST_TOL * largest)
+    x = np.where(idle, 0.0, -gradient / sizes)
+    delta, slope, curvature = _times(N, _times(vectors, x)), (gradient * x).sum(axis=-1), (values * x * x).sum(axis=-1)
+    pending = np.flatnonzero(~rests)
+    while len(pending):
+        here, before, size = statics.some(pending), states.some(pending), radius[pending]
+        share = np.minimum(1.0, size / np.maximum(here.largest(delta[pending]), 1e-300))
+        expected = share * slope[pending] + 0.5 * share * share * curvature[pending]  # change of the model energy
+        along = share[:, np.newaxis] * delta[pending]
+        moved = robot.integrate(before.q, along)
+        trial = here.projected(moved)
+        paths = np.stack([along, robot.difference(moved, trial.q)])
+        gained = here.work(np.stack([before.q, moved]), paths).sum(axis=0)
+        small = -expected <= _ROUNDING * here.size  # then the residual is more accurate than the work
+        better = np.where(small, trial.merit < before.merit, gained >= 1e-4 * -expected) & trial.closed
+        grown = np.where((gained > 0.5 * -expected) & (share < 1.0), np.minimum(_MAX_RADIUS, 2.0 * size), size)
+        grown = np.where(gained < 0.25 * -expected, 0.5 * grown, grown)
+        shrunk = 0.25 * np.minimum(size, here.largest(along))
+        radius[pending] = np.where(better, grown, shrunk)
+        good = np.flatnonzero(better)
+        states.put(pending[good], trial.some(good))
+        stuck = ~better & (shrunk < _MIN_RADIUS)
+        status[pending[stuck]] = _end(here, before)[stuck]
+        pending = pending[~better & ~stuck]
+    return status
+
+
+def _newton_step(statics: Statics, states: RestStates, N: Array, radius: Array) -> Array:
+    """Take one Newton step ∂a/∂q δ = −a with G δ = 0, shortened until aᵀ M a decreases.  States change in place.
+
+    Returns the status of each search that ends, "" for the others.
+    """
+    status = np.where(states.closed, "", Status.CONSTRAINTS_NOT_MET).astype(WORDS)
+    status[statics.rests(states)] = Status.SOLVED
+    pending = np.flatnonzero(status == "")
+    if not len(pending):
+        return status
+    here, before, basis = statics.some(pending), states.some(pending), N[pending]
+    u, s, v = np.linalg.svd(here.stiffness(before, basis))
+    factors = np.where(s > 1e-12 * s[:, :1], 1.0 / np.maximum(s, 1e-300), 0.0)
+    forces = _times(np.swapaxes(basis, -1, -2), _times(before.M, before.a))
+    x = _times(np.swapaxes(v, -1, -2), factors * _times(np.swapaxes(u, -1, -2), forces))
+    step = _times(basis, x)
+    step *= np.minimum(1.0, 0.5 / np.maximum(1e-300, here.largest(step)))[:, np.newaxis]
+    for _ in range(30):
+        if not len(pending):
             break
-        state, iterations = trial, iterations + 1
-    return statics.result_at(state, status, iterations)
+        trial = here.projected(statics.robot.integrate(before.q, step))
+        better = trial.closed & (trial.merit < before.merit)
+        good, left = np.flatnonzero(better), np.flatnonzero(~better)
+        states.put(pending[good], trial.some(good))
+        pending, here, before, step = pending[left], here.some(left), before.some(left), 0.5 * step[left]
+    status[pending] = _end(here, before)
+    return status
 
 
-def _free_motions(rows: Array, M: Array) -> Array:
-    """Return a basis N of the free motions as columns: G N = 0 and Nᵀ M N = 1."""
-    root = np.linalg.inv(np.linalg.cholesky(M)).T  # M⁻¹ = root rootᵀ
-    if not len(rows):
-        return np.asarray(root)
-    _, values, motions = np.linalg.svd(rows @ root)
-    return np.asarray(root @ motions[int(np.sum(values > 1e-9 * max(values[0], 1e-300))) :].T)
+def _end(statics: Statics, states: RestStates) -> Array:
+    """Return the status of searches that find no better state."""
+    return np.where(statics.rests(states, 1e3), Status.SOLVED, Status.NOT_FOUND)
+
+
+def _times(A: Array, x: Array) -> Array:
+    """Return products of matrices (n, m, k) and vectors (n, k)."""
+    return np.asarray((A @ x[..., np.newaxis])[..., 0])

@@ -222,10 +222,11 @@ class ConstrainedDynamicsMethods(RobotBase):
 
         Gravity, springs (unless ``passive`` is False), joint forces, external ``wrenches`` and constraint forces are in
         balance there.  ``wrenches`` (..., 6) by frame are those of `forward_dynamics`, constant in their axes.
-        ``parameters`` replaces values (..., own shape) by the names of `Robot.parameters`.  The search
-        descends the potential energy, so it ends in a stable equilibrium, a minimum, unless ``q_init`` is an
-        equilibrium itself.  With ``descend=False``, or if descent fails, Newton's method finds an equilibrium of any
-        kind, for example an upright pendulum.  ``stability`` of the result classifies it by the eigenvalues of the
+        ``gravity`` is (..., 3), and ``parameters`` replaces values (..., own shape) by the names of
+        `Robot.parameters`.  Thousands of states are one call.  The search descends the potential energy, so it ends in
+        a stable equilibrium, a minimum, unless ``q_init`` is an equilibrium itself.  With ``descend=False``, or if
+        descent fails, Newton's method finds an equilibrium of any kind, for example an upright pendulum.
+        ``stability`` of the result classifies it by the eigenvalues of the
         stiffness along free motions; ``success`` and ``status`` report whether and why the search failed.  For joint
         forces that hold a configuration, use `constrained_inverse_dynamics` with zero velocity and acceleration.
 
