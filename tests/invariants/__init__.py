@@ -15,21 +15,21 @@ The last column says where else the same is asked: of compiled code, of other li
     11    J, the pose's derivative                     1e-8, exact 1e-12  kinematics/test_kinematics
     12    J̇ v + J a, the frame's acceleration          1e-10, 1e-7        dynamics/test_derivatives
     13    a turn by 2π                                 1e-12              kinematics/test_kinematics
-    15    ID(FD(τ)) = τ                                1e-12              dynamics/test_dynamics
+    15    ID(FD(τ)) = τ                                1e-12
     16    FD(ID(a)) = a                                10 cond eps n      dynamics/test_dynamics, test_coupled
-    17    M, columns of ID                             10 eps n           dynamics/test_dynamics
-    18    M symmetric, positive definite               exact              dynamics/test_dynamics
-    19    ½ vᵀ M v, the bodies' kinetic energy         1e-12              dynamics/test_dynamics
+    17    M, columns of ID                             10 eps n
+    18    M symmetric, positive definite               exact
+    19    ½ vᵀ M v, the bodies' kinetic energy         1e-12
     20    h = C v + g                                  1e-12
     21    Ṁ = C + Cᵀ                                   1e-8, exact 1e-12  dynamics/test_derivatives
     22    g = ∂PE/∂q                                   1e-8, exact 1e-12  dynamics/test_derivatives
     23    M⁻¹ M = 1                                    cond eps n
-    24    FD = M⁻¹ (τ − h)                             2 cond eps n       dynamics/test_dynamics
+    24    FD = M⁻¹ (τ − h)                             2 cond eps n
     25    d(KE + PE)/dt = vᵀ τ                         1e-6, exact 1e-12  dynamics/test_derivatives
     26    wrenches act as Jᵀ w                         1e-11
     27    ḣ, wrenches and weight; free fall            1e-10, 1e-12       dynamics/test_free_motion
     28    ID = Y π                                     1e-12
-    29    affine in a, quadratic in v                  1e-11              dynamics/test_dynamics
+    29    affine in a, quadratic in v                  1e-11
     30    derivatives of ID and FD                     1e-7, exact 1e-11  dynamics/test_derivatives
     31    M + diag(armature)                           exact
     32    Gᵀ M G, Gᵀ τ                                 1e-12              dynamics/test_coupled
