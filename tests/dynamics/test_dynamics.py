@@ -1,9 +1,8 @@
-"""Dynamics on random trees of every joint type, compiled or not, against Lagrange's equations; invariants say the rest."""
+"""Dynamics on random trees of every joint type, compiled or not, against Lagrange's equations; see the invariants."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from linkwork.spatial import Vec3
 from oracles.comparison import EPS, assert_close, solving_bound
