@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from linkwork import joints
-from linkwork.expr import adjoint, jacobian, tangent
+from linkwork.expr import jacobian
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
@@ -16,23 +16,11 @@ from oracles.trees import every_moving_tree, state
 
 
 class Traced:
-    """A tree's functions as expressions of q, v and a; derivatives in time along q̇(q, v) and a."""
+    """A tree's functions as expressions of q, v and a."""
 
     def __init__(self, tree):
         self.tree, graph = tree, Graph()
         self.q, self.v, self.a = (graph.inputs(*x) for x in (("q", (tree.nq,)), ("v", (tree.nv,)), ("a", (tree.nv,))))
-        self.q_dot = self.rate_of_q(self.v)
-
-    def rate_of_q(self, v):
-        q, v = self.tree.split_q(self.q), self.tree.split_v(v)
-        return [x for i, body in self.tree.stacked() for x in body.joint.q_dot(q[i], v[i])]
-
-    def rate(self, outputs):
-        return tangent(outputs, [*self.q, *self.v], [*self.q_dot, *self.a])
-
-    def kinetic_energy(self):
-        M = ROBOT["mass_matrix"].compute(self.tree, self.q)
-        return sum((0.5 * x * y * M[i][j] for i, x in enumerate(self.v) for j, y in enumerate(self.v)), start=0.0)
 
     def potential_energy(self):
         """−Σ m g·c, from the poses of the bodies."""
@@ -49,50 +37,6 @@ class Traced:
 
 
 traced = functools.cache(Traced)
-
-
-@every_moving_tree
-def test_acceleration_is_the_rate_of_jacobian_times_velocity(tree):
-    t, (q, v, a) = traced(tree), state(tree)
-    for frame, A in (("tool1", "world"), ("body2", "tool0")):
-        rows = ROBOT["jacobian"].compute(tree, t.q, frame, relative_to=A, expressed_in=A)
-        J = [x for row in rows for x in row]
-        J_dot, J = (t.values(x, q, v, a).reshape(-1, 6, tree.nv) for x in (t.rate(J), J))
-        expected = np.einsum("nik,nk->ni", J_dot, v) + np.einsum("nik,nk->ni", J, a)
-        found = Direct(tree).acceleration(q, v, a, frame, relative_to=A, expressed_in=A)
-        assert_close(found, expected, 1e-12, core=1)
-
-
-@every_moving_tree
-def test_gravity_force_is_the_gradient_of_potential_energy(tree):
-    t, (q, v, a) = traced(tree), state(tree)
-    energy = [t.potential_energy()]
-    expected = Direct(tree).gravity_force(q)
-    forward = [tangent(energy, t.q, t.rate_of_q(unit.tolist()))[0] for unit in np.eye(tree.nv)]
-    assert_close(t.values(forward, q, v, a), expected, 1e-12, core=1)
-    gradient = adjoint(energy, t.q, [1.0])
-    rates = [t.rate_of_q(unit.tolist()) for unit in np.eye(tree.nv)]
-    reverse = [sum((x * y for x, y in zip(gradient, rate, strict=True)), start=0.0) for rate in rates]
-    assert_close(t.values(reverse, q, v, a), expected, 1e-12, core=1)
-
-
-@every_moving_tree
-def test_coriolis_forces_do_no_work_but_change_the_mass_matrix(tree):
-    """½ vᵀ Ṁ v = vᵀ (h − g): what Ṁ − 2C antisymmetric says, without naming C."""
-    t, (q, v, a) = traced(tree), state(tree)
-    M = [x for row in ROBOT["mass_matrix"].compute(tree, t.q) for x in row]
-    M_dot = t.values(tangent(M, t.q, t.q_dot), q, v, a).reshape(-1, tree.nv, tree.nv)
-    expected = np.einsum("ni,ni->n", v, Direct(tree).bias_force(q, v) - Direct(tree).gravity_force(q))
-    assert_close(0.5 * np.einsum("ni,nij,nj->n", v, M_dot, v), expected, 1e-12, core=0)
-
-
-@every_moving_tree
-def test_power_balance(tree):
-    """d(kinetic + potential energy)/dt = vᵀ τ."""
-    t, (q, v, a) = traced(tree), state(tree)
-    energy = t.kinetic_energy() + t.potential_energy()
-    power = np.einsum("ni,ni->n", v, Direct(tree).inverse_dynamics(q, v, a))
-    assert_close(t.values(t.rate([energy]), q, v, a)[:, 0], power, 1e-12, core=0)
 
 
 def test_lagranges_equations():
