@@ -106,6 +106,9 @@ def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
     out = {"next": State(np.empty((5, 2)), np.empty((5, 2))), "work": (np.empty(5), np.empty(5))}
     kernel(*many, out=out)
     same(out, found)
+    plain, sums = lw.compile(lambda pair: pair[0] + 2.0 * pair[1], pair=((2,), ())), np.empty((5, 2))
+    assert plain((many[0].q, many[3]), out=sums) is sums
+    np.testing.assert_allclose(sums, many[0].q + 2.0 * many[3][:, None], rtol=1e-15)
 
 
 def arguments_of(many: tuple[Any, ...], k: int) -> tuple[Any, ...]:
