@@ -31,11 +31,16 @@ from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fmax, lt, not_, or_, sqrt, where
-from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.assembly_derivative import with_assembly_derivative
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT, NOISE, ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import approached_configuration, project_configuration
-from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, error_scales, rates_of_some
+from linkwork.mechanisms.algorithms.constraint_rows import (
+    constraint_error,
+    error_scales,
+    position_rounding,
+    rates_of_some,
+)
 from linkwork.mechanisms.algorithms.weighted_projection import MassMetric, largest
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
@@ -53,7 +58,7 @@ Scalars = Sequence[Any]
 
 _SINGULAR = 1e-3  # squared relative size below which a row has no impulse after Newton's method failed
 _STEPS = 40  # maximum number of Newton iterations; each multiplies the error by about h ‖v‖
-_TOLERANCE = by_type(1e-14)  # [rad, characteristic lengths] tolerance of displacements in a step
+_TOLERANCE = 1e-14  # [rad, characteristic lengths] tolerance of displacements in a step, if positions do not round more
 _BENT_STEPS, _BENT_TOLERANCE = 60, by_type(1e-18)  # iterations and tolerance if forces vary sharply with velocity
 _FASTER = 1.05  # accepted factor of a step's speed over that from its forces
 _SHORT = by_type(1e-9)  # [rad, characteristic lengths] displacement of a step that is accepted at any speed
@@ -157,7 +162,9 @@ class StepConstraints:
             w = times(x, rates)
             return array([a - b * c for a, b, c in zip(x, self.correction(left, w), per, strict=True)])
 
-        result = fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=_TOLERANCE)
+        tree = self.mechanics.tree
+        tolerance = by_type(max(_TOLERANCE, position_rounding(tree) / characteristic_length(tree)))
+        result = fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=tolerance)
         return self.ended(left, v, times(result.value, rates), result.status)
 
     def bent(

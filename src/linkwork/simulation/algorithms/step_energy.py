@@ -21,7 +21,7 @@ from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import referenced_bodies
 from linkwork.simulation.algorithms.passive_resistance import Resistance, opposed
 from linkwork.simulation.algorithms.step_constraints import ConstrainedStep
-from linkwork.spatial import Inertia
+from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["ProgramEnergy", "constrained_parts", "is_free", "with_energy"]
 
@@ -101,7 +101,8 @@ class ConstrainedPart(NamedTuple):
 def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
     """Return the parts of a robot that constraints and force elements connect.  Between parts there is only the world.
 
-    Parts without constraints are left out.  The energy of the robot is the sum of those of its parts.
+    Parts without constraints are left out.  The energy of the robot is the sum of those of its parts.  The origin of
+    a part is at its first joint, because potential energies round by their distance from the origin.
     """
     part = list(range(len(tree.bodies)))
 
@@ -120,8 +121,9 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
 
     def of(x: int) -> ConstrainedPart:
         velocities = [k for i, _ in tree.stacked() if part[i] == x for k in range(tree.nv)[tree.v_slices[i]]]
+        origin = next(body.placement.translation for i, p, body in tree.outward() if p == WORLD and part[i] == x)
         if all(y == x for y in part):
-            return ConstrainedPart(velocities, tree)
+            return ConstrainedPart(velocities, _moved(tree, -origin))
         bodies = [
             body if part[i] == x else replace(body, inertia=Inertia.zero(), drive=Drive())
             for i, body in enumerate(tree.bodies)
@@ -133,10 +135,21 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
         constraints, elements = tuple(filter(is_own, tree.constraints)), tuple(filter(is_own, tree.force_elements))
         frames = without_inertias(tree.frames)
         alone = replace(tree, bodies=tuple(bodies), frames=frames, constraints=constraints, force_elements=elements)
-        return ConstrainedPart(velocities, alone)
+        return ConstrainedPart(velocities, _moved(alone, -origin))
 
     held = {part[i] for one in tree.constraints for i in tied[one] if i != WORLD}
     return [of(x) for x in sorted(held)]
+
+
+def _moved(tree: Tree, by: Vec3) -> Tree:
+    """Return the tree with its joints and frames in the world moved."""
+
+    def placed(X: Pose) -> Pose:
+        return Pose(X.rotation, X.translation + by)
+
+    bodies = [replace(x, placement=placed(x.placement)) if x.parent == WORLD else x for x in tree.bodies]
+    frames = [replace(x, placement=placed(x.placement)) if x.body == WORLD else x for x in tree.frames]
+    return replace(tree, bodies=tuple(bodies), frames=tuple(frames))
 
 
 def is_free(tree: Tree) -> bool:
