@@ -127,6 +127,24 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
+def test_the_nearest_of_a_planar_arm_by_closed_form():
+    """Of the conditions q − q₀ + Jᵀλ = 0 and p(q) = p: the matrix [[1 + Σ λ ∂²p, Jᵀ], [J, 0]]."""
+    lengths = np.array([0.5, 0.4, 0.3])
+    robot = planar(*lengths)
+    task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
+    near, place = np.array([0.4, 0.9, -0.5]), np.array([0.45, 0.6, 0.0])
+    found = robot.ik_problem(task, solver="nearest").solve(near, place=place, nearest_to=near)
+    links = lengths[:, None] * np.stack([f(np.cumsum(found.q)) for f in (np.cos, np.sin)], axis=-1)
+    outer = np.cumsum(links[::-1], axis=0)[::-1]  # from each joint to the end
+    J = np.stack([-outer[:, 1], outer[:, 0]])
+    forces = -np.linalg.pinv(J.T) @ (found.q - near)
+    K = np.eye(3) - (outer @ forces)[np.maximum.outer(np.arange(3), np.arange(3))]
+    inverse = np.linalg.inv(np.block([[K, J.T], [J, np.zeros((2, 2))]]))
+    assert found.success and np.abs(K - np.eye(3)).max() > 0.01
+    np.testing.assert_allclose(found.derivative("nearest_to"), inverse[:3, :3], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(found.derivative("place")[:, :2], inverse[:3, 3:], rtol=0.0, atol=1e-6)
+
+
 @pytest.mark.slow(every=9)
 def test_by_the_length_of_a_link():
     """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
