@@ -10,6 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.bang_bang import shortest_time
 from linkwork.motion import time_optimal
+from linkwork.motion.timing import time_optimal as timing
 from linkwork.motion.timing.torque_model import TorqueModel
 
 MASS, LIMIT, LENGTH = 2.0, 5.0, 0.8
@@ -104,3 +105,24 @@ def test_friction_beyond_the_limit_is_refused():
     with pytest.raises(ValueError, match="no motion found, with constant"):
         time_optimal(path, torque=LIMIT, velocity=1.0)
     assert time_optimal(path, torque=LIMIT, velocity=1.0, passive=False).duration > 0.0
+
+
+@pytest.mark.slow(every=5)
+def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the general method with as many segments; strong losses need further passes, as in a batch."""
+    robot = lw.load("arm6")
+    q = np.array([[robot.random_configuration(seed=10 * seed + k) for k in range(4)] for seed in range(2)])
+    paths = [robot.spline([0.0, 1.0, 2.0, 3.0], one) for one in q]
+    still = np.abs(robot.gravity_force(paths[0](np.linspace(0.0, 3.0, 200)).q)).max(axis=0)
+    for limit in (robot.effort_limits, 1.6 * still + 5.0):
+        options: Any = {"torque": limit, "velocity": np.inf, "num_points": 400}
+        with monkeypatch.context() as patch:
+            patch.setattr(timing, "_time_path", None)
+            motions = time_optimal(paths, **options)
+            alone = time_optimal(paths[0], **options)
+        assert np.array_equal(alone.t, motions[0].t) and np.array_equal(alone.speed, motions[0].speed)
+        assert max(_excess(robot, motion, limit, 4001) for motion in motions) < 1e-9
+        monkeypatch.setattr(timing, "fits_single_kernel", lambda *given: False)
+        general = time_optimal(paths[0], **options)
+        monkeypatch.undo()
+        assert alone.duration < 1.001 * general.duration

@@ -14,7 +14,7 @@ from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
 from linkwork.motion.algorithms.curves.curve_kinds import FAR, segment_index
 
-__all__ = ["SegmentGrid", "initial_segments", "redistributed_segments"]
+__all__ = ["SegmentGrid", "initial_segments", "redistributed_segments", "squares_at"]
 
 _NEVER = 1e-300
 _FEW = 16  # curves: for fewer all are compared instead of a search
@@ -109,6 +109,23 @@ def redistributed_segments(
     s = scan(one, (), np.arange(last + 1.0))[1]
     rising = scan(lambda fine, row: (and_(fine, lt(row[0], row[1])), None), le(full, FAR), (s[:-1], s[1:]))[0]
     return SegmentGrid(s, firsts), rising
+
+
+def squares_at(s: Any, w: Any, at: Any) -> Any:
+    """Return ṡ² at positions ``at`` of a motion with ṡ = w at the ends s of segments and constant s̈ between."""
+    count = len(s) - 1
+    size = 1 << count.bit_length()
+    table = _mapped(lambda x: x, np.concatenate([s, np.full(size - count - 1, FAR)]))
+
+    def one(state: Any, x: Any) -> tuple[Any, Any]:
+        segment, begin = segment_index(table, x)
+        segment = fmin(segment, float(count - 1))
+        end, before, after = take(s, segment + 1.0), take(w, segment), take(w, segment + 1.0)
+        begin = fmin(begin, take(s, segment))
+        part = (x - begin) / fmax(end - begin, _NEVER)
+        return state, before * before + part * (after * after - before * before)
+
+    return scan(one, (), at)[1]
 
 
 def _firsts(starts: Any, shares: Any, total: int) -> Any:

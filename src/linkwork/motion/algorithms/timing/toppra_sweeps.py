@@ -147,13 +147,20 @@ Parts = Sequence[tuple[PathValues, PathLimits]]
 
 
 def fastest_resting(
-    along: Callable[[Any], tuple[Parts, Any]], rows: Any, steps: Any, caps: Any, start: Any, end: Any
+    along: Callable[[Any], tuple[Parts, Any]],
+    rows: Any,
+    steps: Any,
+    caps: Any,
+    start: Any,
+    end: Any,
+    stored: Any = None,
 ) -> tuple[PathTiming, Any]:
     """Return the fastest motion along n segments of lengths ``steps``, if resting is feasible everywhere.
 
     x = ṡ² is at most ``caps`` (n + 1,), and is fixed at both ends. ``along(row)`` returns the limits of a segment, as
-    `segment_lines` takes them, from its row of ``rows``, and further values. The other result are rows for
-    `scan_stored`, of which the last entry are these values of a segment. Only an end can be infeasible.
+    `segment_lines` takes them, from its row of ``rows``, and further values. With ``stored`` rows of an earlier scan it
+    is called with a pair, the stored row and that of ``rows``. The other result are rows for `scan_stored`, of which
+    the last entry are these values of a segment. Only an end can be infeasible.
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:
@@ -172,7 +179,15 @@ def fastest_resting(
             forth.append((2.0 * step * c, 1.0 + 2.0 * step * slope))
         return state, ((fmax(top, 0.0), last, array(back), array(forth), more), ())
 
-    _, (segments, _) = scan_storing(one, (), (rows, steps, caps[:-1]))
+    if stored is None:
+        _, (segments, _) = scan_storing(one, (), (rows, steps, caps[:-1]))
+    else:
+
+        def both(state: Any, row: Any) -> tuple[Any, Any]:
+            known, (own, step, cap) = row
+            return one(state, ((known, own), step, cap))
+
+        _, (segments, _) = scan_stored(both, (), stored, (rows, steps, caps[:-1]), stores=True)
 
     def backward(following: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:
         (top, last, lines, *_), _ = row
