@@ -55,13 +55,16 @@ def test_projection_is_a_gradient():
 
 
 def test_velocities_make_the_function_least():
-    """Random systems with several contacts and intervals: the gradient vanishes, and impulses are what is allowed."""
-    rng = np.random.default_rng(1)
-    for _ in range(10):
-        n = 5
+    """Random systems with several contacts and intervals: the gradient vanishes, and impulses are what is allowed.
+
+    Where contacts bounce, impulses are between those of two programs.
+    """
+    one, other, n = np.random.default_rng(1), np.random.default_rng(15), 5
+    for rng, restitution in [(one, None)] * 10 + [(other, 0.6)]:
         root = rng.normal(size=(n, n))
         A = root @ root.T + np.eye(n)
-        contacts = [ContactAt(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal(), 0.7) for _ in range(3)]
+        each = [(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal()) for _ in range(3)]
+        contacts = [ContactAt(J, gap, 0.7, restitution=restitution) for J, gap in each]
         intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 10.0, 0.0, 5.0)]
         v, push = rng.normal(size=n), rng.normal(size=n)
         found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01, SCALE)
@@ -70,6 +73,8 @@ def test_velocities_make_the_function_least():
         left = A @ (w - v) - push - pulled - np.eye(n)[0] * found.pushes[0]
         assert np.abs(left).max() < 1e-7 and found.iterations < 60
         assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all()
+    normals = np.array([c.J[2] for c in contacts])
+    assert ((normals @ v < -0.1) & (normals @ w > 0.1)).any() and 0.0 < found.pushes[0] < 5.0  # the last bounces
 
 
 CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
