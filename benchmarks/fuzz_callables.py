@@ -45,7 +45,7 @@ from .finds import Find
 from .garbage import GARBAGE, NOT_A_NUMBER, TELLING
 from .rows import require
 
-__all__ = ["FAULTS", "case", "main", "outcome", "pairs"]
+__all__ = ["FAULTS", "case", "main", "outcome", "pairs", "tried"]
 
 FAULTS = ("no call", "taken", "listed", "unnamed", "deep", "wrong class", "silent NaN", "hang", "crash")
 _SECONDS = 20.0  # processor time of one call, beyond which it hangs
@@ -82,26 +82,34 @@ def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, st
 
 def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:
     """Return the outcome class of one call, with a description of its cause."""
-    with warnings.catch_warnings(), _bounded():
-        warnings.simplefilter("ignore")
-        try:
-            call, given = subject.prepared()
-        except Hang:
-            return {"class": "hang", "error": "making the subject"}
-        value = GARBAGE[kind]() if argument else None
-        try:
-            result = call(argument, value, given)
-        except Hang:
-            return {"class": "hang", "error": ""}
-        except Exception as error:
-            if not argument:
-                return {"class": "no call", "error": f"{type(error).__name__}: {error}"[:400], "site": _site(error)}
-            return _judged(subject, argument, error)
+    value = GARBAGE[kind]() if argument else None
+    error, result = tried(subject, argument, value)
+    if error is not None:
+        return error
     if _has_nan(result) and not (subject.passes_nan or subject.has_absent):
         return {"class": "silent NaN", "error": type(result).__name__}
     if argument and not subject.declares(argument, value) and not (subject.passes_nan and kind in NOT_A_NUMBER):
         return {"class": "taken", "error": ""}
     return {"class": "accepted", "error": ""}
+
+
+def tried(subject: Subject, argument: str, value: Any, seconds: float = _SECONDS) -> tuple[dict[str, str] | None, Any]:
+    """Call with one argument, "" for none, beside valid ones: the outcome of an error, or None and the result."""
+    with warnings.catch_warnings(), _bounded(seconds):
+        warnings.simplefilter("ignore")
+        try:
+            call, given = subject.prepared()
+        except Hang:
+            return {"class": "hang", "error": "making the subject"}, None
+        try:
+            return None, call(argument, value, given)
+        except Hang:
+            return {"class": "hang", "error": ""}, None
+        except Exception as error:
+            if not argument:
+                text = f"{type(error).__name__}: {error}"[:400]
+                return {"class": "no call", "error": text, "site": _site(error)}, None
+            return _judged(subject, argument, error), None
 
 
 def _judged(subject: Subject, argument: str, error: Exception) -> dict[str, str]:
@@ -184,15 +192,15 @@ def _has_nan(result: Any, depth: int = 0) -> bool:
 
 
 @contextlib.contextmanager
-def _bounded() -> Iterator[None]:
-    """Raises Hang after some processor time."""
+def _bounded(seconds: float) -> Iterator[None]:
+    """Raises Hang after some processor time [s]."""
 
     def over(*_: Any) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, 1.0)  # again, where something swallows it
         raise Hang
 
     before = signal.signal(signal.SIGVTALRM, over)
-    signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

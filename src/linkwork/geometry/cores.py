@@ -138,7 +138,7 @@ class Solid:
 
 def core_in(X: Pose | InversePose, core: Core) -> Core:
     """Transform a core from the coordinates of b to those of a, by X_ab."""
-    rotated = X.rotation.inv_act if isinstance(X, InversePose) else lambda v: X.rotation @ v
+    rotated = X.rotation_ab.inv_act if isinstance(X, InversePose) else lambda v: X.rotation @ v
     if isinstance(core, PointCore):
         return PointCore(X.point(core.point))
     if isinstance(core, SegmentCore):

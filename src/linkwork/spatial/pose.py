@@ -122,26 +122,26 @@ class Pose(_Transform):
 class InversePose(_Transform):
     """Inverse X_ba of a pose, stored as the rotation and the translation of X_ab.
 
-    It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.
+    It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.  Its own rotation is that of ``formed``.
     """
 
-    rotation: Rotation
-    translation: Vec3
+    rotation_ab: Rotation
+    translation_ab: Vec3
 
     def inv(self) -> Pose:
         """Return X_ab."""
-        return Pose(self.rotation, self.translation)
+        return Pose(self.rotation_ab, self.translation_ab)
 
     def formed(self) -> Pose:
         """Return the same transform X_ba as a `Pose`, with the rotation Rᵀ and the translation −Rᵀp."""
-        return Pose(self.rotation.T, -self.rotation.inv_act(self.translation))
+        return Pose(self.rotation_ab.T, -self.rotation_ab.inv_act(self.translation_ab))
 
     def point(self, r: Vec3) -> Vec3:
         """Return the coordinates in frame b of a point with the coordinates r in frame a."""
-        return self.rotation.inv_act(r - self.translation)
+        return self.rotation_ab.inv_act(r - self.translation_ab)
 
     def _act(self, other: Any) -> Any:
-        R, p = self.rotation, self.translation
+        R, p = self.rotation_ab, self.translation_ab
         if isinstance(other, Motion):
             return Motion(R.inv_act(other.angular), R.inv_act(other.linear - p.cross(other.angular)))
         if isinstance(other, Force):

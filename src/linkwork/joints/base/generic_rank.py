@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.own_code import is_own
 from linkwork.joints.base.checks import parameter_error
-from linkwork.spatial import InversePose, Pose, Rotation, Vec3
+from linkwork.spatial import Pose, Rotation, Vec3
 
 if TYPE_CHECKING:
     from linkwork.joints.base.joint_type import JointType
@@ -62,9 +62,9 @@ def _check_transform(of: str, joint: JointType) -> None:
         X: Any = joint.X(joint.zero())
     except Exception:  # reported where it is called
         return
-    if not isinstance(X, (Pose, InversePose)):
+    if not isinstance(X, Pose):  # of an inverse, `formed` returns the pose
         raise parameter_error(of, "X", "a method that returns a linkwork.spatial.Pose", type(X).__name__)
-    if isinstance(X, Pose) and not (isinstance(X.rotation, Rotation) and isinstance(X.translation, Vec3)):
+    if not (isinstance(X.rotation, Rotation) and isinstance(X.translation, Vec3)):
         got = f"Pose({type(X.rotation).__name__}, {type(X.translation).__name__})"
         raise parameter_error(of, "X", "a method that returns Pose(Rotation, Vec3) of linkwork.spatial", got)
 

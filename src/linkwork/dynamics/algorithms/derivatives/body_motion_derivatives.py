@@ -259,7 +259,7 @@ def _of_point(
     B = carried[body]
     V, A, p = B.V, B.A, B.Y.point(P.placement.translation)
     v_p = V.linear + V.angular.cross(p)
-    R = E.placement.inv().rotation @ B.root
+    R = E.placement.rotation.T @ B.root
     result = [[Motion.zero()] * tree.nv for _ in range(5)]
 
     def at_point(dV: Motion, dA: Motion, dp: Vec3) -> tuple[Motion, Motion]:

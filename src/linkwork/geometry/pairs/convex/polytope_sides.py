@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.geometry.cores import BoxCore, PolytopeCore, SegmentCore
+from linkwork.geometry.cores import BoxCore, PolytopeCore, SegmentCore, core_in
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
 from linkwork.shapes.quickhull import hull_triangles
 from linkwork.spatial import Pose
@@ -94,9 +94,4 @@ def sides_of(difference: Difference) -> Sides | None:
         return None
     X, faces = hull.pose, result[k]
     assert faces is not None
-    back = X.inv()
-    if isinstance(other, SegmentCore):
-        other = SegmentCore(back.point(other.center), back.rotation @ other.half)
-    else:
-        other = replace(other, pose=back @ other.pose)
-    return Sides(hull, faces, other, result[1 - k], k == 1, X)
+    return Sides(hull, faces, core_in(X.inv(), other), result[1 - k], k == 1, X)
