@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork._util.checked_arguments import public
+from linkwork._util.unknown_names import unknown_name_error
 from linkwork.errors import ArgumentError, UnderactuatedError, UnknownNameError
 from linkwork.expr import cond, scan
 from linkwork.expr.optimize import quadratic_program
@@ -133,3 +135,15 @@ def test_a_task_of_very_many_rows_is_made_in_linear_time() -> None:
     """A count of units for each row would take 10^10 comparisons here."""
     task = lw.ik.ClearanceTask(links=tuple(f"link {k}" for k in range(100_000)))
     assert len(task.tolerances) == 100_000
+
+
+def test_the_argument_of_a_name_that_is_equal_but_another_object():
+    """A name out of an array or a file: the argument with that value, not one of the same type, nor an equal number."""
+
+    def function(first, second): ...
+
+    parameters = [*inspect.signature(function).parameters.values()]
+    for name, other in (("knee", "hip"), (1.0, 2.0), (1.0, True), (1.0, 1)):
+        values = [("first", parameters[0], other), ("second", parameters[1], type(name)(str(name)))]
+        error = unknown_name_error(UnknownNameError("joint", name, ["elbow"]), function, "f", values)
+        assert error.where == "f: second", (name, other)
