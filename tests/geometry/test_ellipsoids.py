@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.expr.scalar.functions import where
+from linkwork.expr.scalar.functions import lt, where
 from linkwork.geometry import EllipsoidCore
 from linkwork.geometry.pairs.convex import ellipsoid_ellipsoid as ellipsoids
 from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 
 from .pairs import compiled, heights, off_surface, placed, rows
@@ -29,8 +30,10 @@ def test_what_is_proved_is_best() -> None:
 
     def settled(x: Any, y: Any, start: Any) -> Any:
         a, b = (EllipsoidCore(placed(v), Vec3.of(v[12:15])) for v in (x, y))
-        pair = ellipsoids._Pair(Difference.of(a, b))
-        g, n, there = ellipsoids._stationary(pair, Vec3.of(start))
+        difference, start = Difference.of(a, b), Vec3.of(start)
+        pair = ellipsoids._Pair(difference)
+        own = ellipsoids._start(difference, pair)
+        g, n, there = ellipsoids._stationary(pair, choose(lt(0.0, start.dot(start)), start, own))
         proved = ellipsoids._is_best(pair, n, g, ellipsoids._TURNS)
         return g, where(there, 1.0, 0.0), where(proved, 1.0, 0.0)
 
@@ -38,6 +41,7 @@ def test_what_is_proved_is_best() -> None:
     rng, x, y = drawn(0, PAIRS, 0.25)
     starts = rng.normal(size=(PAIRS, STARTS, 3))
     starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
+    starts[:, 0] = 0.0  # its own
     g, there, proved = kernel(x[:, None], y[:, None], starts)
     there, proved = there == 1.0, (there == 1.0) & (proved == 1.0)
     best = np.where(there, g, -np.inf).max(axis=1)
@@ -45,6 +49,7 @@ def test_what_is_proved_is_best() -> None:
     worse = there & (g < best[:, None] - 1e-9)
     assert worse.sum() > 200 and not (worse & proved).any()
     assert (best[:, None] - g)[proved].max() < 1e-14 and proved.any(axis=1).mean() > 0.9
+    assert there[:, 0].all() and proved[:, 0].mean() > 0.9
 
 
 @pytest.mark.slow(every=3)
