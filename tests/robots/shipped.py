@@ -45,6 +45,7 @@ MECHANISMS = (  # their loops are closed by files beside theirs
     Expected("differential_drive", 4, 6, 9.85, "world", False, ("chassis",)),
     Expected("bicycle", 3, 5, 94.0, "world", False, ("rear_frame", "front_frame")),
     Expected("jansen_leg", 7, 8, 4.683, "ground", False, ("foot_triangle",)),
+    Expected("klann_leg", 5, 6, 4.177, "ground", False, ("leg",)),
     Expected("scissor_lift", 6, 7, 77.5, "base", False, ("platform",)),
     Expected("planetary_gear", 7, 8, 4.85, "housing", False, ()),
     Expected("double_wishbone", 4, 6, 328.0, "chassis", False, ("knuckle", "wheel")),

@@ -8,6 +8,7 @@ import linkwork as lw
 # degrees of freedom, and the redundant equations: of planar loops of hinges, and of planets beside the first
 LINKAGES = {
     "jansen_leg": (1, ("upper_pin", "lower_pin", "heel_pin")),
+    "klann_leg": (1, ("elbow_pin", "hip_pin")),
     "scissor_lift": (1, ("carriage_pin", "stage_pin")),
     "planetary_gear": (2, ("ring and planet 2", "ring and planet 3", "ring and planet 4")),
     "double_wishbone": (3, ()),
@@ -57,6 +58,52 @@ def test_jansens_leg_has_the_published_lengths():
         np.testing.assert_allclose(point[:, [0, 2]], expected, rtol=0, atol=1e-9, err_msg=frame)
     same = robot.q_index(["upper_hinge", "lower_hinge", "coupler_hinge", "foot_hinge"])
     np.testing.assert_allclose(motion.q[-1, same], motion.q[0, same], rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow(every=3)
+def test_klanns_leg_has_the_patented_points_and_path():
+    """The points of US patent 6,260,862 (table 1), in loops that are intersections of circles.
+
+    DIY Walkers' "Klann's linkage plans" has the bars for a crank of 3, bends of 12.83° and 30°, and a path of the foot
+    of 90 mm by 47 mm for a crank of 24 mm.
+    """
+    crank, upper, lower = np.array([1.599, 0.750]), np.array([1.366, 1.366]), np.array([1.009, 0.574])
+    pin, elbow, knee = np.array([1.331, 0.750]), np.array([0.741, 0.750]), np.array([0.232, 0.866])
+    hip, foot = np.array([0.866, 1.500]), np.zeros(2)
+    bars = ((pin, crank), (elbow, pin), (knee, elbow), (elbow, lower), (hip, upper), (hip, knee), (foot, knee))
+    m, a, b, c, d, e, f = (np.linalg.norm(one - other) for one, other in bars)
+    published = [3.0, 6.604, 5.844, 3.589, 5.795, 10.037, 10.036]
+    np.testing.assert_allclose(np.array([m, a, b, c, d, e, f]) * 3.0 / m, published, rtol=0, atol=5e-4)
+
+    def heading(x):
+        return np.arctan2(x[..., 1], x[..., 0])
+
+    def beyond(p, q, length, bend):  # the point at a length from q, in the direction from p to q turned by an angle
+        angle = heading(q - p) + bend
+        return q + length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+    bends = heading(knee - elbow) - heading(elbow - pin), heading(foot - knee) - heading(knee - hip)
+    np.testing.assert_allclose(np.degrees(np.mod(bends, 2 * np.pi) - [2 * np.pi, 0]), [-12.83, 30.0], rtol=0, atol=0.03)
+    angle = np.linspace(0.0, 2 * np.pi, 721)
+    turning = crank - m * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    elbows = meeting(turning, a, lower, c, -1)
+    knees = beyond(turning, elbows, b, bends[0])
+    hips = meeting(knees, e, upper, d, 1)
+    feet = beyond(hips, knees, f, bends[1])
+    robot = lw.load("klann_leg")
+    motion = robot.drive_mechanism({"crank_hinge": -angle}, velocity={"crank_hinge": -1.0})
+    for frame, expected in (("elbow", elbows), ("hip", hips), ("foot", feet)):
+        at = robot.pose(motion.q, frame)[:, :3, 3]
+        np.testing.assert_allclose(at[:, [0, 2]], expected, rtol=0, atol=1e-9, err_msg=frame)
+    np.testing.assert_allclose(np.ptp(feet, axis=0) * 24.0 / m, [90.0, 47.0], rtol=0, atol=0.5)
+    # the crank lifts a load at the foot by the slope of the path
+    load = {"foot": np.array([0, 0, 0, 0, 0, -1.0])}
+    zero = np.zeros(5)
+    held = robot.constrained_inverse_dynamics(
+        motion.q, zero, zero, actuators="crank_hinge", wrenches=load, gravity=np.zeros(3)
+    )
+    slope = np.gradient(feet[:, 1], -angle, edge_order=2)
+    np.testing.assert_allclose(held.tau[5:-5, 0], slope[5:-5], rtol=0, atol=2e-4)
 
 
 @pytest.mark.slow(every=3)
