@@ -1,10 +1,16 @@
 """Derivatives of constrained forward dynamics, against differences, dual numbers, Pinocchio and what they must obey."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.mechanisms import differences, driven, moving_fourbars, standing
+from linkwork.constraints import LoopJoint
+from linkwork.mechanisms.algorithms import constraint_jacobian_derivative
+from linkwork.model.random_tree import random_tree
+from oracles.trees import robot_of
 
 CASES = {
     "fourbars": moving_fourbars,
@@ -41,6 +47,28 @@ def test_derivatives_are_those_of_differences(case):
         if case != "doubled":  # λ of least norm has a part that is not told
             np.testing.assert_allclose(found[3 + k], forces, rtol=0, atol=1e-7 * max(1.0, np.abs(forces).max()))
     np.testing.assert_allclose(found[6], differences(lambda x: forward(dw=x), 6, 1.0)[0], rtol=0, atol=1e-9)
+
+
+def test_derivatives_of_loop_joints_are_those_of_any_constraint(monkeypatch):
+    """By twists along the path, and by directions of q and v, of loops in trees of all joint types, closed or not."""
+    trees = [lw.load(name).tree for name in ("jansen_leg", "stewart")]
+    for seed in range(3):
+        tree = random_tree(np.random.default_rng(seed), 7)
+        ends = tree.bodies[-1].name, tree.bodies[1].name
+        loop = LoopJoint("loop", lw.joints.Universal((0.48, 0.6, 0.64), (0.8, 0.0, -0.6)), *ends)
+        trees.append(replace(tree, constraints=(loop,)))
+    for tree in trees:
+        robot, rng = robot_of(tree), np.random.default_rng(1)
+        q, (v, a) = robot.random_configuration(rng).tolist(), rng.normal(size=(2, tree.nv)).tolist()
+        forces = rng.normal(size=sum(len(one.component_names) for one in tree.constraints)).tolist()
+        found = constraint_jacobian_derivative.constraint_derivatives(tree, q, v, a, forces)
+        with monkeypatch.context() as patch:
+            general = constraint_jacobian_derivative._by_directions
+            patch.setattr(constraint_jacobian_derivative, "_of_fixed_wrenches", general)
+            expected = constraint_jacobian_derivative.constraint_derivatives(tree, q, v, a, forces)
+        for name in ("pulled_by_q", "by_q", "by_v"):
+            x, y = (np.array(getattr(side, name), dtype=float) for side in (found, expected))
+            np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-11 * max(1.0, np.abs(y).max()), err_msg=name)
 
 
 @pytest.mark.slow(every=3)
