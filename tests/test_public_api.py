@@ -7,6 +7,7 @@ members stand with these; a class that several modules publish stands with the i
 """
 
 import inspect
+import re
 import subprocess
 import sys
 from functools import cached_property
@@ -16,6 +17,7 @@ from tests.helpers.public_interface import Field, all_members, own_members, publ
 
 import linkwork
 from linkwork._util.result import ReturnedValue
+from linkwork.robot_table import ROBOT
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = public_modules()
@@ -136,3 +138,10 @@ def test_loading_and_computing_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_each_argument_of_a_computed_method_is_explained():
+    for name in ROBOT:
+        method = getattr(linkwork.Robot, name)
+        words = set(re.findall(r"\w+", inspect.getdoc(method) or ""))
+        assert {*inspect.signature(method).parameters} - {"self"} <= words, name

@@ -22,6 +22,7 @@ from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public_attribute, quick, raise_named
 from linkwork._util.foreign_name_tables import POSITIONAL_REMEDIES
 from linkwork._util.lazy_imports import LazyAttribute, imported
+from linkwork.kernels.argument_texts import with_explanations
 from linkwork.model.function_spec import FunctionSpec
 
 __all__ = ["Stub", "add_methods", "computed", "computed_through", "method_of", "named_after"]
@@ -95,7 +96,8 @@ def method_of(row: FunctionSpec, stub: F) -> F:
     """Return the method of a robot's function.
 
     Its parameters are the function's inputs and required options, and by keyword the other options, optional inputs,
-    ``wrenches`` (or another external input) with ``expressed_in``, and ``out``. Raises TypeError for other parameters.
+    ``wrenches`` (or another external input) with ``expressed_in``, and ``out``. Arguments that the stub's docstring
+    does not mention are explained at its end. Raises TypeError for other parameters.
     """
     name = row.name
     parameters = inspect.signature(stub).parameters
@@ -158,4 +160,6 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
     namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse, "OPTIONS": known}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), namespace)
     namespace["with_keywords"].__qualname__ = f"Robot.{name}"
-    return update_wrapper(quick(namespace[name]), stub)  # type: ignore[return-value]
+    method = update_wrapper(quick(namespace[name]), stub)
+    method.__doc__ = with_explanations(stub.__doc__ or "", row, parameters)
+    return method  # type: ignore[return-value]
