@@ -22,6 +22,7 @@ _TEXTS = {
     "out": "array for the result, or a tuple of arrays for several results.",
     "part": 'rows that count: "all", "position" or "angular".',
     "passive": "True includes armature, damping, dry friction and springs of the joints.",
+    "position_limits": "True keeps positions within the joints' limits.",
     "point": "name of the frame whose origin is the point of reference; by default the frame's own.",
     "points": "names of the robot's points.",
     "positions": "positions of points in their frames (..., 3) or (..., n, 3) [m]; by default the frames' origins.",
