@@ -14,6 +14,8 @@ from helpers.contracts import assert_sharp
 from linkwork import constraints
 from linkwork.constraints import Kinematics, Rates, References, check_constraint
 from linkwork.errors import ContractError
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of_some
 from linkwork.spatial import Vec3
 
 ARM = arm()
@@ -45,6 +47,29 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
 @pytest.mark.parametrize(("one", "robot"), TRIED, ids=lambda x: type(x).__name__)
 def test_the_librarys_constraints_keep_the_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
     check_constraint(one, robot).raise_if_failed()
+
+
+def test_biases_of_all_constraints_are_rates() -> None:
+    """γ is the rate of G v + σ along q ⊕ v t, by differences of fourth order of the code on floats."""
+    rng, h = np.random.default_rng(0), 1e-4
+    for one, robot in TRIED:
+        robot = robot.without_constraints().with_constraints(one)
+        tree, own = robot.tree, robot.constraints[0]
+        q, v = robot.random_configuration(rng).tolist(), rng.normal(size=robot.nv)
+
+        def rates(s: float, tree: Any = tree, own: Any = own, q: Any = q, v: Any = v) -> Rates:
+            return rates_of_some(tree, [own], integrate(tree, q, (s * v).tolist()), v.tolist(), 0.3 + s)
+
+        moved = []
+        for s in (2.0 * h, h, -h, -2.0 * h):
+            there = rates(s)
+            drift = 0.0 if there.drift is None else np.array(there.drift, dtype=float)
+            moved.append(np.array(there.rows, dtype=float) @ v + drift)
+        expected = (8.0 * (moved[1] - moved[2]) - (moved[0] - moved[3])) / (12.0 * h)
+        size = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(
+            np.array(rates(0.0).bias, dtype=float), expected, rtol=0, atol=1e-9 * size, err_msg=own.name
+        )
 
 
 def test_couplings_of_two_joints_are_their_equations() -> None:
