@@ -1,0 +1,21 @@
+"""Pairs of options of a robot's functions: each call equals one with fewer options on an edited robot."""
+
+import itertools
+
+import pytest
+
+from limits_and_options.option_pairs import SETTINGS, calls, covering, difference
+
+
+def test_a_covering_array_has_all_pairs_of_values():
+    factors = {"a": [0, 1, 2], "b": [0, 1], "c": [0, 1, 2, 3], "d": [0]}
+    rows = covering(factors)
+    for (one, some), (other, more) in itertools.combinations(factors.items(), 2):
+        assert {(row[one], row[other]) for row in rows} == {*itertools.product(some, more)}
+    assert len(rows) <= 14 and covering({"a": [3, 4]}) == [{"a": 3}, {"a": 4}] and covering({}) == [{}]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_call_with_options_equals_one_with_fewer_on_an_edited_robot(setting, drawn):
+    wrong = [f"{call}: {error:.1e}" for call in drawn(calls(setting)) if not (error := difference(call)) < 1e-9]
+    assert not wrong, "\n".join(wrong)
