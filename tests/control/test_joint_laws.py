@@ -231,6 +231,20 @@ def test_robots_with_resistance_follow_references_by_default() -> None:
     assert np.isclose(measured[5], -40.0 * V[5], rtol=1e-6) and np.isclose(measured[3], -20.0 * V[3], rtol=1e-6)
 
 
+def test_impedance_with_an_inertia_moves_a_frame_as_that_mass() -> None:
+    """M A = F − D V at the target, whatever the velocity and the wrench."""
+    arm: Any = lw.load("arm6")
+    rng = np.random.default_rng(0)
+    root, D = rng.normal(size=(6, 6)), rng.uniform(5.0, 9.0, 6)
+    M = 3.0 * np.eye(6) + 0.1 * (root @ root.T)
+    law = lw.control.Impedance(arm, "tool", stiffness=50.0, damping=D, inertia=M, effort_limits=np.inf)
+    q, v, F = np.linspace(-0.7, 0.8, 6), rng.normal(size=6), rng.normal(size=6)
+    tau, J = law(0.0, q, v, target=arm.pose(q, "tool"), wrench=F), arm.jacobian(q, "tool")
+    a = arm.forward_dynamics(q, v, tau + J.T @ F, passive=True)
+    found = M @ arm.acceleration(q, v, a, "tool", expressed_in=law.axes)
+    np.testing.assert_allclose(found, F - D * (J @ v), rtol=0.0, atol=1e-9)
+
+
 @pytest.mark.slow(every=3)
 def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
     robot: Any = lw.load("arm7_gripper")
