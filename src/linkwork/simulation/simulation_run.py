@@ -156,7 +156,7 @@ def simulated(
         return run.on_symbols(q, v, segments)
     overlapping = setup.touched(varied)
     if overlapping is not None:
-        overlapping.warn_of_overlaps(robot, q, h)
+        overlapping.warn_of_overlaps(robot, q, h, setup.own(varied))
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     check_start("simulate", robot, q, v, h, named, sizes, varied)
     if setup.is_implicit_in_joints:

@@ -249,9 +249,12 @@ class Simulator(metaclass=WithForeignNames):
             if not self._box.holds_parameters(self._parameters, self._leading):
                 self._quick.clear()  # the next step checks whether it is stable with these values
         if contacts is not None:
-            own = {name: x for name, x in zip(names, self._parameters.values(), strict=True) if is_of_contacts(name)}
-            q = begun.q if where is None else begun.q[chosen_of(where, self._leading)]
-            contacts.varied(own).warn_of_overlaps(self._robot, q, self._h)
+            chosen = (...,) if where is None else chosen_of(where, self._leading)
+            each = zip(names, self._parameters.items(), strict=True)
+            own = {name: x if where is None else self._spread(key, x)[chosen] for name, (key, x) in each}
+            touching = contacts.varied({name: x for name, x in own.items() if is_of_contacts(name)})
+            moving = {name: x for name, x in own.items() if not is_of_contacts(name)}
+            touching.warn_of_overlaps(self._robot, begun.q[chosen], self._h, moving)
         return begun
 
     def _hold_bounds(self, where: Any = None) -> None:
@@ -261,7 +264,7 @@ class Simulator(metaclass=WithForeignNames):
             self._bounds = bounds_with(setup, own, leading)
         else:
             chosen = chosen_of(where, leading)
-            own = {name: np.broadcast_to(x, (*leading, *self._sizes[name]))[chosen] for name, x in own.items()}
+            own = {name: self._spread(name, x)[chosen] for name, x in own.items()}
 
             def placed(x: Any, old: Any) -> np.ndarray:
                 result: np.ndarray = np.array(old)
@@ -271,15 +274,16 @@ class Simulator(metaclass=WithForeignNames):
             self._bounds = paired(placed, bounds_with(setup, own, chosen[chosen].shape), self._bounds)
         self._held = [*self._parameters.values(), *leaves(self._bounds)]
 
+    def _spread(self, name: str, x: Any) -> np.ndarray:
+        """Return the values of a parameter in each environment."""
+        return np.broadcast_to(x, (*self._leading, *self._sizes[name]))
+
     def _check_start(self, state: SimulatorState, where: Any) -> None:
         """Raise ValueError if constraints are violated in the environments of ``where``."""
         if not self._robot.constraints:
             return
         chosen = ... if where is None else chosen_of(where, self._leading)
-        varied = {
-            name: np.broadcast_to(x, (*self._leading, *self._sizes[name]))[chosen]
-            for name, x in self._parameters.items()
-        }
+        varied = {name: self._spread(name, x)[chosen] for name, x in self._parameters.items()}
         names, q, v = self._options.parameters, state.q[chosen], state.v[chosen]
         check_start("Simulator", self._robot, q, v, self._h, names, self._sizes, varied)
 

@@ -28,6 +28,7 @@ from typing import Any
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
+from linkwork.simulation.algorithms.passive_resistance import opposed
 from linkwork.simulation.algorithms.rattle_step import RattleStep
 from linkwork.simulation.algorithms.shared_impulses import SharedImpulses
 from linkwork.simulation.algorithms.step_constraints import (
@@ -200,7 +201,7 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:
-        constraints = StepConstraints.at(shared, t, q, h, *resistance.within(q, v))
+        constraints = StepConstraints.at(shared, t, q, h, *resistance.within(q, v), system.passes)
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v, step_rates(mechanics.tree, h))
@@ -215,4 +216,11 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
     each = zip(v, carried, mechanics.halfway(q, w, h)[1], pushes, strict=True)
     energies = [0.5 * (x * p) + 2.0 * (u * f) for x, p, u, f in each]
     rolls = not all(constraint.holonomic for constraint in mechanics.tree.constraints)
-    return end, with_energy(mechanics.tree, q, result, after, arriving, energies, resists, always=rolls)
+    last = opposed(resists, after)
+    carried = [a + b for a, b in zip(arriving, last, strict=True)]
+    losses = None
+    if resists.diagonal is not None or resists.rows:
+        losses = [-0.5 * ((x + y) * f) for x, y, f in zip(w, after, last, strict=True)]
+    return end, with_energy(
+        mechanics.tree, q, result, after, carried, energies, losses, always=rolls, passes=system.passes
+    )

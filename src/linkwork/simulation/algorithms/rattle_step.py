@@ -124,7 +124,7 @@ class RattleStep:
             each = zip(leaving, self._carried, first, self._pulled(w), slowed(w), strict=True)
             return [a - b - c - s - d for a, b, c, s, d in each]
 
-        constraints = StepConstraints.at(self.shared, self.t, q, h, *self.resistance.within(q, v))
+        constraints = StepConstraints.at(self.shared, self.t, q, h, *self.resistance.within(q, v), self.system.passes)
         return constraints.solved(left, v)
 
     def ended(self) -> State:
@@ -169,7 +169,22 @@ class RattleStep:
         always = all(map(is_zero, self._of_state)) and not is_free(mechanics.tree)
         if is_free(mechanics.tree):
             program = None
-        return with_energy(mechanics.tree, self.q, result, v, momentum, energies, resistance, always, springs, program)
+        last = opposed(resistance, v)
+        carried = [a + b for a, b in zip(momentum, last, strict=True)]
+        losses = self._losses(result, v, last) if resistance.diagonal is not None or resistance.rows else None
+        how = always, springs, program, self.system.passes
+        return with_energy(mechanics.tree, self.q, result, v, carried, energies, losses, *how)
+
+    def _losses(self, result: ConstrainedStep, v: Scalars, last: Scalars) -> list[Any]:
+        """Return minus the work (nv) of all impulses that resist, in both halves of a step to v at its end.
+
+        An impulse acts with the mean of the velocities before and after it.  ``last`` (nv) is that of implicit terms at
+        the end.
+        """
+        w, resistance = result.w, self.resistance
+        settled, slowed = resistance.settled(self.q)(w), resistance.slowed(self.q, self.v)(w)
+        each = zip(self.v, w, v, settled, slowed, resistance.after(self.q, w, result.end)[1], last, strict=True)
+        return [-0.5 * ((x + y) * (s + a) + (y + z) * (s + b + c)) for x, y, z, s, a, b, c in each]
 
     # -- steps with a program
 

@@ -88,17 +88,25 @@ class StepConstraints:
     t: Any
     q: Scalars
     h: Any
+    passes: Any  # True if the step may pass a singular configuration
 
     @staticmethod
     def at(
-        shared: SharedImpulses, t: Any, q: Scalars, h: Any, added: Scalars | None = None, resisted: Resisted = ()
+        shared: SharedImpulses,
+        t: Any,
+        q: Scalars,
+        h: Any,
+        added: Scalars | None = None,
+        resisted: Resisted = (),
+        passes: Any = True,
     ) -> StepConstraints:
         """Return the constraints of a step of h [s] that starts at q and t.
 
-        ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.
+        ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.  The step is
+        led past a singular configuration only if it ``passes``.
         """
         held = shared.factored(q, t, FLAT, added, resisted)
-        return StepConstraints(shared, held, _is_plain(added, resisted), t, q, h)
+        return StepConstraints(shared, held, _is_plain(added, resisted), t, q, h, passes)
 
     @property
     def mechanics(self) -> DiscreteMechanics:
@@ -193,10 +201,11 @@ class StepConstraints:
             return ConstrainedStep(w, self._led(w), None if driven else False)
 
         def straight(w: Any) -> tuple[Any, Any]:
-            return w, array(self._led(list(w)))
+            return array([where(result, x, math.inf) for x in w]), array(self._led(list(w)))
 
-        w, end = cond(result, straight, lambda _: self._past_singular(left, v), array(list(w)))
-        return ConstrainedStep(list(w), list(end), None if driven else not_(result))
+        stays = or_(result, not_(self.passes))
+        w, end = cond(stays, straight, lambda _: self._past_singular(left, v), array(list(w)))
+        return ConstrainedStep(list(w), list(end), None if driven else not_(stays))
 
     def _led(self, w: Scalars) -> list[Any]:
         """Return the end q ⊕ h w (nq) of a step with velocity w."""

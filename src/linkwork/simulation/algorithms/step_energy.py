@@ -6,6 +6,7 @@ constraints connect has an energy of its own, so that bodies beside a mechanism 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,13 +14,12 @@ from typing import Any, NamedTuple
 from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.force_elements import ForceElement
 from linkwork.model.body import WORLD, Drive
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import referenced_bodies
-from linkwork.simulation.algorithms.passive_resistance import Resistance, opposed
 from linkwork.simulation.algorithms.step_constraints import ConstrainedStep
 from linkwork.spatial import Inertia, Pose, Vec3
 
@@ -28,7 +28,9 @@ __all__ = ["ProgramEnergy", "constrained_parts", "is_free", "with_energy"]
 Scalars = Sequence[Any]
 
 _LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
-_GAINED, _NOISE = 2e-2, by_type(1e-9)  # relative energy gain that a damped step may have, and rounding relative to U
+_RESTORED = 0.1  # deficit relative to the kinetic energy from which a step that resists restores nothing
+_RISES = 0.1  # accepted rise of the potential energy beyond the kinetic energy and all work, relative to these
+_NOISE = by_type(1e-9)  # rounding relative to U
 
 
 def with_energy(
@@ -38,45 +40,57 @@ def with_energy(
     v: Scalars,
     momentum: Scalars,
     energies: Scalars,
-    resistance: Resistance,
+    losses: Scalars | None,
     always: bool = True,
     stored: Callable[[Tree, Scalars], Any] | None = None,
     program: ProgramEnergy | None = None,
+    passes: Any = True,
 ) -> list[Any]:
     """Return v (nv) at the end of a step from q, scaled to the energy that the step should have.
 
-    ``momentum`` (nv) is the momentum before the impulse of the constraints.  ``energies`` (nv) [J] are, along each
-    velocity, the kinetic energy of the start plus the work of all forces except gravity, and except springs with the
-    energy ``stored(tree, q)``.  The velocity is scaled in every step if ``always``, else only if the step passed a
-    singular configuration, in which the tangent space rotates.  With resistance it is only scaled down.  Where a
-    ``program`` acts it is scaled to the energy of that.
+    ``momentum`` (nv) is M v, apart from impulses of the constraints.  ``energies`` (nv) [J] are, along each velocity,
+    the kinetic energy of the start plus the work of all forces except gravity, springs with the energy ``stored(tree,
+    q)``, and those that resist.  The latter take the ``losses`` (nv), None without any.  The velocity is scaled in
+    every step if ``always``, else only if the step passed a singular configuration, in which the tangent space rotates.
+    With losses a large deficit stays, as springs that are too stiff for the step settle.  Where a ``program`` acts the
+    velocity is scaled to the energy of that.
+
+    v is infinite where the step ends with more energy than it had, even at rest: it does not resolve the motion.  A
+    step that ``passes`` whatever it meets is never infinite.
     """
     if result.passed is None or (result.passed is False and not always and program is None):
         return list(v)
-    resisted, scaled = opposed(resistance, v), list(v)
+    scaled = list(v)
     for part in constrained_parts(tree):
         states = [
             [potential_energy(part.tree, x), 0.0 if stored is None else stored(part.tree, x)] for x in (q, result.end)
         ]
         before, after = states
-        work, size = sum(before) - sum(after), sum(map(fabs, (*before, *after)))
-        expected = sum((energies[k] for k in part.velocities), 0.0) + work
-        left = 0.5 * sum((v[k] * (momentum[k] + resisted[k]) for k in part.velocities), 0.0)
+        works, size = [a - b for a, b in zip(before, after, strict=True)], sum(map(fabs, (*before, *after)))
+        own = [energies[k] for k in part.velocities]
+        expected = sum(own, 0.0) + sum(works)
+        left = 0.5 * sum((v[k] * momentum[k] for k in part.velocities), 0.0)
         floor = fmax(_NOISE * size, by_type(1e-300))
-        if program is not None:
-            own = sum((program.kinetic[k] for k in part.velocities), 0.0)
-            own = where(program.strikes, fmin(own, expected), own) if always else own
-            expected = where(program.acts, own, expected)
-        share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
+        rises: Any = False
+        if always and passes is not True:
+            rises = and_(lt(expected, -_RISES * (floor + sum(map(fabs, (*own, *works)), 0.0))), not_(passes))
+        if losses is not None:
+            expected = expected - fmax(sum((losses[k] for k in part.velocities), 0.0), 0.0)
+            deficit = fmax(expected - left, 0.0)
+            expected = expected - deficit * fmin(deficit / fmax(_RESTORED * left, floor), 1.0)
         wrong = lt(floor, left)
-        if resistance.diagonal is not None or resistance.rows:
-            wrong = and_(wrong, lt(_GAINED * left, left - expected))
+        if program is not None:
+            kinetic = sum((program.kinetic[k] for k in part.velocities), 0.0)
+            kinetic = where(program.strikes, fmin(kinetic, expected), kinetic) if always else kinetic
+            expected = where(program.acts, kinetic, expected)
+            rises = and_(rises, not_(program.acts))
+        share = sqrt(fmin(fmax(expected / fmax(left, floor), _LOST), _REGAINED))
         if not always:
             wrong = and_(wrong, result.passed)
         if program is not None:
             wrong = or_(wrong, and_(program.acts, lt(floor, left)))
         for k in part.velocities:
-            scaled[k] = where(wrong, share * v[k], v[k])
+            scaled[k] = where(rises, math.inf, where(wrong, share * v[k], v[k]))
     return scaled
 
 

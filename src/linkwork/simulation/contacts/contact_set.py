@@ -43,6 +43,7 @@ _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
 _WHOSE = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
+_PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
 
 
@@ -169,30 +170,47 @@ class ContactSet:
             result.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
         return array(result)
 
-    def warn_of_overlaps(self, robot: Any, q: np.ndarray, h: float) -> None:
-        """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq) for steps of h [s], with depths."""
-        result = self._too_deep(robot, q, h)
+    def warn_of_overlaps(self, robot: Any, q: np.ndarray, h: float, own: Mapping[str, Any] | None = None) -> None:
+        """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq) for steps of h [s], with depths.
+
+        ``own`` are values (..., shape) that replace parameters of the robot, by name.
+        """
+        result = self._too_deep(robot, q, h, own or {})
         if result:
             more = f", and {len(result) - 4} more" if len(result) > 4 else ""
             what = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
             warnings.warn(what, SimulationWarning, stacklevel=levels_up())
 
-    def measured(self, robot: Any, q: np.ndarray) -> list[tuple[ContactCandidate, Any]]:
-        """Return all contact candidates and their gaps [m] at q (..., nq) of numbers."""
+    def measured(
+        self, robot: Any, q: np.ndarray, own: Mapping[str, Any] | None = None
+    ) -> list[tuple[ContactCandidate, Any]]:
+        """Return all contact candidates and their gaps [m] at q (..., nq) of numbers, with parameters ``own``."""
+        names = tuple(own or {})
         try:
-            return [(candidate, candidate.gap) for candidate in self.candidates(robot, q)]
+            if not names:
+                return [(candidate, candidate.gap) for candidate in self.candidates(robot, q)]
         except TypeError:  # the walk over a hull takes one state: a kernel evaluates it for many
-            alone = replace(self, parameters=())
-            made = lambda: compile(lambda q: alone.gaps(robot, q), name="gaps", q=robot.configuration_space)  # noqa: E731
-            gaps = _GAPS.get((alone, robot), made)(q)
-            candidates = self.candidates(robot, robot.neutral())
-            return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
+            pass
+        alone = replace(self, parameters=())
 
-    def _too_deep(self, robot: Any, q: np.ndarray, h: float) -> list[str]:
+        def made() -> Kernel:
+            shapes = {f"p{k}": np.shape(x) for k, x in enumerate(robot.parameters(list(names)).values())}
+
+            def gaps(q: Any, **values: Any) -> Any:
+                return alone.gaps(robot.with_parameters(dict(zip(names, values.values(), strict=True))), q)
+
+            return compile(gaps, name="gaps", q=robot.configuration_space, **shapes)
+
+        gaps = _GAPS.get((alone, robot, names), made)(q, *(own or {}).values())
+        candidates = self.candidates(robot, robot.neutral())
+        return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
+
+    def _too_deep(self, robot: Any, q: np.ndarray, h: float, own: Mapping[str, Any]) -> list[str]:
         """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
         weight, deep = robot.mass * float(np.linalg.norm(robot.gravity)), allowed_depth(robot, h, AT_START)
+        placed = {name: x for name, x in own.items() if name.partition(":")[0] in _PLACING}
         result = []
-        for candidate, gap in self.measured(robot, q):
+        for candidate, gap in self.measured(robot, q, placed):
             deepest = -float(np.min(gap, initial=np.inf))
             k = candidate.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0

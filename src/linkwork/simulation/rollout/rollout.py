@@ -33,6 +33,7 @@ from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.event_derivatives import replayed
 from linkwork.simulation.rollout.plausible_values import PlausibleValues, total
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
+from linkwork.simulation.rollout.step_division import divided
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
@@ -134,14 +135,24 @@ def rolled(
 
     def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, diagnostics: Any) -> Any:
         """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s]."""
-        moving = replace(acting, h=width)
         if not setup.robot.nv:  # the robot cannot move
             return q, v, diagnostics
-        if isinstance(tau, ServoForces) or setup.is_bounded:
-            q, v, value, *diagnostics, gaps = moving.touching(contacts, t, list(q), list(v), tau)
-            return q, v, (array(value), *diagnostics, array(gaps) if watching else ())
-        q, v = method.step(moving.system(tau), t, list(q), list(v), width)
-        return *moving.projected(t + width, q, v), diagnostics
+        bounded = isinstance(tau, ServoForces) or setup.is_bounded
+
+        def one(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
+            moving = replace(acting, h=part, span=width, passes=passes)
+            if bounded:
+                q, v, pushed, pressed, residual, held, gaps = moving.touching(contacts, t, list(q), list(v), tau)
+                return q, v, (array(pushed), pressed, residual, held, array(gaps) if watching else ())
+            q, v = method.step(moving.system(tau), t, list(q), list(v), part)
+            return *moving.projected(t + part, q, v), ()
+
+        solves = method.solves or (method.damped_within and setup.has_constraints)
+        if not solves or closely:
+            q, v, made = one(t, q, v, width)
+        else:
+            q, v, made = divided(one, t, q, v, width, diagnostics if bounded else ())
+        return q, v, made if bounded else diagnostics
 
     def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
         """Return q, v, diagnostics, status code and events of a step in which events are located."""

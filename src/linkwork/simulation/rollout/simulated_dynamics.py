@@ -73,6 +73,8 @@ class SimulatedDynamics:
     servos: ServoForces | None = None  # whose damping is that of the step's end, and whose forces are in τ
     rates: SpringRates | None = None  # of springs with the parameters, computed outside of the loop over steps
     inertias: IndependentInertias | None = None  # of joints with the parameters, the same
+    span: Any = None  # [s] of the step, of which h is a part; springs are implicit as this requires
+    passes: Any = True  # True if the step may pass a singular configuration of a loop
 
     @classmethod
     def of(cls, setup: SimulationSetup, parameters: Any, h: Any, closely: bool = False) -> SimulatedDynamics:
@@ -167,7 +169,8 @@ class SimulatedDynamics:
         method, shares, inertias = METHODS[self.method], SpringShares(none, {}), IndependentInertias(tuple(none), {})
         if self.passive and not method.as_mujoco:
             joints = joint_resistances(moving.tree)
-            shares = spring_shares(self.robot, [one.stiffness for one in joints], self.h, self.rates)
+            span = self.h if self.span is None else self.span
+            shares = spring_shares(self.robot, [one.stiffness for one in joints], span, self.rates)
             if has_friction(moving.tree, law):
                 inertias = independent_inertias(self.robot) if self.inertias is None else self.inertias
         apart = not method.by_action
@@ -381,6 +384,7 @@ class SimulatedDynamics:
             bends=self.contacts is not None or isinstance(self.limits, JointStops) or resistance.slides,
             resistance=resistance,
             is_differentiated=self.closely,
+            passes=self.passes,
         )
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
@@ -398,6 +402,7 @@ class SimulatedDynamics:
             step_forces=StepForces(tau, of_state),
             resistance=self.resistance(moving),
             is_differentiated=self.closely,
+            passes=self.passes,
         )
 
 

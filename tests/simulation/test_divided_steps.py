@@ -1,0 +1,51 @@
+"""Steps that do not resolve a motion: they are divided, and mechanisms gain no energy from springs and dampers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+from ..helpers import linkages
+from ..helpers.cut_four_bar import four_bar
+
+
+def moving(robot):
+    q = robot.assemble(robot.random_configuration(seed=100)).q
+    return q, robot.project_velocity(q, np.random.default_rng(1).normal(size=robot.nv))
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:simulate. dt")
+def test_springs_far_too_stiff_for_a_step_gain_no_energy_in_loops():
+    """A spring of 10⁶ N·m/rad far from its rest, in joints of the tree and in the one that closes the loop."""
+    stiffness = 1e6
+    for robot, name in (
+        (four_bar("C"), "D"),
+        (four_bar("D"), "C"),
+        (four_bar("D"), "D"),
+        (linkages.spatial_slider_crank(), "slide"),
+    ):
+        spring = {f"stiffness:{name}": [stiffness]}
+        found = robot.simulate(*moving(robot), duration=0.1, parameters=spring, joint_limit_mode="ignored")
+        closes = name not in robot.v_names
+        angle = robot.loop_configuration(found.q)[:, 0] if closes else found.q[:, robot.v_names.index(name)]
+        energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + 0.5 * stiffness * angle**2
+        assert found.success, (name, found.explain())
+        assert np.diff(energy).max() < 1e-6 * energy[0], name
+        assert np.abs(robot.constraint_error(found.q)).max() < 1e-9, name
+
+
+@pytest.mark.slow(every=3)
+def test_strong_dampers_of_loops_gain_no_energy():
+    """Ball joints of a delta robot whose dampers stop them at once: the other joints go on, without more energy."""
+    robot = lw.load("delta")
+    q, v = moving(robot)
+    damping = {"damping:ball_2a": 1e6 * np.eye(3)[:2]}
+    found = robot.simulate(
+        np.tile(q, (2, 1)), np.tile(v, (2, 1)), duration=2.0, parameters=damping, joint_limit_mode="ignored"
+    )
+    kinetic = robot.kinetic_energy(found.q, found.v)
+    energy = kinetic + robot.potential_energy(found.q)
+    assert np.all(found.success) and np.diff(energy, axis=1).max() < 1e-9 * kinetic.max()
