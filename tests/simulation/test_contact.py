@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -354,3 +355,21 @@ def test_links_that_contacts_jam_are_solved_as_closely_as_float64_allows():
         run = robot.simulate(q, np.zeros(robot.nv), **way, record=["contact_residual"])
         assert run.success and run.records["contact_forces"].max() > 1e8
         assert run.records["contact_residual"].max() < 1e-7
+
+
+def test_overlaps_at_the_start_are_those_of_placements_that_are_parameters():
+    """A ball on a post: each environment has a post of its own, of which the second is in the ground."""
+    hinge = lw.Joint.of(joints.Prismatic((0.0, 0.0, 1.0)), name="post", parent="world", child="ball")
+    robot = lw.Robot.build("post", lw.Link("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), hinge)
+    ground = ContactGround(ContactPoint("ball", radius=0.1))
+    high, low = ([0.0, 0.0, 0.0, 0.0, 0.0, z] for z in (0.2, -0.25))
+    options = {"contacts": ground, "parameters": {"placement:post": [high, low]}}
+    for q, depth in (([0.3], 50), ([0.0], 350)):
+        with pytest.warns(SimulationWarning, match=f"'ball' and the ground by {depth} mm$"):
+            robot.simulate(q, duration=0.001, **options)
+    simulator = lw.Simulator(robot, batch=2, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulator.reset([0.0], where=[True, False])
+    with pytest.warns(SimulationWarning, match="by 350 mm"):
+        simulator.reset([0.0], where=[False, True])

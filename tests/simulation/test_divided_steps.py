@@ -9,6 +9,7 @@ import linkwork as lw
 
 from ..helpers import linkages
 from ..helpers.cut_four_bar import four_bar
+from ..matrix.kinds import kind_of
 
 
 def moving(robot):
@@ -49,3 +50,21 @@ def test_strong_dampers_of_loops_gain_no_energy():
     kinetic = robot.kinetic_energy(found.q, found.v)
     energy = kinetic + robot.potential_energy(found.q)
     assert np.all(found.success) and np.diff(energy, axis=1).max() < 1e-9 * kinetic.max()
+
+
+@pytest.mark.slow(every=3)
+def test_implicit_methods_divide_steps_that_are_not_solved():
+    """A loop that a joint of several joints closes: steps of 4 ms end near the motion by Runge and Kutta's method."""
+    kind = kind_of("loop: composite")
+    robot, rng = kind.robot, np.random.default_rng(3)
+    v = kind.allowed(np.random.default_rng(2).normal(size=robot.nv) * 0.7, kind.q)
+    own = {}
+    for key, share in (("armature", 1.0), ("stiffness", 10.0), ("damping", 1.0), ("friction", 1.0)):
+        own |= {name: share * rng.uniform(0.1, 0.4, np.shape(x)) for name, x in robot.parameters([f"{key}:*"]).items()}
+    own |= {name: np.ones_like(x) for name, x in robot.parameters(["friction_velocity:*"]).items()}
+    options = {"duration": 0.16, "parameters": own, "joint_limit_mode": "ignored"}
+    best = robot.simulate(kind.q, v, method="rk4", **options).q[-1]
+    for method, far in (("implicit_euler", 0.01), ("implicit_midpoint", 3e-3)):
+        found = robot.simulate(kind.q, v, dt=4e-3, method=method, **options)
+        assert found.success, found.explain()
+        assert np.abs(robot.difference(best, found.q[-1])).max() < far, method

@@ -47,7 +47,8 @@ def test_the_joint_at_which_a_loop_is_cut_has_no_effect(drawn):
                 robot, q = resting(cut, **resisting)
                 run = simulated(robot, q, duration=0.3, record_every=300, **how)
                 ends.append(np.array([x for _, x in sorted(by_bars(robot, run.q[-1]).items())]))
-            allowed = 1e-5 if "friction" in how else 1e-6  # constraints in a program yield by a millionth
+            # constraints in a program yield by a millionth; steps agree to second order: a quarter at half the step
+            allowed = 1e-5 if "friction" in how else 2e-6
             assert np.ptp(ends, axis=0).max() < allowed, (resisting, how)
 
 

@@ -52,7 +52,7 @@ class MotionSystem:
     is True if they vary sharply with velocities.  ``step_forces`` are the forces of a step of RATTLE.  RATTLE and
     variational methods use ``resistance``, the implicit terms of passive forces.  ``flown`` integrates a step with
     constant velocity, if free bodies do not rotate uniformly.  Steps that are differentiated do not share code.
-    A step ``passes`` singular configurations; without, and where energy rises, it is not solved.
+    A step that does not pass (``passes``) is not solved at singular configurations, nor where its energy rises.
     Adaptive methods take ``projected(t, q, v)``, the nearest state that satisfies constraints, and ``passage``, which
     leads past their singular configurations.
     """

@@ -193,7 +193,7 @@ class ContactSet:
             pass
         alone = replace(self, parameters=())
 
-        def made() -> Kernel:
+        def compiled() -> Kernel:
             shapes = {f"p{k}": np.shape(x) for k, x in enumerate(robot.parameters(list(names)).values())}
 
             def gaps(q: Any, **values: Any) -> Any:
@@ -201,7 +201,7 @@ class ContactSet:
 
             return compile(gaps, name="gaps", q=robot.configuration_space, **shapes)
 
-        gaps = _GAPS.get((alone, robot, names), made)(q, *(own or {}).values())
+        gaps = _GAPS.get((alone, robot, names), compiled)(q, *(own or {}).values())
         candidates = self.candidates(robot, robot.neutral())
         return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 

@@ -139,7 +139,7 @@ def rolled(
             return q, v, diagnostics
         bounded = isinstance(tau, ServoForces) or setup.is_bounded
 
-        def one(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
+        def part_of(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
             moving = replace(acting, h=part, span=width, passes=passes)
             if bounded:
                 q, v, pushed, pressed, residual, held, gaps = moving.touching(contacts, t, list(q), list(v), tau)
@@ -149,10 +149,10 @@ def rolled(
 
         solves = method.solves or (method.damped_within and setup.has_constraints)
         if not solves or closely:
-            q, v, made = one(t, q, v, width)
+            q, v, forces = part_of(t, q, v, width)
         else:
-            q, v, made = divided(one, t, q, v, width, diagnostics if bounded else ())
-        return q, v, made if bounded else diagnostics
+            q, v, forces = divided(part_of, t, q, v, width, diagnostics if bounded else ())
+        return q, v, forces if bounded else diagnostics
 
     def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
         """Return q, v, diagnostics, status code and events of a step in which events are located."""

@@ -1,4 +1,4 @@
-"""Division of a step whose equations are not solved into shorter ones."""
+"""Division of a step into parts where its equations are not solved, or where it does not resolve the motion."""
 
 from __future__ import annotations
 
@@ -21,36 +21,38 @@ class _Divided(NamedTuple):
     part: Any  # share that is tried next
     q: Any
     v: Any
-    made: Any  # forces
+    forces: Any
 
 
 def divided(
-    step: Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]], t: Any, q: Any, v: Any, h: Any, made: Any
+    step: Callable[[Any, Any, Any, Any, Any], tuple[Any, Any, Any]], t: Any, q: Any, v: Any, h: Any, forces: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the result of ``step(t, q, v, h)``, or of 2, 4, ... up to 1024 equal steps in its place.
+    """Return q, v and forces after a step of h [s] from time t, or after up to 1024 parts of it.
 
-    A step is halved if v after it is not finite, as its equations are not solved.  So is v if the shortest steps are
-    not solved.  The third result are forces, of the form of ``made``.  Those of parts are averaged.
+    ``step(t, q, v, h, last)`` returns them for a part.  A part is halved if v after it is not finite, as its equations
+    are not solved or it does not resolve the motion; ``last`` is True for those that are not halved.  After a pair of
+    parts the next one is twice as long.  v is infinite if the shortest part is not solved.  Forces are averaged, and
+    have the form of ``forces``.
     """
 
-    def parted(s: _Divided) -> _Divided:
-        q, v, made = step(t + s.done * h, list(s.q), list(s.v), s.part * h, lt((_PARTS - 0.5) * s.part, 1.0))
+    def advanced(s: _Divided) -> _Divided:
+        last = lt((_PARTS - 0.5) * s.part, 1.0)
+        q, v, forces = step(t + s.done * h, list(s.q), list(s.v), s.part * h, last)
         solved = lt(sum(map(fabs, (*q, *v)), 0.0), math.inf)
 
         def either(new: Any, old: Any) -> Any:
             return array([where(solved, a, b) for a, b in zip(new, old, strict=True)])
 
-        made = tree_map(lambda a, b: where(solved, a + s.part * b, a), s.made, made)
+        forces = tree_map(lambda a, b: where(solved, a + s.part * b, a), s.forces, forces)
         done = s.done + where(solved, s.part, 0.0)
         pairs = done / (2.0 * s.part)
         longer = where(eq(floor(pairs), pairs), 2.0 * s.part, s.part)
         part = where(solved, longer, 0.5 * s.part)
-        return _Divided(done, part, either(q, s.q), either(v, s.v), made)
+        return _Divided(done, part, either(q, s.q), either(v, s.v), forces)
 
     def going(s: _Divided) -> Any:
         return and_(lt(s.done, 1.0), lt(1.0, (_PARTS + 0.5) * s.part))
 
-    none = tree_map(lambda x: 0.0 * x, made)
-    begin = _Divided(0.0, 1.0, array(list(q)), array(list(v)), none)
-    end = while_loop(going, parted, begin, max_iterations=4 * _PARTS).state
-    return list(end.q), [where(lt(end.done, 1.0), math.inf, x) for x in end.v], end.made
+    begin = _Divided(0.0, 1.0, array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
+    end = while_loop(going, advanced, begin, max_iterations=4 * _PARTS).state
+    return list(end.q), [where(lt(end.done, 1.0), math.inf, x) for x in end.v], end.forces
