@@ -68,3 +68,21 @@ def test_implicit_methods_divide_steps_that_are_not_solved():
         found = robot.simulate(kind.q, v, dt=4e-3, method=method, **options)
         assert found.success, found.explain()
         assert np.abs(robot.difference(best, found.q[-1])).max() < far, method
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:simulate. dt")
+def test_implicit_methods_turn_ball_joints_by_small_steps():
+    """A body at 5000 rad/s on a stiff ball joint: steps of 1 ms had roots with other numbers of revolutions."""
+    moments, stiffness = np.array([0.3, 0.5, 0.4]), np.array([1e6, 2e6, 5e5])
+    joint = lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="body")
+    robot = lw.Robot.build("ball", lw.Link("body", mass=1.3, com=(0, 0, 0), inertia=tuple(moments)), joint)
+    q = robot.neutral()
+    v = 4.6e3 * np.array([1.0, 0.1, -0.2])
+    for method, most in (("implicit_euler", 1.01), ("implicit_midpoint", 1.5)):
+        found = robot.with_gravity((0, 0, 0)).simulate(
+            q, v, duration=0.3, method=method, parameters={"stiffness:ball": stiffness}, joint_limit_mode="ignored"
+        )
+        turned = robot.difference(q, found.q)
+        energy = robot.kinetic_energy(found.q, found.v) + 0.5 * (stiffness * turned**2).sum(axis=-1)
+        assert found.success and energy.max() < most * energy[0], method

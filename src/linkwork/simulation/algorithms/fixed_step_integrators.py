@@ -25,8 +25,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import lt, where
+from linkwork.expr.scalar.functions import and_, lt, or_, where
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 from linkwork.simulation.algorithms.passive_resistance import opposed
 from linkwork.simulation.algorithms.rattle_step import RattleStep
@@ -118,6 +119,7 @@ def runge_kutta(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any, ta
 
 
 _STEPS = 30  # maximum number of Newton iterations
+_TURN = 0.5  # [rad] of a ball joint in a step, at most: farther roots are not unique, and pass jumps of springs
 _TOLERANCE = by_type(1e-15)  # [rad, characteristic lengths] tolerance of displacements in a step
 
 
@@ -132,7 +134,7 @@ def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: A
         a = [2.0 * (x - start) / h for x, start in zip(w, v, strict=True)]
         return _left(system, t + 0.5 * h, there, list(w), a)
 
-    w = _solved(residual, v, step_rates(system.tree, h))
+    w = _solved(residual, v, system, h)
     return system.moved(q, [h * x for x in w]), [2.0 * x - start for x, start in zip(w, v, strict=True)]
 
 
@@ -144,7 +146,7 @@ def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
         a = [(x - start) / h for x, start in zip(w, v, strict=True)]
         return _left(system, t + h, there, list(w), a)
 
-    w = _solved(residual, v, step_rates(system.tree, h))
+    w = _solved(residual, v, system, h)
     return system.moved(q, [h * x for x in w]), w
 
 
@@ -159,13 +161,20 @@ def _left(system: MotionSystem, t: Any, q: Scalars, v: Scalars, a: Scalars) -> l
     return [x - y for x, y in zip(a, system.acceleration(t, q, v), strict=True)]
 
 
-def _solved(residual: Callable[[Scalars], Scalars], start: Scalars, rates: Scalars) -> list[Any]:
+def _solved(residual: Callable[[Scalars], Scalars], start: Scalars, system: MotionSystem, h: Any) -> list[Any]:
     """Return the root of a residual, infinite where Newton's method does not converge.
 
-    Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.
+    Inertia, damping and dry friction increase with velocity, so the residual is monotone in w for short steps.  In a
+    step that turns a ball joint far, springs have other roots, with any number of revolutions: it is not solved either.
     """
-    w, status = monotone(residual, None, start, rates, _STEPS, _TOLERANCE)
-    return [where(lt(status, 0.5), x, math.inf) for x in w]
+    w, status = monotone(residual, None, start, step_rates(system.tree, h), _STEPS, _TOLERANCE)
+    solved = lt(status, 0.5)
+    for place in system.space.joints:
+        if not place.is_plain:
+            units = zip(place.joint.v_units, w[place.in_v], strict=True)
+            turn = [h * x for unit, x in units if unit == "rad/s"]
+            solved = and_(solved, or_(lt(dot(turn, turn), _TURN * _TURN), system.passes))
+    return [where(solved, x, math.inf) for x in w]
 
 
 def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) -> State:

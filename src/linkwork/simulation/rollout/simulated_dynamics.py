@@ -150,7 +150,7 @@ class SimulatedDynamics:
             if method.adaptive and self.robot.constraints:
                 passage = SingularPassage(DiscreteMechanics(moving.tree, self.passive), acceleration)
                 return MotionSystem(self.robot.tree, acceleration, projected=self.projected, passage=passage)
-            return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None)
+            return MotionSystem(self.robot.tree, acceleration, imbalance if by_forces else None, passes=self.passes)
         flying = partial(flown, moving.tree, flying=not method.as_mujoco, armature=self.passive)
         return MotionSystem(self.robot.tree, self._damped(moving, pushed), flown=flying)
 
