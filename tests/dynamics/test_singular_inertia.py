@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import linkwork as lw
+from invariants.changes import in_other_units
 from linkwork import Joint, Link, Robot
 from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
 from linkwork.errors import SingularInertiaError
@@ -135,3 +137,15 @@ def test_a_link_without_inertial_is_a_massless_frame():
     assert "tip" in robot.frames
     assert robot.mass == 2.0
     assert robot.pose(robot.neutral(), "tip")[0, 3] == 1.0
+
+
+def test_inertias_count_as_none_in_any_unit_of_length():
+    """Robots of 0.1 µm and of 10⁶ km: an inertia is compared with those about axes, a mass with masses."""
+    for name in ("double_pendulum", "arm7_gripper", "quadruped"):
+        tree = lw.load(name).tree
+        q, v, tau = state(tree)
+        expected = Robot(tree).forward_dynamics(q, v, tau)
+        for L in (2.0**-26, 2.0**30):
+            other, s_q, s_v = in_other_units(tree, L, 1.0)
+            found = Robot(other).forward_dynamics(q * s_q, v * s_v, tau * (L * L / s_v))
+            assert_close(found / s_v, expected, 1e-12)

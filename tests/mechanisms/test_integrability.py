@@ -5,6 +5,7 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import fourbars, parallel
+from invariants.changes import in_other_units
 
 C = lw.constraints
 
@@ -106,6 +107,16 @@ def test_small_and_large_carts_are_alike(size):
     np.testing.assert_allclose(report.integrable[0].weights, (1.0, -1.0), rtol=0, atol=1e-9)
     report = free().with_constraints(C.Rolling("body", radius=size)).integrability([1, 0, 0, 0, size, size, size])
     assert report.growth == (3, 4, 5) and report.generic
+
+
+def test_a_configuration_is_closed_relative_to_the_size_of_the_mechanism():
+    bar = lw.load("fourbar")
+    q, ahead = bar.assemble({"crank_hinge": 0.6}).q, np.array([1.0, 0.0, 0.0])
+    for size in (1e-4, 1.0, 1e4):
+        robot = lw.Robot(in_other_units(bar.tree, size, 1.0)[0])
+        assert dimensions(robot.integrability(q + 1e-9 * ahead)) == (1, 1), size
+        with pytest.raises(ValueError, match="expected a configuration that satisfies the holonomic constraints"):
+            robot.integrability(q + 1e-5 * ahead)
 
 
 def test_integrating_factors_are_no_obstacle():

@@ -1,9 +1,12 @@
 """Position limits of joints that close loops: driven motions, branches and assemblies stay within them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from invariants.changes import in_other_units
 from linkwork.errors import AssemblyError
 
 
@@ -41,3 +44,24 @@ def test_branches_are_those_within_the_limits_of_loops():
         kept = pin > middle if "lower" in limits else pin < middle
         assert np.allclose(found.q, every.q[kept], atol=1e-8)
         assert int(_fourbar(**limits).branches(hold, position_limits=False).count) == 2
+
+
+def test_limits_of_lengths_are_those_of_the_mechanism_in_any_units():
+    """A slider-crank of 0.1 mm to 10 km: a slide that is a ten-millionth beyond its limit is no branch."""
+    axis, rng = (0, 1, 0), np.random.default_rng(0)
+    tree = lw.Robot.build(
+        "slider_crank",
+        *(lw.Link(name, mass=1.0, inertia=(0.1, 0.2, 0.2)) for name in ("crank", "rod", "slide")),
+        lw.Joint.of(lw.joints.Revolute(axis), name="first", parent="world", child="crank"),
+        lw.Joint.of(lw.joints.Revolute(axis), name="second", parent="crank", child="rod", placement=(0.3, 0, 0)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="third", parent="world", child="slide"),
+    )
+    tree = tree.with_frame("pin", "rod", (0.7, 0, 0)).with_loop("pin", "pin", "slide", lw.joints.Revolute(axis)).tree
+    for angle in rng.uniform(0.3, 1.2, 2):
+        far = 0.3 * np.cos(angle) + np.sqrt(0.49 - 0.09 * np.sin(angle) ** 2)
+        for beyond, count in ((1e-7, 1), (-1e-7, 2)):
+            limits = replace(tree.bodies[2].limits, lower=(-2.0,), upper=(far * (1.0 - beyond),))
+            limited = replace(tree, bodies=(*tree.bodies[:2], replace(tree.bodies[2], limits=limits)))
+            for size in (1e-4, 1.0, 1e4):
+                robot = lw.Robot(in_other_units(limited, size, 1.0)[0])
+                assert int(robot.branches({"first": -angle}).count) == count, (angle, size)

@@ -15,6 +15,7 @@ from linkwork.errors import ConfigurationWarning, SingularInertiaError
 from linkwork.expr.scalar.functions import where
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.owners import KernelOwner, RobotOwner
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.function_spec import InertiaCheck
 from linkwork.model.tree import Tree
 
@@ -149,12 +150,15 @@ def _weak_velocities(subject: RobotOwner, armature: bool, fixed: Sequence[int], 
 
 
 def _random_configuration(tree: Tree, seed: int) -> list[float]:
-    """Return a random configuration, without regard to the joints' limits."""
-    rng = np.random.default_rng(seed)
+    """Return a random configuration, without regard to the joints' limits, with lengths of the robot's size."""
+    rng, size = np.random.default_rng(seed), {"m": characteristic_length(tree)}
     q = [0.0] * tree.nq
     for i, body in tree.stacked():
         free = [math.inf] * body.joint.nq
-        q[tree.q_slices[i]] = body.call_joint("random", rng, [-x for x in free], free, ()).tolist()
+        drawn = body.call_joint("random", rng, [-x for x in free], free, ())
+        q[tree.q_slices[i]] = [
+            x * size.get(unit, 1.0) for x, unit in zip(drawn.tolist(), body.joint.q_units, strict=True)
+        ]
     return q
 
 

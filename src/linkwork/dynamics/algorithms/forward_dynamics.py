@@ -149,11 +149,19 @@ def inverse_resistance(D: Any, body: Body, I: ArticulatedInertia, motion: Motion
     I is the inertia while these are fixed. Raises SingularInertiaError where D is zero: because no inertia is moved,
     or because the joint's motions depend on each other.
     """
-    rounding = 1e-15 * (abs(body.inertia.about.xx) + abs(body.inertia.mass))
+    rounding = _rounding(body, motion)
     if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
         alone = motion.dot(I @ motion)
         raise SingularInertiaError(body.joint_name, motions=isinstance(alone, float) and alone > rounding)
     return 1.0 / D
+
+
+def _rounding(body: Body, motion: Motion) -> Any:
+    """Return the rounding of the inertia with which a body resists a motion, 0 for a body without inertia."""
+    about, mass = body.inertia.about, body.inertia.mass
+    turned, shifted = abs(about.xx) + abs(about.yy) + abs(about.zz), abs(mass)
+    terms = ((turned, motion.angular), (shifted, motion.linear))
+    return 1e-15 * sum((x * along.dot(along) for x, along in terms if not is_zero(x)), 0.0)
 
 
 def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False) -> list[Any]:
@@ -192,13 +200,14 @@ def coupled_forward_dynamics(
 
     unknowns = _Unknowns(tree, tau, armature(tree) if passive else [0.0] * tree.nv)
     closed: dict[int, list[int]] = {i: [k for k in top if top[k] == i] for i in load}
-    for i, p, _ in tree.inward():
+    for i, p, body in tree.inward():
         for k in closed[i]:
             unknowns.eliminate(k, load[i], Motion.zero())
         whole = load[i].I
         for k, column in zip(reversed(numbers[i]), reversed(S[i].columns), strict=True):
             unknowns.engage(k, load[i], column)
             unknowns.alone[k].append((whole, column))
+            unknowns.rounding[k] += _rounding(body, column)
             if k not in top:
                 unknowns.eliminate(k, load[i], column)
         unknowns.carry(load[i], X[i], zeta[i], load[p])
@@ -243,6 +252,7 @@ class _Unknowns:
             for k in range(tree.nv)[place]:
                 self.moved[k].append(body)
         self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # inertia and motion
+        self.rounding: list[Any] = [0.0] * tree.nv
         self.u: list[Any] = list(tau)
         self.D: dict[tuple[int, int], Any] = {(k, k): rotor for k, rotor in enumerate(rotors) if not is_zero(rotor)}
         self.rotors = rotors
@@ -296,7 +306,7 @@ class _Unknowns:
 
     def inverse(self, k: int) -> Any:
         D = self.D.pop((k, k))
-        rounding = 1e-15 * sum(abs(body.inertia.about.xx) + abs(body.inertia.mass) for body in self.moved[k])
+        rounding = self.rounding[k]
         if isinstance(D, float) and isinstance(rounding, float) and rounding >= D:
             alone = sum(S.dot(I @ S) for I, S in self.alone[k])
             name = next(body.joint_name for body in self.moved[k] if body.coupling is None)

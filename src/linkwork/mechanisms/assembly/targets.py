@@ -35,6 +35,7 @@ __all__ = [
 
 
 Given = Mapping[str, Any]
+_SLACK = 1e-9  # [rad, characteristic lengths] excess beyond a limit that is rounding
 _OTHER_WEIGHT = 0.01  # of joints without a preferred value, if others have one
 
 
@@ -82,7 +83,8 @@ class ClosedMechanism:
         """Return a mask (..., limited coordinates): True where a coordinate is beyond its limits."""
         x = limited_values(self.robot, self.limited, q, **at.parameters)
         lower, upper = (np.array([getattr(one, side) for one in self.limited]) for side in ("lower", "upper"))
-        return np.asarray((x < lower - 1e-9) | (x > upper + 1e-9))
+        slack = _SLACK * np.array([self.length if one.unit == "m" else 1.0 for one in self.limited])
+        return np.asarray((x < lower - slack) | (x > upper + slack))
 
     def free(self, fixed: Sequence[str]) -> list[int]:
         """Return the indices in v of the joints that are not ``fixed``."""
@@ -108,7 +110,12 @@ class ClosedMechanism:
     @cached_property
     def rounding(self) -> float:
         """Rounding of errors [characteristic lengths] by distances from the world's origin."""
-        return position_rounding(self.tree) / characteristic_length(self.tree)
+        return position_rounding(self.tree) / self.length
+
+    @cached_property
+    def length(self) -> float:
+        """Characteristic length [m]."""
+        return characteristic_length(self.tree)
 
     def open_by(self, error: np.ndarray) -> np.ndarray:
         """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of places in the world."""
@@ -218,7 +225,9 @@ def check_limits(mechanism: ClosedMechanism, fixed: FixedJoints) -> None:
     for joint, value in fixed.values.items():
         part = mechanism.tree.q_slices[mechanism.tree.joint_index(joint)]
         low, high = lower[part], upper[part]
-        wrong = (value < low - 1e-12) | (value > high + 1e-12)
+        units = mechanism.tree.bodies[mechanism.tree.joint_index(joint)].joint.q_units
+        slack = _SLACK * np.array([mechanism.length if unit == "m" else 1.0 for unit in units])
+        wrong = (value < low - slack) | (value > high + slack)
         if wrong.any():
             k = int(np.argwhere(wrong)[0][-1])
             raise ValueError(

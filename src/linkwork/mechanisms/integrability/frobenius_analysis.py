@@ -20,7 +20,7 @@ from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.configuration_manifold import integrate, normalize
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.mechanisms.algorithms.constraint_rows import allowed, constraint_error, rows_in_time
+from linkwork.mechanisms.algorithms.constraint_rows import allowed, constraint_error, error_scales, rows_in_time
 from linkwork.mechanisms.integrability.lie_brackets import (
     Symbols,
     complement,
@@ -37,7 +37,7 @@ from linkwork.model.tree import Tree
 __all__ = ["Combination", "Integrability", "integrability_of"]
 
 
-_CLOSED = 1e-7  # [m, rad] largest error of holonomic constraints
+_CLOSED = 1e-7  # [rad, characteristic lengths] largest error of holonomic constraints
 _STATES = 12  # number of states reached along the fields
 _NEIGHBOURS = 2  # number of neighbouring states
 _RCOND = 1e-9  # of pseudo-inverses
@@ -146,7 +146,7 @@ class _Surface:
     """Set of the states (q; t) that satisfy the holonomic constraints."""
 
     def __init__(self, symbols: Symbols, rows: list[list[Any]], has_errors: np.ndarray, scales: np.ndarray) -> None:
-        self.tree, self.scales = symbols.tree, scales
+        self.tree, self.scales, self.error_scales = symbols.tree, scales, np.array(error_scales(symbols.tree))
         self.error = symbols.function([constraint_error(self.tree, symbols.q, [symbols.time])])
         self.rows = symbols.function(
             [row[: self.tree.nv] for row, has_error in zip(rows, has_errors, strict=True) if has_error]
@@ -183,10 +183,11 @@ class _Surface:
             off = self.error(state[None]).ravel()
             if not np.isfinite(off).all():
                 return None
-            if np.abs(off).max(initial=0.0) < 1e-13:
+            left = np.abs(off * self.error_scales).max(initial=0.0)
+            if left < 1e-13:
                 return state
             state = self._moved(state, -np.linalg.pinv(self._jacobian(state), rcond=_RCOND) @ off)
-        return state if np.abs(off).max(initial=0.0) < 1e-10 else None
+        return state if left < 1e-10 else None
 
     def _jacobian(self, state: np.ndarray) -> np.ndarray:
         J: np.ndarray = self.rows(state[None])[0]
@@ -197,9 +198,10 @@ class _Surface:
 
     def _check(self, here: np.ndarray) -> None:
         off = self.error(here[None]).ravel()
-        if not (np.abs(off) < _CLOSED).all():
+        scaled = np.abs(off * self.error_scales)
+        if not (scaled < _CLOSED).all():
             names = [name for c in self.tree.constraints if c.holonomic for name in c.component_names]
-            worst = int(np.argmax(np.abs(off)))
+            worst = int(np.argmax(scaled))
             raise ValueError(
                 f"integrability: q: expected a configuration that satisfies the holonomic constraints: error "
                 f"{off[worst]:.3g} of {names[worst]!r}; use Robot.project or Robot.assemble"

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.result import ReturnedValue
 from linkwork.joints.base.plain_coordinates import is_plain
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 
 __all__ = ["MinimalCoordinates"]
 
 CLOSED = 1e-9  # [rad, characteristic lengths] largest constraint error of an expanded configuration
 SINGULAR = 1e-7  # smallest margin of `closed_configuration` at which the coordinates determine the others
-STRIDE = 0.25  # [rad, m] largest step of the coordinates without a configuration ``near``
+STRIDE = 0.25  # [rad, characteristic lengths] largest step of the coordinates without a configuration ``near``
 MOST = 256  # steps
 
 Wrenches = Mapping[str, ArrayLike]
@@ -300,7 +301,7 @@ class MinimalCoordinates(ReturnedValue):
         if near is not None:
             return self._closed(np.asarray(near, dtype=float), target, timed)
         start = self.coordinates_of(self._at)
-        far = np.abs(target - start).max(initial=0.0)
+        far = np.abs((target - start) / np.array(unit_steps(self._robot.tree))[self._y]).max(initial=0.0)
         count = int(min(max(np.ceil(far / STRIDE), 1), MOST))
         q: np.ndarray = self._at
         for k in range(1, count + 1):
