@@ -9,13 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, OWN, bare, transform_at_zero
+from helpers.joints import EVERY, OWN, bare
 from helpers.precise import DIGITS, STEP, Precise, differences
 from helpers.rigid import skew
 from helpers.scalars import EPS, assert_near, every_scalar
 from helpers.spatial import scalars_of
 from linkwork.joints import JointType, Revolute
-from linkwork.spatial import Motion
 
 SAMPLES = 4
 
@@ -79,24 +78,6 @@ def exact_twists_and_rates(joint: JointType) -> list[tuple[np.ndarray, np.ndarra
 
 @every_joint
 @every_scalar
-def test_at_zero_the_transform_is_the_identity(joint: JointType, run: Any) -> None:
-    """But for types that no configuration gives the identity."""
-    (result,) = run(lambda q: joint.X(q).elements(), np.array([joint.zero()]))
-    assert_near(result, np.array(transform_at_zero(joint).elements(), dtype=float), times=1.0)
-
-
-@every_joint
-@every_scalar
-def test_the_transform_is_rigid(joint: JointType, run: Any) -> None:
-    for result in run(lambda q: joint.X(q).elements(), configurations(joint)):
-        T = result.reshape(4, 4)
-        assert np.max(np.abs(T[:3, :3].T @ T[:3, :3] - np.eye(3))) <= 8.0 * EPS
-        assert abs(np.linalg.det(T[:3, :3]) - 1.0) <= 8.0 * EPS
-        assert T[3].tolist() == [0.0, 0.0, 0.0, 1.0]
-
-
-@every_joint
-@every_scalar
 def test_the_motion_subspace_is_the_transforms_derivative(joint: JointType, run: Any) -> None:
     """Its closed form, and what the contract derives; the reference is differences."""
     q = configurations(joint)
@@ -148,15 +129,6 @@ def test_the_wrenches_borne_do_no_work(joint: JointType, run: Any) -> None:
         if joint.nv:
             assert np.linalg.matrix_rank(S) == joint.nv
         assert np.linalg.matrix_rank(rows) == 6
-
-
-@every_own_joint
-def test_a_fixed_subspace_is_the_same_everywhere(joint: JointType) -> None:
-    several = {tuple(columns(joint, q)) for q in configurations(joint).tolist()}
-    assert (len(several) == 1) == joint.has_fixed_subspaces
-    if joint.has_fixed_subspaces:
-        for q, v in zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True):
-            assert joint.bias(q, v) == Motion.zero()
 
 
 @pytest.mark.parametrize("name", [name for name, joint in OWN.items() if joint.has_fixed_subspaces])

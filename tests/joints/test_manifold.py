@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helpers.joints import EVERY, Ball, places_of_unit_length, rotation_vector
-from helpers.precise import difference_jacobian, differences
+from helpers.precise import difference_jacobian
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import JointType
@@ -34,44 +34,6 @@ def steps(joint: JointType, lengths: list[float], seed: int = 3) -> np.ndarray:
 
 
 LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
-
-
-@every_joint
-@every_scalar
-def test_rates_and_velocities_are_inverse(joint: JointType, run: Any) -> None:
-    samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
-    nq = joint.nq
-    for result, x in zip(
-        run(lambda x: joint.velocity_from_rate(x[:nq], joint.q_dot(x[:nq], x[nq:])), samples), samples, strict=True
-    ):
-        assert_near(result, x[nq:], times=8.0)
-    for result in run(lambda x: joint.q_dot(x[:nq], x[nq:]), samples):
-        assert result.shape == (nq,)
-
-
-@every_joint
-@every_scalar
-def test_rates_are_tangent_to_the_manifold(joint: JointType, run: Any) -> None:
-    """The rate of velocity_from_rate's preimage is again itself: q_dot(velocity_from_rate(q_dot(v))) = q_dot(v)."""
-    samples = np.hstack([configurations(joint, 0), np.random.default_rng(1).normal(size=(SAMPLES, joint.nv))])
-    nq = joint.nq
-
-    def function(x: list[Any]) -> list[Any]:
-        rate = joint.q_dot(x[:nq], x[nq:])
-        return [*rate, *joint.q_dot(x[:nq], joint.velocity_from_rate(x[:nq], rate))]
-
-    for result in run(function, samples):
-        one, other = np.split(result, 2)
-        assert_near(one, other, times=16.0)
-
-
-@every_joint
-def test_the_rate_is_the_derivative_of_a_step(joint: JointType) -> None:
-    rng = np.random.default_rng(4)
-    for q in configurations(joint, 2).tolist():
-        v = rng.normal(size=joint.nv).tolist()
-        exact = differences(lambda phi, q=q: joint.integrate(q, phi), [0.0] * joint.nv, v)
-        assert_near([float(x) for x in joint.q_dot(q, v)], [float(x) for x in exact], times=8.0)
 
 
 @every_joint
@@ -125,16 +87,6 @@ def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
         square = sum(x * x for x in q[:3])
         found.append([*(-x / square for x in q[:3]), *q[3:]])
     return found
-
-
-@every_joint
-@every_scalar
-def test_no_step_and_no_difference(joint: JointType, run: Any) -> None:
-    q = configurations(joint, 8)
-    for result in run(lambda q: joint.difference(q, q), q):
-        assert_near(result, np.zeros(joint.nv), times=4.0)
-    for result, start in zip(run(lambda q: joint.integrate(q, [0.0] * joint.nv), q), q, strict=True):
-        assert_near(result, start, times=4.0)
 
 
 @every_scalar
@@ -197,16 +149,6 @@ def test_the_distance_where_only_normalize_tells_of_the_manifold(run: Any) -> No
     off = q * np.linspace(0.99, 1.01, len(q))[:, None]
     for result, size in zip(run(lambda q: [Hidden().distance(q)], off), np.linspace(0.99, 1.01, len(q)), strict=True):
         assert abs(result[0] - abs(size - 1.0)) <= 4.0 * EPS
-
-
-@every_joint
-@every_scalar
-def test_the_preferred_configuration_has_the_same_transform(joint: JointType, run: Any) -> None:
-    for result in run(
-        lambda q: [*joint.X(joint.canonical(q)).elements(), *joint.X(q).elements()], configurations(joint, 11)
-    ):
-        one, other = np.split(result, 2)
-        assert_near(one, other, times=8.0)
 
 
 @every_joint

@@ -9,10 +9,11 @@ import linkwork as lw
 from helpers.broken_joints import BREAKS, SLIGHT, Broken, Crank, Hinge, Stated, WrongSlides, WrongZero
 from helpers.contracts import assert_sharp
 from helpers.facade import EVERY, every_joint
+from helpers.joints import EVERY as TYPES
 from helpers.joints import Swivel
 from linkwork.errors import ContractError
 from linkwork.joints import JointType
-from linkwork.parts.joint_checks.check_context import Bare
+from linkwork.parts.joint_checks.check_context import TOLERANCE, Bare, Trial
 from linkwork.parts.joint_checks.check_joint import LINES
 from linkwork.parts.joint_checks.declaration_checks import RESULTS
 
@@ -23,6 +24,16 @@ def test_every_type_keeps_the_contract(joint: lw.Joint) -> None:
     assert report.success, str(report)
     report.raise_if_failed()
     assert "keeps the contract" in str(report)
+
+
+def test_requirements_of_all_types_hold_to_rounding(drawn) -> None:
+    """Of those that are equations of closed forms, without what is compiled."""
+    for name, joint in drawn([*TYPES.items()]):
+        trial = Trial(lw.Joint.of(joint), 1, np.random.default_rng(0))
+        for line in LINES:
+            if line.name != "compiled":
+                allowed = 1e-14 if line.tolerance == TOLERANCE else line.tolerance
+                assert max(line.errors(trial), default=0.0) <= allowed, (name, line.name)
 
 
 def test_a_joint_of_a_robot_is_tried_within_its_bounds() -> None:
