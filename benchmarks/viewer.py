@@ -160,7 +160,7 @@ def page_sizes() -> dict[str, Any]:
     robot = lw.load("humanoid")
     times = np.linspace(0.0, 10.0, 1000)
     q = robot.neutral() + 0.3 * np.sin(times[:, None] + np.arange(robot.nq))
-    document = robot._scene_document(q, times=times)
+    document = lw.viewer.scene_document(robot, q=q, times=times)
     begin = time.perf_counter()
     text = page_text(document)
     return {"size of 1000 frames [MB]": len(text.encode()) / 1e6, "time to make it [s]": time.perf_counter() - begin}
@@ -196,7 +196,7 @@ def page_frames() -> dict[str, Any]:
     times = np.linspace(0.0, 4.0, 120)
     phases = np.arange(_INSTANCES * robot.nq).reshape(_INSTANCES, robot.nq)
     q = robot.neutral() + 0.2 * np.sin(times[:, None, None] + phases)
-    text = page_text(robot._scene_document(q, times=times, spacing=1.2))
+    text = page_text(lw.viewer.scene_document(robot, q=q, times=times, spacing=1.2))
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=[*_FLAGS])
         page = chromium.new_page(viewport={"width": 800, "height": 600})

@@ -115,7 +115,7 @@ METHODS = {
     "linkwork.motion.methods.MotionMethods": "spline",
     "linkwork.planning.methods.PlanningMethods": "plan",
     "linkwork.parts.plots.PlottingMethods": "plot plot_tree",
-    "linkwork.viewer.methods.ShowMethods": "show _scene_document",
+    "linkwork.viewer.methods.ShowMethods": "show _repr_html_",
     "linkwork.simulation.methods.SimulationMethods": "simulate",
     "linkwork.workspace.methods.WorkspaceMethods": "workspace_map",
     "linkwork.motion.methods.CartesianMethods": "track_cartesian_path",
@@ -144,7 +144,7 @@ METHODS = {
         "from_urdf from_urdf_string from_mujoco build from_dh with_couplings with_root"
     ),
     "linkwork.parts.methods.StructureMethods": (
-        "joints fixed_joints joint bodies frames links link q_names v_names q_index v_index __str__ _repr_html_"
+        "joints fixed_joints joint bodies frames links link q_names v_names q_index v_index __str__"
     ),
     "linkwork.parts.methods.LimitMethods": (
         "lower upper position_limits velocity_limits acceleration_limits jerk_limits effort_limits passive_torque "

@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.kinematics.start_configuration import start_configuration
-from linkwork.viewer.robot_scene import robot_document
+from linkwork.viewer.scenes.robot_scenes import robot_document
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 

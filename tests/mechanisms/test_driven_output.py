@@ -109,7 +109,7 @@ def test_tables_and_plots_have_forces(motion, tmp_path):
     assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N m]", "pin force [N]"]
     assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
     assert axes[-1].get_xlabel() == "t [s]" and still.plot()[-1].get_xlabel() == "A [rad]"
-    plots = motion._scene_document().plots
+    plots = lw.viewer.scene_document(motion).plots
     assert [(one.title, one.unit) for one in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
 
@@ -139,12 +139,12 @@ def test_a_batch_has_the_forces_of_each_variation():
         moved.trajectory(2)
     one = {"placement:D": [0.0, 0.0, 0.0, 0.05, 0.0, 0.0]}
     drawn = [
-        x.drive_mechanism({"A": ANGLES}, **how)._scene_document().actors[0].poses
+        lw.viewer.scene_document(x.drive_mechanism({"A": ANGLES}, **how)).actors[0].poses
         for x, how in ((robot, {"parameters": one}), (robot.with_parameters(one), {}))
     ]
     np.testing.assert_allclose(drawn[0], drawn[1], rtol=0, atol=1e-9)
     for result in (moved, robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends})):
         with pytest.raises(ValueError, match="robot 'cut at C' has a batch"):
-            result._scene_document()
+            lw.viewer.scene_document(result)
     none = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
     assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)

@@ -12,7 +12,7 @@ from helpers.live_pages import PageClient
 from linkwork._util.messages import escaped
 from linkwork.cli.main import main
 from linkwork.viewer.html.page import page_text
-from linkwork.viewer.robot_scene import robot_document
+from linkwork.viewer.scenes.robot_scenes import robot_document
 
 mpl = pytest.importorskip("matplotlib")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.viewer.robot_scene import robot_document
+from linkwork.viewer.scenes.robot_scenes import robot_document
 
 pytest.importorskip("matplotlib")
 

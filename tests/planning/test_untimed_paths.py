@@ -88,9 +88,9 @@ def test_files_and_pictures_name_the_length(plan: lw.planning.PlanResult, tmp_pa
         assert table.index.name == name and table.attrs["units"][name] == unit
         assert ("v:elbow" in table.attrs["units"]) is trajectory.is_timed
     for document, is_timed in (
-        (path._scene_document(), False),
-        (plan._scene_document(), False),
-        (timed._scene_document(), True),
+        (lw.viewer.scene_document(path), False),
+        (lw.viewer.scene_document(plan), False),
+        (lw.viewer.scene_document(timed), True),
     ):
         assert document.is_timed is is_timed and scene_data(document, Arrays(), Functions())["isTimed"] is is_timed
         assert len(document.plots) == (2 if is_timed else 1)

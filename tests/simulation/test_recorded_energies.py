@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.model.random_tree import random_tree
-from linkwork.simulation.simulation_scene import simulation_document
+from linkwork.viewer.scenes.simulation_scenes import simulation_document
 
 RECORDS = ("kinetic_energy", "potential_energy", "lagrangian")
 

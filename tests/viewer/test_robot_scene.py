@@ -12,7 +12,7 @@ from linkwork import errors, robots
 from linkwork.constraints import References
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import HIDDEN_LAYERS, PART_LAYERS
-from linkwork.viewer.robot_scene import robot_document
+from linkwork.viewer.scenes.robot_scenes import robot_document
 
 
 def require_consistent(document):

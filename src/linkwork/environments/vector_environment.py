@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import pyplot, share_scale
 from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import read_finite
@@ -20,9 +21,6 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.parts.plots import draw_robot
 from linkwork.simulation.initial_state_check import check_start
-from linkwork.viewer.bounds import document_bounds
-from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.output import check_output, show_document
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -37,11 +35,10 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
     ) from error
 NAMESPACE = "linkwork"  # of the names registered with gymnasium
 _UNBOUNDED = np.inf
-_SPACING = 1.2  # distance of shown environments, relative to the size of a robot
 
 
 @public
-class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
     Actions (n, m) are within −1 and 1, observations (n, k) are float64.  An environment whose episode has ended is
@@ -154,20 +151,7 @@ class VectorEnvironment(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         the `linkwork.viewer.View` of a live page, whose ``update(envs.state[0])`` shows later states, or the path of a
         file; see `Robot.show` for the output, the other arguments and the errors.
         """
-        check_output("show", output, self.show)  # type: ignore[arg-type]
-        return show_document(self._scene_document(spacing=spacing, meshes=meshes, title=title), **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, *, spacing: float | None = None, **options: Any) -> SceneDocument:
-        robot: Any = self.task.robot
-        if spacing is None:
-            low, high = document_bounds(robot._scene_document(self._q[0]))
-            spacing = _SPACING * float((high - low).max())
-        return robot._scene_document(self._q, spacing=spacing, **options)  # type: ignore[no-any-return]
+        return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
     def _begin(self, which: np.ndarray) -> None:
         for k in np.flatnonzero(which):

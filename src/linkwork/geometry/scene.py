@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import listed, repeated
+from linkwork._util.pictures import Shown, show
 from linkwork.errors import UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
 from linkwork.geometry.scene_document import check_keys, obstacle_document, read_document, shape_of
@@ -52,7 +52,7 @@ class Obstacle:
 
 
 @public
-class Scene(metaclass=WithForeignNames):
+class Scene(Shown, metaclass=WithForeignNames):
     """Named obstacles in the world: convex shapes, fields and compounds.
 
     A scene is immutable: `with_box` and similar methods return a new one, and equal scenes compare and hash equal.
@@ -327,13 +327,7 @@ class Scene(metaclass=WithForeignNames):
         ``meshes`` are folders of mesh files.  See `Robot.show` for the output and the errors; ``Robot.show(scene=...)``
         shows a robot among the obstacles.
         """
-        return _viewer().show_obstacles(self, meshes, title, output)
-
-    def _repr_html_(self) -> str:
-        return str(import_module("linkwork.viewer.notebook").result_html(self))
-
-    def _scene_document(self, **options: Any) -> Any:
-        return _viewer().obstacles_document(self, **options)
+        return show(self, output, meshes=meshes, title=title)
 
     # -- text
 
@@ -397,11 +391,6 @@ class Scene(metaclass=WithForeignNames):
 
 
 add_foreign_names(Scene, "Scene")
-
-
-def _viewer() -> Any:
-    """Return the module of pictures of scenes, which is in a package above this one."""
-    return import_module("linkwork.viewer.obstacle_scene")
 
 
 def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:

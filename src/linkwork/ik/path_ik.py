@@ -20,6 +20,7 @@ from linkwork import geometry
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork._util.validation import floats
@@ -31,7 +32,6 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.model.coordinate_names import joint_of
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["IKPathResult", "JointDiscontinuity", "follow"]
 
@@ -239,7 +239,7 @@ _STATUSES = (Status.SOLVED, Status.NOT_FOUND)
 _ADVICE = "Start from another q_init, or relax the tolerances."
 
 
-class IKPathResult(Result):
+class IKPathResult(Shown, Result):
     """Configurations along a path of T targets, for one path or a batch.
 
     ``q`` (..., T, nq) is within limits.  ``success`` (..., T) is True where the target is reached, and ``reconfigured``
@@ -319,19 +319,7 @@ class IKPathResult(Result):
         and ``scene`` is shown by its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a
         file; see `Robot.show` for the output and the errors.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.ik.ik_scene import ik_path_document
-
-        return ik_path_document(self, **options)
+        return show(self, output, rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
 
     def _describe(self, path: int | tuple[int, ...]) -> str:
         success, changed, steps = self.success[path], self.reconfigured[path], np.abs(self.steps[path])

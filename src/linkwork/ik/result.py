@@ -11,6 +11,7 @@ from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS
 from linkwork.errors import Status
@@ -21,7 +22,6 @@ from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.relative_kinematics import fork
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["IKResult"]
 
@@ -29,7 +29,7 @@ _INDEX = {name: k for k, name in enumerate(DIAGNOSTICS)}
 
 
 @public
-class IKResult(Result, metaclass=WithForeignNames):
+class IKResult(Shown, Result, metaclass=WithForeignNames):
     """Result of inverse kinematics, for one state or a batch.
 
     ``success`` says whether a configuration satisfies the hard tasks.  Where it is False, ``q`` is the best
@@ -343,19 +343,7 @@ class IKResult(Result, metaclass=WithForeignNames):
         guesses, and ``scene`` its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
         see `Robot.show` for the output and the errors.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(initial=initial, scene=scene, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.ik.ik_scene import ik_document
-
-        return ik_document(self, **options)
+        return show(self, output, initial=initial, scene=scene, meshes=meshes, title=title)
 
     def _with_counts(self, iterations: int, restarts: int) -> IKResult:
         """Return the same result with other numbers of iterations and restarts."""

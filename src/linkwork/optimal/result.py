@@ -12,6 +12,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
+from linkwork._util.pictures import Output, notebook_html, show
 from linkwork._util.result import Result
 from linkwork._util.validation import is_integer
 from linkwork.motion.algorithms.curves import CurveSpace
@@ -31,7 +32,6 @@ from linkwork.optimal.search_report import (
     search_status,
     violations_of,
 )
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["OptimalResult"]
 
@@ -343,12 +343,10 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         ``index`` selects an entry of a batch.  The other arguments, the result and the errors are those of
         `linkwork.motion.Trajectory.show`.
         """
-        check_output("show", output, self.show)
         self._check_index("show", index)
-        document = self._scene_document(
-            index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
+        return show(
+            self, output, index, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
         )
-        return show_document(document, **output)
 
     def _check_index(self, caller: str, index: Any) -> None:
         """Raise ValueError for an index that does not select one path of the batch."""
@@ -359,12 +357,7 @@ class OptimalResult(Result, metaclass=WithForeignNames):
             raise ValueError(f"{caller}: index: expected {len(shape)} indices within the batch {shape}, got {index!r}")
 
     def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self, (0,) * (self.q.ndim - 2))
-
-    def _scene_document(self, index: Any = (), **options: Any) -> Any:
-        return self.trajectory(index)._scene_document(**options)
+        return notebook_html(self, (0,) * (self.q.ndim - 2))
 
     # -- printing
 

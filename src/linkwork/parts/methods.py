@@ -22,7 +22,6 @@ from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.limited_coordinates import position_limits
-from linkwork.parts.html_rows import robot_html
 from linkwork.parts.joint.joint import Bounds, Joint, joint_of
 from linkwork.parts.joint.loop_joint_view import loop_joints
 from linkwork.parts.joint.passive_parameters import resistance
@@ -121,13 +120,6 @@ class StructureMethods(RobotBase):
     def __str__(self) -> str:
         """Return the tree with its joints, then its constraints, in characters that standard output can print."""
         return Stream(sys.stdout).fitting("\n".join([*tree_lines(self._tree), *constraint_lines(self._tree)]))
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import inline_picture
-        from linkwork.viewer.robot_scene import robot_document
-
-        picture = inline_picture(self._tree.name, lambda: robot_document(self), self._tree)
-        return robot_html(self._tree, self.joints, picture)
 
 
 class CompilingMethods(RobotBase):

@@ -13,6 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import number, short_repr
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
 from linkwork._util.result import Result
 from linkwork.errors import Status
@@ -24,7 +25,6 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 from linkwork.parts.plots import draw_robot, draw_scene, frames_to_draw
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.path_smoothing import blend_corners
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
 
@@ -49,7 +49,7 @@ class PlanTree(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class PlanResult(Result, metaclass=WithForeignNames):
+class PlanResult(Shown, Result, metaclass=WithForeignNames):
     """Result of a planner: a path from the start to a goal, or the reason for failure.
 
     ``path`` (k, nq) are waypoints joined by straight motions; (0, nq) without success.  Angles without limits are
@@ -175,21 +175,9 @@ class PlanResult(Result, metaclass=WithForeignNames):
 
         Raises ValueError if there is neither a path nor a search tree, and the errors of `Robot.show`.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(
-            frames=frames, ghosts=ghosts, tree=tree, smooth=smooth, rate=rate, meshes=meshes, title=title
+        return show(
+            self, output, frames=frames, ghosts=ghosts, tree=tree, smooth=smooth, rate=rate, meshes=meshes, title=title
         )
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.planning.planning_scene import plan_document
-
-        return plan_document(self, **options)
 
     def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
         options = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.collision.geometry_fingerprint import fingerprint
@@ -29,7 +30,6 @@ from linkwork.planning.roadmap_graph import RoadmapGraph
 from linkwork.planning.search.neighbor_graph import BLOCKED, FREE, UNKNOWN
 from linkwork.planning.search.path_smoothing import shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Roadmap"]
 
@@ -40,7 +40,7 @@ _STATES = sorted((BLOCKED, FREE, UNKNOWN))
 
 
 @public
-class Roadmap:
+class Roadmap(Shown):
     """Probabilistic roadmap of a robot in a scene: collision-free configurations and edges, for many queries.
 
     ``num_nodes`` nodes cover the limits, each connected to ``num_neighbors`` nearest ones.  The default is k = e (1 +
@@ -171,19 +171,7 @@ class Roadmap:
         number of nodes at which the robot is shown.  Returns the `linkwork.viewer.View` of a live page, or the path of
         a file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(frame=frame, robots=robots, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.planning.planning_scene import roadmap_document
-
-        return roadmap_document(self, **options)
+        return show(self, output, frame=frame, robots=robots, meshes=meshes, title=title)
 
     # -- extension
 

@@ -19,6 +19,7 @@ from linkwork._util.npz_archive import (
     open_archive,
     write_archive,
 )
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
@@ -30,7 +31,6 @@ from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
@@ -85,7 +85,7 @@ def within_step(status: Any, ended: Any) -> np.ndarray:
 
 
 @public
-class Simulation(Result, metaclass=WithForeignNames):
+class Simulation(Shown, Result, metaclass=WithForeignNames):
     """Motion over time, from one state or a batch: ``t`` (n,) [s], ``q`` (..., n, nq) and ``v`` (..., n, nv).
 
     ``records`` has the other recorded quantities by name, (..., n, ...).  ``stopped_at`` (...) is the time at which an
@@ -313,9 +313,10 @@ class Simulation(Result, metaclass=WithForeignNames):
 
         Raises ValueError for an index that does not name one environment, and the errors of `Robot.show`.
         """
-        check_output("show", output, self.show)
         index = self._index("show", environment) if environment else None
-        document = self._scene_document(
+        return show(
+            self,
+            output,
             index,
             frames=frames,
             scene=scene,
@@ -326,17 +327,6 @@ class Simulation(Result, metaclass=WithForeignNames):
             meshes=meshes,
             title=title,
         )
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, environment: tuple[int, ...] | None = None, **options: Any) -> Any:
-        from linkwork.simulation.simulation_scene import simulation_document
-
-        return simulation_document(self, environment, **options)
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
         """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork.viewer.output import Output, show_document
+from linkwork._util.pictures import Output, show_document
 
 __all__ = [
     "Actor",

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.pictures import OUTPUT_ARGUMENTS, own_arguments
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import integer, name, optional, positive
 from linkwork.viewer.bounds import document_bounds, worlds
 from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
-from linkwork.viewer.output import OUTPUT_ARGUMENTS, own_arguments
+from linkwork.viewer.scenes.document_of import document_of, has_document
 
 __all__ = ["scene_document", "side_by_side"]
 
@@ -68,7 +69,7 @@ def side_by_side(
     Raises ValueError for no contents, more than 100, and another number of titles; TypeError for an object that cannot
     be shown.
     """
-    if isinstance(contents, (str, SceneDocument)) or hasattr(contents, "_scene_document"):
+    if isinstance(contents, (str, SceneDocument)) or has_document(contents):
         raise TypeError(f"side_by_side: contents: expected a list of objects to show, got {contents!r}")
     documents = [_document("side_by_side", f"contents[{k}]", one, {}) for k, one in enumerate(contents)]
     if not 1 <= len(documents) <= _MAX_DOCUMENTS:
@@ -104,8 +105,7 @@ def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]
         if options:
             raise TypeError(f"{caller}: {next(iter(options))}: expected no options with a document")
         return contents
-    build = getattr(contents, "_scene_document", None)
-    if build is None or isinstance(contents, type):
+    if not has_document(contents):
         expected = "an object with a method show, such as a Robot"
         raise TypeError(f"{caller}: {argument}: expected {expected}, got {contents!r}")
     known = own_arguments(contents.show, indices=True)
@@ -114,8 +114,7 @@ def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]
             raise TypeError(f"{caller}: {option}: expected no argument of the output; pass it to show of the document")
         if option not in known:
             raise TypeError(f"{caller}: no option {option!r}; {option_hint('show', option, known)}")
-    result: SceneDocument = build(**options)
-    return result
+    return document_of(contents, **options)
 
 
 def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from functools import partial
+from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
 from linkwork import geometry
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, show
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.viewer.output import Output, check_output, show_document
+from linkwork.parts.html_rows import robot_html
+from linkwork.viewer.notebook import inline_picture
+from linkwork.viewer.scenes.document_of import document_of
 
 __all__ = ["ShowMethods"]
 
@@ -61,8 +65,9 @@ class ShowMethods(RobotBase):
         Raises ValueError for invalid configurations, times and paths, UnknownNameError for an unknown frame,
         ImportError without the extra, and OSError for a file that cannot be written.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(
+        return show(
+            self,
+            output,
             q,
             times=times,
             scene=scene,
@@ -73,9 +78,7 @@ class ShowMethods(RobotBase):
             meshes=meshes,
             title=title,
         )
-        return show_document(document, **output)
 
-    def _scene_document(self, q: Any = None, **options: Any) -> Any:
-        from linkwork.viewer.robot_scene import robot_document
-
-        return robot_document(self, q, **options)
+    def _repr_html_(self) -> str:
+        picture = inline_picture(self._tree.name, partial(document_of, self), self._tree)
+        return robot_html(self._tree, cast(Any, self).joints, picture)

@@ -21,6 +21,7 @@ from linkwork.formats.resource_paths import resource_paths
 from linkwork.model.tree import Tree
 from linkwork.shapes import Compound, Mesh, Shape
 from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.scenes.document_of import document_of
 
 __all__ = ["inline_picture", "result_html"]
 
@@ -46,7 +47,7 @@ def result_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
     if robot is None and hasattr(motion, "robot"):
         return tag("div", shown)  # a motion of plain coordinates
     selection = {"index": index} if index else {}
-    document = partial(contents._scene_document, **selection)
+    document = partial(document_of, contents, **selection)
     picture = inline_picture(type(contents).__name__, document, getattr(robot, "tree", None))
     caption = tag("div", escape(f"of the batch, the result with the index {index} is shown")) if index else ""
     return tag("div", shown, picture, caption)

@@ -14,6 +14,8 @@ from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
 
 __all__ = ["SECTIONS", "map_document"]
 
@@ -26,10 +28,10 @@ _MAX_POINTS = 200_000
 _POINT_SIZE = 0.7  # diameter of a point, relative to a voxel
 
 
+@document_of.register(WorkspaceMap)
 def map_document(
-    result: Any,
-    name: str,
-    titles: Any,
+    result: WorkspaceMap,
+    name: str = "collision_free",
     *,
     robot: Any = None,
     q: Any = None,
@@ -37,8 +39,8 @@ def map_document(
     meshes: Folders | None = None,
     title: str | None = None,
 ) -> SceneDocument:
-    """Return the scene document of a map; see `WorkspaceMap.show`.  ``titles`` has the values' titles by name."""
-    one_of("show", "name", name, titles)
+    """Return the scene document of a map; see `WorkspaceMap.show`."""
+    one_of("show", "name", name, VALUES)
     if section is not None:
         one_of("show", "section", section, SECTIONS)
     placement = np.eye(4)
@@ -48,7 +50,7 @@ def map_document(
     values = np.asarray(result.values[name], dtype=float)[free]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     heading = (
-        f"{result.frame} of {result.robot}: {titles[name]}, {number(low)} (dark) to {number(high)} (bright)"
+        f"{result.frame} of {result.robot}: {VALUES[name]}, {number(low)} (dark) to {number(high)} (bright)"
         if title is None
         else checked_name("show", "title", title)
     )
@@ -75,7 +77,7 @@ def map_document(
         share = (values - low) / (high - low) if high > low else np.ones(len(values))
         size = _POINT_SIZE * result.voxel_size
         world = points @ placement[:3, :3].T + placement[:3, 3]
-        builder.points.append(Points(titles[name], world, _colors(share), size, "map"))
+        builder.points.append(Points(VALUES[name], world, _colors(share), size, "map"))
     return builder.document()
 
 

@@ -15,10 +15,10 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.viewer.output import Output, check_output, show_document
 from linkwork.workspace.chunk_ledger import about_path
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map
@@ -41,7 +41,7 @@ VALUES = {
 
 
 @public
-class WorkspaceMap(ReturnedValue):
+class WorkspaceMap(Shown, ReturnedValue):
     """Reachability and manipulability map of a frame: values of all voxels that random configurations reach.
 
     A voxel is a cube of side ``voxel_size`` [m]; the corners of voxels are multiples of it.  Arrays have one entry for
@@ -287,19 +287,7 @@ class WorkspaceMap(ReturnedValue):
         coordinates, "y" that with smaller ones.  Returns the `linkwork.viewer.View` of a live page, or the path of a
         file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(name, robot=robot, q=q, section=section, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, name: str = "collision_free", **options: Any) -> Any:
-        from linkwork.workspace.map_scene import map_document
-
-        return map_document(self, name, VALUES, **options)
+        return show(self, output, name, robot=robot, q=q, section=section, meshes=meshes, title=title)
 
     def __len__(self) -> int:
         return len(self.cells)

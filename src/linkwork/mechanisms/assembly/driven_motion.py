@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import floats, shown
@@ -21,13 +22,12 @@ from linkwork.mechanisms.assembly.driven_output import DrivenOutput, driven_rate
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, check_limits, read_joints
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["DrivenMotion", "drive"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class DrivenMotion(DrivenOutput, Result):
+class DrivenMotion(Shown, DrivenOutput, Result):
     """Motion of a mechanism whose drivers go through a sequence of values: one configuration for each state.
 
     A batch (...) of motions has an array with an entry for each of them wherever one motion has one value.  A motion
@@ -74,19 +74,7 @@ class DrivenMotion(DrivenOutput, Result):
         ``ghosts`` is the number of transparent copies along the motion.  Returns the `linkwork.viewer.View` of a live
         page, or the path of a file; see `Robot.show` for the other arguments and the errors.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(rate=rate, ghosts=ghosts, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.mechanisms.assembly.assembly_scene import driven_motion_document
-
-        return driven_motion_document(self, **options)
+        return show(self, output, rate=rate, ghosts=ghosts, meshes=meshes, title=title)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         if not np.asarray(self._start.success)[index]:

@@ -10,11 +10,11 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.mechanisms.assembly.state_inputs import StateInputs
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
-from linkwork.viewer.output import Output, check_output, show_document
 
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches
@@ -27,7 +27,7 @@ _SINGULAR = 1e-9  # ratio of singular values below which a matrix is singular
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Assembly(Result):
+class Assembly(Shown, Result):
     """Configurations that satisfy the constraints of a robot, or the closest ones; for a batch, arrays of them.
 
     ``success`` is True if all constraints are satisfied within the tolerance and all limits are respected. ``status``
@@ -59,18 +59,7 @@ class Assembly(Result):
         Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the arguments and
         the errors.
         """
-        check_output("show", output, self.show)
-        return show_document(self._scene_document(meshes=meshes, title=title), **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.mechanisms.assembly.assembly_scene import assembly_document
-
-        return assembly_document(self, **options)
+        return show(self, output, meshes=meshes, title=title)
 
     @property
     def error(self) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
 from linkwork.errors import Status
@@ -20,7 +21,6 @@ from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.parts.plots import plot_paths
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["Deviation", "TrackedPath"]
 
@@ -34,7 +34,7 @@ class Deviation(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class TrackedPath(Result):
+class TrackedPath(Shown, Result):
     """Configurations along a Cartesian path.
 
     ``s`` (k,) are the positions of waypoints on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
@@ -176,19 +176,7 @@ class TrackedPath(Result):
 
         Raises ValueError if no part of the path is followed.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(scene=scene, ghosts=ghosts, meshes=meshes, title=title)
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.motion.motion_scene import tracked_path_document
-
-        return tracked_path_document(self, **options)
+        return show(self, output, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
 
     def _without_repeats(self) -> list[tuple[Curve, int]]:
         """Return each curve with the index of its first waypoint that does not repeat the last of the curve before."""

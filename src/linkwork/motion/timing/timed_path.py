@@ -16,6 +16,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import number
+from linkwork._util.pictures import Shown
 from linkwork._util.plotting import GREY, add_legend, line_style, new_axes, plot_text
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, PathConstraints, PathSamples
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -38,7 +39,7 @@ class _Times(NamedTuple):
     acceleration: np.ndarray
 
 
-class TimedPath(_Times, metaclass=WithForeignNames):
+class TimedPath(Shown, _Times, metaclass=WithForeignNames):
     """A path with its time-optimal motion.
 
     ``s`` (n + 1,) are positions on the path, in the path's own times.  They are those of the underlying curve if the
@@ -87,14 +88,6 @@ class TimedPath(_Times, metaclass=WithForeignNames):
     def show(self, **options: Any) -> Any:
         """Show the robot along the motion; the arguments and the result are those of `Trajectory.show`."""
         return self.trajectory.show(**options)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        return self.trajectory._scene_document(**options)
 
     @public
     def plot(

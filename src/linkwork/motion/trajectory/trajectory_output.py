@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.pictures import Output, Shown, show
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
-from linkwork.viewer.output import Output, check_output, show_document
 
 __all__ = ["TrajectoryOutput"]
 
 
 @public
-class TrajectoryOutput:
+class TrajectoryOutput(Shown):
     """Methods of `Trajectory` for files, tables, plots and pages."""
 
     __slots__ = ()
@@ -119,18 +119,4 @@ class TrajectoryOutput:
 
         Raises ValueError for a trajectory of plain coordinates, which has no robot.
         """
-        check_output("show", output, self.show)
-        document = self._scene_document(
-            frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title
-        )
-        return show_document(document, **output)
-
-    def _repr_html_(self) -> str:
-        from linkwork.viewer.notebook import result_html
-
-        return result_html(self)
-
-    def _scene_document(self, **options: Any) -> Any:
-        from linkwork.motion.motion_scene import trajectory_document
-
-        return trajectory_document(self, **options)
+        return show(self, output, frames=frames, scene=scene, ghosts=ghosts, rate=rate, meshes=meshes, title=title)

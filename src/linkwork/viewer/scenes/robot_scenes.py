@@ -13,10 +13,12 @@ from linkwork.errors import UnknownNameError
 from linkwork.geometry import Scene
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.viewer.curves import configuration_plots
 from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
 
 __all__ = ["grid_offsets", "read_frames", "read_times", "robot_document"]
 
@@ -24,6 +26,7 @@ _MAX_INSTANCES = 10_000
 _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
 
 
+@document_of.register(RobotBase)
 def robot_document(
     robot: Any,
     q: Any = None,

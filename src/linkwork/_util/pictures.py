@@ -1,10 +1,13 @@
-"""Output of scene documents: a live page in the browser, or a file of the type that an argument names."""
+"""What methods ``show`` do: a live page in the browser, or a file of the type that an argument names.
+
+`linkwork.viewer` makes pictures; it is imported when something is shown.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict
@@ -12,7 +15,16 @@ from typing import Any, TypedDict
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import boolean, integer
 
-__all__ = ["OUTPUT_ARGUMENTS", "Output", "check_output", "own_arguments", "show_document"]
+__all__ = [
+    "OUTPUT_ARGUMENTS",
+    "Output",
+    "Shown",
+    "check_output",
+    "notebook_html",
+    "own_arguments",
+    "show",
+    "show_document",
+]
 
 PathText = str | os.PathLike[str]
 Point = Sequence[float]
@@ -56,7 +68,33 @@ OUTPUT_ARGUMENTS = (*_WRITERS, *_OPTIONS)
 _MAX_PORT = 65535
 
 
-def check_output(caller: str, output: Output, method: Callable[..., Any] | None = None) -> None:
+class Shown:
+    """Base of objects with a method ``show``: notebooks show their text and their picture."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
+
+
+def notebook_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
+    """Return HTML of an object with a method ``show``; see `linkwork.viewer.notebook.result_html`."""
+    text: str = import_module("linkwork.viewer.notebook").result_html(contents, index)
+    return text
+
+
+def show(contents: Any, output: Mapping[str, Any], *selection: Any, **options: Any) -> Any:
+    """Show an object in place of its method ``show``: return the `View` of a live page, or the path of a file.
+
+    ``selection`` and ``options`` are the arguments of the object's scene, and ``output`` the others.  Raises the errors
+    of `show_document`.
+    """
+    check_output("show", output, contents.show)
+    document = import_module("linkwork.viewer.scenes.document_of").document_of(contents, *selection, **options)
+    return show_document(document, **output)
+
+
+def check_output(caller: str, output: Mapping[str, Any], method: Callable[..., Any] | None = None) -> None:
     """Raise an error for output arguments that `show_document` does not accept, before a document is made.
 
     ``method`` is the function that takes them beside arguments of its own, which the error for an unknown one names.
@@ -92,7 +130,7 @@ def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
     ``output`` are the arguments of `Output`.  Raises the errors of `check_output`, OSError for a file that cannot be
     written, and ImportError with the name of the extra that is not installed.
     """
-    check_output(caller, output)  # type: ignore[arg-type]
+    check_output(caller, output)
     for name, (_, module, function, options) in _WRITERS.items():
         if output.get(name) is not None:
             path = _checked_path(caller, name, output[name])

@@ -8,13 +8,17 @@ import numpy as np
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import positive
+from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
+from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.state_inputs import shown_robot
 from linkwork.viewer.document import Plot, SceneDocument
-from linkwork.viewer.motion_scene import FRAME_RATE, moving_scene
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.scenes.moving_scene import FRAME_RATE, moving_scene
 
 __all__ = ["assembly_document", "driven_motion_document"]
 
 
+@document_of.register(Assembly)
 def assembly_document(result: Any, *, meshes: Folders | None = None, title: str | None = None) -> SceneDocument:
     """Return the scene document of assembled configurations; see `linkwork.mechanisms.Assembly.show`."""
     robot = shown_robot(result._mechanism.robot, result._inputs)
@@ -27,6 +31,7 @@ def assembly_document(result: Any, *, meshes: Folders | None = None, title: str 
     return builder.document()
 
 
+@document_of.register(DrivenMotion)
 def driven_motion_document(
     result: Any, *, rate: float = FRAME_RATE, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
 ) -> SceneDocument:

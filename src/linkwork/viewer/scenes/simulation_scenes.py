@@ -14,10 +14,12 @@ from linkwork.kernels.compiler_api import compile
 from linkwork.simulation.contacts.collision_shape_contacts import ContactScene
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.ground_contact import ContactGround
+from linkwork.simulation.result import Simulation
 from linkwork.simulation.rollout.rollout import FORCES
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
-from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene
 from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
 
 __all__ = ["simulation_document"]
 
@@ -30,6 +32,7 @@ _LEAST_FORCE = 1e-6  # of the largest force: smaller ones are not drawn
 _GROUND_OFFSET = 1e-3  # [m] of the drawn ground below the plane, so that soles on it are visible
 
 
+@document_of.register(Simulation)
 def simulation_document(
     result: Any,
     environment: tuple[int, ...] | None = None,

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import name
 from linkwork.geometry import Scene
 from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.output import check_output, show_document
 from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
 
-__all__ = ["obstacles_document", "show_obstacles"]
-
-
-def show_obstacles(scene: Scene, meshes: Folders | None, title: str | None, output: Any) -> Any:
-    """Show a scene; see `Scene.show`."""
-    check_output("show", output, scene.show)
-    return show_document(obstacles_document(scene, meshes=meshes, title=title), **output)
+__all__ = ["obstacles_document"]
 
 
+@document_of.register(Scene)
 def obstacles_document(scene: Scene, *, meshes: Folders | None = None, title: str | None = None) -> SceneDocument:
     """Return the scene document of the obstacles of a scene."""
     count = f"{len(scene)} obstacle{'' if len(scene) == 1 else 's'}"

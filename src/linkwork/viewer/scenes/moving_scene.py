@@ -13,8 +13,8 @@ from linkwork._util.validation import name as checked_name
 from linkwork.geometry import Scene
 from linkwork.viewer.curves import configuration_plots, velocity_plots
 from linkwork.viewer.document import Color, Lines
-from linkwork.viewer.robot_scene import read_frames
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
+from linkwork.viewer.scenes.robot_scenes import read_frames
 
 __all__ = ["FRAME_RATE", "frame_times", "moving_scene", "paths_color", "segments_between"]
 
@@ -55,7 +55,7 @@ def moving_scene(
     ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion.
     Plots of q, and of ``v`` if it is passed, are those of the first robot.
     """
-    from linkwork.viewer.robot_scene import grid_offsets
+    from linkwork.viewer.scenes.robot_scenes import grid_offsets
 
     names = read_frames(robot, caller, frames)
     count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)

@@ -10,8 +10,13 @@ import numpy as np
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import integer
 from linkwork.geometry import Scene
+from linkwork.motion.cartesian.result import TrackedPath
+from linkwork.motion.timing.timed_path import TimedPath
+from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.optimal.result import OptimalResult
 from linkwork.viewer.document import Lines, SceneDocument
-from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
 
 __all__ = ["tracked_path_document", "trajectory_document"]
 
@@ -20,6 +25,7 @@ _SAMPLES = 200  # of a Cartesian path
 _RECONFIGURATION = 1e-3  # [m] on the time axis of a tracked path between both configurations
 
 
+@document_of.register(Trajectory)
 def trajectory_document(
     trajectory: Any,
     *,
@@ -44,6 +50,7 @@ def trajectory_document(
     return builder.document()
 
 
+@document_of.register(TrackedPath)
 def tracked_path_document(
     result: Any, *, scene: Scene | None = None, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
 ) -> SceneDocument:
@@ -65,3 +72,13 @@ def tracked_path_document(
     builder.is_timed = False
     builder.lines.append(Lines("path", wanted[:, :3, 3], _PATH_COLOR, width=1.5, layer="targets"))
     return builder.document()
+
+
+@document_of.register(TimedPath)
+def _timed_path_document(result: TimedPath, **options: Any) -> SceneDocument:
+    return trajectory_document(result.trajectory, **options)
+
+
+@document_of.register(OptimalResult)
+def _optimal_document(result: OptimalResult, index: Any = (), **options: Any) -> SceneDocument:
+    return document_of(result.trajectory(index), **options)

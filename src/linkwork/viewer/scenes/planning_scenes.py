@@ -10,9 +10,12 @@ import numpy as np
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, integer
 from linkwork.parts.plots import frames_to_draw
+from linkwork.planning.result import PlanResult
+from linkwork.planning.roadmap import Roadmap
 from linkwork.viewer.document import Color, Points, SceneDocument
-from linkwork.viewer.motion_scene import FRAME_RATE, frame_times, moving_scene, segments_between
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene, segments_between
 
 __all__ = ["plan_document", "roadmap_document"]
 
@@ -22,6 +25,7 @@ _MAX_EDGES = 20_000
 _GHOST_OPACITY = 0.25
 
 
+@document_of.register(PlanResult)
 def plan_document(
     result: Any,
     *,
@@ -55,6 +59,7 @@ def plan_document(
     return builder.document()
 
 
+@document_of.register(Roadmap)
 def roadmap_document(
     roadmap: Any, *, frame: str | None = None, robots: int = 1, meshes: Folders | None = None, title: str | None = None
 ) -> SceneDocument:

@@ -9,9 +9,12 @@ import numpy as np
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, positive
 from linkwork.geometry import Scene
+from linkwork.ik.path_ik import IKPathResult
+from linkwork.ik.result import IKResult
 from linkwork.viewer.document import Points, SceneDocument
-from linkwork.viewer.motion_scene import FRAME_RATE, moving_scene, segments_between
 from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.scenes.moving_scene import FRAME_RATE, moving_scene, segments_between
 
 __all__ = ["ik_document", "ik_path_document"]
 
@@ -22,6 +25,7 @@ _TARGET_COLOR = (60, 60, 60, 255)
 _VISIBLE_ERROR = 1e-3  # [m] distance from a target above which a line is drawn
 
 
+@document_of.register(IKResult)
 def ik_document(
     result: Any,
     *,
@@ -81,6 +85,7 @@ def _placed(positions: np.ndarray) -> np.ndarray:
     return result
 
 
+@document_of.register(IKPathResult)
 def ik_path_document(
     result: Any,
     *,

@@ -1,0 +1,1 @@
+"""Scene documents of robots, obstacles and results."""
