@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from linkwork.parts.methods import CompilingMethods, LimitMethods, StructureMethods
     from linkwork.parts.parameter_methods import ParameterMethods
     from linkwork.parts.plausibility.methods import ModelCheckMethods
-    from linkwork.parts.plots import PlottingMethods
     from linkwork.parts.robot_editing import CollisionHullMethods, EditingMethods
     from linkwork.parts.writing_methods import WritingMethods
     from linkwork.planning.methods import PlanningMethods
     from linkwork.precompilation import PrecompilingMethods
     from linkwork.simulation.methods import SimulationMethods
+    from linkwork.viewer.figures.robot_figures import PlottingMethods
     from linkwork.viewer.methods import ShowMethods
     from linkwork.workspace.methods import WorkspaceMethods
 
@@ -114,7 +114,7 @@ METHODS = {
     "linkwork.parts.plausibility.methods.ModelCheckMethods": "check_model",
     "linkwork.motion.methods.MotionMethods": "spline",
     "linkwork.planning.methods.PlanningMethods": "plan",
-    "linkwork.parts.plots.PlottingMethods": "plot plot_tree",
+    "linkwork.viewer.figures.robot_figures.PlottingMethods": "plot plot_tree",
     "linkwork.viewer.methods.ShowMethods": "show _repr_html_",
     "linkwork.simulation.methods.SimulationMethods": "simulate",
     "linkwork.workspace.methods.WorkspaceMethods": "workspace_map",

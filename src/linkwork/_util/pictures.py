@@ -20,6 +20,7 @@ __all__ = [
     "Output",
     "Shown",
     "check_output",
+    "figure",
     "notebook_html",
     "own_arguments",
     "show",
@@ -92,6 +93,11 @@ def show(contents: Any, output: Mapping[str, Any], *selection: Any, **options: A
     check_output("show", output, contents.show)
     document = import_module("linkwork.viewer.scenes.document_of").document_of(contents, *selection, **options)
     return show_document(document, **output)
+
+
+def figure(module: str, name: str, *arguments: Any, **options: Any) -> Any:
+    """Return what a function of `linkwork.viewer.figures` returns: the axes of a figure with matplotlib."""
+    return getattr(import_module(f"linkwork.viewer.figures.{module}"), name)(*arguments, **options)
 
 
 def check_output(caller: str, output: Mapping[str, Any], method: Callable[..., Any] | None = None) -> None:

@@ -19,8 +19,8 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import lt, or_, where
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.parts.plots import draw_robot
 from linkwork.simulation.initial_state_check import check_start
+from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 

@@ -1,4 +1,4 @@
-"""Results of planners, and plots of them in the workspace with matplotlib."""
+"""Results of planners."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import number, short_repr
-from linkwork._util.pictures import Output, Shown, show
-from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
+from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
@@ -22,8 +21,6 @@ from linkwork.motion.splines.spline import spline_of
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import Section
-from linkwork.parts.plots import draw_robot, draw_scene, frames_to_draw
-from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.path_smoothing import blend_corners
 
 __all__ = ["CostSoFar", "PlanResult", "PlanTree"]
@@ -145,7 +142,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
 
         ``frame`` is the robot's last frame by default; ``shapes`` is the number of times the robot is drawn.
         """
-        return plot_plan(self, frame, axes, shapes)
+        return figure("planning_figures", "plot_plan", self, frame, axes, shapes)
 
     def show(
         self,
@@ -217,46 +214,3 @@ def _polynomial_trajectory(robot: Any, times: np.ndarray, coefficients: np.ndarr
         own[..., k] = robot.configuration_derivative_to_velocity(base, coefficients[..., k])
     arrays = {"starts": times[:-1], "base": base, "coefficients": own}
     return Trajectory([Section(space, KINDS["retracted"], arrays, times[0], times[-1])], robot)
-
-
-_SAMPLES = 8  # samples on an edge
-_MAX_EDGES = 2000  # maximum edges of a tree in a plot
-
-
-def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
-    """Draw a plan and return the axes: thin search trees, a thick path, obstacles, and the robot.
-
-    The robot is drawn ``shapes`` times along the path.
-    """
-    robot = result.robot
-    (frame,) = frames_to_draw(robot, frame)
-    axes = space_axes() if axes is None else axes
-    for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
-        child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
-        _, q0, q1 = result._space.straight_parts(tree.q[tree.parent[child]], tree.q[child])
-        for points in _frame_positions(result, frame, q0, q1) if len(child) else ():
-            axes.plot(*points.T, color=color, linewidth=0.4, alpha=0.6)
-        roots = robot.pose(tree.q[tree.parent < 0], frame)[..., :3, 3]
-        axes.scatter(*roots.T, color=color, s=12)
-    if result.success and len(result.path) > 1:
-        for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
-            axes.plot(*points.T, color="0.2", linewidth=2.0)
-    if result.scene is not None:
-        draw_scene(axes, result.scene)
-    if result.success:
-        for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
-            draw_robot(axes, robot, q)
-    axes.set_aspect("equal")
-    axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")
-    return axes
-
-
-def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """Return positions (edges, samples, 3) of a frame's origin along straight motions of a continuous path."""
-    t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
-    phi = plan._space.along(q0, q1)
-    q = PlanningSpace.integrate(
-        plan._space, q0[:, None], t * phi[:, None]
-    )  # straight, without projection onto path constraints
-    result: np.ndarray = plan.robot.pose(q, frame)[..., :3, 3]
-    return result

@@ -19,7 +19,7 @@ from linkwork._util.npz_archive import (
     open_archive,
     write_archive,
 )
-from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
@@ -333,24 +333,20 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
 
         Returns the axes, one below the other.
         """
-        from linkwork.simulation.plots import plot_simulation
-
-        return plot_simulation(self, self._index("plot", environment), axes)
+        return figure("simulation_figures", "plot_simulation", self, self._index("plot", environment), axes)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""
-        from linkwork.simulation.plots import strip_of
-
-        return strip_of(self, self._index("strip", environment), num_frames, axes)
+        return figure("simulation_figures", "strip_of", self, self._index("strip", environment), num_frames, axes)
 
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
         Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.
         """
-        from linkwork.simulation.plots import moving_picture
-
-        return moving_picture(self, self._index("animation", environment), speed, rate, axes)
+        return figure(
+            "simulation_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes
+        )
 
 
 add_foreign_names(Simulation, "simulation.Simulation")

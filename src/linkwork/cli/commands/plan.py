@@ -36,10 +36,10 @@ from linkwork.errors import UnknownNameError
 from linkwork.kinematics.poses import pose
 from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.plots import frames_to_draw
 from linkwork.planning.plan_path import PLANNERS
 from linkwork.planning.result import PlanResult
 from linkwork.robot import Robot
+from linkwork.viewer.figures.robot_figures import frames_to_draw
 
 __all__ = ["add_arguments", "run"]
 

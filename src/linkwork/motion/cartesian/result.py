@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
 from linkwork.errors import Status
@@ -20,7 +20,6 @@ from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.waypoint_refinement import Curve
 from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.plots import plot_paths
 
 __all__ = ["Deviation", "TrackedPath"]
 
@@ -153,7 +152,7 @@ class TrackedPath(Shown, Result):
         """
         frame = self.frame if frame is None else frame
         paths = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self._curves else []
-        axes = plot_paths(self.robot, paths, frame, axes, scene=scene, shapes=shapes)
+        axes = figure("robot_figures", "plot_paths", self.robot, paths, frame, axes, scene=scene, shapes=shapes)
         if not self.success and self.relative_to == "world":
             rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
             axes.plot(*rest.T, color=VERMILION, linestyle=":", label="not followed")

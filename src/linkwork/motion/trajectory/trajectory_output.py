@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork import geometry
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
-from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
 
@@ -94,11 +94,9 @@ class TrajectoryOutput(Shown):
         The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
         configurations.
         """
-        from linkwork.parts.plots import plot_paths
-
         trajectory: Any = self
         q = trajectory.sampled(num_samples=num_samples)[1].q
-        return plot_paths(trajectory.robot, [q], frame, axes, scene=scene, shapes=shapes)
+        return figure("robot_figures", "plot_paths", trajectory.robot, [q], frame, axes, scene=scene, shapes=shapes)
 
     def show(
         self,

@@ -9,10 +9,10 @@ import numpy as np
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, integer
-from linkwork.parts.plots import frames_to_draw
 from linkwork.planning.result import PlanResult
 from linkwork.planning.roadmap import Roadmap
 from linkwork.viewer.document import Color, Points, SceneDocument
+from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene, segments_between

@@ -18,8 +18,8 @@ from linkwork._util.plotting import (
 )
 from linkwork._util.validation import integer, positive
 from linkwork.model.coordinate_names import units_of
-from linkwork.parts.plots import draw_robot
 from linkwork.simulation.rollout.rollout import FORCES
+from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 

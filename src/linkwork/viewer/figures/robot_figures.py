@@ -18,13 +18,13 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.kinematics.start_configuration import start_configuration
-from linkwork.parts.tree_plot import plot_tree
 from linkwork.spatial.arguments import matrix_of
+from linkwork.viewer.figures.tree_figure import plot_tree
 
 if TYPE_CHECKING:
-    from linkwork.parts import shaded_surfaces
+    from linkwork.viewer.figures import shaded_surfaces
 else:
-    shaded_surfaces = LazyModule("linkwork.parts.shaded_surfaces")
+    shaded_surfaces = LazyModule("linkwork.viewer.figures.shaded_surfaces")
 
 __all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
 

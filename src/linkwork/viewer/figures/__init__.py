@@ -1,0 +1,1 @@
+"""Figures with matplotlib: robots, paths, plans and simulations in space, and trees."""

@@ -1,0 +1,55 @@
+"""Figures of plans with matplotlib: search trees, the path, obstacles and the robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
+from linkwork.planning.planning_space import PlanningSpace
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene, frames_to_draw
+
+__all__ = ["plot_plan"]
+
+_SAMPLES = 8  # samples on an edge
+_MAX_EDGES = 2000  # maximum edges of a tree in a plot
+
+
+def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
+    """Draw a plan and return the axes: thin search trees, a thick path, obstacles, and the robot.
+
+    The robot is drawn ``shapes`` times along the path.
+    """
+    robot = result.robot
+    (frame,) = frames_to_draw(robot, frame)
+    axes = space_axes() if axes is None else axes
+    for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
+        child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
+        _, q0, q1 = result._space.straight_parts(tree.q[tree.parent[child]], tree.q[child])
+        for points in _frame_positions(result, frame, q0, q1) if len(child) else ():
+            axes.plot(*points.T, color=color, linewidth=0.4, alpha=0.6)
+        roots = robot.pose(tree.q[tree.parent < 0], frame)[..., :3, 3]
+        axes.scatter(*roots.T, color=color, s=12)
+    if result.success and len(result.path) > 1:
+        for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
+            axes.plot(*points.T, color="0.2", linewidth=2.0)
+    if result.scene is not None:
+        draw_scene(axes, result.scene)
+    if result.success:
+        for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
+            draw_robot(axes, robot, q)
+    axes.set_aspect("equal")
+    axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")
+    return axes
+
+
+def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """Return positions (edges, samples, 3) of a frame's origin along straight motions of a continuous path."""
+    t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
+    phi = plan._space.along(q0, q1)
+    q = PlanningSpace.integrate(
+        plan._space, q0[:, None], t * phi[:, None]
+    )  # straight, without projection onto path constraints
+    result: np.ndarray = plan.robot.pose(q, frame)[..., :3, 3]
+    return result
