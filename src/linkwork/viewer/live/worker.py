@@ -6,6 +6,7 @@ are dropped: the caller never waits, and no queue grows.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import traceback
@@ -15,6 +16,7 @@ from typing import Any
 __all__ = ["PERIOD", "Worker"]
 
 PERIOD = 1.0 / 60.0  # [s] between two pictures at least
+_INTERVAL = 0.2  # [s] after which a wait sees Ctrl-C at the latest
 _PATIENCE = 10.0  # [s] that `stop` waits for a job that runs
 
 
@@ -71,9 +73,14 @@ class Worker:
             self._changed.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the thread; return True if it has ended."""
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout)
+        """Wait for the end of the thread; return True if it has ended.
+
+        It waits for short times, since a signal that comes just before a wait does not interrupt it.
+        """
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        is_other = threading.current_thread() is not self._thread
+        while is_other and self._thread.is_alive() and (left := end - time.monotonic()) > 0.0:
+            self._thread.join(min(left, _INTERVAL))
         return not self._thread.is_alive()
 
     def _run(self) -> None:
