@@ -1,4 +1,4 @@
-"""What methods ``show`` do: a live page in the browser, or a file of the type that an argument names.
+"""Methods ``show`` of all classes: a live page in the browser, or a file of the type that an argument names.
 
 `linkwork.viewer` makes pictures; it is imported when something is shown.
 """
