@@ -112,6 +112,28 @@ def test_friction_that_changes_in_a_step_passes_no_limit() -> None:
             assert np.maximum(lower - run.q, run.q - upper).max() < 1e-9, (damping, efforts, dt)
 
 
+@pytest.mark.slow(every=9)
+@pytest.mark.filterwarnings("ignore::linkwork.errors.SimulationWarning")
+def test_accelerations_that_vary_in_a_step_pass_no_limit() -> None:
+    """Commands that are held for several steps, and methods in whose steps accelerations are not constant."""
+    smooth, rng, n = _arm(), np.random.default_rng(1), 1000
+    resisting = smooth
+    for joint in smooth.joints:
+        resisting = resisting.with_joint(joint.with_damping(0.5).with_friction(0.3).with_armature(0.01))
+    near, side = 0.2 * rng.random((n, 2)), rng.random((n, 2)) < 0.5
+    q, v = np.where(side, LOWER + near, UPPER - near), np.clip(np.where(side, -5.0, 5.0) * near, -6.0, 6.0)
+    aim = {"posture_q": q + 3.0 * rng.normal(size=(n, 2))}
+    for robot, options in (
+        (smooth, {"control_every": 5}),
+        (resisting, {"control_every": 2}),
+        (resisting, {"method": "rk4"}),
+    ):
+        law = WholeBody(robot, PostureTask(), 100.0, effort_limits=INF)
+        run = robot.simulate(q, v, controller=law, duration=0.5, dt=1e-3, constants=aim, **options)
+        beyond = np.maximum(LOWER - run.q, run.q - UPPER).max()
+        assert -1e-4 < beyond < 1e-9, (options, beyond)
+
+
 @pytest.mark.slow(every=3)
 def test_friction_is_that_at_the_end_of_the_step_of_the_law() -> None:
     """A simulation realises the planned accelerations; a law with a step of its own refuses others."""

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,10 @@ from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.dynamics.algorithms.passive_joint_forces import added_force
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.linalg.linear_solve import solve
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import lt, where
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, acceleration_range, is_infinite, most_along
+from linkwork.expr.scalar.functions import fabs, lt, where
+from linkwork.ik.algorithms.joint_bounds import Changes, MotionLimits, acceleration_range, is_infinite, most_along
 from linkwork.ik.tasks.task import Task
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -82,7 +84,8 @@ class WholeBody(TaskLaw):
     the input ``contact`` (n) is given; then those with a value above ½ are.  Motor forces are within ``effort_limits``
     (default: the robot's own).  Joints come to rest at position limits with the time constant ``horizon`` [s], and
     earlier if motors need more time to brake.  Positions and velocities stay within limits for steps of up to half the
-    ``horizon`` in which accelerations are constant.  Motor limits take precedence over these.
+    ``horizon``.  In simulations where accelerations vary within a step, by ``control_every`` or another method than the
+    default one, a second program leaves room for the changes.  Motor limits take precedence over these.
     Damping and friction of joints count as at the end of a step of ``dt`` [s], by the implicit law of the default
     method of `simulate`.  None is the step of a simulation; in other calls, they are those at the measured velocity.
     ``actuators`` names the joints that exert forces (default: all but those of six degrees of freedom).  Forces that
@@ -123,7 +126,8 @@ class WholeBody(TaskLaw):
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
         self.dt = 0.0 if dt is None else positive_number(self.caller, "dt", dt, "s")
-        self.step, self._stepped = self.dt, dict[float, WholeBody]()
+        self.step, self._stepped = self.dt, dict[tuple[float, int], WholeBody]()
+        self.inner = 1  # steps of constant accelerations within a step, 0 if they vary continuously
         if contacts is not None and not isinstance(contacts, ContactGround):
             raise TypeError(f"{self.caller}: contacts: expected linkwork.simulation.ContactGround, got {contacts!r}")
         if contacts is not None:
@@ -217,12 +221,56 @@ class WholeBody(TaskLaw):
                 )
             )
         braking = braking_limits(dynamics, self._gravity)
-        box = self._limits(braking).acceleration_box(
-            robot.tree, list(q), list(v), self.horizon, [*map(self._units.error, self._units.steps)]
-        )
-        ranges = self._ranges(list(q), list(v), braking)
         contacts = self._body_contacts(q, v, inputs)
-        return body_forces(dynamics, contacts, levels, box, self.regularization, self._units, ranges)
+        errors = [*map(self._units.error, self._units.steps)]
+
+        def solved(dynamics: BodyDynamics, changes: Changes | None = None) -> BodyForces:
+            box = self._limits(braking).acceleration_box(robot.tree, list(q), list(v), self.horizon, errors, changes)
+            ranges = self._ranges(list(q), list(v), braking, changes)
+            return body_forces(dynamics, contacts, levels, box, self.regularization, self._units, ranges)
+
+        result = solved(dynamics)
+        if self.inner == 1 or not self.step:
+            return result
+        change, mean = self._changes(q, v, result.acceleration, dynamics, resisting)
+        return solved(replace(dynamics, h=mean), Changes(change, self.step))
+
+    def _changes(
+        self, q: Any, v: Any, a: Sequence[Any], dynamics: BodyDynamics, resisting: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """Return changes of accelerations a within the step (nv), and the h with which M a + h is the mean force.
+
+        They follow from forces at the begin, middle and end of a motion with constant a, by Simpson's rule; passive
+        forces of ``resisting`` loops are left out.  Steps of a simulation within the step evaluate passive forces at
+        their ends, and other forces at their beginnings.
+        """
+        robot, passive, a = self.robot, self.passive and not resisting, list(a)
+        rows, shift = range(robot.nv), 0.5 * self.step / self.inner if self.inner else 0.0
+
+        def state(t: float) -> tuple[Any, Any]:
+            moved = array([t * (x + (0.5 * t + shift) * y) for x, y in zip(v, a, strict=True)])
+            return robot.integrate(q, moved), array([x + t * y for x, y in zip(v, a, strict=True)])
+
+        def forces(t: float) -> list[Any]:
+            result = list(robot.inverse_dynamics(*state(t - shift), array(a), passive=passive))
+            if passive and shift:
+                ends = (state(x) for x in (t - shift, t + shift))
+                before, after = (added_force(robot.tree, list(q), list(v)) for q, v in ends)
+                result = [x + y - z for x, y, z in zip(result, before, after, strict=True)]
+            return result
+
+        begin = list(robot.inverse_dynamics(q, v, array(a), passive=passive))
+        first, middle, last = (forces(t * self.step) for t in (0.0, 0.5, 1.0))
+        M = [[dynamics.M[max(i, j)][min(i, j)] for j in rows] for i in rows]
+        change = solve(array(M), array([y - x for x, y in zip(first, last, strict=True)]), assume="pos")
+        mean = [
+            h + (x + 4.0 * y + z) / 6.0 - start
+            for h, x, y, z, start in zip(dynamics.h, first, middle, last, begin, strict=True)
+        ]
+        if passive:  # the damping of M a counts in these forces
+            plain = robot.mass_matrix(q, passive=True)
+            mean = [x - dot([m - plain[i, j] for j, m in enumerate(M[i])], a) for i, x in enumerate(mean)]
+        return [fabs(x) for x in change], mean
 
     def _inertia(self, q: list[Any], v: list[Any]) -> list[list[Any]]:
         """Return the lower triangle of M, with what resists within the step: M a + h are then forces at its end."""
@@ -242,17 +290,21 @@ class WholeBody(TaskLaw):
                     rows[i][j] = rows[i][j] + c * row[i] * row[j]
         return rows
 
-    def _with_step(self, h: float) -> WholeBody:
-        """Return this law for a step of ``h`` [s]; simulations use it for a law without ``dt``."""
-        if self.step:
+    def _with_step(self, h: float, inner: int) -> WholeBody:
+        """Return this law for a simulation with steps of ``h`` [s], if it has no ``dt``.
+
+        It has ``inner`` steps with constant accelerations within each, or 0 if accelerations vary continuously.
+        """
+        h = self.step or h
+        if (h, inner) == (self.step, self.inner):
             return self
-        if h not in self._stepped:
-            self._stepped[h] = result = copy(self)
-            result.step, result._stepped, result._kernels, result._answers = h, {}, {}, {}
-        return self._stepped[h]
+        if (h, inner) not in self._stepped:
+            self._stepped[h, inner] = result = copy(self)
+            result.step, result.inner, result._stepped, result._kernels, result._answers = h, inner, {}, {}, {}
+        return self._stepped[h, inner]
 
     def _ranges(
-        self, q: list[Any], v: list[Any], braking: Sequence[Any]
+        self, q: list[Any], v: list[Any], braking: Sequence[Any], changes: Changes | None
     ) -> list[tuple[Sequence[Any], Any, Any, float]]:
         """Return rows r with bounds of r·a, for limits of coordinates and velocities that are no entries of q and v.
 
@@ -276,8 +328,9 @@ class WholeBody(TaskLaw):
         result: list[tuple[Sequence[Any], Any, Any, float]] = []
         for (x, row), limits, drift, unit in zip(rates(q), ends, drifts, units, strict=True):
             (lower, upper, speed), most = limits, most_along(row, braking)
+            room = (0.0, 0.0) if changes is None else changes.along(row, self.horizon)
             ends_of_range = acceleration_range(
-                x, lower, upper, dot(row, v), most, speed, self.horizon, self._units.error(unit)
+                x, lower, upper, dot(row, v), most, speed, self.horizon, self._units.error(unit), room
             )
             result.append((row, *(x if is_infinite(x) else x - drift for x in ends_of_range), unit))
         return result

@@ -43,13 +43,14 @@ _NEAR = 1e-6  # excess of a duration over a multiple of the step that is ignored
 _SAME = 1e-9  # accepted relative difference of a controller's own time step
 
 
-def for_step(caller: str, controller: Any, h: float) -> Any:
+def for_step(caller: str, controller: Any, h: float, inner: int) -> Any:
     """Return a controller for evaluations every h [s]; raise ValueError if it has another time step.
 
-    The step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
+    There are ``inner`` steps with constant accelerations between two, or 0 if accelerations vary continuously.  The
+    step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
     """
     for_this_step = getattr(controller, "_with_step", None)
-    result = controller if for_this_step is None else for_this_step(h)
+    result = controller if for_this_step is None else for_this_step(h, inner)
     while controller is not None:
         own = getattr(controller, "dt", None)
         if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:

@@ -99,7 +99,8 @@ def simulated(
     read_progress("simulate", progress)
     h = positive("simulate", "dt", dt, unit="s", symbols=False)
     control_every = integer("simulate", "control_every", control_every, least=1, description="a number of steps")
-    controller = for_step("simulate", controller, h * control_every)
+    inner = control_every if method == "semi_implicit_euler" else 0
+    controller = for_step("simulate", controller, h * control_every, inner)
     steps = whole_steps(finite_number("simulate", "duration", duration, least=0.0, symbols=False, unit="s"), h)
     record_every = integer("simulate", "record_every", record_every, least=1, description="a number of steps")
     if steps % record_every:

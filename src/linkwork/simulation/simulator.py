@@ -128,7 +128,7 @@ class Simulator(metaclass=WithForeignNames):
         if not isinstance(robot, RobotBase):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
         self._h = positive("Simulator", "dt", dt, unit="s", symbols=False)
-        controller = for_step("Simulator", controller, self._h)
+        controller = for_step("Simulator", controller, self._h, int(method == "semi_implicit_euler"))
         made: Any = robot
         self._robot = made
         sizes = batch if isinstance(batch, (tuple, list)) else (batch,)

@@ -40,6 +40,7 @@ from linkwork.model.limited_coordinates import LoopSpeed
 from linkwork.model.tree import Tree
 
 __all__ = [
+    "Changes",
     "MotionLimits",
     "acceleration_range",
     "braking_speed",
@@ -84,8 +85,26 @@ def scaled_bound(bound: Any, factor: Any) -> Any:
 
 
 _INF = float("inf")
+_ONE_STEP, _LASTING = 2.0, 0.02  # of a change of acceleration: what limits leave room for
 _MAX_FACTOR = 4.0  # of v/s(d), beyond which the bound is linear again
 _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by rounding
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of accelerations (nv) within a ``step`` [s] with constant forces, for which limits leave room."""
+
+    accelerations: Scalars
+    step: float
+
+    def along(self, row: Scalars, horizon: float) -> tuple[Any, Any]:
+        """Return the room that limits of a coordinate with the rate r·v, and of this rate, leave.
+
+        The room is for one step with this change, and for a share of the change in all steps of the ``horizon``.
+        """
+        change = dot([x if is_zero(x) else fabs(x) for x in row], self.accelerations)
+        distance, speed = (_ONE_STEP * self.step**k + _LASTING * horizon**k for k in (2, 1))
+        return distance * change, speed * change
 
 
 @dataclass(frozen=True)
@@ -137,13 +156,13 @@ class MotionLimits:
         return low, high
 
     def acceleration_box(
-        self, tree: Tree, q: Scalars, v: Scalars, horizon: float, errors: Scalars
+        self, tree: Tree, q: Scalars, v: Scalars, horizon: float, errors: Scalars, changes: Changes | None = None
     ) -> tuple[list[Any], list[Any]]:
         """Return the lowest and the highest permitted acceleration of each coordinate (nv), infinite without limits.
 
         They hold for steps up to half the ``horizon`` T.  The acceleration limits are decelerations α that are
         available at position limits, infinite for any.  |v + a T| ≤ V takes precedence, and the box is never empty.
-        ``errors`` (nv) are those by which a program may exceed the box.
+        ``errors`` (nv) are those by which a program may exceed the box, and ``changes`` those of accelerations.
         """
         q_index = coordinate_indices(tree)
         low: list[Any] = [-_INF] * tree.nv
@@ -155,27 +174,36 @@ class MotionLimits:
                 ends = q[n], self.lower[n], self.upper[n]
             else:
                 ends = 0.0, -_INF, _INF
-            low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon, errors[k])
+            room = (0.0, 0.0) if changes is None else changes.along([float(j == k) for j in range(tree.nv)], horizon)
+            low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon, errors[k], room)
         return low, high
 
 
 def acceleration_range(
-    x: Any, lower: Any, upper: Any, v: Any, braking: Any, speed: Any, horizon: float, error: float
+    x: Any,
+    lower: Any,
+    upper: Any,
+    v: Any,
+    braking: Any,
+    speed: Any,
+    horizon: float,
+    error: float,
+    room: tuple[Any, Any] = (0.0, 0.0),
 ) -> tuple[Any, Any]:
     """Return the lowest and the highest permitted acceleration of a coordinate x with the velocity v.
 
     The limits are those of x and the largest ``speed``, with the deceleration ``braking``; infinite ones are floats.
-    They hold for accelerations that exceed the range by ``error``.
+    They hold for accelerations that exceed the range by ``error``.  ``room`` is left to limits of x and of v besides.
     """
     low: Any = -_INF
     high: Any = _INF
-    margin = error * horizon * horizon
+    margin = error * horizon * horizon + room[0]
     if not is_infinite(lower):
         low = -_approach(x - lower - margin, -v, braking, horizon)
     if not is_infinite(upper):
         high = _approach(upper - x - margin, v, braking, horizon)
     if not is_infinite(speed):
-        V = speed - error * horizon
+        V = speed - (error * horizon + room[1])
         slow, fast = (-V - v) / horizon, (V - v) / horizon
         low = slow if is_infinite(low) else nearest(low, slow, fast)
         high = fast if is_infinite(high) else nearest(high, slow, fast)
