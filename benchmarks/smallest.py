@@ -17,7 +17,7 @@ __all__ = ["SMALLEST", "STARTED_BY_OTHERS"]
 
 SMALLEST = {  # arguments of each benchmark, by the name of its module
     "__main__": ("--quick", "--robots", "panda", "--json", "/dev/null"),
-    "accuracy": ("--samples", "200", "--functions", "sin"),
+    "accuracy": ("--samples", "200", "--functions", "exp"),
     "callable_forms": ("--only", "Pose"),
     "closed_form": ("--quick",),
     "contact_stacks": ("--quick",),
