@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork._util import argument_errors
 from linkwork._util.checked_arguments import public
 from linkwork.errors import ArgumentError
 
@@ -46,3 +47,16 @@ def test_a_key_that_an_argument_states_or_lacks_is() -> None:
         own["looked_up"](np.zeros(2), "other")
     with pytest.raises((ValueError, ArgumentError), match=r"looked_up: .*options"):
         own["looked_up"](np.zeros(2), "known", {"size": 1.0})
+
+
+def test_which_function_a_message_says_was_called_with_wrong_arguments() -> None:
+    def one(a: Any, b: Any) -> None: ...
+
+    def two(a: Any, b: Any) -> None: ...
+
+    missing = f"{two.__qualname__}() missing 1 required positional argument: 'b'"
+    counted = f"{two.__qualname__}() takes 2 positional arguments but 3 were given"
+    for text in (missing, counted):
+        assert [argument_errors._calls_of(x, text) for x in (two, one, "two", 3)] == [True, False, False, False]
+    for text in (missing.replace("'b'", "'c'"), counted.replace("takes 2", "takes 4"), "b: expected a number"):
+        assert not argument_errors._calls_of(two, text), text
