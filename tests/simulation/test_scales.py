@@ -95,6 +95,25 @@ def test_scenes_move_the_same_in_any_units(name, drawn):
             np.testing.assert_array_equal(found, usual, err_msg=f"{name} {units}")
 
 
+def test_adaptive_substeps_are_those_of_any_unit_of_length():
+    """The tolerance of lengths is relative to the robot, so a stage of micrometres is as accurate as one of metres."""
+    stage = lw.Robot.build(
+        "stage",
+        lw.Link("cart", mass=4.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
+        lw.Link("pole", mass=2.0, com=(0.0, 0.0, -0.4), inertia=(0.01, 0.01, 0.01)),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="pin", parent="cart", child="pole", placement=(0.1, 0, 0)),
+    ).with_joint_dynamics(stiffness={"rail": 1e3})
+    ends = []
+    for L in (1.0, 2.0**-20, 2.0**13):
+        tree, s_q, s_v = in_other_units(stage.tree, L, 1.0)
+        run = lw.Robot(tree).simulate(
+            [0.1, 2.0] * s_q, [0.3, 4.0] * s_v, duration=0.5, dt=0.05, method="dormand_prince"
+        )
+        ends.append(run.q[-1] / s_q)
+    np.testing.assert_array_equal(ends, [ends[0]] * 3)
+
+
 def test_a_stack_moves_the_same_in_any_units():
     """Two boxes, one of which falls on the other: sizes and masses by powers of two."""
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, while_loop
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.simulation.algorithms.fixed_step_integrators import DORMAND_PRINCE, stages
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State, plus
 
@@ -91,7 +92,8 @@ def adaptive(
 ) -> tuple[AdaptiveState, Any]:
     """Integrate through increasing times (n,); return the final state, and q (n, nq) and v (n, nv).
 
-    The error of a step is the root mean square of error/(absolute + tolerance |x|) over the displacement φ and v.
+    The error of a step is the root mean square of error/(absolute + tolerance |x|) over the displacement φ and v, with
+    ``absolute`` in rad, characteristic lengths, and these per second.
     ``steps`` reaches ``most`` if that many were not enough; the results are then invalid.
     """
 
@@ -157,10 +159,11 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
     v, phi_rates, v_rates, phi_errors, v_errors = (list(x) for x in found)
     phi = plus(zero, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
     end = plus(v, h, *zip(DORMAND_PRINCE.b, v_rates, strict=True))
+    units = unit_steps(system.tree)
     errors = [
-        error / (absolute + tolerance * fmax(fabs(before), fabs(after)))
-        for each in (zip(phi_errors, zero, phi, strict=True), zip(v_errors, v, end, strict=True))
-        for error, before, after in each
+        error / (absolute * unit + tolerance * fmax(fabs(before), fabs(after)))
+        for each in (zip(phi_errors, zero, phi, units, strict=True), zip(v_errors, v, end, units, strict=True))
+        for error, before, after, unit in each
     ]
     error = sqrt(sum((e * e for e in errors), 0.0) * (1.0 / len(errors)))
     fine = lt(error, 1.0)

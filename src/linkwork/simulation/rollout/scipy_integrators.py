@@ -18,6 +18,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.simulation.result import Simulation
 from linkwork.simulation.rollout.rollout import CONTROLLER, RUNNING, STATE, SimulationState, commanded
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
@@ -27,7 +28,7 @@ __all__ = ["scipy_solver", "solved_by_scipy"]
 
 _PREFIX = "scipy:"
 _SOLVERS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
-_RELATIVE, _ABSOLUTE = 1e-10, 1e-12
+_RELATIVE, _ABSOLUTE = 1e-10, 1e-12  # tolerances: [1], and [rad, characteristic lengths] and these per second
 
 
 class _Kernels(NamedTuple):
@@ -89,6 +90,7 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
         return {name: np.broadcast_to(x, (*run.leading, *core))[index] for (name, x), core in zip(
             arrays.items(), cores, strict=True)}  # fmt: skip
 
+    tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE * np.tile(unit_steps(setup.robot.tree), 2)}
     environments = max(1, math.prod(run.leading))
     with Reporter("simulate", progress, "simulating: steps", environments * run.steps) as report:
         for index in np.ndindex(run.leading):
@@ -110,7 +112,6 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
                         def slope(t: float, x: np.ndarray, at: Any = at, tau: Any = tau, shared: Any = shared) -> Any:
                             return kernels.rates(t=t, q=at, x=x, tau=tau, **shared)
 
-                        tolerances = {"rtol": _RELATIVE, "atol": _ABSOLUTE}
                         result = solve_ivp(slope, (t, t + run.h), flat, method=solver, **tolerances)
                     if result is None or not result.success or not np.isfinite(result.y).all():
                         status[index], stopped[index] = CONTROLLER if result is None else STATE, t
