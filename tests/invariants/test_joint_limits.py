@@ -207,6 +207,18 @@ def _whole_body(one):
     return "held" if one.excess(moved.q) < 1e-3 and one.speed(moved.q, moved.v) < 1.02 * SPEED else "passed"
 
 
+def _joint_law(one):
+    """A law without limits of positions follows its target beyond them, and the simulation warns."""
+    law = lw.control.PD(one.robot, 200.0, 40.0, feedforward="gravity", actuators=[one.driver])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        how = {"duration": 1.0, "dt": 2e-3, "passive": False, "constants": {"target_q": one.at(one.beyond)}}
+        moved = one.robot.simulate(one.at(one.inside), controller=law, **how)
+    assert one.excess(moved.q) > 0.05
+    texts = [str(one.message) for one in caught if one.category is SimulationWarning]
+    return "warned" if any("limited" in text or one.driver in text for text in texts) else "passed"
+
+
 def _mechanism(one):
     if one.column != "loop":
         return None
@@ -258,6 +270,7 @@ FUNCTIONS = {
     ("positions", '`simulate(joint_limit_mode="soft")`'): _simulate("soft"),
     ("positions", "`simulate()`"): _simulate(None),
     ("positions", "`control.WholeBody`"): _whole_body,
+    ("positions", "other laws of `control`"): _joint_law,
     ("positions", "`assemble`, `branches`, `drive_mechanism`"): _mechanism,
     ("velocities", "`velocity_for`, `DifferentialIK`"): _velocity,
     ("velocities", "`time_optimal`"): _timing,
