@@ -159,6 +159,8 @@ OWN_VALUES: dict[str, Any] = {
     "SurfaceCone.contact": lambda _: optimal.PathContact("own", "hand", surface=True),
     "Coupling.joints": {"shoulder": 1.0, "elbow": -2.0},
     "PolynomialCoupling.coefficients": [0.0, 1.0],
+    "Curve.x": [0.0, 0.5, 1.0],
+    "Curve.y": [0.0, 0.1, 0.4],
     "CurveCoupling.curve": lambda _: lw.constraints.Curve([0.0, 0.5, 1.0], [0.0, 0.1, 0.4]),
     "Reactions.joint_wrenches": np.zeros((3, 2, 6)),
     "Reactions.loop_joint_wrenches": np.zeros((3, 1, 6)),

@@ -88,7 +88,10 @@ def _path(subject: str) -> Any:
         return motion.line(arm().pose([0.1, 0.1], "hand"), arm().pose([0.2, 0.1], "hand"))
     if subject.endswith("from_urdf"):
         return lw.robots.path("double_pendulum")
-    return Path("own.npz")
+    return Path("own").with_suffix(_ENDINGS.get(subject, ".npz"))
+
+
+_ENDINGS = {"Robot.save": ".json", "Robot.to_mjcf": ".xml", "Robot.to_sdf": ".sdf", "Robot.to_urdf": ".urdf"}
 
 
 def _text(subject: str) -> Any:
@@ -167,7 +170,7 @@ _VALUES: dict[str, Any] = {
     "parent": "base",
     "child": "more",
     "on": "hand",
-    "other": lambda s: trajectory().shifted(1.0) if s.startswith("Traj") else "base",
+    "other": lambda s: trajectory().shifted(1.0) if s.startswith("Traj") else arm() if "compare" in s else "base",
     "axis": [0.0, 0.0, 1.0],
     "vector": [0.0, 0.0, 1.0],
     "gravity": [0.0, 0.0, -9.8],

@@ -63,7 +63,7 @@ class Setting:
         q = np.linspace(0.4, 1.1, robot.nq)
         if robot.constraints:
             time = TIME if self.name == "driven loop" else None
-            q = robot.project_configuration(robot.neutral() + [0.4, 0.9, 0.2, 1.3], time=time)[0]
+            q = robot.project_configuration(robot.neutral() + np.array([0.4, 0.9, 0.2, 1.3]), time=time)[0]
             result["v"] = robot.project_velocity(q, result["v"], time=time)
         return result | {"q": q, "q0": q, "q1": q + 0.1, "time": np.array(TIME), "gravity": np.array(GRAVITY)}
 

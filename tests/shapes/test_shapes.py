@@ -63,8 +63,9 @@ def test_a_shape_at_a_place() -> None:
     placed = ball.at(np.diag([-1.0, -1.0, 1.0, 1.0]), name="tip", material=Material("red", (1, 0, 0)))
     assert placed.shape is ball and placed.name == "tip" and placed.material == Material("red", (1.0, 0.0, 0.0, 1.0))
     assert placed.origin.rotation.x == Vec3(-1.0, 0.0, 0.0)
+    assert ball.at(placed.origin).origin == placed.origin and ball.at(Pose.identity()).origin is Pose.identity()
     for wrong in ("up", (1, 2), np.eye(3), (0, 0, math.nan), 2.0 * np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])):
-        with pytest.raises(ValueError, match=r"sphere: at: expected a pose, a matrix of shape \(4, 4\)"):
+        with pytest.raises(ValueError, match=r"sphere: at: pose: expected a pose, a matrix of shape \(4, 4\)"):
             ball.at(wrong)
 
 

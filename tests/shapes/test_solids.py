@@ -72,7 +72,7 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
         ), shape
     assert Box((1, 2, 3)).support(np.zeros((2, 0, 3))).shape == (2, 0, 3)
     for wrong in ([1.0, 2.0], [[math.nan, 0.0, 0.0]]):
-        with pytest.raises(ValueError, match=r"sphere: support: expected directions \(\.\.\., 3\), got"):
+        with pytest.raises(ValueError, match=r"sphere: support: directions: expected \(\.\.\., 3\), got"):
             Sphere(1.0).support(wrong)
     for endless in (HalfSpace(), Mesh("a.stl"), Rounded(HalfSpace(), 0.1)):
         assert endless.volume is endless.origin_radius is endless.bounding_sphere is endless.unit_inertia() is None

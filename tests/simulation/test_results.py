@@ -45,6 +45,24 @@ def test_saved_and_loaded(run, tmp_path):
             wrong()
 
 
+def test_each_array_of_a_saved_run_has_its_shape(run, tmp_path):
+    """One more element along the last axis, or one more axis, is refused with the array's name."""
+    ball, found = run
+    found.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        arrays = {name: file[name] for name in file.files if name != "said"}
+        said = file["said"]
+    assert {"t", "q", "events.time", "events.q"} <= arrays.keys()
+    for name, x in arrays.items():
+        if name.startswith(("records.", "parameters.")):  # of any shape that begins with the batch
+            continue
+        wider = np.concatenate((x, x[..., -1:]), axis=-1) if x.ndim else x[None]
+        for wrong in (wider, x[..., None]):
+            np.savez(tmp_path / "other.npz", **{**arrays, name: wrong, "said": said})
+            with pytest.raises(ValueError, match=r"not a file that Simulation\.save wrote: array '"):
+                Simulation.load(tmp_path / "other.npz", robot=ball)
+
+
 def test_pictures(run):
     pytest.importorskip("matplotlib")
     _, found = run

@@ -50,8 +50,8 @@ def _argument_of(name: object, function: Any, passed: Sequence[_Value]) -> str:
     """Return the argument whose value most likely contains the name, or "" if several are equally likely."""
     kinds = {key: declared(function, parameter) for key, parameter, _ in passed}
     for same in (_is_identical, _is_of_type, _is_equal):
-        ranks = [(_rank(name, same, kinds[key], value), key) for key, _, value in passed]
-        rank, key = min(ranks, key=lambda pair: pair[0], default=(_NOT_FOUND, ""))
+        ranks = [(_rank(name, same, kinds[key], value), fits(kinds[key], value), key) for key, _, value in passed]
+        rank, _, key = min(ranks, key=lambda x: x[:2], default=(_NOT_FOUND, True, ""))  # a misfit first
         if rank < _NOT_FOUND:
             return key
     misfits = [key for key, _, value in passed if not fits(kinds[key], value)]

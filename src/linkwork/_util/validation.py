@@ -320,7 +320,7 @@ def scalar_or_tuple(caller: str, argument: str, value: Any, *, each: str) -> flo
     ``each`` completes "expected a number, or one ..." in the message, for example "for each joint".
     """
     try:
-        result = np.array(value, dtype=float)
+        result = floats(value)
     except (TypeError, ValueError):
         result = np.array(math.nan)
     if result.ndim > 1 or np.isnan(result).any():
@@ -379,17 +379,20 @@ def floats(value: Any) -> np.ndarray:
     Raises TypeError or ValueError for anything but real numbers; NaN is accepted.
     """
     array = np.asarray(value)
-    if array.dtype.kind in "SUMmVc" or isinstance(value, (str, bytes)):
-        raise TypeError("strings, bytes, dates and complex numbers are not real numbers")
+    if array.dtype.kind in "SUMmVc" or isinstance(value, (str, bytes, bool, np.bool_)):
+        raise TypeError("strings, bytes, dates, complex numbers and single booleans are not real numbers")
     if array.dtype.kind == "O" and any(isinstance(x, (str, bytes, type(None))) for x in array.flat):
         raise TypeError("strings, bytes and None are not numbers")
     return np.array(array, dtype=float)
 
 
 def number(value: Any) -> float:
-    """Return one number as float, like ``float(value)`` without strings and bytes.  Raises TypeError or ValueError."""
-    if isinstance(value, (str, bytes, bytearray)):
-        raise TypeError("strings and bytes are not numbers")
+    """Return one number as float, like ``float(value)`` without strings, bytes and booleans.
+
+    Raises TypeError or ValueError.
+    """
+    if isinstance(value, (str, bytes, bytearray, bool, np.bool_)):
+        raise TypeError("strings, bytes and booleans are not numbers")
     try:
         return float(value)
     except OverflowError as error:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from linkwork import joints, shapes
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import integer, names
+from linkwork._util.validation import finite_number, integer, names, positive, sequence_of
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
 from linkwork.kernels.robot_base import RobotBase
@@ -262,6 +262,8 @@ class ControlTask:
             raise ValueError(
                 f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(self.efforts)}"
             )
+        sequence_of("ControlTask", "efforts", self.efforts, partial(finite_number, symbols=False))
+        positive("ControlTask", "dt", self.dt, unit="s", symbols=False)
         for name in ("steps_per_action", "horizon"):
             object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
         ContactSet.of(self.contacts, "convex", "ControlTask")

@@ -263,7 +263,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     Raises ValueError, which begins with ``expected``, for a value that is not numeric or not exact, and TypeError for
     symbols.
     """
-    if isinstance(x, (str, bytes)):
+    if isinstance(x, (str, bytes, bool, np.bool_)):
         raise ValueError(f"{expected}; got {x!r}")
     if is_masked(x):
         raise ValueError(f"{expected}; got a masked array: {FILL_MASKED}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats, integer, seed
+from linkwork._util.validation import floats, integer, is_real, number, seed
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
 from linkwork.kernels.robot_base import RobotBase
@@ -134,11 +134,13 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, defaults: Seque
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
     try:
-        tolerances = np.array([float(step), *(float(by_name[name]) for name in names)])
+        tolerances = np.array([number(step), *(number(by_name[name]) for name in names)])
     except (TypeError, ValueError):
         tolerances = np.array([math.nan])
     if not ((tolerances > 0.0) & np.isfinite(tolerances)).all():
-        raise ValueError(f"{SOLVE}: tolerance: expected positive numbers, got {value!r} and {step!r}")
+        is_of_step = not (is_real(step) and 0.0 < float(step) < math.inf)
+        argument, got = ("step_tolerance", step) if is_of_step else ("tolerance", value)
+        raise ValueError(f"{SOLVE}: {argument}: expected positive numbers, got {got!r}")
     return tolerances
 
 

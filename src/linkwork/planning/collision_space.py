@@ -74,7 +74,7 @@ def base_inside(robot: Any, scene: Any) -> str:
                 result = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
             except (TypeError, ValueError):
                 continue
-            depth = _POINT - float(result.distance)
+            depth = -_POINT - float(result.distance)  # of the middle
             if depth > 0.0:
                 deep = f"the middle of {shape.name!r} is {depth:.4g} m deep in it"
                 return f"obstacle {obstacle.name!r} contains the robot's base: {deep}"

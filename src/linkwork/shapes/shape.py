@@ -63,7 +63,7 @@ class Shape(ABC):
         array = np.asarray(directions, dtype=float)
         if array.shape[-1:] != (3,) or not np.isfinite(array).all():
             shown = f"an array of shape {array.shape}" if array.shape[-1:] != (3,) else "values that are not finite"
-            raise ValueError(f"{type(self).__name__.lower()}: support: expected directions (..., 3), got {shown}")
+            raise ValueError(f"{type(self).__name__.lower()}: support: directions: expected (..., 3), got {shown}")
         largest = np.abs(array).max(axis=-1, keepdims=True)  # avoids underflow and overflow of the length
         scaled = array / np.where(largest > 0.0, largest, 1.0)
         length = np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
@@ -85,7 +85,7 @@ class Shape(ABC):
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
         0.5
         """
-        return Geometry(self, checked_pose(pose, f"{type(self).__name__.lower()}: at"), name, material)
+        return Geometry(self, checked_pose(pose, f"{type(self).__name__.lower()}: at: pose"), name, material)
 
 
 class MasslessShape(Shape):

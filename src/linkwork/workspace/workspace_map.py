@@ -253,7 +253,7 @@ class WorkspaceMap(Shown, ReturnedValue):
         """
         file = map_path("WorkspaceMap.load", path)
         with about_path("WorkspaceMap.load"):
-            identity, counts = read_map(file, trusted=trusted, budget=budget or MODEL)
+            identity, counts = read_map(file, trusted=trusted, budget=MODEL if budget is None else budget)
         return cls._make(identity, counts)
 
     def plot(self, name: str = "collision_free", *, point: ArrayLike | None = None, axes: Any = None) -> Any:

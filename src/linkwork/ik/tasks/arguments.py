@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.motion_messages import refuse_motion
-from linkwork._util.validation import floats, scalar_or_tuple
+from linkwork._util.validation import floats, number, scalar_or_tuple
 
 __all__ = ["PoseTolerance", "frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
 
@@ -72,10 +72,10 @@ def read_values(name: str, argument: str, unit: str, value: Any, below: float | 
 
     def read_one(x: Any) -> float:
         try:
-            result = float(x)
+            result = number(x)
         except (TypeError, ValueError):
             result = math.nan
-        if not (result > 0.0 if below is None else 0.0 <= result < below) or isinstance(x, str):
+        if not (result > 0.0 if below is None else 0.0 <= result < below):
             raise ValueError(
                 f"task {name!r}: {argument}: expected a number {least} or one per error [{unit}], got {value!r}"
             )

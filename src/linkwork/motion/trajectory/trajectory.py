@@ -173,7 +173,7 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         """
         if t.__class__ is np.ndarray and not t.ndim and t.dtype == np.float64:
             t = float(t)
-        named = isinstance(outside, str) and outside in ("raise", "hold") and side == "right"
+        named = all(isinstance(x, str) for x in (outside, side)) and outside in ("raise", "hold") and side == "right"
         if named and isinstance(t, (float, int)) and not self._traced and self._first <= t <= self._last:
             at = 0 if len(self._sections) == 1 else bisect_right(self._begins, t) - 1
             result = self._sections[at].at_time(float(t))

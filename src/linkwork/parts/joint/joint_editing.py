@@ -79,7 +79,7 @@ class JointEditing(JointMethods):
 
         The rotor's placement does not change: placement = X_parent_child · rotor⁻¹ · X_FM(zero)⁻¹.
         """
-        rest = pose_of(self.name, "rest transform", X_parent_child)
+        rest = pose_of(self.name, "X_parent_child", X_parent_child)
         return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
 
     def with_placements(self, placement: ArrayLike | Pose | None = None, rotor: ArrayLike | Pose | None = None) -> Self:
