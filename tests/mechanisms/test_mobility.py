@@ -119,8 +119,52 @@ def test_the_report_states_where_and_of_which_parameters():
     np.testing.assert_allclose(found.q, known.q, rtol=0, atol=1e-9)
     assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
     assert found.motions[0] == pytest.approx(known.motions[0], abs=1e-8)
-    with pytest.raises(ValueError, match=r"mobility: expected one time and parameters of one mechanism, got a batch"):
-        robot.mobility(q, parameters={"placement:B1": np.zeros((3, 6))})
+
+
+def numbers(report):
+    """Take the numbers that rounding changes out of a report."""
+    motions = [x for motion in report.pop("motions") for x in motion.values()]
+    errors = report.pop("inconsistent")
+    report["inconsistent"] = [*errors]
+    return [*report.pop("q"), *report.pop("gap"), report.pop("moved"), *motions, *errors.values()]
+
+
+@pytest.mark.slow(every=3)
+def test_batches_of_mechanisms_have_the_report_of_each():
+    """Four-bars whose hinges are parallel, or not and so jammed; robots without constraints; times that contradict."""
+    robot, offsets = lw.load("fourbar"), np.zeros((2, 3, 6))
+    offsets[..., 3:] = np.random.default_rng(0).normal(0.0, 1e-3, (2, 3, 3)) * [1.0, 0.0, 1.0]
+    offsets[1, :2, 0] = 1e-3, 0.02  # angles of the hinge
+    crossed = lw.constraints.Prescribed("crank_hinge", lambda t: 0.1 * t * t)
+    driven = robot.with_constraints(crossed, lw.constraints.Prescribed("rocker_hinge", lambda t: 0.0 * t))
+    for which, options in (
+        (robot, {"parameters": {"placement:coupler_hinge": offsets}}),
+        (robot, {"parameters": {"placement:coupler_hinge": offsets}, "q": robot.neutral() + 1e-3}),
+        (robot.without_constraints(), {"parameters": {"placement:coupler_hinge": offsets}}),
+        (driven, {"time": [0.0, 0.3]}),
+    ):
+        found = which.mobility(**options)
+        for index in np.ndindex(found.shape):
+            own = {name: x[index] for name, x in options.get("parameters", {}).items()}
+            alone = which.mobility(
+                options.get("q"), parameters=own, time=options["time"][index[0]] if "time" in options else None
+            )
+            one = found[index]
+            known, got = alone.as_dict(), one.as_dict()
+            np.testing.assert_allclose(numbers(known), numbers(got), rtol=1e-6, atol=1e-12)
+            assert known == got and str(one).splitlines()[0] == str(alone).splitlines()[0]
+            assert (alone.dof, alone.mobility, alone.rank) == (
+                found.dof[index],
+                found.mobility[index],
+                found.rank[index],
+            )
+            assert alone.assembled == found.assembled[index] and alone.is_singular == found.is_singular[index]
+        assert found.q.shape == (*found.shape, which.nq) and len(found) == found.shape[0]
+    jams = robot.mobility(parameters={"placement:coupler_hinge": offsets})
+    assert jams.assembled.tolist() == [[True] * 3, [False, False, True]] and (jams.dof[jams.assembled] == 1).all()
+    assert "fourbar: 6 mechanisms: 4 with 1 degree of freedom, 2 inconsistent" in str(jams)
+    with pytest.raises(IndexError, match=r"expected an index of one mechanism of the shape \(2, 3\), got \(1,\)"):
+        jams[1]
 
 
 def test_robots_without_constraints_and_bad_input():

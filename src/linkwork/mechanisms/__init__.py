@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linkwork.mechanisms.integrability.frobenius_analysis import Integrability
     from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
     from linkwork.mechanisms.mobility.mobility_analysis import Mobility
+    from linkwork.mechanisms.mobility.mobility_batch import Mobilities
 
 __all__ = [
     "Assembly",
@@ -25,6 +26,7 @@ __all__ = [
     "Equilibrium",
     "Integrability",
     "MinimalCoordinates",
+    "Mobilities",
     "Mobility",
     "Reactions",
 ]
@@ -42,5 +44,6 @@ if not TYPE_CHECKING:
             "linkwork.mechanisms.integrability.frobenius_analysis": "Integrability",
             "linkwork.mechanisms.mobility.minimal_coordinates": "MinimalCoordinates",
             "linkwork.mechanisms.mobility.mobility_analysis": "Mobility",
+            "linkwork.mechanisms.mobility.mobility_batch": "Mobilities",
         },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork import mechanisms
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.progress import Progress
-from linkwork._util.validation import floats
+from linkwork._util.validation import finite_number, floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed
@@ -278,16 +278,40 @@ class MobilityMethods(RobotBase):
 
     __slots__ = ()
 
+    @overload
     def mobility(
         self,
         q: Array | None = None,
         *,
         length: float | None = None,
         time: float | None = None,
+        parameters: None = None,
+        seed: int = 0,
+        progress: bool | Callable[[Progress], Any] = False,
+    ) -> mechanisms.Mobility: ...
+
+    @overload
+    def mobility(
+        self,
+        q: Array | None = None,
+        *,
+        length: float | None = None,
+        time: ArrayLike | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         seed: int = 0,
         progress: bool | Callable[[Progress], Any] = False,
-    ) -> mechanisms.Mobility:
+    ) -> Any: ...
+
+    def mobility(
+        self,
+        q: Array | None = None,
+        *,
+        length: float | None = None,
+        time: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        seed: int = 0,
+        progress: bool | Callable[[Progress], Any] = False,
+    ) -> Any:
         """Return the degrees of freedom of a mechanism, with redundant and singular rows and a basis of its motions.
 
         q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used. The
@@ -296,20 +320,19 @@ class MobilityMethods(RobotBase):
         *redundant* if they are dependent everywhere, and *singular* if only here; random motions from q, drawn with
         ``seed``, distinguish the two. Rows are *inconsistent* if no configuration satisfies all constraints.
         ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in configurations.
-        ``parameters`` are values by the names of `Robot.parameters`, of one mechanism.
+        ``parameters`` are values (..., own shape) by the names of `Robot.parameters`.  With a batch of them, or of
+        times, the result is a `linkwork.mechanisms.Mobilities`: arrays (...), and by index the `Mobility` of each.
 
-        Raises ValueError for q of another shape or with non-finite values, for a length that is not positive, and for
-        a batch of parameters.
+        Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
         from linkwork.mechanisms.assembly.state_inputs import varied
         from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
-        from linkwork.mechanisms.mobility.mobility_analysis import mobility_of
+        from linkwork.mechanisms.mobility.mobility_batch import mobility_of
 
         start, scales = self._one("mobility", "q", q), self._scales("mobility", length)
         robot, inputs = varied(self, "mobility", time, parameters)
-        if inputs.shape:
-            raise ValueError(f"mobility: expected one time and parameters of one mechanism, got a batch {inputs.shape}")
-        return mobility_of(Mechanism(robot, scales, inputs.options), start, seed, progress)
+        mechanism = Mechanism(robot, scales, inputs.flat(inputs.shape))
+        return mobility_of(mechanism, start, inputs.shape, seed, progress)
 
     def minimal_coordinates(
         self,
@@ -333,12 +356,15 @@ class MobilityMethods(RobotBase):
         Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and
         for a configuration that is not assembled; UnknownNameError for an unknown name.
         """
+        from linkwork.mechanisms.assembly.state_inputs import varied
         from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
         from linkwork.mechanisms.mobility.coordinate_selection import assembled_at, minimal_of
-        from linkwork.mechanisms.mobility.mobility_analysis import assembled_near
+        from linkwork.mechanisms.mobility.mobility_batch import assembled_near
 
         scales = self._scales("minimal_coordinates", length)
-        mechanism = Mechanism(self, scales, {} if time is None else {"time": time})
+        if time is not None:
+            time = finite_number("minimal_coordinates", "time", time, unit="s")
+        mechanism = Mechanism(self, scales, varied(self, "minimal_coordinates", time, None)[1])
         start = self._one("minimal_coordinates", "q", q)
         if not (isinstance(min_margin, (int, float)) and 0.0 < min_margin < 1.0):
             raise ValueError(f"minimal_coordinates: min_margin: expected a number between 0 and 1, got {min_margin!r}")

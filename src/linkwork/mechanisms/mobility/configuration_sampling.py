@@ -1,15 +1,19 @@
-"""Assembled configurations on random motions: steps along free velocities, projected by damped Gauss–Newton."""
+"""Assembled configurations on random motions: steps along free velocities, projected by damped Gauss–Newton.
+
+All mechanisms of a batch, with their own parameters, take their steps together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.mechanisms.algorithms.constraint_rows import position_rounding
-from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, ranked
+from linkwork.mechanisms.assembly.state_inputs import StateInputs
+from linkwork.mechanisms.mobility.length_scaling import Decomposed, Scales, decomposed
 
 __all__ = ["Assembled", "Mechanism"]
 
@@ -18,39 +22,58 @@ STEPS = 60  # maximum number of Gauss–Newton iterations
 
 
 class Assembled(NamedTuple):
-    """Configuration after projection onto the constraints, with its error in lengths [m].
+    """Configurations after projection onto the constraints, with their errors in lengths [m]."""
 
-    ``closed`` is True if the error is zero, ``stationary`` if it is zero or at a local minimum.
-    """
+    q: np.ndarray  # (n, nq)
+    error: np.ndarray  # (n, ne), as lengths
+    closed: np.ndarray  # (n): True if the error is zero
 
-    q: np.ndarray
-    error: np.ndarray  # (ne,), as lengths
-    closed: bool
-    stationary: bool
+    @property
+    def sizes(self) -> np.ndarray:
+        """Norms of the errors; infinity if they are not finite."""
+        sizes = np.linalg.norm(self.error, axis=-1)
+        return np.where(np.isfinite(sizes), sizes, np.inf)
 
 
 class Mechanism:
-    """Constraints of a robot as functions of q (nq,), in which angles are scaled to lengths."""
+    """Constraints of a batch of mechanisms as functions of q (n, nq), in which angles are scaled to lengths.
 
-    def __init__(self, robot: Any, scales: Scales, inputs: Mapping[str, Any]) -> None:
-        self.robot, self.scales, self._inputs = robot, scales, inputs  # inputs: the time, and values of parameters
-        self.time = inputs.get("time")
+    The mechanisms are a robot with other ``inputs``: the time, and values of parameters.
+    """
+
+    def __init__(self, robot: Any, scales: Scales, inputs: StateInputs) -> None:
+        self.robot, self.scales, self.inputs = robot, scales, inputs
+
+    @property
+    def time(self) -> float | None:
+        """Time [s] of one mechanism."""
+        return float(self.inputs.arrays["time"]) if "time" in self.inputs.arrays else None
+
+    def some(self, index: np.ndarray) -> Mechanism:
+        """Return the mechanisms of an index of the batch."""
+        return Mechanism(self.robot, self.scales, self.inputs[index])
+
+    def _call(self, name: str, q: np.ndarray) -> np.ndarray:
+        """Return the values of a function of the robot; a call with one configuration is faster without its axis."""
+        if len(q) > 1 or not len(q) or self.inputs.shape:
+            return np.asarray(getattr(self.robot, name)(q, **self.inputs.options))
+        return np.asarray(getattr(self.robot, name)(q[0], **self.inputs.options))[np.newaxis]
 
     def rows(self, q: np.ndarray) -> np.ndarray:
-        """Return the constraint Jacobian at q, scaled to be dimensionless."""
-        return self.scales.rows_of(self.robot.constraint_jacobian(q, **self._inputs))
+        """Return the constraint Jacobians at q, scaled to be dimensionless."""
+        return self.scales.rows_of(self._call("constraint_jacobian", q))
 
     def error(self, q: np.ndarray) -> np.ndarray:
         """Return the errors of the holonomic constraints at q as lengths [m]."""
-        return self.scales.error_of(self.robot.constraint_error(q, **self._inputs))
+        return self.scales.error_of(self._call("constraint_error", q))
 
     def drift(self, q: np.ndarray) -> np.ndarray:
         """Return the drift of the constraints at q, their rate at v = 0, as lengths per second [m/s]."""
-        result: np.ndarray = self.robot.constraint_drift(q, **self._inputs) * self.scales.rows
+        result: np.ndarray = self._call("constraint_drift", q) * self.scales.rows
         return result
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Return the configuration after a ``step`` (nv,) from q; angles of the step are scaled to lengths [m]."""
+        """Return configurations after steps (n, nv) from q; angles of the steps are scaled to lengths [m]."""
         result: np.ndarray = self.robot.integrate(q, step / self.scales.velocities)
         return result
 
@@ -64,98 +87,98 @@ class Mechanism:
 
         The damping is Levenberg–Marquardt's.  If the error cannot vanish, the result is a local minimum of it.
         """
-        error, damping = self.error(q), 0.0
-        size = float(np.linalg.norm(error))
-        if not np.isfinite(size):
-            return Assembled(q, error, False, False)
-        polished = 0
+        q, error = np.array(q), self.error(q)
+        size, damping, polished = np.linalg.norm(error, axis=-1), np.zeros(len(q)), np.zeros(len(q), dtype=int)
+        lost = ~np.isfinite(size)
+        left = np.flatnonzero(~lost)
         for _ in range(STEPS):
-            if size <= self.closed:
-                polished += 1
-                if polished > 2 or size <= 1e-15 * self.scales.length:
-                    break
-            G = self.rows(q)[self.scales.errors]
-            if not np.isfinite(G).all():
-                return Assembled(q, error, False, False)
-            U, s, V = np.linalg.svd(G, full_matrices=False)
-            counted = s > 1e-9 * max(float(s.max(initial=0.0)), 1e-3)
-            push = U.T @ error
-            if size > self.closed and np.linalg.norm(push * s) <= 1e-9 * size:
-                return Assembled(q, error, False, True)
-            for _ in range(12):
-                factors = np.where(counted, s / (s * s + damping + (~counted)), 0.0)
-                step = -V.T @ (factors * push)
-                long = float(np.linalg.norm(step)) / self.scales.length
-                there = self.moved(q, step / max(1.0, long))
-                left = self.error(there)
-                result = float(np.linalg.norm(left))
-                if result < size or (size <= self.closed):
-                    break
-                damping = max(10.0 * damping, 1e-4 * float(s.max(initial=0.0)) ** 2)
-            if result >= size:
+            fine = size[left] <= self.closed
+            polished[left[fine]] += 1
+            ended = fine & ((polished[left] > 2) | (size[left] <= 1e-15 * self.scales.length))
+            left = left[~ended]
+            if not len(left):
                 break
-            q, error, size, damping = there, left, result, 0.1 * damping if damping > 1e-9 else 0.0
-        stationary = bool(np.linalg.norm(self.rows(q)[self.scales.errors].T @ error) <= 1e-6 * size)
-        return Assembled(q, error, size <= self.closed, stationary and size > self.closed)
+            G = self.some(left).rows(q[left])[:, self.scales.errors]
+            wrong = ~np.isfinite(G).all(axis=(-2, -1))
+            lost[left[wrong]] = True
+            left, G = left[~wrong], G[~wrong]
+            if not len(left):
+                break
+            U, s, V = np.linalg.svd(G, full_matrices=False)
+            largest = s.max(axis=-1, initial=0.0)
+            counted = s > 1e-9 * np.maximum(largest, 1e-3)[:, np.newaxis]
+            push = _times(np.swapaxes(U, -1, -2), error[left])
+            stationary = np.linalg.norm(push * s, axis=-1) <= 1e-9 * size[left]
+            trying = np.flatnonzero(~stationary | (size[left] <= self.closed))
+            better = np.zeros(len(left), dtype=bool)
+            for _ in range(12):
+                at, own = left[trying], s[trying]
+                factors = np.where(counted[trying], own / (own * own + damping[at, np.newaxis] + ~counted[trying]), 0.0)
+                step = -_times(np.swapaxes(V[trying], -1, -2), factors * push[trying])
+                long = np.linalg.norm(step, axis=-1, keepdims=True) / self.scales.length
+                here = self.some(at)
+                there = here.moved(q[at], step / np.maximum(1.0, long))
+                rest = here.error(there)
+                result = np.linalg.norm(rest, axis=-1)
+                good, small = result < size[at], size[at] <= self.closed
+                better[trying[good]] = True
+                q[at[good]], error[at[good]], size[at[good]] = there[good], rest[good], result[good]
+                again = ~good & ~small
+                trying = trying[again]
+                if not len(trying):
+                    break
+                firm = 1e-4 * largest[trying] ** 2
+                damping[at[again]] = np.maximum(10.0 * damping[at[again]], firm)
+            left = left[better]
+            damping[left] = np.where(damping[left] > 1e-9, 0.1 * damping[left], 0.0)
+        return Assembled(q, error, (size <= self.closed) & ~lost)
 
-    def ranked(self, q: np.ndarray) -> Ranked:
-        """Return the scaled constraint Jacobian at q with its numerical rank.
-
-        Raises ValueError for rows that are not finite.
-        """
-        G = self.rows(q)
-        wrong = ~np.isfinite(G).all(axis=-1)
-        if wrong.any():
-            names = [name for c in self.robot.tree.constraints for name in c.component_names]
-            bad = ", ".join(repr(names[k]) for k in np.flatnonzero(wrong)[:6])
-            raise ValueError(f"constraints: {bad}: expected finite rows at q = {np.array2string(q, precision=4)}")
-        return ranked(G)
-
-    def assembled(self, starts: Iterable[np.ndarray]) -> tuple[Assembled, int]:
-        """Return the first start projected onto the constraints, and the number of starts tried.
+    def assembled(self, starts: Iterable[np.ndarray]) -> Assembled:
+        """Return the first starts projected onto the constraints: configurations (n, nq), or (nq,) for all mechanisms.
 
         If no start can be projected, it is the projected start of smallest error.
         """
-        best, tried = None, 0
-        for q in starts:
-            tried += 1
-            result = self.projected(q)
-            if best is None or result.closed or not _size(result) >= _size(best):
-                best = result
-            if best.closed:
-                break
-        assert best is not None
-        return best, tried
+        starts = iter(starts)
+        best = self.projected(next(starts))
+        while len(left := np.flatnonzero(~best.closed)) and (q := next(starts, None)) is not None:
+            trial = self.some(left).projected(np.broadcast_to(q, (len(left), q.shape[-1])))
+            better = trial.closed | (trial.sizes < best.sizes[left])
+            for own, new in zip(best, trial, strict=True):
+                own[left[better]] = new[better]
+        return best
 
-    def random_motions(self, q: np.ndarray, walks: int, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield assembled configurations on random feasible motions from q, at increasing distances."""
+    def random_motions(
+        self, q: np.ndarray, G: Decomposed, walks: int, steps: int, rng: np.random.Generator
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, Decomposed]]:
+        """Yield constraint Jacobians on random feasible motions from q, at increasing distances.
+
+        ``G`` are those at q.  Each item is of some mechanisms: their indices, scaled Jacobians, and these decomposed.
+        """
+        nv = len(self.scales.velocities)
         for _ in range(walks):
-            at, before, share = q, None, 0.03
+            index, at, here, share = np.arange(len(q)), q, G, np.full(len(q), 0.03)
+            before: np.ndarray | None = None
             for _ in range(steps):
-                free = self._free(at)
-                if not free.shape[1]:
-                    break
-                heading = free @ rng.normal(size=free.shape[1])
+                heading = _unit(here.within(rng.normal(size=nv)))  # the drift of constraints is ignored
                 if before is not None:  # keep roughly the previous direction
-                    onward = free @ (free.T @ before)
-                    heading = onward / max(float(np.linalg.norm(onward)), 1e-12) + 0.3 * heading / max(
-                        float(np.linalg.norm(heading)), 1e-12
-                    )
-                heading = heading / max(float(np.linalg.norm(heading)), 1e-12)
-                before = heading
-                step = share * self.scales.length * np.sqrt(len(heading)) * heading
-                result = self.projected(self.moved(at, step))
-                if not (result.closed and np.isfinite(self.rows(result.q)).all()):
+                    heading = _unit(_unit(here.within(before)) + 0.3 * heading)
+                step = share[:, np.newaxis] * self.scales.length * np.sqrt(nv) * heading
+                some = self.some(index)
+                result = some.projected(some.moved(at, step))
+                rows = some.rows(result.q)
+                going = np.flatnonzero(here.free.any(axis=-1) & result.closed & np.isfinite(rows).all(axis=(-2, -1)))
+                index, at, before = index[going], result.q[going], heading[going]
+                if not len(index):
                     break
-                at, share = result.q, min(0.15, 2.0 * share)
-                yield at
-
-    def _free(self, q: np.ndarray) -> np.ndarray:
-        """Return a basis of the velocities with G v = 0; the drift of time-dependent constraints is ignored."""
-        return self.ranked(q).right
+                here, share = decomposed(rows[going]), np.minimum(0.15, 2.0 * share[going])
+                yield index, rows[going], here
 
 
-def _size(result: Assembled) -> float:
-    """Return the norm of the error; infinity if it is not finite."""
-    size = float(np.linalg.norm(result.error))
-    return size if np.isfinite(size) else np.inf
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return products of matrices (n, m, k) and vectors (n, k)."""
+    result: np.ndarray = (A @ x[..., np.newaxis])[..., 0]
+    return result
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12))

@@ -145,10 +145,10 @@ def assembled_at(mechanism: Mechanism, q: Any, value: np.ndarray | None) -> np.n
                 f"minimal_coordinates: q: not assembled: error {left:.3g} of {rows[worst]!r}: pass a configuration "
                 f"that satisfies the constraints"
             )
-        assembled = mechanism.projected(value)
-    if not assembled.closed:
+        assembled = mechanism.projected(value[np.newaxis])
+    if not assembled.closed.all():
         raise ValueError(
             "minimal_coordinates: no configuration that satisfies the constraints was found: see robot.mobility()"
         )
-    result: np.ndarray = assembled.q
+    result: np.ndarray = assembled.q[0]
     return result

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.tree import Tree
 
-__all__ = ["Ranked", "Scales", "chosen_rows", "motion_text", "motions_of", "ranked"]
+__all__ = ["Decomposed", "Ranked", "Scales", "chosen_rows", "decomposed", "motion_text", "motions_of", "ranked"]
 
 NOISE = 1e-15  # rounding of singular values, relative to the largest one and to the matrix size
 
@@ -76,10 +77,50 @@ def ranked(A: np.ndarray) -> Ranked:
     if not min(m, n):
         return Ranked(0, np.zeros(0), np.eye(m), np.eye(n))
     U, values, V = np.linalg.svd(A)
-    floor = NOISE * max(m, n) * max(float(values[0]), 1.0)
-    ladder = np.maximum([max(1.0, float(values[0])), *values, floor], floor)
-    rank = int(np.argmax(ladder[:-1] / ladder[1:])) if values[0] > floor else 0
+    rank = int(_ranks(values, max(m, n)))
     return Ranked(rank, values, U[:, rank:], V[rank:].T)
+
+
+class Decomposed(NamedTuple):
+    """Ranks of a batch of matrices (n, m, k) with their right singular vectors."""
+
+    rank: np.ndarray  # (n)
+    least: np.ndarray  # (n): the smallest singular value counted as nonzero; 0 if there is none
+    V: np.ndarray  # (n, k, k), vectors as rows
+    free: np.ndarray  # (n, k), bool: rows of V that span the null space
+
+    def some(self, index: np.ndarray) -> Decomposed:
+        """Return those of the matrices of an index."""
+        return Decomposed(*(x[index] for x in self))
+
+    @property
+    def moving(self) -> np.ndarray:
+        """Largest component of each velocity in the basis of the null space, (n, k)."""
+        parts = np.where(self.free[..., np.newaxis], np.abs(self.V), 0.0)
+        return np.asarray(parts.max(axis=-2, initial=0.0))
+
+    def within(self, x: np.ndarray) -> np.ndarray:
+        """Return vectors (n, k) or (k,) projected onto the null spaces."""
+        parts = np.where(self.free, (self.V @ np.broadcast_to(x, self.free.shape)[..., np.newaxis])[..., 0], 0.0)
+        return np.asarray((np.swapaxes(self.V, -1, -2) @ parts[..., np.newaxis])[..., 0])
+
+
+def decomposed(G: np.ndarray) -> Decomposed:
+    """Return the ranks of matrices (n, m, k), by the rule of `ranked`."""
+    _, values, V = np.linalg.svd(G)
+    rank = _ranks(values, max(G.shape[-2:]))
+    padded = np.concatenate([np.zeros((len(G), 1)), values], axis=-1)
+    least = np.take_along_axis(padded, rank[:, np.newaxis], axis=-1)[:, 0]
+    return Decomposed(rank, least, V, np.arange(V.shape[-1]) >= rank[:, np.newaxis])
+
+
+def _ranks(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the ranks of matrices with these singular values (..., k), and at most ``size`` rows and columns."""
+    largest = values.max(axis=-1, initial=0.0)
+    floor = NOISE * size * np.maximum(largest, 1.0)
+    ladder = np.concatenate([np.maximum(1.0, largest)[..., np.newaxis], values, floor[..., np.newaxis]], axis=-1)
+    ladder = np.maximum(ladder, floor[..., np.newaxis])
+    return np.where(largest > floor, np.argmax(ladder[..., :-1] / ladder[..., 1:], axis=-1), 0)
 
 
 def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:

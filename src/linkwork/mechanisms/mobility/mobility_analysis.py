@@ -1,134 +1,17 @@
-"""Mobility analysis: degrees of freedom and redundant rows from the rank of the constraint Jacobian.
-
-The rank is computed in the given configuration and in configurations on random motions from it.  Rank does not grow in
-a limit, so the largest rank found is the generic one.  Rows that are dependent at the generic rank are redundant; rows
-that are dependent only in the given configuration are singular there.
-"""
+"""Report of a mobility analysis: degrees of freedom, and the role of each constraint row and joint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from linkwork._util.messages import escaped
-from linkwork._util.progress import Reporter
 from linkwork._util.result import ReturnedValue
-from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
-from linkwork.mechanisms.mobility.length_scaling import Ranked, Scales, chosen_rows, motion_text, motions_of, ranked
-from linkwork.model.coordinate_names import names_of
-from linkwork.model.tree import Tree
+from linkwork.mechanisms.mobility.length_scaling import motion_text
 
-__all__ = ["Mobility", "assembled_near", "mobility_of"]
-
-
-STARTS = 24  # random configurations from which assembly is tried
-STILL = 1e-7  # component of a unit velocity below which a joint counts as locked
-
-
-def assembled_near(mechanism: Mechanism, q: np.ndarray | None) -> Any:
-    """Return an assembled configuration: from q (neutral if None), or else from random configurations."""
-    robot = mechanism.robot
-
-    def starts() -> Iterator[np.ndarray]:
-        yield robot.neutral() if q is None else q
-        rng = np.random.default_rng(0)
-        for _ in range(STARTS):
-            yield robot.random_configuration(rng)
-
-    return mechanism.assembled(starts())[0]
-
-
-def mobility_of(mechanism: Mechanism, q: np.ndarray | None, seed: int, progress: Any = False) -> Mobility:
-    robot, scales = mechanism.robot, mechanism.scales
-    tree: Tree = robot.tree
-    rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
-    result = assembled_near(mechanism, q)
-    here = mechanism.ranked(result.q)
-    G = mechanism.rows(result.q)
-    inconsistent = _contradicting(rows, scales, result) or _contradicting_velocities(rows, mechanism, result.q, here)
-
-    large = tree.nv > 30
-    rng = np.random.default_rng(seed)
-    samples, constrained, moving = [], np.abs(G).max(axis=0, initial=0.0), np.abs(here.right).max(axis=1, initial=0.0)
-    if not inconsistent and here.rank < tree.nv and rows:
-        walks, steps = (2, 4) if large else (4, 8)
-        with Reporter("mobility", progress, "mobility: configurations", walks * steps) as report:
-            for other_q in mechanism.random_motions(result.q, walks, steps, rng):
-                G_there = mechanism.rows(other_q)
-                there = ranked(G_there)
-                samples.append((G_there, there))
-                constrained = np.maximum(constrained, np.abs(G_there).max(axis=0, initial=0.0))
-                moving = np.maximum(moving, np.abs(there.right).max(axis=1, initial=0.0))
-                report.advance()
-    _, best = max([(G, here), *samples], key=lambda pair: (pair[1].rank, pair[1] is here, pair[1].least))
-    redundant = chosen_rows(best.left, len(rows) - best.rank, range(len(rows) - 1, -1, -1))
-    necessary = [k for k in range(len(rows)) if k not in redundant]
-    within = ranked(G[necessary])
-    order = range(len(necessary) - 1, -1, -1)
-    singular = [necessary[k] for k in chosen_rows(within.left, len(necessary) - here.rank, order)]
-
-    names = names_of(tree, "v")
-    independent, motions = motions_of(tree, here.right, scales)
-    still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
-    still = moving <= STILL
-    start = robot.neutral() if q is None else q
-    moved = float(np.linalg.norm(robot.difference(start, result.q) * scales.velocities))
-    return Mobility._make(
-        name=robot.name,
-        q=result.q,
-        start="neutral" if q is None else "given",
-        moved=moved,
-        length=scales.length,
-        rows=rows,
-        rank=here.rank,
-        generic_rank=best.rank,
-        error_rank=ranked(G[scales.errors]).rank,
-        singular_values=here.values,
-        velocities=names,
-        redundant=tuple(rows[k] for k in redundant),
-        singular=tuple(rows[k] for k in singular),
-        inconsistent=inconsistent,
-        motions=motions,
-        independent=tuple(names[k] for k in independent),
-        locked=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
-        locked_here=tuple(names[k] for k in range(len(names)) if still_here[k] and not still[k]),
-        untouched=tuple(names[k] for k in range(len(names)) if constrained[k] <= STILL),
-        samples=len(samples),
-    )
-
-
-def _contradicting(rows: tuple[str, ...], scales: Scales, result: Any) -> dict[str, float]:
-    """Return the remaining error of each constraint row, by name, if no configuration satisfies all constraints.
-
-    If one does, the result is empty.
-    """
-    if result.closed:
-        return {}
-    indices = np.flatnonzero(scales.errors)
-    worst = float(np.abs(result.error).max())
-    left = {rows[k]: float(x / scales.rows[k]) for k, x in zip(indices, result.error, strict=True)}
-    return {
-        name: x for (name, x), size in zip(left.items(), np.abs(result.error), strict=True) if not size <= 1e-6 * worst
-    }
-
-
-def _contradicting_velocities(
-    rows: tuple[str, ...], mechanism: Mechanism, q: np.ndarray, here: Ranked
-) -> dict[str, float]:
-    """Return the remainder of G v + σ by constraint row, if no velocity satisfies all constraints.
-
-    v is the velocity for which it is smallest.  If some velocity satisfies all constraints, the result is empty.
-    """
-    drift = mechanism.drift(q)
-    left = here.left @ (here.left.T @ drift)
-    worst = float(np.abs(left).max(initial=0.0))
-    if worst <= 1e-9 * float(np.abs(drift).max(initial=0.0)):
-        return {}
-    sizes = mechanism.scales.rows
-    return {rows[k]: float(left[k] / sizes[k]) for k in range(len(rows)) if abs(left[k]) > 1e-6 * worst}
+__all__ = ["Mobility", "degrees"]
 
 
 MOST = 12  # entries of a list in the report
@@ -251,18 +134,18 @@ class Mobility(ReturnedValue):
         }
 
     def __repr__(self) -> str:
-        return f"<Mobility of {self.name!r}: {_degrees(self.dof)}, rank {self.rank} of {_many(len(self.rows), 'row')}>"
+        return f"<Mobility of {self.name!r}: {degrees(self.dof)}, rank {self.rank} of {_many(len(self.rows), 'row')}>"
 
     def __str__(self) -> str:
         if self.inconsistent:
             return "\n".join(map(escaped, [f"{self.name}: inconsistent", *self._contradictions()]))
         singular = ", in a singular configuration" if self.is_singular else ""
-        lines = [f"{self.name}: {_degrees(self.dof)} of velocity{singular}", *self._counts()]
+        lines = [f"{self.name}: {degrees(self.dof)} of velocity{singular}", *self._counts()]
         if self.redundant:
             lines.append(f"  redundant (dependent everywhere): {_listed(self.redundant)}")
         if self.singular:
             lines.append(f"  singular (dependent only here): {_listed(self.singular)}")
-            lines.append(f"  in generic configurations: {_degrees(self.mobility)}")
+            lines.append(f"  in generic configurations: {degrees(self.mobility)}")
         free = [motion for motion in self.motions if not {*motion} <= {*self.untouched}]
         lines += [f"  free: {motion_text(motion)}" for motion in free[:MOST]]
         if len(free) > MOST:
@@ -286,7 +169,7 @@ class Mobility(ReturnedValue):
                 f"  smallest nonzero singular value {least:.3g}, next {rest:.1g}, with angles times {self.length:.4g} m"
             )
         if self.coordinates != self.dof:
-            lines.append(f"  {_degrees(self.coordinates)} of configuration")
+            lines.append(f"  {degrees(self.coordinates)} of configuration")
         start = "the given q" if self.start == "given" else "the neutral configuration"
         away = f"an assembled configuration, {self.moved:.3g} m from {start}"
         lines.append(f"  at {start if self.moved <= 1e-9 * self.length else away}")
@@ -298,7 +181,7 @@ class Mobility(ReturnedValue):
         return [*lines, *([f"  and {len(worst) - MOST} more rows"] if len(worst) > MOST else [])]
 
 
-def _degrees(count: int) -> str:
+def degrees(count: int) -> str:
     return f"{count} degree{'' if count == 1 else 's'} of freedom"
 
 
