@@ -17,7 +17,7 @@ from linkwork.simulation.simulation_spec import moving_robot
 
 __all__ = ["check_start"]
 
-_OPEN = 1e-6  # accepted error, relative to the robot's length [m], and [rad]
+_OPEN = 1e-6  # [rad, characteristic lengths] accepted error
 _FORBIDDEN = 1e-6  # the same for velocities, in units of `StepScale`, and relative to the terms of a row
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)

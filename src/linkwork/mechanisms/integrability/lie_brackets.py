@@ -44,7 +44,7 @@ __all__ = [
 
 
 _NEW_PART = 1e-7  # smallest independent part of a new field, relative to the size of the bracket
-_REACH = 0.4  # [s] duration of the motion along the fields
+_REACH = 0.4  # [rad, characteristic lengths] length of the motion along the fields
 _STEPS = 20  # Runge–Kutta steps of this motion
 _MIN_PIVOT = 0.2  # smallest pivot, relative to the largest element
 Field = list[Any]

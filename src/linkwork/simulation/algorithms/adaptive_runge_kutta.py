@@ -49,7 +49,7 @@ _DENSE = (
     69997945 / 29380423,
 )
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0  # safety factor, and bounds of the ratio of successive steps
-TOLERANCE, PARTS = 1e-9, 1000
+TOLERANCE, PARTS = 1e-9, 1000  # [rad, characteristic lengths, and these per second] error; substeps of a step
 _TIMES = 1e-12  # relative distance from a time that counts as reached
 
 

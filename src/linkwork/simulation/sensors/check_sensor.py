@@ -31,7 +31,7 @@ __all__ = ["REQUIREMENTS", "check_sensor"]
 _STEPS, _STEP = 100, 1e-3  # [1], [s] of the simulation
 _LATE = 3  # delay of the delayed variant, in steps
 _SIGMA, _BIAS = 0.01, 0.25  # noise and bias of the variants, in units of the readings
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # accepted relative difference
 _DEVIATIONS = 5.0  # accepted error of an estimated mean or deviation, in its standard deviations
 
 

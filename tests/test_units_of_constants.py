@@ -1,0 +1,38 @@
+"""Constants of mechanics have no units of length, time or mass, so that motions do not depend on them."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "linkwork"
+PAGE = SOURCE.parents[1] / "docs" / "decisions" / "simulation-one-scale.md"
+ROOMS = ("constraints", "dynamics", "mechanisms", "simulation")
+CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*\b[^=#()\[\]{}\"']*=[^=#\[\]{}\"']*\d")
+UNIT = re.compile(r"\[[^\]]*\b(m|s|kg|N|J|W|Pa|units)\b[^\]]*\]")
+
+
+def constants():
+    """Pairs of a constant's place (file, name) and its comment, of all constants of the rooms with a number."""
+    for path in sorted(path for room in ROOMS for path in (SOURCE / room).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        comments = {
+            token.start[0]: token.string
+            for token in tokenize.generate_tokens(io.StringIO(text).readline)
+            if token.type == tokenize.COMMENT
+        }
+        for number, line in enumerate(text.splitlines(), 1):
+            if CONSTANT.match(line):
+                yield (path.name, line.split("=")[0].split(":")[0].strip()), comments.get(number, "")
+
+
+def test_a_constant_with_a_unit_is_on_the_page_with_a_reason():
+    row = re.compile(r"^\| `(\w+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+    found = [place for place, comment in constants() if UNIT.search(comment)]
+    assert found and sorted(found) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
+
+
+def test_a_threshold_states_what_it_bounds():
+    assert not [place for place, comment in constants() if not comment and re.search("tol", place[1], re.IGNORECASE)]
