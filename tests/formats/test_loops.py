@@ -144,6 +144,9 @@ def test_a_loop_has_bounds_and_what_resists():
     two = joints.Universal()
     whole = PENDULUM.with_loop("u", "base", "tip", two, lower=(-1, -2), effort=(3, np.inf), friction=(0.1, 0.2))
     assert PENDULUM.with_loops_document(whole.loops_document()) == whole
+    ball = {"stiffness": (1.0, 2.0, 3.0), "rest": (0.5, -0.5, 0.5, 0.5), "lower": (-0.9, -0.8, -0.7, -0.6)}
+    whole = PENDULUM.with_loop("b", "base", "tip", joints.Spherical(), **ball)  # of more coordinates than velocities
+    assert PENDULUM.with_loops_document(whole.loops_document()) == whole
     for wrong, code in (
         ('"limits": {"lower": 1, "upper": 0}', "LIMIT_ORDER"),
         ('"limits": {"lower": [1, 2]}', "ARITY"),

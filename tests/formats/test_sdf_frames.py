@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from linkwork.constraints import LoopJoint
+from linkwork.errors import ModelError
 from linkwork.formats import read_sdf
 from linkwork.joints import Fixed, Floating
 from linkwork.model.body import WORLD
@@ -135,3 +136,15 @@ def test_inertias_are_libsdformats(name: str):
         about = I.shifted(-I.moment * (1.0 / I.mass)).about.elements()
         np.testing.assert_allclose([I.mass, *(x / I.mass for x in I.moment)], [mass, *center], atol=1e-15)
         np.testing.assert_allclose(about, moments, atol=1e-15 * 4)
+
+
+def test_an_unknown_frame_is_named_with_its_scope(tmp_path: Path) -> None:
+    model = '<model name="m">{}<link name="l">{}</link></model>'
+    pose, file = '<pose relative_to="nope">0 0 0 0 0 0</pose>', tmp_path / "unknown.sdf"
+    for text, scope in (
+        (f'<world name="w">{model.format(pose, "")}</world>', "the world"),
+        (model.format("", pose), "model 'm'"),
+    ):
+        file.write_text(f'<sdf version="1.9">{text}</sdf>')
+        with pytest.raises(ModelError, match=f"frame 'nope' does not exist in {scope}"):
+            build_tree(read_sdf(file))

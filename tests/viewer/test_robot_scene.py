@@ -77,6 +77,19 @@ def test_layers_of_markers():
         assert part.placement[:3, 2] == pytest.approx(S.direction[0]) and part.link == joint.name
 
 
+def test_axes_of_rotation_and_translation_differ_in_color_and_pass_through_the_joint():
+    kinds = (lw.joints.Revolute((0.6, 0.0, 0.8)), lw.joints.Prismatic((0.48, 0.6, 0.64)), lw.joints.Revolute((0, 0, 1)))
+    names = ("world", "one", "two", "three")
+    links = [lw.Link(name, mass=1.0) for name in names[1:]]
+    hinges = [lw.Joint.of(kind, name=f"j{k}", parent=names[k], child=names[k + 1], rotor=lw.pose((0.3, -0.2, 0.5)))
+              for k, kind in enumerate(kinds)]  # fmt: skip
+    (actor,) = robot_document(lw.Robot.build("three", *links, *hinges)).actors
+    first, second, third = (part for part in actor.parts if part.layer == "joint axes")
+    assert first.color == third.color != second.color
+    offset = first.placement[:3, 3] - np.array([-0.3, 0.2, -0.5])  # of a point of the axis from the joint's origin
+    assert np.cross(offset, first.placement[:3, 2]) == pytest.approx(np.zeros(3), abs=1e-6)
+
+
 MOMENTS = np.array([[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.04]])
 
 

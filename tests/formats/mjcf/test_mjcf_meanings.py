@@ -10,6 +10,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 
 from benchmarks.mjcf_comparison import deviations  # noqa: E402
 
+from linkwork.formats.mjcf.compiled_model import CompiledModel  # noqa: E402
+
 MODELS = {
     "default classes": """<default><joint armature=".1"/><geom density="500"/>
         <default class="heavy"><geom density="3000" type="box" size=".1 .2 .3"/><joint axis="1 0 0"/>
@@ -147,6 +149,12 @@ def poses_of_parts(robot):
     poses += [one.pose for one in tree.constraints]
     inertias = [frame.inertia.about for frame in tree.frames]
     return np.array([[*map(float, X.elements())] for X in poses]), np.array([[x.xx, x.xy, x.zz] for x in inertias])
+
+
+def test_a_field_that_this_mujoco_does_not_have_has_its_default():
+    source = CompiledModel(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
+    assert source.array("no_such_field", [3]) == [3] and source.array("nbody", [3]) == 1
+    assert source.array("body_mass") == [0.0]
 
 
 def test_quaternions_of_a_compiled_model_are_unit():
