@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline
 
 import linkwork as lw
 from linkwork.motion import Trajectory, profile, time_optimal
+from linkwork.motion.timing.arc_length_clock import fitted_time_law
 from linkwork.motion.timing.arc_length_path import ArcLengthPath
 from linkwork.motion.timing.length_table import LengthTable
 
@@ -49,6 +50,18 @@ def test_arc_lengths_of_a_path_that_rests_at_its_ends():
     allowed = 1e-15 + 4.0 * np.spacing(sigma) / np.maximum(rate, 1e-7)
     assert (np.abs(arc.positions(sigma) - s) < allowed)[s > 0.0].all() and arc.positions(sigma)[0] == 0.0
     assert arc.positions(sigma[::-1].reshape(-1, 1))[-1, 0] == 0.0
+
+
+def test_positions_of_a_motion_whose_arc_length_is_known():
+    # q = (p, p) with p = s + 0.3 s², so that σ = √2 p; and σ(t) is a cubic from rest to rest
+    path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0, 0.3]] * 2])
+    arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (0.0, 1.0), False)
+    length = 1.3 * 2.0**0.5
+    law = fitted_time_law(arc, np.array([0.0, 2.0]), length * np.array([[0.0, 0.0, 0.75, -0.25]]), np.ones(2), 1e-4)
+    t = np.linspace(0.0, 2.0, 201)
+    k = np.clip(np.searchsorted(law.t, t, side="right") - 1, 0, len(law.t) - 2)
+    s = sum(law.coefficients[k, n] * (t - law.t[k]) ** n for n in range(6))
+    assert np.abs(2.0**0.5 * (s + 0.3 * s * s) - length * (0.75 * t**2 - 0.25 * t**3)).max() < 3e-9
 
 
 def test_straight_lines_take_what_profiles_take():
