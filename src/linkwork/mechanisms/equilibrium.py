@@ -26,7 +26,7 @@ import numpy as np
 
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
-from linkwork._util.validation import floats, shown
+from linkwork._util.validation import floats, integer, shown
 from linkwork.errors import Status
 from linkwork.kernels.array_arguments import stacked
 from linkwork.mechanisms.assembly.state_inputs import varied
@@ -102,6 +102,7 @@ def equilibria_near(
     Raises the errors of `Robot.equilibrium`.
     """
     caller = "equilibrium"
+    max_iterations = integer(caller, "max_iterations", max_iterations, least=1)
     varied_robot, inputs = varied(robot, caller, time, parameters)
     tau, wrenches, axes, gravity = loads
     if wrenches is not None and not isinstance(wrenches, Mapping):

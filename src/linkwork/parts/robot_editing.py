@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.file_search import FileSearch, Folders, read_folders
+from linkwork._util.validation import integer
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import edits
@@ -222,6 +223,8 @@ class CollisionHullMethods(Constructors):
         Raises the errors of `load_mesh`, preceded by the link's name, and ValueError without folders for a robot that
         is not from a file.
         """
+        if max_vertices is not None:
+            max_vertices = integer("with_collision_hulls", "max_vertices", max_vertices, least=8)
         known: dict[Mesh, tuple[Polytope, ...]] = {}
         issues: list[Issue] = []
         frames = []

@@ -90,6 +90,7 @@ def plan_path(
         pairs,
     )
     query = PlanQuery(space, start, goal, frame, int(seed), begin)
+    max_goal_solutions = integer("plan", "max_goal_solutions", max_goal_solutions, least=1)
     # compilation does not count towards the time limit
     compile_first_search(space, query.starts, sum(item.most_solutions(max_goal_solutions) for item in query.goals))
     starts, goals, refused = query.end_configurations(max_goal_solutions)

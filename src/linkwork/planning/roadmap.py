@@ -142,6 +142,7 @@ class Roadmap(Shown):
         says whether start or goal has no neighbours.
         """
         graph, space = self._graph, self._graph.space
+        max_goal_solutions = integer("Roadmap.plan", "max_goal_solutions", max_goal_solutions, least=1)
         query = PlanQuery(space, start, goal, frame, graph.seed, QueryBegin.now())
         starts, goals, refused = query.end_configurations(max_goal_solutions)
         if refused is not None:
