@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 import typing
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.helpers.public_interface import public_classes, public_functions
 
 import linkwork
+import linkwork as lw
 from linkwork._util.result import Result, ReturnedValue
 from linkwork.errors import Status
 from linkwork.kernels.robot_base import RobotBase
@@ -112,3 +116,31 @@ def test_claims_about_all_configurations_have_proofs():
     for status, kind in kinds.items():
         claims = any(words in status.meaning.lower() for words in everything)
         assert claims == (kind == "proof"), status
+
+
+_UNPROVOKED = "stalled, deviation"  # searches that end so are not known
+
+
+def test_each_status_has_a_test_that_provokes_it():
+    named = "\n".join(x.read_text(encoding="utf-8") for x in Path(__file__).parent.rglob("test_*.py"))
+    missing = [one.value for one in Status if not re.search(rf"[\"']{one.value}[\"']|Status\.{one.name}\b", named)]
+    assert [one for one in missing if one not in _UNPROVOKED] == []
+
+
+def test_claims_of_ends():
+    """Joints that determine each other, a motion that explodes, and a path whose next configuration is far."""
+    with pytest.raises(lw.errors.AssemblyError, match="determine each other") as error:
+        lw.load("fourbar").assemble(hold={"crank_hinge": 0.5, "coupler_hinge": 2.0})
+    found = error.value.result
+    assert found.status == Status.DEPENDENT_JOINTS
+    assert np.abs(lw.load("fourbar").constraint_error(found.q)).max() > 1e-2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = lw.load("double_pendulum").simulate([0.0, 0.0], [1e6, 0.0], duration=0.5, dt=0.1, method="rk4")
+    assert run.status == Status.DIVERGED and not np.abs(run.v[-1]).max() < 1e8
+    arm, q = lw.load("arm6"), np.array([0.1, 0.5, 0.8, 0.2, 0.6, 0.1])
+    X = arm.pose(q, "tool")
+    path = lw.motion.line(X, lw.pose((0.05, 0.0, 0.0)) @ X)
+    tracked = arm.track_cartesian_path(path, "tool", q_init=q, max_joint_step=1e-4, min_path_step=0.02)
+    following = arm.ik_problem(lw.ik.PoseTask("tool", name="X")).solve(q, X=path(0.02))
+    assert tracked.status == Status.JOINT_JUMP and np.abs(following.q - q).max() > 1e-4

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,7 @@ def test_what_is_carried_moves_with_time(problem: Any) -> None:
     assert again.iterations == 3 and np.abs(controller.plan.q[0] - path.q[1]).max() == 0.0
 
 
-def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any) -> None:
+def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     robot, controller = problem.robot, problem.controller(time_limit=0.0, fallback_braking_time=0.25)
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
     braking = robot.inverse_dynamics(q, v, -v / 0.25)
@@ -122,6 +124,12 @@ def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any) -> None
     # in time again it plans from where it is, as one that never was late
     controller.time_limit = 1e9
     assert controller.step((q, v)).status == "planned"
+    # with time for one iteration, it takes the plan of this one
+    times = itertools.chain([0.0, 0.0, 0.0, 0.6], itertools.repeat(2.0))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(times))
+    controller.time_limit = 1.0
+    command = controller.step((q + 0.5, v))
+    assert command.status == "shortened" and command.iterations == 1 and np.isfinite(command.torque).all()
 
 
 def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> None:
