@@ -39,6 +39,14 @@ def test_clearances_are_the_robots(linkwork, files):
     assert ["hand", "far"] in data["never"] and {tuple(x) for x in data["always"]} <= set(found.pairs)
 
 
+def test_a_distance_of_zero_touches(linkwork, files, tmp_path):
+    scene = tmp_path / "touching.json"
+    scene.write_text(lw.Scene().with_sphere("side", 0.15, (0.25, 0, 0.5)).to_json(), encoding="utf-8")
+    data = json.loads(linkwork("distances", files[0], "--scene", str(scene), "--samples", "9", "--json").out)
+    (side,) = [x for x in data["pairs"] if (x["a"], x["b"]) == ("upper", "side")]
+    assert side["min"] == side["p50"] == 0.0 and side["touching"] == 1.0 and data["free"] == 0.0
+
+
 def test_people_get_a_table(linkwork, files):
     file, scene, _ = files
     ran = linkwork("distances", file, "--scene", scene, "--samples", "200")

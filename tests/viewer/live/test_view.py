@@ -229,12 +229,14 @@ def test_the_bar_of_time(opened):
         frames=(FrameAxes("tool", X),),
         texts=(Text("here", X[:, :3, 3]),),
         plots=(Plot("height", "m", ("z",), np.array([[0.0], [np.nan], [1.0], [1.5]])),),
+        hidden=frozenset({"labels"}),
     )
     view = opened(document)
     client, page = PageClient(view), view._page
     try:
         assert page.robots == []  # the motion is fixed
         items = {layer: handles[0] for layer, handles in page.items.by_layer.items()}
+        assert [layer for layer, item in items.items() if not item.visible] == ["labels"]
         for t, k in ((1.0, 2), (0.7, 1), (1.5, 3), (0.0, 0)):
             client.change(page.times.bar, t)
             assert page.times.index == k
