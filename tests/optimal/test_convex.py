@@ -3,10 +3,13 @@
 What cannot be met is called infeasible with Farkas multipliers, which are checked here on matrices made by hand.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.optimal import infeasibility_proof
 from linkwork.optimal.infeasibility_proof import conflict_of
 
 lsq_linear = pytest.importorskip("scipy.optimize").lsq_linear
@@ -189,3 +192,15 @@ def test_what_costs_in_proportion_is_found():
     ours, theirs = problem.solve([0.0]), problem.solve([0.0], solver="ipopt")
     assert ours.status == theirs.status == "solved" and np.isclose(ours.cost, theirs.cost, rtol=1e-6)
     assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4
+
+
+def test_constraints_hold_up_to_their_own_tolerance():
+    search = SimpleNamespace(tolerances=[0.1, 0.2])
+    for natural, times, holds in (
+        ([0.1, -0.2], 1.0, True),
+        ([0.1 * (1.0 + 1e-12), 0.0], 1.0, False),
+        ([0.0, -0.2 * (1.0 + 1e-12)], 1.0, False),
+        ([0.2, 0.4], 2.0, True),
+    ):
+        rows = SimpleNamespace(natural=np.array(natural), term=np.array([0, 1]))
+        assert infeasibility_proof._Search.satisfied(search, rows, *([times] if times != 1.0 else [])) == holds, natural
