@@ -373,3 +373,18 @@ def test_overlaps_at_the_start_are_those_of_placements_that_are_parameters():
         simulator.reset([0.0], where=[True, False])
     with pytest.warns(SimulationWarning, match="by 350 mm"):
         simulator.reset([0.0], where=[False, True])
+
+
+@pytest.mark.filterwarnings("ignore:simulate")
+def test_jams_are_solved_at_any_depth_and_step():
+    """A ball between a floor and a ceiling that overlap it: it stays, and both push it alike."""
+    body = lw.Link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.02, 0.03, 0.045))
+    ball, point = lw.Robot.build("ball", body, floating_base=True), ContactPoint("ball", radius=0.3)
+    for h in (1e-2, 1e-4, 1e-7):
+        for depth in (1e-3, 1.0):
+            walls = [ContactGround(point), ContactGround(point, normal=(0, 0, -1), height=2.0 * depth - 0.6)]
+            options = {"duration": 20 * h, "dt": h, "contacts": walls, "record": ["contact_residual"]}
+            found = ball.simulate([1, 0, 0, 0, 0, 0, 0.3 - depth], np.zeros(6), **options)
+            below, above = found.records["contact_forces"][-1][:, 2]
+            assert found.success and found.records["contact_residual"].max() < 1e-6, (h, depth)
+            assert np.abs(found.v).max() < 1e-7 and below > 1e6 and abs(below + above) < 1e-6 * below, (h, depth)
