@@ -103,7 +103,7 @@ def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
         v = rolling.project_velocity(q, np.array([*v, 0.0, 0.0, 0.0]))
         best = rolling.simulate(q, v, duration=1.0, dt=2e-3, method="rk4")
         left = []
-        for step in (2e-3, 1e-3, 5e-4):
+        for step in (4e-3, 2e-3, 1e-3, 5e-4):
             found = robot.simulate(q, v, duration=1.0, dt=step, contacts=contacts)
             left.append(np.abs(robot.difference(best.q[-1], found.q[-1])).max())
-        assert left[0] < 0.03 and all(1.7 < a / b < 2.3 for a, b in itertools.pairwise(left)), left
+        assert left[1] < 0.03 and all(1.7 < a / b < 2.3 for a, b in itertools.pairwise(left)), left

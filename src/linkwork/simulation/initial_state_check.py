@@ -46,7 +46,7 @@ def check_start(
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     shared = {"parameters": dict(parameters)} if parameters else {}
     result = kernel(q=q, v=v, **shared)
-    constraints, (length, pace) = robot.tree.constraints, StepScale.of(robot.tree, robot.gravity, h)
+    constraints, (length, pace, _) = robot.tree.constraints, StepScale.of(robot.tree, robot.gravity, h)
     rows = [
         (name, unit, c.holonomic)
         for c in constraints

@@ -30,6 +30,7 @@ from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.model.coordinate_names import units_of
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
@@ -64,6 +65,7 @@ _LIMIT = 1e-5  # compliance of limits relative to a contact's: light links carry
 _SETTLING = 1.0 / math.pi  # number of steps in which penetration decays
 _SLIP = 1e-3  # tangential compliance of sticking contacts relative to the normal one
 _RECOVERY = 0.07  # maximum speed out of penetration and beyond limits, in units of the step's scale: adds 2.5e-3 m g L
+_ROLLING = 4.0  # the same in addition, in units of h u²/L with the speed u at which rotations move the contact
 _BOUNCING = 0.01  # the same for contacts with restitution
 FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
 _OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
@@ -86,6 +88,7 @@ class StepScale(NamedTuple):
 
     length: Any
     pace: Any
+    turns: Sequence[int] = ()  # indices of the velocities that are angular
 
     @staticmethod
     def of(tree: Tree, gravity: Iterable[Any], h: Any) -> StepScale:
@@ -99,7 +102,8 @@ class StepScale(NamedTuple):
         falls = (pace * h) * (1.0 / _WEAK)
         for _ in range(4):
             falls = falls * falls
-        return StepScale(L, fmax(pace, 1.0 / (_WEIGHTLESS * h * (1.0 + falls))))
+        turns = [k for k, unit in enumerate(units_of(tree, "v")) if unit == "rad/s"]
+        return StepScale(L, fmax(pace, 1.0 / (_WEIGHTLESS * h * (1.0 + falls))), turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +229,11 @@ def _target(contact: ContactAt, h: Any) -> Any:
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any, scale: StepScale) -> ContactAt:
     """Return a contact with the change of its speed by other forces.
 
-    The penetration of a rigid contact decays with a bounded speed.  The contact is firmer by the inverse ratio, so that
-    it bears at rest what an unbounded speed allows: the speed bounds no force.  The contact has a bearing: the speed up
-    to which it may yield by its own compliance R [m/s].  A contact that carries its own weight only yields by a small
-    part of its approach speed J v, of its target velocity, and of Σ |J p|/A, the change by other forces.
+    The penetration of a rigid contact decays with a bounded speed, which grows with rotations: a body that rolls sinks
+    by ½ (h ω)² r in a step.  The contact is firmer by the inverse ratio, so that it bears at rest what an unbounded
+    speed allows: the speed bounds no force.  The contact has a bearing: the speed up to which it may yield by its own
+    compliance R [m/s].  A contact that carries its own weight only yields by a small part of its approach speed J v, of
+    its target velocity, and of Σ |J p|/A, the change by other forces.
     """
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
@@ -239,6 +244,10 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     if contact.stiffness is not None:
         return contact
     speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
+    turning = [fabs(x * v[k]) for k, x in used if k in scale.turns]
+    if turning and contact.restitution is None:
+        rolling = sum(turning, 0.0)
+        speed = speed + _ROLLING * (h * (rolling * rolling)) * (1.0 / scale.length)
     deepest = speed * (h * (1.0 + _SETTLING))
     firmness = fmax(1.0, -contact.gap / deepest)
     contact = replace(contact, gap=fmax(contact.gap, -deepest), firmness=firmness)
