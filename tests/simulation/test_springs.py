@@ -92,6 +92,7 @@ def test_every_stiffness_and_damping_is_stable():
     assert (energy.max(axis=1) < (1.0 + 1e-9) * np.maximum(energy[:, :2].max(axis=1), 0.0)).all()
 
 
+@pytest.mark.filterwarnings("ignore:simulate. dt. the spring")
 @pytest.mark.slow(every=9)
 def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
     """A free body turns about a stiff spring of one velocity, in a joint whose deflections have other rates."""
@@ -123,3 +124,23 @@ def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
         energy = robot.kinetic_energy(found.q, found.v)
         assert np.all(found.success), name
         assert (energy < 1.001 * energy[:, :1]).all(), (name, (energy / energy[:, :1]).max(axis=1))
+
+
+def test_implicit_springs_that_parameters_make_stiff_are_told_of():
+    """Stiffness, damping and inertia as parameters count in the warning, in trees and in loops."""
+    arm, bar = lw.load("arm7"), lw.load("fourbar")
+    stiff = np.array([0.0, 0.0, 1e5, 0.0, 0.0, 0.0, 0.0])
+    own = arm.with_parameters({"stiffness": stiff})
+    heavy = {"inertia": 1e6 * arm.parameters(["inertia"])["inertia"]}
+    for robot, name, parameters in (
+        (arm, "upper_arm_roll", {"stiffness": stiff}),
+        (own, "upper_arm_roll", {}),
+        (bar, "pin", {"stiffness:pin": [1e5]}),
+        (own, None, {"stiffness": 1e-4 * stiff}),
+        (own, None, {"damping": stiff}),
+        (own, None, heavy),
+    ):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            robot.simulate(robot.neutral(), duration=0.001, parameters=parameters)
+        assert [f"the spring in {name!r} vibrates" in str(one.message) for one in told] == [True] * (name is not None)

@@ -39,6 +39,7 @@ from linkwork.simulation.rollout.kernels import (
     SATURATED,
     SimulationKernel,
     bounds_with,
+    check_springs,
     observer,
     rows_of,
     segment,
@@ -55,7 +56,6 @@ from linkwork.simulation.rollout.rollout import (
     rolled,
 )
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
-from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import (
     check_step_stability,
     warn_of_fast_turns,
@@ -160,8 +160,6 @@ def simulated(
         overlapping.warn_of_overlaps(robot, q, h, setup.own(varied))
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
     check_start("simulate", robot, q, v, h, named, sizes, varied)
-    if setup.is_implicit_in_joints:
-        warn_of_implicit_springs(robot, h)
     result, depths = (
         (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.run_compiled(q, v, progress)
     )
@@ -270,7 +268,9 @@ class SimulationRun:
         arguments: dict[str, Any] = {name: x for name, x in groups.items() if x}
         kernel: Any = segment(setup, rows) if total else None
         if total:
-            state |= bounds_with(setup, self.parameters, self.leading)
+            bounds = bounds_with(setup, self.parameters, self.leading)
+            check_springs(setup, self.h, self.parameters, bounds, self.leading)
+            state |= bounds
             warned = self._warn(kernel, state, arguments, rows, 0)
         parts = [self._first(state, arguments)]
         happened: list[tuple[Any, Any]] = []

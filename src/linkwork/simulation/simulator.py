@@ -36,9 +36,8 @@ from linkwork.simulation.events import Event, EventRecord, checked_events, occur
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import JointStops, read_limit_mode
 from linkwork.simulation.result import sentence_of, status_of_codes, within_step
-from linkwork.simulation.rollout.kernels import bounds_with, stepper
+from linkwork.simulation.rollout.kernels import bounds_with, check_springs, stepper
 from linkwork.simulation.rollout.rollout import RUNNING
-from linkwork.simulation.rollout.spring_steps import warn_of_implicit_springs
 from linkwork.simulation.rollout.step_stability import CheckedValues, check_step_stability
 from linkwork.simulation.sensors.contact_sensor import ContactSensor
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
@@ -382,7 +381,6 @@ class Simulator(metaclass=WithForeignNames):
             shapes = cores_of("Simulator.step", self._robot, self._options.controller, inputs, self._leading)
         key = (shapes, count)
         kernel = self._kernels.get(key)
-        fresh = kernel is None
         if kernel is None:
             kernel = self._kernels[key] = stepper(self._setup(shapes, count, self._options.controller))
         if self._bounds is None:
@@ -405,8 +403,7 @@ class Simulator(metaclass=WithForeignNames):
             own = {name: x for name, x in begun.items() if name not in groups}
             setup = self._setup(shapes, count, self._options.controller)
             check_step_stability(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
-            if fresh and setup.is_implicit_in_joints:
-                warn_of_implicit_springs(self._robot, self._h)
+            check_springs(setup, self._h, self._parameters, self._bounds or {}, self._leading)
         result = kernel(**asked, status=state.status, h=h, last=last)
         end, within = result["end"], state.within
         if watched:

@@ -12,15 +12,26 @@ from linkwork.expr.arrays.pytree import tree_map
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.control_output import reached_limits
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
 from linkwork.simulation.rollout.simulated_dynamics import sampled_bounds
-from linkwork.simulation.rollout.spring_steps import WEIGHTS
+from linkwork.simulation.rollout.spring_steps import WEIGHTS, SpringRates, warn_of_implicit_springs
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
-__all__ = ["BOUNDS", "SATURATED", "SimulationKernel", "bounds_with", "observer", "rows_of", "segment", "stepper"]
+__all__ = [
+    "BOUNDS",
+    "SATURATED",
+    "SimulationKernel",
+    "bounds_with",
+    "check_springs",
+    "observer",
+    "rows_of",
+    "segment",
+    "stepper",
+]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a segment: steps after the last change nothing
 
@@ -138,6 +149,23 @@ def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any], leading: 
     if leading:
         bounds = tree_map(lambda x: np.broadcast_to(x, (*leading, x.shape[-1])), bounds)
     return {BOUNDS: bounds} if bounds else {}
+
+
+def check_springs(
+    setup: SimulationSetup, h: float, parameters: Mapping[str, Any], bounds: Mapping[str, Any], leading: tuple[int, ...]
+) -> None:
+    """Warn of springs that a step of h [s] treats implicitly, with the parameters of the first environment.
+
+    ``bounds`` are those of `bounds_with`.
+    """
+    if not setup.is_implicit_in_joints:
+        return
+    robot, place = setup.robot, (0,) * len(leading)
+    each = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
+    own = {of: np.broadcast_to(x, (*leading, *size))[place] for of, (_, size), x in each if not is_of_contacts(of)}
+    rates = bounds.get(BOUNDS, {}).get("rates")
+    known = None if rates is None else SpringRates.of(moving_robot(robot, own), [float(x) for x in rates[place]])
+    warn_of_implicit_springs(robot, h, own, known)
 
 
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:

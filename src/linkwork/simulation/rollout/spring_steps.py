@@ -281,10 +281,18 @@ def _share(stiff: Any) -> Any:
     return fmax(0.0, fmin(1.0, (stiff - _RESOLVED) * (1.0 / (_STIFF - _RESOLVED))))
 
 
-def warn_of_implicit_springs(robot: Any, h: float) -> None:
-    """Warn of the stiffest spring that a step of h [s] damps more than its own damper does."""
-    rates = [*_joint_rates(robot), *((*rates, name) for name, rates in owner_rates(robot).items())]
-    fast = [(math.sqrt(square), name) for square, rate, name in rates if _is_reported(square, rate, h)]
+def warn_of_implicit_springs(robot: Any, h: float, own: Mapping[str, Any], rates: SpringRates | None) -> None:
+    """Warn of the stiffest spring that a step of h [s] damps more than its own damper does.
+
+    ``own`` are values that replace parameters of the robot, by name.  ``rates`` are those with these, if they differ.
+    """
+    resists = any(name.partition(":")[0] in ("stiffness", "damping") for name in own)
+    each = _joint_rates(robot.with_parameters(dict(own)) if resists else robot, robot, rates)
+    owners = dict(owner_rates(robot))
+    for name, square in ({} if rates is None else rates.squares).items():
+        owners[name] = square, owners.get(name, (0.0, 0.0))[1]
+    others = [(*of, name) for name, of in owners.items()]
+    fast = [(math.sqrt(square), name) for square, rate, name in (*each, *others) if _is_reported(square, rate, h)]
     if not fast:
         return
     omega, what = max(fast)
@@ -296,16 +304,19 @@ def warn_of_implicit_springs(robot: Any, h: float) -> None:
     )
 
 
-def _joint_rates(robot: Any) -> list[tuple[float, float, str]]:
-    """Return ω² [1/s²], the rate of the damper [1/s] and the name of each joint coordinate with a spring."""
+def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[float, float, str]]:
+    """Return ω² [1/s²], the rate of the damper [1/s] and the name of each joint coordinate of ``moving`` with a spring.
+
+    Inertias are those of ``rates``, by default of the ``robot``.
+    """
 
     def stiff_joints() -> tuple[tuple[int, float, float], ...]:
-        return tuple((k, K, D) for k, (K, D, _) in enumerate(joint_resistances(robot.tree)) if K > 0.0)
+        return tuple((k, K, D) for k, (K, D, _) in enumerate(joint_resistances(moving.tree)) if K > 0.0)
 
-    springs = _SPRINGS.get(robot, stiff_joints)
+    springs = _SPRINGS.get(robot, stiff_joints) if moving is robot else stiff_joints()
     if not springs:
         return []
-    inertias = least_inertias(robot, True)
+    inertias = least_inertias(robot, True) if rates is None else rates.inertias
     each = [(K, D, inertias[k], robot.v_names[k]) for k, K, D in springs]
     return [(K / m, D / m, name) for K, D, m, name in each if m > 0.0]
 
