@@ -17,7 +17,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
-from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, not_, where
 from linkwork.simulation.algorithms import (
     METHODS,
     StepSegments,
@@ -144,11 +144,15 @@ def rolled(
             if bounded:
                 q, v, pushed, pressed, residual, held, gaps = moving.touching(contacts, t, list(q), list(v), tau)
                 return q, v, (array(pushed), pressed, residual, held, array(gaps) if watching else ())
-            q, v = method.step(moving.system(tau), t, list(q), list(v), part)
-            return *moving.projected(t + part, q, v), ()
+            end, rates = method.step(moving.system(tau), t, list(q), list(v), part)
+            if gains and passes is not True:
+                lost = and_(moving.gains(tau, (q, v), (end, rates)), not_(passes))
+                rates = [where(lost, math.inf, x) for x in rates]
+            return *moving.projected(t + part, end, rates), ()
 
+        gains = not bounded and acting.may_gain
         solves = method.solves or (method.damped_within and setup.has_constraints)
-        if not solves or closely:
+        if closely or not (solves or gains):
             q, v, forces = part_of(t, q, v, width)
         else:
             q, v, forces = divided(part_of, t, q, v, width, diagnostics if bounded else ())

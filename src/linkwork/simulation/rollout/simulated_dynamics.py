@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
+from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import cond
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
@@ -51,6 +53,8 @@ from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 __all__ = ["SimulatedDynamics", "sampled_bounds"]
 
 Scalars = Sequence[Any]
+
+_GAINED = 1e-3  # accepted relative gain of energy of a tree in a step, if it has implicit springs
 
 
 @dataclass(frozen=True)
@@ -210,6 +214,36 @@ class SimulatedDynamics:
         timed = {"time": t}
         at = moving.project_configuration(array(list(q)), **timed)[0]
         return list(at), list(moving.project_velocity(at, array(list(v)), **timed))
+
+    @property
+    def may_gain(self) -> bool:
+        """True if springs of a tree may add energy in a step, where it does not resolve the motion."""
+        method = METHODS[self.method]
+        known = not (self.wrenches or self.contacts is not None or isinstance(self.limits, JointStops))
+        settles = method.damped_within and not method.as_mujoco and not self.robot.constraints
+        return known and settles and self.resistance(self.moving).has_springs
+
+    def gains(self, tau: Scalars, before: tuple[Scalars, Scalars], after: tuple[Scalars, Scalars]) -> Any:
+        """Return True if a tree with springs that are implicit gains energy in a step.
+
+        ``before`` and ``after`` are q and v, and ``tau`` (nv) the joint forces.  The step does not resolve the motion.
+        """
+        moving = self.moving
+        resistance = self.resistance(moving)
+        stiff = sum(resistance.shares, sum(resistance.owner_shares.values(), 0.0))
+
+        def gained(_: Any) -> Any:
+            each = []
+            for q, v in (before, after):
+                kinetic = moving.kinetic_energy(array(list(q)), array(list(v)), passive=self.passive)
+                each.append((kinetic, potential_energy(moving.tree, q), resistance.energy(q)))
+            (K, U, spring), (now, height, left) = each
+            work = [self.h * (f * (a + b)) for f, a, b in zip(tau, before[1], after[1], strict=True)]
+            size = (K + spring + fabs(height - U)) * (self.h / self.span)
+            rise = (now - K) + (height - U) + (left - spring) - sum(map(fabs, work), 0.0)
+            return where(lt(_GAINED * size, rise), 1.0, 0.0)
+
+        return lt(0.5, cond(lt(0.0, stiff), gained, lambda _: 0.0, 0.0))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
         """Return the function v̇(t, q, v) of a semi-implicit step, with damping D evaluated at the step's end.
