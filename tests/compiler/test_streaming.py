@@ -14,12 +14,14 @@ from linkwork.compiler.trace.trace import trace
 from .support import every_target
 
 
-@pytest.mark.slow(every=9)
 @every_target
-def test_streamed_results_are_those_of_the_function(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sizes", [(131,), pytest.param((127, 128, 150), marks=pytest.mark.slow(every=9))])
+def test_streamed_results_are_those_of_the_function(
+    target: Target, sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of arrays that begin anywhere in a line, with and without gaps between samples, of either type."""
     monkeypatch.setattr(loops, "STREAMED", 1)  # all that can be
-    for size in (127, 128, 131, 150):
+    for size in sizes:
 
         def function(x: np.ndarray, size: int = size) -> tuple[np.ndarray, np.ndarray]:
             long = np.array([x[k % 3] * (k + 1.0) if k % 5 else 0.25 for k in range(size)], dtype=object)
