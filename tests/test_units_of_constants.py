@@ -25,11 +25,14 @@ def constants():
         }
         for number, line in enumerate(text.splitlines(), 1):
             if CONSTANT.match(line):
-                yield (path.name, line.split("=")[0].split(":")[0].strip()), comments.get(number, "")
+                yield (
+                    (path.relative_to(SOURCE).as_posix(), line.split("=")[0].split(":")[0].strip()),
+                    comments.get(number, ""),
+                )
 
 
 def test_a_constant_with_a_unit_is_on_the_page_with_a_reason():
-    row = re.compile(r"^\| `(\w+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+    row = re.compile(r"^\| `([\w/]+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
     found = [place for place, comment in constants() if UNIT.search(comment)]
     assert found and sorted(found) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
 
