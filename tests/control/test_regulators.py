@@ -328,8 +328,7 @@ def test_gains_do_not_depend_on_units() -> None:
             assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
 
 
-@pytest.mark.slow(every=9)
-def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
+def test_regulators_of_a_four_bar_are_those_of_its_crank() -> None:
     """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
@@ -350,6 +349,15 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
             known = lqr(A, B[:, :1], J.T @ np.diag([10.0] * 3 + [1.0] * 3) @ J, [[0.5]], discrete=dt is not None)
             assert np.allclose(found.K[k] @ J, known.K, rtol=1e-8, atol=1e-8)
             assert np.allclose(J.T @ found.X[k] @ J, known.X, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.slow(every=9)
+def test_regulators_of_loops_run_and_follow_trajectories() -> None:
+    """A four-bar at rest and along a trajectory, what is refused, and a Delta robot in minimal coordinates."""
+    robot: Any = lw.load("fourbar")
+    crank = robot.v_names[0]
+    q = np.array([robot.assemble(robot.assemble().q, hold={crank: angle}).q for angle in (0.6, 2.0)])
+    weights: dict[str, Any] = {"Q": (10.0, 1.0), "R": 0.5, "actuators": crank}
     law = lw.control.lqr_about_state(robot, q[0], **weights)
     start = robot.assemble(q[0], hold={crank: 0.7}).q
     run = robot.simulate(start, controller=law, duration=3.0, dt=2e-3, record_every=100, passive=False)
@@ -374,10 +382,10 @@ def test_regulators_of_loops_are_those_of_minimal_coordinates() -> None:
     at, motors = delta.assemble().q, ["shoulder_1", "shoulder_2", "shoulder_3"]
     minimal = delta.minimal_coordinates(motors, q=at)
     found = lw.control.lqr_about_state(delta, at, Q=(10.0, 1.0), R=0.5, actuators=motors)
-    y, weights = minimal.coordinates_of(at), np.diag([10.0] * delta.nv + [1.0] * delta.nv)
+    y, costs = minimal.coordinates_of(at), np.diag([10.0] * delta.nv + [1.0] * delta.nv)
     J = np.kron(np.eye(2), minimal.jacobian(y, near=at))
     A, B = minimal.linearize(y, 0.0 * y, found.tau, near=at)
-    known = lqr(A, B[:, delta.v_index(motors)], J.T @ weights @ J, 0.5 * np.eye(3))
+    known = lqr(A, B[:, delta.v_index(motors)], J.T @ costs @ J, 0.5 * np.eye(3))
     assert np.allclose(found.K @ J, known.K, rtol=1e-9, atol=1e-9)
 
 
