@@ -142,6 +142,17 @@ def test_revolutions_that_change_a_pose_or_an_error_are_counted() -> None:
     assert free == len(names) > 0
 
 
+def test_straight_parts_take_the_short_way_round() -> None:
+    """Revolutions are added to the end of an edge: it is the same configuration, at most half a revolution away."""
+    space = PlanningSpace(_arm(lw.joints.Revolute(Z)), POST)
+    q0, q1 = np.random.default_rng(0).uniform(-9.0, 9.0, (2, 20, space.robot.nq))
+    edge, begin, end = space.straight_parts(q0, q1)
+    assert edge.tolist() == list(range(20)) and np.array_equal(begin, q0)
+    np.testing.assert_allclose(end - begin, space.difference(q0, q1), rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(np.exp(1j * end), np.exp(1j * q1), rtol=0.0, atol=1e-14)
+    assert 2.0 < np.abs(end - begin).max() <= np.pi
+
+
 def test_path_constraints_on_an_angle_hold_along_a_path_of_many_edges() -> None:
     robot = _arm(lw.joints.Revolute(Z))
     within = lw.ik.Within(lw.ik.JointTask("shoulder", target=0.0), -4.0, 4.0)
