@@ -203,14 +203,27 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     """Terms of kind "cost" that are linear in the path or in its forces, and one that a limit bounds."""
     robot = lw.load("double_pendulum")
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0)
-    for solver, feature in (("augmented", "acceleration"), ("ilqr", "acceleration"), ("shooting", "torque")):
+    cases = ("augmented", "acceleration"), ("augmented", "torque"), ("ilqr", "acceleration"), ("shooting", "torque")
+    for solver, feature in cases:
         options = {} if solver == "augmented" else {"passive": False}
         result = problem.add(feature, "cost").solve([0.1, 0.2], solver=solver, **options)
-        assert result.status == "unbounded" and f"without curvature after {result.iterations}" in result.message
+        assert result.status == "unbounded" and f"after {result.iterations} iterations" in result.message
         assert result.iterations <= 200 and repr(feature) in result.message
     limited = problem.add("velocity", "cost").add("velocity", "inequality", lower=-30.0, upper=30.0, name="bound")
     result = limited.solve([0.1, 0.2])
     assert result.success and np.allclose(result.residuals["bound"], -30.0, atol=1e-5)
+    far = problem.add(lambda w: w.q()[0], "cost").add("configuration", "least_squares", scale=300.0**-0.5)
+    result = far.solve([0.1, 0.2])
+    assert result.success and result.iterations > 200 and np.allclose(result.q[:, 0], -300.0)
+
+
+def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:
+    problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=8, duration=1.0)
+    problem = problem.add("velocity", "equality", steps=-1).add(
+        "configuration", "equality", steps=-1, target=[0.3, 0.4]
+    )
+    found = problem.solve([[0.3, 0.4], [0.1, 0.2]])
+    assert found.success.all() and np.array_equal(found.q[0], np.broadcast_to([0.3, 0.4], (8, 2)))
 
 
 @pytest.mark.slow(every=9)

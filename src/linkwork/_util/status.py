@@ -102,9 +102,9 @@ class Status(StrEnum):
     )
     UNBOUNDED = (
         "unbounded",
-        "The cost decreases along a path without curvature, and constraints stay satisfied: it seems to have no bound.",
+        "The cost falls in proportion to the length of a move or faster; no minimum is within 10⁸ rad or lengths.",
         "Add limits, or a quadratic cost of what a term of kind 'cost' decreases.",
-        "search: 200 steps in a row without curvature, or coordinates beyond 10¹⁰; a far minimum is not excluded",
+        "example: moves of 10 to 10⁸ rad or units of length that satisfy all constraints, or coordinates beyond 10¹⁰",
     )
     MAX_ITERATIONS = (
         "max_iterations",

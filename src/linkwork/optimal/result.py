@@ -32,6 +32,7 @@ from linkwork.optimal.search_report import (
     search_status,
     violations_of,
 )
+from linkwork.optimal.unbounded_cost import falls_without_bound
 
 __all__ = ["OptimalResult"]
 
@@ -371,6 +372,16 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         return result_table(self)
 
     # -- internal
+
+    def _falls(self, index: int) -> bool:
+        """True if the cost of one entry of a batch seems to have no lower bound; see `falls_without_bound`."""
+        if index not in self._unbounded:
+            self._unbounded[index] = falls_without_bound(self, index)
+        return self._unbounded[index]
+
+    @cached_property
+    def _unbounded(self) -> dict[int, bool]:
+        return {}
 
     @cached_property
     def _term_values(self) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes
+from linkwork.optimal.unbounded_cost import LONGEST
 
 __all__ = [
     "DIVERGED_STEP",
@@ -39,6 +40,10 @@ def search_status(result: Any) -> Any:
     statuses = []
     for k, row in enumerate(scalars.reshape(-1, scalars.shape[-1])):
         status = _ENDS.get(int(np.nan_to_num(row[_INDEX["status"]])), unfinished)
+        if status is Status.UNBOUNDED and not result._falls(k):
+            status = unfinished
+        elif status is Status.STALLED and _linear_costs(result) and result._falls(k):
+            status = Status.UNBOUNDED
         if status is not Status.SOLVED and result._nonfinite(k):
             status = Status.NOT_FINITE
         elif status in _MAYBE_INFEASIBLE and result._proof(k) is not None:
@@ -172,11 +177,13 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
         return f"these constraints cannot hold together: {shown}, {hint}"
     if status is Status.NOT_CONVERGED:
         coarse = resolution(_path_of(result, k))
+        if coarse <= result._tolerances[0]:
+            return f"all constraints are satisfied, but their multipliers have not converged, {done}"
         return f"the path diverged until floating-point numbers are {coarse:.2g} apart, {done}"
     if status is Status.UNBOUNDED:
         far = np.abs(_path_of(result, k)).max(initial=0.0)
         names = ", ".join(map(repr, _linear_costs(result)))
-        found = f"the cost of {names} decreases without curvature {done}"
+        found = f"the cost of {names} has no minimum within {LONGEST:.0e} rad or units of length of the path {done}"
         return f"{found}; the largest coordinate is {far:.3g}"
     return f"all constraints are satisfied {done}; the last step was {row[_INDEX['length']]:.2g} long"
 

@@ -19,6 +19,7 @@ from linkwork.ik.arguments import mid_range
 from linkwork.kernels.compiler_api import make_ready
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
+from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, UNBOUNDED
 from linkwork.optimal.algorithms.path_nlp import PathProgram
 from linkwork.optimal.arguments import (
     PROGRESS,
@@ -52,6 +53,7 @@ SOLVERS = ("augmented", "ipopt")
 MAX_ITERATIONS = 1000
 FIRST_ORDER_ITERATIONS = 100  # iterations before second derivatives of the terms of all steps are compiled
 TOLERANCE = 1e-6  # [rad, m, 1] of steps and of constraints
+_STATUS = SEARCH_SCALARS.index("status")
 _CALL_TIME = 1e-3  # [s] approximate time of a kernel call with a time limit
 
 
@@ -123,7 +125,7 @@ def solve_by_path(
         numbers["rate"] = np.zeros(robot.nv) if velocity is None else read_velocity(robot, velocity)
     elif velocity is not None:
         raise ValueError(f"{SOLVE}: velocity: expected None without start=")
-    state = dict(own.begin)
+    state, rest = dict(own.begin), None
     if warm_start is not None:
         state |= _warm_state(program, moves_at_start, warm_start)
     if initial_guess is not None:
@@ -131,6 +133,7 @@ def solve_by_path(
     elif warm_start is None:
         begin = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
         state["q"] = resting_guess(robot, begin, T)
+        rest = np.repeat(begin[..., None, :], T, axis=-2)
     lead = _lead(own, state, numbers)
     num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
     restarts = RestartedGuesses(own, state["q"], num_guesses, seed)
@@ -155,6 +158,11 @@ def solve_by_path(
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
     inputs = [numbers[name] for name in own.shapes]
+    if rest is not None and num_guesses == 1 and all(term.hard for term in program.terms):
+        still = [rest if name == "q" else state[name] for name in names]  # no cost that could have a ridge
+        outputs = own.kernel(*still, *inputs, tolerances, np.array(1.0))
+        scalars = outputs.scalars if len(names) > 1 else outputs
+        first["q"] = state["q"] = np.where((scalars[..., _STATUS] == SOLVED)[..., None, None], rest, state["q"])
     if limit is not None:
         make_ready(own.kernel)
         if max_iterations > FIRST_ORDER_ITERATIONS and own.second_order_kernel is not own.kernel:
@@ -178,6 +186,8 @@ def solve_by_path(
                 state["scalars"] = stop_inferior(scalars, int(budget))
                 state = restarts.restart(state) if budget < max_iterations else state
                 scalars = state["scalars"]
+            if num_guesses == 1 and budget < max_iterations:
+                state["scalars"] = scalars = _resumed(result(False), scalars)
             over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
             if over:
                 state = restarts.final(state)
@@ -199,6 +209,17 @@ def solve_by_path(
     state = restarts.final(state)
     state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
     return result(late)
+
+
+def _resumed(result: OptimalResult, scalars: np.ndarray) -> np.ndarray:
+    """Return the scalars of searches, where those along costs without curvature that end farther on continue."""
+    endless = scalars.reshape(-1, scalars.shape[-1])[:, _STATUS] == UNBOUNDED
+    going = [k for k in np.flatnonzero(endless) if not result._falls(int(k))]
+    if going:
+        scalars = scalars.copy()
+        rows = scalars.reshape(-1, scalars.shape[-1])
+        rows[going, _STATUS], rows[going, SEARCH_SCALARS.index("stale")] = RUNNING, 0.0
+    return scalars
 
 
 def warn_of_free_bodies(problem: Any) -> None:

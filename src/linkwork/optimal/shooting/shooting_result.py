@@ -99,6 +99,9 @@ class ShootingResult(OptimalResult):
             return self.attempts._proof(index * count + int(np.ravel(self._best_guess)[index]))
         return motion_conflict_proof(self, index)
 
+    def _falls(self, index: int) -> bool:
+        return False  # limits of motors bound costs; without, states beyond 10¹⁰ show that a cost has no bound
+
     def _with_search(self, search: dict[str, Array]) -> ShootingResult:
         """Return a copy of this result from which ``warm_start`` continues another search.
 
