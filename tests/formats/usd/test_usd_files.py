@@ -13,6 +13,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
+from linkwork.formats.usd import stage_size
 from usd_texts import body, joint, prim, stage, written
 
 Sdf = pytest.importorskip("pxr.Sdf", reason="needs usd-core")
@@ -179,3 +180,7 @@ def test_found_files() -> None:
     assert code_of(found / "name_not_utf8.usdc") == "DATA_ENCODING"
     with pytest.warns(ModelWarning, match="value clips"):
         assert lw.load(found / "clips_of_a_body.usda").mass == 1.0
+
+
+def test_prims_above_a_path() -> None:
+    assert stage_size._ancestors("/a/b/c") == ["/a/b/c", "/a/b", "/a"] and stage_size._ancestors("/a") == ["/a"]
