@@ -9,6 +9,7 @@ import pytest
 
 from helpers.joints import EVERY, OWN, Helical, bare
 from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, symbolic_jacobian
+from linkwork.expr.autodiff.dual_numbers import parts, seeded, value_of
 from linkwork.joints import ALL, JointType, Revolute
 from linkwork.joints import Helical as Screw
 from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration
@@ -83,6 +84,27 @@ def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
         rate = [float(x) for x in joint.q_dot(q, v)]
         found = [joint.configuration_from_pose(moved(X, joint.S(q) @ v * k)) for k in (h, -h)]
         assert np.allclose(np.subtract(*found) / (2.0 * h), rate, atol=1e-6), name
+
+
+@pytest.mark.slow(every=3)
+def test_rates_are_right_where_the_joint_does_not_reach_the_pose() -> None:
+    """The transform of the nearest configuration moves as differences say, to second order in a direction."""
+    rng, h = np.random.default_rng(2), 1e-4
+    for name, joint in SEARCHED.items():
+        X = moved(pose(poses(joint, 2)[1]), Motion.of((0.3 * rng.normal(size=6)).tolist()))
+        V = Motion.of(rng.normal(size=6).tolist())
+
+        def reached(s: Any, joint: JointType = joint, X: Pose = X, V: Motion = V) -> list[Any]:
+            return joint.X(joint.configuration_from_pose(moved(X, V * s))).elements()[:12]
+
+        (inner,) = seeded([0.0], [1.0])
+        (s,) = seeded([inner], [1.0])
+        found = [parts(x, s.level) for x in reached(s)]
+        second = [parts(rate, inner.level)[1] for _, rate in found]
+        ahead, here, behind = (np.array(reached(x)) for x in (h, 0.0, -h))
+        rates = np.array([float(value_of(rate)) for _, rate in found])
+        assert np.allclose(rates, (ahead - behind) / (2.0 * h), atol=1e-6), name
+        assert np.allclose(np.array(second, dtype=float), (ahead - 2.0 * here + behind) / h**2, atol=1e-5), name
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())

@@ -126,7 +126,7 @@ class JointType(ABC):
 
         A type defines which pose is nearest if it cannot, for example by rotation first.  Default: nonlinear least
         squares of the remaining rotation vector [rad] and position [m], started at zero and, if that does not reach X,
-        at other configurations.  The derivative is exact where the joint can reach X.
+        at other configurations.  The derivative is exact, also where the joint cannot reach X.
         """
         return pose_inversion.nearest_configuration(self, X)
 

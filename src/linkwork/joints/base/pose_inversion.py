@@ -5,7 +5,8 @@ difference, shortened where a step does not reduce |ξ|.  The iteration starts a
 it also starts at further configurations, always the same ones; the nearest result counts.
 
 At the result Sᵀξ = 0: ξ lies in the span of the wrenches that the joint transmits, so these do no work on ξ only if ξ =
-0.
+0.  Newton steps A⁻¹ φ with A = −∂φ/∂q end the iteration, because Gauss-Newton steps, A = 1, converge slowly where ξ is
+not 0.  With the last A, each further step is exact to one more order of derivatives by X.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
-from linkwork.expr.autodiff.dual_numbers import order_of, value_of
+from linkwork.expr.autodiff.dual_numbers import order_of, parts, seeded, value_of
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
@@ -36,6 +38,8 @@ _LAST_STEP = by_type(1e-22)  # squared step at which an iteration ends
 _REACHED = by_type(1e-12)  # |ξ|² below which the pose counts as reached
 _NUM_STARTS = 5
 _MAX_ITERATIONS = 25  # from each initial guess
+_MAX_NEWTON_STEPS = 20
+_NEAR = 1e-12  # squared Newton step below which its matrix is that of the result
 _MIN_DECREASE = 1e-6  # relative decrease of |ξ|² below which the iteration ends
 
 
@@ -82,16 +86,54 @@ def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
     """
     if joint.nq == 0:
         return []
-    fixed = stop_gradient([value_of(x) for x in X.elements()])
-    q = _search(joint, Pose.of_elements(fixed))
+    fixed, n = Pose.of_elements(stop_gradient([value_of(x) for x in X.elements()])), joint.nv
+    unit = [float(k == i) for i in range(n) for k in range(n)]
+    state = while_loop(
+        lambda state: and_(lt(state[-1], _MAX_NEWTON_STEPS - 0.5), lt(_LAST_STEP, state[-2])),
+        lambda state: _newton_step(joint, state, fixed),
+        (*_search(joint, fixed), *unit, 1.0, 1.0, 0.0),
+        max_iterations=_MAX_NEWTON_STEPS,
+    ).state
+    q, is_near = list(state[: joint.nq]), lt(state[-2], _NEAR)
+    A = _select(is_near, state[joint.nq : -3], unit)
     for _ in range(1 + max(map(order_of, X.elements()))):  # one step for each order of derivatives
-        q = joint.integrate(q, _step(joint, q, pose_error(joint.X(q), X)))
+        q = joint.integrate(q, _newton(A, joint.velocity_from_twist(q, pose_error(joint.X(q), X))))
     return list(q)
 
 
+def _newton_step(joint: JointType, state: Scalars, X: Pose) -> tuple[Any, ...]:
+    """Return q after a step, the columns of A before it, the length of the next step, the squared step, the count.
+
+    A Newton step that increases |ξ| is not taken, and the next one is shorter.
+    """
+    q, n, part = state[: joint.nq], joint.nv, state[-3]
+    moving = seeded(q, [SparseTangent(dict(enumerate(row))) for row in joint.q_dot_jacobian(q)])
+    found = [parts(x, moving[0].level) for x in joint.velocity_from_twist(moving, pose_error(joint.X(moving), X))]
+    A = [-tangent.get(k) if tangent.__class__ is SparseTangent else 0.0 for k in range(n) for _, tangent in found]
+    phi, xi = [value for value, _ in found], pose_error(joint.X(q), X).elements()
+    step = _newton(A, phi)
+    falls = lt(0.0, _dot(joint.twist(q, step).elements(), xi))
+    step = [part * x for x in _shortened(_select(falls, step, phi))]
+    there = joint.integrate(q, step)
+    rest = pose_error(joint.X(there), X).elements()
+    is_farther = lt(_dot(xi, xi), _dot(rest, rest))
+    part = where(is_farther, 0.25 * part, fmin(4.0 * part, 1.0))
+    return *_select(is_farther, q, there), *A, part, _dot(step, step), state[-1] + 1.0
+
+
+def _newton(A: Scalars, phi: Scalars) -> list[Any]:
+    """Return A⁻¹ φ, with A by columns."""
+    n = len(phi)
+    return least_squares([A[k * n : (k + 1) * n] for k in range(n)], phi)
+
+
 def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
-    """Return the Gauss-Newton step S⁺ ξ for a pose error ξ, scaled down to unit length if it is longer."""
-    phi = joint.velocity_from_twist(q, xi)
+    """Return the Gauss-Newton step φ = S⁺ ξ for a pose error ξ."""
+    return _shortened(joint.velocity_from_twist(q, xi))
+
+
+def _shortened(phi: Scalars) -> list[Any]:
+    """Return a step, scaled down to unit length if it is longer."""
     size = _dot(phi, phi)
     long = lt(1.0, size)
     scale = where(long, 1.0 / sqrt(where(long, size, 1.0)), 1.0)
