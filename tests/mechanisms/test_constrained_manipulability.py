@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import linkwork as lw
 from helpers.linkages import five_bar
+from invariants.cases import Functions
 from linkwork.ik.algorithms.task_stack import TaskState
 
+FUNCTIONS = ("manipulability", "manipulability_gradient")
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
 
@@ -60,8 +63,33 @@ def test_what_motors_do_not_move_is_infinite_and_open_trees_have_no_actuators():
     assert robot.manipulability(q, "platform", part="position", actuators=["shoulder_1", "shoulder_2"]) == np.inf
     with pytest.raises(ValueError, match="manipulability: actuators: expected None for a robot without constraints"):
         lw.load("arm6").manipulability(np.zeros(6), "tool", actuators="elbow")
-    with pytest.raises(ValueError, match="manipulability_gradient: the function does not support constraints"):
-        robot.manipulability_gradient(q, "platform")
+    assert not robot.manipulability_gradient(q, "platform", part="position", actuators=["shoulder_1"]).any()
+
+
+def test_the_gradient_is_the_rate_along_the_mechanism():
+    """So is the rate of the gradient.  Singular values of the symmetric Delta are equal, the four-bar has one."""
+    cases = (
+        ("delta", "platform", "position", None),
+        ("fourbar", "coupler", "all", ["crank_hinge"]),
+        ("fourbar", "rocker", "angular", None),
+    )
+    for name, frame, part, motors in cases:
+        robot, options = lw.load(name), {"part": part} | ({} if motors is None else {"actuators": motors})
+        q = robot.assemble().q
+        moves = scipy.linalg.null_space(robot.constraint_jacobian(q), rcond=1e-9)
+        rng = np.random.default_rng(5)
+        direction = moves @ rng.normal(size=moves.shape[1])
+
+        def at(s, robot=robot, q=q, direction=direction):
+            return robot.assemble(robot.integrate(q, s * direction)).q
+
+        before, after = at(-1e-5), at(1e-5)
+        w, gradient = (getattr(robot, f)([before, q, after], frame, **options) for f in FUNCTIONS)
+        step = robot.difference(before, after)
+        assert abs(gradient[1] @ step - (w[2] - w[0])) < 1e-9 * w[2], name
+        f, kernel = Functions(robot.tree), (FUNCTIONS[1], frame, options)
+        rate = f.rate(kernel, (q, f("velocity_to_configuration_derivative", q, step)))
+        np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
 
 
 def test_the_task_is_the_logarithm_of_the_manipulability_of_all_motors():

@@ -327,12 +327,17 @@ class JacobianMethods(RobotBase):
         *,
         relative_to: str = "world",
         part: str = "all",
+        actuators: str | Sequence[str] | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute ∂w, the derivative of the `manipulability` w along each velocity: ẇ = ∂w · v.
 
         It is w tr(J⁺ H_k), with H_k the derivative of J along the unit velocity k, of `jacobian_hessian`. Where w = 0
         it has no derivative, and the result is 0, or one of the adjacent slopes if rounding leaves w slightly above 0.
+
+        For a robot with constraints w is that of ``actuators``, and ẇ = ∂w · v holds for velocities v that satisfy
+        the constraints.  The result is 0 where w is infinite.
+
         q (..., nq) -> (..., nv) [1, m].
         """
 

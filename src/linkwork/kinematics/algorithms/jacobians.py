@@ -249,20 +249,20 @@ def manipulability(
     It is √det(Jᵀ J) if fewer velocities move the frame than J has rows. ``part`` selects rows of J: "all", "position"
     or "angular".
     """
-    if actuators is not None:
-        raise ValueError(f"manipulability: actuators: expected None for a robot without constraints, got {actuators!r}")
+    _check_unconstrained("manipulability", actuators)
     path = joint_path(tree, tree.split_q(q), frame, relative_to, relative_to)
     columns = columns_of(tree, path)
     return Volume([_rows(columns[k], part) for k in _moving_dofs(tree, path)]).size
 
 
 def manipulability_gradient(
-    tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all"
+    tree: Tree, q: Scalars, frame: str, relative_to: str = "world", part: str = "all", actuators: Any = None
 ) -> list[Any]:
     """Return the derivative of the manipulability w along each velocity (nv): w tr(J⁺ H_k), and 0 where w is 0.
 
     H_k is the derivative of the Jacobian J along the unit velocity k.
     """
+    _check_unconstrained("manipulability_gradient", actuators)
     q = tree.split_q(q)
     path = joint_path(tree, q, frame, relative_to, relative_to)
     columns, H, twist = columns_of(tree, path), column_derivatives(tree, q, path), _moving_dofs(tree, path)
@@ -273,6 +273,11 @@ def manipulability_gradient(
         changed = [x for j in twist for x in _rows(H[j][k], part)]
         gradient[k] = where(eq(volume.size, 0.0), 0.0, volume.size * dot(inverse, changed))
     return gradient
+
+
+def _check_unconstrained(caller: str, actuators: Any) -> None:
+    if actuators is not None:
+        raise ValueError(f"{caller}: actuators: expected None for a robot without constraints, got {actuators!r}")
 
 
 def _moving_dofs(tree: Tree, path: Sequence[Any]) -> list[int]:
@@ -385,6 +390,6 @@ ROWS = (
         "q",
         Output(("nv",), "1, m"),
         "Derivative of the manipulability along each velocity.",
-        options=_OPTIONS,
+        options=(*_OPTIONS, ACTUATORS),
     ),
 )

@@ -26,7 +26,7 @@ _INSTEAD = {
     "linearize": "constrained_forward_dynamics.constrained_linearize",
     "impact": "constrained_inertia.impact_of_constrained",
     "manipulability": "constrained_manipulability.constrained_manipulability",
-    "manipulability_gradient": None,
+    "manipulability_gradient": "constrained_manipulability.constrained_manipulability_gradient",
     "hybrid_dynamics": None,
     "joint_wrenches": "constraint_forces.constrained_joint_wrenches",
     "joint_wrench_components": "constraint_forces.constrained_joint_wrench_split",

@@ -15,6 +15,13 @@ Of the joints between two frames, the velocities that the constraints permit hav
 joints have a projector S P Sᵀ, whose trace is d.  For d below the number of rows, w is the product of the d largest
 singular values of F.
 
+With V Vᵀ = Σ u uᵀ/σ² over the d largest singular values σ of F, and the multipliers y_i and constraint forces λ_i of
+wrench i, the derivative of log w is
+
+    Σ_i ∂J_i·z_i − λ_iᵀ ∂G z_i,      z = V Vᵀ y:
+
+J and G are differentiated, but not the equations.
+
 Source: Yoshikawa, Manipulability of robotic mechanisms, Int. Journal of Robotics Research 4 (2), 1985 (w, and its
 duality with forces).
 """
@@ -24,20 +31,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
-from linkwork.expr.autodiff.custom_derivative import apply_rule, stop_gradient, with_derivative_of
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule, stop_gradient
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.singular_values import Singular
-from linkwork.expr.linalg.sparse_dot import dot, flat, rows_of, transposed
-from linkwork.expr.scalar.functions import log, lt, or_, where
+from linkwork.expr.linalg.sparse_dot import dot, flat, product, reciprocal_or_zero, rows_of, transposed
+from linkwork.expr.scalar.functions import eq, log, lt, or_, where
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.tree import Tree
 
-__all__ = ["constrained_manipulability", "log_manipulability"]
+__all__ = ["constrained_manipulability", "constrained_manipulability_gradient", "log_manipulability"]
 
 _MOVED = 1e-12  # squared share of a unit wrench that no motor balances, from which on the frame moves freely
 _LONG = 1000  # of joints squared times constraint rows, from which on wrenches are balanced in a loop
@@ -53,34 +63,84 @@ def constrained_manipulability(
 ) -> Any:
     """Return w, the product of the d largest singular values of F; infinity if the frame moves without motors."""
     split = _Split.at(tree, q, frame, relative_to, part, actuators, 0.0)
-    size = where(lt(split.d, 0.5), 0.0, 1.0)
-    for k, value in enumerate(split.values):
-        size = size * where(lt(split.d, k + 0.5), 1.0, value)
-    return where(split.free, inf, size)
+    return where(split.free, inf, split.size)
+
+
+def constrained_manipulability_gradient(
+    tree: Tree,
+    q: Sequence[Any],
+    frame: str,
+    relative_to: str = "world",
+    part: str = "all",
+    actuators: Names = None,
+) -> list[Any]:
+    """Return the derivative of w along each velocity (nv), for velocities that satisfy the constraints.
+
+    It is 0 where w is 0, and where the frame moves without motors.
+    """
+    split = _Split.at(tree, q, frame, relative_to, part, actuators, 0.0)
+    moving = seeded([*q, 0.0], [*map(SparseTangent, tangent_rates(tree, q)), SparseTangent({})])
+    change = _change(tree, moving, (frame, relative_to, part), *split.pulls(0.0))
+    size = where(split.free, 0.0, split.size)
+    return [where(eq(size, 0.0), 0.0, size * x) for x in _elements(change, moving[0].level, tree.nv)]
 
 
 def log_manipulability(
     tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: str, time: Any, floor: Any
 ) -> tuple[Any, Any]:
-    """Return log w with ``floor`` added to squared singular values, and True if the frame moves without motors.
+    """Return log w with ``floor`` added to squared singular values, and True if the frame moves without motors."""
+    value, free = apply_rule(_Logarithm(tree, (frame, relative_to, part), floor), [*q, time])
+    return value, lt(0.5, free)
 
-    With V Vᵀ = Σ u uᵀ/σ² over the d largest singular values σ of F, the derivative is Σ_i ∂J_i·z_i − λ_iᵀ ∂G z_i,
-    z = V Vᵀ y: J and G are differentiated, but not the equations.  Second derivatives leave out changes of z and λ.
-    """
-    still = stop_gradient([*q, time])
-    split = _Split.at(tree, still[:-1], frame, relative_to, part, None, still[-1])
-    logs = [where(lt(split.d, k + 0.5), 0.0, log(x * x + floor)) for k, x in enumerate(split.values)]
-    value = 0.5 * sum(logs, where(lt(split.d, 0.5), log(floor), 0.0))
-    shares = [where(lt(split.d, k + 0.5), 0.0, 1.0 / (x * x + floor)) for k, x in enumerate(split.values)]
-    y = [split.acting.multipliers(tau) for tau, *_ in split.forces]
-    mixed = [[dot([s * x for s, x in zip(shares, u, strict=True)], v) for v in split.left] for u in split.left]
-    z = [[dot(row, column) for column in transposed(y)] for row in mixed]
-    J = _selected(tree, q, frame, relative_to, part)
-    G = rates_of(tree, q, [0.0] * tree.nv, time).rows
-    change: Any = 0.0
-    for row, own, (_, forces, _) in zip(J, z, split.forces, strict=True):
-        change = change + dot(row, own) - dot(forces, [dot(of, own) for of in G])
-    return with_derivative_of([value], [change])[0], split.free
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Logarithm(CustomDerivative):
+    """Rule for log w, and 1 if the frame moves without motors, as a function of q and time."""
+
+    tree: Tree
+    of: tuple[str, str, str]  # frame, relative_to and part
+    floor: Any
+
+    separable: ClassVar[bool] = False
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        split = _Split.at(self.tree, inputs[:-1], *self.of, None, inputs[-1])
+        return [split.logarithm(self.floor), where(split.free, 1.0, 0.0)], flat(*split.pulls(self.floor))
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        moving = seeded(inputs, direction)
+        return [parts(self._change(moving, extra), moving[0].level)[1], 0.0]
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        count = len(inputs)
+        moving = seeded(inputs, [SparseTangent({k: 1.0}) for k in range(count)])
+        return [weights[0] * x for x in _elements(self._change(moving, extra), moving[0].level, count)]
+
+    def _change(self, moving: Sequence[Any], extra: Sequence[Any]) -> Any:
+        n = self.tree.nv
+        count = 6 if self.of[2] == "all" else 3
+        z, forces = rows_of(extra, n, count), extra[count * n :]
+        return _change(self.tree, moving, self.of, z, rows_of(forces, len(forces) // count, count))
+
+
+def _change(
+    tree: Tree, at: Sequence[Any], of: tuple[str, str, str], z: Sequence[Sequence[Any]], forces: Sequence[Sequence[Any]]
+) -> Any:
+    """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative is that of log w."""
+    J, G = _selected(tree, at[:-1], *of), rates_of(tree, at[:-1], [0.0] * tree.nv, at[-1]).rows
+    return sum(
+        (dot(row, own) - dot(pulls, [dot(of, own) for of in G]) for row, own, pulls in zip(J, z, forces, strict=True)),
+        0.0,
+    )
+
+
+def _elements(x: Any, level: int, count: int) -> list[Any]:
+    tangent = parts(x, level)[1]
+    return [tangent.get(k) if tangent.__class__ is SparseTangent else 0.0 for k in range(count)]
 
 
 def _selected(tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: str) -> list[list[Any]]:
@@ -98,6 +158,44 @@ class _Split:
     left: list[list[Any]]  # its left singular vectors as columns
     d: Any
     free: Any  # True if the frame moves without motors
+
+    @property
+    def size(self) -> Any:
+        """The manipulability w."""
+        result: Any = where(lt(self.d, 0.5), 0.0, 1.0)
+        for k, value in enumerate(self.values):
+            result = result * where(lt(self.d, k + 0.5), 1.0, value)
+        return result
+
+    def logarithm(self, floor: Any) -> Any:
+        """Return log w with ``floor`` added to squared singular values."""
+        logs = [where(lt(self.d, k + 0.5), 0.0, log(x * x + floor)) for k, x in enumerate(self.values)]
+        return 0.5 * sum(logs, where(lt(self.d, 0.5), log(floor), 0.0))
+
+    def pulls(self, floor: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return z (nv) and λ for each wrench, with ``floor`` added to squared singular values.
+
+        The derivative of V Vᵀ is that of a pseudoinverse of constant rank, also for equal singular values.
+        """
+        u = stop_gradient([*flat(self.left), *self.values, self.d])
+        m, count = len(self.left), len(self.values)
+        left, values, d = rows_of(u, count, m), u[m * count : -1], u[-1]
+        counts = [where(lt(d, k + 0.5), 0.0, 1.0) for k in range(count)]
+        squares = [x * x + floor for x in values]
+        shares = [c * reciprocal_or_zero(x, eq(x, 0.0)) for c, x in zip(counts, squares, strict=True)]
+        P = [[dot([s * x for s, x in zip(shares, row, strict=True)], column) for column in left] for row in left]
+        N = [
+            [float(i == j) - dot([c * x for c, x in zip(counts, row, strict=True)], left[j]) for j in range(m)]
+            for i, row in enumerate(left)
+        ]
+        tau = [[own[k] for k in self.acting.actuated] for own, *_ in self.forces]
+        F = [[dot(a, b) for b in tau] for a in tau]
+        for k, row in enumerate(F):
+            row[k] = row[k] + floor
+        once, twice = product(product(P, F), P), product(product(product(P, P), F), N)
+        mixed = [[2.0 * P[i][j] - once[i][j] + twice[i][j] + twice[j][i] for j in range(m)] for i in range(m)]
+        y = [self.acting.multipliers(own) for own, *_ in self.forces]
+        return [[dot(row, column) for column in transposed(y)] for row in mixed], [own for _, own, _ in self.forces]
 
     @staticmethod
     def at(
