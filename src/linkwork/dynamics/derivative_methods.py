@@ -260,6 +260,7 @@ class DerivativeMethods(RobotBase):
         (..., nv, nv) [1], d2_dq_dtau (..., nv, nv) [1/(kg·m²), 1/(kg·m)], for weights without a unit.  a are the
         accelerations of `forward_dynamics`.  Element [j, k] is ∂²φ/∂x_j∂y_k; the other second derivatives are zero.
         d2_dq_dq is symmetric, as of `inverse_dynamics_hessian`.  Raises SingularInertiaError like `forward_dynamics`.
+        If constraint rows are redundant, the derivatives hold along motions that the constraints allow.
         """
 
     @computed
@@ -281,7 +282,8 @@ class DerivativeMethods(RobotBase):
         q (..., nq), v, tau (..., nv) -> d2a_dq_dq (..., nv, nv, nv) [1/s²], d2a_dq_dv (..., nv, nv, nv) [1/s],
         d2a_dv_dv (..., nv, nv, nv) [1], d2a_dq_dtau (..., nv, nv, nv) [1/(kg·m²), 1/(kg·m)].  For a
         weighted sum of accelerations `forward_dynamics_hessian` takes fewer operations.  Raises SingularInertiaError as
-        `forward_dynamics` does.
+        `forward_dynamics` does.  If constraint rows are redundant, the derivatives hold along motions that the
+        constraints allow.
         """
 
     # -- motions

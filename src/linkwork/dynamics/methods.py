@@ -169,6 +169,9 @@ class DynamicsMethods(RobotBase):
         Elements that are not read may have any value.  q (..., nq), v, a, tau (..., nv) -> a (..., nv) [rad/s², m/s²],
         tau (..., nv) [N·m, N], both complete.  Raises ValueError for a joint that follows another,
         SingularInertiaError as `forward_dynamics` does.
+
+        For a robot with constraints Gᵀλ is added to τ.  Accelerations that the constraints do not allow are replaced
+        by the nearest ones, in the metric of kinetic energy.  Redundant τ have least norm.
         """
 
     def mass_matrix_null_space(self, q: Array, *, passive: bool = False) -> np.ndarray:

@@ -37,7 +37,7 @@ from linkwork.spatial import (
     Vec3,
 )
 
-__all__ = ["ROWS", "hybrid_dynamics"]
+__all__ = ["ROWS", "hybrid_dynamics", "prescribed_joints"]
 
 Scalars = Sequence[Any]
 
@@ -60,7 +60,7 @@ def hybrid_dynamics(
     ``passive`` includes armature and passive joint forces, which are not part of τ. If the law of dry friction sticks,
     joints at rest with prescribed force may stay at rest: see `coulomb_friction`.
     """
-    prescribed = _prescribed(tree, joints)
+    prescribed = prescribed_joints(tree, joints)
     fixed = [i in prescribed for i in owners(tree)]
     if all(fixed):
         return list(a), inverse_dynamics(tree, q, v, a, wrenches, passive, friction)
@@ -191,7 +191,7 @@ def _by_mass_matrix(
     return rates, [dot(row, rates) + x for row, x in zip(M, h, strict=True)]
 
 
-def _prescribed(tree: Tree, joints: str | Sequence[str]) -> set[int]:
+def prescribed_joints(tree: Tree, joints: str | Sequence[str]) -> set[int]:
     """Return the bodies of the named joints.  Raises ValueError for a joint that follows another."""
     result = set()
     for name in (joints,) if isinstance(joints, str) else joints:

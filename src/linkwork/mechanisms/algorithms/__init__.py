@@ -27,11 +27,11 @@ _INSTEAD = {
     "impact": "constrained_inertia.impact_of_constrained",
     "manipulability": "constrained_manipulability.constrained_manipulability",
     "manipulability_gradient": "constrained_manipulability.constrained_manipulability_gradient",
-    "hybrid_dynamics": None,
+    "hybrid_dynamics": "constrained_hybrid_dynamics.constrained_hybrid_dynamics",
     "joint_wrenches": "constraint_forces.constrained_joint_wrenches",
     "joint_wrench_components": "constraint_forces.constrained_joint_wrench_split",
-    "forward_dynamics_hessian": None,
-    "forward_dynamics_second_derivatives": None,
+    "forward_dynamics_hessian": "constrained_second_derivatives.constrained_hessian",
+    "forward_dynamics_second_derivatives": "constrained_second_derivatives.constrained_second_derivatives",
 }
 
 # functions without force elements

@@ -66,6 +66,7 @@ __all__ = [
     "constrained_forward_dynamics",
     "constrained_forward_dynamics_derivatives",
     "constrained_linearize",
+    "solution_derivatives",
 ]
 
 
@@ -232,7 +233,7 @@ def constrained_forward_dynamics_derivatives(
     ``wrenches``.
     """
     now = 0.0 if time is None else time[0]
-    _, by_a, by_forces = _derivatives(tree, q, v, tau, wrenches, now, passive, friction)
+    _, _, by_a, by_forces = solution_derivatives(tree, q, v, tau, wrenches, now, passive, friction)
     return (*by_a[:3], *by_forces[:3], *by_a[3:])
 
 
@@ -249,7 +250,7 @@ def constrained_acceleration_derivatives(
 
     `forward_dynamics_derivatives` uses them.
     """
-    return tuple(_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)[1])
+    return tuple(solution_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)[2])
 
 
 def constrained_linearize(
@@ -277,13 +278,14 @@ def constrained_linearize(
         passive: bool,
         friction: str | FrictionLaw,
     ) -> tuple[list[Any], list[Matrix]]:
-        return _derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)[:2]
+        a, _, by_a, _ = solution_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction, of_forces=False)
+        return a, by_a
 
     system = System(tree, list(tau), wrenches, passive, accelerations, friction)
     return linear_system(system, q, v, dt, integrator)
 
 
-def _derivatives(
+def solution_derivatives(
     tree: Tree,
     q: Scalars,
     v: Scalars,
@@ -293,8 +295,8 @@ def _derivatives(
     passive: bool,
     friction: str | FrictionLaw,
     of_forces: bool = True,
-) -> tuple[list[Any], list[Matrix], list[Matrix]]:
-    """Return a, and the derivatives of a and of λ by q, v, τ and each wrench.
+) -> tuple[list[Any], list[Any], list[Matrix], list[Matrix]]:
+    """Return a and λ, and the derivatives of a and of λ by q, v, τ and each wrench.
 
     Without ``of_forces`` those of λ are not of least norm, as those of a do not need.
     """
@@ -319,7 +321,7 @@ def _derivatives(
     solutions = iter(solve_columns(system, columns, of_forces))
     result = [transposed([next(solutions) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]
     result.insert(2, acceleration_by_force(system, of_forces))
-    return a, [matrix[:n] for matrix in result], [matrix[n:] for matrix in result]
+    return a, forces, [matrix[:n] for matrix in result], [matrix[n:] for matrix in result]
 
 
 def solve_columns(system: ConstrainedFactorization, columns: Sequence[Scalars], of_forces: bool = True) -> Matrix:

@@ -59,6 +59,7 @@ from linkwork.spatial import Motion, Vec3
 
 __all__ = [
     "ROWS",
+    "along_accelerations",
     "forward_dynamics_derivatives",
     "forward_dynamics_hessian",
     "forward_dynamics_second_derivatives",
@@ -156,7 +157,7 @@ def forward_dynamics_hessian(
     """
     _, H = implicit_hessian(tree, q, v, tau, weights, wrenches, passive, friction)
     first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
-    return tuple([[-x for x in row] for row in part] for part in _along_accelerations(H, first))
+    return tuple([[-x for x in row] for row in part] for part in along_accelerations(H, first))
 
 
 def implicit_hessian(
@@ -195,7 +196,7 @@ def forward_dynamics_second_derivatives(
     at = _accelerations(tree, q, v, tau, wrenches, passive, friction)
     second = inverse_dynamics_second_derivatives(tree, q, v, at, wrenches, passive, friction)
     first = forward_dynamics_derivatives(tree, q, v, tau, wrenches, passive, friction)[:3]
-    felt = [_along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
+    felt = [along_accelerations([part[i] for part in second], first) for i in range(tree.nv)]
     pairs = [
         (part, j, k)
         for part, is_symmetric in enumerate((True, False, True, False))
@@ -225,7 +226,7 @@ def _accelerations(
     return inverse_mass_matrix(tree, q, passive).applied([x - y for x, y in zip(tau, h, strict=True)])
 
 
-def _along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
+def along_accelerations(H: Sequence[Matrix], first: Sequence[Matrix]) -> tuple[Matrix, ...]:
     """Return the second derivatives of weighted joint forces by q, v and τ, with accelerations that depend on these.
 
     ``H`` are the second derivatives by q, v and a, ``first`` the derivatives of a by q, v and τ.

@@ -1,0 +1,72 @@
+"""Hybrid dynamics of robots with constraints: prescribed accelerations are further constraint rows.
+
+With prescribed accelerations of the joints P, whose rows of the identity are E,
+
+    M a + h = τ + Gᵀλ + Eᵀτ_P,      G a + γ = 0,      E a = a_P.
+
+τ_P and λ then follow from `Actuation` with the joints P as actuators: where constraints and joints could share forces,
+the joint forces have least norm.
+
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2 and chapter 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches
+from linkwork.dynamics.algorithms.hybrid_dynamics import prescribed_joints
+from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
+from linkwork.dynamics.algorithms.mass_matrix_inverse import propagated_inverse
+from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, required_forces
+from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
+from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
+from linkwork.model.friction_laws import DEFAULT, FrictionLaw, read_smooth_friction
+from linkwork.model.tree import Tree
+
+__all__ = ["constrained_hybrid_dynamics"]
+
+Scalars = Sequence[Any]
+
+
+def constrained_hybrid_dynamics(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    tau: Scalars,
+    joints: str | Sequence[str],
+    wrenches: Wrenches = (),
+    passive: bool = False,
+    friction: str | FrictionLaw = DEFAULT.name,
+) -> tuple[list[Any], list[Any]]:
+    """Return all accelerations a and joint forces τ (nv each) of a robot with constraints, for `hybrid_dynamics`.
+
+    Prescribed accelerations that the constraints do not allow are replaced by the nearest ones in the metric of
+    kinetic energy.  Raises ValueError for a friction law that sticks.
+    """
+    if passive:
+        read_smooth_friction("hybrid_dynamics of a robot with constraints", friction)
+    prescribed = prescribed_joints(tree, joints)
+    known = [k for i in sorted(prescribed) for k in range(tree.nv)[tree.v_slices[i]]]
+    driven = [0.0 if k in known else x for k, x in enumerate(tau)]
+    rates = rates_of(tree, q, v)
+    units = [[float(i == k) for i in range(tree.nv)] for k in known]
+    rows = AllRates(
+        [*rates.rows, *units],
+        [*rates.bias, *(-a[k] for k in known)],
+        [*rates.drift, *[0.0] * len(known)],
+        [*rates.sizes, *units],
+    )
+    system = ConstrainedFactorization(propagated_inverse(tree, q, passive), rows)
+    h = bias_force(tree, q, v, wrenches, passive, friction)
+    pushed = with_loop_forces(tree, q, v, driven, None, passive, friction)
+    y = system.inverse.inward([x - b for x, b in zip(pushed, h, strict=True)])
+    found = system.moved(y, system.forces(y, [-x for x in rows.bias]))
+    required = required_forces(tree, q, v, found, wrenches, passive, friction=friction)
+    missing = [x - u for x, u in zip(required, driven, strict=True)]
+    names = [tree.bodies[i].joint_name for i in sorted(prescribed)]
+    exerted, _, _ = Actuation.at(tree, q, rates, names, None).split(missing)
+    return found, [x if k in known else u for k, (x, u) in enumerate(zip(exerted, tau, strict=True))]

@@ -1,0 +1,39 @@
+"""Hybrid dynamics of mechanisms, beside minimal coordinates and forward dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+CASES = {
+    "delta": ("shoulder_2",),
+    "fourbar": ("crank_hinge", "rocker_hinge"),  # more joints than motions
+    "double_wishbone": ("lower_hinge",),
+}
+
+
+@pytest.mark.slow(every=3)
+def test_it_solves_the_equations_of_minimal_coordinates(drawn):
+    """H u̇ + c = Kᵀτ; forward dynamics with the forces has the accelerations; redundant forces have least norm."""
+    rng = np.random.default_rng(4)
+    for name, joints in drawn(CASES.items()):
+        robot = lw.load(name).with_joint_dynamics(damping=0.1, armature=0.02)
+        q, v = robot.project(robot.assemble().q, rng.normal(size=robot.nv))
+        tau = rng.normal(size=robot.nv)
+        a = robot.constrained_forward_dynamics(q, v, 9.0 * rng.normal(size=robot.nv), passive=True).a
+        other = np.where(np.isin(robot.v_names, joints), a, 1e3)  # elements that are not read
+        found, forces = robot.hybrid_dynamics(q, v, other, tau, joints, passive=True)
+        index = [k for k, n in enumerate(robot.v_names) if n in joints]
+        rest = np.setdiff1d(np.arange(robot.nv), index)
+        np.testing.assert_allclose(found[index], a[index], rtol=0, atol=1e-8 * abs(a).max())
+        np.testing.assert_array_equal(forces[rest], tau[rest])
+        again = robot.forward_dynamics(q, v, forces, passive=True)
+        np.testing.assert_allclose(again, found, rtol=0, atol=1e-8 * (1.0 + abs(found).max()))
+        K = np.linalg.svd(robot.constraint_jacobian(q))[2][-robot.mobility(q).dof :].T
+        need = robot.inverse_dynamics(q, v, found, passive=True)
+        np.testing.assert_allclose(K.T @ forces, K.T @ need, rtol=0, atol=1e-8 * (1.0 + abs(need).max()))
+        if joints:
+            least = np.linalg.lstsq(K[index].T, K.T @ need - K[rest].T @ tau[rest], rcond=1e-9)[0]
+            np.testing.assert_allclose(forces[index], least, rtol=0, atol=1e-7 * (1.0 + abs(least).max()))
