@@ -148,3 +148,30 @@ def test_a_batch_has_the_forces_of_each_variation():
             lw.viewer.scene_document(result)
     none = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
     assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)
+
+
+def test_a_coupler_that_spins_freely_needs_no_force():
+    """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
+    links = [lw.Link("crank", mass=1.0, com=(0.05, 0, 0), inertia=np.diag([1e-3, 2e-3, 2e-3]))]
+    links += [lw.Link("rod", mass=0.5, com=(0.25, 0, 0), inertia=np.diag([1e-10, 2e-2, 2e-2]))]
+    links += [lw.Link("rocker", mass=1.0, com=(0.15, 0, 0), inertia=np.diag([1e-3, 2e-3, 2e-3]))]
+    motions = []
+    for first in (lw.joints.Spherical(), lw.joints.Universal((0, 1, 0), (0, 0, 1))):
+        at, end = lw.pose((0.1, 0, 0)), lw.pose((0.4, 0.1, 0.05))
+        joints = [
+            lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="crank", parent="world", child="crank"),
+            lw.Joint.of(first, name="first", parent="crank", child="rod", placement=at),
+            lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="rocker", parent="world", child="rocker", placement=end),
+        ]
+        robot = lw.Robot.build("rssr", *links, *joints)
+        robot = robot.with_frame("a", "rod", lw.pose((0.5, 0, 0))).with_frame("b", "rocker", lw.pose((0.3, 0, 0)))
+        robot = robot.with_loop("second", "a", "b", lw.joints.Spherical())
+        angles = np.linspace(0.1, 2.0, 9)
+        start = robot.assemble(hold={"crank": 0.1})
+        motions.append(robot.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0}))
+    ball, universal = motions
+    np.testing.assert_allclose(ball.tau[:, 0], universal.tau[:, 0], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(ball.pin_forces[:, 0], universal.pin_forces[:, 0], rtol=0, atol=1e-6)
+    assert "leave motions free" in ball.explain()
+    assert not ball.singular
+    assert "free" not in universal.explain()

@@ -4,8 +4,7 @@ With prescribed accelerations of the joints P, whose rows of the identity are E,
 
     M a + h = τ + Gᵀλ + Eᵀτ_P,      G a + γ = 0,      E a = a_P.
 
-τ_P and λ then follow from `Actuation` with the joints P as actuators: where constraints and joints could share forces,
-the joint forces have least norm.
+Where constraints and the joints P could share forces, `Actuation` returns joint forces of least norm.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2 and chapter 8.
 """
@@ -20,7 +19,7 @@ from linkwork.dynamics.algorithms.hybrid_dynamics import prescribed_joints
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import propagated_inverse
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
-from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, required_forces
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
 from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, read_smooth_friction
@@ -64,9 +63,8 @@ def constrained_hybrid_dynamics(
     h = bias_force(tree, q, v, wrenches, passive, friction)
     pushed = with_loop_forces(tree, q, v, driven, None, passive, friction)
     y = system.inverse.inward([x - b for x, b in zip(pushed, h, strict=True)])
-    found = system.moved(y, system.forces(y, [-x for x in rows.bias]))
-    required = required_forces(tree, q, v, found, wrenches, passive, friction=friction)
-    missing = [x - u for x, u in zip(required, driven, strict=True)]
+    forces = system.forces(y, [-x for x in rows.bias])
+    exerted = dict(zip(known, system.factors.least(forces)[len(rates.rows) :], strict=True))
     names = [tree.bodies[i].joint_name for i in sorted(prescribed)]
-    exerted, _, _ = Actuation.at(tree, q, rates, names, None).split(missing)
-    return found, [x if k in known else u for k, (x, u) in enumerate(zip(exerted, tau, strict=True))]
+    shared, _, _ = Actuation.at(tree, q, rates, names, None).split([exerted.get(k, 0.0) for k in range(tree.nv)])
+    return system.moved(y, forces), [x if k in exerted else u for k, (x, u) in enumerate(zip(shared, tau, strict=True))]

@@ -50,6 +50,7 @@ from linkwork.model.tree import Tree
 __all__ = ["constrained_manipulability", "constrained_manipulability_gradient", "log_manipulability"]
 
 _MOVED = 1e-12  # squared share of a unit wrench that no motor balances, from which on the frame moves freely
+_ROUNDING = 1e-12  # singular value, relative to the largest, below which it is 0
 _LONG = 1000  # of joints squared times constraint rows, from which on wrenches are balanced in a loop
 
 
@@ -164,7 +165,8 @@ class _Split:
         """The manipulability w."""
         result: Any = where(lt(self.d, 0.5), 0.0, 1.0)
         for k, value in enumerate(self.values):
-            result = result * where(lt(self.d, k + 0.5), 1.0, value)
+            counted = where(lt(value, _ROUNDING * self.values[0]), 0.0, value)
+            result = result * where(lt(self.d, k + 0.5), 1.0, counted)
         return result
 
     def logarithm(self, floor: Any) -> Any:

@@ -18,7 +18,12 @@ from linkwork.errors import AssemblyError, Status
 from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK, Continuation
-from linkwork.mechanisms.assembly.driven_output import DrivenOutput, driven_rates, velocity_names
+from linkwork.mechanisms.assembly.driven_output import (
+    DrivenOutput,
+    driven_rates,
+    rates_with_free_motions,
+    velocity_names,
+)
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, check_limits, read_joints
@@ -83,6 +88,8 @@ class DrivenMotion(Shown, DrivenOutput, Result):
         names = ", ".join(self._drivers.names)
         steps = np.asarray(self.iterations)[index]
         text = f"{name!r} followed {names} through {reached} of {n} states, in {steps} steps"
+        if (self.slack[index] < SINGULAR_SLACK).all() and n > 1:
+            text += "; the drivers leave motions free, of which the smallest are taken"
         passed = [str(x[-1] if index else x) for x in self.singular if not index or x[:-1] == index]
         if passed:
             text += f"; passed singular configurations at or before states {', '.join(passed)}"
@@ -154,6 +161,12 @@ def drive(
         v, a = (np.where(determined[..., None], x, np.nan) for x in each)
     else:
         v, a = driven_rates(robot, velocity_names(robot, driven.names), q, determined, each, at.of_all(1).options)
+    loose = (slack < SINGULAR_SLACK).all(axis=-1) & (n > 1)  # in all states: no singular configurations
+    singular[loose] = False
+    if loose.any() and not any(one.time_dependent for one in robot.constraints):
+        there = np.where(loose[:, None, None], q, robot.neutral())
+        found = rates_with_free_motions(robot, driven.names, there, each, at.of_all(1).options)
+        v[loose], a[loose] = (x[loose] for x in found)
     result = DrivenMotion._make(
         q=q.reshape(*shape, n, robot.nq),
         reached=np.isfinite(q).all(axis=-1).reshape(*shape, n),

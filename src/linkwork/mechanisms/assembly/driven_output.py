@@ -15,6 +15,8 @@ from linkwork._util.plotting import label_time, new_axes, plot_lines, quantity_l
 from linkwork._util.validation import names, shown
 from linkwork.errors import UnderactuatedError
 from linkwork.kernels.robot_base import Axes, Wrenches
+from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK
 from linkwork.mechanisms.assembly.state_inputs import VariedRobot
 from linkwork.model.coordinate_names import units_of
 from linkwork.spatial.arguments import checked_array
@@ -22,9 +24,10 @@ from linkwork.spatial.arguments import checked_array
 if TYPE_CHECKING:
     from linkwork.fronts.state_tables import StateTable
 
-__all__ = ["DrivenOutput", "Reactions", "driven_rates", "velocity_names"]
+__all__ = ["DrivenOutput", "Reactions", "driven_rates", "rates_with_free_motions", "velocity_names"]
 
 _MISSING_TOL = 1e-7  # largest missing force, relative to the acting forces, as in `constrained_inverse_dynamics`
+_ALLOWED = 1e-6  # largest violated velocity of the constraints, relative to those that the drivers cause
 _FIT = 0.02  # deviation of rates of drivers from their positions, relative to the largest step
 
 
@@ -56,6 +59,7 @@ class DrivenOutput:
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
+    slack: np.ndarray
     _drivers: Any
     _mechanism: Any
     _inputs: Any
@@ -104,10 +108,13 @@ class DrivenOutput:
             return Reactions(*(np.full((*shape, *own), np.nan) for own in sizes))
         other = self.q[tuple(np.argwhere(known)[0])]
         rates = (np.where(known[..., None], x, 0.0) for x in (self.v, self.a))
-        state = np.where(known[..., None], self.q, other), *rates
+        q, v, a = np.where(known[..., None], self.q, other), *rates
         options = self._inputs.of_all(1).options | {"passive": passive}
         options |= {name: x for name, x in (("wrenches", wrenches), ("gravity", gravity)) if x is not None}
         own, others = ({key: expressed_in} if wrenches else {} for key in ("expressed_in", "wrenches_expressed_in"))
+        if (known & (self.slack < SINGULAR_SLACK)).any():  # the drivers leave motions free, which no motor causes
+            a = robot.hybrid_dynamics(q, v, a, np.zeros_like(v), self._drivers.names, **own, **options).a
+        state = q, v, a
         tau, forces, missing = robot.constrained_inverse_dynamics(*state, actuators=acting, **own, **options)
         options |= {"constraint_forces": forces}
         joints = robot.joint_wrenches(*state, **others, **options)
@@ -307,3 +314,25 @@ def driven_rates(
     v = robot.explicit_velocity(q, rates[0], independent=named, **options)
     a = robot.explicit_acceleration(q, v, rates[1], independent=named, **options)
     return np.where(known[..., None], v, np.nan), np.where(known[..., None], a, np.nan)
+
+
+def rates_with_free_motions(
+    robot: Any, joints: Sequence[str], q: np.ndarray, rates: Sequence[np.ndarray], options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations of all joints (n, nv) where the joints leave motions free.
+
+    Velocities are the smallest ones, in rad/s and characteristic lengths per second.  Accelerations are those without
+    motors for the free motions.  They are NaN in states that do not allow the velocities of the joints.
+    """
+    named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
+    rest, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
+    G, drift = robot.constraint_jacobian(q, **options), robot.constraint_drift(q, **options)
+    A = G[..., rest] * units[rest]
+    missing = -(np.einsum("...ij,...j", G[..., named], rates[0][..., named]) + drift)
+    least = np.einsum("...ij,...j", np.linalg.pinv(A, rcond=SINGULAR_SLACK), missing)
+    v = rates[0].copy()
+    v[..., rest] = least * units[rest]
+    left = np.abs(np.einsum("...ij,...j", A, least) - missing).max(axis=-1)
+    fits = left <= _ALLOWED * np.abs(missing).max(axis=-1)
+    a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a
+    return np.where(fits[..., None], v, np.nan), np.where(fits[..., None], a, np.nan)
