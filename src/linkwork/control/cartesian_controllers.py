@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork.control.algorithms.allowed_motions import AllowedMotions
 from linkwork.control.algorithms.operational_space_forces import Level, task_forces
 from linkwork.control.algorithms.pid_integrator import bounded, integrate_error
 from linkwork.control.controller_base import (
@@ -38,7 +39,8 @@ _UNITS = "rotations, then translations"
 class CartesianLaw(ControlLaw):
     """Base class of controllers of a frame's pose, in the axes of another frame.
 
-    Joints without actuators move as their zero forces determine; they move neither of the frames.
+    Joints without actuators move as their zero forces determine; they move neither of the frames.  The actuators of a
+    robot with constraints determine all motions; J and M are those of the motions that the constraints allow.
     """
 
     def __init__(self, robot: Any, frame: str, axes: str, actuators: Any, limits: Any, passive: bool) -> None:
@@ -98,6 +100,16 @@ class CartesianLaw(ControlLaw):
             a + b for a, b in zip(damped, mass_matrix_solve(self.robot.tree, list(q), resisting, True), strict=True)
         ]
 
+    def _drift(self, q: Any, v: Any, rows: list[list[Any]], allowed: AllowedMotions | None) -> list[Any]:
+        """Return the frame's acceleration (6) without accelerations of the motions that are allowed."""
+        drift = list(self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes))
+        if allowed is None:
+            return drift
+        return [x + dot(row, allowed.bias) for x, row in zip(drift, rows, strict=True)]
+
+    def _exerted(self, forces: list[Any], allowed: AllowedMotions | None) -> list[Any]:
+        return forces if allowed is None else allowed.exerted(forces)
+
     def _damping(self, v: Any) -> list[Any]:
         rate = self.nullspace_damping
         return [-rate * x if rate else 0.0 for x in v]
@@ -108,7 +120,7 @@ class CartesianLaw(ControlLaw):
         If all have one, the force of damping and friction is the one that accelerates by their part of a_0.
         """
         robot, passive = self.robot, self.passive
-        if self.is_fully_actuated:
+        if self.is_fully_actuated or robot.constraints:
             tau = robot.inverse_dynamics(q, v, array(self._damping(v)), passive=passive, friction=NO_FRICTION)
             damping = resisting_force(robot.tree, list(v), NO_FRICTION) if passive else [0.0] * robot.nv
             return [x if is_zero(d) else x + d for x, d in zip(tau, damping, strict=True)]
@@ -116,14 +128,22 @@ class CartesianLaw(ControlLaw):
         return list(robot.hybrid_dynamics(q, v, a, zero, self.actuator_names, passive=passive).tau)
 
     def _bounded_forces(
-        self, rows: list[list[Any]], active: Iterable[int], accelerations: list[Any], q: Any, v: Any
+        self,
+        rows: list[list[Any]],
+        active: Iterable[int],
+        accelerations: list[Any],
+        q: Any,
+        v: Any,
+        allowed: AllowedMotions | None,
     ) -> list[Any]:
         """Return the joint forces Jᵀ Λ (a* − J a_0) of the axes ``active``, with a bounded Λ.
 
         The condition number of Λ⁻¹ is at most ``max_condition``.
         """
         active, scale = list(active), self.scale
-        level = Level([[scale[k] * x for x in rows[k]] for k in active], [scale[k] * accelerations[k] for k in active])
+        each = [[scale[k] * x for x in rows[k]] for k in active]
+        each = each if allowed is None else allowed.rows(each)
+        level = Level(each, [scale[k] * accelerations[k] for k in active])
         a0 = self._free_accelerations(q, v)
         return task_forces(self.robot.tree, list(q), [level], a0, self.max_condition, self.passive)
 
@@ -211,21 +231,20 @@ class Impedance(CartesianLaw):
         V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
         nv, feedforward = self.robot.nv, [*inputs.get("target_a", zero)]
-        own = self._free_forces(q, v)
+        own, allowed = self._free_forces(q, v), self._allowed(t, q, v, self.passive)
         if self.inertia is None:
-            if "target_a" not in inputs and not self.nullspace_damping:
-                more = [dot([row[k] for row in rows], pull) for k in range(nv)]
-                return [a + b for a, b in zip(own, more, strict=True)], None
-            # null-space damping does not accelerate the frame
-            inner = self._bounded_forces(rows, range(6), feedforward, q, v)
-            more = [dot([row[k] for row in rows], pull) + inner[k] for k in range(nv)]
-            return [a + b for a, b in zip(own, more, strict=True)], None
+            more = [dot([row[k] for row in rows], pull) for k in range(nv)]
+            if "target_a" in inputs or self.nullspace_damping:  # null-space damping does not accelerate the frame
+                inner = self._bounded_forces(rows, range(6), feedforward, q, v, allowed)
+                more = [x + y for x, y in zip(more, inner, strict=True)]
+            return self._exerted([a + b for a, b in zip(own, more, strict=True)], allowed), None
         F = [*inputs["wrench"]]
-        drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
+        drift = self._drift(q, v, rows, allowed)
         response = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
         accelerations = [a + b - d for a, b, d in zip(feedforward, response, drift, strict=True)]
-        inner = self._bounded_forces(rows, range(6), accelerations, q, v)
-        return [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))], None
+        inner = self._bounded_forces(rows, range(6), accelerations, q, v, allowed)
+        tau = [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))]
+        return self._exerted(tau, allowed), None
 
 
 @public_constructor
@@ -326,7 +345,8 @@ class HybridForcePosition(CartesianLaw):
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
         e, rows, V = self._errors_and_jacobian(q, v, inputs["target"])
-        drift = self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes)
+        allowed = self._allowed(t, q, v, self.passive)
+        drift = self._drift(q, v, rows, allowed)
         zero = [0.0] * 6
         V_d, feedforward = inputs.get("target_v", zero), inputs.get("target_a", zero)
         accelerations: list[Any] = [0.0] * 6
@@ -336,7 +356,7 @@ class HybridForcePosition(CartesianLaw):
         for k in self.force_axes:
             accelerations[k] = -self.force_damping * V[k] - drift[k]
         tau = self._free_forces(q, v)
-        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, v)
+        inner = self._bounded_forces(rows, sorted([*self.motion_axes, *self.force_axes]), accelerations, q, v, allowed)
         contact_forces, missing = [], []
         for i, k in enumerate(self.force_axes):
             f = inputs["force"][i]
@@ -346,7 +366,7 @@ class HybridForcePosition(CartesianLaw):
                 f = f if self.start is None else f + z[i]
             contact_forces.append(f)
         more = [dot([rows[k][j] for k in self.force_axes], contact_forces) for j in range(self.robot.nv)]
-        result = [a + b + c for a, b, c in zip(tau, inner, more, strict=True)]
+        result = self._exerted([a + b + c for a, b, c in zip(tau, inner, more, strict=True)], allowed)
         if self.start is None:
             return result, None
         applied = bounded(result, [*self.effort_limits])

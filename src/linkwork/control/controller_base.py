@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.motion_messages import refuse_motion
 from linkwork._util.validation import floats
+from linkwork.control.algorithms.allowed_motions import AllowedMotions
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import actuated_indices, actuated_joints
 from linkwork.errors import UnknownNameError
@@ -24,6 +26,9 @@ from linkwork.kernels.robot_arguments import by_joint
 from linkwork.spatial.arguments import is_rigid
 
 __all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
+
+_SAMPLES = 8  # configurations in which the motions that actuators leave free are counted
+_DEPENDENT = 1e-9  # singular value, relative to the largest, below which rows count as dependent
 
 Scalars = Sequence[Any]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -181,10 +186,29 @@ class ControlLaw(ABC):
         """True if every velocity is actuated."""
         return len(self.acting) == int(self.robot.nv)
 
+    @cached_property
+    def leaves_motions_free(self) -> bool:
+        """True if actuated joints do not determine the motion of a robot with constraints, as those of a bicycle."""
+        robot, shares = self.robot, []
+        for q in robot.random_configuration(seed=0, size=_SAMPLES):
+            G = np.asarray(robot.constraint_jacobian(q, **self._timed(0.0))).reshape(-1, robot.nv)
+            _, sizes, rows = np.linalg.svd(G)
+            free = rows[int(np.sum(sizes > _DEPENDENT * sizes.max(initial=0.0))) :]
+            determined = np.linalg.svd(free[:, self.acting], compute_uv=False)
+            shares.append(int(np.sum(determined > _DEPENDENT)) < len(free))
+        return all(shares)
+
     @property
     def actuator_names(self) -> list[str]:
         """Names of the actuated joints."""
         return actuated_joints(self.caller, self.robot, self.acting)
+
+    def _allowed(self, t: Any, q: Any, v: Any, armature: bool) -> AllowedMotions | None:
+        """Return the motions that constraints allow, for a robot with constraints; None for others."""
+        if not self.robot.constraints:
+            return None
+        time = t if self._timed(t) else 0.0
+        return AllowedMotions.at(self.robot.tree, list(q), list(v), time, self.actuator_names, armature)
 
     def _timed(self, t: Any) -> dict[str, Any]:
         """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""

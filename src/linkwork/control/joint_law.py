@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from linkwork._util.cached_properties import cached_property
 from linkwork.control.controller_base import ControlLaw, Shapes
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
@@ -18,7 +15,6 @@ from linkwork.kinematics.algorithms.joint_errors import JointErrors
 
 __all__ = ["Feedforward", "JointLaw", "Names"]
 
-_SAMPLES = 8  # configurations in which the motions that actuators leave free are counted
 _DEPENDENT = 1e-9  # singular value, relative to the largest, below which rows count as dependent
 Feedforward = Literal["none", "gravity", "dynamics"]
 Names = str | Iterable[str] | None
@@ -65,7 +61,7 @@ class JointLaw(ControlLaw):
         if robot.constraints:
             names, timed = self.actuator_names, self._timed(t)
             follows = array(list(a))
-            if timed or self._leaves_motions_free:  # prescribed motions may contradict those of the actuators
+            if timed or self.leaves_motions_free:  # prescribed motions may contradict those of the actuators
                 return self._collocated_forces(q, v, follows, timed)
             if not self.is_fully_actuated:
                 follows = robot.explicit_acceleration(q, v, follows, names, **timed)
@@ -77,18 +73,6 @@ class JointLaw(ControlLaw):
             joints = self.actuator_names
             tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
-
-    @cached_property
-    def _leaves_motions_free(self) -> bool:
-        """True if actuated joints do not determine the motion of a robot with constraints, as those of a bicycle."""
-        robot, shares = self.robot, []
-        for q in robot.random_configuration(seed=0, size=_SAMPLES):
-            G = np.asarray(robot.constraint_jacobian(q, **self._timed(0.0))).reshape(-1, robot.nv)
-            _, sizes, rows = np.linalg.svd(G)
-            free = rows[int(np.sum(sizes > _DEPENDENT * sizes.max(initial=0.0))) :]
-            determined = np.linalg.svd(free[:, self.acting], compute_uv=False)
-            shares.append(int(np.sum(determined > _DEPENDENT)) < len(free))
-        return all(shares)
 
     def _collocated_forces(self, q: Any, v: Any, a: Any, timed: Mapping[str, Any]) -> Any:
         """Return actuator forces for accelerations a of the actuated velocities, while others follow from no force.

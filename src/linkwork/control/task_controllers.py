@@ -21,7 +21,7 @@ from linkwork.control.controller_base import ControlLaw, Shapes, positive_number
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, where
 from linkwork.ik.algorithms.task_stack import Stack
@@ -29,7 +29,8 @@ from linkwork.ik.arguments import check_tasks
 from linkwork.ik.kernels import target_shapes
 from linkwork.ik.tasks.joint_tasks import JointTask
 from linkwork.ik.tasks.task import Task
-from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 
 __all__ = ["OperationalSpace", "TaskLaw", "read_condition", "require_actuation"]
 
@@ -162,7 +163,8 @@ class OperationalSpace(TaskLaw):
     Jacobian without the motions of tasks of higher priority, Λ⁻¹ = J̃ M⁻¹ J̃ᵀ, and a are the accelerations that a_0
     and the tasks of higher priority cause.
 
-    ``tasks`` are those of inverse kinematics (`linkwork.ik`), for a robot without loops whose joints are all actuated.
+    ``tasks`` are those of inverse kinematics (`linkwork.ik`).  All joints that move them are actuated; of a robot with
+    constraints, the actuators determine all motions, and J and M are those of the motions that the constraints allow.
     Tasks of ``level`` 0 have the highest priority; forces of later levels do not accelerate them (J M⁻¹ τ = 0).
     Errors of feasible tasks obey ë + k_d ė + k_p e = 0, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s]
     (default: critical), numbers or dicts by task.  Components with an infinite ``tolerance`` are free; weights have no
@@ -252,7 +254,8 @@ class OperationalSpace(TaskLaw):
             _, motion, accelerations, damped = self._accelerations(q, v, [self.posture], inputs)
             a0 = [a - x for a, x in zip(damped, motion.drifts, strict=True)]
             pull0 = [a - b for a, b in zip(accelerations, damped, strict=True)]
-        levels, pull_accelerations, led = [], [], []
+        allowed, levels, pull_accelerations, led = self._allowed(t, q, v, self.passive), [], [], []
+        exerted = list if allowed is None else allowed.exerted
         units = unit_steps(self.robot.tree)
         fastest: Any = functools.reduce(fmax, (fabs(x) * (1.0 / unit) for x, unit in zip(v, units, strict=True)), 0.0)
         most = self._rate * (_SPEED * self._rate + 0.5 * fastest) if self._rate else None
@@ -263,6 +266,9 @@ class OperationalSpace(TaskLaw):
             rows = [[scales[k] * x for x in motion.rows[k]] for k in active]
             by_v, by_a = self._references(tasks, motion, inputs)
             drifting = [scales[k] * (damped[k] - motion.drifts[k]) for k in active]
+            if allowed is not None:
+                drifting = [x - dot(row, allowed.bias) for x, row in zip(drifting, rows, strict=True)]
+                rows = allowed.rows(rows)
             levels.append(Level(rows, drifting, [scales[k] * by_v[k] for k in active]))
             led.append([scales[k] * by_a[k] for k in active])
             pull_accelerations.append([scales[k] * (accelerations[k] - damped[k]) for k in active])
@@ -278,24 +284,24 @@ class OperationalSpace(TaskLaw):
             cut = 1.0 - functools.reduce(fmin, shares, 1.0)  # of the damping of tasks, which all joints have instead
             a0 = [a - cut * self._rate * x for a, x in zip(a0, v, strict=True)]
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
-            return self._task_torque(q, v, whole, _added(a0, pull0), shares), None
+            return exerted(self._task_torque(q, v, whole, _added(a0, pull0), shares)), None
         zero = [0.0] * self.robot.nv
-        gravity = list(self.robot.gravity_force(q, passive=self.passive))
-        damped_torque = self._task_torque(q, v, levels, a0, shares)
+        gravity = exerted(list(self.robot.gravity_force(q, passive=self.passive)))
+        damped_torque = exerted(self._task_torque(q, v, levels, a0, shares))
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])
-        tau, _ = self._add_within_limits(tau, list(brake))
+        tau, _ = self._add_within_limits(tau, exerted(list(brake)))
         none = [[0.0] * len(x) for x in pull_accelerations]
         for k, pull in enumerate(zip(pull_accelerations, led, strict=True)):
             each = [pull if j == k else (none[j], none[j]) for j in range(len(levels))]
             own = [Level(x.rows, *parts) for x, parts in zip(levels, each, strict=True)]
             more = task_forces(self.robot.tree, list(q), own, zero, *acting, shares)
-            tau, _ = self._add_within_limits(tau, more)
+            tau, _ = self._add_within_limits(tau, exerted(more))
         if self.posture is not None:
             at_rest = [Level(x.rows, none[j], none[j]) for j, x in enumerate(levels)]
             posture_torque = self.robot.mass_matrix(q, passive=self.passive) @ array(pull0)
             more = task_forces(self.robot.tree, list(q), at_rest, pull0, *acting, shares)
-            tau, _ = self._add_within_limits(tau, [a + b for a, b in zip(posture_torque, more, strict=True)])
+            tau, _ = self._add_within_limits(tau, exerted(_added(posture_torque, more)))
         return tau, None
 
     def _references(
@@ -345,23 +351,38 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
             raise ValueError(f"{caller}: max_condition: expected a number above 1, got {value!r}")
         return result
     conditions = []
-    for q in robot.random_configuration(seed=0, size=_SAMPLES):
+    for q in _sampled(robot):
         J = np.array(rows(q), dtype=float).reshape(-1, robot.nv)
-        M_inv = np.array(inverse_mass_matrix(robot.tree, q.tolist()).matrix, dtype=float)
-        sizes = np.linalg.eigvalsh(J @ M_inv @ J.T) if len(J) else np.ones(1)
+        W = np.array(inverse_mass_matrix(robot.tree, q.tolist()).matrix, dtype=float)
+        if robot.constraints:
+            G = np.array(rates_of(robot.tree, q.tolist(), [0.0] * robot.nv).rows, dtype=float).reshape(-1, robot.nv)
+            W = W - W @ G.T @ np.linalg.pinv(G @ W @ G.T, rcond=1e-12) @ G @ W
+        sizes = np.linalg.eigvalsh(J @ W @ J.T) if len(J) else np.ones(1)
         conditions.append(sizes[-1] / max(sizes[0], sizes[-1] / _MAX_CONDITION, 1e-300))
     return float(np.clip(_CONDITION_FACTOR * np.median(conditions), _CONDITION_FACTOR, _MAX_CONDITION))
 
 
+def _sampled(robot: Any) -> np.ndarray:
+    """Return random configurations, of a robot with constraints those that satisfy them, or else one."""
+    drawn: np.ndarray = robot.random_configuration(seed=0, size=_SAMPLES)
+    if not any(one.holonomic for one in robot.constraints):
+        return drawn
+    timed = {"time": 0.0} if any(one.time_dependent for one in robot.constraints) else {}
+    found: np.ndarray = robot.project(drawn, check=False, **timed)
+    errors = np.abs(robot.constraint_error(found, **timed)).max(axis=-1, initial=0.0)
+    closed = found[errors < 1e-6 * characteristic_length(robot.tree)]
+    return closed if len(closed) else found[:1]
+
+
 def require_actuation(law: ControlLaw, needed: Any) -> None:
-    """Raise ValueError for robots with loops, and for velocities (nv) that are ``needed`` and not actuated."""
+    """Raise ValueError for velocities (nv) that are ``needed`` and not actuated.
+
+    Of a robot with constraints, the actuators have to determine all motions.
+    """
     robot = law.robot
     idle = [name for k, name in enumerate(robot.v_names) if needed[k] and k not in law.acting]
-    if robot.constraints or idle:
-        problem = (
-            f"constraint {robot.constraints[0].name!r}" if robot.constraints else f"{idle[0]!r} without an actuator"
-        )
+    if idle and (not robot.constraints or law.leaves_motions_free):
         raise ValueError(
-            f"{law.caller}: robot: expected no constraints and an actuator for each velocity of the task, got "
-            f"{problem}: use linkwork.control.WholeBody"
+            f"{law.caller}: robot: expected an actuator for each velocity of the task, or actuators that determine all "
+            f"motions that the constraints allow, got {idle[0]!r} without an actuator: use linkwork.control.WholeBody"
         )

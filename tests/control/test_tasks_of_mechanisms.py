@@ -1,0 +1,74 @@
+"""Controllers of tasks for mechanisms: the task moves as desired by constrained forward dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.linkages import five_bar
+from linkwork import control, ik
+
+FREE = np.inf
+CASES = {
+    "delta": ("platform", ["shoulder_1", "shoulder_2", "shoulder_3"], (1.0, 1.0, 1.0)),
+    "five_bar": ("right_end", None, (1.0, 1.0, FREE)),  # with more motors than degrees of freedom
+}
+
+
+def _robot(name):
+    robot = five_bar() if name == "five_bar" else lw.load(name)
+    return robot.with_joint_dynamics(damping=0.1, armature=0.02)
+
+
+def _state(robot, rng):
+    q = robot.assemble(None if robot.nq > 9 else rng.uniform(0.2, 0.4, robot.nq)).q
+    return robot.project(q, rng.normal(size=robot.nv))
+
+
+def _acceleration(robot, q, v, tau, frame):
+    a = robot.forward_dynamics(q, v, tau, passive=True)
+    return robot.jacobian(q, frame) @ a + robot.bias_acceleration(q, v, frame)
+
+
+@pytest.mark.slow(every=7)
+def test_frames_accelerate_as_the_laws_say(drawn):
+    """Operational space: ë + k_d ė + k_p e = 0; impedance: Λ_d A = K e − D V + F; hybrid: on its motion axes."""
+    rng = np.random.default_rng(6)
+    for name, (frame, motors, tolerance) in drawn(CASES.items()):
+        robot, options = _robot(name), {"actuators": motors, "effort_limits": np.inf}
+        q, v = _state(robot, rng)
+        axes = [k for k, x in enumerate(tolerance) if x < FREE]
+        offset = np.where(np.isfinite(tolerance), 1e-3 * rng.normal(size=3), 0.0)
+        target = lw.pose(offset) @ robot.pose(q, frame)
+        V = robot.jacobian(q, frame) @ v
+        expected = (50.0 * offset - 9.0 * V[3:])[axes]
+
+        law = control.OperationalSpace(robot, ik.PositionTask(frame, tolerance=tolerance), 50.0, 9.0, **options)
+        tau = law(0.0, q, v, **{frame: target[:3, 3]})
+        np.testing.assert_allclose(_acceleration(robot, q, v, tau, frame)[3:][axes], expected, rtol=0, atol=1e-8)
+        assert not tau[np.setdiff1d(np.arange(robot.nv), law.acting)].any()
+
+        moving = tuple("xyz"[k] for k in axes[1:])  # the first axis has a force
+        law = control.HybridForcePosition(
+            robot, frame, "x", motion_axes=moving, stiffness=50.0, damping=9.0, force_damping=0.0, **options
+        )
+        pushed = law(0.0, q, v, target=target, force=[7.0])
+        found = _acceleration(robot, q, v, pushed, frame)[3:]
+        still = _acceleration(robot, q, v, law(0.0, q, v, target=target, force=[0.0]), frame)[3:]
+        np.testing.assert_allclose(still[axes], [0.0, *expected[1:]], rtol=0, atol=1e-8)
+        J = robot.jacobian(q, frame)[3:]
+        W = J @ robot.constrained_mass_matrix_inverse(q, passive=True) @ J.T
+        np.testing.assert_allclose(found - still, W[:, 0] * 7.0, rtol=0, atol=1e-8 * abs(W[0, 0]))
+
+        law = control.Impedance(robot, frame, stiffness=50.0, damping=3.0, **options)
+        tau = law(0.0, q, v, target=target)
+        K = np.linalg.svd(robot.constraint_jacobian(q))[2][-robot.mobility(q).dof :].T
+        wrench = 50.0 * np.r_[0.0, 0.0, 0.0, offset] - 3.0 * V
+        needed = robot.bias_force(q, v) + robot.jacobian(q, frame).T @ wrench
+        np.testing.assert_allclose(K.T @ tau, K.T @ needed, rtol=0, atol=1e-9 * (1.0 + abs(needed).max()))
+
+
+def test_actuators_that_leave_motions_free_are_refused():
+    with pytest.raises(ValueError, match="actuators that determine all motions that the constraints allow"):
+        control.OperationalSpace(lw.load("delta"), ik.PositionTask("platform"), actuators=["shoulder_1"])
