@@ -12,7 +12,7 @@ from linkwork import control, ik
 FREE = np.inf
 CASES = {
     "delta": ("platform", ["shoulder_1", "shoulder_2", "shoulder_3"], (1.0, 1.0, 1.0)),
-    "five_bar": ("right_end", None, (1.0, 1.0, FREE)),  # with more motors than degrees of freedom
+    "five_bar": ("right_end", None, (1.0, FREE, 1.0)),  # with more motors than degrees of freedom
 }
 
 
@@ -23,7 +23,7 @@ def _robot(name):
 
 def _state(robot, rng):
     q = robot.assemble(None if robot.nq > 9 else rng.uniform(0.2, 0.4, robot.nq)).q
-    return robot.project(q, rng.normal(size=robot.nv))
+    return robot.project(q, 0.1 * rng.normal(size=robot.nv))
 
 
 def _acceleration(robot, q, v, tau, frame):

@@ -29,7 +29,7 @@ duality with forces).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from math import inf
 from typing import Any, ClassVar
 
@@ -94,15 +94,23 @@ def log_manipulability(
     return value, lt(0.5, free)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class _Logarithm(CustomDerivative):
-    """Rule for log w, and 1 if the frame moves without motors, as a function of q and time."""
+    """Rule for log w, and 1 if the frame moves without motors, as a function of q and time.
 
-    tree: Tree
+    The robot is not a field: it may contain functions of users, and the results and intermediate values have its code.
+    """
+
+    robot: InitVar[Tree]
     of: tuple[str, str, str]  # frame, relative_to and part
     floor: Any
 
     separable: ClassVar[bool] = False
+
+    def __post_init__(self, robot: Tree) -> None:
+        object.__setattr__(self, "tree", robot)
+
+    tree: ClassVar[Tree]  # of the instance
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         split = _Split.at(self.tree, inputs[:-1], *self.of, None, inputs[-1])
