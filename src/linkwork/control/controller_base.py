@@ -187,7 +187,7 @@ class ControlLaw(ABC):
         return len(self.acting) == int(self.robot.nv)
 
     @cached_property
-    def leaves_motions_free(self) -> bool:
+    def _leaves_motions_free(self) -> bool:
         """True if actuated joints do not determine the motion of a robot with constraints, as those of a bicycle."""
         robot, shares = self.robot, []
         for q in robot.random_configuration(seed=0, size=_SAMPLES):

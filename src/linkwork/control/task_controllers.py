@@ -381,7 +381,7 @@ def require_actuation(law: ControlLaw, needed: Any) -> None:
     """
     robot = law.robot
     idle = [name for k, name in enumerate(robot.v_names) if needed[k] and k not in law.acting]
-    if idle and (not robot.constraints or law.leaves_motions_free):
+    if idle and (not robot.constraints or law._leaves_motions_free):
         raise ValueError(
             f"{law.caller}: robot: expected an actuator for each velocity of the task, or actuators that determine all "
             f"motions that the constraints allow, got {idle[0]!r} without an actuator: use linkwork.control.WholeBody"
