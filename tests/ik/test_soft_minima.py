@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.optimize
 
 import linkwork as lw
+from linkwork.ik import soft_restarts
 
 ARM = lw.load("arm7")
 
@@ -118,3 +121,14 @@ def test_weights_in_other_units_have_the_same_minimum():
         known = found if known is None else known
         assert found.success.all() and np.array_equal(found.status, known.status)
         assert np.abs(found.q - known.q).max() < 1e-6
+
+
+def test_which_of_two_results_is_better():
+    """Both reached the hard tasks: the lower cost of the first level that differs; equal costs up to 1e-6."""
+    costs = SimpleNamespace(costs=lambda errors: errors, negligible_costs=lambda: [1e-12, 1e-12])
+    mine = np.array([[1.0, 2.0]] * 6)
+    other = np.array([[0.9, 3.0], [1.1, 0.1], [1.0, 1.9], [1.0, 2.1], [1.0 + 5e-7, 2.0 - 1e-6], [1.0, 2.0 - 3e-6]])
+    solved = np.ones((6, len(soft_restarts.DIAGNOSTICS)))
+    better, same = soft_restarts._compare(costs, solved, mine, solved, other)
+    assert better.tolist() == [True, False, True, False, False, True]
+    assert same.tolist() == [False, False, False, False, True, False]
