@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.validation import instance
 from linkwork.shapes.mass_properties import Moments
 from linkwork.spatial import Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST, checked_array, checked_pose
@@ -85,7 +86,10 @@ class Shape(ABC):
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
         0.5
         """
-        return Geometry(self, checked_pose(pose, f"{type(self).__name__.lower()}: at: pose"), name, material)
+        caller = f"{type(self).__name__.lower()}: at"
+        if material is not None:
+            instance(caller, "material", material, Material)
+        return Geometry(self, checked_pose(pose, f"{caller}: pose"), name, material)
 
 
 class MasslessShape(Shape):
