@@ -159,12 +159,14 @@ def test_batches_of_mechanisms_have_the_report_of_each():
                 found.rank[index],
             )
             assert alone.assembled == found.assembled[index] and alone.is_singular == found.is_singular[index]
-        assert found.q.shape == (*found.shape, which.nq) and len(found) == found.shape[0]
+        assert found.q.shape == (*found.shape, which.nq) and len(found) == len([*found]) == found.dof.size
     jams = robot.mobility(parameters={"placement:coupler_hinge": offsets})
     assert jams.assembled.tolist() == [[True] * 3, [False, False, True]] and (jams.dof[jams.assembled] == 1).all()
     assert "fourbar: 6 mechanisms: 4 with 1 degree of freedom, 2 inconsistent" in str(jams)
     with pytest.raises(IndexError, match=r"expected an index of one mechanism of the shape \(2, 3\), got \(1,\)"):
         jams[1]
+    none = robot.mobility(parameters={"placement:coupler_hinge": offsets[:0]})
+    assert none.q.shape == (0, 3, 3) and len(none) == len([*none]) == 0
 
 
 def test_robots_without_constraints_and_bad_input():

@@ -144,3 +144,5 @@ def test_implicit_springs_that_parameters_make_stiff_are_told_of():
             warnings.simplefilter("always")
             robot.simulate(robot.neutral(), duration=0.001, parameters=parameters)
         assert [f"the spring in {name!r} vibrates" in str(one.message) for one in told] == [True] * (name is not None)
+    none = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})
+    assert none.q.shape == (0, 2, 7)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -131,7 +131,7 @@ class Mobilities(ReturnedValue):
     @property
     def q(self) -> np.ndarray:
         """Assembled configurations, or those of smallest error, (..., nq)."""
-        return self._sampled.result.q.reshape(*self.shape, -1)
+        return self._sampled.result.q.reshape(*self.shape, self._tree.nq)
 
     @property
     def rank(self) -> np.ndarray:
@@ -165,7 +165,10 @@ class Mobilities(ReturnedValue):
         return np.asarray(result.reshape(self.shape))
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return math.prod(self.shape)
+
+    def __iter__(self) -> Iterator[Mobility]:
+        return (self[index] for index in np.ndindex(self.shape))
 
     def __getitem__(self, index: int | tuple[int, ...]) -> Mobility:
         """Return the mobility of one mechanism.  Raises IndexError for an index out of range."""

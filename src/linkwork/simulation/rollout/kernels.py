@@ -158,7 +158,7 @@ def check_springs(
 
     ``bounds`` are those of `bounds_with`.
     """
-    if not setup.is_implicit_in_joints:
+    if not setup.is_implicit_in_joints or 0 in leading:
         return
     robot, place = setup.robot, (0,) * len(leading)
     each = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
