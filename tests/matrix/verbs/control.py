@@ -85,7 +85,7 @@ def impedance(kind: Kind) -> None:
 
 def _frame_stays(kind: Kind, law: Any, constants: Any, duration: float = 0.05) -> None:
     found = _run(kind, law, constants, duration)
-    if np.any(found.saturation):
+    if kind.timed or np.any(found.saturation):
         return
     fallen = kind.robot.simulate(kind.q, kind.rest, duration=duration)
     start, *ends = (kind.robot.pose(q, kind.frame)[:3, 3] for q in (kind.q, found.q[-1], fallen.q[-1]))
