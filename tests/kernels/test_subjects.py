@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import types
 import warnings
 from collections.abc import Sequence
@@ -259,6 +260,28 @@ def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.Monkey
     for thread in threads:
         thread.join()
     assert made == ["transform"] and len({id(kernel) for kernel in found}) == 1
+
+
+def test_a_key_that_is_being_created_is_waited_for() -> None:
+    once, made = LazyCache[int](), list[int]()
+    is_begun, may_end = threading.Event(), threading.Event()
+
+    def slow() -> int:
+        made.append(1)
+        is_begun.set()
+        assert may_end.wait(60.0)
+        return 7
+
+    threads = [threading.Thread(target=once.get, args=(0, slow)) for _ in range(2)]
+    threads[0].start()
+    assert is_begun.wait(60.0)
+    threads[1].start()
+    while len(once._key_locks[0].calls) < 2:  # until the second thread waits for the first
+        time.sleep(1e-3)
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert made == [1] and not once._key_locks and once.get(1, lambda: 8) == 8
 
 
 def test_once_forgets_what_was_not_asked_for_the_longest() -> None:
