@@ -1,0 +1,55 @@
+"""Both sides of every limit of the arguments of public callables, as `tests/golden/argument_limits.txt` has them."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from limits_and_options.argument_limits import Limits, arguments, measured, read, violations
+
+PARTS = 12  # of all arguments, of which a run takes three
+GOLDEN = Path(__file__).parents[1] / "golden" / "argument_limits.txt"
+
+
+def recorded() -> dict[str, Limits]:
+    lines = GOLDEN.read_text(encoding="utf-8").splitlines()
+    return {name: read(text) for name, _, text in (line.partition(": ") for line in lines)}
+
+
+def write_anew() -> None:
+    """Measure the arguments whose line is missing or wrong."""
+    limits = recorded()
+    lines = {}
+    for subject, argument in arguments():
+        name = f"{subject.name}.{argument}"
+        limit = limits.get(name, Limits())
+        lines[name] = measured(subject, argument) if violations(subject, argument, limit) else str(limit)
+    GOLDEN.write_text(
+        "\n".join(sorted(f"{name}: {text}" for name, text in lines.items() if text)) + "\n", encoding="utf-8"
+    )
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """Files that calls write are in a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_arguments_are_refused_beyond_their_limits_and_accepted_up_to_them(drawn, update_golden):
+    if update_golden:
+        write_anew()
+    limits = recorded()
+    known = {f"{subject.name}.{argument}" for subject, argument in arguments()}
+    assert known >= limits.keys(), f"no such arguments: {limits.keys() - known}"
+    wrong = []
+    parts = [arguments()[k::PARTS] for k in range(PARTS)]
+    for subject, argument in itertools.chain(*drawn(parts)):
+        wrong += violations(subject, argument, limits.get(f"{subject.name}.{argument}", Limits()))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "None", "number (0, inf) [-2.5, -1]; array (2, 3) [0, inf); longer, True", "integer [1, 5]"]
+)
+def test_a_line_of_the_record_is_read_as_it_is_written(text):
+    assert str(read(text)) == text
