@@ -70,3 +70,18 @@ def test_frames_accelerate_as_the_laws_say(drawn):
         wrench = 50.0 * np.r_[0.0, 0.0, 0.0, offset] - 3.0 * V
         needed = robot.bias_force(q, v) + robot.jacobian(q, frame).T @ wrench
         np.testing.assert_allclose(K.T @ tau, K.T @ needed, rtol=0, atol=1e-9 * (1.0 + abs(needed).max()))
+
+
+def test_no_integral_grows_beyond_a_motor_of_another_chain():
+    """The force on an end exceeds the effort of one hip; the frame's own chain has the other one."""
+    robot, motors, integral = five_bar(), ["left_hip", "right_hip"], {"integral_gain": 1.0, "dt": 1e-3}
+    q = robot.assemble([0.2, 0.4, 0.3, 0.2]).q
+    for efforts in ([1.0, 1e6], [1e6, 1.0]):
+        law = control.HybridForcePosition(
+            robot, "right_end", "x", motion_axes="z", actuators=motors, effort_limits=efforts, **integral
+        )
+        for z in (100.0, -100.0):
+            state, measured = {"target": robot.pose(q, "right_end"), "force": [z]}, np.zeros(6)
+            assert law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1] == z
+            measured[3] = 2.0 * z  # a larger force than desired
+            assert abs(law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1]) < abs(z)

@@ -370,7 +370,7 @@ class HybridForcePosition(CartesianLaw):
         if self.start is None:
             return result, None
         applied = bounded(result, [*self.effort_limits])
-        excess = [a - b for a, b in zip(result, applied, strict=True)]  # its power with the velocity along a force axis
-        outward, zero = [dot(rows[k], excess) for k in self.force_axes], [0.0] * len(self.force_axes)
+        excess, zero = [a - b for a, b in zip(result, applied, strict=True)], [0.0] * len(self.force_axes)
+        outward = [dot(self._exerted(rows[k], allowed), excess) for k in self.force_axes]  # by each force alone
         gains = [self.integral_gain] * len(zero)
         return result, array(integrate_error([*z], missing, outward, zero, gains, self.dt, "clamping", zero))
