@@ -215,6 +215,9 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     far = problem.add(lambda w: w.q()[0], "cost").add("configuration", "least_squares", scale=300.0**-0.5)
     result = far.solve([0.1, 0.2])
     assert result.success and result.iterations > 200 and np.allclose(result.q[:, 0], -300.0)
+    bound = problem.add("configuration", "cost").add("configuration", "inequality", lower=-300.0, upper=300.0)
+    result = bound.solve([0.1, 0.2])
+    assert result.success and result.iterations > 200 and np.allclose(result.q, -300.0)
 
 
 def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:

@@ -186,9 +186,11 @@ def solve_by_path(
                 state["scalars"] = stop_inferior(scalars, int(budget))
                 state = restarts.restart(state) if budget < max_iterations else state
                 scalars = state["scalars"]
-            if num_guesses == 1 and budget < max_iterations:
-                state["scalars"] = scalars = _resumed(result(False), scalars)
-            over: bool = budget >= max_iterations or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
+            ended = scalars
+            if num_guesses == 1:
+                state["scalars"] = scalars = _resumed(result(False), scalars, max_iterations)
+            at_end = budget >= max_iterations and scalars is ended
+            over: bool = at_end or not ((scalars[..., 1] < 0.5) & np.isfinite(scalars[..., 4])).any()
             if over:
                 state = restarts.final(state)
                 state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
@@ -211,9 +213,10 @@ def solve_by_path(
     return result(late)
 
 
-def _resumed(result: OptimalResult, scalars: np.ndarray) -> np.ndarray:
+def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) -> np.ndarray:
     """Return the scalars of searches, where those along costs without curvature that end farther on continue."""
-    endless = scalars.reshape(-1, scalars.shape[-1])[:, _STATUS] == UNBOUNDED
+    rows = scalars.reshape(-1, scalars.shape[-1])
+    endless = (rows[:, _STATUS] == UNBOUNDED) & (rows[:, SEARCH_SCALARS.index("iterations")] < max_iterations)
     going = [k for k in np.flatnonzero(endless) if not result._falls(int(k))]
     if going:
         scalars = scalars.copy()
