@@ -107,9 +107,6 @@ def pytest_collection_modifyitems(config, items):
     slow_too = "slow" in config.getoption("markexpr")
     marks = {} if slow_too else {item.nodeid: item.get_closest_marker("slow") for item in items}
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
-    weekly = [test for test, every in slow.items() if every % 7 == 0]
-    if weekly:
-        raise pytest.UsageError(f"slow: every: expected no multiple of 7, which runs on one day of the week: {weekly}")
     others = [item.nodeid for item in items if item.nodeid not in slow]
     selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
     config.stash[ROUNDS] = selected

@@ -92,6 +92,12 @@ def test_each_case_runs_on_a_working_day_of_four_weeks():
         assert set.union(*(chosen(cases, slow, day) for day in days)) == {*cases, *slow}
 
 
+def test_no_slow_test_runs_on_one_day_of_the_week_alone():
+    files = Path(__file__).parent.rglob("*.py")
+    rounds = {(int(n), path.name) for path in files for n in re.findall(r"\bevery=(\d+)\)", path.read_text("utf-8"))}
+    assert len(rounds) > 100 and not [found for found in rounds if found[0] % 7 == 0]
+
+
 def test_single_cases_are_drawn_once_in_so_many_seeds():
     cases = cases_of(1000)
     assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)

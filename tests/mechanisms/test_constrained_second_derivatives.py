@@ -24,7 +24,7 @@ def _cases() -> Iterator[lw.Robot]:
     yield lw.load("delta")
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_second_derivatives_are_differences_of_the_first(drawn):
     """In all directions, without redundant rows; the Hessian with weights is the sum of those of accelerations."""
     rng = np.random.default_rng(3)
