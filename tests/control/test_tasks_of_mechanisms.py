@@ -31,7 +31,7 @@ def _acceleration(robot, q, v, tau, frame):
     return robot.jacobian(q, frame) @ a + robot.bias_acceleration(q, v, frame)
 
 
-@pytest.mark.slow(every=7)
+@pytest.mark.slow(every=9)
 def test_frames_accelerate_as_the_laws_say(drawn):
     """Operational space: ë + k_d ė + k_p e = 0; impedance: Λ_d A = K e − D V + F; hybrid: on its motion axes."""
     rng = np.random.default_rng(6)
