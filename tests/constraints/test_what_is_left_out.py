@@ -22,8 +22,6 @@ def test_functions_that_would_leave_forces_out_are_refused() -> None:
         getattr(robot, name)(*arguments)
     with pytest.raises(ValueError, match=r"passive_force: .* not of the loop joint 'pin'"):
         robot.passive_force(q, v)
-    with pytest.raises(ValueError, match="hybrid_dynamics: the function does not support constraints"):
-        robot.hybrid_dynamics(q, v, v, v, robot.joints[0].name)
     robot.constrained_forward_dynamics(q, v, np.zeros(3), passive=True)
     with pytest.raises(ValueError, match="has constraints, whose forces are not measured"):
         lw.identify.base_parameters(robot, np.tile(q, (9, 1)), np.tile(v, (9, 1)), np.zeros((9, 3)), np.zeros((9, 3)))

@@ -85,3 +85,26 @@ def test_no_integral_grows_beyond_a_motor_of_another_chain():
             assert law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1] == z
             measured[3] = 2.0 * z  # a larger force than desired
             assert abs(law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1]) < abs(z)
+
+
+def test_bodies_that_no_actuator_holds_are_refused_by_name():
+    """A body that falls from a crank pushes it, though its joint does not move the crank's frame."""
+    links = [lw.Link(name, mass=1.0, com=(0.3, 0.0, 0.0), inertia=(0.1, 0.2, 0.2)) for name in ("crank", "other", "b")]
+    placed = {"a": (0.0, 0.0, 0.0), "c": (1.0, 0.0, 0.0)}
+    joints = [
+        lw.Joint.of(
+            lw.joints.Revolute((0, 0, 1)), name=name, parent="world", child=child, placement=lw.pose(placed[name])
+        )
+        for name, child in (("a", "crank"), ("c", "other"))
+    ]
+    falling = lw.Joint.of(lw.joints.Floating(), name="falling", parent="crank", child="b")
+    robot = lw.Robot.build("r", *links, *joints, falling)
+    robot = robot.with_constraints(lw.constraints.Holonomic("geared", lambda k: k.q("a") - 2.0 * k.q("c")))
+    task = ik.PositionTask("crank", tolerance=(np.inf, 1.0, np.inf))
+    for law in (
+        lambda: control.Impedance(robot, "crank", stiffness=1.0, damping=1.0),
+        lambda: control.HybridForcePosition(robot, "crank", "y"),
+        lambda: control.OperationalSpace(robot, task),
+    ):
+        with pytest.raises(ValueError, match=r"got 'falling.wx' without an actuator: use linkwork.control.WholeBody"):
+            law()

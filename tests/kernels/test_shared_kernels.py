@@ -66,8 +66,6 @@ def test_robots_share_a_kernel_only_if_the_programs_are_equal(drawn: Any) -> Non
         edited = {label: robot_owner(edit(robot).tree) for label, edit in EDITS.items()}
         owner = robot_owner(robot.tree)
         for name, row in drawn([*ROBOT.items()]):
-            if robot.constraints and row.unconstrained_only and row.constrained is None:
-                continue
             required = any(option.required for option in row.options)
             asked: Any = (name, *names_for(robot.tree, row, robot.links[-1].name)) if required else name
             requests = {name: read_request(owner, asked)}

@@ -246,7 +246,7 @@ def calls(name: str) -> Iterator[Call]:
         if "points" in values or "directions" in values:
             array = "positions" if "points" in values else "vectors"
             values[array] = [np.array(VECTORS["point" if "points" in values else "direction"])]
-        is_refused = spec.unconstrained_only or (spec.constrained is not None and "time" not in spec.optional)
+        is_refused = spec.constrained is not None and "time" not in spec.optional
         if is_refused and setting.robot.constraints and not (setting.name == "loop" and spec.constrained is not None):
             continue
         if setting.name == "loop" and spec.constrained is None:  # like that of the driven loop

@@ -182,14 +182,6 @@ def test_linear_system_is_that_of_the_constrained_robot():
     np.testing.assert_allclose(A, differences(stepped, 2 * n)[0], rtol=0, atol=1e-7)
 
 
-def test_what_is_not_built_is_refused_by_name():
-    robot, q, v = moving_fourbars()
-    for method in (robot.forward_dynamics_hessian, robot.forward_dynamics_second_derivatives):
-        more = [np.ones(robot.nv)] if method == robot.forward_dynamics_hessian else []
-        with pytest.raises(ValueError, match="does not support constraints"):
-            method(q, v, v, *more)
-
-
 @pytest.mark.slow(every=9)
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")

@@ -5,6 +5,8 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel, pendulum_acceleration
+from linkwork.robot_table import ROBOT
+from oracles.scalars import names_for
 
 
 @pytest.mark.slow(every=3)
@@ -49,8 +51,6 @@ def test_bad_loops_are_refused_by_name():
         robot.with_loop("x", "end1", "tip1", "revolute")
     free = robot.without_constraints()
     assert not free.constraints and free != robot
-    with pytest.raises(ValueError, match="does not support constraints"):
-        robot.hybrid_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), "A0")
 
 
 def test_what_depends_on_time_is_asked_with_the_time():
@@ -58,6 +58,16 @@ def test_what_depends_on_time_is_asked_with_the_time():
     q, v = parallel(robot, 1.0, rate=0.5)
     with pytest.raises(ValueError, match=r"forward_dynamics: constraint 'drive' depends on time.*time=t"):
         robot.forward_dynamics(q, v, np.zeros(3))
+    functions = [name for name, row in ROBOT.items() if row.constrained and "time" not in row.optional]
+    assert len(functions) > 8
+    for name in functions:  # each remedy exists
+        with pytest.raises(ValueError, match="'drive' depends on time") as refused:
+            robot.compile((name, *names_for(robot.tree, ROBOT[name])))
+        method, _, rest = str(refused.value).partition(": use ")[2].removeprefix("robot.").partition(" ")
+        if rest:
+            assert method == f"constrained_{name}" and "time" in ROBOT[method].optional and rest == "with time=t"
+        else:
+            assert method == "without_constraints('drive')"
     a, _ = robot.constrained_forward_dynamics(q, v, np.zeros(3), time=0.0)
     np.testing.assert_allclose(a, 0.0, rtol=0, atol=1e-11)
     arm = lw.load("double_pendulum")

@@ -34,7 +34,7 @@ def test_numpy_samples_have_the_values_of_compiled_code(drawn):
     states = linkages()
     for name in drawn(FUNCTIONS):
         row = ROBOT[name]
-        for of, (robot, q, independent) in states.items() if not row.unconstrained_only else ():
+        for of, (robot, q, independent) in states.items():
             required = [option for option in row.options if option.required]
             named = (
                 [independent] * len(required)

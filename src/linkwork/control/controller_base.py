@@ -187,16 +187,17 @@ class ControlLaw(ABC):
         return len(self.acting) == int(self.robot.nv)
 
     @cached_property
-    def _leaves_motions_free(self) -> bool:
-        """True if actuated joints do not determine the motion of a robot with constraints, as those of a bicycle."""
-        robot, shares = self.robot, []
+    def _left_free(self) -> list[int]:
+        """Velocities of a robot with constraints that actuated joints do not determine, as those of a bicycle."""
+        robot, left = self.robot, []
         for q in robot.random_configuration(seed=0, size=_SAMPLES):
             G = np.asarray(robot.constraint_jacobian(q, **self._timed(0.0))).reshape(-1, robot.nv)
             _, sizes, rows = np.linalg.svd(G)
             free = rows[int(np.sum(sizes > _DEPENDENT * sizes.max(initial=0.0))) :]
-            determined = np.linalg.svd(free[:, self.acting], compute_uv=False)
-            shares.append(int(np.sum(determined > _DEPENDENT)) < len(free))
-        return all(shares)
+            shares, determined, _ = np.linalg.svd(free[:, self.acting])
+            moved = shares[:, int(np.sum(determined > _DEPENDENT)) :].T @ free
+            left.append(np.flatnonzero(np.abs(moved).max(axis=0, initial=0.0) > _DEPENDENT).tolist())
+        return min(left, key=len)
 
     @property
     def actuator_names(self) -> list[str]:

@@ -61,7 +61,7 @@ class JointLaw(ControlLaw):
         if robot.constraints:
             names, timed = self.actuator_names, self._timed(t)
             follows = array(list(a))
-            if timed or self._leaves_motions_free:  # prescribed motions may contradict those of the actuators
+            if timed or self._left_free:  # prescribed motions may contradict those of the actuators
                 return self._collocated_forces(q, v, follows, timed)
             if not self.is_fully_actuated:
                 follows = robot.explicit_acceleration(q, v, follows, names, **timed)

@@ -377,12 +377,13 @@ def _sampled(robot: Any) -> np.ndarray:
 def require_actuation(law: ControlLaw, needed: Any) -> None:
     """Raise ValueError for velocities (nv) that are ``needed`` and not actuated.
 
-    Of a robot with constraints, the actuators have to determine all motions.
+    Of a robot with constraints, the actuators have to determine all motions: others push what the task moves.
     """
     robot = law.robot
-    idle = [name for k, name in enumerate(robot.v_names) if needed[k] and k not in law.acting]
-    if idle and (not robot.constraints or law._leaves_motions_free):
+    idle = law._left_free if robot.constraints else np.setdiff1d(np.flatnonzero(needed), law.acting)
+    if len(idle):
         raise ValueError(
             f"{law.caller}: robot: expected an actuator for each velocity of the task, or actuators that determine all "
-            f"motions that the constraints allow, got {idle[0]!r} without an actuator: use linkwork.control.WholeBody"
+            f"motions that the constraints allow, got {robot.v_names[idle[0]]!r} without an actuator: use "
+            f"linkwork.control.WholeBody"
         )

@@ -146,17 +146,14 @@ def _refuse_loops_that_resist(row: FunctionSpec, walked: Any, options: Mapping[s
 def _computing(row: FunctionSpec, walked: Any) -> Callable[..., Any]:
     """Return the algorithm of a function; a robot with constraints may have another one.
 
-    Raises ValueError for a function that does not support constraints, or not those that depend on time.
+    Raises ValueError for constraints that depend on time if the function does not.
     """
-    if not (getattr(walked, "constraints", ()) and (row.constrained or row.unconstrained_only)):
+    if not getattr(walked, "constraints", ()) or row.constrained is None:
         return row.compute
-    if row.constrained is None:
-        remedy = "use robot.without_constraints()"
-        raise ValueError(f"{row.name}: the function does not support constraints: {remedy}")
     timed = next((constraint.name for constraint in walked.constraints if constraint.time_dependent), None)
     if timed is not None and "time" not in row.optional:
-        remedy = "use functions that begin with constrained_, with time=t"
-        raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: {remedy}")
+        remedy = f"{row.with_time} with time=t" if row.with_time else f"robot.without_constraints({timed!r})"
+        raise ValueError(f"{row.name}: constraint {timed!r} depends on time, and the function does not: use {remedy}")
     return row.constrained
 
 

@@ -194,7 +194,7 @@ class FunctionSpec:
     float64_only: bool = False  # has decisions at the level of rounding: computed in float64 for all input types
     derivative_rule: Callable[..., Any] | None = None  # (tree, marked) -> rule that differentiates the result
     constrained: Callable[..., Any] | None = None  # computes the function of robots with constraints
-    unconstrained_only: bool = False  # refused for robots with constraints
+    with_time: str = ""  # name of the function that computes it if constraints depend on time, given the time
     tree_forces_only: bool = False  # leaves out the forces of joints that close loops
     joint_forces_only: bool = False  # leaves out the forces of force elements
     inertia_check: InertiaCheck | None = None  # refuses and reports singular mass matrices

@@ -19,7 +19,7 @@ constraint_forces constraint_projection assembly_solver velocity_embedding depen
 # the rank of constraint Jacobians is decided in float64
 _FLOAT64_ONLY = frozenset(f"{__name__}.{module}" for module in MODULES.split() if module != "constraint_rows")
 
-# implementation of a function for robots with constraints; None: not available for them
+# implementation of a function for robots with constraints
 _INSTEAD = {
     "forward_dynamics": "constrained_forward_dynamics.constrained_accelerations",
     "forward_dynamics_derivatives": "constrained_forward_dynamics.constrained_acceleration_derivatives",
@@ -33,6 +33,9 @@ _INSTEAD = {
     "forward_dynamics_hessian": "constrained_second_derivatives.constrained_hessian",
     "forward_dynamics_second_derivatives": "constrained_second_derivatives.constrained_second_derivatives",
 }
+
+# functions that others, which begin with constrained_, compute at a given time
+_WITH_TIME = ("forward_dynamics", "forward_dynamics_derivatives", "impact")
 
 # functions without force elements
 _JOINT_FORCES_ONLY = ("inverse_dynamics_regressor", "kinetic_energy_regressor", "potential_energy_regressor")
@@ -48,15 +51,15 @@ _TREE_FORCES_ONLY = (
 def for_constrained_robots(row: FunctionSpec) -> FunctionSpec:
     """Return the specification of a function, with the treatment of constrained robots filled in.
 
-    A function has a variant for such robots, is refused for them, or computes the same. Marked are also the functions
-    that leave out the forces of loop joints or of force elements.
+    A function has a variant for such robots, or computes the same.  Marked are also the functions that leave out the
+    forces of loop joints or of force elements.
     """
     name = row.name
     instead = _INSTEAD.get(name)
     return replace(
         row,
         constrained=None if instead is None else ImportedFunction(f"{__name__}.{instead}"),
-        unconstrained_only=name in _INSTEAD and instead is None,
+        with_time=f"constrained_{name}" if name in _WITH_TIME else "",
         tree_forces_only=name in _TREE_FORCES_ONLY,
         joint_forces_only=name in _JOINT_FORCES_ONLY,
         float64_only=row.compute.__module__ in _FLOAT64_ONLY,
