@@ -110,7 +110,7 @@ class LQRController(ReturnedValue):
         return array(bounded(result, [*self.effort_limits]))
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the deviation x (..., 2nv) of a state from the reference."""
+        """Return the deviation x (..., 2nv) of states q (..., nq), v (..., nv) from the reference."""
         rate = read_finite("LQRController", "v", v, self.robot.nv, "nv") - self.v
         moved = read_deviation("LQRController", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
@@ -209,6 +209,7 @@ def _constrained_lqr(T: np.ndarray, problem: tuple[Any, ...], discrete: bool) ->
 
 _FORMAT = "linkwork tracking regulator 3"
 _ARRAYS = ("times", "K", "X", "acting", "effort_limits")
+_MAX_NUMBERS = 1 << 27  # of the matrices of all steps: 1 GiB each
 _FINAL_STEPS = 200  # steps at the final state, whose cost is the terminal cost by default
 
 
@@ -240,7 +241,7 @@ class TVLQRController(ReturnedValue):
         return self.trajectory.robot
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
-        """Return joint forces (..., nv) at times (...) [s] in states q (..., nq), v (..., nv).
+        """Return joint forces (..., nv) at times t (...) [s] in states q (..., nq), v (..., nv).
 
         Symbols are one state, so the object is a controller for `Robot.simulate`.
         """
@@ -268,15 +269,18 @@ class TVLQRController(ReturnedValue):
         return array(bounded(result, [*self.effort_limits]))
 
     def feedforward(self, t: ArrayLike) -> np.ndarray:
-        """Return the joint forces (..., nv) of the trajectory, without feedback and limits."""
+        """Return the joint forces (..., nv) of the trajectory at times t (...) [s], without feedback and limits."""
         return self._forces(self._at(t)[1])
 
     def gains(self, t: ArrayLike) -> np.ndarray:
-        """Return the gains K (..., m, 2nv) at times (...) [s]."""
+        """Return the gains K (..., m, 2nv) at times t (...) [s]."""
         return self._gains(self._at(t)[0])
 
     def deviation(self, t: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the deviation x (..., 2nv) of states from those of the trajectory."""
+        """Return the deviation x (..., 2nv) of states from those of the trajectory at times t (...) [s].
+
+        States are q (..., nq), v (..., nv).
+        """
         return self._deviation(self._at(t)[1], q, v)
 
     def _at(self, t: ArrayLike) -> tuple[np.ndarray, Any]:
@@ -306,7 +310,7 @@ class TVLQRController(ReturnedValue):
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the controller, without the robot, to an ``.npz`` file; `load` restores it bit for bit."""
+        """Write the controller, without the robot, to an ``.npz`` file at ``path``; `load` restores it bit for bit."""
         where = npz_path("save", path)
         with tempfile.TemporaryDirectory() as folder:
             inner = Path(folder) / "trajectory.npz"
@@ -317,7 +321,7 @@ class TVLQRController(ReturnedValue):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: Any, trusted: bool = True) -> TVLQRController:
-        """Return the controller that `save` wrote, for its robot.
+        """Return the controller that `save` wrote to the file ``path``, for its robot.
 
         Raises ValueError for another kind of file, and for a robot with other joints, inertias or passive forces.
         ``trusted`` makes no difference: the file is read without other libraries, with all checks.
@@ -382,6 +386,12 @@ def lqr_about_trajectory(
         raise ValueError(untimed("lqr_about_trajectory: trajectory", trajectory))
     if not (np.isfinite(dt) and dt > 0.0):
         raise ValueError(f"lqr_about_trajectory: dt: expected a positive time [s], got {dt!r}")
+    most = _MAX_NUMBERS // (2 * robot.nv) ** 2
+    if trajectory.duration > dt * most:
+        raise ValueError(
+            f"lqr_about_trajectory: dt: expected at most {most} time steps of a motion of {trajectory.duration:g} s, "
+            f"got {dt:g} s"
+        )
     cost, effort = (
         state_cost("lqr_about_trajectory", "Q", Q, robot.nv),
         cost_matrix("lqr_about_trajectory", "R", R, len(acting)),
