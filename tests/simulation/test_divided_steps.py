@@ -53,6 +53,7 @@ def test_strong_dampers_of_loops_gain_no_energy():
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_implicit_methods_divide_steps_that_are_not_solved():
     """A loop that a joint of several joints closes: steps of 4 ms end near the motion by Runge and Kutta's method."""
     kind = kind_of("loop: composite")
@@ -90,13 +91,14 @@ def test_implicit_methods_turn_ball_joints_by_small_steps():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_springs_far_too_stiff_for_a_step_gain_no_energy_in_trees():
-    """A spring of 10⁶ N·m/rad far from its rest, in an arm with fingers that follow each other."""
-    robot, stiffness = lw.load("arm7_gripper"), 1e6
+def test_springs_far_from_rest_gain_no_energy_in_trees():
+    """A spring of 10⁶ or 3·10⁴ N·m/rad, which is implicit or not, in an arm with fingers that follow each other."""
+    robot = lw.load("arm7_gripper")
     q = np.clip(robot.random_configuration(seed=1), -1.0, 1.0)
     v = np.random.default_rng(1).normal(size=robot.nv)
-    spring = {"stiffness:shoulder_lift": [stiffness]}
-    found = robot.simulate(q, v, duration=0.2, parameters=spring, joint_limit_mode="ignored")
-    turned = found.q[:, robot.v_names.index("shoulder_lift")]
-    energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + 0.5 * stiffness * turned**2
-    assert found.success and np.diff(energy).max() < 1e-3 * energy[0] and energy[-1] < 0.1 * energy[0]
+    for stiffness, kept in ((1e6, 0.1), (3e4, 1.0)):
+        spring = {"stiffness:shoulder_lift": [stiffness]}
+        found = robot.simulate(q, v, duration=0.2, parameters=spring, joint_limit_mode="ignored")
+        turned = found.q[:, robot.v_names.index("shoulder_lift")]
+        energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + 0.5 * stiffness * turned**2
+        assert found.success and np.diff(energy).max() < 1e-3 * energy[0] and energy[-1] < kept * energy[0], stiffness

@@ -19,6 +19,7 @@ from linkwork.expr.control import cond
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
@@ -54,7 +55,8 @@ __all__ = ["SimulatedDynamics", "sampled_bounds"]
 
 Scalars = Sequence[Any]
 
-_GAINED = 1e-3  # accepted relative gain of energy of a tree in a step, if it has implicit springs
+_GAINED = 1e-3  # accepted relative gain of energy of a tree in a step, if it has springs
+_FAR = 0.1  # [rad, characteristic lengths] twice the sum of the motions of joints at which a step may gain energy
 
 
 @dataclass(frozen=True)
@@ -224,13 +226,12 @@ class SimulatedDynamics:
         return known and settles and self.resistance(self.moving).has_springs
 
     def gains(self, tau: Scalars, before: tuple[Scalars, Scalars], after: tuple[Scalars, Scalars]) -> Any:
-        """Return True if a tree with springs that are implicit gains energy in a step.
+        """Return True if a tree with springs gains energy in a step in which it moves far.
 
         ``before`` and ``after`` are q and v, and ``tau`` (nv) the joint forces.  The step does not resolve the motion.
         """
         moving = self.moving
         resistance = self.resistance(moving)
-        stiff = sum(resistance.shares, sum(resistance.owner_shares.values(), 0.0))
 
         def gained(_: Any) -> Any:
             each = []
@@ -243,7 +244,9 @@ class SimulatedDynamics:
             rise = (now - K) + (height - U) + (left - spring) - sum(map(fabs, work), 0.0)
             return where(lt(_GAINED * size, rise), 1.0, 0.0)
 
-        return lt(0.5, cond(lt(0.0, stiff), gained, lambda _: 0.0, 0.0))
+        each = zip(before[1], after[1], unit_steps(self.robot.tree), strict=True)
+        moved = [(fabs(a) + fabs(b)) * (1.0 / unit) for a, b, unit in each]
+        return lt(0.5, cond(lt(_FAR, self.span * sum(moved, 0.0)), gained, lambda _: 0.0, 0.0))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
         """Return the function v̇(t, q, v) of a semi-implicit step, with damping D evaluated at the step's end.
