@@ -120,7 +120,7 @@ def admittance(kind: Kind) -> None:
 def hybrid_force_position(kind: Kind) -> None:
     """A frame without a desired force stays at its position."""
     law = control.HybridForcePosition(kind.robot, kind.frame, "z", motion_axes=("x",))
-    _run(kind, law, {"target": kind.robot.pose(kind.q, kind.frame), "force": [0.0]}, 0.02)
+    _frame_stays(kind, law, {"target": kind.robot.pose(kind.q, kind.frame), "force": [0.0]}, 0.02)
 
 
 @verb("control.lqr_about_state", "control.LQRController", needs=_moves)
