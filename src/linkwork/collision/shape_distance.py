@@ -152,7 +152,7 @@ _KNOWN: ShapePairCache = BoundedCache(_MAX_CACHED_PAIRS)
 
 
 def signed_distance(a: Shape, X_a: Any, b: Shape, X_b: Any) -> DistanceResult:
-    """Compute the signed distance [m] of two shapes of `linkwork.shapes` at poses X_a and X_b (..., 4, 4).
+    """Compute the signed distance [m] of two shapes a and b of `linkwork.shapes` at poses X_a and X_b (..., 4, 4).
 
     Both shapes are convex, or one is a height field, a point cloud or a distance field and the other is convex and
     bounded. A point cloud is also supported with every other shape; its distance is the smallest of its points'
@@ -305,7 +305,7 @@ class ContactPoints(ReturnedValue):
 
 @public
 def contact_points(a: Shape, X_a: Any, b: Shape, X_b: Any, *, max_distance: float = 0.0) -> ContactPoints:
-    """Compute contact points and depths of two convex shapes at poses X_a and X_b (..., 4, 4).
+    """Compute contact points and depths of two convex shapes a and b at poses X_a and X_b (..., 4, 4).
 
     Shapes are in contact if they overlap or are at most ``max_distance`` [m] apart.  Maximum numbers of points:
 

@@ -76,10 +76,10 @@ class Kinematics(Protocol):
         """Return the pose X_AB of frame B (``frame``) in frame A (``relative_to``)."""
 
     def point(self, name: str, relative_to: str = "world") -> Vec3:
-        """Return the position of a point, or of a frame's origin, in a frame [m]."""
+        """Return the position of the point, or frame's origin, ``name`` in the frame ``relative_to`` [m]."""
 
     def direction(self, name: str, relative_to: str = "world") -> Vec3:
-        """Return a direction, or an axis of a frame (``"hand.z"``), in a frame's axes."""
+        """Return the direction, or frame's axis, ``name`` (``"hand.z"``) in the axes of ``relative_to``."""
 
     def between(self, frame: str, relative_to: str = "world") -> RelativeMotion:
         """Return the motion of the frame B (``frame``) relative to the frame A (``relative_to``)."""
@@ -91,7 +91,7 @@ class Kinematics(Protocol):
         """Return the frame to which a direction is fixed, and its unit vector in the axes of that frame."""
 
     def center_of_mass(self, relative_to: str = "world") -> Vec3:
-        """Return the robot's centre of mass in a frame [m]."""
+        """Return the robot's centre of mass in the frame ``relative_to`` [m]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,22 +151,25 @@ class Constraint(ABC):
         raise _missing(self, "row_units", "the units of its rows")
 
     def error(self, state: Kinematics) -> list[Any]:
-        """Return the error φ(q, t) of each row of a holonomic constraint: zero where it is satisfied."""
+        """Return the error φ(q, t) of each row of a holonomic constraint in a state: zero where it is satisfied."""
         raise _missing(self, "error", "its error")
 
     def velocity(self, state: Kinematics) -> list[Any]:
-        """Return A(q) v + σ(q, t) for each row of a nonholonomic constraint: zero where it is satisfied."""
+        """Return A(q) v + σ(q, t) in a state for each row of a nonholonomic constraint: zero where satisfied."""
         raise _missing(self, "velocity", "its velocity")
 
     def rates(self, state: Kinematics) -> Rates | None:
-        """Return the Jacobian rows, drift and bias of the constraint in closed form, or None.
+        """Return the Jacobian rows, drift and bias of the constraint in a state, in closed form, or None.
 
         With None they are derived from ``error`` or ``velocity`` by automatic differentiation.
         """
         return None
 
     def row_sizes(self, state: Kinematics) -> list[list[Any]] | None:
-        """Return the squared elements of G without cancellation, for constraints without `rates`; None if unknown."""
+        """Return the squared elements of G in a state, for constraints without `rates`; None if unknown.
+
+        They are computed without cancellation.
+        """
         return None
 
     @property

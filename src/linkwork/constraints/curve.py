@@ -149,7 +149,8 @@ class Curve:
 
         At samples between ``start`` and ``end``, which include both, the curve has the value, f′ and f″ of the
         function.  Segments are halved until they differ from the function by at most ``tolerance`` [rad, m] at nine
-        points of each.  Raises ValueError if 4096 segments do not suffice, and for values that are not finite.
+        points of each.  A ``periodic`` curve repeats itself before and after them.  Raises ValueError if 4096 segments
+        do not suffice, and for values that are not finite.
         """
         name = "Curve.sampled"
         start, end = read_number(name, "start", start), read_number(name, "end", end)

@@ -217,7 +217,7 @@ class Parallel(_OfDirections):
     def error(self, state: Kinematics) -> list[Any]:
         """Return the rotation vector [rad] that turns direction a to b, as its components on two axes orthogonal to b.
 
-        For opposite directions it is π about the first axis.
+        For opposite directions in a state it is π about the first axis.
         """
         _, a, b = self._between(state)
         sine_axis, cosine = a.cross(b), a.dot(b)
@@ -272,8 +272,8 @@ class Angle(_OfDirections):
     def rates(self, state: Kinematics) -> Rates:
         """Return the Jacobian row and bias of the constraint between a direction a of A and a direction b of B.
 
-        In the axes of frame B, which has the angular velocity ω relative to frame A, ȧ = a × ω. So the rate of −a·b is
-        ω·(a × b).
+        In the axes of frame B, which in a state has the angular velocity ω relative to frame A, ȧ = a × ω. So the rate
+        of −a·b is ω·(a × b).
         """
         between, a, b = self._between(state)
         share = 1.0 / math.sin(self.angle)

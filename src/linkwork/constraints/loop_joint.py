@@ -136,7 +136,7 @@ class LoopJoint(Constraint):
         return tuple("m" if any(abs(x) > 1e-12 for x in F.force) else "rad" for F in wrenches)
 
     def wrenches(self, state: Kinematics) -> tuple[Force, ...]:
-        """Return the joint's constraint wrenches, one for each row of the constraint, in coordinates of ``frame``."""
+        """Return the joint's constraint wrenches in a state, one for each row, in coordinates of ``frame``."""
         if self._wrenches is not None:
             return self._wrenches
         return self.joint.constraint_wrench_subspace(

@@ -69,17 +69,17 @@ class StateQuery:
         return object_array((4, 4), [*result.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world") -> Any:
-        """Return the position (3,) of a point, or of a frame's origin, in a frame [m]."""
+        """Return the position (3,) of the point, or frame's origin, ``name`` in ``relative_to`` [m]."""
         P, A = self._frames(name, relative_to)
         return self._answer(("point", P, A), lambda: [*self._k.point(P, A)], (3,))
 
     def direction(self, name: str, relative_to: str = "world") -> Any:
-        """Return the unit vector (3,) of a direction, or of an axis of a frame (``"hand.z"``), in a frame's axes."""
+        """Return the unit vector (3,) of the direction or axis ``name`` (``"hand.z"``) in axes of ``relative_to``."""
         d, A = self._frames(name, relative_to)
         return self._answer(("direction", d, A), lambda: [*self._k.direction(d, A)], (3,))
 
     def center_of_mass(self, relative_to: str = "world") -> Any:
-        """Return the robot's centre of mass (3,) in a frame [m]."""
+        """Return the robot's centre of mass (3,) in the frame ``relative_to`` [m]."""
         (A,) = self._frames(relative_to)
         return self._answer(("center_of_mass", A), lambda: [*self._k.center_of_mass(A)], (3,))
 
@@ -102,7 +102,7 @@ class StateQuery:
         return self._answer(("twist", B, A, E, P), values, (6,))
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """Return the velocity (3,) of a point, or of a frame's origin, relative to the frame ``relative_to`` [m/s].
+        """Return the velocity (3,) of the point, or frame's origin, ``name`` relative to ``relative_to`` [m/s].
 
         It is in the axes of ``expressed_in``.
         """

@@ -154,7 +154,7 @@ class ControlLaw(ABC):
         return {name: known[name] for name in known if name in inputs}
 
     def check_input(self, name: str, value: Any) -> None:
-        """Raise ValueError if a pose input is not a valid pose.  Matrices with NaN pass."""
+        """Raise ValueError if the ``value`` of the input ``name`` is an invalid pose.  Matrices with NaN pass."""
         if name not in self.pose_inputs or is_traced(value):
             return
         X = floats(value)
@@ -217,6 +217,8 @@ class ControlLaw(ABC):
 
     def read_gains(self, name: str, value: Any) -> np.ndarray:
         """Return gains (nv) from a number, an array (m,) by actuated velocity, or a dict by joint; 0 if not actuated.
+
+        ``value`` is the argument ``name`` of the constructor, for messages.
 
         Raises ValueError for negative and non-finite gains, and for joints that are missing or not actuated.
         """

@@ -312,10 +312,10 @@ def check_controller(
 ) -> ContractReport:
     """Check a controller, for example one of your own, against the contract of `ControlLaw`.
 
-    Each requirement is checked at ``samples`` states of the controller's robot, random ones and one at rest at its
-    target.  ``inputs`` are examples by name, an array or a function of a NumPy generator, for inputs that random
-    numbers do not represent, such as directions.  Poses, and configurations whose names end with "_q", are drawn as
-    such.  An exception of the controller's own methods fails the requirement, and the report names the line of code.
+    Each requirement is checked at ``samples`` states of the controller's robot, random ones from ``seed`` and one at
+    rest at its target. ``inputs`` are examples by name, an array or a function of a NumPy generator, for inputs that
+    random numbers do not represent, such as directions. Poses, and configurations whose names end with "_q", are drawn
+    as such. An exception of the controller's own methods fails the requirement, and the report names the line of code.
     The report prints as a table; ``check_controller(controller).raise_if_failed()`` is a test.
 
     Raises TypeError for an object that is not a `ControlLaw`, UnknownNameError for an unknown input.

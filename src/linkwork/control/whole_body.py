@@ -165,7 +165,10 @@ class WholeBody(TaskLaw):
 
     @public
     def answer(self, t: Any, q: Any, v: Any, **inputs: Any) -> WholeBodyAnswer:
-        """Return forces, accelerations, contact forces and solver diagnostics, for one state or a batch."""
+        """Return forces, accelerations, contact forces and solver diagnostics, for one state or a batch.
+
+        t [s] is the time, and q (..., nq), v (..., nv) are the state.  ``inputs`` are those of a call.
+        """
         shapes = self._read_inputs(inputs)
         kernel = self._answers.get(tuple(shapes))
         if kernel is None:

@@ -49,32 +49,39 @@ class ForceElement(ABC):
 
     @abstractmethod
     def ends(self, marks: Marks) -> tuple[str, str]:
-        """Return the names of the frames B and A between which the element acts."""
+        """Return the names of the frames B and A between which the element acts.
+
+        ``marks`` are the robot's points by name.
+        """
 
     @abstractmethod
     def energy(self, marks: Marks, X: Pose) -> Any:
-        """Return the energy of the element's springs [J] at the pose X of the frame B in the frame A."""
+        """Return the energy of the element's springs [J] at the pose X of the frame B in the frame A.
+
+        ``marks`` are the robot's points by name.
+        """
 
     @abstractmethod
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
         """Return the wrench that the element's springs exert on the frame B, at B's origin in B's axes.
 
-        X is the pose of B in the frame A; `ends` has both frames.
+        ``marks`` are the robot's points by name. X is the pose of B in the frame A; `ends` has both frames.
         """
 
     @abstractmethod
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
         """Return the wrench that the element's dampers exert on the frame B, at B's origin in B's axes.
 
-        X is the pose and V the twist of B relative to the frame A; `ends` has both frames.
+        ``marks`` are the robot's points by name. X is the pose and V the twist of B relative to the frame A; `ends` has
+        both frames.
         """
 
     def resistances(self, marks: Marks, X: Pose) -> Sequence[Resistance]:
         """Return the directions in which the element resists motion, each with its stiffness and its damping.
 
-        X is the pose of the frame B in the frame A. None has a negative stiffness or damping. Simulations treat
-        dampers, and springs that are too stiff for the time step, implicitly along these directions. By default there
-        are none.
+        ``marks`` are the robot's points by name. X is the pose of the frame B in the frame A. None has a negative
+        stiffness or damping. Simulations treat dampers, and springs that are too stiff for the time step, implicitly
+        along these directions. By default there are none.
         """
         return ()
 

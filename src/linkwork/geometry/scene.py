@@ -215,12 +215,12 @@ class Scene(Shown, metaclass=WithForeignNames):
         return self.with_shape(name, parts if isinstance(parts, Compound) else Compound(parts), pose)
 
     def without(self, name: str) -> Self:
-        """Return the scene without an obstacle.  Raises UnknownNameError."""
+        """Return the scene without the obstacle ``name``.  Raises UnknownNameError."""
         removed = self[name]
         return self._of(tuple(one for one in self._obstacles if one is not removed))
 
     def with_pose(self, name: str, pose: Any) -> Self:
-        """Return the scene with an obstacle at another pose.
+        """Return the scene with the obstacle ``name`` at another pose (4, 4).
 
         Raises UnknownNameError for an unknown obstacle, ValueError for an invalid pose.
         """
@@ -230,7 +230,7 @@ class Scene(Shown, metaclass=WithForeignNames):
         return self._of(tuple(new if one is old else one for one in self._obstacles))
 
     def only(self, names: Iterable[str]) -> Self:
-        """Return the scene with only the named obstacles, in their order in this scene.  Raises UnknownNameError."""
+        """Return the scene with only the obstacles ``names``, in the order of this scene.  Raises UnknownNameError."""
         selected = {self[name].name for name in names}
         return self._of(tuple(one for one in self._obstacles if one.name in selected))
 
@@ -324,8 +324,8 @@ class Scene(Shown, metaclass=WithForeignNames):
     def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Any) -> Any:
         """Show the obstacles; return the `linkwork.viewer.View` of a live page, or the path of a file.
 
-        ``meshes`` are folders of mesh files.  See `Robot.show` for the output and the errors; ``Robot.show(scene=...)``
-        shows a robot among the obstacles.
+        ``meshes`` are folders of mesh files, and ``title`` is that of the page.  See `Robot.show` for the output and
+        the errors; ``Robot.show(scene=...)`` shows a robot among the obstacles.
         """
         return show(self, output, meshes=meshes, title=title)
 
@@ -368,7 +368,7 @@ class Scene(Shown, metaclass=WithForeignNames):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Create a scene from a JSON document as of `to_json`.  Raises ValueError with the location of the error."""
+        """Create a scene from the ``text`` that `to_json` returns.  Raises ValueError with the location of the error."""
         return cls.from_dict(read_document(text))
 
     # -- equality

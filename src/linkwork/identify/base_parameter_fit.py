@@ -134,8 +134,8 @@ def base_parameters(
     """Estimate base parameters β from measured joint forces, Y_b β = τ, by weighted least squares.
 
     `Robot.base_parameters` explains them.  q (..., nq), v, a, tau (..., nv) are samples, such as (samples, nq) or
-    (motions, samples, nq).  Measured wrenches on frames are passed as ``wrenches`` (see `Robot.inverse_dynamics`); for
-    a free base τ is zero, or the force that supports it.
+    (motions, samples, nq).  Measured wrenches on frames are passed as ``wrenches``, in the axes of ``expressed_in``
+    (see `Robot.inverse_dynamics`); for a free base τ is zero, or the force that supports it.
 
     ``weights`` (nv,) are 1 / σ of the joint forces' noise, as relative values, or a dict by joint; zero, or a missing
     key, is a force that was not measured.  By default they are computed from the residuals, with one σ for each force,

@@ -117,11 +117,12 @@ def placements(
     A name with ``*``, ``?`` or ``[`` is a pattern that stands for all matching names. ``"placement"`` alone stands for
     the placements of all moving joints, ``"zero"`` for the zeros of all joints that follow no other.
 
-    An offset that poses cannot distinguish from earlier ones in the list is not estimated and stays zero; its effect
-    is part of the earlier ones. `PlacementFit.identifiable` lists these groups. ``weights`` are the relative values of
-    1 / σ for the six (or three) components of a pose error; by default they are computed from the residuals.
-    ``held_out`` is the share of the samples, from their end, that only serves to test the estimate, or the indices of
-    such samples. ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in iterations.
+    An offset that poses cannot distinguish from earlier ones in the list is not estimated and stays zero; its effect is
+    part of the earlier ones. `PlacementFit.identifiable` lists these groups. ``weights`` are the relative values of 1 /
+    σ for the six (or three) components of a pose error; by default they are computed from the residuals. ``held_out``
+    is the share of the samples, from their end, that only serves to test the estimate, or the indices of such samples.
+    ``max_iterations`` bounds the steps of the search. ``progress`` shows a bar on standard error, or is a function of a
+    `linkwork.Progress`, in iterations.
 
     >>> import numpy as np
     >>> import linkwork as lw

@@ -105,11 +105,12 @@ def exciting_trajectory(
 ) -> ExcitingTrajectory:
     """Return a periodic motion that excites the base parameters well, by a search over random motions.
 
-    The result is the same for the same ``seed``.  ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s,
-    m/s] are limits, a number or an array, by default the joints' own (without limits: a revolution or 2π m, 2 rad/s or
-    m/s); ``acceleration`` likewise [rad/s², m/s²].  All hold at all times.  ``num_trials`` is the number of motions
-    that are evaluated.  Collisions are not checked.  ``progress`` shows a bar on standard error, or is a function of a
-    `linkwork.Progress`, in trials.
+    The motion of the ``robot`` repeats after the ``period`` [s] and has ``num_harmonics`` sines and cosines. The result
+    is the same for the same ``seed``.  ``lower``, ``upper`` (nv,) [rad, m] and ``velocity`` (nv,) [rad/s, m/s] are
+    limits, a number or an array, by default the joints' own (without limits: a revolution or 2π m, 2 rad/s or m/s);
+    ``acceleration`` likewise [rad/s², m/s²].  All hold at all times.  ``weights``, ``passive``, ``friction`` and
+    ``bodies`` are those of `excitation`.  ``num_trials`` is the number of motions that are evaluated.  Collisions are
+    not checked.  ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in trials.
 
     >>> import linkwork as lw
     >>> motion = lw.identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=50)
@@ -331,8 +332,8 @@ def excitation(
     """Return how well a motion determines the base parameters: a condition number, and values by parameter.
 
     q (..., nq), v, a (..., nv): samples.  ``weights`` (nv,) are 1 / σ of the joint forces' noise [1/(N·m), 1/N], 1 by
-    default; the other arguments are those of `base_parameters`.  A motion that does not excite all parameters has an
-    infinite condition number, and names in `Excitation.unexcited`.
+    default; ``passive``, ``friction`` and ``bodies`` are those of `base_parameters`.  A motion that does not excite all
+    parameters has an infinite condition number, and names in `Excitation.unexcited`.
 
     >>> import numpy as np
     >>> import linkwork as lw

@@ -145,9 +145,10 @@ def inertias(
 ) -> InertiaFit:
     """Estimate physically consistent inertias from measured joint forces: all ten parameters of each body.
 
-    The arguments are those of `base_parameters`.  Mass, center of mass and moments of each body are estimated together,
-    such that they are physically consistent, with nonnegative armature, damping, friction and stiffness of joints.
-    ``spread`` is the expected relative deviation of inertias from the robot's: 0.5 is 50 %.  Parameters that
+    The samples q, v, a, tau, ``weights``, ``wrenches``, ``expressed_in`` and ``held_out`` are those of
+    `base_parameters`, as are options of the model.  Mass, center of mass and moments of each body are estimated
+    together, such that they are physically consistent, with nonnegative armature, damping, friction and stiffness of
+    joints. ``spread`` is the expected relative deviation of inertias from the robot's: 0.5 is 50 %.  Parameters that
     measurements do not determine stay near the robot's; see `InertiaFit.identifiable`.  A body without mass, or without
     extent (a point, a rod), is unchanged.  So are parameters of a joint that follows another, if forces do not
     distinguish them from the other's: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress``

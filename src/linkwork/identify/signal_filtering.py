@@ -35,12 +35,12 @@ class Signals(NamedTuple):
 def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order: int = 4) -> Signals:
     """Return q, v and a from measured positions, low-pass filtered without delay.
 
-    t (n,) [s] are equal time steps, q (n, nq), and the ``cutoff`` is in [Hz].  Velocities are central differences in
-    the tangent space (`Robot.difference` of neighbours), for all joint types; accelerations are those of the filtered
-    velocities.  The filter is a Butterworth filter of an ``order``, run forward and backward.  If a joint's
-    configuration is plain coordinates, with v their rates, q is filtered too; otherwise it is unchanged.  Joint forces
-    should be filtered in the same way: `low_pass`.  The first and last few periods of the cutoff are less accurate:
-    leave them out.
+    t (n,) [s] are equal time steps, q (n, nq) are positions of the ``robot``, and the ``cutoff`` is in [Hz].
+    Velocities are central differences in the tangent space (`Robot.difference` of neighbours), for all joint types;
+    accelerations are those of the filtered velocities.  The filter is a Butterworth filter of an ``order``, run forward
+    and backward.  If a joint's configuration is plain coordinates, with v their rates, q is filtered too; otherwise it
+    is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first and last few periods of the
+    cutoff are less accurate: leave them out.
 
     Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for unequal time steps, for angles that jump
     by more than half a revolution between samples, as wrapped angles do, and for a cutoff that is not below half the

@@ -181,7 +181,7 @@ class ClosedForm:
     def nearest_branch(self, X_target: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return the branch (..., nq) within limits nearest to q, for six axes; q itself if there is none.
 
-        Inputs are plain arrays, poses and configurations, and are not checked.
+        X_target (..., 4, 4) and q (..., nq) are plain arrays and are not checked.
         """
         result, valid, *_ = self._kernel(True)(X_target, q)
         position_error = np.where(valid > 0.5, ((result - q[..., None, :]) ** 2).sum(axis=-1), np.inf)
@@ -208,8 +208,8 @@ class ClosedForm:
         """Return the ranges of the redundant angle within limits, for one pose and each of the eight branches.
 
         X_target (4, 4) [1, m] -> for each branch pairs (from, to) [rad], with ends within 1e-9.  Elbow angles begin in
-        [−π, π); a range across π ends beyond it, and (−π, π) covers all angles.  Ranges wider than the spacing of
-        ``samples`` are found.
+        [−π, π); a range across π ends beyond it, and (−π, π) covers all angles.  ``q_init`` (nq,) has the angles of the
+        joints outside of the arm.  Ranges wider than the spacing of ``samples`` are found.
 
         Raises ValueError for an arm without redundancy, and as `branches` does.
         """

@@ -169,7 +169,10 @@ class DifferentialIK:
         return VelocityResult._make(self, v, diagnostics)
 
     def step(self, q: np.ndarray, *targets: np.ndarray, v_last: np.ndarray | None = None) -> np.ndarray:
-        """Compute the velocity (nv,) at q (nq,) for targets in task order: plain arrays of the right shape."""
+        """Compute the velocity (nv,) at q (nq,) for targets in task order: plain arrays.
+
+        ``v_last`` (nv,) is the velocity of the step before, for limits of acceleration.
+        """
         before, prepared = self._start(v_last)
         v, diagnostics = self.kernel(q, before, *prepared, *targets)
         if not diagnostics[0] <= _OFF:

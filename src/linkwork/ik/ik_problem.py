@@ -285,7 +285,10 @@ class IKProblem:
         return self.single(self._initial_guess(near, {next(iter(self.shapes)): target}), target, near)
 
     def single(self, q_init: np.ndarray, target: np.ndarray, *near: np.ndarray) -> IKResult:
-        """Solve one target without argument checks; inputs are float64 arrays of the right shape."""
+        """Solve one target without argument checks; inputs are float64 arrays of the right shape.
+
+        ``q_init`` (nq,) is the initial guess.
+        """
         q, errors, diagnostics = self.kernel(
             q_init, self.tolerances, self.weights, *self.finite_bounds, self._soon, self._first, *near, target
         )
@@ -332,7 +335,7 @@ class IKProblem:
     def velocity(self, q: Any, dt: float, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity at q (..., nq) that moves the tasks towards their targets in one time step ``dt`` [s].
 
-        Other arguments are as in `Robot.velocity_for`.
+        ``v_last`` (..., nv), the velocity of the step before, and ``targets`` are as in `Robot.velocity_for`.
         """
         known = self._steps_of_time.get(dt)
         if known is None:
@@ -398,7 +401,10 @@ class IKProblem:
     def refuse_unless_poses(
         self, result: Any, q_init: np.ndarray, targets: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
     ) -> None:
-        """Raise ValueError if the kernel reports an input that is not finite or a target that is not a rotation."""
+        """Raise ValueError if the kernel reports an input that is not finite or a target that is not a rotation.
+
+        ``result`` has the kernel's diagnostics.  ``q_init``, ``targets`` and ``near`` are its inputs.
+        """
         if not np.all(result.diagnostics[..., DIAGNOSTICS.index("off")] <= _OFF) or not np.isfinite(result.q).all():
             self._refuse(q_init, targets, near)
 

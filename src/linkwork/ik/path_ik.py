@@ -316,8 +316,9 @@ class IKPathResult(Shown, Result):
         """Show the robot at the targets, ``rate`` of them a second, with the paths of the frames of the tasks.
 
         All paths of a batch are shown together.  ``ghosts`` is the number of transparent copies along the first path,
-        and ``scene`` is shown by its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a
-        file; see `Robot.show` for the output and the errors.
+        and ``scene`` is shown by its obstacles.  ``meshes`` are folders of mesh files, and ``title`` is that of the
+        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output
+        and the errors.
         """
         return show(self, output, rate=rate, scene=scene, ghosts=ghosts, meshes=meshes, title=title)
 

@@ -340,8 +340,9 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         """Show the configurations with the frames of the tasks, their targets, and lines of the remaining errors.
 
         All states of a batch are shown together, at most 1000.  ``initial`` adds transparent copies in the initial
-        guesses, and ``scene`` its obstacles.  Returns the `linkwork.viewer.View` of a live page, or the path of a file;
-        see `Robot.show` for the output and the errors.
+        guesses, and ``scene`` its obstacles.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.
+        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and
+        the errors.
         """
         return show(self, output, initial=initial, scene=scene, meshes=meshes, title=title)
 

@@ -92,7 +92,7 @@ class Composite(JointType):
         return X
 
     def S(self, q: Scalars) -> Subspace:
-        """Return the motion subspace: the columns of all joints, transformed to the frame after the last joint."""
+        """Return the motion subspace: the columns of all joints at q, transformed to the frame after the last."""
         columns: tuple[Motion, ...] = ()
         for joint, placement, q_k in zip(self.joints, self.placements, self._split_q(q), strict=True):
             X = placement @ joint.X(q_k)
@@ -102,8 +102,8 @@ class Composite(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """Return the acceleration at v̇ = 0 of the frame after the last joint, propagated joint by joint.
 
-        From the frame before a joint J to the frame after it: A = X⁻¹ A_before + V × V_J + bias_J, with the joint's
-        own twist V_J = S_J v_J, the twist V = X⁻¹ V_before + V_J and the pose X of the frame after it.
+        At q, from the frame before a joint J to the frame after it: A = X⁻¹ A_before + V × V_J + bias_J, with the
+        joint's own twist V_J = S_J v_J, the twist V = X⁻¹ V_before + V_J and the pose X of the frame after it.
         """
         V = A = Motion.zero()
         parts = zip(self.joints, self.placements, self._split_q(q), self._split_v(v), strict=True)
@@ -133,14 +133,14 @@ class Composite(JointType):
         return self._each(lambda j, q: j.normalize(q), self._split_q(q))
 
     def distance(self, q: Scalars) -> Any:
-        """Return the sum of the joints' distances."""
+        """Return the sum of the joints' distances at q."""
         return sum((joint.distance(q_k) for joint, q_k in zip(self.joints, self._split_q(q), strict=True)), 0.0)
 
     def canonical(self, q: Scalars) -> list[Any]:
         return self._each(lambda j, q: j.canonical(q), self._split_q(q))
 
     def regularity(self, q: Scalars) -> Any:
-        """Return the minimum of the joints' regularities and of the linear independence of all columns."""
+        """Return the minimum of the joints' regularities at q and of the linear independence of all columns."""
         least = super().regularity(q)
         for joint, q_k in zip(self.joints, self._split_q(q), strict=True):
             least = fmin(least, joint.regularity(q_k))
@@ -149,7 +149,10 @@ class Composite(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw the configuration of each joint by its own method."""
+        """Draw the configuration of each joint by its own ``random``, with its part of ``lower`` and ``upper``.
+
+        ``rng`` draws ``size`` configurations of each.
+        """
         super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         bounds = zip(self.joints, self._split_q(lower), self._split_q(upper), strict=True)
         drawn = [joint.random(rng, low, high, size) for joint, low, high in bounds]

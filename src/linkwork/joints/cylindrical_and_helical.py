@@ -126,7 +126,7 @@ class Helical(JointType):
         return [angle + turns * (2.0 * math.pi)]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
-        """Return the rate (1,) whose twist is nearest to V: (a·ω + h a·v) / (1 + h²), with the axis a and pitch h."""
+        """Return the rate (1,) at q whose twist is nearest to V: (a·ω + h a·v) / (1 + h²), with axis a, pitch h."""
         along = self.axis.dot(V.angular) + self.axis.dot(V.linear) * self.pitch
         return [along * (1.0 / (1.0 + self.pitch * self.pitch))]
 

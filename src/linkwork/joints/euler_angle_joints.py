@@ -74,14 +74,14 @@ class SphericalEuler(JointType):
         return Motion(Vec3.zero(), X.rotation.inv_act(X.translation))
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """Return the principal angles of the same rotation.
+        """Return the principal angles of the same rotation as q.
 
         β is in [−π/2, π/2], or in [0, π] for an order that repeats its first axis; the others are in [−π, π].
         """
         return EulerAngles(self.order).canonical(q)
 
     def regularity(self, q: Scalars) -> Any:
-        """Return |cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
+        """Return |cos β| of q, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
         return EulerAngles(self.order).regularity(q)
 
     def reduced_inertia(self, inertia: Inertia) -> Inertia:
@@ -208,8 +208,8 @@ class FloatingEuler(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """Return the spatial acceleration (ω̇; −ω × Rᵀṗ) in M at q̈ = 0.
 
-        ω̇ is the angular acceleration at constant rates of the Euler angles, and Rᵀṗ the velocity of M's origin in M's
-        axes.
+        ω̇ is the angular acceleration at the velocity v and constant rates of the Euler angles, and Rᵀṗ the velocity of
+        M's origin in M's axes.
         """
         twist = self.S(q) @ v
         return Motion(EulerAngles(self.order).bias(q[0:3], v[0:3]), twist.linear.cross(twist.angular))
@@ -222,12 +222,12 @@ class FloatingEuler(JointType):
         return Motion.zero()
 
     def canonical(self, q: Scalars) -> list[Any]:
-        """Return the principal angles of the same rotation, and the position.
+        """Return the principal angles of the same rotation as q, and the position.
 
         β is in [−π/2, π/2], or in [0, π] for an order that repeats its first axis; the others are in [−π, π].
         """
         return [*EulerAngles(self.order).canonical(q[0:3]), *q[3:6]]
 
     def regularity(self, q: Scalars) -> Any:
-        """Return |cos β|, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
+        """Return |cos β| of q, or |sin β| for an order that repeats its first axis: 0 at gimbal lock."""
         return EulerAngles(self.order).regularity(q[0:3])

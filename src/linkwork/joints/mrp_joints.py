@@ -88,7 +88,10 @@ class SphericalMRP(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw rotations uniformly from SO(3), whatever the bounds, with |σ| ≤ 1."""
+        """Draw rotations uniformly from SO(3), whatever the bounds, with |σ| ≤ 1.
+
+        ``rng`` draws ``size`` of them; ``lower`` and ``upper`` bound nothing.
+        """
         super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         return random_parameters(rng, size)
 
@@ -173,7 +176,10 @@ class FloatingMRP(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw rotations uniformly from SO(3), with |σ| ≤ 1, and positions as `JointType.random` does."""
+        """Draw rotations uniformly from SO(3), with |σ| ≤ 1, and positions as `JointType.random` does.
+
+        ``rng`` draws ``size`` of them; ``lower`` and ``upper`` bound the positions.
+        """
         q = super().random(rng, lower, upper, size)
         q[..., 0:3] = random_parameters(rng, size)
         return q

@@ -63,7 +63,10 @@ class QuaternionJoint(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw rotations uniformly from SO(3), whatever the bounds."""
+        """Draw rotations uniformly from SO(3), whatever the bounds.
+
+        ``rng`` draws ``size`` of them; ``lower`` and ``upper`` bound nothing.
+        """
         super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         epsilon = rng.normal(size=(*size, 4))
         unit: np.ndarray = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)
@@ -163,7 +166,10 @@ class Floating(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw rotations uniformly from SO(3), and positions as `JointType.random` does."""
+        """Draw rotations uniformly from SO(3), and positions as `JointType.random` does.
+
+        ``rng`` draws ``size`` of them; ``lower`` and ``upper`` bound the positions.
+        """
         q = super().random(rng, lower, upper, size)
         epsilon = rng.normal(size=(*size, 4))
         q[..., 0:4] = epsilon / np.linalg.norm(epsilon, axis=-1, keepdims=True)

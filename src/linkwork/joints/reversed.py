@@ -54,7 +54,7 @@ class Reversed(JointType):
         return Subspace(tuple(-(X @ column) for column in self.joint.S(q).columns))
 
     def bias(self, q: Scalars, v: Scalars) -> Motion:
-        """Return −X_J bias_J, from the transform X_J and the bias of the original joint.
+        """Return −X_J bias_J, from the transform X_J and the bias of the original joint at q, v.
 
         The change of frames adds the term V × V = 0.
         """
@@ -65,7 +65,7 @@ class Reversed(JointType):
         return self.joint.configuration_from_pose(X.inv().formed())
 
     def pose_residual(self, X: Pose) -> Motion:
-        """Return the negated residual of the original joint for the inverse pose, in the frame that now moves."""
+        """Return the negated residual of the original joint for the inverse of X, in the frame that now moves."""
         other = X.inv().formed()
         left: Motion = self.joint.X(self.joint.configuration_from_pose(other)) @ self.joint.pose_residual(other)
         return -left

@@ -51,7 +51,7 @@ class Revolute(JointType):
         return Motion.zero()
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:
-        """Return the angle of the nearest rotation about the axis, in [−π, π]."""
+        """Return the angle of the rotation about the axis that is nearest to X, in [−π, π]."""
         return [angle_about(self.axis, X.rotation)]
 
     def velocity_from_twist(self, q: Scalars, V: Motion) -> list[Any]:
@@ -153,7 +153,10 @@ class UnboundedRevolute(JointType):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw angles uniformly from the circle, whatever the bounds."""
+        """Draw angles uniformly from the circle, whatever the bounds.
+
+        ``rng`` draws ``size`` of them; ``lower`` and ``upper`` bound nothing.
+        """
         super().random(rng, lower, upper, ())  # checks the sizes of the bounds
         angle = rng.uniform(-np.pi, np.pi, size)
         return np.stack([np.sin(angle), np.cos(angle)], axis=-1)

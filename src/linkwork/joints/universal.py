@@ -66,12 +66,12 @@ class Universal(JointType):
     def bias(self, q: Scalars, v: Scalars) -> Motion:
         """Return the spatial acceleration at v̇ = 0: the angular part v₁ v₂ R₂ᵀa₁ × a₂, and no linear part.
 
-        R₂ᵀa₁ is the first axis in M, where it rotates about the second axis a₂.
+        R₂ᵀa₁ is the first axis in M at q, where it rotates about the second axis a₂.
         """
         return Motion(self._first_in_M(q).cross(self.second) * (v[0] * v[1]), Vec3.zero())
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        """Return the moment perpendicular to both axes, and all forces."""
+        """Return the moment perpendicular to both axes at q, and all forces."""
         return Force(self._normal(q), Vec3.zero()), *(Force(Vec3.zero(), e) for e in _AXES)
 
     def configuration_from_pose(self, X: Pose) -> list[Any]:

@@ -35,10 +35,10 @@ def pose(
 ) -> np.ndarray:
     """Return X_ab (4, 4), the pose of a frame b in a frame a.
 
-    ``xyz`` [m] is the position of b's origin.  The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
-    the fixed axes x, then y, then z; ``axis`` (of any length) and ``angle`` [rad], right-handed; a unit quaternion (w,
-    x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes; or the identity by default.  Angles that are the
-    float nearest to a multiple of π/2 give exact zeros and ones.
+    ``xyz`` [m] is the position of b's origin. The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
+    the fixed axes x, then y, then z; ``axis`` (of any length) and ``angle`` [rad], right-handed; ``quaternion_wxyz``, a
+    unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes; or the identity by default.
+    Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
 
     >>> import math
     >>> import linkwork as lw

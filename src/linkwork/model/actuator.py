@@ -85,7 +85,8 @@ class Actuator:
     ) -> Actuator:
         """Build a motor on a joint: f = u [N·m, N], and the joint force is gear · u.
 
-        ``gear`` is a number, or one number for each of the joint's velocities.
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. ``gear`` is
+        a number, or one number for each of the joint's velocities.
         """
         return cls(name, ((joint, gear),), control_range=control_range, force_range=force_range)
 
@@ -104,7 +105,8 @@ class Actuator:
     ) -> Actuator:
         """Build a position servo on a joint: f = stiffness · (u − l) − damping · l̇.
 
-        The control u is the target of the length l = gear · q [rad, m, times the gear].
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. The control
+        u is the target of the length l = gear · q [rad, m, times the gear].
         """
         k, d = (non_negative("Actuator.position", *x) for x in (("stiffness", stiffness), ("damping", damping)))
         ranges = control_range, force_range
@@ -124,7 +126,8 @@ class Actuator:
     ) -> Actuator:
         """Build a velocity servo on a joint: f = damping · (u − l̇).
 
-        The control u is the target of the rate l̇ = gear · v [rad/s, m/s, times the gear].
+        ``control_range`` and ``force_range`` are pairs (lower, upper) for u and f; ``name`` is the motor's. The control
+        u is the target of the rate l̇ = gear · v [rad/s, m/s, times the gear].
         """
         d = non_negative("Actuator.velocity", "damping", damping)
         ranges = control_range, force_range
@@ -163,7 +166,7 @@ class Actuator:
         return tuple(name for name in (self.frame, self.relative_to) if name is not None)
 
     def with_names(self, names: Mapping[str, str]) -> Actuator:
-        """Return the actuator with frames renamed by a mapping."""
+        """Return the actuator with frames renamed by ``names``, a mapping from old to new names."""
         if not any(name in names for name in self.frames):
             return self
         frame, other = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))

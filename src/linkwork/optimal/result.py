@@ -295,9 +295,9 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     def trajectory(self, index: Any = ()) -> Any:
         """Return the path as a `linkwork.motion.Trajectory`, with a constant acceleration in each time step.
 
-        It is the curve of the problem: a quadratic B-spline with the configurations `q` as control points.  It begins
-        at the start with the ``velocity`` of `solve`, and ends at the last configuration.  Limits of velocities and
-        accelerations hold at all times.
+        ``index`` selects an entry of a batch.  It is the curve of the problem: a quadratic B-spline with the
+        configurations `q` as control points.  It begins at the start with the ``velocity`` of `solve`, and ends at the
+        last configuration.  Limits of velocities and accelerations hold at all times.
         """
         robot = self.problem.robot
         q, steps = self.q[index], self.steps[index] if self.steps.ndim > 1 else self.steps
@@ -341,8 +341,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     ) -> Any:
         """Show the robot along the path, with a time bar and plots of q and v.
 
-        ``index`` selects an entry of a batch.  The other arguments, the result and the errors are those of
-        `linkwork.motion.Trajectory.show`.
+        ``index`` selects an entry of a batch.  ``frames``, ``scene``, ``ghosts``, ``rate``, ``meshes``, ``title``, the
+        result and the errors are those of `linkwork.motion.Trajectory.show`.
         """
         self._check_index("show", index)
         return show(

@@ -138,10 +138,10 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     ) -> TrajectoryProblem:
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
-        True means the robot's own limits, if it has any.  Velocities, accelerations, jerks and torques may also be a
-        number or (nv,), the largest absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are
-        those of the motors, which also overcome armature, springs, damping and friction of joints.  Limits that the
-        problem has in every step are not repeated.
+        True means the robot's own limits, if it has any, and False none; ``positions`` and ``velocities`` as well.
+        Velocities, accelerations, jerks and torques may also be a number or (nv,), the largest absolute values [rad/s,
+        m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are those of the motors, which also overcome armature,
+        springs, damping and friction of joints.  Limits that the problem has in every step are not repeated.
         """
         limits: dict[Any, Any] = {
             PositionLimits: positions,
@@ -188,7 +188,7 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         """Return a new problem with ``size`` unknown parameters of the whole path; this problem stays as it is.
 
         Features read them from a window with ``w.parameter(name)``.  ``lower`` and ``upper`` are their bounds, a number
-        or (size,) each.
+        or (size,) each, as is the ``initial_guess``.
         """
         parameter = make_variable("add_parameter", self, name, size, lower, upper, initial_guess)
         return self._replaced(parameters={**self.parameters, name: parameter})
@@ -232,8 +232,9 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
 
             print(problem.check("table"))
 
-        ``name`` is the name of the feature in the problem. `linkwork.optimal.check_feature` checks the whole contract
-        of a feature. Raises ValueError for values that are not finite, UnknownNameError.
+        ``name`` is the name of the feature in the problem, and ``seed`` that of the windows.
+        `linkwork.optimal.check_feature` checks the whole contract of a feature. Raises ValueError for values that are
+        not finite, UnknownNameError.
         """
         windows = integer("TrajectoryProblem.check", "windows", windows, least=1)
         terms = {term.name: term for term in self.terms}

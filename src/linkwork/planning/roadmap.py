@@ -138,8 +138,8 @@ class Roadmap(Shown):
     ) -> PlanResult:
         """Return a path from a configuration to a goal, as `Robot.plan` does, along the roadmap.
 
-        With ``simplify`` the path is shortened. The status is "disconnected" if the roadmap has no path; the message
-        says whether start or goal has no neighbours.
+        ``frame`` and ``max_goal_solutions`` are those of `Robot.plan`. With ``simplify`` the path is shortened. The
+        status is "disconnected" if the roadmap has no path; the message says whether start or goal has no neighbours.
         """
         graph, space = self._graph, self._graph.space
         max_goal_solutions = integer("Roadmap.plan", "max_goal_solutions", max_goal_solutions, least=1)
@@ -169,15 +169,19 @@ class Roadmap(Shown):
         """Show the nodes as points and the edges as lines, at the positions of a frame's origin, with the obstacles.
 
         Nodes of one component have one colour.  ``frame`` is by default the robot's last frame, and ``robots`` the
-        number of nodes at which the robot is shown.  Returns the `linkwork.viewer.View` of a live page, or the path of
-        a file; see `Robot.show` for the other arguments and the errors.
+        number of nodes at which the robot is shown.  ``meshes`` are folders of mesh files, and ``title`` is that of the
+        page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other
+        arguments and the errors.
         """
         return show(self, output, frame=frame, robots=robots, meshes=meshes, title=title)
 
     # -- extension
 
     def extended(self, nodes: int, *, progress: bool | Callable[[Progress], Any] | None = None) -> Self:
-        """Return the roadmap with ``nodes`` more nodes, and edges from them to their neighbours, old and new."""
+        """Return the roadmap with ``nodes`` more nodes, and edges from them to their neighbours, old and new.
+
+        ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`.
+        """
         return self._with_graph(self._graph.grown(_read_integer("nodes", nodes, 1), progress))
 
     def _with_graph(self, graph: RoadmapGraph) -> Self:
@@ -188,7 +192,7 @@ class Roadmap(Shown):
     # -- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the roadmap to a .npz file, with a fingerprint of its robot, scene and options."""
+        """Write the roadmap to the .npz file ``path``, with a fingerprint of its robot, scene and options."""
         file, graph = npz_path("Roadmap.save", path), self._graph
         metadata = {
             "format": _FORMAT,
@@ -211,7 +215,7 @@ class Roadmap(Shown):
         trusted: bool = True,
         **options: Any,
     ) -> Self:
-        """Return the roadmap of a file, for the robot, the scene and the options with which it was built.
+        """Return the roadmap of the file ``path``, for the robot, the scene and the options with which it was built.
 
         ``trusted`` makes no difference: the file is read without other libraries, with all checks.
         Raises TypeError for an unknown option, and ValueError for a file that is not a roadmap, and for another robot,

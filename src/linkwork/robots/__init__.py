@@ -22,7 +22,7 @@ def names() -> tuple[str, ...]:
 
 @public
 def path(name: str) -> Path:
-    """Return the path of a built-in robot's URDF file.  Raises UnknownNameError."""
+    """Return the path of the URDF file of the built-in robot ``name``.  Raises UnknownNameError."""
     if name not in names():
         raise UnknownNameError("robot", name, names())
     return _folder() / f"{name}.urdf"
@@ -30,7 +30,7 @@ def path(name: str) -> Path:
 
 @public
 def loops(name: str) -> Path | None:
-    """Return the path of a built-in robot's loops file, or None without loops.  Raises UnknownNameError."""
+    """Return the path of the loops file of the built-in robot ``name``, or None.  Raises UnknownNameError."""
     file = path(name).with_suffix(".loops.json")
     return file if file.is_file() else None
 

@@ -76,7 +76,7 @@ def convex_hull(points: ArrayLike | Shape, max_vertices: int | None = None) -> P
 
 @public
 def bounding_sphere(around: ArrayLike | Shape) -> Fit:
-    """Compute the smallest sphere that contains points (n, 3) [m] or a shape, to rounding.
+    """Compute the smallest sphere around points (n, 3) [m] or a shape, to rounding.
 
     >>> from linkwork import shapes
     >>> fit = shapes.bounding_sphere(shapes.Box((2.0, 2.0, 1.0)))
@@ -93,7 +93,7 @@ def bounding_sphere(around: ArrayLike | Shape) -> Fit:
 
 @public
 def bounding_capsule(around: ArrayLike | Shape) -> Fit:
-    """Compute a capsule of small volume that contains points (n, 3) [m] or a shape.
+    """Compute a capsule of small volume around points (n, 3) [m] or a shape.
 
     It is the best result of a local search over axis and radius, from axes in nine directions.
 
@@ -125,7 +125,7 @@ def bounding_capsule(around: ArrayLike | Shape) -> Fit:
 
 @public
 def bounding_box(around: ArrayLike | Shape) -> Fit:
-    """Compute a box of small volume, of any orientation, that contains points (n, 3) [m] or a shape.
+    """Compute a box of small volume, of any orientation, around points (n, 3) [m] or a shape.
 
     For points and polytopes it is the smallest box with a face on one of the 200 largest facets of their hull and
     another face along an edge.  For other shapes it has the axes of the shape.  Coplanar points get a box of thickness

@@ -82,6 +82,8 @@ class Shape(ABC):
     def at(self, pose: Any, *, name: str = "", material: Material | None = None) -> Geometry:
         """Place the shape on a link, at a pose (4, 4) or a position (3,) [m] in the link's frame.
 
+        ``name`` is that of the placed shape, and ``material`` its appearance.
+
         >>> from linkwork import shapes
         >>> shapes.Sphere(0.1).at((0, 0, 0.5)).origin.translation.z
         0.5

@@ -38,9 +38,9 @@ _COARSE, _FINE = 150, 600  # directions of the two hulls from which moments are 
 def check_shape(shape: Shape, *, seed: int | np.random.Generator = 0) -> ContractReport:
     """Check a shape, for example a user-defined one, against the contract of `linkwork.shapes.Shape`.
 
-    Support points are compared with each other, with ``origin_radius`` and with ``bounding_sphere``.  Volume, centre
-    and inertia are compared with those of the hull of the support points; a shape with a volume has to be convex.
-    Requirements on properties that are ``None`` hold.  The report prints as a table;
+    Support points in directions from ``seed`` are compared with each other, with ``origin_radius`` and with
+    ``bounding_sphere``.  Volume, centre and inertia are compared with those of the hull of the support points; a shape
+    with a volume has to be convex. Requirements on properties that are ``None`` hold.  The report prints as a table;
     ``check_shape(shape).raise_if_failed()`` is a test.
 
     >>> from linkwork import shapes

@@ -70,7 +70,7 @@ class ControlOutput:
         )
 
     def checked_wrenches(self, robot: Any) -> Wrenches:
-        """Return (frame, axes, six scalars) of each wrench.
+        """Return (frame, axes, six scalars) of each wrench on ``robot``.
 
         Raises TypeError and ValueError for wrong wrenches, UnknownNameError for an unknown frame.
         """

@@ -233,7 +233,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     # -- files and pictures
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the simulation to a file ``.npz``, from which `load` reads the same arrays to the bit.
+        """Write the simulation to an ``.npz`` file ``path``, from which `load` reads the same arrays to the bit.
 
         The controller's state is not written, and trajectories of a loaded simulation are cubic between records.
         """
@@ -241,7 +241,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: RobotBase, trusted: bool = True) -> Simulation:
-        """Read a simulation of the robot that `save` wrote.
+        """Read a simulation of the robot that `save` wrote to the file ``path``.
 
         ``trusted`` makes no difference: the file is read without other libraries, with all checks.
         Raises ValueError for another kind of file, and for a robot with other joints, inertias or forces.
@@ -265,7 +265,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         return self._table("to_pandas").to_pandas()
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write q, v and the records to a text file, with the columns of `to_pandas` and all digits of each value."""
+        """Write q, v and the records to the text file ``path``, with the columns of `to_pandas` and all digits."""
         self._table("to_csv").to_csv(path)
 
     def _table(self, caller: str) -> StateTable:
@@ -342,7 +342,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
-        Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.
+        It is drawn in the ``axes``, by default new ones.  Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it
+        in a notebook.
         """
         return figure(
             "simulation_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes

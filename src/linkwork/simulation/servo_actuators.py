@@ -30,7 +30,7 @@ class ServoForces:
     limit: Sequence[Any]
 
     def now(self, robot: Any, q: Any, v: Any) -> list[Any]:
-        """Return the joint forces τ (nv) of the servos in the state q, v."""
+        """Return the joint forces τ (nv) of the servos of ``robot`` in the state q, v."""
         left = robot.difference(array(list(q)), array(list(self.position)))
         each = zip(self.force, left, self.velocity, v, self.stiffness, self.damping, self.limit, strict=True)
         forces = [(f + K * e + D * (rate - x), most) for f, e, rate, x, K, D, most in each]

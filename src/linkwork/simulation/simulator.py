@@ -316,7 +316,7 @@ class Simulator(metaclass=WithForeignNames):
 
     @quick
     def step(self, tau: Any = None, *, count: int = 1, **inputs: Any) -> SimulatorState:
-        """Advance ``count`` steps under joint forces τ (..., nv), or with the controller and its ``inputs``.
+        """Advance ``count`` steps under joint forces ``tau`` (..., nv), or with the controller and its ``inputs``.
 
         Raises ValueError for other shapes and for values that are not finite, TypeError for forces where there is a
         controller, and for inputs where there is none.

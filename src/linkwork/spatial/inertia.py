@@ -39,7 +39,10 @@ class Inertia:
 
     @staticmethod
     def at_center(mass: Any, center: Vec3, about_center: Symmetric3) -> Inertia:
-        """Create from the rotational inertia about the centre of mass, by the parallel-axis theorem."""
+        """Create from the rotational inertia ``about_center`` by the parallel-axis theorem.
+
+        ``center`` is the centre of mass in the body's frame [m].
+        """
         return Inertia(mass, Vec3.zero(), about_center).shifted(center)
 
     def shifted(self, p: Vec3) -> Inertia:
@@ -102,9 +105,9 @@ class ArticulatedInertia:
     def freed(self, S: Motion, U: Force, D_inv: Any, alone: bool = True) -> ArticulatedInertia:
         """Return I − U Uᵀ/D, the apparent inertia through a joint that is free along S (RBDA 7.43).
 
-        U = I S and D = S·U.  The result does not resist motion along S.  If S is a coordinate direction, its row and
-        column are exactly zero and are not computed.  Set ``alone`` to False if D has terms in addition to S·U; then
-        that row and column are computed.
+        U = I S and D = S·U, with the inverse ``D_inv``.  The result does not resist motion along S.  If S is a
+        coordinate direction, its row and column are exactly zero and are not computed.  Set ``alone`` to False if D has
+        terms in addition to S·U; then that row and column are computed.
         """
         J, H, M = self.angular, self.coupling, self.linear
         scaled = U * D_inv

@@ -73,7 +73,7 @@ class Symmetric3:
 
     @staticmethod
     def diagonal(xx: Any, yy: Any, zz: Any) -> Symmetric3:
-        """Return a diagonal matrix."""
+        """Return the diagonal matrix of xx, yy and zz."""
         return Symmetric3(xx, 0.0, 0.0, yy, 0.0, zz)
 
     @property

@@ -28,7 +28,7 @@ class Motion:
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Motion:
-        """Create from six coordinates: angular [rad/s], then linear [m/s]."""
+        """Create from six ``elements``: angular [rad/s], then linear [m/s]."""
         return Motion(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ class Force:
 
     @staticmethod
     def of(elements: Sequence[Any]) -> Force:
-        """Create from six coordinates: moment [N m], then force [N]."""
+        """Create from six ``elements``: moment [N m], then force [N]."""
         return Force(Vec3.of(elements[0:3]), Vec3.of(elements[3:6]))
 
     def elements(self) -> tuple[Any, ...]:

@@ -50,7 +50,7 @@ class Quaternion:
 
     @staticmethod
     def of(R: Rotation) -> Quaternion:
-        """Return one of the two unit quaternions of a rotation, by the formula with a large divisor.
+        """Return one of the two unit quaternions of a rotation R, by the formula with a large divisor.
 
         Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (3), 1978; the choice by signs is
         Day's, Converting a rotation matrix to a quaternion, 2015.
@@ -91,7 +91,7 @@ class Quaternion:
 
     @staticmethod
     def exp(phi: Vec3) -> Quaternion:
-        """Return the rotation by the rotation vector φ [rad]: the angle |φ| about φ's direction."""
+        """Return the rotation by the rotation vector ``phi`` [rad]: the angle |phi| about its direction."""
         half = phi.dot(phi) * 0.25  # (θ/2)²
         s = 0.5 * _sinc(half)
         return Quaternion(_cos_of_square(half), phi.x * s, phi.y * s, phi.z * s)
@@ -193,7 +193,7 @@ class MRP:
 
     @staticmethod
     def of(epsilon: Quaternion) -> MRP:
-        """Return the parameters with |σ| ≤ 1 of a unit quaternion."""
+        """Return the parameters with |σ| ≤ 1 of a unit quaternion ``epsilon``."""
         flip = where(epsilon.w < 0.0, -1.0, 1.0)
         return MRP(epsilon.vector * (flip / (1.0 + epsilon.w * flip)))
 
@@ -214,7 +214,7 @@ class MRP:
         return MRP(self.sigma * where(outside, -1.0 / where(outside, square, 1.0), 1.0))
 
     def rate(self, w: Vec3) -> Vec3:
-        """Return σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)), with ω in the rotated frame (3.150)."""
+        """Return σ̇ = ¼ ((1 − σ²) ω + 2 σ × ω + 2 σ (σ·ω)), with ω (``w``) in the rotated frame (3.150)."""
         s = self.sigma
         rate: Vec3 = w * (0.25 * (1.0 - s.dot(s))) + (s.cross(w) + s * s.dot(w)) * 0.5
         return rate

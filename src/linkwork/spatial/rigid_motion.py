@@ -45,7 +45,7 @@ class RigidMotion:
 
     @staticmethod
     def of(w: Vec3, w_dot: Vec3, acceleration: Vec3) -> RigidMotion:
-        """Create from ω [rad/s], ω̇ [rad/s²] and the origin's acceleration [m/s²], in the body's axes."""
+        """Create from ``w`` [rad/s], ``w_dot`` [rad/s²] and the origin's acceleration [m/s²], in the body's axes."""
         xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
         xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
         omega = Matrix3(
@@ -105,9 +105,9 @@ class RigidMotion:
     def wrench(self, inertia: Inertia) -> Force:
         """Return the wrench (n; f) on a body with this motion: f = m p̈ + Ω h, n = h × p̈ + n_Σ.
 
-        m is the mass, h the first moment of mass, p̈ the acceleration of the origin and Ω = [ω̇×] + [ω×][ω×]. n_Σ is
-        the axial vector of the antisymmetric part of Ω Σ, with the second moments of mass Σ = ½ tr(J) 1 − J. The
-        moment equals J ω̇ + ω × J ω + h × p̈ (Euler).
+        The body's ``inertia`` has the mass m and the first moment of mass h. p̈ is the acceleration of the origin and Ω
+        = [ω̇×] + [ω×][ω×]. n_Σ is the axial vector of the antisymmetric part of Ω Σ, with the second moments of mass Σ
+        = ½ tr(J) 1 − J. The moment equals J ω̇ + ω × J ω + h × p̈ (Euler).
         """
         m, h, J, W = inertia.mass, inertia.moment, inertia.about, self.omega
         a = self.acceleration

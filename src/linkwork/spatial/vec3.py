@@ -31,7 +31,7 @@ class Vec3:
 
     @staticmethod
     def of(elements: Any) -> Vec3:
-        """Create from three coordinates."""
+        """Create from three coordinates ``elements``."""
         x, y, z = elements
         return Vec3(x, y, z)
 
@@ -51,11 +51,11 @@ class Vec3:
         return Vec3(self.x * k, self.y * k, self.z * k)
 
     def dot(self, other: Vec3) -> Any:
-        """Return a · b."""
+        """Return a · b with ``other``, b."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
-        """Return a × b."""
+        """Return a × b with ``other``, b."""
         return Vec3(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,

@@ -221,7 +221,7 @@ class WorkspaceMap(Shown, ReturnedValue):
         return result.reshape(x.shape[:-1])
 
     def grid(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a value as a dense array (nx, ny, nz) over the box of all voxels, and the box's lower corner (3,) [m].
+        """Return the value ``name`` as a dense array (nx, ny, nz) over all voxels, and the lower corner (3,) [m].
 
         Voxels without samples are 0.
         """
@@ -236,7 +236,7 @@ class WorkspaceMap(Shown, ReturnedValue):
     # -- files and plots
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the map to a NumPy archive (.npz), or to a Zarr store (.zarr) with arrays in chunks of 65536 voxels.
+        """Write the map to ``path``: a NumPy archive (.npz), or a Zarr store (.zarr) in chunks of 65536 voxels.
 
         An existing file is replaced when the new one is complete.  Zarr needs ``pip install "linkwork[map]"``.
         """
@@ -244,7 +244,7 @@ class WorkspaceMap(Shown, ReturnedValue):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, trusted: bool = True, budget: Budget | None = None) -> WorkspaceMap:
-        """Read a map that `save` or `Robot.workspace_map` wrote.
+        """Read a map that `save` or `Robot.workspace_map` wrote to ``path``.
 
         With ``trusted=False``, for a file from a stranger, another process reads a Zarr store, within the memory and
         the time of ``budget``, a `linkwork.formats.Budget`.
@@ -281,11 +281,12 @@ class WorkspaceMap(Shown, ReturnedValue):
     ) -> Any:
         """Show a point for each voxel with a collision-free sample, coloured by a value from dark to bright.
 
-        ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,),
-        by default the neutral one; for a map relative to a frame, the points are where the frame is in q.  A
-        ``section`` shows the inside: it leaves out the half towards the camera, "x" and "z" that with larger
-        coordinates, "y" that with smaller ones.  Returns the `linkwork.viewer.View` of a live page, or the path of a
-        file; see `Robot.show` for the other arguments and the errors.
+        ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,), by default the
+        neutral one; for a map relative to a frame, the points are where the frame is in q.  A ``section`` shows the
+        inside: it leaves out the half towards the camera, "x" and "z" that with larger coordinates, "y" that with
+        smaller ones.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the
+        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
+        errors.
         """
         return show(self, output, name, robot=robot, q=q, section=section, meshes=meshes, title=title)
 

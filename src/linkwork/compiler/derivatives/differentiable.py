@@ -92,9 +92,9 @@ class Differentiable(ABC):
     ) -> dict[str, sparsity.Pattern]:
         """Return the sparsity pattern of each Jacobian of ``jacobian(..., sparse=True)``, by the Jacobian's name.
 
-        Arguments are those of `jacobian`. A pattern has the ``shape`` of the dense Jacobian, and the ``indices``
-        (nnz, ndim) of the nonzero elements, in the order in which the kernel returns their values. Its method
-        ``dense(values)`` returns dense arrays (..., *shape) from values (..., nnz).
+        Arguments, with ``space`` and ``mode``, are those of `jacobian`. A pattern has the ``shape`` of the dense
+        Jacobian, and the ``indices`` (nnz, ndim) of the nonzero elements, in the order in which the kernel returns
+        their values. Its method ``dense(values)`` returns dense arrays (..., *shape) from values (..., nnz).
         """
         return self._patterns(kernel_derivatives.jacobian, by, of, space, True, mode)
 
@@ -133,7 +133,8 @@ class Differentiable(ABC):
     ) -> dict[str, sparsity.Pattern]:
         """Return the sparsity pattern of each block of ``hessian(..., sparse=True)``, by the block's name.
 
-        Arguments are those of `hessian`. The patterns are like those of `jacobian_pattern`.
+        Arguments, with ``space`` and ``weights``, are those of `hessian`. The patterns are like those of
+        `jacobian_pattern`.
         """
         return self._patterns(kernel_hessian.hessian, by, of, space, weights, False, True)
 

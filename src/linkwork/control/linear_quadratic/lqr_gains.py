@@ -127,10 +127,10 @@ def finite_horizon_lqr(
 ) -> FiniteHorizonLQR:
     """Return the LQR of x_{t+1} = A_t x_t + B_t u_t over T steps.
 
-    u_t = −K_t x_t minimises Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T.  Matrices are those of `lqr`, either one
-    for all ``num_steps``, or one per step with an axis T before the last two; T is the same for all.  Further leading
-    axes are a batch.  The terminal cost ``end`` (..., n, n) is symmetric and positive semidefinite (default: the last
-    Q).
+    A (..., n, n) and B (..., n, m) are the dynamics; R (..., m, m) and N (..., n, m), zero by default, are costs. u_t =
+    −K_t x_t minimises Σ xᵀQ x + 2 xᵀN u + uᵀR u plus x_Tᵀ ``end`` x_T.  Matrices are those of `lqr`, either one for all
+    ``num_steps``, or one per step with an axis T before the last two; T is the same for all.  Further leading axes are
+    a batch.  The terminal cost ``end`` (..., n, n) is symmetric and positive semidefinite (default: the last Q).
 
     Raises ValueError for shapes that do not fit, for values that are not finite, and for costs that are not
     semidefinite.

@@ -131,7 +131,7 @@ class ModelPredictiveController:
         self.prepare()
 
     def prepare(self, num_environments: int = 1) -> None:
-        """Compile all code that steps of this number of environments run.
+        """Compile all code that steps of ``num_environments`` environments run.
 
         The constructor does it for one or two.  Call it for three or more, and for a controller that was unpickled, so
         that its first step is as fast as the others.  The search within effort limits is compiled in the background;
@@ -163,7 +163,7 @@ class ModelPredictiveController:
         return MPCPlan(*(x.reshape(*self._lead, *x.shape[1:]) for x in self._plan))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state between steps to an ``.npz`` file, for `restore` of a controller of the same problem."""
+        """Write the state between steps to the ``.npz`` file ``path``, for `restore` in the same problem."""
         where = npz_path("save", path)
         of = dynamics_fingerprint(self.robot, *self._content())
         fields = {"format": _FORMAT, "lead": self._lead, "elapsed": self._elapsed, "of": of}
@@ -173,7 +173,7 @@ class ModelPredictiveController:
         write_archive(where, fields, arrays)
 
     def restore(self, path: str | os.PathLike[str], *, trusted: bool = True) -> None:
-        """Load the state that `save` wrote.
+        """Load the state that `save` wrote to the file ``path``.
 
         ``trusted`` makes no difference: the file is read without other libraries, with all checks.
         Raises ValueError for another kind of file, and for the state of a controller of another robot or problem, or

@@ -210,7 +210,7 @@ class MPCCommand(Result):
         return short_repr(self)
 
     def __call__(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the joint forces (..., nv) for a state near that of the command, within ``effort``."""
+        """Return the joint forces (..., nv) for a state q, v near that of the command, within ``effort``."""
         x = np.concatenate([self.robot.difference(self.q, q), np.asarray(v, dtype=float) - self.v], axis=-1)
         tau = self.torque + np.zeros((*x.shape[:-1], 1))
         tau[..., self.acting] -= (self.K @ x[..., None])[..., 0]

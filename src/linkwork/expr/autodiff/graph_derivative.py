@@ -51,7 +51,7 @@ def tangent(outputs: Sequence[Any], inputs: Sequence[Symbol], direction: Sequenc
 
 @public
 def jacobian(outputs: Sequence[Any], inputs: Sequence[Symbol]) -> list[list[Any]]:
-    """Return the rows of the Jacobian, one for each output; structural zeros are the number 0.0."""
+    """Return the rows of the Jacobian by ``inputs``, one for each of ``outputs``; structural zeros are 0.0."""
     rows = forward(outputs, inputs, [{k: 1.0} for k in range(len(inputs))])
     return [[row.get(k, 0.0) for k in range(len(inputs))] for row in rows]
 

@@ -59,10 +59,10 @@ def while_loop(
 ) -> WhileResult:
     """Repeat ``state = body_fun(state)`` while ``cond_fun(state)`` is true.
 
-    The number of steps is at most ``max_iterations``.  The state is an array, a number, or these nested in tuples,
-    named tuples, dataclasses and dicts; ``body_fun`` returns a state of the same structure and shapes.  Both functions
-    may use any variable in scope.  Samples of a batch that have ended keep their state.  A state with NaN ends the
-    loop.
+    The number of steps is at most ``max_iterations``.  ``init`` is the first state.  The state is an array, a number,
+    or these nested in tuples, named tuples, dataclasses and dicts; ``body_fun`` returns a state of the same structure
+    and shapes.  Both functions may use any variable in scope.  Samples of a batch that have ended keep their state.  A
+    state with NaN ends the loop.
 
     >>> from linkwork.expr import while_loop
     >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, 3.0, max_iterations=50)
@@ -137,9 +137,9 @@ def scan(
 ) -> tuple[Any, Any]:
     """Apply ``carry, y = f(carry, x)`` to every input.  Return the last carry and all outputs, stacked.
 
-    ``xs`` are arrays (T, ...), possibly nested, of which each step gets one entry, or None with a ``length`` of T;
-    ``reverse`` goes from the last to the first.  Outputs are arrays (T, ...), in the order of the inputs, or None if
-    the steps return None.
+    ``init`` is the first carry.  ``xs`` are arrays (T, ...), possibly nested, of which each step gets one entry, or
+    None with a ``length`` of T; ``reverse`` goes from the last to the first.  Outputs are arrays (T, ...), in the order
+    of the inputs, or None if the steps return None.
 
     The gradient of a scan stores the state of every step: T times the size of the state, for each sample.  With
     ``segments`` it stores only the states between segments and recomputes the others: about T/segments + segments

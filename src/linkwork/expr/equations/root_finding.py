@@ -107,8 +107,8 @@ def monotone_root(
 def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int = 500, tolerance: float = 1e-12) -> Root:
     """Solve ``step(x) = x`` by fixed-point iteration from ``start``.
 
-    Arguments, termination and derivative are those of `root`. The status 3, a singular Jacobian, does not occur: no
-    linear system is solved.
+    Arguments (``max_iterations``, ``tolerance``), termination and derivative are those of `root`. The status 3, a
+    singular Jacobian, does not occur: no linear system is solved.
 
     >>> from linkwork.expr import cos, fixed_point
     >>> round(fixed_point(cos, 1.0).value, 9)

@@ -61,7 +61,7 @@ def eigh(A: Any) -> EighResult:
 
 @public
 def eigvalsh(A: Any) -> Any:
-    """Return the eigenvalues of a symmetric matrix in ascending order: see `eigh`."""
+    """Return the eigenvalues of a symmetric matrix A in ascending order: see `eigh`."""
     return _eigen("eigvalsh", A, vectors=False)[0]
 
 

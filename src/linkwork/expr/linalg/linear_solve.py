@@ -155,7 +155,7 @@ def _flat(columns: Rows, n: int) -> list[Any]:
 
 @public
 def det(A: Any, *, assume: str = "gen") -> Any:
-    """Return the determinant of a square matrix; ``assume`` is as for `solve`.
+    """Return the determinant of a square matrix A; ``assume`` is as for `solve`.
 
     Up to three rows it is expanded.  For more it is the product of the pivots.  At a singular matrix the derivatives up
     to the third are valid; with ``assume`` "pos" and "sym" they are NaN there.
@@ -184,7 +184,7 @@ class SlogdetResult(NamedTuple):
 def slogdet(A: Any, *, assume: str = "gen") -> SlogdetResult:
     """Return the sign of the determinant and the logarithm of its absolute value, as numpy.linalg.slogdet.
 
-    For a singular matrix they are 0 and -inf, with the derivative NaN.  ``assume`` is as for `solve`.
+    For a singular matrix A they are 0 and -inf, with the derivative NaN.  ``assume`` is as for `solve`.
     """
     matrices, factorization = square("slogdet", A), method("slogdet", assume)
     n = matrices.shape[-1]
@@ -297,7 +297,7 @@ def _written_out(rows: list[list[Any]]) -> Any:
 
 @public
 def inv(A: Any, *, assume: str = "gen", status: bool = False) -> Any:
-    """Return the inverse of a square matrix.  To multiply by it, `solve` is cheaper and more accurate.
+    """Return the inverse of a square matrix A.  To multiply by it, `solve` is cheaper and more accurate.
 
     ``assume`` and ``status`` are as for `solve`.
     """

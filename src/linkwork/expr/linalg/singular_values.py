@@ -69,7 +69,7 @@ def svd(A: Any) -> SVDResult:
 
 @public
 def svdvals(A: Any) -> Any:
-    """Return the singular values of a matrix, in descending order: see `svd`."""
+    """Return the singular values of a matrix A, in descending order: see `svd`."""
     return _decompose("svdvals", A, vectors=False)[0]
 
 
@@ -186,7 +186,7 @@ def _turn(state: Matrices, p: int, q: int) -> None:
 
 @public
 def pinv(A: Any, *, rtol: float | None = None) -> Any:
-    """Return the pseudoinverse; singular values of at most ``rtol`` times the largest count as zero.
+    """Return the pseudoinverse of A; singular values of at most ``rtol`` times the largest count as zero.
 
     The default of ``rtol`` is 10 max(m, n) times the rounding unit of the type of the numbers.  The derivative is that
     at constant rank.  For full rank or with damping, `lstsq` takes a fraction of the operations.

@@ -46,7 +46,7 @@ def ltdl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
 def ldl(A: Any, *, status: bool = False) -> tuple[Any, ...]:
     """Return L and d of A = L D Lᵀ: a unit lower triangle, and the diagonal of D.
 
-    As `ltdl`, but eliminating the first row first.
+    As `ltdl`, with its ``status``, but eliminating the first row first.
     """
     return _factored("ldl", A, status, last_first=False)
 

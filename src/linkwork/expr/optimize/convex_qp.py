@@ -72,8 +72,8 @@ def quadratic_program(
 ) -> QuadraticSolution:
     """Minimize ½ xᵀHx + gᵀx with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, over any scalar.
 
-    Arguments and results are those of `linkwork.quadratic_program`, which runs a compiled kernel if all arguments are
-    numbers.
+    H, g, ``warm_start``, ``tolerance``, ``max_iterations`` and results are those of `linkwork.quadratic_program`, which
+    runs a compiled kernel if all arguments are numbers.
     """
     values = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
     values |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}

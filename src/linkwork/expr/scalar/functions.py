@@ -93,12 +93,12 @@ def div(x: Scalar, y: Scalar) -> Scalar:
 # -- roots, powers, exponentials
 @operation(np.sqrt, math.sqrt, lambda x, r: (f.div(0.5, r),), "llvm.sqrt", domain=((0.05, 9.0),))
 def sqrt(x: Scalar) -> Scalar:
-    """Square root."""
+    """Square root of x."""
 
 
 @operation(np.exp, math.exp, lambda x, r: (r,), "@exp", domain=((-5.0, 5.0),), bounded=True)
 def exp(x: Scalar) -> Scalar:
-    """Exponential."""
+    """Exponential of x."""
 
 
 @operation(
@@ -121,7 +121,7 @@ def expm1(x: Scalar) -> Scalar:
 
 @operation(np.log, math.log, lambda x, r: (f.div(1.0, x),), "@log", domain=((0.05, 9.0),))
 def log(x: Scalar) -> Scalar:
-    """Natural logarithm."""
+    """Natural logarithm of x."""
 
 
 @operation(np.log1p, math.log1p, lambda x, r: (f.div(1.0, 1.0 + x),), "@log1p", domain=((-0.9, 9.0),), bounded=True)
@@ -202,27 +202,27 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
 # -- circular functions
 @operation(np.sin, math.sin, lambda x, r: (f.cos(x),), "@sin", odd=True, domain=((-9.0, 9.0),), bounded=True)
 def sin(x: Scalar) -> Scalar:
-    """Sine of an angle [rad]."""
+    """Sine of an angle x [rad]."""
 
 
 @operation(np.cos, math.cos, lambda x, r: (-f.sin(x),), "@cos", even=True, domain=((-9.0, 9.0),), bounded=True)
 def cos(x: Scalar) -> Scalar:
-    """Cosine of an angle [rad]."""
+    """Cosine of an angle x [rad]."""
 
 
 @operation(np.tan, math.tan, lambda x, r: (1.0 + r * r,), "@tan", odd=True, domain=((-1.4, 1.4),), bounded=True)
 def tan(x: Scalar) -> Scalar:
-    """Tangent of an angle [rad]."""
+    """Tangent of an angle x [rad]."""
 
 
 @operation(np.arcsin, math.asin, lambda x, r: (f.div(1.0, _complement(x)),), "@asin", odd=True, domain=((-0.9, 0.9),))
 def asin(x: Scalar) -> Scalar:
-    """Inverse sine [rad], in [-π/2, π/2]."""
+    """Inverse sine of x [rad], in [-π/2, π/2]."""
 
 
 @operation(np.arccos, math.acos, lambda x, r: (f.div(-1.0, _complement(x)),), "@acos", domain=((-0.9, 0.9),))
 def acos(x: Scalar) -> Scalar:
-    """Inverse cosine [rad], in [0, π]."""
+    """Inverse cosine of x [rad], in [0, π]."""
 
 
 _STEEP = by_type(1e200)  # beyond, the derivative of atan is below all numbers
@@ -253,7 +253,7 @@ def _angle_slopes(y: Any, x: Any) -> tuple[Any, Any]:
     np.arctan, math.atan, lambda x, r: (_angle_slope(x),), "@atan", odd=True, domain=((-5.0, 5.0),), bounded=True
 )
 def atan(x: Scalar) -> Scalar:
-    """Inverse tangent [rad], in [-π/2, π/2]."""
+    """Inverse tangent of x [rad], in [-π/2, π/2]."""
 
 
 @operation(np.arctan2, math.atan2, lambda y, x, r: _angle_slopes(y, x), "@atan2")
@@ -300,17 +300,17 @@ def sinc(x: Scalar) -> Scalar:
 # -- hyperbolic functions
 @operation(np.sinh, math.sinh, lambda x, r: (f.cosh(x),), "@sinh", odd=True, bounded=True)
 def sinh(x: Scalar) -> Scalar:
-    """Hyperbolic sine."""
+    """Hyperbolic sine of x."""
 
 
 @operation(np.cosh, math.cosh, lambda x, r: (f.sinh(x),), "@cosh", even=True, bounded=True)
 def cosh(x: Scalar) -> Scalar:
-    """Hyperbolic cosine."""
+    """Hyperbolic cosine of x."""
 
 
 @operation(np.tanh, math.tanh, lambda x, r: (1.0 - r * r,), "@tanh", odd=True, bounded=True)
 def tanh(x: Scalar) -> Scalar:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent of x."""
 
 
 @operation(np.arcsinh, math.asinh, lambda x, r: (1.0 / f.hypot(1.0, x),), "@asinh", odd=True, bounded=True)
@@ -355,7 +355,7 @@ def atanh(x: Scalar) -> Scalar:
     bounded=True,
 )
 def fabs(x: Scalar) -> Scalar:
-    """Absolute value."""
+    """Absolute value of x."""
 
 
 @operation(np.sign, lambda x: x if x != x else float((x > 0.0) - (x < 0.0)), _zeros, "@sign")
@@ -384,7 +384,7 @@ def copysign(x: Scalar, y: Scalar) -> Scalar:
     selects=True,
 )
 def fmin(x: Scalar, y: Scalar) -> Scalar:
-    """Smaller of two numbers; for a number and NaN, the number."""
+    """Smaller of two numbers x and y; for a number and NaN, the number."""
 
 
 @operation(
@@ -396,7 +396,7 @@ def fmin(x: Scalar, y: Scalar) -> Scalar:
     selects=True,
 )
 def fmax(x: Scalar, y: Scalar) -> Scalar:
-    """Larger of two numbers; for a number and NaN, the number."""
+    """Larger of two numbers x and y; for a number and NaN, the number."""
 
 
 def _division_slopes(x: Any, y: Any, r: Any) -> tuple[Any, Any]:
@@ -452,17 +452,17 @@ def le(x: Scalar, y: Scalar) -> Scalar:
     np.logical_and, lambda x, y: x and y, None, "and", kinds="tt", gives="t", commutative=True, casadi="logic_and"
 )
 def and_(x: Scalar, y: Scalar) -> Scalar:
-    """True where both truth values are true."""
+    """True where both truth values x and y are true."""
 
 
 @operation(np.logical_or, lambda x, y: x or y, None, "or", kinds="tt", gives="t", commutative=True, casadi="logic_or")
 def or_(x: Scalar, y: Scalar) -> Scalar:
-    """True where at least one truth value is true."""
+    """True where at least one of the truth values x and y is true."""
 
 
 @operation(np.logical_not, operator.not_, None, "@not", kinds="t", gives="t", casadi="logic_not")
 def not_(x: Scalar) -> Scalar:
-    """Negation of a truth value."""
+    """Negation of a truth value x."""
 
 
 @operation(

@@ -125,12 +125,12 @@ class SupportPolygonTask(WeighedTask):
     def ranges(self) -> tuple[tuple[float, float], ...]:
         return ((self.margin, math.inf),) * len(self.vertices)
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         if isinstance(self.vertices[0], str):
-            return k.derived(
-                lambda state: self._inside(state.center_of_mass(self.relative_to), _about_mean(self._points(state)))
+            return state.derived(
+                lambda moved: self._inside(moved.center_of_mass(self.relative_to), _about_mean(self._points(moved)))
             )
-        c, rates = k.moving_center_of_mass(self.relative_to)
+        c, rates = state.moving_center_of_mass(self.relative_to)
         normals = [_inward(a, b) for a, b in _edges(self.vertices)]
         return TaskRows(
             self._inside(c, self.vertices),

@@ -107,8 +107,8 @@ class _FrameTask(AimedTask):
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and a Jacobian whose derivatives are the second derivatives of the errors.
 
-        With equal weights, the rows of the rotation are those of the angular velocity, which is exact enough for small
-        angles.
+        ``state`` and ``target`` are those of `errors`.  With equal weights, the rows of the rotation are those of the
+        angular velocity, which is exact enough for small angles.
         """
         return self._at(state, target, "yes" if self._needs_exact_jacobian else "way")
 
@@ -122,8 +122,8 @@ class _FrameTask(AimedTask):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Compute the divided time difference of the motion of B relative to A, which does not depend on the target.
 
-        The motion is the position, and the angular velocity for rotations.  It is in A's axes, unless axes other than
-        B's own are named.
+        ``states`` are the newest first, with ``steps`` [s] between them.  The motion is the position, and the angular
+        velocity for rotations.  It is in A's axes, unless axes other than B's own are named.
         """
         R, result = self._axes_of(states[0], target), []
         for vectors in self._motion_vectors(states, steps):
@@ -298,8 +298,9 @@ class PoseTask(_FrameTask):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use.
 
-        For errors in the frame's own axes it is the Jacobian of the frame's twist, which is cheaper than that of the
-        errors.  It is the exact Jacobian of the errors if some errors are free, or if weights differ between axes.
+        ``state`` and ``target`` are those of `errors`.  For errors in the frame's own axes it is the Jacobian of the
+        frame's twist, which is cheaper than that of the errors.  It is the exact Jacobian of the errors if some errors
+        are free, or if weights differ between axes.
         """
         return self.rows(state, target)
 
@@ -394,8 +395,9 @@ class OrientationTask(_FrameTask):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use.
 
-        For errors in the frame's own axes it is the Jacobian of the frame's angular velocity. It is the exact Jacobian
-        of the errors if some errors are free, if weights differ between axes, or if errors are in other axes.
+        ``state`` and ``target`` are those of `errors`.  For errors in the frame's own axes it is the Jacobian of the
+        frame's angular velocity. It is the exact Jacobian of the errors if some errors are free, if weights differ
+        between axes, or if errors are in other axes.
         """
         return self.rows(state, target)
 

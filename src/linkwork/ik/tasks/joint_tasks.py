@@ -48,8 +48,8 @@ class _JointErrorTask(AimedTask):
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute errors and the Jacobian that feedback controllers use: that of the joints' velocities.
 
-        If some errors are free, or weights differ, it is the exact Jacobian of the errors, with further rows for joints
-        whose errors have other rates than v − v_d.
+        ``state`` and ``target`` are those of `errors`.  If some errors are free, or weights differ, it is the exact
+        Jacobian of the errors, with further rows for joints whose errors have other rates than v − v_d.
         """
         result = self.exact_jacobian(state, target)
         curved = [(own, state.moving(body.joint_name)) for own, body in self._curved()]

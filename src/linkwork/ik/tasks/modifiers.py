@@ -74,11 +74,11 @@ class ConstraintTask(AimedTask):
             return [0.0] * len(self.component_names)
         return list(self.constraint.error(self._at_time(state, target)))
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        k = self._at_time(k, target)
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        state = self._at_time(state, target)
         if self.of_velocity:
-            return TaskRows([0.0] * len(self.component_names), k.velocity_rows(self.constraint).rows)
-        return k.constraint_rows(self.constraint)
+            return TaskRows([0.0] * len(self.component_names), state.velocity_rows(self.constraint).rows)
+        return state.constraint_rows(self.constraint)
 
     def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         if not (self.of_velocity or self.constraint.time_dependent):
@@ -313,7 +313,7 @@ class Within(_ModifiedTask):
         return True
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and the exact Jacobian, since errors need not vanish."""
+        """Compute errors for a ``target`` and the exact Jacobian in a state, since errors need not vanish."""
         return self.task.exact_jacobian(state, target)
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:

@@ -85,13 +85,13 @@ class TaskKinematics(Kinematics, Protocol):
         """Configuration q (nq)."""
 
     def joint(self, name: str) -> JointType:
-        """Return the type of a joint."""
+        """Return the type of the joint ``name``."""
 
     def difference(self, joint: str, reference: Scalars) -> TaskRows:
         """Return the tangent vector from a reference to a joint's configuration, and its Jacobian."""
 
     def moving_center_of_mass(self, relative_to: str = "world") -> tuple[Vec3, list[Vec3]]:
-        """Return the robot's centre of mass in a frame, and its derivative with respect to each coordinate of v."""
+        """Return the robot's centre of mass in ``relative_to``, and its derivative by each coordinate of v."""
 
     def at(self, time: Any) -> TaskKinematics:
         """Return the same state at another time [s]."""
@@ -105,13 +105,14 @@ class TaskKinematics(Kinematics, Protocol):
     def clearances(self, scene: Mapping[SolidKind, Any]) -> Mapping[str, TaskRows]:
         """Return, by link, its smallest distance to the obstacles and to links before it, with the Jacobian.
 
-        The distance of a pair of links belongs to the later one in the robot.
+        ``scene`` has the obstacles' values by kind.  The distance of a pair of links belongs to the later one in the
+        robot.
         """
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
         """Return the pairs of collision shapes with these names, or all enabled pairs, also with the scene.
 
-        Raises ValueError and UnknownNameError.
+        ``caller`` begins messages.  Raises ValueError and UnknownNameError.
         """
 
     def nearby(
@@ -139,11 +140,12 @@ class TaskKinematics(Kinematics, Protocol):
     def closed_manipulability(self, frame: str, relative_to: str, part: str, floor: Any) -> tuple[Any, Any] | None:
         """Return the logarithm of a mechanism's manipulability, and True if the frame moves freely.
 
-        ``floor`` is added to squared singular values.  Without constraints the result is None.
+        ``part`` of the Jacobian of the frame relative to ``relative_to`` counts.  ``floor`` is added to squared
+        singular values.  Without constraints the result is None.
         """
 
     def derived(self, errors: Callable[[TaskKinematics], Sequence[Any]]) -> TaskRows:
-        """Return the values of a function of the state, and their derivative with respect to each velocity."""
+        """Return the values of ``errors``, a function of the state, and their derivative by each velocity."""
 
 
 class Task(ABC):
@@ -202,15 +204,16 @@ class Task(ABC):
     def drift(self, state: TaskKinematics, target: Scalars) -> list[Any] | None:
         """Return the rates of the errors of a robot at rest [m/s, rad/s]: ė = J v + drift.
 
-        None if the errors do not depend on time.  A velocity task, which requires J v = w, has the drift −w.
+        ``state`` and ``target`` are those of `errors`.  None if the errors do not depend on time.  A velocity task,
+        which requires J v = w, has the drift −w.
         """
         return None
 
-    def rows(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and Jacobian; the default differentiates ``errors``."""
+    def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        """Compute errors and Jacobian in a state, for a ``target`` as in `errors`, which the default differentiates."""
         if type(self).errors is Task.errors:
             raise TypeError(f"{type(self).__name__}: a task needs a method `errors`, or `rows`")
-        return k.derived(lambda state: self.errors(state, target))
+        return state.derived(lambda moved: self.errors(moved, target))
 
     @property
     def exact(self) -> bool:
@@ -241,14 +244,15 @@ class Task(ABC):
         """
         return self
 
-    def exact_jacobian(self, k: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and the exact derivative of the errors, everywhere."""
-        return self.rows(k, target) if self.exact else k.derived(lambda state: self.errors(state, target))
+    def exact_jacobian(self, state: TaskKinematics, target: Scalars) -> TaskRows:
+        """Compute errors and their exact derivative in any state, for a ``target`` as in `errors`."""
+        return self.rows(state, target) if self.exact else state.derived(lambda moved: self.errors(moved, target))
 
     def curved_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute a Jacobian that can be differentiated again for second derivatives.
 
-        Where it is not exact, it is as accurate as ``rows`` near the target.
+        ``state`` and ``target`` are those of `errors`.  Where it is not exact, it is as accurate as ``rows`` near the
+        target.
         """
         return self.rows(state, target)
 
@@ -263,16 +267,17 @@ class Task(ABC):
     def rates(self, states: Sequence[TaskKinematics], steps: Sequence[Any], target: Scalars) -> list[Any]:
         """Compute the k-th time derivative of the task's errors by finite differences of k + 1 states, newest first.
 
-        It is a divided difference. ``steps`` [s] are the times between consecutive states. A task whose errors are in
-        rotating axes uses the underlying motion instead of its errors: the position of a frame in fixed axes, and its
-        angular velocity.
+        It is a divided difference. ``steps`` [s] are the times between consecutive states, and ``target`` is that of
+        `errors`. A task whose errors are in rotating axes uses the underlying motion instead of its errors: the
+        position of a frame in fixed axes, and its angular velocity.
         """
         return time_differences([self.errors(k, target) for k in states], steps)
 
     def moving_rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         """Compute the errors and the Jacobian J that feedback controllers use.
 
-        J may have more rows than there are errors.  The products of these rows with v are inputs of `settling`.
+        ``state`` and ``target`` are those of `errors`.  J may have more rows than there are errors.  The products of
+        these rows with v are inputs of `settling`.
         """
         return self.exact_jacobian(state, target)
 
@@ -341,7 +346,7 @@ class Task(ABC):
     def settle(self, default: str) -> None:
         """Validate the name and the numeric fields and set defaults; call it last in ``__post_init__``.
 
-        Raises TypeError and ValueError.
+        ``default`` is the name of a task without one.  Raises TypeError and ValueError.
         """
         put = object.__setattr__
         if not isinstance(self.name, str):

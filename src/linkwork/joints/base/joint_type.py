@@ -66,7 +66,7 @@ class JointType(ABC):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> JointType:
-        """Return a joint of this type with random parameters, for random trees and linkwork's own tests.
+        """Return a joint of this type with random parameters from ``rng``, for random trees and linkwork's own tests.
 
         Default: raises NotImplementedError.
         """
@@ -76,7 +76,7 @@ class JointType(ABC):
 
     @abstractmethod
     def X(self, q: Scalars) -> Pose:
-        """Return the pose X_FM of the frame after the joint in the frame before it."""
+        """Return the pose X_FM of the frame after the joint in the frame before it, at q (nq,)."""
 
     def S(self, q: Scalars) -> Subspace:
         """Return the motion subspace, whose product with v is the twist of M relative to F, in M's coordinates.
@@ -96,7 +96,7 @@ class JointType(ABC):
         return Motion.of([parts(x, moving[0].level)[1] for x in (self.S(moving) @ v).elements()])
 
     def constraint_wrench_subspace(self, q: Scalars) -> tuple[Force, ...]:
-        """Return a basis of the 6 − nv wrenches, in M's coordinates, that do no work on the joint's motions.
+        """Return a basis of the 6 − nv wrenches, in M's coordinates, that do no work on its motions at q.
 
         Where motions are linearly dependent, more than 6 − nv such wrenches exist; the method returns 6 − nv of them.
         Default: orthonormal wrenches by pivoted Householder reflections, accurate to rounding at and near such
@@ -113,7 +113,7 @@ class JointType(ABC):
         return self.S(q) @ a + self.bias(q, v)
 
     def torque(self, q: Scalars, F: Force) -> list[Any]:
-        """Return the joint forces Sᵀ F (nv,) of the wrench F, in M's coordinates.
+        """Return the joint forces Sᵀ F (nv,) of the wrench F at q, in M's coordinates.
 
         F is the wrench that the joint exerts on the body after it.
         """
@@ -177,7 +177,7 @@ class JointType(ABC):
         return [sum((a * b for a, b in zip(column, f_v, strict=True)), 0.0) for column in columns]
 
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
-        """Return the configuration reached from q by moving at the constant velocity φ (nv,) for unit time."""
+        """Return the configuration reached from q by moving at the constant velocity ``phi`` (nv,) for unit time."""
         self._require_default("integrate")
         return [a + b for a, b in zip(q, phi, strict=True)]
 
@@ -243,10 +243,11 @@ class JointType(ABC):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: tuple[int, ...]
     ) -> np.ndarray:
-        """Draw configurations of shape (*size, nq) within the bounds.
+        """Draw configurations of shape (*size, nq) by ``rng`` within the bounds.
 
-        A coordinate without bounds is drawn from [-π, π] for an angle and from [-1, 1] m for a length.  With one bound,
-        the interval has the same width, 2π or 2 m, from that bound.
+        The bounds ``lower`` and ``upper`` (nq,) may be infinite. A coordinate without bounds is drawn from [-π, π] for
+        an angle and from [-1, 1] m for a length.  With one bound, the interval has the same width, 2π or 2 m, from that
+        bound.
         """
         low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
         reach = np.array([math.pi if unit == "rad" else 1.0 for unit in self.q_units])
@@ -271,7 +272,7 @@ class JointType(ABC):
         return independence([column.elements() for column in self.S(q).columns])
 
     def checked(self, q: Any, name: str = "") -> np.ndarray:
-        """Return a configuration (..., nq) as floats on the manifold; ``name`` is the joint's name, for messages.
+        """Return a configuration q (..., nq) as floats on the manifold; ``name`` is the joint's name, for messages.
 
         A configuration off the manifold, by ``distance``, is normalised, with a ConfigurationWarning if the distance is
         above 1e-6.  Raises ValueError for a wrong size, for values that are not finite, and for distances above 1e-3.

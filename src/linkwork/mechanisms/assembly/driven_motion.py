@@ -76,8 +76,9 @@ class DrivenMotion(Shown, DrivenOutput, Result):
     ) -> Any:
         """Show the mechanism in the states that were reached, ``rate`` of them a second.
 
-        ``ghosts`` is the number of transparent copies along the motion.  Returns the `linkwork.viewer.View` of a live
-        page, or the path of a file; see `Robot.show` for the other arguments and the errors.
+        ``ghosts`` is the number of transparent copies along the motion.  ``meshes`` are folders of mesh files, and
+        ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see
+        `Robot.show` for the other arguments and the errors.
         """
         return show(self, output, rate=rate, ghosts=ghosts, meshes=meshes, title=title)
 

@@ -156,18 +156,25 @@ class DrivenOutput:
         return self._table("to_pandas", index, times).to_pandas()
 
     def to_xarray(self, *index: int, times: ArrayLike | None = None) -> Any:
-        """Return q, v, a and the `reactions` in all states as an `xarray.Dataset`, with the index of `to_pandas`."""
+        """Return q, v, a and the `reactions` in all states as an `xarray.Dataset`, with the index of `to_pandas`.
+
+        ``index`` and ``times`` are those of `to_pandas`.
+        """
         return self._table("to_xarray", index, times).to_xarray()
 
     def to_csv(self, path: str | os.PathLike[str], *index: int, times: ArrayLike | None = None) -> None:
-        """Write q, v, a and the `reactions` in all states to a text file, with the columns of `to_pandas`."""
+        """Write q, v, a and the `reactions` in all states to a text file, with the columns of `to_pandas`.
+
+        ``path`` is that of the file; ``index`` and ``times`` are those of `to_pandas`.
+        """
         self._table("to_csv", index, times).to_csv(path)
 
     def plot(self, *index: int, axes: Any = None, times: ArrayLike | None = None) -> Any:
         """Plot q, v, a, and the forces of the drivers and in the pins with matplotlib, and return the axes.
 
-        They are over time if it is known, as in `trajectory`, else over the first driver.  Without forces, because the
-        drivers cannot cause the motion, the last two are left out.  It needs ``pip install "linkwork[figures]"``.
+        ``index`` and ``times`` are those of `to_pandas`. They are over time if it is known, as in `trajectory`, else
+        over the first driver.  Without forces, because the drivers cannot cause the motion, the last two are left out.
+        It needs ``pip install "linkwork[figures]"``.
         """
         robot, t, q, v, a = self._timed("plot", index, times)
         tree, name = robot.tree, self._drivers.names[0]

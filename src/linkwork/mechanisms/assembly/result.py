@@ -56,8 +56,8 @@ class Assembly(Shown, Result):
     def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Unpack[Output]) -> Any:
         """Show the assembled mechanism, all states of a batch together, and `branches` as transparent copies.
 
-        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the arguments and
-        the errors.
+        ``meshes`` are folders of mesh files, and ``title`` is that of the page. Returns the `linkwork.viewer.View` of a
+        live page, or the path of a file; see `Robot.show` for the arguments and the errors.
         """
         return show(self, output, meshes=meshes, title=title)
 

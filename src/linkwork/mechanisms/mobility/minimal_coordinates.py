@@ -117,6 +117,7 @@ class MinimalCoordinates(ReturnedValue):
     ) -> Any:
         """Return the configuration q with the coordinates y; with ``y_dot`` also v, and with ``y_ddot`` also a.
 
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`.
         v = K u + k and a = K u̇ + K̇ u + k̇, where u is ``y_dot`` and u̇ is ``y_ddot``.
         y (..., ny), y_dot, y_ddot (..., nu) -> q (..., nq), v, a (..., nv).
         """
@@ -136,7 +137,8 @@ class MinimalCoordinates(ReturnedValue):
     def jacobian(self, y: ArrayLike, *, near: ArrayLike | None = None, time: ArrayLike | None = None) -> np.ndarray:
         """Return the matrix K that maps the independent velocities u to all velocities, v = K u + k.
 
-        y (..., ny) -> (..., nv, nu) [1, m, 1/m].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny) ->
+        (..., nv, nu) [1, m, 1/m].
         """
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
@@ -148,7 +150,8 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the time derivative K̇ of the matrix K of `jacobian`.
 
-        y (..., ny), y_dot (..., nu) -> (..., nv, nu) [1/s, m/s].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny),
+        y_dot (..., nu) -> (..., nv, nu) [1/s, m/s].
         """
         time = self._time if time is None else time
         timed = {} if time is None else {"time": time}
@@ -168,7 +171,8 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the mass matrix H = Kᵀ M K of the independent velocities, with K of `jacobian`.
 
-        y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`.  ``passive``
+        adds the armature of joints. y (..., ny) -> (..., nu, nu) [kg·m², kg·m, kg].
         """
         time = self._time if time is None else time
         q = self.expand(y, near=near, time=time)
@@ -186,8 +190,9 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the bias force c of the equation of motion H u̇ + c = Kᵀ τ, with H of `mass_matrix`.
 
-        y (..., ny), y_dot (..., nu) -> (..., nu) [N·m, N].  ``more`` are the arguments ``wrenches``, ``expressed_in``,
-        ``gravity`` and ``passive`` of `Robot.bias_force`, as in the other functions of dynamics.
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny),
+        y_dot (..., nu) -> (..., nu) [N·m, N].  ``more`` are the arguments ``wrenches``, ``expressed_in``, ``gravity``
+        and ``passive`` of `Robot.bias_force`, as in the other functions of dynamics.
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -206,7 +211,8 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the generalised forces H u̇ + c on the independent velocities u, for the acceleration u̇.
 
-        y (..., ny), y_dot, y_ddot (..., nu) -> (..., nu) [N·m, N].  H is the `mass_matrix` and c the `bias_force`.
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny),
+        y_dot, y_ddot (..., nu) -> (..., nu) [N·m, N].  H is the `mass_matrix` and c the `bias_force`.
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -226,7 +232,8 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the accelerations u̇ of the independent velocities under joint forces τ of all joints.
 
-        y (..., ny), y_dot (..., nu), tau (..., nv), zero by default -> (..., nu) [rad/s², m/s²].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny),
+        y_dot (..., nu), tau (..., nv), zero by default -> (..., nu) [rad/s², m/s²].
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)
@@ -239,7 +246,8 @@ class MinimalCoordinates(ReturnedValue):
     ) -> np.ndarray:
         """Return the generalised forces Kᵀ τ on the independent velocities, from joint forces τ of all joints.
 
-        y (..., ny), tau (..., nv) -> (..., nu) [N·m, N].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny), tau
+        (..., nv) -> (..., nu) [N·m, N].
         """
         time = self._time if time is None else time
         K = self.jacobian(y, near=near, time=time)
@@ -258,10 +266,10 @@ class MinimalCoordinates(ReturnedValue):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return A and B of the linearised dynamics Δẋ = A Δx + B Δτ of the state x = (y, u).
 
-        y are the independent coordinates, u the independent velocities ``y_dot``, and τ the joint forces of all
-        joints. The first ny components of Δx are components of a tangent vector of q. y (..., ny), y_dot (..., nu),
-        tau (..., nv), zero by default -> A (..., ny + nu, ny + nu) [1, 1/s, 1/s²], B (..., ny + nu, nv) [1/(kg·m²),
-        1/kg].
+        ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y are the
+        independent coordinates, u the independent velocities ``y_dot``, and τ the joint forces of all joints. The first
+        ny components of Δx are components of a tangent vector of q. y (..., ny), y_dot (..., nu), tau (..., nv), zero
+        by default -> A (..., ny + nu, ny + nu) [1, 1/s, 1/s²], B (..., ny + nu, nv) [1/(kg·m²), 1/kg].
         """
         time = self._time if time is None else time
         q, v = self.expand(y, y_dot, near=near, time=time)

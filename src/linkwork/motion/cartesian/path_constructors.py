@@ -39,7 +39,7 @@ _LEVEL = 1e-9  # relative: a thinner triangle of three points determines no circ
 
 @public
 def line(X0: ArrayLike, X1: ArrayLike, *, orientation: str = "decoupled") -> CartesianPath:
-    """Return a straight path from one pose to another, (4, 4) each.
+    """Return a straight path from the pose X0 to the pose X1, (4, 4) each, by an ``orientation``.
 
     ``"decoupled"``: the origin moves on a straight line while the frame rotates about one axis by the smaller angle;
     ``"screw"``: both along one screw, with the origin on a helix.
@@ -149,8 +149,9 @@ def polyline(poses: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: s
     """Return straight segments from pose to pose (n, 4, 4), with sharp or rounded corners.
 
     ``blend`` [m] is the distance from a corner at which a parabola begins and ends, one number or one for each of the n
-    − 2 corners.  A blend uses at most half of the shorter segment.  Blends require ``"decoupled"`` segments;
-    ``"screw"`` segments have corners.  Poses equal to the one before them are left out.
+    − 2 corners.  A blend uses at most half of the shorter segment.  The ``orientation`` is that of `line`.  Blends
+    require ``"decoupled"`` segments; ``"screw"`` segments have corners.  Poses equal to the one before them are left
+    out.
 
     Raises ValueError for fewer than two different poses.
     """

@@ -135,7 +135,8 @@ class TrackedPath(Shown, Result):
     ) -> TimedPath:
         """Return the same motion in minimum time, with limits as in `linkwork.motion.time_optimal`.
 
-        ``speed`` [m/s] limits the speed of the frame's origin in the world.
+        Limits such as ``velocity`` (nv,) and ``acceleration`` (nv,) are the robot's by default.  ``speed`` [m/s] limits
+        the speed of the frame's origin in the world.
         """
         all_limits = dict(limits)
         if speed is not None:
@@ -170,8 +171,8 @@ class TrackedPath(Shown, Result):
         """Show the robot at the waypoints, 1 m of the path a second, with the path and that of the frame.
 
         ``scene`` is shown by its obstacles, and ``ghosts`` is the number of transparent copies along the motion.
-        Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and
-        the errors.
+        ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of
+        a live page, or the path of a file; see `Robot.show` for the output and the errors.
 
         Raises ValueError if no part of the path is followed.
         """

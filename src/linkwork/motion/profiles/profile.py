@@ -207,7 +207,7 @@ class ProfileFunction:
         a0: ArrayLike | None = None,
         a1: ArrayLike | None = None,
     ) -> ProfileArrays:
-        """Return the profiles from q0 to q1 (..., n), with velocities and accelerations (..., n) at both ends.
+        """Return the profiles from q0 to q1 (..., n), with velocities v0, v1 and accelerations a0, a1 (..., n).
 
         They are 0 by default.  No error is raised where there is no profile; ``status`` reports it.
         """

@@ -53,7 +53,7 @@ class TimedPath(Shown, _Times, metaclass=WithForeignNames):
 
     @classmethod
     def estimated(cls, times: Sequence[Any], estimate: Callable[[], float]) -> TimedPath:
-        """Return a motion whose `optimality_gap` is computed by ``estimate`` when it is first read."""
+        """Return a motion through ``times`` [s] whose `optimality_gap` ``estimate`` computes when it is first read."""
         result = cls(*times)
         result._estimate = estimate
         return result
@@ -105,8 +105,9 @@ class TimedPath(Shown, _Times, metaclass=WithForeignNames):
     ) -> Any:
         """Plot ṡ as a function of the position on the path with matplotlib, and return the axes.
 
-        With limits, any of those of `time_optimal`, it shows the greatest speed that they allow at each position for
-        any acceleration, and by colour the active limit.  Damping and friction are those at the motion's own speed.
+        ``robot``, ``velocity``, ``torque``, ``passive`` and ``actuators`` are as in `time_optimal`. With limits, any of
+        those of `time_optimal`, it shows the greatest speed that they allow at each position for any acceleration, and
+        by colour the active limit.  Damping and friction are those at the motion's own speed.
         """
         limit_set = None
         has_second_order = acceleration is not None or not (torque is None or torque is False) or len(limits) > 0

@@ -103,10 +103,10 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         """Create piecewise polynomials with separate segments for each coordinate of v.
 
         Coordinate j has ``times[j]`` (n_j + 1,) [s] and ``coefficients[j]`` (n_j, terms), lowest first. q(t) = base ⊕
-        x(t) with x_j(t) = Σ c_k u^k, where u is the time since the segment began. ``base`` (nq,) is zero by default
-        for plain coordinates. Unless ``start`` and ``end`` are passed, all coordinates must begin at the same time and
-        end at the same time, and so does the trajectory. Outside its times a coordinate continues its first or last
-        polynomial.
+        x(t) with x_j(t) = Σ c_k u^k, where u is the time since the segment began. The configuration is that of the
+        ``robot``, if there is one. ``base`` (nq,) is zero by default for plain coordinates. Unless ``start`` and
+        ``end`` are passed, all coordinates must begin at the same time and end at the same time, and so does the
+        trajectory. Outside its times a coordinate continues its first or last polynomial.
         """
         return cls([coordinate_section(times, coefficients, robot, base, start, end)], robot)
 
@@ -182,7 +182,10 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         return TrajectoryState(*self._at(t, 2, outside, side))
 
     def jerk(self, t: ArrayLike, *, outside: Outside = "raise", side: Side = "right") -> np.ndarray:
-        """Return the derivative of a at times (...): (..., nv) [rad/s³, m/s³]; ``side`` is as for a call."""
+        """Return the derivative of a at times t (...): (..., nv) [rad/s³, m/s³].
+
+        ``outside`` and ``side`` are as for a call.
+        """
         return cast(np.ndarray, self._at(t, 3, outside, side)[3])
 
     def _at(self, t: Any, order: int, outside: Outside, side: Side) -> list[Any]:
@@ -248,11 +251,12 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     ) -> dict[str, np.ndarray]:
         """Return the smallest margin (nv,) to each limit over all times, negative where it is exceeded.
 
-        Margins are based on `extremes`, not on samples.  A limit is a number, an array with one for each coordinate,
-        for v, a and the jerk a pair (lower, upper) of these, or a dict of limits by joint.  They are the robot's by
-        default, also for joints that a dict leaves out; a dict of ``acceleration`` or ``jerk`` contains every joint of
-        a robot without such limits.  The margin is −inf without a known bound: for position limits of joints whose q̇
-        is not v, and as ``loops`` for each limit of a joint that closes a loop.
+        Margins are based on `extremes`, not on samples.  Limits are ``lower`` and ``upper`` of q, ``velocity``,
+        ``acceleration`` and ``jerk``.  A limit is a number, an array with one for each coordinate, for v, a and the
+        jerk a pair (lower, upper) of these, or a dict of limits by joint.  They are the robot's by default, also for
+        joints that a dict leaves out; a dict of ``acceleration`` or ``jerk`` contains every joint of a robot without
+        such limits.  The margin is −inf without a known bound: for position limits of joints whose q̇ is not v, and as
+        ``loops`` for each limit of a joint that closes a loop.
 
         Raises ValueError for limits of v, a and the jerk of a trajectory that is not timed; others are those of q.
         """
@@ -275,7 +279,10 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         jerk: Limit | None = None,
         tolerance: float = 1e-9,
     ) -> bool:
-        """Return True if the limits certainly hold at all times, up to a tolerance: see `limit_margins`."""
+        """Return True if the limits certainly hold at all times, up to a tolerance: see `limit_margins`.
+
+        Limits are ``lower`` and ``upper`` of q, ``velocity``, ``acceleration`` and ``jerk``.
+        """
         margins = self.limit_margins(lower=lower, upper=upper, velocity=velocity, acceleration=acceleration, jerk=jerk)
         return all(bool((room >= -tolerance).all()) for room in margins.values())
 
@@ -291,7 +298,7 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         return times, self(times)
 
     def slice(self, start: float, end: float) -> Trajectory:
-        """Return the trajectory between two of its times [s]."""
+        """Return the trajectory between two of its times, ``start`` and ``end`` [s]."""
         times = times_within("slice: start and end", [start, end], self._first, self._last, is_timed=self._timed)
         if not times[0] < times[1]:
             raise ValueError(f"slice: start and end: expected a start before the end, got {start!r} and {end!r}")
@@ -325,7 +332,7 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         return self._along(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time))
 
     def shifted(self, start_time: float) -> Trajectory:
-        """Return the same trajectory with another start time [s]."""
+        """Return the same trajectory with another ``start_time`` [s]."""
         return self._along(chained(self._sections, finite_number("shifted: start_time", start_time)))
 
     def _along(self, sections: Sequence[Section]) -> Trajectory:
@@ -355,9 +362,9 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     ) -> Trajectory:
         """Return the same path at constant speed, as in `path_length`; with speed 1, time is path length.
 
-        The relative error of the speed is 1e-7, except very close to moments of rest; times of rest are left out.  v
-        jumps only there and where it did before; a may jump between cubics of the time scaling.  Raises ValueError for
-        a trajectory of zero length.
+        ``weights`` and ``frame`` define lengths, as in `path_length`. The relative error of the speed is 1e-7, except
+        very close to moments of rest; times of rest are left out.  v jumps only there and where it did before; a may
+        jump between cubics of the time scaling.  Raises ValueError for a trajectory of zero length.
         """
         return Trajectory(at_one_speed(self, speed, weights, frame), self._robot)
 

@@ -25,7 +25,7 @@ class TrajectoryOutput(Shown):
     __slots__ = ()
 
     def save(self, path: str | os.PathLike[str], *, samples: int | None = None) -> None:
-        """Write the trajectory to a file.
+        """Write the trajectory to the file ``path``.
 
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
         for each of ``samples`` times at equal steps.  Where q, v or a jumps it has two lines, before and after the
@@ -35,7 +35,7 @@ class TrajectoryOutput(Shown):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None, trusted: bool = True) -> Self:
-        """Read a file that `save` wrote; ``robot`` is required if the trajectory is of a robot.
+        """Read the file ``path`` that `save` wrote; ``robot`` is required if the trajectory is of a robot.
 
         ``trusted`` makes no difference: the file is read without other libraries, with all checks.
 
@@ -61,7 +61,7 @@ class TrajectoryOutput(Shown):
         return trajectory_table("to_pandas", self, times).to_pandas()
 
     def to_csv(self, path: str | os.PathLike[str], times: ArrayLike | None = None) -> None:
-        """Write q, v and a at times (n,) [s], the `knots` by default, to a text file with all digits of each value.
+        """Write q, v and a at times (n,) [s], the `knots` by default, to the text file ``path`` with all digits.
 
         Knots where q, v or a jumps have two lines.
         `load` reads it if its name ends with ``.csv``.
@@ -71,10 +71,11 @@ class TrajectoryOutput(Shown):
     def plot(self, axes: Any = None, *, num_samples: int = 500, limits: Any = True, columns: int = 1) -> Any:
         """Plot q, v, a and the jerk over time with matplotlib, and return the axes.
 
-        It needs ``pip install "linkwork[figures]"``.  ``limits`` near the curves are shaded: True for the robot's
-        limits of position and velocity, False for none, or a dict of "position", "velocity", "acceleration" and "jerk"
-        in addition, each a number, an array, a pair (lower, upper) or a dict of these by joint, as in `limit_margins`.
-        With several ``columns`` coordinates are distributed over them, and the axes are (4, columns).
+        It needs ``pip install "linkwork[figures]"``.  Curves have ``num_samples`` points.  ``limits`` near the curves
+        are shaded: True for the robot's limits of position and velocity, False for none, or a dict of "position",
+        "velocity", "acceleration" and "jerk" in addition, each a number, an array, a pair (lower, upper) or a dict of
+        these by joint, as in `limit_margins`. With several ``columns`` coordinates are distributed over them, and the
+        axes are (4, columns).
         """
         from linkwork.motion.plots import plot_trajectory
 
@@ -91,8 +92,8 @@ class TrajectoryOutput(Shown):
     ) -> Any:
         """Plot the paths of frame origins in space with matplotlib, and return the axes.
 
-        The default frame is the robot's last.  With a ``scene`` its obstacles are drawn, and the robot at ``shapes``
-        configurations.
+        The default frame is the robot's last.  Paths have ``num_samples`` points.  With a ``scene`` its obstacles are
+        drawn, and the robot at ``shapes`` configurations.
         """
         trajectory: Any = self
         q = trajectory.sampled(num_samples=num_samples)[1].q
@@ -112,8 +113,9 @@ class TrajectoryOutput(Shown):
         """Show the robot along the trajectory, with a time bar and plots of q and v.
 
         ``frames`` are shown as axes, with their paths, and ``scene`` by its obstacles.  ``ghosts`` is the number of
-        transparent copies along the motion, and ``rate`` that of frames a second, at most 5000 in all.  Returns the
-        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the output and the errors.
+        transparent copies along the motion, and ``rate`` that of frames a second, at most 5000 in all.  ``meshes`` are
+        folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or
+        the path of a file; see `Robot.show` for the output and the errors.
 
         Raises ValueError for a trajectory of plain coordinates, which has no robot.
         """

@@ -61,8 +61,8 @@ class HolonomicFeature(_OfConstraint):
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         """Return the values and a Jacobian that is exact at φ = 0.
 
-        It is in closed form if the constraint has one.  A time-dependent constraint of a path with parameters is
-        differentiated automatically.
+        The window w and ``target`` are those of `values`.  It is in closed form if the constraint has one.  A
+        time-dependent constraint of a path with parameters is differentiated automatically.
         """
         if self.constraint.time_dependent and w.parameter_count:
             return super().jacobian(w, target)

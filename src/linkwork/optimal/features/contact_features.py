@@ -59,7 +59,8 @@ class PathContact:
     def wrench(self, values: Scalars) -> tuple[str, str, Scalars]:
         """Return the frame at whose origin the contact acts, the frame of the axes, and the wrench on the robot.
 
-        The wrench is (moment; force) (6).  The axes are those of the frame for a surface, and the world's for a point.
+        The wrench is (moment; force) (6), of the force's ``values``.  The axes are those of the frame for a surface,
+        and the world's for a point.
         """
         return self.frame, self.frame if self.surface else "world", [*[0.0] * (6 - self.size), *values]
 
@@ -289,7 +290,7 @@ class StickingContact(_OfContact):
         return [*Quaternion.of(before.rotation.T @ now.rotation).log(), *displacement]
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian, for a surface by automatic differentiation."""
+        """Return values and Jacobian in the window w, without ``target``; for a surface by differentiation."""
         if self.contact.surface:
             return super().jacobian(w, target)
         return point_rows(w, self.contact.frame, 1, self.values(w, target))

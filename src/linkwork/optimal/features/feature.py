@@ -93,7 +93,10 @@ class Window(Protocol):
         """
 
     def step_rates(self, back: int, order: int = 1) -> Mapping[int, Any]:
-        """Derivatives of `step_of` by the path's parameters, as a dict by column; empty for fixed durations."""
+        """Derivatives of `step_of` by the path's parameters, as a dict by column; empty for fixed times.
+
+        ``back`` and ``order`` are those of `step_of`.
+        """
 
     def earlier(self, back: int, depth: int) -> Window:
         """Return the window whose newest step is t − ``back``, for a feature of ``depth`` earlier steps."""
@@ -103,14 +106,14 @@ class Window(Protocol):
         """Time [s] from q_{t−1} to the end of step t."""
 
     def with_equal_steps(self, depth: int) -> Window:
-        """Return the window whose configurations are a time τ_t apart, about the middle of step t.
+        """Return the window whose ``depth`` configurations are a time τ_t apart, about the middle of step t.
 
         It has the same q_{t−1}, v_t, a_t and jerk, and is the window itself where all its intervals are equal.
         Differences by time of functions of configurations are of second order there.
         """
 
     def chained(self, jacobian: FeatureJacobian, depth: int) -> FeatureJacobian:
-        """Return the Jacobian by this window's unknowns from that by those of `with_equal_steps`."""
+        """Return ``jacobian``, by the unknowns of `with_equal_steps` of ``depth``, by this window's unknowns."""
 
     def state(self, back: int = 0) -> TaskKinematics:
         """Return the kinematics of the robot at step t − ``back``, with zero velocity.
@@ -125,10 +128,10 @@ class Window(Protocol):
         """Return the robot at q_{t−1} ⊕ s (q_t ⊖ q_{t−1}), with a share s from 0 to 1."""
 
     def velocity(self, back: int = 0) -> list[Any]:
-        """Return the velocity v_t = (q_t ⊖ q_{t−1})/g_t (nv) at the end of step t."""
+        """Return the velocity v_t = (q_t ⊖ q_{t−1})/g_t (nv) at the end of step t, or ``back`` steps earlier."""
 
     def acceleration(self, back: int = 0) -> list[Any]:
-        """Return the acceleration a_t = (v_t − v_{t−1})/τ_t (nv), which is constant in step t."""
+        """Return the acceleration a_t = (v_t − v_{t−1})/τ_t (nv), constant in step t, or ``back`` steps earlier."""
 
     def jerk(self) -> list[Any]:
         """Return the jerk (a_t − a_{t−1})/g_{t−1} (nv)."""
@@ -147,20 +150,23 @@ class Window(Protocol):
     def torque_jacobian(self, passive: bool | None = None, indices: Sequence[int] | None = None) -> FeatureJacobian:
         """Return the joint forces and their Jacobian, by steps t, t − 1 and t − 2.
 
-        ``indices`` are those in τ of the joint forces to return, None for all.
+        ``passive`` is that of `torque`; ``indices`` are those in τ of the joint forces to return, None for all.
         """
 
     def power(self, passive: bool | None = None) -> Any:
-        """Return the power of joint forces [W]."""
+        """Return the power of joint forces [W]; ``passive`` is that of `torque`."""
 
     def momentum(self, about: str = "center_of_mass") -> list[Any]:
-        """Return the momentum (angular; linear) (6) at the end of step t [kg·m²/s, kg·m/s]."""
+        """Return the momentum (angular; linear) (6) at the end of step t [kg·m²/s, kg·m/s].
+
+        ``about`` is "center_of_mass", or "world" for the world's origin.
+        """
 
     def kinetic_energy(self) -> Any:
         """Return the kinetic energy at the end of step t [J]."""
 
     def potential_energy(self, back: int = 0) -> Any:
-        """Return the potential energy of q_t [J]."""
+        """Return the potential energy of q_t [J], or ``back`` steps earlier."""
 
     def end_potential_energy(self) -> Any:
         """Return the potential energy at the end of step t [J]."""
@@ -172,13 +178,13 @@ class Window(Protocol):
         """Return the error A(q) v_t + σ of a velocity constraint at the end of step t [m/s, rad/s]."""
 
     def variables(self, name: str, back: int = 0) -> list[Any]:
-        """Return decision variables of a step by name."""
+        """Return decision variables of the step t − ``back`` by name."""
 
     def columns(self, name: str) -> slice:
-        """Return the columns of a variable in the Jacobian of a step."""
+        """Return the columns of the variable ``name`` in the Jacobian of a step."""
 
     def parameter(self, name: str) -> list[Any]:
-        """Return a parameter of the whole path, as a list also for size 1."""
+        """Return the parameter ``name`` of the whole path, as a list also for size 1."""
 
     def derived(self, values: Callable[[Window], Sequence[Any]], depth: int) -> FeatureJacobian:
         """Return the values of a function of the window and their Jacobian, by automatic differentiation.
@@ -256,20 +262,20 @@ class Feature(ABC):
         return ()
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        """Return the values in a window; ``target`` is the flat target, empty without one."""
+        """Return the values in a window w; ``target`` is the flat target, empty without one."""
         if type(self).jacobian is Feature.jacobian:
             raise TypeError(f"{type(self).__name__}: a feature needs a method `values`, or `jacobian`")
         return self.jacobian(w, target).values
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian; by automatic differentiation of `values` by default.
+        """Return values and Jacobian in a window w, for a ``target`` as in `values`, which the default differentiates.
 
         It may omit terms that vanish with the values (Gauss–Newton approximation).
         """
         return w.derived(lambda window: self.values(window, target), self.depth)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and their exact Jacobian, also where the values are not zero."""
+        """Return values and their exact Jacobian in a window w, for a ``target`` that they need not reach."""
         return self.jacobian(w, target)
 
 
@@ -342,7 +348,10 @@ class TaskFeature(Feature):
         return self.task.rates([w.state(back) for back in steps], [w.step_of(back) for back in steps[:-1]], target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian: the task's own Jacobian for order 0, the exact one for finite differences."""
+        """Return values and Jacobian in a window w, for a ``target`` as in `values`.
+
+        It is the task's own Jacobian for order 0, the exact one for finite differences.
+        """
         return self._differences(w, target, self.task.rows) if self.order == 0 else self.exact_jacobian(w, target)
 
     def exact_jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:

@@ -154,19 +154,19 @@ class WindowQuery(StateQuery):
         return self._of(("step",), 0, lambda w: [w.step], ())
 
     def q(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the configuration of a joint, a number or an array, or of the robot (nq,) [rad, m]."""
+        """Return the configuration of a joint, a number or an array, or of the robot (nq,) [rad, m], at t − ``back``."""
         back = steps_back("w.q", back)
         if joint is None:
             return self._of(("q", f"{back}"), back, lambda w: w.configuration(back), (self._window.tree.nq,))
         return self._of(("q", joint, f"{back}"), back, lambda w: w.state(back).q(joint))
 
     def v(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the velocity v_t at the end of step t, of a joint, or of the robot (nv,) [rad/s, m/s]."""
+        """Return the velocity v_t at the end of step t − ``back``, of a joint or all (nv,) [rad/s, m/s]."""
         back = steps_back("w.v", back)
         return self._rates("v", joint, back, back + 1, lambda w: w.velocity(back))
 
     def a(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the acceleration (v_t − v_{t−1})/τ_t in step t, of a joint, or of the robot (nv,) [rad/s², m/s²]."""
+        """Return the acceleration (v_t − v_{t−1})/τ_t in step t − ``back``, of a joint or all (nv,) [rad/s², m/s²]."""
         back = steps_back("w.a", back)
         return self._rates("a", joint, back, back + 2, lambda w: w.acceleration(back))
 
@@ -175,7 +175,7 @@ class WindowQuery(StateQuery):
         return self._rates("jerk", joint, 0, 3, lambda w: w.jerk())
 
     def torque(self, joint: str | None = None, passive: bool | None = None) -> Any:
-        """Return the force of a joint, or of all (nv,) [N·m, N]: see `Window.torque`."""
+        """Return the force of a joint, or of all (nv,) [N·m, N]: ``passive`` is that of `Window.torque`."""
         passive = choice("w.torque", "passive", passive)
         question = ("torque", f"{passive}")
         if joint is None:
@@ -185,27 +185,30 @@ class WindowQuery(StateQuery):
         return own[0] if len(own) == 1 else own
 
     def pose(self, frame: str, relative_to: str = "world", back: int = 0) -> Any:
-        """Return X_AB (4, 4), the pose of a frame B in a frame A (``relative_to``) [1, m]."""
+        """Return X_AB (4, 4), the pose of a frame B in A (``relative_to``) [1, m], ``back`` steps earlier."""
         back = steps_back("w.pose", back)
         question = ("pose", frame, relative_to, f"{back}")
         rows = self._of(question, back, lambda w: w.state(back).pose(frame, relative_to).elements()[:12], (3, 4))
         return object_array((4, 4), [*rows.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
-        """Return the position (3,) of a point, or of a frame's origin, in a frame [m]."""
+        """Return the position (3,) of the point, or frame's origin, ``name`` in ``relative_to`` [m], at step t − ``back``."""
         back = steps_back("w.point", back)
         return self._of(
             ("point", name, relative_to, f"{back}"), back, lambda w: [*w.state(back).point(name, relative_to)], (3,)
         )
 
     def direction(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
-        """Return a unit vector (3,) in the axes of a frame: a named direction, or a frame's axis (``"hand.z"``)."""
+        """Return a unit vector (3,) in the axes of ``relative_to``, ``back`` steps earlier.
+
+        ``name`` is that of a direction, or of a frame's axis (``"hand.z"``).
+        """
         back = steps_back("w.direction", back)
         question = ("direction", name, relative_to, f"{back}")
         return self._of(question, back, lambda w: [*w.state(back).direction(name, relative_to)], (3,))
 
     def center_of_mass(self, relative_to: str = "world", back: int = 0) -> Any:
-        """Return the robot's centre of mass (3,) in a frame [m]."""
+        """Return the robot's centre of mass (3,) in ``relative_to`` [m], ``back`` steps earlier."""
         back = steps_back("w.center_of_mass", back)
         question = ("center_of_mass", relative_to, f"{back}")
         return self._of(question, back, lambda w: [*w.state(back).center_of_mass(relative_to)], (3,))
@@ -227,18 +230,18 @@ class WindowQuery(StateQuery):
         return self._of(("potential_energy",), 0, lambda w: [w.potential_energy()], ())
 
     def power(self, passive: bool | None = None) -> Any:
-        """Return the power of joint forces [W]: see `Window.torque`."""
+        """Return the power of joint forces [W]: ``passive`` is that of `Window.torque`."""
         passive = choice("w.power", "passive", passive)
         return self._of(("power", f"{passive}"), 2, lambda w: [w.power(passive)], ())
 
     def variables(self, name: str, back: int = 0) -> Any:
-        """Return decision variables of a step by name: an array."""
+        """Return decision variables of the step t − ``back`` by name: an array."""
         back = steps_back("w.variables", back)
         numbers = self._window.variables(name, back)
         return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(numbers),))
 
     def parameter(self, name: str) -> Any:
-        """Return a parameter of the whole path: a number, or an array."""
+        """Return the parameter ``name`` of the whole path: a number, or an array."""
         return self._of(("parameter", name), 0, lambda w: w.parameter(name))
 
     def _target(self, target: Sequence[Any], shape: tuple[int, ...]) -> Any:
@@ -248,13 +251,16 @@ class WindowQuery(StateQuery):
     def twist(
         self, frame: str, relative_to: str = "world", expressed_in: str = "world", point: str | None = None
     ) -> Any:
-        """Raise ValueError: a window has no twists, only differences of poses between steps."""
+        """Raise ValueError: a window has no twists, only differences of poses between steps.
+
+        So ``frame``, ``relative_to``, ``expressed_in`` and ``point`` are not read.
+        """
         raise ValueError("w.twist: not available in a window: use w.point_velocity(..)")
 
     def point_velocity(self, name: str, relative_to: str = "world", expressed_in: str = "world") -> Any:
-        """Return the velocity (3,) of a point, or of a frame's origin, at the end of step t [m/s].
+        """Return the velocity (3,) of the point, or frame's origin, ``name`` at the end of step t [m/s].
 
-        It is the rate of the position in the frame ``relative_to``, in its axes.
+        It is the rate of the position in the frame ``relative_to``, in its axes, which ``expressed_in`` names too.
         """
         if expressed_in != relative_to:
             raise ValueError(f"w.point_velocity: expressed_in: expected {relative_to!r}, got {expressed_in!r}")

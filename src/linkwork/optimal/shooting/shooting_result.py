@@ -65,7 +65,8 @@ class ShootingResult(OptimalResult):
     def trajectory(self, index: Any = ()) -> Any:
         """Return the motion as a `linkwork.motion.Trajectory`, as `OptimalResult.trajectory` does.
 
-        For Runge-Kutta steps it is a cubic spline through the states at the ends of steps.
+        ``index`` selects an entry of a batch.  For Runge-Kutta steps it is a cubic spline through the states at the
+        ends of steps.
         """
         if self._recipe.dynamics(1.0).staggers:
             return super().trajectory(index)

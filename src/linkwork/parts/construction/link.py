@@ -114,7 +114,7 @@ class Link:
         return dict(self.places)
 
     def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
-        """Return the link with a further frame, a pose (4, 4) or a position (3,)."""
+        """Return the link with a further frame ``name``, a pose (4, 4) or a position (3,)."""
         link = copy.copy(self)
         caller = f"Link.with_frame: link {self.name!r}"
         added = checked_string(name, f"{caller}: name"), checked_pose(pose, f"{caller}: pose")

@@ -126,6 +126,7 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
 
         Args:
             type: joint type with its parameters, built-in or user-defined.
+            name, parent, child: names of the joint and its links.
             placement, rotor: X_parent_stator and X_rotor_child, poses (4, 4) or positions (3,) [1, m]; the identity by
                 default.
             lower, upper, velocity, effort, acceleration, jerk: limits, a number or an array (nq,) or (nv,); none by

@@ -60,7 +60,7 @@ class JointEditing(JointMethods):
         return self._replaced(velocity=self._changed("velocity", velocity, self.velocity, dof, least=0.0))
 
     def with_effort_limit(self, effort: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with force limits [N·m, N], a number or an array (nv,).
+        """Return the joint with force limits ``effort`` [N·m, N], a number or an array (nv,).
 
         With ``dof``, an index of v or the name of a velocity component, only that component's limit changes.
         """
@@ -83,7 +83,7 @@ class JointEditing(JointMethods):
         return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
 
     def with_placements(self, placement: ArrayLike | Pose | None = None, rotor: ArrayLike | Pose | None = None) -> Self:
-        """Return the joint with placements X_parent_F and X_M_child (4, 4) [1, m]; None leaves one unchanged."""
+        """Return the joint with a ``placement`` X_parent_F and a ``rotor`` X_M_child (4, 4) [1, m]; None: as it is."""
         return self._replaced(
             placement=self.placement if placement is None else pose_of(self.name, "placement", placement),
             rotor=self.rotor if rotor is None else pose_of(self.name, "rotor", rotor),
@@ -206,20 +206,25 @@ class ResistanceEditing(JointEditing):
     def with_static_friction(self, friction: ArrayLike, *, dof: int | str | None = None) -> Self:
         """Return the joint with static dry friction [N·m, N], at least the kinetic friction.
 
-        It acts with the friction law ``friction="coulomb"``.
+        With ``dof``, an index of v or the name of a velocity component, only that component's value changes. It acts
+        with the friction law ``friction="coulomb"``.
         """
         values = self._changed("static_friction", friction, self.static_friction, dof, least=0.0, infinite=False)
         return self._resisting(static_friction=values)
 
     def with_friction_velocity(self, speed: ArrayLike, *, dof: int | str | None = None) -> Self:
-        """Return the joint with a positive speed v_s [rad/s, m/s] of the smooth friction law f tanh(v / v_s)."""
+        """Return the joint with a positive speed v_s [rad/s, m/s] of the smooth friction law f tanh(v / v_s).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's value changes.
+        """
         values = self._changed("friction_velocity", speed, self.friction_velocity, dof, least=0.0, infinite=False)
         return self._resisting(friction_velocity=values)
 
     def with_armature(self, armature: ArrayLike, *, dof: int | str | None = None) -> Self:
         """Return the joint with armature [kg·m², kg], the reflected inertia of a rotor: N² times the rotor's own.
 
-        With ``passive=True`` it is added to the diagonal of the mass matrix.
+        With ``dof``, an index of v or the name of a velocity component, only that component's value changes. With
+        ``passive=True`` it is added to the diagonal of the mass matrix.
         """
         return self._replaced(
             armature=self._changed("armature", armature, self.armature, dof, least=0.0, infinite=False)
@@ -228,7 +233,8 @@ class ResistanceEditing(JointEditing):
     def with_gear_ratio(self, ratio: ArrayLike, *, dof: int | str | None = None) -> Self:
         """Return the joint with a gear ratio N, rotor revolutions per joint revolution; negative for opposite rotation.
 
-        The armature at the joint does not change with it; `Robot.with_joint_dynamics` computes one from the other.
+        With ``dof``, an index of v or the name of a velocity component, only that component's value changes. The
+        armature at the joint does not change with it; `Robot.with_joint_dynamics` computes one from the other.
         """
         return self._resisting(gear_ratio=self._changed("gear_ratio", ratio, self.gear_ratio, dof, infinite=False))
 
@@ -246,7 +252,7 @@ class ResistanceEditing(JointEditing):
         )
 
     def with_dynamics(self, dynamics: Literal["none", "urdf"]) -> Self:
-        """Return the joint with damping and friction active ("urdf") or inactive ("none"): see `passive_torque`."""
+        """Return the joint with ``dynamics`` "urdf", active damping and friction, or "none": see `passive_torque`."""
         if dynamics not in ("none", "urdf"):
             raise ValueError(f"joint {self.name!r}: dynamics: expected 'none' or 'urdf', got {dynamics!r}")
         return self._replaced(dynamics=dynamics)

@@ -115,7 +115,7 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute X_PB(q), the pose of the child in the parent: p_P = X_PB p_B; the inverse with swapped names.
 
-        X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> (..., 4, 4) [1, m].
+        X_PB = placement · X_FM(q) · rotor for the joint's own direction.  q (..., nq) -> ``out`` (..., 4, 4) [1, m].
         """
         swapped = self._swapped("link_transform", child, parent)
         return self._run("link_transform", q, out=out, swapped=swapped)
@@ -125,8 +125,9 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute ∂X_PB/∂q_k for each position coordinate k, so that Ẋ_PB = Σ_k ∂X_PB/∂q_k q̇_k.
 
-        For configurations on a manifold (a quaternion), a single derivative is that of the formula; only the sum along
-        a q̇ tangent to the manifold has a physical meaning.  q (..., nq) -> (..., nq, 4, 4).
+        ``parent`` and ``child`` are those of `link_transform`.  For configurations on a manifold (a quaternion), a
+        single derivative is that of the formula; only the sum along a q̇ tangent to the manifold has a physical
+        meaning.  q (..., nq) -> ``out`` (..., nq, 4, 4).
         """
         return self._run(
             "link_transform_derivative", q, out=out, swapped=self._swapped("link_transform_derivative", child, parent)
@@ -138,7 +139,7 @@ class LinkMethods(JointMethods):
         """Compute the motion subspace S_PB(q): the twists of the child relative to the parent for unit velocities.
 
         They are in the child's frame: V_B = S_PB v + X_BP V_P.  With swapped links it is −X_PB S_PB.
-        q (..., nq) -> (..., 6, nv) [1, m].
+        q (..., nq) -> ``out`` (..., 6, nv) [1, m].
         """
         return self._run(
             "link_motion_subspace", q, out=out, swapped=self._swapped("link_motion_subspace", child, parent)
@@ -179,7 +180,7 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute X_AB = X_AP X_PB, the child's pose in a frame A, from the parent's pose X_AP (``parent_pose``).
 
-        q (..., nq), parent_pose (..., 4, 4) -> (..., 4, 4) [1, m].
+        q (..., nq), parent_pose (..., 4, 4) -> ``out`` (..., 4, 4) [1, m].
         """
         self._check_rigid("link_pose: parent_pose", parent_pose)
         swapped = self._swapped("link_pose", child, parent)
@@ -197,7 +198,7 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute the child's twist (ω; v) from the parent's, V_B = X_BP V_P + S v, each in its own coordinates.
 
-        q (..., nq), v (..., nv), parent_twist (..., 6) -> (..., 6) [rad/s, m/s].
+        q (..., nq), v (..., nv), parent_twist (..., 6) -> ``out`` (..., 6) [rad/s, m/s].
         """
         return self._run(
             "link_velocity", q, v, parent_twist, out=out, swapped=self._swapped("link_velocity", child, parent)
@@ -218,7 +219,7 @@ class LinkMethods(JointMethods):
         """Compute the child's spatial acceleration A_B = X_BP A_P + S a + Ṡ v + V_B × S v from the parent's.
 
         Both are in the link's own coordinates, as rates of the components of V; see `link_velocity` for V_B.
-        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        q (..., nq), v, a (..., nv), parent_twist, parent_acceleration (..., 6) -> ``out`` (..., 6) [rad/s², m/s²].
         """
         swapped = self._swapped("link_acceleration", child, parent)
         arguments = (q, v, a, parent_twist, parent_acceleration)
@@ -279,7 +280,7 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute the child's spatial acceleration for v̇ = 0 from the parent's: X_BP A_P + Ṡ v + V_B × S v.
 
-        q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> (..., 6) [rad/s², m/s²].
+        q (..., nq), v (..., nv), parent_twist, parent_acceleration (..., 6) -> ``out`` (..., 6) [rad/s², m/s²].
         """
         swapped = self._swapped("link_bias_acceleration", child, parent)
         arguments = (q, v, parent_twist, parent_acceleration)
@@ -296,8 +297,8 @@ class LinkMethods(JointMethods):
     ) -> np.ndarray:
         """Compute τ = Sᵀ w of the wrench w that one link applies to the other, in the frame of the latter.
 
-        By default w acts on the joint's child.  τ is the same for the opposite wrench on the other link.  q (..., nq),
-        wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        w acts ``on`` the joint's child by default, and is ``applied_by`` the other link.  τ is the same for the
+        opposite wrench on the other link.  q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., nv) [N·m, N].
         """
         swapped = self._swapped("link_torque", on, applied_by, ("on", "applied_by"))
         return self._run("link_torque", q, wrench, out=out, swapped=swapped)

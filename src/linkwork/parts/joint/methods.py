@@ -101,14 +101,14 @@ class JointMethods:
     def transform(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute X_FM(q), the pose of M, after the joint, in F, before it: p_F = X_FM p_M.
 
-        q (..., nq) -> (..., 4, 4) [1, m].
+        q (..., nq) -> ``out`` (..., 4, 4) [1, m].
         """
         return self._run("transform", q, out=out)
 
     def twist(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute V = S(q) v, the twist (ω; v) of M relative to F in M's coordinates, at M's origin.
 
-        q (..., nq), v (..., nv) -> (..., 6) [rad/s, m/s].
+        q (..., nq), v (..., nv) -> ``out`` (..., 6) [rad/s, m/s].
         """
         return self._run("twist", q, v, out=out)
 
@@ -118,21 +118,21 @@ class JointMethods:
         """Compute S(q) a + Ṡ v, the spatial acceleration (ω̇; v̇) of M relative to F in M's coordinates.
 
         It is the rate of the components of `twist`.  The classical acceleration of M's origin is v̇ + ω × v instead.
-        q (..., nq), v, a (..., nv) -> (..., 6) [rad/s², m/s²].
+        q (..., nq), v, a (..., nv) -> ``out`` (..., 6) [rad/s², m/s²].
         """
         return self._run("spatial_acceleration", q, v, a, out=out)
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute Ṡ(q, v) v, the spatial acceleration of M relative to F in M's coordinates for v̇ = 0.
 
-        q (..., nq), v (..., nv) -> (..., 6) [rad/s², m/s²].
+        q (..., nq), v (..., nv) -> ``out`` (..., 6) [rad/s², m/s²].
         """
         return self._run("bias_acceleration", q, v, out=out)
 
     def motion_subspace(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute S(q), whose columns are the twists (ω; v) of M relative to F for unit velocities, in M's coordinates.
 
-        q (..., nq) -> (..., 6, nv) [1, m].
+        q (..., nq) -> ``out`` (..., 6, nv) [1, m].
         """
         return self._run("motion_subspace", q, out=out)
 
@@ -141,7 +141,7 @@ class JointMethods:
 
         T λ, with multipliers λ, is a constraint wrench, which does no work on any motion of the joint.  At a
         singularity (gimbal lock) the joint resists more wrenches than these 6 − nv columns span.
-        q (..., nq) -> (..., 6, 6 − nv).
+        q (..., nq) -> ``out`` (..., 6, 6 − nv).
         """
         return self._run("constraint_wrench_subspace", q, out=out)
 
@@ -151,7 +151,7 @@ class JointMethods:
         """Compute a configuration whose transform X_FM is nearest to a pose; exact if the joint can reach the pose.
 
         Otherwise the joint type defines the nearest configuration.  A helical joint counts revolutions by its advance.
-        pose (..., 4, 4) [1, m] -> (..., nq).
+        pose (..., 4, 4) [1, m] -> ``out`` (..., nq).
         """
         self._check_rigid("configuration_of: pose", pose)
         return self._run("configuration_of", pose, out=out)
@@ -160,7 +160,7 @@ class JointMethods:
         """Compute the velocity whose twist S(q) v is nearest to a twist of M relative to F, by least squares.
 
         The twist is in M's coordinates.  The result is exact if the joint can have this twist.
-        q (..., nq), motion (..., 6) [rad/s, m/s] -> (..., nv) [rad/s, m/s].
+        q (..., nq), motion (..., 6) [rad/s, m/s] -> ``out`` (..., nv) [rad/s, m/s].
         """
         return self._run("velocity_of", q, motion, out=out)
 
@@ -169,7 +169,7 @@ class JointMethods:
 
         It is in M's coordinates.  It is zero if the joint can reach the pose.  Otherwise some wrench of
         `constraint_wrench_subspace` does work on it, even if the rotation differs by half a revolution.
-        pose (..., 4, 4) [1, m] -> (..., 6) [rad, m].
+        pose (..., 4, 4) [1, m] -> ``out`` (..., 6) [rad, m].
         """
         self._check_rigid("pose_residual: pose", pose)
         return self._run("pose_residual", pose, out=out)
@@ -181,7 +181,7 @@ class JointMethods:
 
         w is exerted by the link before the joint on the link after it, at M's origin in M's coordinates.  τ acts on the
         link after the joint, −τ on the link before it.
-        q (..., nq), wrench (..., 6) [N·m, N] -> (..., nv) [N·m, N].
+        q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., nv) [N·m, N].
         """
         return self._run("torque", q, wrench, out=out)
 
@@ -204,7 +204,7 @@ class JointMethods:
         """Compute −X_FM w, the reaction on the link before the joint if w acts on the link after it.
 
         w is in M's coordinates at M's origin, the result in F's coordinates at F's origin; its joint forces are −τ.
-        q (..., nq), wrench (..., 6) [N·m, N] -> (..., 6) [N·m, N].
+        q (..., nq), wrench (..., 6) [N·m, N] -> ``out`` (..., 6) [N·m, N].
         """
         return self._run("reaction", q, wrench, out=out)
 
@@ -215,14 +215,14 @@ class JointMethods:
     ) -> np.ndarray:
         """Compute the configuration's rate q̇ at velocity v; it is linear in v.
 
-        q (..., nq), v (..., nv) -> (..., nq) [units of q, per second].
+        q (..., nq), v (..., nv) -> ``out`` (..., nq) [units of q, per second].
         """
         return self._run("velocity_to_configuration_derivative", q, v, out=out)
 
     def velocity_to_configuration_derivative_jacobian(
         self, q: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the matrix J with q̇ = J v.  q (..., nq) -> (..., nq, nv)."""
+        """Compute the matrix J with q̇ = J v.  q (..., nq) -> ``out`` (..., nq, nv)."""
         return self._run("velocity_to_configuration_derivative_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity(
@@ -230,14 +230,14 @@ class JointMethods:
     ) -> np.ndarray:
         """Compute v from a rate q̇ tangent to the manifold: inverse of `velocity_to_configuration_derivative`.
 
-        q, q_dot (..., nq) -> (..., nv) [units of v].
+        q, q_dot (..., nq) -> ``out`` (..., nv) [units of v].
         """
         return self._run("configuration_derivative_to_velocity", q, q_dot, out=out)
 
     def configuration_derivative_to_velocity_jacobian(
         self, q: ArrayLike, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the matrix J with v = J q̇.  q (..., nq) -> (..., nv, nq)."""
+        """Compute the matrix J with v = J q̇.  q (..., nq) -> ``out`` (..., nv, nq)."""
         return self._run("configuration_derivative_to_velocity_jacobian", q, out=out)
 
     def configuration_derivative_to_velocity_adjoint(
@@ -245,7 +245,7 @@ class JointMethods:
     ) -> np.ndarray:
         """Compute f_q = Jᵀ f_v, the force on q̇ that does the same power as a force f_v on v: ⟨f_q, q̇⟩ = ⟨f_v, v⟩.
 
-        J is the matrix with v = J q̇.  q (..., nq), f_v (..., nv) -> (..., nq).
+        J is the matrix with v = J q̇.  q (..., nq), f_v (..., nv) -> ``out`` (..., nq).
         """
         return self._run("configuration_derivative_to_velocity_adjoint", q, f_v, out=out)
 
@@ -264,21 +264,21 @@ class JointMethods:
     def global_coordinates(self, q0: ArrayLike, phi: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the configuration with local coordinates φ about q0: the result of v = φ for unit time.
 
-        q0 (..., nq), phi (..., nv) -> (..., nq).
+        q0 (..., nq), phi (..., nv) -> ``out`` (..., nq).
         """
         return self._run("global_coordinates", q0, phi, out=out)
 
     def normalize_configuration(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the nearest configuration on the joint's manifold: a quaternion is divided by its length.
 
-        Raises ValueError if there is no unique nearest one (a zero quaternion).  q (..., nq) -> (..., nq).
+        Raises ValueError if there is no unique nearest one (a zero quaternion).  q (..., nq) -> ``out`` (..., nq).
         """
         return self._run("normalize_configuration", q, out=out)
 
     def principal_value(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """Compute the type's preferred configuration among those with the same transform; q itself for most types.
 
-        q (..., nq) -> (..., nq).
+        q (..., nq) -> ``out`` (..., nq).
         """
         return self._run("principal_value", q, out=out)
 

@@ -72,7 +72,7 @@ class ContactScene:
         object.__setattr__(self, "materials", checked_materials("ContactScene", self.materials))
 
     def checked(self, robot: Any) -> None:
-        """Raise UnknownNameError for unknown links and materials, ValueError for links that do not move."""
+        """Raise UnknownNameError for links and materials not of ``robot``, ValueError for links that do not move."""
         points = [one for one in self.links or () if isinstance(one, ContactPoint)]
         for link in self.links or ():
             if isinstance(link, str):
@@ -90,11 +90,11 @@ class ContactScene:
             _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the contact points."""
+        """Return the names of the contact points on ``robot``."""
         return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
-        """Return the contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
+        """Return the contact candidates of ``robot`` at a configuration q: symbols (nq), or an array (..., nq)."""
         result: list[ContactCandidate] = []
         for point, one, name in self._pairs(robot):
             obstacle = self.scene[name]
@@ -146,7 +146,7 @@ class ContactPair:
         object.__setattr__(self, "materials", checked_materials("ContactPair", self.materials))
 
     def checked(self, robot: Any) -> None:
-        """Raise UnknownNameError for unknown links and materials, ValueError for links of one body."""
+        """Raise UnknownNameError for links and materials that ``robot`` lacks, ValueError for links of one body."""
         for link in (self.first, self.second):
             _check_link("ContactPair", robot, link, may_stand=True)
         check_names(self.materials, (self.first, self.second))  # type: ignore[arg-type]
@@ -158,11 +158,11 @@ class ContactPair:
                 _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the contact points."""
+        """Return the names of the contact points on ``robot``."""
         return tuple(candidate.name for candidate in self.candidates(robot, robot.neutral()))
 
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
-        """Return the contact candidates at a configuration q: symbols (nq), or an array (..., nq)."""
+        """Return the contact candidates of ``robot`` at a configuration q: symbols (nq), or an array (..., nq)."""
         shapes = link_shapes(robot.tree)
         result: list[ContactCandidate] = []
         for a in (one for one in shapes if one.link == self.first):

@@ -71,7 +71,7 @@ class ContactMaterial:
 
     @public
     def beside(self, other: ContactMaterial) -> ContactMaterial:
-        """Return the combined material of this surface and another one."""
+        """Return the combined material of this surface and another one, ``other``."""
         k, share = _series(self.stiffness, other.stiffness)
         return ContactMaterial(
             math.sqrt(self.friction * other.friction),

@@ -53,7 +53,10 @@ class ContactPoint:
             object.__setattr__(self, name, check("ContactPoint", name, getattr(self, name)))
 
     def checked(self, caller: str, robot: Any) -> None:
-        """Raise UnknownNameError for an unknown frame, ValueError for one that does not move."""
+        """Raise UnknownNameError for a frame that ``robot`` lacks, ValueError for one that does not move.
+
+        Messages begin with ``caller``.
+        """
         if self.frame not in robot.frames:
             raise UnknownNameError("frame", self.frame, [*robot.frames])
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
@@ -106,18 +109,19 @@ class ContactGround:
         object.__setattr__(self, "height", height)
 
     def checked(self, robot: Any) -> None:
-        """Raise UnknownNameError for unknown frames."""
+        """Raise UnknownNameError for frames that ``robot`` lacks."""
         for p in self.points:
             p.checked("ContactGround: points", robot)
 
     def names(self, robot: Any) -> tuple[str, ...]:
-        """Return the names of the contact points."""
+        """Return the names of the contact points on ``robot``."""
         return tuple(f"{p.frame!r} and the ground" for p in self.points)
 
     def candidates(self, robot: Any, q: Any, plane: tuple[Any, Any] | None = None) -> list[ContactCandidate]:
         """Return the contact candidate of each point at a configuration q: symbols (nq), or an array (..., nq).
 
-        ``plane`` are axes (3, 3) and height [m] of the ground plane, by default the ground's own.
+        The points are on ``robot``.  ``plane`` are axes (3, 3) and height [m] of the ground plane, by default the
+        ground's own.
         """
         axes, height = (self.axes(), self.height) if plane is None else plane
         n = Vec3(*self.normal) if plane is None else Vec3(*axes[2])

@@ -101,7 +101,10 @@ class Sensor(ABC):
         non_negative(caller, "delay", self.delay, symbols=False, unit="s")
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
-        """Raise ValueError and UnknownNameError for a sensor that does not fit the robot."""
+        """Raise ValueError and UnknownNameError for a sensor that does not fit ``robot``.
+
+        ``has_contacts`` is True for a simulation with contacts.
+        """
         count = self.size(robot)
         for name in ("noise", "bias"):
             value = getattr(self, name)
@@ -112,7 +115,7 @@ class Sensor(ABC):
 
     @abstractmethod
     def size(self, robot: Any) -> int:
-        """Return the number of readings."""
+        """Return the number of readings on ``robot``."""
 
     @abstractmethod
     def readings(self, state: SensorInput) -> Sequence[Any]:
