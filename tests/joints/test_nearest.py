@@ -12,7 +12,7 @@ from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, sy
 from linkwork.expr.autodiff.dual_numbers import parts, seeded, value_of
 from linkwork.joints import ALL, JointType, Revolute
 from linkwork.joints import Helical as Screw
-from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration
+from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration, pose_error
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.quaternion import translation_of_twist
 
@@ -105,6 +105,22 @@ def test_rates_are_right_where_the_joint_does_not_reach_the_pose() -> None:
         rates = np.array([float(value_of(rate)) for _, rate in found])
         assert np.allclose(rates, (ahead - behind) / (2.0 * h), atol=1e-6), name
         assert np.allclose(np.array(second, dtype=float), (ahead - 2.0 * here + behind) / h**2, atol=1e-5), name
+
+
+@pytest.mark.slow(every=5)
+def test_searches_reach_poses_that_are_far_and_end_no_farther_than_they_begin(drawn: Any) -> None:
+    """Joints of robots in mm reach their poses; other poses are at most as far as from the zero configuration."""
+    rng = np.random.default_rng(1)
+    for name, joint in drawn({name: EVERY[name] for name in ("composite-0", "composite-1")}.items()):
+        free = np.full(joint.nq, np.inf)
+        drawn_q = joint.random(np.random.default_rng(5), -free, free, ()).tolist()
+        far = [x * 300.0 if unit == "m" else x for x, unit in zip(drawn_q, joint.q_units, strict=True)]
+        for k in range(6):
+            turn = Quaternion(*rng.normal(size=4).tolist()).normalized().rotation()
+            X = Pose(turn, Vec3(*(10.0 ** (k % 4) * rng.normal(size=3)).tolist())) if k else joint.X(far)
+            ends = joint.configuration_from_pose(X), joint.zero()
+            here, there = (np.linalg.norm(np.array(pose_error(joint.X(q), X).elements(), dtype=float)) for q in ends)
+            assert here <= (1.0 + 1e-9 if k else 1e-12) * there, (name, k)
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())

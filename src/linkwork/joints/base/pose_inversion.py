@@ -97,7 +97,9 @@ def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
     q, is_near = list(state[: joint.nq]), lt(state[-2], _NEAR)
     A = _select(is_near, state[joint.nq : -3], unit)
     for _ in range(1 + max(map(order_of, X.elements()))):  # one step for each order of derivatives
-        q = joint.integrate(q, _newton(A, joint.velocity_from_twist(q, pose_error(joint.X(q), X))))
+        step = _newton(A, joint.velocity_from_twist(q, pose_error(joint.X(q), X)))
+        value = stop_gradient([value_of(x) for x in step])  # of an unfinished search only derivatives are added
+        q = joint.integrate(q, _select(is_near, step, [x - y for x, y in zip(step, value, strict=True)]))
     return list(q)
 
 
@@ -113,7 +115,7 @@ def _newton_step(joint: JointType, state: Scalars, X: Pose) -> tuple[Any, ...]:
     phi, xi = [value for value, _ in found], pose_error(joint.X(q), X).elements()
     step = _newton(A, phi)
     falls = lt(0.0, _dot(joint.twist(q, step).elements(), xi))
-    step = [part * x for x in _shortened(_select(falls, step, phi))]
+    step = [part * x for x in _shortened(joint, _select(falls, step, phi), X)]
     there = joint.integrate(q, step)
     rest = pose_error(joint.X(there), X).elements()
     is_farther = lt(_dot(xi, xi), _dot(rest, rest))
@@ -127,14 +129,17 @@ def _newton(A: Scalars, phi: Scalars) -> list[Any]:
     return least_squares([A[k * n : (k + 1) * n] for k in range(n)], phi)
 
 
-def _step(joint: JointType, q: Scalars, xi: Motion) -> list[Any]:
+def _step(joint: JointType, q: Scalars, xi: Motion, X: Pose) -> list[Any]:
     """Return the Gauss-Newton step φ = S⁺ ξ for a pose error ξ."""
-    return _shortened(joint.velocity_from_twist(q, xi))
+    return _shortened(joint, joint.velocity_from_twist(q, xi), X)
 
 
-def _shortened(phi: Scalars) -> list[Any]:
-    """Return a step, scaled down to unit length if it is longer."""
-    size = _dot(phi, phi)
+def _shortened(joint: JointType, phi: Scalars, X: Pose) -> list[Any]:
+    """Return a step, scaled down if it is longer than 1; lengths count relative to the distance of the pose X."""
+    p = X.translation
+    per = 1.0 / sqrt(1.0 + p.dot(p))
+    relative = [x * per if unit.startswith("m") else x for x, unit in zip(phi, joint.v_units, strict=True)]
+    size = _dot(relative, relative)
     long = lt(1.0, size)
     scale = where(long, 1.0 / sqrt(where(long, size, 1.0)), 1.0)
     return [a * scale for a in phi]
@@ -169,7 +174,7 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
         its_size = _dot(xi.elements(), xi.elements())
         nearer = lt(its_size, size)
         q = _select(nearer, there, q)
-        phi, before = _select(nearer, _step(joint, there, xi), phi), size
+        phi, before = _select(nearer, _step(joint, there, xi, X), phi), size
         part = where(nearer, fmin(4.0 * part, 1.0), 0.25 * part)
         size = where(nearer, its_size, size)
         best, least = _select(lt(size, least), q, best), fmin(size, least)
