@@ -17,7 +17,6 @@ from tests.helpers.public_interface import Field, all_members, own_members, publ
 
 import linkwork
 from linkwork._util.result import ReturnedValue
-from linkwork.robot_table import ROBOT
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 MODULES = public_modules()
@@ -34,6 +33,12 @@ def called(function):
     signature = inspect.signature(function)
     blank = [p.replace(annotation=p.empty, default=shown(p.default)) for p in signature.parameters.values()]
     return str(signature.replace(parameters=blank, return_annotation=signature.empty))
+
+
+def named(function):
+    """The parameters of a function that have names: without ``*args`` and ``**options``."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self", "cls"}
 
 
 def shown(default):
@@ -140,8 +145,13 @@ def test_loading_and_computing_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_each_argument_of_a_computed_method_is_explained():
-    for name in ROBOT:
-        method = getattr(linkwork.Robot, name)
-        words = set(re.findall(r"\w+", inspect.getdoc(method) or ""))
-        assert {*inspect.signature(method).parameters} - {"self"} <= words, name
+def test_every_public_parameter_is_explained():
+    silent = set()
+    for place in (*MODULES.values(), *CLASSES):
+        for name in place.__all__ if inspect.ismodule(place) else dir(place):
+            value = getattr(place, name, None) if not name.startswith("_") or name == "__call__" else None
+            is_method = inspect.isfunction(value) or inspect.ismethod(value)
+            if is_method and value.__name__ == name and value.__module__.startswith("linkwork"):
+                words = re.findall(r"\w+", inspect.getdoc(value) or "")
+                silent |= {(value.__qualname__, parameter) for parameter in named(value) - {*words}}
+    assert silent == set()

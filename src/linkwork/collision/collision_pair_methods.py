@@ -76,12 +76,13 @@ class CollisionMethods(DistanceMethods):
     ) -> collision.CollisionPairs:
         """Classify the pairs of links by random configurations within limits: never, always or sometimes in contact.
 
-        If at most eight joints are between two links that touch in no sample, the method tries to prove that they never
-        touch within limits.  With at most three joints it also tries to prove or refute that they always touch.
-        `PairClassification.proved` is True where a proof succeeded.  Pairs that are "never" by samples alone may touch
-        in some configuration, so `CollisionPairs.pairs` includes them.  `with_collision_pairs` drops only pairs that
-        are proved never to touch, always touch, touch at the neutral configuration, or are connected by a joint.  A
-        robot with many pairs stops sampling a pair once it both touched and did not touch.
+        Equal values of ``seed`` give equal configurations. If at most eight joints are between two links that touch in
+        no sample, the method tries to prove that they never touch within limits.  With at most three joints it also
+        tries to prove or refute that they always touch. `PairClassification.proved` is True where a proof succeeded.
+        Pairs that are "never" by samples alone may touch in some configuration, so `CollisionPairs.pairs` includes
+        them.  `with_collision_pairs` drops only pairs that are proved never to touch, always touch, touch at the
+        neutral configuration, or are connected by a joint.  A robot with many pairs stops sampling a pair once it both
+        touched and did not touch.
 
         ``progress`` True shows a bar on standard error; a function receives a `linkwork.Progress`.  Each pair counts
         twice, for samples and for proofs.

@@ -73,9 +73,10 @@ class DistanceMethods(RobotBase):
     ) -> collision.DistanceDerivatives:
         """Compute the signed distances of the pairs of `distances` and their gradients in the tangent space.
 
-        q (..., nq) -> ``distance`` (..., pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: at the velocity v,
-        distances change at the rate gradient @ v = n · (v_b − v_a), with the velocities of the witness points.  The
-        gradient is exact where the witness points are ``unique``; elsewhere it is one of several one-sided derivatives.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. q (..., nq) -> ``distance`` (...,
+        pairs) [m] and ``gradient`` (..., pairs, nv) [1, m]: at the velocity v, distances change at the rate gradient @
+        v = n · (v_b − v_a), with the velocities of the witness points.  The gradient is exact where the witness points
+        are ``unique``; elsewhere it is one of several one-sided derivatives.
         """
         selection = self._pair_selection("distance_derivatives", scene, pairs)
         distance, gradient = self._evaluate("distance_derivatives", selection, q, selection.scene.rows)
@@ -88,11 +89,11 @@ class DistanceMethods(RobotBase):
     ) -> collision.DistanceHessian:
         """Compute the distances of the pairs of `distances` with gradients and Hessians in the tangent space.
 
-        q (..., nq) -> ``hessian`` (..., pairs, nv, nv), symmetric: ∂²d(q ⊕ φ)/∂φ² at φ = 0.  It includes the curvature
-        of both surfaces at the witness points.  ``exists`` is 1 where the Hessian exists.  It is 0 where the witness
-        points are not unique (parallel faces) or are about to move to another feature of a shape, and for height
-        fields, point clouds and distance fields.  There the Hessian is zero, except for the terms of joints whose axes
-        rotate with the joint.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. q (..., nq) -> ``hessian`` (...,
+        pairs, nv, nv), symmetric: ∂²d(q ⊕ φ)/∂φ² at φ = 0.  It includes the curvature of both surfaces at the witness
+        points.  ``exists`` is 1 where the Hessian exists.  It is 0 where the witness points are not unique (parallel
+        faces) or are about to move to another feature of a shape, and for height fields, point clouds and distance
+        fields.  There the Hessian is zero, except for the terms of joints whose axes rotate with the joint.
         """
         selection = self._pair_selection("distance_hessian", scene, pairs)
         result = self._evaluate("distance_hessian", selection, q, selection.scene.rows)
@@ -105,7 +106,10 @@ class DistanceMethods(RobotBase):
         )
 
     def minimum_distance(self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None) -> Any:
-        """Compute the minimum signed distance [m] over all pairs: q (..., nq) -> (...)."""
+        """Compute the minimum signed distance [m] over all pairs: q (..., nq) -> (...).
+
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`.
+        """
         selection = self._pair_selection("minimum_distance", scene, pairs)
         return kernels.minimum_of(
             [self._evaluate("minimum_distance", b, q, b.scene.rows_by_distance) for b in selection.blocks]
@@ -116,7 +120,8 @@ class DistanceMethods(RobotBase):
     ) -> Any:
         """Return True where the distance of some pair is at most ``margin`` [m]: q (..., nq) -> bools (...).
 
-        Bounding volumes are checked first, and evaluation stops at the first such pair.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. Bounding volumes are checked first,
+        and evaluation stops at the first such pair.
         """
         selection = self._pair_selection("in_collision", scene, pairs)
         value = _finite_number("margin", margin)
@@ -131,8 +136,8 @@ class DistanceMethods(RobotBase):
     ) -> collision.RobotDistances:
         """Return the pair with the minimum distance, of all pairs or of the pairs of a link, at one q (nq,).
 
-        The only entry of ``pairs`` in the result names the pair.  If ``link`` is a frame without shapes, the pairs of
-        the links on the same body are used.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. The only entry of ``pairs`` in the
+        result names the pair.  If ``link`` is a frame without shapes, the pairs of the links on the same body are used.
         """
         selection = self._pair_selection("nearest_pair", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
@@ -159,9 +164,9 @@ class DistanceMethods(RobotBase):
     ) -> collision.MotionCheck:
         """Check that all distances exceed ``margin`` [m] on the straight segments from q0 to q1, (..., nq) each.
 
-        Along a segment, t from 0 to 1, the configuration is ``integrate(q0, t · difference(q0, q1))``.  Planar and
-        floating joints translate on straight lines while they rotate: positions are p0 + t (p1 − p0).  Loop constraints
-        are not enforced.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. Along a segment, t from 0 to 1, the
+        configuration is ``integrate(q0, t · difference(q0, q1))``.  Planar and floating joints translate on straight
+        lines while they rotate: positions are p0 + t (p1 − p0).  Loop constraints are not enforced.
 
         - ``"certified"`` proves the whole segment collision-free, from signed distances and bounds on the motion of
           the shapes, or returns a configuration in collision.  A configuration whose distance exceeds the margin by at
@@ -222,15 +227,19 @@ class DistanceMethods(RobotBase):
     ) -> Any:
         """Compute the smooth minimum −log(Σ exp(−k d))/k of all n distances d [m]: q (..., nq) -> (...).
 
-        k is the ``sharpness`` [1/m].  The result is smooth where the distances are.  It is at most log(n)/k below the
-        minimum distance, and never above it.
+        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. k is the ``sharpness`` [1/m].  The
+        result is smooth where the distances are.  It is at most log(n)/k below the minimum distance, and never above
+        it.
         """
         return self._smooth("smooth_minimum_distance", q, scene, sharpness, pairs)
 
     def smooth_minimum_distance_gradient(
         self, q: Array, scene: geometry.Scene | None = None, *, sharpness: float, pairs: Pairs | None = None
     ) -> Any:
-        """Compute the gradient of `smooth_minimum_distance` in the tangent space: q (..., nq) -> (..., nv) [1, m]."""
+        """Compute the gradient of `smooth_minimum_distance` in the tangent space: q (..., nq) -> (..., nv) [1, m].
+
+        ``scene``, ``sharpness`` and ``pairs`` are those of `smooth_minimum_distance`.
+        """
         return self._smooth("smooth_minimum_distance_gradient", q, scene, sharpness, pairs)
 
     # -- evaluation

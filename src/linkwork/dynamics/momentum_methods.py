@@ -282,7 +282,10 @@ class RegressorMethods(ConfigurationMethods):
         return np.array([*own, *(joint_parameters(self._tree) if passive else [])], dtype=float)
 
     def parameter_names(self, *, passive: bool = False) -> tuple[str, ...]:
-        """Return a name for each element of π: ``"forearm.J_xx"`` of a body, ``"elbow.armature"`` of a joint."""
+        """Return a name for each element of π: ``"forearm.J_xx"`` of a body, ``"elbow.armature"`` of a joint.
+
+        ``passive`` adds parameters of joints: True, or some of "armature", "damping", "friction" and "stiffness".
+        """
         names = [f"{body.name}.{what}" for body in self._tree.bodies for what in PARAMETERS]
         joints = [name for i in self._tree.order for name in names_in(self._tree.bodies[i], "v")]
         return tuple(names + [f"{joint}.{what}" for what in JOINT_PARAMETERS for joint in joints if passive])
@@ -296,7 +299,8 @@ class RegressorMethods(ConfigurationMethods):
         `inverse_dynamics_regressor` is stacked over ``samples`` random states, by default three times as many rows as
         columns and at least 20 states.  A column that is a linear combination of earlier ones, within ``tolerance`` of
         its length, is grouped with them.  So parameters that a joint cannot distinguish from those of the body that
-        carries it are grouped inward.  Equal seeds give equal results.
+        carries it are grouped inward.  ``passive`` also counts parameters of joints, as in `parameter_names`.  The
+        random states are those of ``seed``.
 
         >>> import linkwork as lw
         >>> lw.load("double_pendulum").base_parameters().names

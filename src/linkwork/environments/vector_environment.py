@@ -96,7 +96,10 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset all environments; return observations (n, k) and an empty dict."""
+        """Reset all environments; return observations (n, k) and an empty dict.
+
+        ``seed`` restarts the random numbers; ``options`` have no effect.
+        """
         if seed is not None or not self._generators:
             first = int(np.random.default_rng().integers(2**63)) if seed is None else seed
             self._generators = [np.random.default_rng([first, k]) for k in range(self.num_envs)]
@@ -147,9 +150,10 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> Any:
         """Show the robots of all environments in their present states.
 
-        ``spacing`` [m] is their distance in a grid; by default it is a little more than the size of a robot.  Returns
-        the `linkwork.viewer.View` of a live page, whose ``update(envs.state[0])`` shows later states, or the path of a
-        file; see `Robot.show` for the output, the other arguments and the errors.
+        ``spacing`` [m] is their distance in a grid; by default it is a little more than the size of a robot. ``meshes``
+        are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live
+        page, whose ``update(envs.state[0])`` shows later states, or the path of a file; see `Robot.show` for the
+        output, the other arguments and the errors.
         """
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 

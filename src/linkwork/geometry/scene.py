@@ -368,7 +368,7 @@ class Scene(Shown, metaclass=WithForeignNames):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Create a scene from the ``text`` that `to_json` returns.  Raises ValueError with the location of the error."""
+        """Create a scene from the ``text`` that `to_json` returns.  Raises ValueError with the error's location."""
         return cls.from_dict(read_document(text))
 
     # -- equality

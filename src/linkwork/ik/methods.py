@@ -177,6 +177,7 @@ class InverseKinematicsMethods(RobotBase):
     ) -> ik.IKProblem:
         """Build a reusable IK problem from hard and soft tasks and constraints.
 
+        ``solver``, ``position_limits`` and ``locked`` are those of `inverse_kinematics`.
         ``problem.solve(q_init, hand=X, ...)`` takes targets by task name.  ``max_iterations`` bounds the iterations of
         a search.
         ``num_starts`` bounds the starts of a problem with soft tasks, whose search ends at the first start that
@@ -259,11 +260,12 @@ class InverseKinematicsMethods(RobotBase):
     ) -> ik.IKPathResult:
         """Compute configurations at which a frame has the poses of a path, each near the previous one.
 
-        ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch.
-        ``q_init`` (..., nq): initial guess for the first pose.  A path is continuous if no coordinate of v moves
-        farther than ``max_joint_jump`` [rad, m] from one pose to the next, or in small steps between them.  Otherwise
-        the nearest other solution is used and counted as a reconfiguration.  All configurations are within limits.
-        Other arguments are as in `inverse_kinematics`.
+        ``X_path`` (..., T, 4, 4): poses of ``frame`` in ``relative_to``, one path or a batch. ``q_init`` (..., nq):
+        initial guess for the first pose.  A path is continuous if no coordinate of v moves farther than
+        ``max_joint_jump`` [rad, m] from one pose to the next, or in small steps between them.  Otherwise the nearest
+        other solution is used and counted as a reconfiguration.  All configurations are within limits.
+        ``position_tolerance``, ``orientation_tolerance``, ``axes``, ``position_limits`` and ``locked`` are as in
+        `inverse_kinematics`.
 
         The result has ``q`` (..., T, nq), ``success`` (..., T), ``reconfigurations``, ``largest_jump``, ``explain()``.
         """

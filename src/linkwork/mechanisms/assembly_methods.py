@@ -49,10 +49,10 @@ class AssemblyMethods(RobotBase):
 
         q (..., nq), v (..., nv) -> q (..., nq), or q and v. Distances are measured by the mass matrix, or with
         ``weights="plain"`` by the Euclidean norm of tangent vectors. Lengths are measured in characteristic lengths:
-        the longest distance between two joints of a link. Velocity constraints affect v only. Each iteration takes
-        the smallest step that removes the linearised error. The result is therefore the closest configuration to
-        first order. If rows of the constraint Jacobian are redundant, and in singular configurations, steps have
-        minimum norm.
+        the longest distance between two joints of a link. ``time`` [s] is the time of constraints that depend on it, 0
+        by default. Velocity constraints affect v only. Each iteration takes the smallest step that removes the
+        linearised error. The result is therefore the closest configuration to first order. If rows of the constraint
+        Jacobian are redundant, and in singular configurations, steps have minimum norm.
 
         Raises AssemblyError, which names the violated constraint, if errors remain above ``tolerance`` [rad,
         characteristic lengths]; ``check=False`` returns the last iterate.  Differentiable inside compiled functions.
@@ -83,9 +83,10 @@ class AssemblyMethods(RobotBase):
         with ``prefer`` 0.01 times that for joints without a desired value. ``position_limits`` enforces joint limits.
         ``tolerance`` [rad, characteristic lengths] bounds the errors of an assembled configuration. If the initial
         guess does not lead to an assembly, up to ``max_starts`` starts are tried, always the same ones. ``branches``
-        also computes the `branches`, at most that many, and the branch of each result. ``parameters`` replaces
-        parameters of the robot (points, frames and placements) by the names of `Robot.parameters`: values for all
-        states, or with an axis for each axis of the batch (...). Other values need no new compilation.
+        also computes the `branches`, at most that many, and the branch of each result. ``time`` [s] is the time of
+        constraints that depend on it, 0 by default. ``parameters`` replaces parameters of the robot (points, frames and
+        placements) by the names of `Robot.parameters`: values for all states, or with an axis for each axis of the
+        batch (...). Other values need no new compilation.
 
         The result has ``q``, ``success`` and ``status`` of each state, and ``explain``; see
         `linkwork.mechanisms.Assembly`.  A single state that is not assembled raises AssemblyError, unless
@@ -119,9 +120,10 @@ class AssemblyMethods(RobotBase):
 
         ``hold`` has the values of the fixed joints by name. The search starts from ``num_starts`` configurations that
         cover the configuration space, so further assemblies may exist; ``hits`` of the result counts the starts that
-        led to each one. Configurations that differ by full revolutions or by signs of quaternions count as one. The
-        result is sorted by coordinates, ``q`` (..., n, nq). Its ``sign`` (..., n) is the sign of the determinant of
-        the columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these are no square
+        led to each one. ``max_solutions`` bounds their number, and ``time``, ``tolerance`` and ``position_limits`` are
+        those of `assemble`. Configurations that differ by full revolutions or by signs of quaternions count as one. The
+        result is sorted by coordinates, ``q`` (..., n, nq). Its ``sign`` (..., n) is the sign of the determinant of the
+        columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these are no square
         matrix.
 
         Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.
@@ -144,8 +146,9 @@ class AssemblyMethods(RobotBase):
         """Compute a mechanism's configurations for a sequence of driver positions, on one assembly branch.
 
         ``drivers`` has the positions (..., n) of the driven joints by joint name; ``q_init`` (..., nq) is a guess of
-        the first configuration. Steps between the n states are halved until the prediction is accurate. ``singular``
-        of the result lists singular configurations on the path.
+        the first configuration. Steps between the n states are halved until the prediction is accurate. ``time`` (...,
+        n) [s], ``tolerance`` and ``position_limits`` are those of `assemble`. ``singular`` of the result lists singular
+        configurations on the path.
 
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
         has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and
@@ -316,12 +319,13 @@ class MobilityMethods(RobotBase):
 
         q (nq,) is projected onto the constraints; without it an assembled configuration near `neutral` is used. The
         rank of the constraint Jacobian is found from the largest gap of its singular values, with angles multiplied by
-        ``length`` [m], by default the characteristic length: the longest distance of two joints of a link. Rows are
-        *redundant* if they are dependent everywhere, and *singular* if only here; random motions from q, drawn with
-        ``seed``, distinguish the two. Rows are *inconsistent* if no configuration satisfies all constraints.
-        ``progress`` shows a bar on standard error, or is a function of a `linkwork.Progress`, in configurations.
-        ``parameters`` are values (..., own shape) by the names of `Robot.parameters`.  With a batch of them, or of
-        times, the result is a `linkwork.mechanisms.Mobilities`: arrays (...), and by index the `Mobility` of each.
+        ``length`` [m], by default the characteristic length: the longest distance of two joints of a link. ``time`` [s]
+        is the time of constraints that depend on it, 0 by default. Rows are *redundant* if they are dependent
+        everywhere, and *singular* if only here; random motions from q, drawn with ``seed``, distinguish the two. Rows
+        are *inconsistent* if no configuration satisfies all constraints. ``progress`` shows a bar on standard error, or
+        is a function of a `linkwork.Progress`, in configurations. ``parameters`` are values (..., own shape) by the
+        names of `Robot.parameters`. With a batch of them, or of times, the result is a
+        `linkwork.mechanisms.Mobilities`: arrays (...), and by index the `Mobility` of each.
 
         Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
@@ -350,8 +354,8 @@ class MobilityMethods(RobotBase):
         velocities of the independent coordinates. If velocity constraints such as rolling leave fewer degrees of
         freedom, the default is a choice among them. The margin of a choice is the smallest singular value of the
         columns of the constraint Jacobian that belong to the dependent coordinates, with angles multiplied by
-        ``length`` as in `mobility`. A margin below ``min_margin`` is an error. Without ``q`` an assembled configuration
-        is found.
+        ``length`` as in `mobility`. A margin below ``min_margin`` is an error. ``time`` [s] is the time of constraints
+        that depend on it, 0 by default. Without ``q`` an assembled configuration is found.
 
         Raises ValueError, with names, for coordinates that depend on each other or do not determine the others, and
         for a configuration that is not assembled; UnknownNameError for an unknown name.

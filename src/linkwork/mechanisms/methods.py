@@ -221,14 +221,15 @@ class ConstrainedDynamicsMethods(RobotBase):
         """Find a static equilibrium near ``q_init`` (..., nq) under joint forces ``tau`` (..., nv) [N·m, N], or none.
 
         Gravity, springs (unless ``passive`` is False), joint forces, external ``wrenches`` and constraint forces are in
-        balance there.  ``wrenches`` (..., 6) by frame are those of `forward_dynamics`, constant in their axes.
-        ``gravity`` is (..., 3), and ``parameters`` replaces values (..., own shape) by the names of
-        `Robot.parameters`.  Thousands of states are one call.  The search descends the potential energy, so it ends in
-        a stable equilibrium, a minimum, unless ``q_init`` is an equilibrium itself.  With ``descend=False``, or if
-        descent fails, Newton's method finds an equilibrium of any kind, for example an upright pendulum.
-        ``stability`` of the result classifies it by the eigenvalues of the
-        stiffness along free motions; ``success`` and ``status`` report whether and why the search failed.  For joint
-        forces that hold a configuration, use `constrained_inverse_dynamics` with zero velocity and acceleration.
+        balance there.  ``wrenches`` (..., 6) by frame are those of `forward_dynamics`, constant in the axes of
+        ``expressed_in``.  ``time`` [s] is the time of constraints that depend on it, 0 by default. ``gravity`` is (...,
+        3), and ``parameters`` replaces values (..., own shape) by the names of `Robot.parameters`.  Thousands of states
+        are one call.  ``max_iterations`` bounds the steps.  The search descends the potential energy, so it ends in a
+        stable equilibrium, a minimum, unless ``q_init`` is an equilibrium itself.  With ``descend=False``, or if
+        descent fails, Newton's method finds an equilibrium of any kind, for example an upright pendulum. ``stability``
+        of the result classifies it by the eigenvalues of the stiffness along free motions; ``success`` and ``status``
+        report whether and why the search failed.  For joint forces that hold a configuration, use
+        `constrained_inverse_dynamics` with zero velocity and acceleration.
 
         Raises ValueError for ``q_init`` or ``tau`` of another shape or with non-finite values.
         """
@@ -243,7 +244,8 @@ class ConstrainedDynamicsMethods(RobotBase):
     def determinate_constraint_forces(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Return a mask that is True for the constraint forces that dynamics determines uniquely.
 
-        q (..., nq) -> (..., nc), True where `constraint_force_indeterminacy` is below 1e-6.
+        ``time`` [s] is the time of constraints that depend on it, 0 by default. q (..., nq) -> (..., nc), True where
+        `constraint_force_indeterminacy` is below 1e-6.
         """
         mask: np.ndarray = np.asarray(self.constraint_force_indeterminacy(q, time=time)) < 1e-6
         return mask
@@ -290,9 +292,9 @@ class ConstrainedDynamicsMethods(RobotBase):
     def determinate_joint_wrenches(self, q: Array, *, time: ArrayLike | None = None) -> np.ndarray:
         """Return a mask that is True for the components of `joint_wrenches` that dynamics determines uniquely.
 
-        The components are in the axes of the joint's frame M, after the joint. q (..., nq) -> (..., nb, 6), True where
-        `joint_wrench_indeterminacy` is below 1e-6. In a planar four-bar of full hinges these are the forces in its
-        plane and the moments about its hinges.
+        ``time`` [s] is the time of constraints that depend on it, 0 by default. The components are in the axes of the
+        joint's frame M, after the joint. q (..., nq) -> (..., nb, 6), True where `joint_wrench_indeterminacy` is below
+        1e-6. In a planar four-bar of full hinges these are the forces in its plane and the moments about its hinges.
         """
         mask: np.ndarray = np.asarray(self.joint_wrench_indeterminacy(q, time=time)) < 1e-6
         return mask

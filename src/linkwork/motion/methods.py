@@ -62,7 +62,7 @@ class CartesianMethods(RobotBase):
         `inverse_kinematics`.
 
         With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
-        [m], certified for the whole curve, or sampled at a ``resolution`` [rad, m].
+        [m], by ``collision_check`` "certified" for the whole curve, or "sampled" at a ``resolution`` [rad, m].
 
         Returns a `linkwork.motion.TrackedPath`: the followed fraction with the reason for its end, ``trajectory()`` and
         ``timed()``.

@@ -74,8 +74,9 @@ class ConstraintMethods(RobotBase):
         """Return the robot with a joint of any type between two of its frames, which closes a loop.
 
         The joint's frame F is ``frame`` and its frame M is ``other``, like parent and child of a joint in the tree.
-        ``robot.joint(name)`` is the joint.  Limits, damping, dry friction and springs are those of `Joint.of`: numbers
-        or arrays (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
+        ``robot.joint(name)`` is the joint.  Limits (``velocity``, ``effort``), damping, dry friction
+        (``static_friction``, ``friction_velocity``) and springs (``stiffness``) are those of `Joint.of`: numbers or
+        arrays (nq,) (``lower``, ``upper``, ``rest``) or (nv,).  Damping, friction and springs act on the robot with
         ``passive=True``.
 
         Raises UnknownNameError for an unknown frame, TypeError for an invalid joint type, ValueError for a name that
@@ -244,7 +245,7 @@ class LoopFileMethods(RobotBase):
         return loops_text(self._tree)
 
     def save_loops(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write `loops_document` to a file.  Raises FileExistsError if the file exists, unless ``overwrite``."""
+        """Write `loops_document` to the file ``path``.  Raises FileExistsError unless ``overwrite``."""
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"save_loops: path: expected the path of a file, got {path!r}")
         text = self.loops_document()
@@ -257,7 +258,8 @@ class LoopFileMethods(RobotBase):
 
         These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
-        Raises ModelError that lists all errors of the text with their lines; ImportError for YAML without PyYAML.
+        ``form`` is that of the text, "json" or "yaml".  Raises ModelError that lists all errors of the text with their
+        lines; ImportError for YAML without PyYAML.
         """
         if form not in ("json", "yaml"):
             raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")

@@ -50,7 +50,7 @@ class StructureMethods(RobotBase):
         return Named(fixed_joints_of(self._tree), "fixed joint")
 
     def joint(self, name: str) -> Joint:
-        """Return the named joint: a `Joint`, fixed or moving, or the `LoopJointView` of a joint that closes a loop.
+        """Return the joint ``name``: a `Joint`, fixed or moving, or the `LoopJointView` of a joint that closes a loop.
 
         Raises UnknownNameError.
         """
@@ -87,7 +87,7 @@ class StructureMethods(RobotBase):
         return Named(links_of(self._tree), "link")
 
     def link(self, name: str) -> PlacedLink:
-        """Return the named link, or further frame.  Raises UnknownNameError."""
+        """Return the link, or further frame, ``name``.  Raises UnknownNameError."""
         return placed_link(self._tree, name)
 
     # -- names of coordinates
@@ -112,7 +112,7 @@ class StructureMethods(RobotBase):
         return index_of(self._tree, "q", names)
 
     def v_index(self, names: Iterable[str]) -> np.ndarray:
-        """Return the indices of coordinates in v, accelerations and joint forces by `v_names`: see `q_index`."""
+        """Return the indices of ``names`` in v, accelerations and joint forces by `v_names`: see `q_index`."""
         return index_of(self._tree, "v", names)
 
     # -- display

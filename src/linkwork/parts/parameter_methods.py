@@ -98,7 +98,8 @@ class ResistanceMethods(RobotBase):
         Each argument is an array (nv,), for ``rest`` (nq,), in the order of v and q; or a dict by joint name of numbers
         or arrays; or, except for ``rest``, a number for all joints but floating ones, followers included.
         ``rotor_inertia`` [kg·m², kg] sets the armature to N² · rotor_inertia, with the gear ratio N.  Static friction
-        that was equal to the friction changes with it.  Units are those of the properties of these names.  Arguments
+        that was equal to the friction changes with it.  Springs have a ``stiffness``, and laws of friction
+        ``static_friction`` and ``friction_velocity``.  Units are those of the properties of these names.  Arguments
         left out do not change.
 
         >>> import linkwork as lw

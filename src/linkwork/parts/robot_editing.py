@@ -107,7 +107,7 @@ class EditingMethods(Constructors):
 
     @edits
     def with_gravity(self, gravity: Sequence[float]) -> Self:
-        """Return the robot with another gravitational acceleration (3,) in the world's axes [m/s²].
+        """Return the robot with another ``gravity`` (3,) in the world's axes [m/s²].
 
         >>> import linkwork as lw
         >>> lw.load("arm7").with_gravity((0, 0, 0)).gravity_force({"elbow": -1.2}).tolist()

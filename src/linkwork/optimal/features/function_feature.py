@@ -154,7 +154,7 @@ class WindowQuery(StateQuery):
         return self._of(("step",), 0, lambda w: [w.step], ())
 
     def q(self, joint: str | None = None, back: int = 0) -> Any:
-        """Return the configuration of a joint, a number or an array, or of the robot (nq,) [rad, m], at t − ``back``."""
+        """Return the configuration of a joint, a number or an array, or of all (nq,) [rad, m], at t − ``back``."""
         back = steps_back("w.q", back)
         if joint is None:
             return self._of(("q", f"{back}"), back, lambda w: w.configuration(back), (self._window.tree.nq,))
@@ -192,7 +192,7 @@ class WindowQuery(StateQuery):
         return object_array((4, 4), [*rows.ravel().tolist(), 0.0, 0.0, 0.0, 1.0])
 
     def point(self, name: str, relative_to: str = "world", back: int = 0) -> Any:
-        """Return the position (3,) of the point, or frame's origin, ``name`` in ``relative_to`` [m], at step t − ``back``."""
+        """Return the position (3,) of the point or frame origin ``name`` in ``relative_to`` [m] at t − ``back``."""
         back = steps_back("w.point", back)
         return self._of(
             ("point", name, relative_to, f"{back}"), back, lambda w: [*w.state(back).point(name, relative_to)], (3,)

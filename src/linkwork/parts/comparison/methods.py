@@ -34,8 +34,9 @@ class ComparisonMethods(RobotBase):
 
         Compared are masses, centres of mass and inertias; joints with their axes, limits and drives; constraints,
         actuators, named configurations and shapes; poses of all links and frames at zero and at ``samples`` random
-        configurations, and there the mass matrix and the gravity force.  Joints match by name, in any order, or else by
-        the link that they carry.  An opposite axis is reported, and the rest compared with the opposite sign.
+        configurations from ``seed``, and there the mass matrix and the gravity force. Joints match by name, in any
+        order, or else by the link that they carry. An opposite axis is reported, and the rest compared with the
+        opposite sign.
 
         ``names`` are names that differ: ``{"name here": "name in other"}``.  ``by="bodies"`` compares the inertias of
         whole bodies, links that fixed joints weld together, and does not report links that only one robot has.
@@ -85,8 +86,8 @@ class ComparisonMethods(RobotBase):
         """Compare the robot with the model that another library reads from the same file.
 
         Compared are the poses of all links, the mass matrix without armature, and the gravity force, at zero and at
-        ``samples`` random configurations.  Pinocchio reads URDF files, MuJoCo URDF and MJCF files.  Mesh files are not
-        opened for URDF.
+        ``samples`` random configurations from ``seed``.  ``tolerance`` is relative.  Pinocchio reads URDF files, MuJoCo
+        URDF and MJCF files.  Mesh files are not opened for URDF.
 
         Raises ValueError if the library is not installed, if it does not read the file, or if the robot was not read
         from a file.

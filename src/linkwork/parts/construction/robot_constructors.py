@@ -46,7 +46,7 @@ class Constructors(RobotBase):
 
     @classmethod
     def from_urdf(cls, path: str | os.PathLike[str], **options: Unpack[LoadOptions]) -> Self:
-        """Return the robot of a URDF file; the options are those of `linkwork.load`."""
+        """Return the robot of the URDF file ``path``; the options are those of `linkwork.load`."""
         return cls(read_robot(path, Options.of("from_urdf", options), "urdf"))
 
     @classmethod
@@ -66,9 +66,9 @@ class Constructors(RobotBase):
     ) -> Self:
         """Return the robot of a compiled model of MuJoCo (`mujoco.MjModel`), or of a specification (`mujoco.MjSpec`).
 
-        It reads the arrays of the model as they are, so changes of the model in Python count.  The options are those
-        of `linkwork.load`; ``floating_base`` is by default as the model says.  ``robot.report`` lists what the robot
-        does not have of the model.
+        It reads the arrays of the model as they are, so changes of the model in Python count. ``gravity``, ``strict``
+        and ``mimic`` are those of `linkwork.load`; ``floating_base`` is by default as the model says. ``robot.report``
+        lists what the robot does not have of the model.
 
         Raises TypeError for another type, ModelError for a model that linkwork cannot read.
         """
@@ -125,8 +125,8 @@ class Constructors(RobotBase):
     ) -> Self:
         """Build a chain of revolute and prismatic joints from a table of Denavit–Hartenberg parameters.
 
-        Each row is a dict of ``a`` [m], ``alpha`` [rad], ``d`` [m] and ``theta`` [rad], 0 by default, for the transform
-        from frame i − 1 to frame i:
+        Each of the ``rows`` is a dict of ``a`` [m], ``alpha`` [rad], ``d`` [m] and ``theta`` [rad], 0 by default, for
+        the transform from frame i − 1 to frame i:
 
         - ``"standard"`` (distal; Denavit and Hartenberg, Paul): Rz(θ) Tz(d) Tx(a) Rx(α), joint i is about z of i − 1;
         - ``"modified"`` (proximal; Khalil, Craig): Rx(α) Tx(a) Rz(θ) Tz(d), joint i is about z of i; a and α have the
