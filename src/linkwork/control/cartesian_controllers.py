@@ -21,7 +21,6 @@ from linkwork.control.controller_base import (
 )
 from linkwork.control.task_controllers import read_condition, require_actuation
 from linkwork.dynamics.algorithms.mass_matrix_inverse import mass_matrix_solve
-from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
@@ -92,7 +91,7 @@ class CartesianLaw(ControlLaw):
 
     def _free_accelerations(self, q: Any, v: Any) -> list[Any]:
         """Return the accelerations a_0 (nv) by null-space damping and by the joints' own damping and friction."""
-        resisting = resisting_force(self.robot.tree, list(v)) if self.passive else [0.0]
+        resisting = self._resisting_force(q, v)
         damped = self._damping(v)
         if all(map(is_zero, resisting)):
             return damped
@@ -121,8 +120,8 @@ class CartesianLaw(ControlLaw):
         """
         robot, passive = self.robot, self.passive
         if self.is_fully_actuated or robot.constraints:
-            tau = robot.inverse_dynamics(q, v, array(self._damping(v)), passive=passive, friction=NO_FRICTION)
-            damping = resisting_force(robot.tree, list(v), NO_FRICTION) if passive else [0.0] * robot.nv
+            tau = self._required_forces(q, v, self._damping(v), NO_FRICTION)
+            damping = self._resisting_force(q, v, NO_FRICTION)
             return [x if is_zero(d) else x + d for x, d in zip(tau, damping, strict=True)]
         zero, a = array([0.0] * robot.nv), array(self._free_accelerations(q, v))
         return list(robot.hybrid_dynamics(q, v, a, zero, self.actuator_names, passive=passive).tau)

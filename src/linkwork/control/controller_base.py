@@ -16,6 +16,7 @@ from linkwork._util.validation import floats
 from linkwork.control.algorithms.allowed_motions import AllowedMotions
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import actuated_indices, actuated_joints
+from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot
@@ -23,6 +24,10 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
 from linkwork.kernels.robot_arguments import by_joint
+from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import required_forces
+from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
+from linkwork.model.friction_laws import DEFAULT
+from linkwork.model.loop_joints import loops_of
 from linkwork.spatial.arguments import is_rigid
 
 __all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
@@ -210,6 +215,32 @@ class ControlLaw(ABC):
             return None
         time = t if self._timed(t) else 0.0
         return AllowedMotions.at(self.robot.tree, list(q), list(v), time, self.actuator_names, armature)
+
+    @property
+    def _passive(self) -> bool:
+        """True if springs, damping, friction and armature of joints count, for laws that have this option."""
+        return bool(getattr(self, "passive", False))
+
+    @cached_property
+    def _has_resisting_loops(self) -> bool:
+        """True if passive forces count, and a joint that closes a loop has some."""
+        return self._passive and any(loop.resists for loop in loops_of(self.robot.tree))
+
+    def _required_forces(self, q: Any, v: Any, a: Any, friction: Any = DEFAULT.name) -> list[Any]:
+        """Return M a + h (nv) without passive forces, if these count, of joints in the tree and of those in loops."""
+        robot, passive = self.robot, self._passive
+        if not self._has_resisting_loops:
+            return list(robot.inverse_dynamics(q, v, array(list(a)), passive=passive, friction=friction))
+        return required_forces(robot.tree, list(q), list(v), list(a), (), passive, friction=friction)
+
+    def _resisting_force(self, q: Any, v: Any, friction: Any = DEFAULT.name) -> list[Any]:
+        """Return the forces (nv) of damping and friction, if these count, of joints in the tree and in loops."""
+        tree, still = self.robot.tree, [0.0] * self.robot.nv
+        result = resisting_force(tree, list(v), friction) if self._passive else still
+        if not self._has_resisting_loops:
+            return result
+        moving, springs = (with_loop_forces(tree, list(q), list(x), still, None, True, friction) for x in (v, still))
+        return [x + y - z for x, y, z in zip(result, moving, springs, strict=True)]
 
     def _timed(self, t: Any) -> dict[str, Any]:
         """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""

@@ -286,7 +286,8 @@ class OperationalSpace(TaskLaw):
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
             return exerted(self._task_torque(q, v, whole, _added(a0, pull0), shares)), None
         zero = [0.0] * self.robot.nv
-        gravity = exerted(list(self.robot.gravity_force(q, passive=self.passive)))
+        held = self._required_forces(q, array(zero), zero) if self._has_resisting_loops else None
+        gravity = exerted(list(self.robot.gravity_force(q, passive=self.passive)) if held is None else held)
         damped_torque = exerted(self._task_torque(q, v, levels, a0, shares))
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])
@@ -321,7 +322,7 @@ class OperationalSpace(TaskLaw):
         return [x if is_zero(y) else x - y for x, y in zip(by_v, motion.led, strict=True)], by_a
 
     def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any], shares: Any) -> list[Any]:
-        own = self.robot.inverse_dynamics(q, v, array(list(a0)), passive=self.passive)
+        own = self._required_forces(q, v, a0)
         more = task_forces(self.robot.tree, list(q), levels, a0, self.max_condition, self.passive, shares)
         return [a + b for a, b in zip(own, more, strict=True)]
 

@@ -38,7 +38,6 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.numeric_call import checked_call
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
-from linkwork.mechanisms.algorithms.loop_joint_functions import with_loop_forces
 from linkwork.model.friction_laws import DEFAULT
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.simulation.algorithms.passive_resistance import PassiveResistance, has_friction
@@ -192,12 +191,7 @@ class WholeBody(TaskLaw):
         """Return forces and accelerations for one state of symbols, by the quadratic programs of all levels."""
         robot, nv = self.robot, self.robot.nv
         q, v = array(list(q)), array(list(v))
-        resisting = self.passive and any(getattr(one, "resists", False) for one in robot.constraints)
-        h = list(robot.inverse_dynamics(q, v, array([0.0] * nv), passive=self.passive and not resisting))
-        if resisting:  # with the joints that close loops
-            own = added_force(robot.tree, list(q), list(v))
-            every = with_loop_forces(robot.tree, list(q), list(v), own, passive=True)
-            h = [a - b for a, b in zip(h, every, strict=True)]
+        h = self._required_forces(q, v, [0.0] * nv)
         acting = set(self.acting.tolist())
         G: list[Any] = []
         gamma: list[Any] = []
@@ -235,19 +229,17 @@ class WholeBody(TaskLaw):
         result = solved(dynamics)
         if self.inner == 1 or not self.step:
             return result
-        change, mean = self._changes(q, v, result.acceleration, dynamics, resisting)
+        change, mean = self._changes(q, v, result.acceleration, dynamics)
         return solved(replace(dynamics, h=mean), Changes(change, self.step))
 
-    def _changes(
-        self, q: Any, v: Any, a: Sequence[Any], dynamics: BodyDynamics, resisting: bool
-    ) -> tuple[list[Any], list[Any]]:
+    def _changes(self, q: Any, v: Any, a: Sequence[Any], dynamics: BodyDynamics) -> tuple[list[Any], list[Any]]:
         """Return changes of accelerations a within the step (nv), and the h with which M a + h is the mean force.
 
         They follow from forces at the begin, middle and end of a motion with constant a, by Simpson's rule; passive
-        forces of ``resisting`` loops are left out.  Steps of a simulation within the step evaluate passive forces at
-        their ends, and other forces at their beginnings.
+        forces of joints that close loops are left out.  Steps of a simulation within the step evaluate passive forces
+        at their ends, and other forces at their beginnings.
         """
-        robot, passive, a = self.robot, self.passive and not resisting, list(a)
+        robot, passive, a = self.robot, self.passive and not self._has_resisting_loops, list(a)
         rows, shift = range(robot.nv), 0.5 * self.step / self.inner if self.inner else 0.0
 
         def state(t: float) -> tuple[Any, Any]:
