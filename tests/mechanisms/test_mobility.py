@@ -170,6 +170,9 @@ def test_batches_of_mechanisms_have_the_report_of_each():
 
 
 def test_robots_without_constraints_and_bad_input():
+    weld = lw.Joint.of(lw.joints.Fixed(), name="weld", parent="world", child="body")
+    fixed = lw.Robot.build("fixed", lw.Link("body", mass=1.0), weld)
+    assert fixed.mobility().dof == 0 and fixed.equilibrium(np.zeros((2, 0))).stability.tolist() == ["stable"] * 2
     free = fourbars(1).without_constraints()
     found = free.mobility()
     assert found.dof == found.counted == 3 and found.untouched == free.v_names and not found.rows

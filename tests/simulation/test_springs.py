@@ -146,3 +146,6 @@ def test_implicit_springs_that_parameters_make_stiff_are_told_of():
         assert [f"the spring in {name!r} vibrates" in str(one.message) for one in told] == [True] * (name is not None)
     none = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})
     assert none.q.shape == (0, 2, 7)
+    simulator = lw.Simulator(arm, batch=0, parameters={"stiffness": np.zeros((0, 7))})
+    simulator.reset(arm.neutral())
+    assert simulator.step().q.shape == (0, 7)

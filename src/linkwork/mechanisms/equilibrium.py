@@ -18,6 +18,7 @@ Algorithms on Matrix Manifolds, 2008, chapter 7.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,7 +138,7 @@ def equilibria_near(
 
 def _flat(x: Array, shape: tuple[int, ...]) -> Array:
     """Return vectors (*shape, n), or vectors that broadcast to these, with one axis for all states."""
-    return np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1])
+    return np.broadcast_to(x, (*shape, x.shape[-1])).reshape(math.prod(shape), x.shape[-1])
 
 
 def _each(values: dict[str, Array], change: Callable[..., Array], *others: Any) -> dict[str, Array]:

@@ -117,7 +117,7 @@ def decomposed(G: np.ndarray) -> Decomposed:
 def _ranks(values: np.ndarray, size: int) -> np.ndarray:
     """Return the ranks of matrices with these singular values (..., k), and at most ``size`` rows and columns."""
     largest = values.max(axis=-1, initial=0.0)
-    floor = NOISE * size * np.maximum(largest, 1.0)
+    floor = NOISE * max(size, 1) * np.maximum(largest, 1.0)
     ladder = np.concatenate([np.maximum(1.0, largest)[..., np.newaxis], values, floor[..., np.newaxis]], axis=-1)
     ladder = np.maximum(ladder, floor[..., np.newaxis])
     return np.where(largest > floor, np.argmax(ladder[..., :-1] / ladder[..., 1:], axis=-1), 0)

@@ -146,7 +146,7 @@ def _flat(groups: Mapping[str, Mapping[str, Any]], leading: tuple[int, ...]) -> 
     """Return the values of the first environment in one array."""
     n = len(leading)
     every = [np.asarray(x, dtype=float) for values in groups.values() for x in values.values()]
-    first = [np.ravel(x[(0,) * n] if n and x.shape[:n] == leading else x) for x in every]
+    first = [np.ravel(x[(0,) * n] if n and x.size and x.shape[:n] == leading else x) for x in every]
     return np.concatenate(first) if first else np.zeros(0)
 
 
