@@ -198,6 +198,15 @@ def test_a_problem_built_anew_has_the_same_result() -> None:
     assert one.success and np.array_equal(one.q, other.q) and one.iterations == other.iterations
 
 
+def test_tolerances_are_checked_without_constraints_too() -> None:
+    robot = lw.load("double_pendulum")
+    problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0).add("torque", "least_squares", scale=0.1)
+    for solver in ("augmented", "ilqr"):
+        for tolerance in (0.0, -1.0, np.inf):
+            with pytest.raises(ValueError, match=f"solve: tolerance: expected positive numbers, got {tolerance}"):
+                problem.solve([0.1, 0.2], solver=solver, tolerance=tolerance)
+
+
 @pytest.mark.slow(every=9)
 def test_costs_without_a_minimum_are_unbounded() -> None:
     """Terms of kind "cost" that are linear in the path or in its forces, and one that a limit bounds."""

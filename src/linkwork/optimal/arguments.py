@@ -128,20 +128,21 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, defaults: Seque
 
     Raises UnknownNameError and ValueError.
     """
-    given = value if isinstance(value, Mapping) else {} if value is None else dict.fromkeys(names, value)
+    alike = [] if value is None or isinstance(value, Mapping) else [value]
+    given = dict.fromkeys(names, value) if alike else value or {}
     by_name = {**dict(zip(names, defaults, strict=True)), **given}
     unknown = [name for name in by_name if name not in names]
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
     try:
-        tolerances = np.array([number(step), *(number(by_name[name]) for name in names)])
+        tolerances = np.array([number(x) for x in (step, *by_name.values(), *alike)])
     except (TypeError, ValueError):
         tolerances = np.array([math.nan])
     if not ((tolerances > 0.0) & np.isfinite(tolerances)).all():
         is_of_step = not (is_real(step) and 0.0 < float(step) < math.inf)
         argument, got = ("step_tolerance", step) if is_of_step else ("tolerance", value)
         raise ValueError(f"{SOLVE}: {argument}: expected positive numbers, got {got!r}")
-    return tolerances
+    return tolerances[: 1 + len(names)]
 
 
 def read_velocity(robot: Any, velocity: Any) -> Array:
