@@ -36,7 +36,7 @@ def called(function):
 
 
 def named(function):
-    """The parameters of a function that have names: without ``*args`` and ``**options``."""
+    """Return the names of a function's parameters, without ``*args`` and ``**options``."""
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self", "cls"}
 
@@ -149,9 +149,9 @@ def test_every_public_parameter_is_explained():
     silent = set()
     for place in (*MODULES.values(), *CLASSES):
         for name in place.__all__ if inspect.ismodule(place) else dir(place):
-            value = getattr(place, name, None) if not name.startswith("_") or name == "__call__" else None
-            is_method = inspect.isfunction(value) or inspect.ismethod(value)
-            if is_method and value.__name__ == name and value.__module__.startswith("linkwork"):
-                words = re.findall(r"\w+", inspect.getdoc(value) or "")
-                silent |= {(value.__qualname__, parameter) for parameter in named(value) - {*words}}
+            value = getattr(place, name, None) if not name.startswith("_") or name in SPECIAL else None
+            is_function = inspect.isfunction(value) or inspect.ismethod(value)
+            if is_function and value.__name__ == name and value.__module__.startswith("linkwork"):
+                doc = f"{place.__doc__} {value.__doc__}" if name == "__init__" else inspect.getdoc(value) or ""
+                silent |= {(value.__qualname__, parameter) for parameter in named(value) - {*re.findall(r"\w+", doc)}}
     assert silent == set()

@@ -56,7 +56,10 @@ NOTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A location in the description of a robot."""
+    """A location in the description of a robot.
+
+    ``file`` is a path, ``line`` and ``column`` are numbers, and ``element`` is the path of the element in the file.
+    """
 
     file: str | None = None
     line: int | None = None
@@ -76,7 +79,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One error or warning about a robot description."""
+    """One error or warning about a robot description.
+
+    ``code`` is a short name of its kind, ``message`` its text, ``where`` its `Location`, and ``hint`` a remedy.
+    """
 
     code: str  # for example "UNKNOWN_LINK"
     message: str  # the problem, with the expected and the actual value
@@ -234,7 +240,10 @@ class ArgumentError(TypeError, ValueError):
 
 
 class AssemblyError(ValueError):
-    """No configuration was found that satisfies the robot's constraints.  ``result`` is the best one found."""
+    """No configuration was found that satisfies the robot's constraints.  ``result`` is the best one found.
+
+    ``message`` is the text.
+    """
 
     def __init__(self, message: str, result: object = None) -> None:
         self.result = result
@@ -249,6 +258,8 @@ class UnderactuatedError(ValueError):
 
     ``motions`` describes the motions that no actuator can induce, each by its joint velocities, in the state with index
     ``where`` of the batch.  ``max_missing`` is the largest missing joint force [N·m, N].
+
+    ``caller`` is the function that was called.
     """
 
     def __init__(
@@ -347,6 +358,8 @@ class JointMethodError(RuntimeError):
     """A method of a joint type raised an exception, which is the cause of this error.
 
     ``joint``, ``type`` and ``method`` name the joint, its type and the method.
+
+    ``problem`` is the text of the exception.
     """
 
     def __init__(self, joint: str, type: str, method: str, problem: str) -> None:

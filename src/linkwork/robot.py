@@ -42,6 +42,8 @@ class Robot(RobotMethods, metaclass=WithForeignNames):
     `linkwork.errors.ConfigurationWarning`), and UnknownNameError (a KeyError) for an unknown name.
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
+
+    ``tree`` is the model that `linkwork.load` and `Robot.build` create.
     """
 
     __slots__ = ()

@@ -69,7 +69,10 @@ class ContractLine:
 
 @dataclass(frozen=True, slots=True)
 class ContractReport:
-    """Result of a check of a class against its contract.  It prints as a table with one line per requirement."""
+    """Result of a check of a class against its contract.  It prints as a table with one line per requirement.
+
+    ``subject`` is the kind and name of the class, and ``lines`` has one entry for each requirement.
+    """
 
     subject: str  # kind and name of the class, for example "joint type Knee"
     lines: tuple[ContractLine, ...]

@@ -63,6 +63,9 @@ class Kernel(Differentiable):
     `linkwork.set_num_threads`.
 
     Its derivatives are kernels, built by `jvp`, `vjp`, `jacobian`, `hessian` and `value_and_gradient`.
+
+    `linkwork.compile` and methods of a robot build kernels, from a traced ``program`` with its ``doc``. ``backend``,
+    ``without_passes``, ``nesting``, ``spaces``, ``watch`` and ``later`` are for the compiler's own use.
     """
 
     __slots__ = (

@@ -96,7 +96,10 @@ class Kinematics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Jacobian rows G, drift σ and bias γ of a constraint in one state: G v + σ = 0 and G a + γ = 0."""
+    """Jacobian rows G, drift σ and bias γ of a constraint in one state: G v + σ = 0 and G a + γ = 0.
+
+    ``sizes`` are the squares of the elements of G, or None.
+    """
 
     rows: list[list[Any]]  # G, rows of nv values
     bias: list[Any]  # γ

@@ -98,6 +98,9 @@ class PolynomialCoupling(_OfOneJoint):
     on joint a [N·m, N].
 
         lw.constraints.PolynomialCoupling("drum", "crank", (0.0, 0.5, 0.02))
+
+    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's own; by default it is made from those of its
+    parts.
     """
 
     coefficients: tuple[float, ...]
@@ -163,6 +166,9 @@ class CurveCoupling(_OfOneJoint):
         lw.constraints.CurveCoupling("valve", "camshaft", lift, unit="m")
         lw.constraints.CurveCoupling("wheel", "crank", lw.constraints.Curve.geneva(6))
         lw.constraints.CurveCoupling("follower", "disc", lambda x: 0.01 * (1 - np.cos(x)), unit="m")
+
+    ``a`` and ``b`` are names of joints.  ``name`` is the constraint's own; by default it is made from those of its
+    parts.
     """
 
     curve: Curve | Callable[[Any], Any]

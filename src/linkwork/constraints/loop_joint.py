@@ -41,6 +41,10 @@ class LoopJoint(Constraint):
 
     Limits, damping, friction and springs are scalars, or one value for each component of q (lower, upper, rest) or v
     (the others); () means none.  They have the same meaning as for a joint of the tree.
+
+    M is ``frame`` and F is ``relative_to``.  The limits are ``lower`` and ``upper`` of q, ``velocity_bound`` and
+    ``effort``. Friction has ``static_friction`` and ``friction_velocity``, and springs have a ``stiffness``.  ``name``
+    is that of the joint.
     """
 
     name: str

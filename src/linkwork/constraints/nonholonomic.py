@@ -117,6 +117,8 @@ class Rolling(Constraint):
     ``contact=False`` if joints keep the wheel on the plane.
 
     A disc that lies flat on the plane has no single contact point; the rows are meaningless there.
+
+    ``radius`` r is in [m].  ``name`` is the constraint's own; by default it is made from those of its parts.
     """
 
     wheel: str
@@ -183,6 +185,9 @@ class RollingContact(Constraint):
     It may slip or not.  Arguments are as in `Rolling`, where |u| is the sine of the angle between axle and normal;
     ``axis=None`` is a ball.  The row is the velocity of the material contact point along the normal, which equals the
     rate of the height, since the contact point moves along the rim.
+
+    ``wheel``, ``radius`` r [m] and ``on`` are the disc's frame, its radius and the plane's frame.  ``name`` is the
+    constraint's own; by default it is made from those of its parts.
     """
 
     wheel: str
@@ -232,6 +237,8 @@ class BallRolling(Constraint):
     ``ball`` is a frame at the centre of the ball that rotates with it.  The plane is z = 0 of the frame ``on``, which
     may move.  The rows are the velocity of the point at distance r below the centre, relative to the plane, along x
     and y of the plane.  The ball may spin about the normal.  ``contact`` is as in `Rolling`.
+
+    ``radius`` r is in [m].  ``name`` is the constraint's own; by default it is made from those of its parts.
     """
 
     ball: str
@@ -323,6 +330,9 @@ class KnifeEdge(Constraint):
 
     ``across`` is the lateral direction in coordinates of the frame, by default y, for a blade along x.  The velocity is
     relative to the frame ``on``.
+
+    ``runner`` is the frame of the edge.  ``name`` is the constraint's own; by default it is made from those of its
+    parts.
     """
 
     runner: str

@@ -27,6 +27,8 @@ class PointOnPlane(Constraint):
     """Constraint of a point to a plane with normal n: n·r − offset = 0, with r in the frame to which n is fixed.
 
     The constraint force is the force on the point along n [N].
+
+    ``name`` is the constraint's own; by default it is made from those of its parts.
     """
 
     point: str
@@ -69,6 +71,8 @@ class PointOnLine(Constraint):
     """Constraint of a point to the line through p along u: e·(r − p) = 0 for two directions e orthogonal to u.
 
     u is a direction (``line``) fixed to a frame, and p (``line_point``) a position in that frame.
+
+    ``name`` is the constraint's own; by default it is made from those of its parts.
     """
 
     point: str
@@ -117,6 +121,9 @@ class PointOnSurface(Constraint):
 
     f takes an array (3,) [m] and returns a number, preferably in metres, by NumPy's functions and those of
     `linkwork.expr`.  Where the gradient of f is zero, the surface has no tangent plane and the row is zero.
+
+    ``function`` is f, ``point`` the point, and ``frame`` that of r.  ``name`` is the constraint's own; by default it is
+    made from those of its parts.
     """
 
     point: str
@@ -185,6 +192,9 @@ class PointOnCurve(PointOnSurface):
     """Constraint of a point to an implicit curve f(r) = (0, 0), the intersection of two surfaces.
 
     For example, the graph y = g(x) in the plane z = 0 is ``lambda r: (r[1] - g(r[0]), r[2])``.
+
+    ``function`` is f of the position r of the ``point`` in ``frame``.  ``name`` is the constraint's own; by default it
+    is made from those of its parts.
     """
 
     rows = 2
@@ -198,6 +208,9 @@ class Distance(Constraint):
     p is the vector between them.  The constraint models a rod with a ball joint at each end.  Near its zeros the error
     equals |p| − l to first order; it is smooth also for coincident points, and zero only at the distance l.  The
     constraint force acts along the rod [N], positive in compression.
+
+    ``a`` and ``b`` are the points, and ``length`` is l [m].  ``name`` is the constraint's own; by default it is made
+    from those of its parts.
     """
 
     a: str

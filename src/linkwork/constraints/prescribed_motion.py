@@ -27,6 +27,9 @@ class Prescribed(Constraint):
     f returns one value for each coordinate of the joint, or for each of ``axes``, the axes of the frame along which
     the motion of the point is prescribed.  Its velocity and acceleration are derived.  The constraint force is the
     driving force of the joint [N·m, N] or the force on the point [N].
+
+    The frame is ``relative_to``, by default the world.  ``units`` has that of each row, "rad" or "m".  ``name`` is the
+    constraint's own; by default it is made from those of its parts.
     """
 
     joint: str | None = None

@@ -37,6 +37,8 @@ class StateQuery:
 
     Scalars are returned as symbols, all other values as NumPy arrays.  Names are those of the robot.  ``v``, ``twist``
     and ``point_velocity`` are only for functions of velocities, as in `Pfaffian`.
+
+    ``k`` is the symbolic state that it queries, and ``name`` that of the function, for messages.
     """
 
     def __init__(
@@ -432,6 +434,9 @@ class Holonomic(OfFunction):
     and biases are derived.
 
         lw.constraints.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
+
+    ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
+    ``names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added to a robot.
     """
 
     def error(self, state: Kinematics) -> list[Any]:
@@ -449,6 +454,9 @@ class Pfaffian(OfFunction):
     derived.
 
         lw.constraints.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
+
+    ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
+    ``names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added to a robot.
     """
 
     holonomic = False

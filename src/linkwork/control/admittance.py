@@ -32,6 +32,8 @@ class Admittance(ControlLaw):
     The state is x, ẋ and the state of the other controller. Inputs are ``force`` and those of the other controller.
     Its target velocity and acceleration become those of the shifted target, in its axes.
 
+    ``law`` is the other controller.
+
     Source: Villani and De Schutter, Force control, in: Springer Handbook of Robotics, 2nd ed., 2016, section 9.2.
 
     >>> import numpy as np

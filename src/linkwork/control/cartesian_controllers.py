@@ -174,6 +174,8 @@ class Impedance(CartesianLaw):
     Sources: Hogan, Impedance control, ASME J. Dyn. Syst. Meas. Control 107, 1985; Albu-Schäffer, Ott and Hirzinger, A
     unified passivity-based control framework, Int. J. Robotics Research 26(1), 2007.
 
+    ``max_condition`` bounds the condition number of Λ⁻¹, by default ten times its median over configurations.
+
     >>> import numpy as np
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
@@ -265,7 +267,7 @@ class HybridForcePosition(CartesianLaw):
     Inputs are target (4, 4) in the world, target_v and target_a (6), force (n) of the force axes [N·m, N], wrench (6).
     With ``passive`` springs, damping, friction and armature of joints count, but damping and friction of motions along
     no axis, which they resist.
-    ``actuators`` are those of `Impedance`.
+    ``robot``, ``nullspace_damping``, ``max_condition`` and ``actuators`` are those of `Impedance`.
 
     Sources: Raibert and Craig, Hybrid position/force control of manipulators, ASME J. Dyn. Syst. Meas. Control 103,
     1981; Khatib, IEEE J. Robotics and Automation RA-3(1), 1987.

@@ -77,10 +77,10 @@ class PID(JointLaw):
 
     The integral I obeys İ = K_i (q_d ⊖ q).
 
-    Arguments are those of `PD`.  The integral I (nv) [N·m, N] is the controller's state, updated in steps of ``dt``
-    [s], the step of the simulation.  ``anti_windup`` is "clamping" (no integration that would exceed a limit further),
-    "back_calculation" (İ = K_i e + (τ − u)/T_t, with the command u, the limited force τ, and T_t the ``tracking_time``
-    [s], by default K_p/K_i), or "none".
+    Gains, ``feedforward``, ``actuators``, ``effort_limits`` and ``passive`` are those of `PD`.  The integral I (nv)
+    [N·m, N] is the controller's state, updated in steps of ``dt`` [s], the step of the simulation.  ``anti_windup`` is
+    "clamping" (no integration that would exceed a limit further), "back_calculation" (İ = K_i e + (τ − u)/T_t, with the
+    command u, the limited force τ, and T_t the ``tracking_time`` [s], by default K_p/K_i), or "none".
 
     Source: Åström and Hägglund, Advanced PID Control, ISA 2006, section 3.5.
 
@@ -138,6 +138,8 @@ class GravityCompensation(JointLaw):
 
     ``kd`` [N·m·s/rad, N·s/m] is given as in `PD`.  With ``passive`` g(q) has the forces of springs.  With joints that
     are not actuated or with closed loops, τ keeps the actuated joints at rest.
+
+    ``actuators`` and ``effort_limits`` are those of `PD`.
 
     Source: Siciliano and others, Robotics: Modelling, Planning and Control, 2009, section 8.5.1.
 

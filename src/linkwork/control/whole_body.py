@@ -97,6 +97,8 @@ class WholeBody(TaskLaw):
     Sources: Herzog and others, Autonomous Robots 40, 2016; Escande, Mansard and Wieber, Int. J. Robotics Research
     33(7), 2014.
 
+    ``passive`` includes springs, dampers and friction of joints in the dynamics.
+
     >>> import numpy as np
     >>> import linkwork as lw
     >>> arm = lw.load("double_pendulum")

@@ -34,6 +34,8 @@ class Bushing(ForceElement):
     exert nothing, by default where the frames coincide.  With stiffness about one axis alone it is a torsion spring.
     Rotations from rest stay below half a turn.
 
+    M is ``frame`` and F is ``relative_to``.
+
     >>> import linkwork as lw
     >>> lw.force_elements.Bushing("engine", "chassis", stiffness=(0, 0, 0, 2e5, 2e5, 4e5), damping=100.0).name
     'bushing(engine, chassis)'

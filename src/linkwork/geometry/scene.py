@@ -44,7 +44,10 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Named convex shape or field at a pose in the world."""
+    """Named convex shape or field at a pose in the world.
+
+    ``name`` is unique in its scene, and ``pose`` is (4, 4) [1, m].
+    """
 
     name: str
     shape: Shape

@@ -73,6 +73,8 @@ class HeldOut:
     """Root mean square errors of an estimate at samples that it does not use, for each component.
 
     Joint forces have nv components [N·m, N], poses six [rad, m], positions three [m].
+
+    ``error`` is that of the estimate, and ``nominal_error`` that of the robot before it.
     """
 
     samples: int

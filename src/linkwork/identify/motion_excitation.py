@@ -61,7 +61,11 @@ _RANGE_SHARE = 0.9  # of the range to a limit of position on either side
 @public
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExcitingTrajectory:
-    """A periodic motion by Fourier series, which begins and ends at rest and excites base parameters."""
+    """A periodic motion by Fourier series, which begins and ends at rest and excites base parameters.
+
+    ``period`` is in [s].  ``center`` is q in the middle, and ``sines`` and ``cosines`` (nv, K) are the coefficients of
+    the series. ``excitation`` describes how well it determines the parameters.
+    """
 
     period: float  # [s]
     center: np.ndarray  # q_0 (nq,)

@@ -46,6 +46,8 @@ class IKBranches:
     A branch is a choice of shoulder, elbow and wrist, the same from pose to pose.  A branch that is not ``valid`` has
     no solution, coincides with an earlier branch, or is outside the limits.  Where it has no solution, its q is the
     nearest one that the closed-form equations permit.
+
+    ``orientation_error`` [rad] and ``position_error`` [m] are the distances of its pose from the target.
     """
 
     q: np.ndarray  # (..., 8, nq)
@@ -94,7 +96,10 @@ class IKBranches:
 
 @public
 class ClosedForm:
-    """Closed-form inverse kinematics of one arm: see `Robot.closed_form`."""
+    """Closed-form inverse kinematics of one arm: see `Robot.closed_form`.
+
+    ``robot`` is the robot, ``frame`` the end effector, and ``relative_to`` the frame of the poses.
+    """
 
     __slots__ = ("_arm", "_kernels", "_robot", "frame", "relative_to")
 

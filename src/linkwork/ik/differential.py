@@ -50,6 +50,9 @@ class DifferentialIK:
 
     ``robot.ik_problem(tasks).differential(dt)`` builds one, or this constructor.  `velocity` accepts arguments of any
     kind and returns a result with diagnostics.  `step` takes plain arrays and returns the velocity alone.
+
+    ``motion_limits``, ``gain``, ``time_constant``, ``damping`` and ``locked`` are those of `Robot.velocity_for`.
+    ``caller`` begins messages.
     """
 
     _has_time = True  # False for steps along a path without time, whose constraints do not drift

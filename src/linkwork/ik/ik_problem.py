@@ -69,6 +69,9 @@ class IKProblem:
     """Inverse kinematics problem that is built once and solved many times.
 
     ``robot.ik_problem(tasks)`` builds one.  `solve` computes configurations for one target or a batch of targets.
+
+    ``solver``, ``position_limits``, ``locked``, ``max_iterations`` and ``num_starts`` are those of `Robot.ik_problem`.
+    ``tolerance`` replaces those of the tasks, and ``caller`` begins messages.
     """
 
     def __init__(

@@ -35,6 +35,8 @@ class Planar(JointType):
     v (3,): the velocity of M's origin along the axes x and y of *M* [m/s], then the angular velocity [rad/s], so S is
     constant and q̇ ≠ v: (q̇₁, q̇₂) = R(q₃) (v₁, v₂), q̇₃ = v₃.  ``integrate`` is the exponential of SE(2). [RBDA, table
     4.1, with the translation before the rotation]
+
+    x and y are ``x_axis`` and ``y_axis``, orthogonal vectors (3,).
     """
 
     x_axis: Vec3 = Vec3(1.0, 0.0, 0.0)  # unit; the same coordinates in F and M

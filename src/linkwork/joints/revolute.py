@@ -86,6 +86,8 @@ class UnboundedRevolute(JointType):
 
     q (2,): sine and cosine of the angle, in this order; angle 0 when F and M coincide.  v (1,): rate [rad/s].  q̇ ≠ v:
     ṡ = c v, ċ = −s v.  Unlike those of `Revolute`, configurations do not count revolutions.  [RBDA, table 4.1]
+
+    ``axis`` (3,) is the direction about which M turns.
     """
 
     axis: Vec3  # unit; the same coordinates in F and M

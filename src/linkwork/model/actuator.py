@@ -38,6 +38,8 @@ class Actuator:
 
     Units: the gain converts u to N or N·m; l is in rad or m, times the gear.  A range without bounds is (−inf, inf).
     The limit on the total force of all actuators on a joint is the joint's ``effort``.
+
+    ``name`` is the actuator's own.
     """
 
     name: str

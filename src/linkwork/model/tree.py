@@ -27,7 +27,10 @@ __all__ = ["Report", "Tree", "kind_hint"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Report on the reading of a description: all repairs, and everything that was ignored."""
+    """Report on the reading of a description: all repairs, and everything that was ignored.
+
+    ``warnings`` are its entries.
+    """
 
     warnings: tuple[Issue, ...] = ()
 

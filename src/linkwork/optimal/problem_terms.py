@@ -56,7 +56,7 @@ def _read_only(x: Any) -> Array:
 @public
 @dataclass(frozen=True, eq=False)
 class PerStep:
-    """A target for each step at which a feature applies: an array (..., steps, *shape)."""
+    """A target for each step at which a feature applies: ``values``, an array (..., steps, *shape)."""
 
     values: Any
 
@@ -74,6 +74,9 @@ class ProblemTerm:
     or "inequality". ``steps`` are those at which it applies, in order; ``single`` is True if one step was named by its
     index. ``scale`` has a factor for each component. ``lower`` and ``upper`` are bounds by component that replace
     those of the kind, or None. ``target`` is the default target of `solve`, an array (*shape), a `PerStep` or None.
+
+    ``name`` is that of the term.  ``phase`` is the phase that names the steps, which are all others if
+    ``is_outside_phase`` is True.
     """
 
     name: str
@@ -96,7 +99,11 @@ class ProblemTerm:
 
 @dataclass(frozen=True, eq=False)
 class DecisionVariable:
-    """Decision variable of each step or of the whole path: name, bounds and initial guess, (size,) each."""
+    """Decision variable of each step or of the whole path: name, bounds and initial guess, (size,) each.
+
+    ``lower`` and ``upper`` are the bounds, and ``initial_guess`` the guess.  A variable of steps is free at ``steps``
+    and fixed at its initial guess at others.  ``phase`` is the phase that names the steps.
+    """
 
     name: str
     size: int

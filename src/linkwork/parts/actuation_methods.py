@@ -31,6 +31,9 @@ class NamedConfiguration:
     """Named configuration of a robot, such as "home": ``robot.named_configurations["home"].q``.
 
     Joints that it does not state are at their zero configuration.
+
+    ``name`` is its own.  ``v`` (nv,) and ``controls``, one for each actuator, are None where it does not state them.
+    ``joints`` names the joints whose configuration it states.
     """
 
     name: str

@@ -26,6 +26,10 @@ class PlacedLink:
     """Link of a robot: an immutable value, equal and hashable by content.
 
     It moves with ``body``: its own body, or the body that fixed joints weld it to.
+
+    ``name`` is its own, and ``placement`` is its pose on the body.  ``inertia_at_origin`` is in its axes, or None if it
+    is not known. ``visuals`` and ``collisions`` are its shapes.  ``joint`` is the joint to its ``parent`` link, and
+    ``is_welded`` is True if that is fixed.
     """
 
     name: str

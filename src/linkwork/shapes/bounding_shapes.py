@@ -35,6 +35,8 @@ class Fit(Geometry):
     """Bounding shape at its pose.
 
     ``overestimate`` bounds the distance of its farthest point from the convex hull of the points or shape inside [m].
+
+    ``origin`` is the pose; ``name``, ``material`` and ``friction`` are those of a `Geometry`.
     """
 
     overestimate: float = 0.0

@@ -164,7 +164,7 @@ class HeightField(Sampled):
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class PointCloud(Sampled):
-    """Points (n, 3) [m], each a ball of the common ``radius`` [m], which may be zero.
+    """Cloud of ``points`` (n, 3) [m], each a ball of the common ``radius`` [m], which may be zero.
 
     Raises ValueError for an empty cloud, values that are not finite and a negative radius.
 

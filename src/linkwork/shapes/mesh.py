@@ -13,7 +13,7 @@ __all__ = ["Mesh"]
 @public
 @dataclass(frozen=True, slots=True)
 class Mesh(MasslessShape):
-    """Reference to a mesh file by its URI, with a non-zero scale along each axis.
+    """Reference to a mesh file by its ``uri``, with a non-zero scale along each axis.
 
     Raises ValueError for an invalid name or scale.  The file is not opened; `load_mesh` reads it.
     """

@@ -43,6 +43,8 @@ class LoadedMesh:
     """Triangle mesh of a file: distinct ``vertices`` (n, 3) [m] and ``triangles`` (m, 3) as indices of vertices.
 
     ``issues`` describes defects in words, such as an open surface or inward orientation.
+
+    ``unit`` is the length unit of the file [m].
     """
 
     file: Path

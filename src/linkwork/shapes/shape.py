@@ -125,6 +125,8 @@ class Material:
     """Colour and texture file of a visual shape, or None.
 
     ``rgba`` are red, green, blue and alpha in [0, 1]; alpha is 1 by default.  Raises ValueError for an invalid colour.
+
+    ``name`` is the material's own in the robot's file.
     """
 
     name: str = ""
@@ -146,6 +148,8 @@ class Geometry:
     """Shape with its pose in the link's frame: see `Shape.at`.
 
     ``friction`` is the coefficient of Coulomb friction of its surface, or None if it is not known.
+
+    ``shape``, its pose ``origin``, ``name`` and ``material`` are those of `Shape.at`.
     """
 
     shape: Shape

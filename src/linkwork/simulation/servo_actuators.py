@@ -20,7 +20,11 @@ __all__ = ["ServoActuators", "ServoForces", "actuator_servos"]
 
 @dataclass(frozen=True)
 class ServoForces:
-    """Parameters of servos: target configuration (nq); target velocity, force and gains (nv each); limits (nv)."""
+    """Parameters of servos, (nv) each but the target ``position`` (nq).
+
+    ``velocity`` and ``force`` are targets, ``stiffness`` and ``damping`` the gains, and ``limit`` bounds the joint
+    forces.
+    """
 
     force: Sequence[Any]
     position: Sequence[Any]

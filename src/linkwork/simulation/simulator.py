@@ -68,9 +68,10 @@ _NEW = tuple.__new__  # makes a named tuple without a check of the number of fie
 class Simulator(metaclass=WithForeignNames):
     """Robot, or batch of a robot, that is simulated one call of `step` at a time.
 
-    Its options are those of `Robot.simulate`; ``batch`` is a number of environments, or the shape of the batch.
-    Joints that pass limits are not reported.  Without a controller each `step` takes joint forces.  The ``state`` is a
-    value: `restore` sets it again, to the bit, in this process or in another.
+    ``dt``, ``method``, ``passive``, ``friction``, ``parameters``, ``contacts``, ``contact_model``,
+    ``joint_limit_mode``, ``events``, ``sensors`` and ``seed`` are those of `Robot.simulate`; ``batch`` is a number of
+    environments, or the shape of the batch. Joints that pass limits are not reported.  Without a controller each `step`
+    takes joint forces.  The ``state`` is a value: `restore` sets it again, to the bit, in this process or in another.
 
     >>> import linkwork as lw
     >>> robot = lw.load("arm7")

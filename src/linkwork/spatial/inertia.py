@@ -81,7 +81,10 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedInertia:
-    """Symmetric 6×6 inertia [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1)."""
+    """Symmetric 6×6 inertia [[J, H], [Hᵀ, M]]: n = J ω + H v, f = Hᵀ ω + M v (RBDA 7.1).
+
+    ``angular`` is J, ``coupling`` H and ``linear`` M.
+    """
 
     angular: Symmetric3
     coupling: Matrix3

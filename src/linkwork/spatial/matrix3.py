@@ -12,7 +12,7 @@ __all__ = ["Matrix3", "Symmetric3"]
 
 @dataclass(frozen=True, slots=True)
 class Matrix3:
-    """A 3×3 matrix, by its rows."""
+    """A 3×3 matrix, by its rows x, y and z."""
 
     x: Vec3
     y: Vec3
@@ -57,7 +57,7 @@ class Matrix3:
 
 @dataclass(frozen=True, slots=True)
 class Symmetric3:
-    """A symmetric 3×3 matrix, by its upper triangle."""
+    """A symmetric 3×3 matrix, by its upper triangle: xx, xy, xz, yy, yz and zz."""
 
     xx: Any
     xy: Any

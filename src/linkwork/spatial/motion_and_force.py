@@ -111,7 +111,7 @@ _ZERO = Motion(Vec3.zero(), Vec3.zero())
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """Force vector (n; f), moment first; n is the moment about the frame's origin."""
+    """Force vector (n; f), the moment n and the force f; n is the moment about the frame's origin."""
 
     moment: Vec3
     force: Vec3

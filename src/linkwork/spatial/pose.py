@@ -46,7 +46,7 @@ class _Transform:
 
 @dataclass(frozen=True, slots=True)
 class Pose(_Transform):
-    """Pose X_ab: the rotation R_ab and the position p of b's origin in a."""
+    """Pose X_ab: the rotation R_ab and the ``translation`` p, the position of b's origin in a."""
 
     rotation: Rotation
     translation: Vec3
@@ -123,6 +123,8 @@ class InversePose(_Transform):
     """Inverse X_ba of a pose, stored as the rotation and the translation of X_ab.
 
     It acts as Rᵀ(· − p), which is cheaper than computing Rᵀp.  Its own rotation is that of ``formed``.
+
+    These are ``rotation_ab`` and ``translation_ab``.
     """
 
     rotation_ab: Rotation

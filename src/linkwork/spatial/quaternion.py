@@ -183,7 +183,7 @@ def _cotangent_series() -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class MRP:
-    """Modified Rodrigues parameters σ of a rotation: tan(θ/4) times the axis, with the angle θ.
+    """Modified Rodrigues parameters σ (``sigma``) of a rotation: tan(θ/4) times the axis, with the angle θ.
 
     They are a unit quaternion's vector part divided by 1 + w.  σ and its shadow −σ/|σ|² are the same rotation.  The
     rotation by at most half a revolution has |σ| ≤ 1; σ is infinite for a full revolution.

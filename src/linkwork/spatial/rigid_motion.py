@@ -36,7 +36,10 @@ __all__ = ["FrameMotion", "RigidMotion"]
 
 @dataclass(frozen=True, slots=True)
 class RigidMotion:
-    """Motion of a body with accelerations: ω, ω̇ and the acceleration p̈ of its origin, in the body's axes."""
+    """Motion of a body with accelerations: ω, ω̇ and the acceleration p̈ of its origin, in the body's axes.
+
+    ``angular_velocity`` is ω, ``angular_acceleration`` ω̇, and ``omega`` the matrix Ω = [ω̇×] + [ω×][ω×].
+    """
 
     angular_velocity: Vec3
     angular_acceleration: Vec3

@@ -192,6 +192,10 @@ class SceneDocument:
     """All that a picture shows.
 
     T is the number of frames of time; a document of one frame is a still picture, whose robots have sliders.
+
+    ``title`` is that of the page, and ``times`` (T,) increase [s].  ``surfaces``, ``actors``, ``props``, ``lines``,
+    ``points``, ``arrows``, ``frames``, ``texts`` and ``plots`` are what it shows. ``hidden`` are layers that are hidden
+    at first, and ``notes`` say what could not be drawn.  ``is_timed`` is False if ``times`` are path lengths [rad, m].
     """
 
     title: str

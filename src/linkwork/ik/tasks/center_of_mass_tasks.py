@@ -40,6 +40,9 @@ class CenterOfMassTask(AimedTask):
     """Task: the robot's centre of mass is at a position c (3,) of a frame [m]; errors are in the frame's axes.
 
     A coordinate is free if its tolerance is infinite: ``tolerance=(1e-4, 1e-4, np.inf)``.
+
+    ``relative_to`` names the frame, by default the world.  ``weight``, ``level``, ``tolerance``, ``target`` and
+    ``name`` are those of every `Task`.
     """
 
     _: KW_ONLY
@@ -83,9 +86,11 @@ class SupportPolygonTask(WeighedTask):
         lw.ik.SupportPolygonTask([(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)], margin=0.02)
         lw.ik.SupportPolygonTask(["toe_left", "heel_left", "heel_right", "toe_right"])
 
-    Vertices are positions (n, 2) in that plane, in order along the polygon in either direction.  Or they are names of
-    frames and points, which may move, in any order: they are sorted by their angle about their mean.  Errors are the
-    distances of the centre inside each edge [m], which must be at least ``margin``.
+    The ``vertices`` are positions (n, 2) in that plane, in order along the polygon in either direction.  Or they are
+    names of frames and points, which may move, in any order: they are sorted by their angle about their mean.  Errors
+    are the distances of the centre inside each edge [m], which must be at least ``margin``.
+
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     vertices: Any

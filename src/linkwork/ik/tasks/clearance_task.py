@@ -31,6 +31,8 @@ class ClearanceTask(AimedTask):
     pairs of `Robot.collision_pairs`.  A hard task holds at every solution; with a weight, the missing distance costs ½
     Σ (w e)².  The scene is the task's target.  Another scene of the same capacities can be passed with a call:
     `target_for` converts it to an array.
+
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     scene: Scene | None = field(default=None, compare=False)

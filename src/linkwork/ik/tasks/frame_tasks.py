@@ -251,6 +251,9 @@ class PoseTask(_FrameTask):
     Errors are (rotation vector; position) [rad, m].  ``position_tolerance`` [m] and ``orientation_tolerance`` [rad] are
     numbers, or one each for x, y and z, infinite for a free coordinate.  Alternatively, ``tolerance`` specifies all six
     errors, rotation first.
+
+    A is ``relative_to``, by default the world.  ``axes`` names the frame in whose axes errors are.  ``weight``,
+    ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """
 
     _: KW_ONLY
@@ -327,6 +330,9 @@ class PositionTask(_FrameTask):
     """Task: a frame's origin, or a point of the robot, is at a position p (3,) of a frame [m].
 
     A position has no axes of its own: errors are in those of the frame, of the frame it is relative to, or of another.
+
+    ``relative_to`` is the other frame, by default the world. ``free`` is set for a call whose tolerances free some
+    errors. ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """
 
     _own: ClassVar[tuple[str, ...]] = ("frame", "reference")
@@ -367,7 +373,12 @@ class PositionTask(_FrameTask):
 @public_constructor
 @dataclass(frozen=True)
 class OrientationTask(_FrameTask):
-    """Task: a frame has the orientation R_AT (3, 3), at any position; errors are the rotation vector [rad]."""
+    """Task: a frame has the orientation R_AT (3, 3), at any position; errors are the rotation vector [rad].
+
+    A is ``relative_to``, by default the world. ``axes`` names the frame in whose axes errors are. ``free`` is set for a
+    call whose tolerances free some errors. ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of
+    every `Task`.
+    """
 
     @property
     def target_of(self) -> TaskTarget:

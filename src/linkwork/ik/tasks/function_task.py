@@ -103,6 +103,9 @@ class FunctionTask(FunctionRows, Task):
     ``k.direction``, ``k.center_of_mass``, ``k.q(joint)``.  ``k.q()`` is the robot's configuration, an array of symbols
     on which the robot's methods, NumPy's functions and those of `linkwork.expr` work.  The Jacobian is derived in the
     tangent space.
+
+    ``units`` is that of the errors, or one for each.  ``weight``, ``tolerance`` and ``name`` are those of every `Task`.
+    ``count``, the number of errors, is computed.
     """
 
     _kind = "task"

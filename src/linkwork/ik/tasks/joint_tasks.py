@@ -99,6 +99,8 @@ class PostureTask(_JointErrorTask):
     """Task: the configuration is near a target (nq); errors are the tangent vector from it to q [rad, m].
 
     ``joints`` selects joints by name (default: all), or maps names to factors that multiply the weight.
+
+    ``level`` and ``tolerance`` are those of every `Task`.  ``indices`` are the joints' coordinates and are computed.
     """
 
     joints: Any = None
@@ -203,6 +205,9 @@ class JointTask(_JointErrorTask):
     """Task: a joint is at a position, a number or an array (nq of the joint,) [rad, m].
 
     The joint may be a coupled one.
+
+    ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.  ``index`` has the joint's
+    coordinates and is computed.
     """
 
     joint: str

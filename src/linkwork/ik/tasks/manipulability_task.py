@@ -30,6 +30,9 @@ class ManipulabilityTask(AimedTask):
     It differs from `Robot.manipulability`: 10⁻¹² is added to the square of each singular value of J, so that errors
     and Jacobian are finite at singularities. A soft task with an unattainable w₀ maximises w. Of a mechanism, w is
     that of all motors; the task is satisfied where the frame moves without them.
+
+    w₀ is the ``target``.  J is that of ``part`` of the frame's motion relative to ``relative_to``.  ``weight``,
+    ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     frame: str

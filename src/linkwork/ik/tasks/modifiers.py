@@ -25,6 +25,9 @@ class ConstraintTask(AimedTask):
 
     A constraint that depends on time takes the time [s] as its target.  A velocity constraint, such as a rolling wheel,
     requires A v + σ = 0 and works only in differential IK (`DifferentialIK`, `Robot.velocity_for`).
+
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.  ``own`` is True for a constraint of
+    the robot itself.
     """
 
     constraint: Constraint
@@ -254,6 +257,8 @@ class Soft(_ModifiedTask):
     """Soft version of a task or a constraint: it adds ½ Σ (w e)² to the cost and need not be satisfied.
 
     The weight w has the unit 1/m or 1/rad: a number, or one for each error.
+
+    ``target``, ``level``, ``tolerance`` and ``name`` are by default those of the task.
     """
 
     weight: Any = 1.0
@@ -278,6 +283,9 @@ class Within(_ModifiedTask):
         lw.ik.Within(lw.constraints.PointOnPlane("hand", "table.z"), 0.1, np.inf)  # above the table
 
     Bounds are numbers, or one for each error, and may be infinite.  Only the violation of the range counts as an error.
+
+    The bounds are ``lower`` and ``upper``.  ``target``, ``weight``, ``level``, ``tolerance`` and ``name`` are by
+    default those of the task.
     """
 
     lower: Any = -math.inf  # [m, rad]

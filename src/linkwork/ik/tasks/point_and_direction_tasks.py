@@ -101,6 +101,8 @@ class AlignTask(_DirectionTask):
 
     The target direction is in ``relative_to`` and may have any length.  With a ``cone`` [rad] the angle between them is
     at most that.
+
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     _: KW_ONLY
@@ -144,6 +146,8 @@ class LookAtTask(_DirectionTask):
     The position is in ``relative_to``.  ``point`` is a frame (its origin) or a point of the robot.  With a ``cone``
     [rad], half of a field of view, the position may be off the direction by that angle.  A position at the origin
     itself counts as straight behind.
+
+    ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """
 
     _: KW_ONLY
@@ -206,6 +210,8 @@ class BoxTask(WeighedTask):
     """Task: a point, or a frame's origin, is in a box: lower ≤ p ≤ upper in the axes of ``relative_to`` [m].
 
     Bounds are numbers, or one for each axis, and may be infinite.
+
+    ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     point: str
@@ -256,6 +262,8 @@ class DistanceTask(AimedTask):
 
     Where the points coincide, the gradient is taken along the first axis, so that the search can leave the point.
     `Within` gives ranges, such as "at least": ``Within(DistanceTask("left_hand", "right_hand", target=0.0), 0.2)``.
+
+    ``a`` and ``b`` are the points.  ``weight``, ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     a: str

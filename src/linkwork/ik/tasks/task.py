@@ -46,7 +46,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """Errors of a task in one state, and their Jacobian (one row of nv values for each error)."""
+    """``errors`` of a task in one state, and their Jacobian ``rows`` (nv values for each error)."""
 
     errors: list[Any]
     rows: list[list[Any]]
@@ -54,7 +54,10 @@ class TaskRows:
 
 @dataclass(frozen=True, slots=True)
 class TaskTarget:
-    """Array that a task takes with each call: its shape ("nq" for a configuration) and kind."""
+    """Array that a task takes with each call: its shape ("nq" for a configuration) and kind.
+
+    ``doc`` describes it in messages.
+    """
 
     shape: tuple[int | str, ...]
     kind: str  # "pose", "rotation", "place", "direction", "configuration", "size", "length", "numbers"

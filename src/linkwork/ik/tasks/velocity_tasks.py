@@ -24,6 +24,8 @@ class JointVelocityTask(AimedTask):
         lw.ik.JointVelocityTask("left_wheel", weight=1.0)
 
     A soft task adds ½ Σ (w dt (v − target))² to the cost; w has the unit 1/rad or 1/m.
+
+    ``level``, ``tolerance`` and ``name`` are those of every `Task`.  ``units`` are computed.
     """
 
     joint: str
@@ -79,6 +81,8 @@ class MomentumTask(AimedTask):
 
     Units are kg m²/s and kg m/s.  The Jacobian is the centroidal momentum matrix.  A soft task adds
     ½ Σ (w dt (h − target))² to the cost; a ``weight`` of 0 frees a component.
+
+    ``level``, ``tolerance`` and ``name`` are those of every `Task`.
     """
 
     of_velocity = True

@@ -32,6 +32,8 @@ class CartesianPath:
     s is the distance travelled by the origin [m].  Where the frame rotates more than it translates, a radian counts as
     0.2 m; a blend counts as the distance via its corner.  `linkwork.motion.line`, `arc`, `pose_spline` and `polyline`
     create paths; `append` joins them.  The frame in which the poses are given is chosen when the path is followed.
+
+    ``segments`` are its parts, in order.
     """
 
     __slots__ = ("_ends", "_segments")

@@ -157,7 +157,7 @@ def trajectory_of(profiles: ProfileArrays, robot: Any = None, base: np.ndarray |
 class ProfileFunction:
     """Profiles of n coordinates with fixed limits and options, as arrays: one call for one profile or a batch.
 
-    Limits and options are those of `linkwork.motion.profile`; ``synchronize`` is "time" or None.
+    The ``kind``, limits and options are those of `linkwork.motion.profile`; ``synchronize`` is "time" or None.
 
     >>> import numpy as np
     >>> import linkwork as lw

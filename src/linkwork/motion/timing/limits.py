@@ -48,6 +48,8 @@ class MotionLimit:
 
     ``function`` maps q (..., nq), v and a (..., nv) to (..., m).  It must be of second order: linear in a, and
     quadratic in v without linear terms, like `Robot.inverse_dynamics` or the acceleration of a point.
+
+    ``name`` stands for the limit in results and messages.
     """
 
     function: Callable[[np.ndarray, np.ndarray, np.ndarray], ArrayLike]

@@ -54,6 +54,8 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     The path of a planner is not timed (`is_timed`): its parameter is the path length [rad, m], in the place of time,
     and v and a are derivatives by it.  `linkwork.motion.time_optimal`, `retimed` and `at_constant_speed` time it.
 
+    ``sections`` are the curves between jumps, in the order of time.
+
     >>> import linkwork as lw
     >>> line = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
     >>> line(1.0).q.tolist(), line(1.0).v.tolist(), line.duration

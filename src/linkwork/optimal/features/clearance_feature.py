@@ -49,6 +49,8 @@ class Clearance(Feature):
 
     The scene is the feature's target, so a call may pass another scene of the same capacities, as an array that
     `target_for` returns.
+
+    ``name`` is that of its values in results.
     """
 
     scene: Scene | None = field(default=None, compare=False)

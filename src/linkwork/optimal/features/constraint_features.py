@@ -40,7 +40,10 @@ class _OfConstraint(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class HolonomicFeature(_OfConstraint):
-    """Error φ(q_t, t) of a holonomic constraint [m, rad]; zero where the constraint is satisfied."""
+    """Error φ(q_t, t) of a holonomic constraint [m, rad]; zero where the constraint is satisfied.
+
+    ``name`` is that of its values in results.
+    """
 
     depth = 0
 
@@ -81,6 +84,8 @@ class VelocityConstraint(_OfConstraint):
     """Error A(q) v + σ of a velocity constraint [m/s, rad/s]; zero where the constraint is satisfied.
 
     It is evaluated at the end of step t.
+
+    ``name`` is that of its values in results.
     """
 
     depth = 1

@@ -29,7 +29,10 @@ _ROUNDING = 1e-5  # of the robot's weight: radius that rounds the tip of a smoot
 
 @dataclass(frozen=True)
 class PathContact:
-    """A point or surface contact of a robot, whose force is the decision variable with its name."""
+    """A point or surface contact of a robot, whose force is the decision variable with its name.
+
+    ``frame`` is that of the point or surface.
+    """
 
     name: str
     frame: str
@@ -143,7 +146,10 @@ def _checked_normal(caller: str, normal: Any) -> None:
 @public_constructor
 @dataclass(frozen=True)
 class ContactForce(_OfContact):
-    """The force or wrench of a contact: to constrain it to zero, or to penalise it in least squares."""
+    """The force or wrench of a contact: to constrain it to zero, or to penalise it in least squares.
+
+    ``name`` is that of its values in results.
+    """
 
     _label = "force"
 
@@ -170,6 +176,8 @@ class FrictionCone(_OfContact):
         pyramid:   |f · t_1| − μ f_n,  |f · t_2| − μ f_n  for both signs,  −f_n
 
     with f_n = n · f, the tangential force f_t, and tangents t_1 and t_2; the pyramid circumscribes the cone.
+
+    ``friction`` is μ.  ``name`` is that of its values in results.
     """
 
     friction: float = 0.5
@@ -224,6 +232,8 @@ class SurfaceCone(_OfContact):
 
     with a component for each sign.
 
+    ``name`` is that of its values in results.
+
     Source: Caron, Pham and Nakamura, Stability of surface contacts for humanoid robots, ICRA 2015.
     """
 
@@ -268,6 +278,8 @@ class StickingContact(_OfContact):
     """Motion of a contact since the step before: displacement [m], for a surface also rotation [rad].
 
     It is zero if the contact sticks.
+
+    ``name`` is that of its values in results.
     """
 
     _label = "stays"
@@ -299,7 +311,10 @@ class StickingContact(_OfContact):
 @public_constructor
 @dataclass(frozen=True)
 class ContactHeight(_OfContact):
-    """Height n · p − h of a contact point p above the plane with normal n at height h [m]."""
+    """Height n · p − h of a contact point p above the plane with normal n at height h [m].
+
+    ``name`` is that of its values in results.
+    """
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     height: float = 0.0

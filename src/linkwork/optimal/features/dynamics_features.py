@@ -72,6 +72,8 @@ class TorqueFeature(Feature):
 
     τ are the motor forces, which also overcome damping, friction, springs and armature of joints, unless ``passive`` is
     False.  By forward dynamics they are included as in the motion (``passive`` of `TrajectoryProblem.solve`).
+
+    ``name`` is that of its values in results.
     """
 
     joints: Any = None
@@ -138,6 +140,8 @@ class UnactuatedFeature(TorqueFeature):
     """Joint forces τ of unactuated joints [N·m, N], for a constraint τ = 0.
 
     By default these joints are the floating ones and those whose effort limits are 0; ``joints`` names others.
+
+    ``passive`` is that of `TorqueFeature`.  ``name`` is that of its values in results.
     """
 
     def __post_init__(self) -> None:
@@ -167,6 +171,8 @@ class PowerFeature(Feature):
     """Mechanical power v̄ᵢ τᵢ for each velocity i of the robot [W].
 
     v̄ is `Window.mean_velocity`, and τ are the joint forces of `Window.torque`.
+
+    ``passive`` is that of `TorqueFeature`.  ``name`` is that of its values in results.
     """
 
     _: KW_ONLY
@@ -223,6 +229,8 @@ class MomentumFeature(Feature):
 
     It is the momentum at the end of step t, where v_t is the velocity.  ``about`` is "center_of_mass" or "world" (its
     origin); ``part`` is "angular", "linear" or "both".
+
+    ``name`` is that of its values in results.
     """
 
     about: str = "center_of_mass"
@@ -270,6 +278,8 @@ class EnergyFeature(Feature):
 
     ``energy`` is "potential" of q_t, or at the end of step t, where v_t is the velocity, "kinetic", "total" (kinetic
     plus potential), or "lagrangian" (kinetic minus potential).
+
+    ``name`` is that of its values in results.
     """
 
     energy: str = "total"

@@ -40,6 +40,8 @@ class FunctionFeature(FunctionRows, Feature):
     before t.  Their values are symbols, for NumPy functions, the robot's own methods and `linkwork.expr`.
 
     Its depth follows from what it reads, and its Jacobian by the chain rule from those of what it reads.
+
+    ``units`` is that of the values, or one for each.
     """
 
     _kind = "feature"
@@ -136,6 +138,8 @@ class WindowQuery(StateQuery):
 
     Methods return symbols or NumPy arrays of symbols; names are those of the robot.  They refer to step t, or to the
     step that is ``back`` steps earlier.
+
+    ``name`` is that of the function, for messages, and ``depth`` the number of earlier steps.
     """
 
     def __init__(self, w: Window, name: str, depth: int) -> None:

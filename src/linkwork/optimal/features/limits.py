@@ -137,6 +137,8 @@ class PositionLimits(_Limits):
     """Position limits lower ≤ q_t ≤ upper, by coordinate of q [rad, m]; default: the robot's own limits.
 
     The robot's own limits include those of joints that close loops.
+
+    ``name`` is that of its values in results.
     """
 
     kind = "position"
@@ -169,6 +171,8 @@ class VelocityLimits(_RateLimits):
     """Velocity limits lower ≤ v_t ≤ upper [rad/s, m/s]; default: the robot's own limits.
 
     The robot's own limits include those of joints that close loops.
+
+    ``name`` is that of its values in results.
     """
 
     kind, per, depth = "velocity", "/s", 1
@@ -192,7 +196,10 @@ class VelocityLimits(_RateLimits):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationLimits(_RateLimits):
-    """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]; default: the robot's own limits."""
+    """Acceleration limits lower ≤ a_t ≤ upper [rad/s², m/s²]; default: the robot's own limits.
+
+    ``name`` is that of its values in results.
+    """
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -206,6 +213,8 @@ class JerkLimits(_RateLimits):
     """Jerk limits lower ≤ (a_t − a_{t−1})/g ≤ upper [rad/s³, m/s³], with the mean g of τ_t and τ_{t−1}.
 
     Default: the robot's own limits.
+
+    ``name`` is that of its values in results.
     """
 
     kind, per, depth = "jerk", "/s³", 3
@@ -220,6 +229,8 @@ class TorqueLimits(_RateLimits):
     """Limits lower ≤ τ ≤ upper of joint forces τ by `Window.torque` [N·m, N]; default: the robot's effort limits.
 
     ``passive`` is that of `TorqueFeature`.
+
+    ``name`` is that of its values in results.
     """
 
     passive: bool | None = field(default=None, kw_only=True)

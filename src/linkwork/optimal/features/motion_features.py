@@ -78,6 +78,8 @@ class ConfigurationFeature(MotionFeature):
     """Difference q_t ⊖ target of the configuration from a target [rad, m], in the target's tangent space.
 
     The default target is the neutral configuration.
+
+    ``name`` is that of its values in results.
     """
 
     kind, per, depth = "configuration", "", 0
@@ -98,7 +100,10 @@ class ConfigurationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class VelocityFeature(MotionFeature):
-    """Velocity v_t at the end of step t minus a target [rad/s, m/s]."""
+    """Velocity v_t at the end of step t minus a target [rad/s, m/s].
+
+    ``name`` is that of its values in results.
+    """
 
     kind, per, depth = "velocity", "/s", 1
 
@@ -109,7 +114,10 @@ class VelocityFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class AccelerationFeature(MotionFeature):
-    """Acceleration a_t = (v_t − v_{t−1})/τ_t in step t minus a target [rad/s², m/s²]."""
+    """Acceleration a_t = (v_t − v_{t−1})/τ_t in step t minus a target [rad/s², m/s²].
+
+    ``name`` is that of its values in results.
+    """
 
     kind, per, depth = "acceleration", "/s²", 2
 
@@ -120,7 +128,10 @@ class AccelerationFeature(MotionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class JerkFeature(MotionFeature):
-    """Jerk minus a target [rad/s³, m/s³]: (a_t − a_{t−1})/g, with the mean g of τ_t and τ_{t−1}."""
+    """Jerk minus a target [rad/s³, m/s³]: (a_t − a_{t−1})/g, with the mean g of τ_t and τ_{t−1}.
+
+    ``name`` is that of its values in results.
+    """
 
     kind, per, depth = "jerk", "/s³", 3
 

@@ -20,6 +20,8 @@ class RobotDifference:
 
     ``left`` and ``right`` are the values in both, as text; "-" stands for nothing.  ``absolute`` is the difference in
     the unit of ``quantity``, and ``relative`` that over the scale of the quantity; both are None for what is no number.
+
+    ``group`` is that of `Robot.compare`, and ``subject`` is the link, joint or other part.
     """
 
     group: str
@@ -49,7 +51,10 @@ class RobotDifference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedQuantity:
-    """A quantity with the number of values compared and differing, and its largest relative difference."""
+    """A quantity with the number of values compared and differing, and its largest relative difference.
+
+    ``group`` is that of `Robot.compare`, and ``where`` is the link, joint or frame of the largest difference.
+    """
 
     group: str
     quantity: str

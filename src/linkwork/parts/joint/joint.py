@@ -61,6 +61,13 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
     its manifold (a quaternion that is not unit); nearer configurations are normalised with a
     `linkwork.errors.ConfigurationWarning`.
 
+    `Joint.of` explains ``lower``, ``upper``, ``velocity``, ``effort``, ``acceleration``, ``jerk``, ``damping``,
+    ``friction``, ``static_friction``, ``friction_velocity``, ``armature``, ``gear_ratio``, ``stiffness``, ``rest`` and
+    ``mimic``. ``q_slice`` and ``v_slice`` are its entries in q and v.  ``position_limits_enabled`` is False where
+    position limits are ignored. ``dynamics`` is "none" where damping and friction do not act, else "urdf".
+    ``coupling`` is the joint that it follows, whose coordinates it shares. ``welded`` are links that are fixed to its
+    two links.
+
     >>> import linkwork as lw
     >>> hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge")
     >>> hinge.twist([0.3], [2.0])

@@ -23,6 +23,9 @@ class LoopJointView:
     It has no coordinates in the robot's q and v; its own follow from them.  Its methods accept the robot's q and v with
     any leading batch dimensions, and are compiled at the first call.
 
+    ``q_slice`` and ``v_slice`` are its entries in `Robot.loop_configuration` and `Robot.loop_velocity`.  ``rows`` are
+    its rows in `Robot.constraint_jacobian`, and ``errors`` its entries in `Robot.constraint_error`.
+
     >>> import linkwork as lw
     >>> robot = lw.load("fourbar")
     >>> [loop.name for loop in robot.loops]

@@ -125,6 +125,9 @@ class ModelFinding:
 
     ``subject`` names what has it: ("link", "hand"), ("joint", "elbow"), ("configuration", "home"), or ("robot", name).
     ``values`` are the numbers of the message by name, in SI units.
+
+    ``code`` is a short name of its kind, and ``severity`` its weight.  ``reason`` is why it matters, and ``remedy``
+    what helps.
     """
 
     code: str

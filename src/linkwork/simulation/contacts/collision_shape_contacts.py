@@ -128,8 +128,10 @@ class ContactPair:
 
     Without a material the shapes have the friction that the robot's file states, if any.
 
-    Recorded forces are those on the ``second``.  The pair may be two links that a joint connects, if their shapes do
-    not overlap at the joint.
+    Recorded forces are those on the ``second``, and ``first`` feels the opposite.  The pair may be two links that a
+    joint connects, if their shapes do not overlap at the joint.
+
+    ``materials`` is one `ContactMaterial`, or a dict by link.
 
     >>> from linkwork.simulation import ContactMaterial, ContactPair
     >>> ContactPair("upper_arm", "box", ContactMaterial(friction=0.4)).second

@@ -25,6 +25,8 @@ class ContactSensor(Sensor):
     that on the robot, or on the second link of a pair.  `linkwork.viewer.View.update` draws the forces of a `Simulator`
     with this sensor.
 
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+
     >>> import linkwork as lw
     >>> from linkwork.simulation import ContactGround, ContactSensor
     >>> robot = lw.load("quadruped", floating_base=True)

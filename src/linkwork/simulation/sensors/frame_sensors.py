@@ -40,6 +40,8 @@ class IMU(Sensor):
     shorter.  Before the first step v̇ is 0.  For a floating body v̇ is in its own axes: with ω and v its reading is then
     ω × v.
 
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+
     >>> from linkwork.simulation import IMU
     >>> IMU("base", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002).frame
     'base'
@@ -83,6 +85,8 @@ class TouchSensor(Sensor):
 
     A contact of a `ContactPoint` belongs to the point's frame: name that frame.
 
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+
     >>> from linkwork.simulation import TouchSensor
     >>> TouchSensor(("left_foot", "right_foot")).links
     ('left_foot', 'right_foot')
@@ -123,6 +127,8 @@ class RangeSensor(Sensor):
     Rays end at obstacles of a ``scene`` and at collision shapes of the robot's ``links``.  A reading is ``max_range``
     where nothing is nearer, and 0 from inside a shape.  Rays end at convex shapes and at the triangles of height
     fields, not at other fields.
+
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import RangeSensor

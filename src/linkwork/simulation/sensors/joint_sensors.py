@@ -26,6 +26,8 @@ class Encoder(Sensor):
     and so does a joint that closes a loop: an angle of it is that of `Robot.loop_configuration`, in one revolution.
     Readings with noise and bias are rounded to multiples of the ``resolution``, if it is not 0.
 
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
+
     >>> from linkwork.simulation import Encoder
     >>> Encoder(("elbow",), noise=1e-4, resolution=2e-4).of
     'position'
@@ -123,6 +125,8 @@ class ForceTorqueSensor(Sensor):
     Forces of constraints are included: with loops, rolling wheels or other constraints the wrench is w = w₀ − Gᵀ λ.
     Forces that rigid bodies leave undetermined, as those across the plane of a four-bar, have least norm.  Before the
     first step the forces of constraints and contacts are zero.
+
+    ``noise``, ``bias`` and ``delay`` are those of every `Sensor`.
 
     >>> from linkwork.simulation import ForceTorqueSensor
     >>> ForceTorqueSensor("wrist", noise=0.05).joint

@@ -25,10 +25,11 @@ class SensorInput:
     """Symbolic state of a simulation from which sensors compute their readings.
 
     It has the ``robot`` with its parameters, and t [s], q and v at the end of the last step.  The acceleration a (nv)
-    is the mean of that step, and the joint forces τ (nv) are those in it.  ``start`` is t, q and v at its start, None
-    before the first step.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.
-    ``passive`` is True if passive joint forces act.  ``constrained`` are the forces of the rows of constraints (nc), or
-    a function that computes them.
+    is the mean of that step, and the joint forces ``tau`` (nv) are those in it.  ``start`` is t, q and v at its start,
+    None before the first step.  ``contacts`` are pairs of a contact candidate and its force in the world's axes.
+    ``wrenches`` are external: frame, axes and components of each.  ``friction`` is the law of dry friction. ``passive``
+    is True if passive joint forces act.  ``constrained`` are the forces of the rows of constraints (nc), or a function
+    that computes them.
     """
 
     robot: Any

@@ -31,6 +31,8 @@ class View:
     `update` moves a robot.  `close` ends the page.  It also ends when the ``with`` block ends, with the last reference
     to the view, with the program, and five seconds after its window in the browser was closed.
 
+    ``document`` is what it shows, and ``port`` that of the page on 127.0.0.1.
+
     >>> import linkwork as lw
     >>> arm = lw.load("arm7")
     >>> with arm.show() as view:                              # doctest: +SKIP
