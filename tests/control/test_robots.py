@@ -146,7 +146,7 @@ def test_what_robots_regulators_refuse() -> None:
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="dt: expected a positive time"):
         lqr_about_trajectory(robot, way, dt=0.0)
-    with pytest.raises(ValueError, match="dt: expected at most .* time steps"):
+    with pytest.raises(ValueError, match=r"dt: expected at most .* time steps"):
         lqr_about_trajectory(robot, way, dt=1e-12)
     with pytest.raises(TypeError, match="expected a robot"):
         lqr_about_state("double_pendulum", [0.0, 0.0])
