@@ -17,7 +17,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
-from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, not_, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, lt, not_, or_, where
 from linkwork.simulation.algorithms import (
     METHODS,
     StepSegments,
@@ -33,7 +33,7 @@ from linkwork.simulation.reaction_records import RecordedReaction
 from linkwork.simulation.rollout.event_derivatives import replayed
 from linkwork.simulation.rollout.plausible_values import PlausibleValues, total
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
-from linkwork.simulation.rollout.step_division import divided
+from linkwork.simulation.rollout.step_division import PartOfStep, divided, is_solved
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
@@ -90,6 +90,7 @@ class SimulationState(NamedTuple):
     motion: Any = ()  # acceleration and constraint forces of the last step, if a program solves for them
     depths: Any = ()  # state of `penetration_depth.deepened`, if depths are watched
     saturated: Any = ()  # number of steps in which each force of `reached_limits` was reached, if these are counted
+    tried: Any = ()  # part of the step that is tried next, if the loop over steps runs over their parts
 
 
 def rolled(
@@ -137,7 +138,22 @@ def rolled(
         """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s]."""
         if not setup.robot.nv:  # the robot cannot move
             return q, v, diagnostics
+        bounded, part_of = isinstance(tau, ServoForces) or setup.is_bounded, parts_of(acting, tau, width)
+        if closely or not is_divided(acting, bounded):
+            q, v, forces = part_of(t, q, v, width)
+        else:
+            q, v, forces = divided(part_of, t, q, v, width, diagnostics if bounded else ())
+        return q, v, forces if bounded else diagnostics
+
+    def is_divided(acting: SimulatedDynamics, bounded: bool) -> bool:
+        """Return True if the method has steps that may not be solved, or may gain energy."""
+        solves = method.solves or (method.damped_within and setup.has_constraints)
+        return solves or (not bounded and acting.may_gain)
+
+    def parts_of(acting: SimulatedDynamics, tau: Any, width: Any) -> Any:
+        """Return the function that computes q, v and forces after a part of a step of ``width`` [s]."""
         bounded = isinstance(tau, ServoForces) or setup.is_bounded
+        gains = not bounded and acting.may_gain
 
         def part_of(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
             moving = replace(acting, h=part, span=width, passes=passes)
@@ -150,13 +166,7 @@ def rolled(
                 rates = [where(lost, math.inf, x) for x in rates]
             return *moving.projected(t + part, end, rates), ()
 
-        gains = not bounded and acting.may_gain
-        solves = method.solves or (method.damped_within and setup.has_constraints)
-        if closely or not (solves or gains):
-            q, v, forces = part_of(t, q, v, width)
-        else:
-            q, v, forces = divided(part_of, t, q, v, width, diagnostics if bounded else ())
-        return q, v, forces if bounded else diagnostics
+        return part_of
 
     def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
         """Return q, v, diagnostics, status code and events of a step in which events are located."""
@@ -213,6 +223,12 @@ def rolled(
         t = h * state.steps
         tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
         acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
+        held = isinstance(tau, ServoForces) or len(wrenches) > len(setup.wrenches) or not setup.robot.nv
+        parted = len(state.tried) > 0 and not held and is_divided(acting, False)
+        if parted and setup.controller is not None:  # later parts have the command of the first one
+            first = eq(state.tried.done, 0.0)
+            tau = [where(first, a, b) for a, b in zip(tau, state.tau, strict=True)]
+            z = _either(first, z, state.z)
         carries = setup.carried(z)
         carried, _ = flatten(() if carries is None else carries, "controller: its state")
         ended, events = RUNNING, state.events
@@ -220,21 +236,25 @@ def rolled(
         if isinstance(tau, ServoForces) and method.as_mujoco:
             acting, tau = acting.driven_by(tau, list(state.q), list(state.v))
         stepped = isinstance(tau, ServoForces) or setup.is_bounded  # the step's program solves for constraint forces
-        held = setup.no_constraint_forces if stepped else ()
+        pulled = setup.no_constraint_forces if stepped else ()
         forces_at_first = state.tau if isinstance(tau, ServoForces) else array(list(tau))
         gaps = array([0.0] * len(state.forces)) if watching else ()
-        diagnostics = (forces_at_first, state.forces, state.residual, held, gaps)
+        diagnostics = (forces_at_first, state.forces, state.residual, pulled, gaps)
+        solved: Any = True
         if setup.events:
             q, v, diagnostics, ended, events = happening(acting, state, t, tau, diagnostics)
+        elif parted:
+            done, part = state.tried
+            q, v, _ = parts_of(acting, tau, h)(t + done * h, state.q, state.v, part * h, state.tried.is_last)
+            solved = is_solved(q, v)
         else:
             q, v, diagnostics = advanced(acting, t, state.q, state.v, tau, h, diagnostics)
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, diagnostics, z[SENSORS], ended, events, wrenches)}
         pushed, forces, residual, borne, gaps = diagnostics
         if method.solves or method.adaptive or (method.damped_within and (setup.has_constraints or dynamics.spins)):
-            residual = (
-                where(lt(fabs(v[0]), math.inf), residual, math.inf) if len(v) else residual
-            )  # from 1 on: not solved
+            known = solved if parted else lt(fabs(v[0]), math.inf) if len(v) else True
+            residual = residual if known is True else where(known, residual, math.inf)  # from 1 on: not solved
         tau, pressed, motion = list(pushed), state.wrenches, state.motion
         if setup.records_reactions:
             pressed = tuple(array(list(w)) for _, _, w in wrenches)
@@ -246,12 +266,17 @@ def rolled(
         going = and_(lt(state.status, 0.5), lt(state.steps, last))
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(valid, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
-        why = where(valid, where(moved, ended, lost), CONTROLLER)
-        one = where(and_(goes, lt(ended, 0.5)), 1.0, 0.0)  # the step of an event does not count
+        allowed, full, tried = moved, and_(goes, lt(ended, 0.5)), state.tried  # the step of an event does not count
+        if parted:
+            allowed, tried = or_(moved, not_(or_(solved, tried.is_last))), tried.following(solved)
+            left = lt(tried.done, 1.0)
+            full, tried = and_(full, not_(left)), PartOfStep(where(left, tried.done, 0.0), where(left, tried.part, 1.0))
+        why = where(valid, where(allowed, ended, lost), CONTROLLER)
+        one = where(full, 1.0, 0.0)
         counts = zip(state.saturated, reached.items(), strict=True)
         saturated = [x + one * is_saturated(tau[k], most, servos[k]) for x, (k, most) in counts]
         return SimulationState(
-            where(and_(goes, lt(ended, 0.5)), state.steps + 1.0, state.steps),
+            where(full, state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
             _either(goes, v, state.v),
             _either(goes, z, state.z),
@@ -264,9 +289,12 @@ def rolled(
             _either(goes, motion, state.motion),
             depths,
             array(saturated) if reached else (),
+            tried,
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
+    if every is not None and not (closely or setup.events or setup.sensors or setup.is_bounded):
+        start = start._replace(tried=PartOfStep())
     frames: tuple[tuple[str, str], ...] = ()
     if setup.records_reactions:
         form = None if setup.controller is None else command_form(setup)
@@ -283,7 +311,8 @@ def rolled(
             if every is not None:
 
                 def counted(pair: tuple[Any, SimulationState]) -> tuple[Any, SimulationState]:
-                    return pair[0] + 1.0, step(pair[1], None)
+                    after = step(pair[1], None)
+                    return pair[0] + (after.steps - pair[1].steps if len(after.tried) else 1.0), after
 
                 def going(pair: tuple[Any, SimulationState]) -> Any:
                     now = pair[1]

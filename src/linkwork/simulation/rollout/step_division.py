@@ -11,14 +11,32 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import and_, eq, fabs, floor, lt, where
 
-__all__ = ["divided"]
+__all__ = ["PartOfStep", "divided", "is_solved"]
 
 _PARTS = 1024  # maximum number of parts of a step
 
 
+class PartOfStep(NamedTuple):
+    """Part of a step that is tried next.  It is halved until it is solved; after a pair the next is twice as long."""
+
+    done: Any = 0.0  # share of the step that is done
+    part: Any = 1.0  # share that is tried next
+
+    @property
+    def is_last(self) -> Any:
+        """True if the part is not halved."""
+        return lt((_PARTS - 0.5) * self.part, 1.0)
+
+    def following(self, solved: Any) -> PartOfStep:
+        """Return the part after this one, or its half unless it is ``solved``."""
+        done = self.done + where(solved, self.part, 0.0)
+        pairs = done / (2.0 * self.part)
+        longer = where(eq(floor(pairs), pairs), 2.0 * self.part, self.part)
+        return PartOfStep(done, where(solved, longer, 0.5 * self.part))
+
+
 class _Divided(NamedTuple):
-    done: Any  # share of the step that is done
-    part: Any  # share that is tried next
+    tried: PartOfStep
     q: Any
     v: Any
     forces: Any
@@ -36,23 +54,24 @@ def divided(
     """
 
     def advanced(s: _Divided) -> _Divided:
-        last = lt((_PARTS - 0.5) * s.part, 1.0)
-        q, v, forces = step(t + s.done * h, list(s.q), list(s.v), s.part * h, last)
-        solved = lt(sum(map(fabs, (*q, *v)), 0.0), math.inf)
+        done, part = s.tried
+        q, v, forces = step(t + done * h, list(s.q), list(s.v), part * h, s.tried.is_last)
+        solved = is_solved(q, v)
 
         def either(new: Any, old: Any) -> Any:
             return array([where(solved, a, b) for a, b in zip(new, old, strict=True)])
 
-        forces = tree_map(lambda a, b: where(solved, a + s.part * b, a), s.forces, forces)
-        done = s.done + where(solved, s.part, 0.0)
-        pairs = done / (2.0 * s.part)
-        longer = where(eq(floor(pairs), pairs), 2.0 * s.part, s.part)
-        part = where(solved, longer, 0.5 * s.part)
-        return _Divided(done, part, either(q, s.q), either(v, s.v), forces)
+        forces = tree_map(lambda a, b: where(solved, a + part * b, a), s.forces, forces)
+        return _Divided(s.tried.following(solved), either(q, s.q), either(v, s.v), forces)
 
     def going(s: _Divided) -> Any:
-        return and_(lt(s.done, 1.0), lt(1.0, (_PARTS + 0.5) * s.part))
+        return and_(lt(s.tried.done, 1.0), lt(1.0, (_PARTS + 0.5) * s.tried.part))
 
-    begin = _Divided(0.0, 1.0, array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
+    begin = _Divided(PartOfStep(), array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
     end = while_loop(going, advanced, begin, max_iterations=4 * _PARTS).state
-    return list(end.q), [where(lt(end.done, 1.0), math.inf, x) for x in end.v], end.forces
+    return list(end.q), [where(lt(end.tried.done, 1.0), math.inf, x) for x in end.v], end.forces
+
+
+def is_solved(q: Any, v: Any) -> Any:
+    """Return True if the state at the end of a part is finite."""
+    return lt(sum(map(fabs, (*q, *v)), 0.0), math.inf)
