@@ -11,6 +11,7 @@ from scipy.optimize import lsq_linear
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
+from linkwork.ik.algorithms.differential_step import Cost, StepModel
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from oracles.trees import TREES, robot_of
 
@@ -457,3 +458,23 @@ def test_reverse_derivatives_without_limits():
         h = 1e-6 * np.eye(3)
         differences = [w @ (ik.step(q, p + d) - ik.step(q, p - d)) / 2e-6 for d in h]
         assert np.allclose(found, differences, rtol=1e-5, atol=1e-4), away
+
+
+def test_only_refused_steps_pay_for_damping():
+    """A bound that proves nothing costs one evaluation of the errors; each damped step costs one more."""
+    for reduction, diagonals, evaluations in ((1.0, 0, 1), (0.0, 1, 6)):
+        counts = [0, 0]
+
+        def actual(_, reduction=reduction, counts=counts):
+            counts[1] += 1
+            return reduction
+
+        def diagonal(counts=counts):
+            counts[0] += 1
+            return [1.0, 1.0]
+
+        model = StepModel(lambda _: 1.0, lambda _: 9.0, actual, diagonal)
+        cost = Cost([[1.0, 1.0]], [-1.0], [1.0, 1.0], [0.0, 0.0], [], [], lambda _, model=model: model, False)
+        found = cost.bounded_minimum([-1.0, -1.0], [1.0, 1.0])
+        assert counts == [diagonals, evaluations]
+        assert found.x == pytest.approx([1.0 / 3.0] * 2) if reduction else 0.0 < found.x[0] < 0.01

@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from linkwork.expr.control.conditional import cond
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control.conditional import SharedCall, cond
 from linkwork.expr.control.loops import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
@@ -95,37 +96,54 @@ class Cost:
         model = self.model(forces)
         start, most = (model.promise(origin), model.most(origin)) if forces else (0.0, 0.0)
         promise, most = model.promise(found.x) - start, most + model.most(found.x)
-        suits = and_(lt(0.5, found.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
+        is_proven = and_(lt(0.5, found.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
+        actual = SharedCall(model.actual)
+
+        def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
+            """Return 1 for a step that is refused, else 0, and by how much it falls short of its promise."""
+            reduction = actual(array(x)) - before
+            suits = and_(lt(0.5, least), le(_SHARE * promise, reduction + _NO_COST))
+            return where(suits, 0.0, 1.0), promise - reduction
+
+        def first() -> tuple[Any, Any, Any]:
+            before = actual(array(origin)) if forces else 0.0
+            return *judged(found.x, found.least, promise, before), before
+
+        # few steps are refused: what only these need is in a branch of its own
+        is_refused, lack, before = cond(is_proven, lambda: (0.0, 0.0, 0.0), first)
 
         def again() -> tuple[Any, ...]:
-            before, bends = model.actual(origin) if forces else 0.0, model.diagonal()
+            bends = model.diagonal()
 
-            def retry(_: Any, state: tuple[Any, ...]) -> Any:
-                scale, x, sides, least, rounds = state
+            def larger(scale: Any, x: Scalars, lack: Any) -> Any:
+                change = [a - b for a, b in zip(x, origin, strict=True)] if forces else x
+                ratio = lack / fmax(dot(bends, [a * a for a in change]), _TINY)
+                return fmax(_GROWTH * scale, fmin(ratio, _MOST))
 
-                def larger() -> Any:
-                    promise, actual = model.promise(x) - start, model.actual(x) - before
-                    change = [a - b for a, b in zip(x, origin, strict=True)] if forces else x
-                    ratio = (promise - actual) / fmax(dot(bends, [a * a for a in change]), _TINY)
-                    suits = and_(lt(0.5, least), le(_SHARE * promise, actual + _NO_COST))
-                    return where(suits, _ACCEPTED, fmax(_GROWTH * scale, fmin(ratio, _MOST)))
+            def retry(k: Any, state: tuple[Any, ...]) -> Any:
+                damping = state[0]
 
                 def damped() -> tuple[Any, ...]:
                     D = [a if is_zero(b) else a + damping * b for a, b in zip(self.D, bends, strict=True)]
                     c = self.c
                     if forces:
                         c = [a - damping * b * x for a, b, x in zip(c, bends, origin, strict=True)]
-                    other, _ = solve(D, c, sides)
-                    return tuple(other.x), tuple(other.sides), other.least, rounds + other.rounds
+                    other, _ = solve(D, c, state[2])
 
-                damping = cond(lt(0.0, scale), larger, lambda: _ACCEPTED)
-                return damping, *cond(lt(0.0, damping), damped, lambda: (x, sides, least, rounds))
+                    def following() -> Any:
+                        is_refused, lack = judged(other.x, other.least, model.promise(other.x) - start, before)
+                        return where(lt(0.5, is_refused), larger(damping, other.x, lack), _ACCEPTED)
+
+                    scale = cond(lt(k, _RETRIES - 1.5), following, lambda: _ACCEPTED)
+                    return scale, tuple(other.x), tuple(other.sides), other.least, state[4] + other.rounds
+
+                return cond(lt(0.0, damping), damped, lambda: state)
 
             # a loop of known length has reverse derivatives
-            return tuple(fori_loop(0, _RETRIES, retry, (_LEAST, *result))[1:])
+            return tuple(fori_loop(0, _RETRIES, retry, (larger(_LEAST, found.x, lack), *result))[1:])
 
         result = tuple(found.x), tuple(found.sides), found.least, found.rounds
-        x, sides, least, rounds = cond(suits, lambda: result, again)
+        x, sides, least, rounds = cond(lt(0.5, is_refused), again, lambda: result)
         return BoundedSolution(list(x), list(sides), least, rounds)
 
 
