@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control.conditional import SharedCall, cond
+from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
@@ -97,16 +96,15 @@ class Cost:
         start, most = (model.promise(origin), model.most(origin)) if forces else (0.0, 0.0)
         promise, most = model.promise(found.x) - start, most + model.most(found.x)
         is_proven = and_(lt(0.5, found.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
-        actual = SharedCall(model.actual)
 
         def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
             """Return 1 for a step that is refused, else 0, and by how much it falls short of its promise."""
-            reduction = actual(array(x)) - before
+            reduction = model.actual(x) - before
             suits = and_(lt(0.5, least), le(_SHARE * promise, reduction + _NO_COST))
             return where(suits, 0.0, 1.0), promise - reduction
 
         def first() -> tuple[Any, Any, Any]:
-            before = actual(array(origin)) if forces else 0.0
+            before = model.actual(origin) if forces else 0.0
             return *judged(found.x, found.least, promise, before), before
 
         # few steps are refused: what only these need is in a branch of its own
