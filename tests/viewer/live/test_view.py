@@ -381,6 +381,7 @@ import os, signal, sys, threading, time, linkwork as lw
 sys.path.insert(0, {tests!r})
 from helpers.live_pages import small_document
 from linkwork.viewer.live import open_view, worker
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
 def press():
     def names(frame):
