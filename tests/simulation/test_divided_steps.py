@@ -105,3 +105,13 @@ def test_springs_far_from_rest_gain_no_energy_in_trees():
         turned = found.q[:, robot.v_names.index("shoulder_lift")]
         energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + 0.5 * stiffness * turned**2
         assert found.success and np.diff(energy).max() < 1e-3 * energy[0] and energy[-1] < kept * energy[0], stiffness
+
+
+def test_a_spring_of_a_loop_may_be_zero_in_the_first_environment():
+    robot = four_bar("D")
+    q, v = moving(robot)
+    each = {"stiffness:D": np.array([[0.0], [5.0]])}
+    options = {"duration": 0.01, "joint_limit_mode": "ignored"}
+    both = robot.simulate(np.tile(q, (2, 1)), np.tile(v, (2, 1)), parameters=each, **options)
+    alone = robot.simulate(q, v, parameters={"stiffness:D": [5.0]}, **options)
+    np.testing.assert_allclose(both.q[1], alone.q, atol=1e-12)

@@ -164,7 +164,10 @@ def check_springs(
     each = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
     own = {of: np.broadcast_to(x, (*leading, *size))[place] for of, (_, size), x in each if not is_of_contacts(of)}
     rates = bounds.get(BOUNDS, {}).get("rates")
-    known = None if rates is None else SpringRates.of(moving_robot(robot, own), [float(x) for x in rates[place]])
+    stiff = {of: np.where(x == 0.0, 1.0, x) if of.startswith("stiffness:") else x for of, x in own.items()}
+    known = None  # rates of all springs that parameters may make stiff, also of those that are 0
+    if rates is not None:
+        known = SpringRates.of(moving_robot(robot, stiff), [float(x) for x in rates[place]])
     warn_of_implicit_springs(robot, h, own, known)
 
 
