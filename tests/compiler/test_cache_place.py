@@ -10,8 +10,6 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -20,6 +18,7 @@ from linkwork import errors
 from linkwork.compiler.cache import own_files
 from linkwork.compiler.cache import secure_directory as private
 from linkwork.compiler.cache.disk_cache import CacheWarning, Entry, cache_location, digest, directory, shared
+from linkwork.compiler.codegen import cpu_backend
 from linkwork.compiler.codegen.cpu_backend import CPUBackend, host_backend
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.runtime import fastcall
@@ -320,12 +319,16 @@ class TestDigest:
     def test_the_processor_counts(self, change):
         assert digest(["a"], CPUBackend(replace(host(), **change)).target) != digest(["a"], target())
 
+    @pytest.mark.parametrize("change", [{"llvmlite": "0.0.0"}, {"llvm": "(1, 2, 3)"}])
+    def test_the_versions_of_llvm_count(self, monkeypatch, change):
+        before, other = digest(["a"], target()), cpu_backend.processor()._replace(**change)
+        monkeypatch.setattr(cpu_backend, "processor", lambda: other)
+        assert digest(["a"], target()) != before
+
     @pytest.mark.parametrize(
         ("owner", "name", "value"),
         [
             (lw, "__version__", "0.0.0"),
-            (llvmlite, "__version__", "0.0.0"),
-            (llvm, "llvm_version_info", (1, 2, 3)),
             (np, "__version__", "0.0.0"),
             (sys, "platform", "amiga"),
             (sys.implementation, "cache_tag", "cpython-30"),
