@@ -113,6 +113,13 @@ def test_turns_too_far_for_a_method_are_reported():
         flywheel.simulate([0.0], [200.0], duration=0.01, method="mujoco_euler")
 
 
+def test_an_arm_that_turns_too_fast_for_the_step_is_reported_before_it_gains_energy():
+    arm = lw.load("arm6")
+    v = 200.0 * np.random.default_rng(1).normal(size=arm.nv)
+    with pytest.warns(SimulationWarning, match="rad in a step of 0.001 s at 0.001 s, too far for inertial forces"):
+        arm.simulate(arm.neutral(), v, duration=0.01, joint_limit_mode="ignored")
+
+
 @pytest.mark.parametrize("how", [{}, {"friction": "coulomb"}, {"joint_limit_mode": "held"}], ids=str)
 def test_joints_without_inertia_are_refused_unless_damping_resists_them(how):
     """Two hinges on one axis with a massless link between them: a damped hinge holds it, as if it were fixed."""

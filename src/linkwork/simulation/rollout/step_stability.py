@@ -166,20 +166,18 @@ def _magnitudes(values: Any) -> bytes:
 
 
 def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-    """Warn of the joint that rotates farthest in a step of h [s], if that is too far for the method.
+    """Warn of the joint that is first to rotate too far for the method in a step of h [s].
 
-    Records are q (..., n, nq) and v (..., n, nv) at times t (n,).
+    Records are q (..., n, nq) and v (..., n, nv) at times t (n,).  Joints that limits bound are expected to be slow, so
+    only larger rotations of them count.
     """
     loops = any(constraint.holonomic for constraint in robot.constraints)
     if not v.size or not (loops or METHODS[method].damped_within):
         return
     flying = [] if loops or METHODS[method].as_mujoco else free_bodies(robot.tree)
     alone = {body.place.name for body in flying if body.inertia is not None}
-    each = [
-        (body, loops or (has_free_rotation(body) and body.joint_name not in alone)) for _, body in robot.tree.stacked()
-    ]
-    turning = [counts and unit == "rad/s" for body, counts in each for unit in body.joint.v_units]
-    turned = np.where(turning, np.abs(v) * h, 0.0)
+    rotates = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])
+    turned = np.where(rotates, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return
     fastest = np.unravel_index(int(np.argmax(turned.max(axis=-1))), q.shape[:-1])
@@ -191,10 +189,19 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     else:
         most, problem = _TURN, "for a body that is not balanced about its axis"
         turned = turned * _is_unbalanced(robot, q[fastest])
-    if not turned.max() > most:
+    free = [
+        loops or (has_free_rotation(body) and body.joint_name not in alone)
+        for _, body in robot.tree.stacked()
+        for _ in body.joint.v_units
+    ]
+    beyond = turned > np.where(free, most, _TURN)
+    if not beyond.any():
         return
-    index = np.unravel_index(int(np.argmax(turned)), turned.shape)
-    of = f" in environment {', '.join(map(str, map(int, index[:-2])))}" if len(index) > 2 else ""
+    k = int(np.argmax(beyond.any(axis=tuple(axis for axis in range(beyond.ndim) if axis != beyond.ndim - 2))))
+    first = np.where(beyond[..., k, :], turned[..., k, :], 0.0)
+    *where, joint = (int(x) for x in np.unravel_index(int(np.argmax(first)), first.shape))
+    index = (*where, k, joint)
+    of = f" in environment {', '.join(map(str, where))}" if where else ""
     other = "" if loops else ", or method='variational'"
     warnings.warn(
         f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
