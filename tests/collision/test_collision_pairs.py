@@ -165,7 +165,9 @@ def test_srdf_is_read_strictly() -> None:
         ('<disable_collisions link1="base" link2="tpi"/>', "tip"),
         ('<disable_collisions link1="base"/>', "needs the attribute 'link2'"),
         ('<disable_collisions link1="base" link2="base"/>', "expected two links, got 'base' twice"),
-        ('<disable_collisions link1="base" link2="tip"/><disable_collisions link1="tip" link2="base"/>', "line 1"),
+        ('<disable_collisions link1="base" link2="tip"/><enable_collisions link1="tip" link2="base"/>', "line 1"),
+        ('<disable_default_collisions link="tpi"/>', "tip"),
+        ('<disable_default_collisions link="tip" reason="x"/>', "has no attribute 'reason'"),
         ('<disable_collision link1="base" link2="tip"/>', "disable_collisions"),
         ('<disable_collisions link1="base" link2="tip" why="x"/>', "has no attribute 'why'"),
         ('<link name="base"/>', "URDF"),
@@ -175,7 +177,23 @@ def test_srdf_is_read_strictly() -> None:
     with pytest.raises(ModelError, match="the file is empty"):
         arm().with_srdf_document("")
     reason = '<disable_collisions link1="base" link2="tip" reason="Never"/>'
-    assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{reason}</robot>").collision_pairs
+    for body in (reason, 2 * reason):
+        assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{body}</robot>").collision_pairs
+
+
+def test_links_without_default_collisions_keep_the_pairs_that_are_enabled() -> None:
+    """MoveIt's order: first links without default collisions, then enabled pairs, then disabled pairs."""
+    robot = arm().with_attached("stick", "tip", Sphere(0.2))
+    free = '<disable_default_collisions link="base"/>'
+    enabled = '<enable_collisions link1="tip" link2="base"/>'
+    for body, pairs in (
+        (free, {("upper", "tip"), ("upper", "stick")}),
+        (enabled + free, {("upper", "tip"), ("upper", "stick"), ("base", "tip")}),
+        (free + free + '<disable_default_collisions link="upper"/>', set()),
+    ):
+        edited = robot.with_srdf_document(f'<robot name="planar">{body}</robot>')
+        assert set(edited.collision_pairs) == pairs, body
+        assert robot.with_srdf_document(edited.srdf_document()).collision_pairs == edited.collision_pairs
 
 
 def test_what_is_held_is_looked_at() -> None:

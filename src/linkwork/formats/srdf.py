@@ -1,7 +1,8 @@
 """SRDF reader and writer: disabled collision pairs are read and written, named configurations are read.
 
-Source: http://wiki.ros.org/srdf.  The elements <disable_collisions>, <enable_collisions> and <group_state> are read.
-Groups and end effectors are ignored; unknown elements are errors.
+Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix.  The elements
+<disable_collisions>, <enable_collisions>, <disable_default_collisions> and <group_state> are read.  Groups and end
+effectors are ignored; unknown elements are errors.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = ["parse_srdf", "srdf_text"]
 
 MAX_PAIRS = 200_000  # pairs that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
+_DEFAULT = "disable_default_collisions"
 _OTHERS = (
     "group",
     "end_effector",
@@ -34,14 +36,15 @@ _OTHERS = (
     "joint_property",
     "link_sphere_approximation",
     "chain",
-    "disable_default_collisions",
 )
 
 
 def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
     """Return the tree with the collision pairs that an SRDF disables, or enables although a joint connects them.
 
-    Earlier settings of pairs are replaced. Links without collision shapes are in no pair. A <group_state> becomes a
+    Earlier settings of pairs are replaced. Links without collision shapes are in no pair. A link in
+    <disable_default_collisions> collides with no link except those that <enable_collisions> names with it. A pair may
+    be listed twice; one that is disabled and enabled is an error. A <group_state> becomes a
     named configuration. It has the state's name, or "group/name" if several groups have a state of this name, and
     replaces a named configuration of the tree that has the same name. Raises ModelError with all errors: WRONG_FORMAT,
     UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
@@ -59,17 +62,21 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     seen: dict[frozenset[str], Element] = {}
     disabled: list[DisabledPair] = []
     enabled: list[tuple[str, str]] = []
+    free: list[str] = []
     for element in root.children:
+        if element.tag == _DEFAULT:
+            _check_attributes(reader, element, ("link",))
+            link = _link(reader, element, "link", links)
+            free += [link] if link in shaped and link not in free else []
+            continue
         if element.tag not in _PAIRS:
             if element.tag not in (*_OTHERS, "group_state"):
-                hint = nearest(element.tag, [*_PAIRS, "group_state", *_OTHERS])
+                hint = nearest(element.tag, [*_PAIRS, _DEFAULT, "group_state", *_OTHERS])
                 reader.error(
                     element, "UNKNOWN_ELEMENT", f"unknown element <{element.tag}> in the <robot> of an SRDF", hint
                 )
             continue
-        for attribute in element.attributes:
-            if attribute not in ("link1", "link2", "reason"):
-                reader.error(element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}")
+        _check_attributes(reader, element, ("link1", "link2", "reason"))
         a, b = (_link(reader, element, attribute, links) for attribute in ("link1", "link2"))
         if a is None or b is None:
             continue
@@ -78,8 +85,10 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
             continue
         pair = frozenset((a, b))
         if pair in seen:
-            line = seen[pair].line
-            reader.error(element, "DUPLICATE_PAIR", f"{quoted(a)} and {quoted(b)} are already a pair on line {line}")
+            first = seen[pair]
+            if first.tag != element.tag:
+                message = f"the pair of {quoted(a)} and {quoted(b)} is in <{first.tag}> on line {first.line}, too"
+                reader.error(element, "DUPLICATE_PAIR", message)
             continue
         seen[pair] = element
         if not pair <= shaped:
@@ -90,6 +99,12 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
             disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
     states = _group_states(reader, root, tree)
     reader.findings.raise_errors()
+    for link in free:
+        for name in collision_links(tree):
+            pair = frozenset((link, name))
+            if len(pair) == 2 and pair not in seen:
+                seen[pair] = root
+                disabled.append(DisabledPair(link, name, "Default"))
     replaced = [state.name for state in tree.named_configurations if any(x.name == state.name for x in states)]
     tree = with_named_configurations(without_named_configurations(tree, replaced), states)
     touching = joined_bodies(tree)
@@ -192,6 +207,12 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
     except ValueError as error:
         reader.error(element, "CONFIGURATION", str(error))
         return None
+
+
+def _check_attributes(reader: Reader, element: Element, names: tuple[str, ...]) -> None:
+    for attribute in element.attributes:
+        if attribute not in names:
+            reader.error(element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}")
 
 
 def _link(reader: Reader, element: Element, attribute: str, links: set[str]) -> str | None:
