@@ -50,29 +50,39 @@ class TestUsage:
         assert ran.out == ""
         assert "usage: linkwork" in ran.err
 
-    def test_commas_between_digits_name_the_decimal_point(self, linkwork):
-        """All options that read one number, and those that read several."""
-        asked = [
-            ("plan", "--from", "0,1", "0,2"),
-            ("plan", "--to", "0,1"),
-            ("plan", "--pose", "tool", "0,4", "0,1", "0,3"),
-        ]
-        asked += [
-            ("plan", "--to", "elbow=0", "--limits", "elbow=-0,5:0,5"),
-            ("map", "--frame", "tool", "--limits", "elbow=0:1,5"),
-        ]
-        asked += [("simulate", option, "elbow=0,5") for option in ("--from", "--to", "--velocity")]
-        asked += [("view", "--q", "0,1")]
+    @pytest.mark.slow(every=3)
+    def test_numbers_of_all_options(self, linkwork):
+        """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
+        several = [("plan", "--from"), ("plan", "--to"), ("plan", "--pose", "tool"), ("view", "--q")]
+        several += [("simulate", option) for option in ("--from", "--to", "--velocity")]
+        single = []
         for command in COMMANDS:
             parser = argparse.ArgumentParser()
             import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
             numbers = [one for one in parser._actions if one.type is not None and one.metavar != "NAME=VALUE"]
-            asked += [(command, one.option_strings[-1], "0,1") for one in numbers]
-        assert len(asked) > 30
+            single += [(command, one.option_strings[-1]) for one in numbers]
+        assert len(single) > 20
+        with_names = [(*some, "elbow=") for some in several if "--pose" not in some]
+        asked = [[*some, text] for some in single + several for text in ("0,1", "-0,1", ",1", "-,1")]
+        asked += [[*some, name + text] for *some, name in with_names for text in ("0,5", "-0,5", ",5")]
+        asked += [
+            [*some, "--limits", text]
+            for some in (["plan", "--to", "elbow=0"], ["map", "--frame", "tool"])
+            for text in ("elbow=-0,5:0,5", "elbow=0:1,5", "elbow=,1:1")
+        ]
         for command, *rest in asked:
             ran = linkwork(command, "arm6", *rest)
             assert ran.code == 2 and "write a decimal point (0.1 instead of 0,1)" in ran.err, (command, rest, ran)
         assert linkwork("view", "arm6", "--q", "0, 1").err == linkwork("view", "arm6", "--q", "0", "1").err
+        for text in ("-1e-3", "-1.", "-.5", "-1E+3", "-2"):
+            for command, option, *frame in several:
+                ran = linkwork(command, "arm6", option, *frame, text, text)
+                assert ran.code == 2 and "got 2" in ran.err, (command, option, text, ran)
+            for command, option in single:
+                ran = linkwork(command, "arm6", option, text, "--no-such-option")
+                assert "expected one argument" not in ran.err, (command, option, text, ran)
+        for text in ("-inf", "-nan"):
+            assert f"a finite number, got '{text}'" in linkwork("simulate", "arm6", "--height", text).err
 
     def test_the_installed_command_is_this_one(self):
         from importlib.metadata import entry_points

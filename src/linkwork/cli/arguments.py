@@ -351,11 +351,11 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
     return result or None
 
 
-_DECIMAL_COMMA = re.compile(r"\d,\d")
+_DECIMAL_COMMA = re.compile(r",\d")
 
 
 def words_of(option: str, texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma between digits."""
+    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma before a digit."""
     for text in texts:
         if _DECIMAL_COMMA.search(text):
             raise ValueError(f"{option}: {not_a_number('numbers', text)}")
@@ -363,7 +363,7 @@ def words_of(option: str, texts: Sequence[str]) -> list[str]:
 
 
 def not_a_number(expected: str, text: str) -> str:
-    """Return the message for a text that is not the expected number; it explains a comma between digits."""
+    """Return the message for a text that is not the expected number; it explains a comma before a digit."""
     message = f"expected {expected}, got {text!r}"
     if _DECIMAL_COMMA.search(text):
         message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"

@@ -34,6 +34,8 @@ __all__ = ["main"]
 INTERRUPTED, NO_READER = 130, 141
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
+# Python before 3.14 takes -1e-3 and -1. for options, and every version -0,1, whose comma has its own message.
+_NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
 _ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
 
 
@@ -92,6 +94,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, about in COMMANDS.items():
         one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.", allow_abbrev=False)
+        one._negative_number_matcher = _NEGATIVE_NUMBER
         if name == command:
             module = import_module(f"linkwork.cli.commands.{name}")
             module.add_arguments(one)
