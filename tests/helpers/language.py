@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,21 @@ RETIRED_WORDS = frozenset(
         "among",
     }
 )
+# Words that refer to a noun instead of naming it: a variable of these words alone names nothing.
+PRONOUNS = RETIRED_WORDS | {
+    "one",
+    "ones",
+    "own",
+    "other",
+    "others",
+    "some",
+    "rest",
+    "there",
+    "here",
+    "this",
+    "that",
+    "it",
+}
 WORD = re.compile(r"[A-Z]?[a-z]+")
 KINDS = {
     ast.Module: "module",
@@ -108,6 +124,25 @@ def retired_words(name: str) -> list[str]:
     return [word for word in WORD.findall(name) if word.lower() in RETIRED_WORDS]
 
 
+def variable(node: ast.AST) -> str:
+    """Return the name of the variable or parameter that a node assigns to, or "" for another node.
+
+    A method may call its first argument ``other``, as Python's operators do.
+    """
+    if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        return node.id if isinstance(node, ast.Name) else node.attr
+    if isinstance(node, ast.arguments):
+        for earlier, argument in itertools.pairwise([*node.posonlyargs, *node.args]):
+            if earlier.arg in ("self", "cls") and argument.arg == "other":
+                argument.arg = ""
+    return node.arg if isinstance(node, ast.arg) else ""
+
+
+def is_pronoun(name: str) -> bool:
+    """Return True if all words of a name are pronouns."""
+    return all(word in PRONOUNS for word in name.lower().strip("_").split("_"))
+
+
 def findings_in_module(path: Path) -> Iterator[str]:
     """Yield a line for each finding in a module's docstrings, names and messages."""
     where = path.relative_to(ROOT)
@@ -116,6 +151,8 @@ def findings_in_module(path: Path) -> Iterator[str]:
     docstrings = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a body comes before its statements
         kind = KINDS.get(type(node))
+        if is_pronoun(variable(node)):
+            yield f"{where}:{node.lineno}: variable: {variable(node)!r}"
         if kind is None:
             continue
         if isinstance(node, ast.Constant):
