@@ -18,7 +18,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.cli.function_timings import Call, Effort, environment, threads
-from linkwork.compiler.loops import loop_program_code as layout
+from linkwork.compiler.codegen.loops import loop_program_code as layout
 from linkwork.expr import while_loop
 from linkwork.kernels.compiler_api import levels
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.compiler.loops import plan_program
+from linkwork.compiler.codegen.loops import plan_program
 from linkwork.simulation import ContactGround
 
 from .measure_time import median_seconds

@@ -37,12 +37,12 @@ from linkwork.compiler.codegen import part_code
 from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, MAX_WHOLE, plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
+from linkwork.compiler.codegen.loops import basic_blocks as control_pieces
+from linkwork.compiler.codegen.loops import frame_layout as control_plan
+from linkwork.compiler.codegen.loops import loop_program_code as control_layout
+from linkwork.compiler.codegen.loops.basic_blocks import INLINE
 from linkwork.compiler.codegen.target import Target, levels
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.loops import basic_blocks as control_pieces
-from linkwork.compiler.loops import frame_layout as control_plan
-from linkwork.compiler.loops import loop_program_code as control_layout
-from linkwork.compiler.loops.basic_blocks import INLINE
 from linkwork.compiler.operation_counts import listings
 from linkwork.compiler.program import Program
 

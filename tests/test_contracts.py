@@ -59,8 +59,8 @@ def test_text_over_any_scalar_imports_only_its_like():
 
 
 def test_writers_of_code_are_behind_the_backend():
-    """Outside of `codegen` and `loops`, nobody imports them but for types of numbers, processors and the backend."""
-    writers = ("linkwork.compiler.codegen.", "linkwork.compiler.loops.")
+    """Outside of `codegen`, nobody imports it but for types of numbers, processors and the backend."""
+    writers = "linkwork.compiler.codegen."
     outside = [(a, b) for a, b in imports() if b.startswith(writers) and not f"{a}.".startswith(writers)]
     doors = ("float_type", "target", "cpu_backend")
     assert [(a, b) for a, b in outside if b.split(".")[3] not in doors] == []

@@ -13,9 +13,9 @@ import pytest
 
 import linkwork as lw
 from linkwork.compiler.codegen.float_type import DOUBLE
+from linkwork.compiler.codegen.loops import special_loops
 from linkwork.compiler.codegen.runtimes import ON_STACK, PythonRuntime
 from linkwork.compiler.codegen.target import host
-from linkwork.compiler.loops import special_loops
 from linkwork.expr import call, cond, exp, scan, sin, sqrt, where, while_loop
 from linkwork.expr.control.loops import map_rows
 

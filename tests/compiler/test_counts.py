@@ -12,8 +12,8 @@ import pytest
 
 import linkwork as lw
 from expr.control.cases import CASES
+from linkwork.compiler.codegen.loops.execution_plan import samples_cost
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.loops.execution_plan import samples_cost
 from linkwork.compiler.runtime.code_statistics import code_statistics
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import call, cond, fori_loop, linalg, root, scan, sin, while_loop

@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.compiler.loops import plan_program
+from linkwork.compiler.codegen.loops import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
 from linkwork.model.random_tree import random_tree

@@ -14,9 +14,9 @@ from expr.control.cases import CASES
 from linkwork.compiler.codegen import batch_loop as loops
 from linkwork.compiler.codegen import code_segments as segments
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
+from linkwork.compiler.codegen.loops import basic_blocks as pieces
+from linkwork.compiler.codegen.loops import frame_layout as plan
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.loops import basic_blocks as pieces
-from linkwork.compiler.loops import frame_layout as plan
 from linkwork.compiler.program import INPUT, Instruction, Port, Program
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.compiler.loops.basic_blocks import long_runs
+from linkwork.compiler.codegen.loops.basic_blocks import long_runs
 from linkwork.expr.control.loops import watching_while_loop
 
 N = 700

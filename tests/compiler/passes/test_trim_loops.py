@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.compiler.loops.frame_layout import plan_program
+from linkwork.compiler.codegen.loops.frame_layout import plan_program
 from linkwork.expr import scan
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from linkwork.compiler.codegen.float_type import DOUBLE, vector
 from linkwork.compiler.codegen.llvm_ir import MAX_UNROLLED, IrFunction, IrModule
+from linkwork.compiler.codegen.loops.loop_program_code import ControlLayout
 from linkwork.compiler.codegen.nontemporal_stores import STREAMED, is_streamed
 from linkwork.compiler.codegen.packing import SIDE_BY_SIDE, packing, packing_functions
 from linkwork.compiler.codegen.register_loop import direct_function, is_direct
@@ -31,7 +32,6 @@ from linkwork.compiler.codegen.straight_line import (
     guards_exceeded,
     sample_declaration,
 )
-from linkwork.compiler.loops.loop_program_code import ControlLayout
 from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.loop_state import FEW, Call, State
 

@@ -25,8 +25,8 @@ from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.threads import setting_address
 
 if TYPE_CHECKING:
+    from linkwork.compiler.codegen.loops.execution_plan import Scope
     from linkwork.compiler.codegen.part_code import CodegenOptions
-    from linkwork.compiler.loops.execution_plan import Scope
     from linkwork.compiler.program import Program
 
 __all__ = ["CPUBackend", "host_backend", "wait_for_compiler"]
@@ -111,7 +111,7 @@ class CPUBackend(Backend[MachineCode]):
 
     def segments(self, program: Program) -> int:
         from linkwork.compiler.codegen.code_segments import plan
-        from linkwork.compiler.loops import has_control, plan_program
+        from linkwork.compiler.codegen.loops import has_control, plan_program
 
         return _block_count(plan_program(program)[0]) if has_control(program) else len(plan(program).segments)
 
@@ -164,7 +164,7 @@ def host_backend() -> CPUBackend:
 
 def _block_count(scope: Scope) -> int:
     """Return the number of blocks of straight-line code in a scope and its inner scopes."""
-    from linkwork.compiler.loops.execution_plan import BasicBlock
+    from linkwork.compiler.codegen.loops.execution_plan import BasicBlock
 
     total = 0
     called: set[int] = set()

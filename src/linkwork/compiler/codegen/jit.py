@@ -223,7 +223,7 @@ def _attention_object(target: Target) -> bytes:
     entry = None if cache is None else cache.load(name)
     if entry is not None and is_object_file(entry.code):
         return entry.code
-    from linkwork.compiler.loops.interrupt_checks import attention_text
+    from linkwork.compiler.codegen.loops.interrupt_checks import attention_text
 
     (code,) = emit([attention_text(target.triple)], target)
     if cache is not None:

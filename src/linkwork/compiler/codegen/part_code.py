@@ -16,6 +16,14 @@ from linkwork.compiler.codegen.entry_points import ENTRIES, available
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.loops import (
+    ControlLayout,
+    block_texts,
+    has_control,
+    plan_program,
+    quick_sample_texts,
+    sample_texts,
+)
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
 from linkwork.compiler.codegen.quick.object_file import WrittenObject
@@ -27,14 +35,6 @@ from linkwork.compiler.codegen.straight_line import (
     segment_function,
 )
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.loops import (
-    ControlLayout,
-    block_texts,
-    has_control,
-    plan_program,
-    quick_sample_texts,
-    sample_texts,
-)
 from linkwork.compiler.program import Program
 
 __all__ = ["PARTS", "CodegenOptions", "parts_here"]

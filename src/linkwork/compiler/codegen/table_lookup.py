@@ -2,7 +2,7 @@
 
 Tables of constants are part of the code. Short tables of values are a chain of choices; long ones are read from memory,
 if necessary after storing them there. A table with a replaced row is a choice for each of its elements, except for
-tables that loops carry, which are changed in place (see `linkwork.compiler.loops.in_place_tables`).
+tables that loops carry, which are changed in place (see `linkwork.compiler.codegen.loops.in_place_tables`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Frontal elimination: partial elimination of symmetric equations, as one instruction with loops.
 
 Code written out operation by operation grows as n³, and takes long to compile from some thirty unknowns on.  Here a
-front of any size is the same few loops (`compiler/loops/frontal_elimination_code.py`), which work in place.
+front of any size is the same few loops (`compiler/codegen/loops/frontal_elimination_code.py`), which work in place.
 """
 
 from __future__ import annotations

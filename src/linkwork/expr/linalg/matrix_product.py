@@ -1,7 +1,8 @@
 """Matrix product as one instruction with loops, and the class of such instructions on matrices.
 
 Code written out operation by operation grows with the number of products, and takes long to compile for matrices of
-more than some ten rows.  Here a product of any size is the same few loops (`compiler/loops/matrix_product_code.py`).
+more than some ten rows.  Here a product of any size is the same few loops
+(`compiler/codegen/loops/matrix_product_code.py`).
 """
 
 from __future__ import annotations

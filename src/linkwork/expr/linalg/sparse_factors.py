@@ -2,7 +2,7 @@
 
 Code written out operation by operation has an instruction for each product of the factorization.  It takes long to
 compile from some thousand products on.  Here the code is a few loops over tables of any length
-(`compiler/loops/sparse_factors_code.py`).
+(`compiler/codegen/loops/sparse_factors_code.py`).
 
 Source: Davis, Direct Methods for Sparse Linear Systems, 2006, chapters 3 and 4 (right-looking form).
 """
