@@ -29,7 +29,7 @@ INTERNAL = {  # which public functions return, and people need no name of
     "linkwork.ik.algorithms": "what controllers share with inverse kinematics",
     "linkwork.control.algorithms": "what controllers of tasks compute on the way",
     "linkwork.optimal.algorithms": "a problem as its solvers see it",
-    "linkwork.fronts": "the functions of `Robot.xarray`, reached by the robot",
+    "linkwork.interop": "the functions of `Robot.xarray`, reached by the robot",
 }
 PRIVATE = {  # classes that stand alone: attributes of public ones that people do not call
     "Chain", "ContactCandidate", "ContractLine", "MidpointState", "PairSelection", "Section", "SoftResiduals",

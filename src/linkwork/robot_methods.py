@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from linkwork.dynamics.derivative_methods import DerivativeMethods
     from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
     from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
-    from linkwork.fronts.methods import LabelledMethods
     from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
+    from linkwork.interop.methods import LabelledMethods
     from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
     from linkwork.kinematics.point_methods import PointMethods
     from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
@@ -150,7 +150,7 @@ METHODS = {
         "lower upper position_limits velocity_limits acceleration_limits jerk_limits effort_limits passive_torque "
         "_positions _rate_limits"
     ),
-    "linkwork.fronts.methods.LabelledMethods": "xarray",
+    "linkwork.interop.methods.LabelledMethods": "xarray",
     "linkwork.parts.writing_methods.WritingMethods": "save to_urdf to_mjcf to_sdf",
 }
 

@@ -1,7 +1,7 @@
 """Arguments that are collections of other libraries: lazy arrays of Dask and labelled arrays of xarray.
 
-They are recognised without an import of these libraries.  `linkwork.fronts.dask_arrays`, which is imported at the first
-call with one, applies a function to them.
+They are recognised without an import of these libraries.  `linkwork.interop.dask_arrays` applies a function to them.  It is
+imported at the first call with one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from linkwork._util.lazy_imports import LazyModule
 
 __all__ = ["CollectionError", "LazyFunction", "has_collections", "is_collection", "refuse_collections"]
 
-_FRONT = LazyModule("linkwork.fronts.dask_arrays")
+_DASK_ARRAYS = LazyModule("linkwork.interop.dask_arrays")
 
 
 class CollectionError(TypeError):
@@ -52,4 +52,4 @@ class LazyFunction:
 
     def __call__(self, arguments: Sequence[Any], out: Any = None) -> Any:
         """Return the lazy result, or a named tuple of them.  Raises the errors of `apply_lazily`."""
-        return _FRONT.apply_lazily(self, arguments, out)
+        return _DASK_ARRAYS.apply_lazily(self, arguments, out)

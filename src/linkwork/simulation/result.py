@@ -24,8 +24,8 @@ from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.errors import Status
-from linkwork.fronts.state_tables import StateTable, record_variable, state_variables
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.events import SLOTS, EventRecord

@@ -22,7 +22,7 @@ from linkwork.model.coordinate_names import units_of
 from linkwork.spatial.arguments import checked_array
 
 if TYPE_CHECKING:
-    from linkwork.fronts.state_tables import StateTable
+    from linkwork.kinematics.state_tables import StateTable
 
 __all__ = ["DrivenOutput", "Reactions", "driven_rates", "rates_with_free_motions", "velocity_names"]
 
@@ -226,7 +226,7 @@ class DrivenOutput:
         return self._inputs.flat(self.q.shape[:-2]).reshaped(self.q.shape[:-2])[index] if index else self._inputs
 
     def _table(self, caller: str, index: tuple[int, ...], times: Any) -> StateTable:
-        from linkwork.fronts.state_tables import StateTable, record_variable, state_variables
+        from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
 
         robot, t, q, v, a = self._timed(caller, index, times)
         variables = state_variables(robot, (robot.nq, robot.nv), q=q, v=v, a=a)

@@ -14,8 +14,8 @@ import numpy as np
 from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
 from linkwork._util.validation import shown
-from linkwork.fronts.state_tables import StateTable, state_variables
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
+from linkwork.kinematics.state_tables import StateTable, state_variables
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
 from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.trajectory_construction import through_states

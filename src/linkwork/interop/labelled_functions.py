@@ -14,23 +14,16 @@ import numpy as np
 
 from linkwork._util.array_collections import is_collection
 from linkwork._util.messages import did_you_mean, nearest
+from linkwork._util.optional_packages import optional_module
 from linkwork.errors import UnknownNameError
-from linkwork.fronts.dimensions import dimensions_of, labels_of, missing_extra, units_for
 from linkwork.kernels.function_request import Request, read_request
+from linkwork.model.dimensions import dimensions_of, labels_of, units_for
 from linkwork.model.function_spec import FunctionSpec, Shape, quantity_of
 
-__all__ = ["LabelledFunction", "LabelledFunctions", "xarray_module"]
+__all__ = ["LabelledFunction", "LabelledFunctions"]
 
+_XARRAY = ("xarray", "labelled arrays need xarray", "xarray")  # the package, what needs it, and its extra
 _DEGREES = frozenset(("deg", "degree", "degrees", "°"))
-
-
-def xarray_module() -> Any:
-    """Return the module `xarray`.  Raises ImportError, with what to install, if it is missing."""
-    try:
-        import xarray
-    except ImportError as error:
-        raise missing_extra(error, "labelled arrays need xarray", "xarray") from error
-    return xarray
 
 
 class LabelledFunctions:
@@ -52,7 +45,7 @@ class LabelledFunctions:
     __slots__ = ("_robot",)
 
     def __init__(self, robot: Any) -> None:
-        xarray_module()
+        optional_module(*_XARRAY)
         self._robot = robot
 
     def __getattr__(self, name: str) -> LabelledFunction:
@@ -100,7 +93,7 @@ class LabelledFunction:
         return self._labelled(bound.arguments)
 
     def _labelled(self, values: Mapping[str, Any]) -> Any:
-        xr, spec, name = xarray_module(), self._spec, self.__name__
+        xr, spec, name = optional_module(*_XARRAY), self._spec, self.__name__
         options = {option.name: values[option.name] for option in spec.options}
         loads, axes = [values[key] for key in spec.wrench_arguments] or (None, "world")
         loads = {} if loads is None else loads

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import LazyFunction, has_collections, is_collection
+from linkwork._util.optional_packages import optional_module
 
 __all__ = ["apply_lazily", "dask_array"]
 
@@ -26,13 +27,7 @@ _REAL = "fiub"  # kinds of types that convert to float64
 
 def dask_array() -> Any:
     """Return the module `dask.array`.  Raises ImportError, with what to install, if it is missing."""
-    try:
-        import dask.array
-    except ImportError as error:
-        raise ImportError(
-            'lazy arrays need Dask, which is not installed: pip install "linkwork[dask]"', name="dask"
-        ) from error
-    return dask.array
+    return optional_module("dask.array", "lazy arrays need Dask", "dask")
 
 
 def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = None) -> Any:

@@ -12,7 +12,7 @@ from linkwork.model.coordinate_names import names_of, units_of
 from linkwork.model.function_spec import Output, Shape
 from linkwork.model.tree import Tree
 
-__all__ = ["AXES", "dimensions_of", "labels_of", "missing_extra", "units_for"]
+__all__ = ["AXES", "dimensions_of", "labels_of", "units_for"]
 
 AXES = ("x", "y", "z")
 _SIX = (*(f"angular.{axis}" for axis in AXES), *(f"linear.{axis}" for axis in AXES))
@@ -75,8 +75,3 @@ def units_for(tree: Tree, output: Output) -> str:
     if output.shape in (("nv",), ("nq",)) and len(units) > 1 and len(kinds) == 1 and tree.nq == tree.nv:
         return units[0 if kinds.pop() else 1]
     return output.units
-
-
-def missing_extra(error: ImportError, needed: str, extra: str) -> ImportError:
-    """Return the error for a library that is not installed: what needs it, and what to install."""
-    return ImportError(f'{needed}, which is not installed: pip install "linkwork[{extra}]"', name=error.name)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.file_access import replaced
-from linkwork.fronts.dimensions import AXES, dimensions_of, labels_of, missing_extra, units_for
-from linkwork.fronts.labelled_functions import xarray_module
+from linkwork._util.optional_packages import optional_module
 from linkwork.kernels.owners import shape_of
 from linkwork.model.coordinate_names import units_of
+from linkwork.model.dimensions import AXES, dimensions_of, labels_of, units_for
 
 __all__ = ["StateTable", "TimeVariable", "record_variable", "state_variables"]
 
@@ -109,7 +109,7 @@ class StateTable:
 
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset`."""
-        xr = xarray_module()
+        xr = optional_module("xarray", "labelled arrays need xarray", "xarray")
         axis, unit = ("time" if self.index[0] == "t" else self.index[0]), self.index[1]
         lead = (*self.batch_dims, axis)
         coordinates: dict[str, Any] = {axis: (axis, self.times, {"units": unit})}
@@ -127,10 +127,7 @@ class StateTable:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with a row for each environment and time; its ``attrs`` have units by column."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise missing_extra(error, "tables need pandas", "xarray") from error
+        pd = optional_module("pandas", "tables need pandas", "xarray")
         columns = self._columns()
         rows = {name: np.ascontiguousarray(values).reshape(-1) for name, _, values in columns}
         name, unit = self.index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwork.fronts.labelled_functions import LabelledFunctions
+from linkwork.interop.labelled_functions import LabelledFunctions
 from linkwork.kernels.robot_base import RobotBase
 
 __all__ = ["LabelledMethods"]
@@ -17,7 +17,7 @@ class LabelledMethods(RobotBase):
     def xarray(self) -> LabelledFunctions:
         """The functions of the robot with labelled arrays of xarray, as in ``robot.xarray.pose(q, "hand")``.
 
-        See `linkwork.fronts.labelled_functions.LabelledFunctions`.  Raises ImportError without xarray (``pip install
+        See `linkwork.interop.labelled_functions.LabelledFunctions`.  Raises ImportError without xarray (``pip install
         "linkwork[xarray]"``).
         """
         return LabelledFunctions(self)
