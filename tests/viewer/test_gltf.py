@@ -13,12 +13,13 @@ import linkwork as lw
 from helpers.documents import everything, robot_document, wave
 from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
-from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.gltf import write_glb
+from linkwork.viewer.primitive_surfaces import axes_surface
 from linkwork.viewer.rotations import steady_quaternions
 
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
-TYPES = {5126: "<f4", 5125: "<u4", 5121: "u1"}
+TYPES = {5126: "<f4", 5125: "<u4", 5123: "<u2"}
 
 
 class Read:
@@ -113,7 +114,7 @@ def test_things_of_a_scene(tmp_path):
     mesh = read.gltf["meshes"][read.gltf["nodes"][block]["mesh"]]["primitives"][0]
     np.testing.assert_array_equal(read.array(mesh["attributes"]["POSITION"]), document.surfaces[1].vertices)
     np.testing.assert_array_equal(read.array(mesh["indices"]), document.surfaces[1].triangles.ravel())
-    assert (read.array(mesh["attributes"]["COLOR_0"]) == 255).all() and "NORMAL" not in mesh["attributes"]
+    assert (read.array(mesh["attributes"]["COLOR_0"]) == 65535).all() and "NORMAL" not in mesh["attributes"]
     material = read.gltf["materials"][
         read.gltf["meshes"][read.gltf["nodes"][crate]["mesh"]]["primitives"][0]["material"]
     ]
@@ -143,7 +144,26 @@ def test_trimesh_reads_the_file(tmp_path):
     low, high = np.concatenate(corners).min(axis=0), np.concatenate(corners).max(axis=0)
     np.testing.assert_allclose(scene.bounds, [[low[0], low[2], -high[1]], [high[0], high[2], -low[1]]], atol=1e-5)
     color = next(iter(scene.geometry.values())).visual.material.baseColorFactor
-    np.testing.assert_allclose(color[:3] / 255.0, np.array([0.1, 0.3, 0.9]) ** 2.2, atol=0.01)
+    np.testing.assert_allclose(color[:3] / 255.0, [0.010023, 0.073239, 0.787412], atol=0.003)
+
+
+def test_axes_of_frames_have_the_colours_of_x_y_and_z():
+    surface = axes_surface(1.0)
+    assert surface.colors is not None
+    for k in range(3):
+        is_axis = surface.colors[:, :3].argmax(axis=1) == k  # red, green, blue
+        extent = surface.vertices[is_axis].max(axis=0)
+        assert extent[k] == 1.0 and np.delete(extent, k).max() < 0.05
+
+
+def test_colours_of_points_are_linear_in_light(tmp_path):
+    document = SceneDocument(
+        "points", np.zeros(1), points=(Points("p", np.zeros((2, 3)), np.array([[128, 0, 255, 128]])),)
+    )
+    read = Read(write_glb(document, tmp_path / "points.glb"))
+    [primitive] = read.gltf["meshes"][0]["primitives"]
+    colors = read.array(primitive["attributes"]["COLOR_0"]) / 65535.0
+    np.testing.assert_allclose(colors, [[0.215861, 0.0, 1.0, 128 / 255]] * 2, atol=1e-5)  # IEC 61966-2-1
 
 
 def test_empty_documents_and_unsuitable_ones(tmp_path):

@@ -13,6 +13,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
+from linkwork.shapes.color_spaces import SrgbColors, linear_from_srgb
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
 from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document
@@ -20,7 +21,7 @@ from linkwork.viewer.rotations import steady_quaternions
 
 __all__ = ["surface_glb", "write_glb"]
 
-_FLOAT, _UINT, _BYTE = 5126, 5125, 5121  # component types
+_FLOAT, _UINT, _SHORT = 5126, 5125, 5123  # component types
 _VERTICES, _INDICES = 34962, 34963  # uses of buffer views
 _LINES, _LINE_STRIP, _POINTS = 1, 3, 0  # modes of primitives
 _AXIS_COLORS = ((0.86, 0.22, 0.2, 1.0), (0.2, 0.65, 0.28, 1.0), (0.18, 0.42, 0.88, 1.0))
@@ -118,7 +119,7 @@ class _Writer:
     def accessor(
         self, array: np.ndarray, kind: str, component: int = _FLOAT, usage: int | None = None, **more: Any
     ) -> int:
-        types = {_FLOAT: "<f4", _UINT: "<u4", _BYTE: "u1"}
+        types = {_FLOAT: "<f4", _UINT: "<u4", _SHORT: "<u2"}
         data = np.ascontiguousarray(array, dtype=types[component])
         target = {} if usage is None else {"target": usage}
         entry = {
@@ -135,6 +136,11 @@ class _Writer:
         return self.accessor(
             data, "VEC3", usage=_VERTICES, min=data.min(axis=0).tolist(), max=data.max(axis=0).tolist()
         )
+
+    def colors(self, colors: np.ndarray) -> int:
+        """Add colours (n, 4) uint8 in sRGB as glTF's colours of vertices, which are linear in light."""
+        linear = linear_from_srgb(SrgbColors(np.asarray(colors) / 255.0))
+        return self.accessor(np.round(65535.0 * linear), "VEC4", _SHORT, _VERTICES, normalized=True)
 
     # -- nodes
 
@@ -174,7 +180,7 @@ class _Writer:
         if key in self.materials:
             return self.materials[key]
         alpha = float(color[3]) * opacity
-        linear = [float(x) ** 2.2 for x in color[:3]]
+        linear = linear_from_srgb(SrgbColors(np.array(color[:3], dtype=float))).tolist()
         surface: dict[str, Any] = {"baseColorFactor": [*linear, alpha], "metallicFactor": 0.0, "roughnessFactor": 0.6}
         if texture is not None:
             kind = "image/png" if texture.startswith(b"\x89PNG") else "image/jpeg"
@@ -218,9 +224,7 @@ class _Writer:
         if surface.normals is not None:
             attributes["NORMAL"] = self.accessor(surface.normals, "VEC3", usage=_VERTICES)
         if surface.colors is not None:
-            linear = np.array(surface.colors, dtype=float) / 255.0
-            linear[:, :3] **= 2.2
-            attributes["COLOR_0"] = self.accessor(np.round(linear * 255.0), "VEC4", _BYTE, _VERTICES, normalized=True)
+            attributes["COLOR_0"] = self.colors(surface.colors)
         if surface.uv is not None:
             attributes["TEXCOORD_0"] = self.accessor(surface.uv * [1.0, -1.0] + [0.0, 1.0], "VEC2", usage=_VERTICES)
         indices = self.accessor(np.ravel(surface.triangles), "SCALAR", _UINT, _INDICES)
@@ -271,10 +275,7 @@ class _Writer:
             points = points if points.ndim == 2 else points[0]
             if cloud.layer not in self.document.hidden and len(points):
                 colors = np.broadcast_to(cloud.colors, (len(points), 4))
-                attributes = {
-                    "POSITION": self.positions(points),
-                    "COLOR_0": self.accessor(colors, "VEC4", _BYTE, _VERTICES, normalized=True),
-                }
+                attributes = {"POSITION": self.positions(points), "COLOR_0": self.colors(colors)}
                 material = self.material((1.0, 1.0, 1.0, 1.0))
                 mesh = self.add_mesh({"attributes": attributes, "material": material, "mode": _POINTS})
                 self.node(cloud.name, root, mesh=mesh)

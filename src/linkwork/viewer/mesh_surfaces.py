@@ -22,6 +22,7 @@ from linkwork._util.file_budget import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.shapes import Mesh
+from linkwork.shapes.color_spaces import LinearColors, srgb_from_linear
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES
@@ -263,9 +264,8 @@ class _Submesh:
 
 def _srgb(linear: np.ndarray) -> np.ndarray:
     """Return colours (..., 4) uint8, of which the first three channels were linear in light, in sRGB."""
-    result = np.array(linear, dtype=np.uint8)
-    result[..., :3] = np.round(255.0 * (result[..., :3] / 255.0) ** (1.0 / 2.2))
-    return result
+    colors = srgb_from_linear(LinearColors(np.asarray(linear) / 255.0))
+    return np.asarray(np.round(255.0 * colors), dtype=np.uint8)
 
 
 def _rgba(material: Any) -> tuple[int, int, int, int] | None:

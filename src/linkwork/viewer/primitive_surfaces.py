@@ -67,7 +67,7 @@ def axes_surface(length: float) -> Surface:
     rod = _cylinder(0.02 * length, 0.0, length, 8)
     rods = []
     for k, color in enumerate(((214, 58, 48), (46, 150, 66), (44, 98, 214))):
-        turned = np.roll(np.eye(3, dtype=np.float32), k + 1, axis=1)  # z to x, y or z; a rotation
+        turned = np.roll(np.eye(3, dtype=np.float32), 2 - k, axis=1)  # turns z to x, y or z
         assert rod.normals is not None
         colors = np.tile(np.array([*color, 255], np.uint8), (len(rod.vertices), 1))
         rods.append(Surface(rod.vertices @ turned.T, rod.triangles, rod.normals @ turned.T, colors))

@@ -294,7 +294,27 @@ def test_visuals_colours_and_purposes(tmp_path: Path) -> None:
     frame = load(tmp_path, stage(body("a", "", *inner))).tree.frame("a")
     assert [one.name for one in frame.visuals] == ["seen", "both", "off"]
     assert [one.name for one in frame.collisions] == ["both", "guide"]
-    assert frame.visuals[0].material.rgba == (0.25, 0.5, 1.0, 0.5)  # type: ignore[union-attr]
+    (*srgb, alpha) = frame.visuals[0].material.rgba  # type: ignore[union-attr]
+    assert np.allclose(srgb, [0.537099, 0.735357, 1.0], atol=1e-6) and alpha == 0.5  # IEC 61966-2-1
+
+
+def test_colours_are_inherited_and_colliders_follow_the_nearest_group(tmp_path: Path) -> None:
+    """A group that does not collide, in one that does; shapes after it collide again, and only they have mass."""
+    color = 'color3f[] primvars:displayColor = [(0, 1, 0)] (interpolation = "constant")'
+    off = "bool physics:collisionEnabled = 0"
+    nested = (
+        prim("Xform", "ghosts", off, prim("Cube", "ghost"), collider("Cube", "b"), schemas="PhysicsCollisionAPI"),
+        collider("Cube", "off", off),
+        prim("Cube", "last", "color3f[] primvars:displayColor = [(0, 0, 1)]"),
+    )
+    group = prim("Xform", "group", color, prim("Cube", "a"), *nested, schemas="PhysicsCollisionAPI")
+    with pytest.warns(ModelWarning, match="DENSITY_DEFAULT"):
+        robot = load(tmp_path, stage(prim("Xform", "link", "", group, schemas="PhysicsRigidBodyAPI")))
+    frame = robot.tree.frame("link")
+    assert [shape.name for shape in frame.collisions] == ["a", "b", "last"]
+    assert robot.mass == pytest.approx(3 * 8000.0)
+    colors = {shape.name: shape.material.rgba[:3] for shape in frame.visuals}  # type: ignore[index,union-attr]
+    assert colors == dict.fromkeys(("a", "ghost", "b", "off"), (0.0, 1.0, 0.0)) | {"last": (0.0, 0.0, 1.0)}
 
 
 @pytest.mark.parametrize(

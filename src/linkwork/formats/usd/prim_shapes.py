@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from linkwork.shapes import (
     Shape,
     Sphere,
 )
+from linkwork.shapes.color_spaces import LinearColors, srgb_from_linear
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 
@@ -93,18 +93,28 @@ def _friction(reader: PrimReader, prim: Any) -> float | None:
 
 
 def appearance(reader: PrimReader, prim: Any) -> Material | None:
-    """Return the colour of a visual shape, from its primvars displayColor and displayOpacity."""
-    colors = reader.value(prim, "primvars:displayColor")
-    opacities = reader.value(prim, "primvars:displayOpacity")
+    """Return the colour of a visual shape, from the primvars displayColor, linear in light, and displayOpacity."""
+    colors, opacities = (_first(reader, prim, name) for name in ("displayColor", "displayOpacity"))
+    if colors is None or len(colors) != 3:
+        return None
+    red, green, blue = srgb_from_linear(LinearColors(colors)).tolist()
+    return Material("", (red, green, blue, 1.0 if opacities is None else float(opacities[0])))
+
+
+def _first(reader: PrimReader, prim: Any, name: str) -> np.ndarray | None:
+    """Return the first value (n,) of a primvar of a prim, or of a prim above it, limited to [0, 1].
+
+    None if the stage states no value, or one that is not finite.
+    """
+    from pxr import UsdGeom
+
+    primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance(name)
+    values: Any = reader.value(primvar.GetAttr().GetPrim(), f"primvars:{name}") if primvar else None
     try:
-        color = [float(x) for x in colors[0]]
-        alpha = 1.0 if opacities is None or len(opacities) == 0 else float(opacities[0])
+        first = np.array(values[0], dtype=float).reshape(-1)
     except (TypeError, IndexError, ValueError):
         return None
-    if len(color) != 3 or not all(map(math.isfinite, (*color, alpha))):
-        return None
-    red, green, blue, alpha = (min(max(x, 0.0), 1.0) for x in (*color, alpha))
-    return Material("", (red, green, blue, alpha))
+    return np.clip(first, 0.0, 1.0) if np.isfinite(first).all() else None
 
 
 def _size(reader: PrimReader, prim: Any, name: str, default: float) -> float:

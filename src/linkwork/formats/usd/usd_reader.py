@@ -242,18 +242,18 @@ class _Stage:
         from pxr import UsdGeom
 
         reader = self.reader
-        colliding = ""  # the path of an Xform whose shapes all collide
+        colliding: dict[str, bool] = {}  # by the paths of prims: the nearest PhysicsCollisionAPI at or above a prim
         for prim in self.prims:
             path = str(prim.GetPath())
             is_shape = prim.IsA(UsdGeom.Gprim) or str(prim.GetTypeName()) in SHAPES
-            collides = has_schema(prim, "PhysicsCollisionAPI")
-            if collides and not reader.flag(prim, "physics:collisionEnabled", True):
-                collides = False
-                reader.once(prim, "IGNORED", "colliders that are not enabled: they neither collide nor have mass")
-            if collides and not is_shape:
-                colliding = path + "/"
-                reader.once(prim, "IGNORED", "PhysicsCollisionAPI on groups of shapes: all shapes below collide")
-            collides = collides or bool(colliding and path.startswith(colliding))
+            collides = colliding.get(str(prim.GetPath().GetParentPath()), False)
+            if has_schema(prim, "PhysicsCollisionAPI"):
+                collides = reader.flag(prim, "physics:collisionEnabled", True)
+                if not collides:
+                    reader.once(prim, "IGNORED", "colliders that are not enabled: they neither collide nor have mass")
+                elif not is_shape:
+                    reader.once(prim, "IGNORED", "PhysicsCollisionAPI on groups of shapes: all shapes below collide")
+            colliding[path] = collides
             body = body_above(prim, self.names)
             if is_shape:
                 self._add_shape(prim, body, collides)
