@@ -28,5 +28,5 @@ def srgb_from_linear(colors: LinearColors) -> SrgbColors:
     """Return colours (..., 3 or 4) that are linear in light as values in sRGB; alpha is the same."""
     result = np.array(colors, dtype=float)
     c = result[..., :3]
-    result[..., :3] = np.where(c <= 0.0031308, 12.92 * c, 1.055 * np.maximum(c, 0.0) ** (1.0 / 2.4) - 0.055)
+    result[..., :3] = np.where(c <= 0.0031308, 12.92 * c, 1.0 - 1.055 * (1.0 - np.maximum(c, 0.0) ** (1.0 / 2.4)))
     return SrgbColors(result)
