@@ -13,20 +13,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.compiler.compiler_figures import long_program_seconds, no_op_seconds
+from benchmarks.compiler.control_flow import QUICK as QUICK_CONTROL
+from benchmarks.compiler.control_flow import ControlSizes, control_figures, control_verdicts
+from benchmarks.compiler.large_robots import large_verdicts
+from benchmarks.compiler.linear_algebra import linear_algebra, linear_algebra_verdicts
+from benchmarks.dynamics.growth import fitted, grown, growth_verdicts
+from benchmarks.dynamics.robot_figures import FULL, QUICK, Plan, RobotResult, measure_robot
+from benchmarks.first_calls.startup import measure_startup
+from benchmarks.measurement.machine import machine
+from benchmarks.measurement.robots import ROBOTS, NotInstalled
+from benchmarks.tables.report import METHOD, context_table, data, target_table
+from benchmarks.tables.verdicts import verdicts
 from linkwork.cli.output import Stream, Terminal
-
-from .compiler import long_program_seconds, no_op_seconds
-from .control import QUICK as QUICK_CONTROL
-from .control import ControlSizes, control_figures, control_verdicts
-from .growth import fitted, grown, growth_verdicts
-from .large import large_verdicts
-from .linalg import linear_algebra, linear_algebra_verdicts
-from .machine import machine
-from .measure import FULL, QUICK, Plan, RobotResult, measure_robot
-from .report import METHOD, context_table, data, target_table
-from .robots import ROBOTS, NotInstalled
-from .startup import measure_startup
-from .verdicts import verdicts
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_ROBOTS = ("panda", "talos")

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-
-from .machine import machine
+from benchmarks.measurement.machine import machine
 
 __all__ = ["ROWS", "main"]
 

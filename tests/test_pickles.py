@@ -17,7 +17,7 @@ from helpers.pickle_results import RESULTS, results_of
 from linkwork.compiler.pickling import kernel_pickle
 
 pytest.importorskip("gymnasium")  # the environments are among the objects
-from benchmarks.callable_objects import INSTANCES
+from benchmarks.fuzz.callable_objects import INSTANCES
 
 THERE = """
 import pickle, sys

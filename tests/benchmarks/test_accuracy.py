@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.accuracy import Worst, main, worst_errors
-from benchmarks.vector_code import Variant
+from benchmarks.compiler.accuracy import Worst, main, worst_errors
+from benchmarks.compiler.vector_code import Variant
 
 
 @pytest.mark.slow(every=3)

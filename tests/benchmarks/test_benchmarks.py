@@ -6,19 +6,26 @@ import json
 from dataclasses import replace
 
 import pytest
-from benchmarks.compiler import Figure, compiler_figures, long_program_seconds, no_op_seconds
-from benchmarks.control import ControlSizes, control_figures, control_verdicts
-from benchmarks.growth import FIGURES, fitted, growth_verdicts
-from benchmarks.large import check_derivatives, growth, large_robot, large_robots, large_verdicts, result_table
-from benchmarks.linalg import linear_algebra, linear_algebra_verdicts
-from benchmarks.measure import FunctionResult, Plan, RobotResult, functions_of, measure_robot
-from benchmarks.paired_timing import Comparison
-from benchmarks.pinocchio_peer import Pinocchio, agreement
-from benchmarks.report import context_table, target_table
-from benchmarks.robots import ROBOTS, BenchmarkRobot, NotInstalled
-from benchmarks.startup import Startup, measure_startup
-from benchmarks.targets import CONTROL, DERIVATIVES, MATRICES, TARGETS
-from benchmarks.verdicts import verdicts
+from benchmarks.compiler.compiler_figures import Figure, compiler_figures, long_program_seconds, no_op_seconds
+from benchmarks.compiler.control_flow import ControlSizes, control_figures, control_verdicts
+from benchmarks.compiler.large_robots import (
+    check_derivatives,
+    growth,
+    large_robot,
+    large_robots,
+    large_verdicts,
+    result_table,
+)
+from benchmarks.compiler.linear_algebra import linear_algebra, linear_algebra_verdicts
+from benchmarks.dynamics.growth import FIGURES, fitted, growth_verdicts
+from benchmarks.dynamics.robot_figures import FunctionResult, Plan, RobotResult, functions_of, measure_robot
+from benchmarks.first_calls.startup import Startup, measure_startup
+from benchmarks.measurement.paired_timing import Comparison
+from benchmarks.measurement.robots import ROBOTS, BenchmarkRobot, NotInstalled
+from benchmarks.peers.pinocchio_peer import Pinocchio, agreement
+from benchmarks.tables.report import context_table, target_table
+from benchmarks.tables.targets import CONTROL, DERIVATIVES, MATRICES, TARGETS
+from benchmarks.tables.verdicts import verdicts
 
 import linkwork as lw
 from benchmarks import __main__ as command
@@ -26,7 +33,7 @@ from benchmarks import functions as functions_command
 from benchmarks import growth as growth_command
 from benchmarks import linalg
 from linkwork.cli.function_timings import FUNCTIONS, Effort
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 
 BESIDE = (*MATRICES, *DERIVATIVES)
 EVERY = (*FUNCTIONS, *BESIDE)

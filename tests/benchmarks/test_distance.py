@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.distance_accuracy import FAMILIES, measured
-from benchmarks.distance_cases import CASES, kernel, poses, turned
-from benchmarks.distance_exact import difference_distance, round_distance, segments_distance, triangles_distance
-from benchmarks.distance_page import PAGE, tables
-from benchmarks.distance_supports import KINDS, outside, support
-from benchmarks.figures import written
+from benchmarks.compiler.operation_counts import written
+from benchmarks.distance.accuracy import FAMILIES, measured
+from benchmarks.distance.cases import CASES, kernel, poses, turned
+from benchmarks.distance.exact import difference_distance, round_distance, segments_distance, triangles_distance
+from benchmarks.distance.page import PAGE, tables
+from benchmarks.distance.supports import KINDS, outside, support
 
 from benchmarks import distance as command
 

@@ -1,7 +1,7 @@
 """Counts of operations in docs/decisions are what the robots take today."""
 
 import pytest
-from benchmarks.figures import PAGES, figures, written
+from benchmarks.compiler.operation_counts import PAGES, figures, written
 
 
 @pytest.mark.slow
@@ -11,7 +11,9 @@ def test_the_pages_have_the_figures() -> None:
     for name, path in PAGES.items():
         page = path.read_text(encoding="utf-8")
         assert page.count("<!-- figures: ") == page.count("<!-- end of figures -->") == 1
-        assert written(page, {name: found[name]}) == page, "update with: python -m benchmarks.figures --write"
+        assert written(page, {name: found[name]}) == page, (
+            "update with: python -m benchmarks.compiler.operation_counts --write"
+        )
 
 
 def test_no_other_decision_has_figures() -> None:

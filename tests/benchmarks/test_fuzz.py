@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.callable_own_values import REQUIRED
-from benchmarks.finds import Find
-from benchmarks.fuzz import fuzz, main
-from benchmarks.fuzz_files import FilesFound, fuzz_files
+from benchmarks.fuzz.__main__ import fuzz, main
+from benchmarks.fuzz.failures import Find
+from benchmarks.fuzz.files import FilesFound, fuzz_files
+from benchmarks.fuzz.required_values import REQUIRED
 
 from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader, fuzz_sdf
 from linkwork.errors import Findings
@@ -99,7 +99,7 @@ def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow(every=3)
 def test_calling_public_functions_with_garbage() -> None:
-    """A sample of `python -m benchmarks.fuzz_callables`: of its functions those whose subjects are quick to make."""
+    """A sample of `python -m benchmarks.fuzz.callables`: of its functions those whose subjects are quick to make."""
     plain = re.compile(r"[A-Z][a-zA-Z]*|[a-z_]+|(Scene|Trajectory|Joint|Link|Kernel|CartesianPath)\.\w+")
     slow = re.compile(r"hold|track|time_optimal|inertias|placements|exciting_trajectory|Roadmap|Controller|VectorEnv.*")
     pairs = [(s, a) for s, a in fuzz_callables.pairs() if plain.fullmatch(s.name) and not slow.fullmatch(s.name)]
@@ -136,7 +136,7 @@ def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> 
 
 @pytest.mark.slow(every=3)
 def test_other_forms_of_good_arguments_are_taken() -> None:
-    """A sample of `python -m benchmarks.callable_forms`: names in arrays, integers and truth values of NumPy."""
+    """A sample of `python -m benchmarks.fuzz.callable_forms`: names in arrays, integers and truth values of NumPy."""
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")
     chosen = [s for s in callable_subjects.subjects() if s.name in (*quick, "Robot.q_index", "Robot.hybrid_dynamics")]
     assert len(chosen) == 10

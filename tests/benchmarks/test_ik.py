@@ -6,16 +6,16 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.figures import written
-from benchmarks.ik_cases import Linkwork, Size, measured, out_of_reach, status_of
-from benchmarks.ik_page import PAGE, tables
-from benchmarks.ik_peers import PEERS, Peer
-from benchmarks.ik_protocol import brought_in, configurations, errors, near_limits, path, reached, within
-from benchmarks.ik_report import misses, protocol_rows, protocol_table
-from benchmarks.ik_robots import ARMS, Arm, chain
-from benchmarks.pinocchio_peer import CannotCompare
-from benchmarks.robots import NotInstalled
-from benchmarks.targets import INVERSE_KINEMATICS
+from benchmarks.compiler.operation_counts import written
+from benchmarks.ik.cases import Linkwork, Size, measured, out_of_reach, status_of
+from benchmarks.ik.page import PAGE, tables
+from benchmarks.ik.peers import PEERS, Peer
+from benchmarks.ik.protocol import brought_in, configurations, errors, near_limits, path, reached, within
+from benchmarks.ik.report import misses, protocol_rows, protocol_table
+from benchmarks.ik.robots import ARMS, Arm, chain
+from benchmarks.measurement.robots import NotInstalled
+from benchmarks.peers.pinocchio_peer import CannotCompare
+from benchmarks.tables.targets import INVERSE_KINEMATICS
 
 import linkwork as lw
 from benchmarks import ik as command

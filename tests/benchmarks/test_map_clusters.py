@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.map_clusters import ClusterSpeed, Disturbed
+from benchmarks.clusters.map_clusters import ClusterSpeed, Disturbed
 
 
 def test_ratios_of_times():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.mechanism_peers import fixed_feet_humanoid, four_bar, four_bars, side_by_side
-from benchmarks.mechanisms import chains, growths
-from benchmarks.pinocchio_peer import CannotCompare
-from benchmarks.targets import MECHANISMS
+from benchmarks.mechanisms.__main__ import chains, growths
+from benchmarks.mechanisms.peers import fixed_feet_humanoid, four_bar, four_bars, side_by_side
+from benchmarks.peers.pinocchio_peer import CannotCompare
+from benchmarks.tables.targets import MECHANISMS
 
 from linkwork.cli.function_timings import Effort
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.figures import written
-from benchmarks.motion import PARTS
-from benchmarks.motion_page import PAGE, as_data, of_data, tables
-from benchmarks.motion_rows import MotionRow
-from benchmarks.targets import Target
+from benchmarks.compiler.operation_counts import written
+from benchmarks.motion.__main__ import PARTS
+from benchmarks.tables.figure_pages import PAGE, as_data, of_data, tables
+from benchmarks.tables.figure_rows import MotionRow
+from benchmarks.tables.targets import Target
 
 ROWS = [
     MotionRow("a call", 2e-6, "s", Target(3e-6), 8e-6, "other", Target(10.0, at_least=True)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.figures import written
-from benchmarks.motion_page import tables
-from benchmarks.motion_rows import MotionRow
-from benchmarks.optimal import PAGE, PARTS
-from benchmarks.optimal_rivals import CasadiPath, FatropPath, PathCase, SciPyPath
+from benchmarks.compiler.operation_counts import written
+from benchmarks.optimal.__main__ import PAGE, PARTS
+from benchmarks.optimal.path_peers import CasadiPath, FatropPath, PathCase, SciPyPath
+from benchmarks.tables.figure_pages import tables
+from benchmarks.tables.figure_rows import MotionRow
 
 import linkwork as lw
 from benchmarks import simulation

@@ -7,7 +7,7 @@ import timeit
 from types import SimpleNamespace
 
 import pytest
-from benchmarks.paired_timing import compare, percentiles
+from benchmarks.measurement.paired_timing import compare, percentiles
 
 from linkwork.cli.function_timings import Call, Effort
 

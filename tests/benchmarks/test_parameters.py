@@ -1,7 +1,7 @@
 """What parameters cost is measured of a small robot: constants are never dearer."""
 
 import pytest
-from benchmarks.parameters import FUNCTIONS, cost_table, costs, parameter_sets
+from benchmarks.dynamics.parameters import FUNCTIONS, cost_table, costs, parameter_sets
 
 import linkwork as lw
 from linkwork.cli.function_timings import Effort

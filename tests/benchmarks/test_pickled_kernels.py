@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.pickled_kernels import first_load, pickled_sizes, second_load, shared_cache
+from benchmarks.first_calls.pickled_kernels import first_load, pickled_sizes, second_load, shared_cache
 
 import linkwork as lw
 

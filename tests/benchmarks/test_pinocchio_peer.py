@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.pinocchio_peer import COUNTERPARTS, CannotCompare, Pinocchio, agreement, disagreement
+from benchmarks.peers.pinocchio_peer import COUNTERPARTS, CannotCompare, Pinocchio, agreement, disagreement
 
 import linkwork as lw
 from linkwork.cli.arguments import random_states
 from linkwork.cli.function_timings import FUNCTIONS
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 
 pytest.importorskip("pinocchio")
 
@@ -114,6 +114,6 @@ def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
     text_only = lw.Robot.from_urdf_string(MIXED)
     with pytest.raises(CannotCompare, match="not read from a file"):
         Pinocchio(text_only)
-    monkeypatch.setattr("linkwork.parts.comparison.pinocchio_model.pinocchio_version", lambda: None)
+    monkeypatch.setattr("linkwork.compare.pinocchio_model.pinocchio_version", lambda: None)
     with pytest.raises(CannotCompare, match="not installed"):
         Pinocchio(robot)

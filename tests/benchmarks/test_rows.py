@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.rows import NoRowsError, table
+from benchmarks.tables.rows import NoRowsError, programs, table
 
 import linkwork as lw
 from linkwork.cli import output
@@ -26,16 +26,16 @@ def test_a_table_has_rows() -> None:
 
 
 def test_all_tables_of_benchmarks_are_checked() -> None:
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         imported = re.search(
             r"from linkwork\.(cli\.output|_util\.messages) import .*\btable\b", path.read_text("utf-8")
         )
-        assert imported is None, f"{path.name}: import table from benchmarks.rows"
+        assert imported is None, f"{path.name}: import table from benchmarks.tables.rows"
 
 
 def test_statuses_are_compared_with_members() -> None:
     words = {str(status) for status in lw.errors.Status}
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         for line in path.read_text("utf-8").splitlines():
             compared = re.search(r"\bstatus\w*\)? (?:==|!=|is|in|not in) (.*)", line)
             found = set(re.findall(r'"(\w+)"', compared[1])) if compared else set()
@@ -48,10 +48,10 @@ def test_a_program_that_prints_nothing_ends_with_an_error() -> None:
         command = [sys.executable, "-m", *arguments]
         return subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
 
-    without = [x.stem for x in FOLDER.glob("*.py") if '__name__ == "__main__"' not in x.read_text("utf-8")]
-    assert {"rollouts", "distance_peers", "ik_peers", "motion_planning_peers"} <= {*without}
-    found = run("benchmarks.targets")
+    assert not {"compiler.rollouts", "distance.peers", "ik.peers", "motion.planning_peers"} & {*programs()}
+    assert {"", "ik", "optimal.quadratic"} <= {*programs()}
+    found = run("benchmarks.tables.targets")
     assert found.returncode == 1 and not found.stdout
-    assert found.stderr.startswith("benchmarks.targets: no rows were printed") and ", optimal, " in found.stderr
+    assert found.stderr.startswith("benchmarks.tables.targets: no rows were printed") and ", optimal, " in found.stderr
     found = run("benchmarks.ik", "--help")
     assert found.returncode == 0 and found.stdout and not found.stderr

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.smallest import SMALLEST, STARTED_BY_OTHERS
+from benchmarks.tables.rows import programs
 
 import benchmarks
 
@@ -13,8 +14,7 @@ FOLDER = Path(benchmarks.__file__).parent
 
 
 def test_each_benchmark_has_a_smallest_size() -> None:
-    programs = {path.stem for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text()}
-    assert programs == {*SMALLEST, *STARTED_BY_OTHERS}
+    assert {*programs()} == {*SMALLEST, *STARTED_BY_OTHERS}
     assert not {*SMALLEST} & {*STARTED_BY_OTHERS}
     nightly = (FOLDER.parent / ".ci" / "nightly").read_text()
     assert "step python -m benchmarks.smallest\n" in nightly
@@ -22,9 +22,10 @@ def test_each_benchmark_has_a_smallest_size() -> None:
 
 def test_each_module_of_the_benchmarks_can_be_imported() -> None:
     imported = 0
-    for path in sorted(FOLDER.glob("[a-z]*.py")):
+    for path in sorted(FOLDER.rglob("*.py")):
+        name = ".".join(("benchmarks", *path.relative_to(FOLDER).with_suffix("").parts))
         try:
-            import_module(f"benchmarks.{path.stem}")
+            import_module(name)
             imported += 1
         except ModuleNotFoundError as missing:
             if str(missing.name).partition(".")[0] in ("linkwork", "benchmarks"):

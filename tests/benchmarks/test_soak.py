@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.random_control import Control
-from benchmarks.random_programs import Reference, bits_equal, random_program, text
-from benchmarks.soak import Mismatch, Tally, growth, main, run_case, soak
+from benchmarks.soak.__main__ import Mismatch, Tally, growth, main, run_case, soak
+from benchmarks.soak.random_control import Control
+from benchmarks.soak.random_programs import Reference, bits_equal, random_program, text
 
 from linkwork.compiler.codegen import packing
 from linkwork.compiler.codegen import register_loop as direct

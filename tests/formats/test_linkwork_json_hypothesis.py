@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.fuzz_files import numbers_of
+from benchmarks.fuzz.files import numbers_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ import linkwork as lw
 
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 
-from benchmarks.robot_files import HEADER, TESTS, TOTALS_HEADER, Row, main, markdown, row, rows, summary, totals  # noqa: E402
+from benchmarks.formats.robot_files import HEADER, TESTS, TOTALS_HEADER, Row, main, markdown, row, rows, summary, totals  # noqa: E402
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot_files_read.md").read_text(encoding="utf-8").splitlines()
 LISTED = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE if line.startswith("| ")}

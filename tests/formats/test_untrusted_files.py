@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.hostile_files import FILES
-from benchmarks.hostile_run import opened_outside, read
+from benchmarks.fuzz.hostile_files import FILES
+from benchmarks.fuzz.hostile_run import opened_outside, read
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
@@ -86,7 +86,7 @@ def test_an_untrusted_stage_is_the_same_robot(tmp_path: Path) -> None:
 
 
 def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import linkwork.parts.construction.isolated_loading as isolated
+    import linkwork.robot.construction.isolated_loading as isolated
 
     monkeypatch.setattr(isolated, "read_in_process", None)
     robot = lw.load("double_pendulum")
@@ -151,7 +151,7 @@ def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
 
 @pytest.mark.slow(every=3)
 def test_hostile_files_are_refused(tmp_path: Path, drawn: Any) -> None:
-    """`python -m benchmarks.hostile_run` measures time and memory of all of them, in both modes."""
+    """`python -m benchmarks.fuzz.hostile_run` measures time and memory of all of them, in both modes."""
     for package in ("mujoco", "pxr", "trimesh", "collada", "zarr"):
         pytest.importorskip(package)
     slow = {"many_bodies", "many_geoms_without_bodies", "memory_of_a_size"}

@@ -1,4 +1,4 @@
-"""Identities of signed distances in random and aligned placements: a sample of `benchmarks.distance_identities`.
+"""Identities of signed distances in random and aligned placements: a sample of `benchmarks.distance.identities`.
 
 Faces are flush, and heights, centers and axes are equal, to the bit, to rounding, or but for 1e-12 or 1e-9.
 """
@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.distance_identities import PIECE, violations
-from benchmarks.distance_placements import FAMILIES, PLACEMENTS, Bodies, about, core, families, kernel, measured, pairs
+from benchmarks.distance.identities import PIECE, violations
+from benchmarks.distance.placements import FAMILIES, PLACEMENTS, Bodies, about, core, families, kernel, measured, pairs
 
 import linkwork as lw
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import rotational_symmetry, search_depth

@@ -3,8 +3,8 @@
 import importlib.util
 
 import pytest
-from benchmarks.closed_form import PUBLISHED, measure_closed_form
-from benchmarks.ik_robots import ARMS
+from benchmarks.ik.closed_form import PUBLISHED, measure_closed_form
+from benchmarks.ik.robots import ARMS
 
 
 @pytest.mark.parametrize("name", ["puma560", "offset shoulder", "arm6"])

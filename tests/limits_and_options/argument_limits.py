@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.callable_subjects import Subject, subjects
-from benchmarks.callable_values import value_of
-from benchmarks.fuzz_callables import tried
+from benchmarks.fuzz.callable_subjects import Subject, subjects
+from benchmarks.fuzz.callable_values import value_of
+from benchmarks.fuzz.callables import tried
 
 __all__ = ["Limits", "arguments", "measured", "read", "violations"]
 

@@ -185,7 +185,7 @@ def test_linear_system_is_that_of_the_constrained_robot():
 @pytest.mark.slow(every=9)
 def test_humanoid_on_both_feet_is_that_of_pinocchio():
     pin = pytest.importorskip("pinocchio")
-    from benchmarks.pinocchio_peer import PinocchioModel
+    from benchmarks.peers.pinocchio_peer import PinocchioModel
 
     free = lw.load("humanoid", floating_base=True)
     q = free.neutral()

@@ -1,4 +1,4 @@
-"""Pinocchio's answers, in linkwork's conventions: `benchmarks.pinocchio_peer` translates states and forces.
+"""Pinocchio's answers, in linkwork's conventions: `benchmarks.peers.pinocchio_peer` translates states and forces.
 
 What is added here are functions of frames, whose views it chooses by name, and of its own coordinates.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
-from benchmarks.pinocchio_peer import PinocchioModel
+from benchmarks.peers.pinocchio_peer import PinocchioModel
 
 from linkwork import Robot
 

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.mechanism_energy import bundled_mechanism, energy_runs, random_mechanism
+from benchmarks.mechanisms.energy import bundled_mechanism, energy_runs, random_mechanism
 
 import linkwork as lw
 from linkwork import joints

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.vector_arguments import both_signs, error_in_ulp, log_uniform, neighbours, of_every_exponent
-from benchmarks.vector_code import IS_X86, TWO_ARGUMENTS, Arrays, Variant, compiled, host_fuses, module_text, real
+from benchmarks.compiler.vector_arguments import both_signs, error_in_ulp, log_uniform, neighbours, of_every_exponent
+from benchmarks.compiler.vector_code import (
+    IS_X86,
+    TWO_ARGUMENTS,
+    Arrays,
+    Variant,
+    compiled,
+    host_fuses,
+    module_text,
+    real,
+)
 
 from linkwork.compiler.codegen.vector_math import CODES, LANES
 

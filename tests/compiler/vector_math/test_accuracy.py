@@ -10,7 +10,7 @@ import functools
 import mpmath
 import numpy as np
 import pytest
-from benchmarks.vector_arguments import arguments, true_values
+from benchmarks.compiler.vector_arguments import arguments, true_values
 
 from compiler.vector_math.support import (
     CODES,

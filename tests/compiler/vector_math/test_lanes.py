@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.vector_arguments import arguments
+from benchmarks.compiler.vector_arguments import arguments
 
 from compiler.vector_math.support import (
     LANES,

@@ -9,7 +9,7 @@ from linkwork.simulation import actuator_torque
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 
-from benchmarks.mjcf_comparison import random_states  # noqa: E402
+from benchmarks.formats.mjcf_comparison import random_states  # noqa: E402
 
 BODIES = """<worldbody>
   <body name="a"><joint name="ball" type="ball" pos=".1 .2 .3"/><geom size=".1" pos=".2 0 0"/>

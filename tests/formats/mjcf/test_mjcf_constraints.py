@@ -9,7 +9,7 @@ from linkwork.constraints import Ball, Coupling, PolynomialCoupling, Weld
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 
-from benchmarks.mjcf_comparison import deviations  # noqa: E402
+from benchmarks.formats.mjcf_comparison import deviations  # noqa: E402
 
 BODIES = """<worldbody>
   <body name="a" pos=".1 .2 .3" euler="10 20 30"><freejoint/><geom size=".1"/>

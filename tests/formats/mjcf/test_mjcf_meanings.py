@@ -8,7 +8,7 @@ import linkwork as lw
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 
-from benchmarks.mjcf_comparison import deviations  # noqa: E402
+from benchmarks.formats.mjcf_comparison import deviations  # noqa: E402
 
 from linkwork.formats.mjcf.compiled_model import CompiledModel  # noqa: E402
 

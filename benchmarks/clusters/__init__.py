@@ -1,0 +1,1 @@
+"""Kernels and workspace maps on several processes."""

@@ -1,0 +1,1 @@
+"""Signed distances compared with coal, and their accuracy: `python -m benchmarks.distance`."""

@@ -1,0 +1,1 @@
+"""Kinematics and dynamics of robots, their derivatives and parameters, compared with Pinocchio."""

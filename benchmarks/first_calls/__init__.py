@@ -1,0 +1,1 @@
+"""First calls in fresh processes: `python -m benchmarks.first_calls`."""

@@ -1,0 +1,1 @@
+"""Robot files read and compared with other libraries."""

@@ -1,0 +1,1 @@
+"""Random and hostile input of files, arguments and public callables: `python -m benchmarks.fuzz`."""

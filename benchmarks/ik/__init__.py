@@ -1,0 +1,1 @@
+"""Inverse kinematics compared with other libraries: `python -m benchmarks.ik`."""

@@ -1,0 +1,1 @@
+"""Mechanisms with closed loops: `python -m benchmarks.mechanisms`, and their energy."""

@@ -1,0 +1,1 @@
+"""Trajectories and path planning compared with other libraries: `python -m benchmarks.motion`."""

@@ -1,0 +1,1 @@
+"""Optimal motion and quadratic programs compared with other libraries: `python -m benchmarks.optimal`."""

@@ -1,0 +1,1 @@
+"""Libraries that linkwork is compared with, called in their fastest form."""

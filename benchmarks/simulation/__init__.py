@@ -1,0 +1,1 @@
+"""Simulation compared with MuJoCo: `python -m benchmarks.simulation`."""

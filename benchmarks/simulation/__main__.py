@@ -1,0 +1,256 @@
+"""Simulation compared with MuJoCo, and controllers with Pinocchio: `python -m benchmarks.simulation`.
+
+Each part is a function that returns `MotionRow`s.  Robots stand on the ground under servos.  MuJoCo's model comes from
+the same file, with a plane and spheres at the same positions, on one thread.  Before anything is timed, both contact
+forces are compared with the weight.  ``--write`` writes the tables into docs/simulation_figures.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linkwork as lw
+from benchmarks.measurement.robots import ROBOTS
+from benchmarks.measurement.seconds import median_seconds
+from benchmarks.peers.mujoco_peer import bare_urdf, mujoco_module
+from benchmarks.simulation.control import opspace_rows, wholebody_rows
+from benchmarks.simulation.derivatives import derivative_rows, gradient_rows
+from benchmarks.tables.figure_rows import MotionRow
+from benchmarks.tables.part_programs import Rows, run_parts
+from benchmarks.tables.targets import SIMULATION
+from linkwork.simulation import ContactGround, ContactPoint
+
+__all__ = ["PAGE", "PARTS", "main"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "simulation_figures.md"
+STEP = 1e-3  # s
+STEPS = 100
+MANY = 1024
+SIDES = ("left", "right")
+CORNERS = ((-0.05, -0.04), (-0.05, 0.04), (0.12, -0.04), (0.12, 0.04))  # of a sole [m]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A robot, its contact points, the gains of its servos, and its initial configuration."""
+
+    name: str
+    points: tuple[ContactPoint, ...]
+    stiffness: float  # N·m/rad
+    damping: float  # N·m·s/rad
+    bent: dict[str, float]
+    light: tuple[str, ...] = ()  # parts of names of joints that a twentieth of it holds
+
+    def gains(self, robot: Any) -> np.ndarray:
+        """Return the factor of stiffness and damping for each joint (nv − 6,)."""
+        names = [joint.name for joint in robot.joints][1:]
+        return np.array([0.05 if any(part in name for part in self.light) else 1.0 for name in names])
+
+
+QUADRUPED = _Case(
+    "quadruped",
+    tuple(ContactPoint(f"{x}_{y}_foot", radius=0.02) for x in ("front", "hind") for y in ("left", "right")),
+    20.0,
+    0.5,
+    {
+        f"{x}_{y}_{joint}": angle
+        for x in ("front", "hind")
+        for y in ("left", "right")
+        for joint, angle in (("hip_flexion", 0.7), ("knee", -1.4))
+    },
+)
+HUMANOID = _Case(
+    "humanoid",
+    (
+        *[ContactPoint(f"{side}_foot", (*corner, 0.0), radius=0.01) for side in SIDES for corner in CORNERS],
+        *[ContactPoint(f"{side}_hand", radius=0.05) for side in SIDES],
+    ),
+    400.0,
+    10.0,
+    {},
+    ("neck", "shoulder", "elbow", "wrist"),
+)
+
+
+def _standing(case: _Case) -> tuple[Any, np.ndarray]:
+    robot: Any = ROBOTS[case.name].load()
+    q = robot.neutral()
+    for name, angle in case.bent.items():
+        q[robot.joint(name).q_slice] = angle
+    low = min((robot.pose(q, p.frame) @ [*p.offset, 1.0])[2] - p.radius for p in case.points if "hand" not in p.frame)
+    q[6] -= low
+    return robot, q
+
+
+def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
+    free, gains = np.zeros(6), case.gains(robot)
+
+    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
+        return np.concatenate([free, gains * (case.stiffness * (wanted[7:] - q[7:]) - case.damping * v[6:])])
+
+    return controller
+
+
+def _bare(robot: Any) -> str:
+    return bare_urdf(robot, balanceinertia="false", fusestatic="false", discardvisual="false")
+
+
+def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
+    """MuJoCo's model of the robot's file on a plane, with spheres where ours touch."""
+    spec = mujoco.MjSpec.from_string(_bare(robot))
+    spec.worldbody.first_body().add_freejoint()
+    plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=[0.8, 0.005, 1e-4])
+    plane.contype, plane.conaffinity = 1, 0
+    for p in case.points:
+        ball = spec.body(p.frame).add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[max(p.radius, 1e-3), 0, 0], pos=list(p.offset), mass=0.0
+        )
+        ball.contype, ball.conaffinity, ball.friction = 0, 1, [0.8, 0.005, 1e-4]
+    model = spec.compile()
+    model.opt.timestep = STEP
+    return model
+
+
+def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
+    robot, q = _standing(case)
+    ground, controller = ContactGround(case.points, friction=0.8), _servos(robot, case)
+    rng = np.random.default_rng(0)
+    n = 256 if quick else MANY
+
+    def run(q: Any, v: Any) -> Any:
+        how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "contacts": ground}
+        return robot.simulate(q, v, controller=controller, constants={"wanted": stand}, **how)
+
+    stand = q
+    settled = run(q, np.zeros(robot.nv))
+    for _ in range(10):
+        settled = run(settled.q[-1], settled.v[-1])
+    weight = float(-robot.mass * robot.gravity[2])
+    carried = float(settled.records["contact_forces"][-1, :, 2].sum())
+    assert abs(carried - weight) < 1e-2 * weight, f"{case.name}: {carried} N are carried of {weight}"
+    many_q = np.repeat(settled.q[-1][None], n, axis=0)
+    many_v = settled.v[-1] + 1e-2 * rng.normal(size=(n, robot.nv))
+    batch = median_seconds(partial(run, many_q, many_v)) / (n * STEPS)
+    simulator = lw.Simulator(robot, controller=controller, contacts=ground, dt=STEP)
+    simulator.reset(settled.q[-1], settled.v[-1])
+    alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
+    mujoco = mujoco_module()
+    peer = None if mujoco is None else _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
+    one, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
+    return [
+        MotionRow("a step, one of a batch", batch, "s", one, peer, "MuJoCo", beside),
+        MotionRow("a step of one, from Python", alone, "s", SIMULATION.get((case.name, "alone")), peer, "MuJoCo"),
+    ]
+
+
+def _theirs(mujoco: Any, robot: Any, case: _Case, stand: np.ndarray, q: np.ndarray, weight: float) -> float:
+    """Seconds of a step of MuJoCo's, the servos' forces kept."""
+    model = _floor(mujoco, robot, case)
+    data = mujoco.MjData(model)
+    names = [joint.name for joint in robot.joints][1:]
+    at = [model.joint(name).qposadr[0] for name in names]
+    on = [model.joint(name).dofadr[0] for name in names]
+    gains = case.gains(robot)
+    data.qpos[:3], data.qpos[3:7] = q[4:7], q[:4]
+    data.qpos[at] = q[7:]
+
+    def servos() -> None:
+        data.qfrc_applied[on] = gains * (case.stiffness * (stand[7:] - data.qpos[at]) - case.damping * data.qvel[on])
+
+    for _ in range(1000):
+        servos()
+        mujoco.mj_step(model, data)
+    force, total = np.zeros(6), 0.0
+    for k in range(data.ncon):
+        mujoco.mj_contactForce(model, data, k, force)
+        total += force[0]
+    assert abs(total - weight) < 0.05 * weight, f"MuJoCo's {case.name}: {total} N are carried of {weight}"
+    return median_seconds(lambda: mujoco.mj_step(model, data, 20), 50) / 20
+
+
+def arm_rows(quick: bool) -> list[MotionRow]:
+    """An arm of seven joints under servos, without contact."""
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(0)
+    n = 256 if quick else MANY
+    q = robot.random_configuration(rng, size=n)
+    mass = np.array([1.0, 1.0, 0.3, 0.3, 0.05, 0.05, 0.002])
+
+    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
+        return mass * (10.0 * (wanted - q) - v)
+
+    def run() -> Any:
+        how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "passive": False}
+        return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
+
+    found = run()
+    assert np.all(found.success), "an arm left what numbers can say"
+    batch, beside = median_seconds(run) / (n * STEPS), SIMULATION["arm", "beside"]
+    mujoco = mujoco_module()
+    peer = None if mujoco is None else _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])
+    return [MotionRow("a step, one of a batch", batch, "s", SIMULATION["arm", "batch"], peer, "MuJoCo", beside)]
+
+
+def _their_arm(
+    mujoco: Any, robot: Any, stiffness: np.ndarray, damping: np.ndarray, q: np.ndarray, ended: np.ndarray
+) -> float:
+    """Return the time of MuJoCo's step [s], with servos as its actuators.
+
+    The arms must reach our final configurations ``q`` (n, nq); the servo targets are those of the first arm.
+    """
+    spec = mujoco.MjSpec.from_string(_bare(robot))
+    for k, joint in enumerate(robot.joints):
+        servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        servo.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        servo.gainprm[0], servo.biasprm[:3] = stiffness[k], [0.0, -stiffness[k], -damping[k]]
+    model = spec.compile()
+    model.opt.timestep = STEP
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+    data = mujoco.MjData(model)
+    at = [model.joint(joint.name).qposadr[0] for joint in robot.joints]
+    for one, end in zip(q[:8], ended[:8], strict=True):
+        mujoco.mj_resetData(model, data)
+        data.qpos[at], data.ctrl[:] = one, q[0]
+        mujoco.mj_step(model, data, STEPS)
+        off = np.abs(data.qpos[at] - end).max()
+        assert off < 1e-6, f"MuJoCo's arm ends {off} rad from ours"
+    return median_seconds(lambda: mujoco.mj_step(model, data, 20), 50) / 20
+
+
+def _derivative_part(quick: bool) -> list[MotionRow]:
+    robot, q = _standing(QUADRUPED)
+    ground = ContactGround(QUADRUPED.points, friction=0.8)
+    return derivative_rows(robot, q, ground, lambda mujoco: _floor(mujoco, robot, QUADRUPED), quick)
+
+
+def _gradient_part(quick: bool) -> list[MotionRow]:
+    robot, q = _standing(QUADRUPED)
+    return gradient_rows(robot, q, ContactGround(QUADRUPED.points, friction=0.8), quick)
+
+
+PARTS: dict[str, Rows] = {
+    "arm": arm_rows,
+    "quadruped": partial(_standing_rows, QUADRUPED),
+    "humanoid": partial(_standing_rows, HUMANOID),
+    "opspace": opspace_rows,
+    "wholebody": wholebody_rows,
+    "derivative": _derivative_part,
+    "gradient": _gradient_part,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print.  Raises AssertionError if contact forces differ from the weight."""
+    return run_parts("simulation", __doc__ or "", PARTS, PAGE, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

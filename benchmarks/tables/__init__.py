@@ -1,0 +1,1 @@
+"""Rows and tables of figures, their targets, and the pages that show them."""
