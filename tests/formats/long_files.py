@@ -1,4 +1,4 @@
-"""Long files, good and bad, of any size: what reading them takes must not grow faster than they do."""
+"""Long files, good and bad, of any size, for tests that reading takes work in proportion to the size."""
 
 from __future__ import annotations
 

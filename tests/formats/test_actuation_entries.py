@@ -1,4 +1,4 @@
-"""Actuators and named configurations in loops files: what is read, what is written, and errors with lines."""
+"""Actuators and named configurations in loops files: reading, writing, and errors with lines."""
 
 import json
 import math
@@ -54,7 +54,7 @@ def by_hand():
     )
 
 
-def test_entries_equal_what_python_builds(tmp_path):
+def test_actuators_and_configurations_of_a_loops_file_equal_those_built_in_python(tmp_path):
     robot = by_hand()
     assert PENDULUM.with_loops_document(TEXT) == robot == PENDULUM.with_loops_document(TEXT, form="yaml")
     written = robot.loops_document()
@@ -67,7 +67,7 @@ def test_entries_equal_what_python_builds(tmp_path):
     assert [a.name for a in loaded.actuators] == [a.name for a in robot.actuators]
 
 
-def test_joints_of_several_coordinates():
+def test_loops_files_store_actuators_of_joints_with_several_coordinates():
     robot = lw.load("double_pendulum", floating_base=True)
     base = robot.joints[0]
     gear, q = [1, 0, 0, 0, 0, 2], [0.6, 0.0, 0.8, 0.0, 0.1, 0.2, 0.3]
@@ -78,7 +78,7 @@ def test_joints_of_several_coordinates():
     assert entry["actuators"][0]["gear"] == gear and entry["named_configurations"][0]["q"] == {base.name: q}
 
 
-def test_each_actuator_is_written_as_the_kind_that_gives_it_back():
+def test_each_actuator_is_written_as_the_kind_that_restores_it():
     """Signs, gains and offsets with which the usual kinds would be another actuator."""
     joint = (("elbow", (1.0,)),)
     for gain in ((1.0, 0.0, 0.0), (2.0, 0.0, 0.0), (-2.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.5, 0.0)):
@@ -111,7 +111,9 @@ range_of = st.tuples(finite | st.just(-math.inf), finite | st.just(math.inf)).fi
     st.dictionaries(st.sampled_from(["shoulder", "elbow"]), finite),
     st.none() | finite,
 )
-def test_round_trip(gears, gain, bias, control_range, force_range, offset, q, control):
+def test_random_actuators_and_configurations_survive_a_loops_file(
+    gears, gain, bias, control_range, force_range, offset, q, control
+):
     tendon = Actuator("t", tuple((k, (x,)) for k, x in gears.items()), None, (), None, gain, bias)
     ranged = Actuator("r", frame="tip", wrench=(1, *gain, 0, 0), control_range=control_range, force_range=force_range)
     moved = Actuator("m", (("elbow", (2.0,)),), offset=offset)
@@ -120,7 +122,7 @@ def test_round_trip(gears, gain, bias, control_range, force_range, offset, q, co
     assert PENDULUM.with_loops_document(robot.loops_document()) == robot
 
 
-def test_a_configuration_keeps_sine_and_cosine():
+def test_a_configuration_in_a_loops_file_keeps_sine_and_cosine():
     text = lw.robots.path("double_pendulum").read_text().replace('type="revolute"', 'type="continuous"')
     robot = lw.Robot.from_urdf_string(text, continuous="sincos")
     assert isinstance(robot.joint("elbow").type, joints.UnboundedRevolute)
@@ -159,7 +161,7 @@ HOME = '{"name": "home", "q": {"elbow": 1}}'
         ("1", "DATA_TYPE", "expected an object"),
     ],
 )
-def test_errors_of_actuators(entry, code, words):
+def test_invalid_actuators_in_loops_files_are_errors_with_a_line(entry, code, words):
     assert PENDULUM.with_loops_document('{"version": 1, "actuators": [' + MOTOR + "]}").actuators["m"].kind == "motor"
     check('{"version": 1,\n "actuators": [\n' + entry + "]}", code, words, "actuators")
 
@@ -180,7 +182,7 @@ def test_errors_of_actuators(entry, code, words):
         (HOME + ", " + HOME, "DUPLICATE_NAME", "on line 1"),
     ],
 )
-def test_errors_of_configurations(entry, code, words):
+def test_invalid_configurations_in_loops_files_are_errors_with_a_line(entry, code, words):
     check('{"version": 1,\n "named_configurations": [\n' + entry + "]}", code, words, "named_configurations")
 
 
@@ -192,7 +194,7 @@ def check(text, code, words, key):
     assert issue.where.line == 3 and f"{key}[" in str(issue.where)
 
 
-def test_the_schema_has_the_arguments_of_all_kinds():
+def test_the_schema_of_loops_files_lists_the_arguments_of_all_actuator_kinds():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
     entry = schema["$defs"]["actuator"]
     assert entry["properties"]["kind"]["enum"] == [*ACTUATOR_KINDS]

@@ -1,4 +1,4 @@
-"""Robots saved as JSON: what is saved is read to the bit, and what is damaged is an error."""
+"""Robots saved as JSON: reading restores them to the bit, and damaged files are errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def issues(document: Any) -> tuple[Issue, ...]:
 
 
 @pytest.mark.slow(every=3)
-def test_bundled_and_random_robots_are_kept_to_the_bit() -> None:
+def test_saved_bundled_and_random_robots_are_restored_to_the_bit() -> None:
     for name in lw.robots.names():
         kept(lw.load(name).tree)
     kept(lw.load("humanoid", floating_base=True).tree)
@@ -53,7 +53,7 @@ def test_bundled_and_random_robots_are_kept_to_the_bit() -> None:
         kept(random_tree(np.random.default_rng(seed), 2 * len(joints.ALL)))
 
 
-def test_a_robot_with_everything_is_kept_to_the_bit() -> None:
+def test_a_saved_robot_with_every_kind_of_content_is_restored_to_the_bit() -> None:
     robot = everything()
     back = kept(robot.tree)
     shape = back.frames[-1].visuals[10].shape
@@ -64,7 +64,7 @@ def test_a_robot_with_everything_is_kept_to_the_bit() -> None:
     assert {type(body.joint) for body in back.bodies} == set(joints.ALL)
 
 
-def test_edited_robots_are_kept_to_the_bit() -> None:
+def test_saved_edited_robots_are_restored_to_the_bit() -> None:
     arm = lw.load("arm7_gripper")
     joint = arm.joints[2].name
     for robot in (
@@ -78,7 +78,7 @@ def test_edited_robots_are_kept_to_the_bit() -> None:
         kept(robot.tree)
 
 
-def test_saving_and_loading_files(tmp_path: Path) -> None:
+def test_robots_are_saved_to_files_and_loaded(tmp_path: Path) -> None:
     robot = everything()
     path = tmp_path / "robot.json"
     path.write_text("old")
@@ -96,7 +96,7 @@ def test_saving_and_loading_files(tmp_path: Path) -> None:
     assert lw.load(tmp_path / "pendulum.JSON", loops=beside) == with_loops
 
 
-def test_options_that_do_not_apply_are_errors(tmp_path: Path) -> None:
+def test_load_options_that_do_not_apply_to_saved_robots_are_errors(tmp_path: Path) -> None:
     lw.load("humanoid", floating_base=True).save(tmp_path / "humanoid.json")
     for options in (
         {"floating_base": True},
@@ -120,7 +120,7 @@ class Turn(joints.Revolute):
     """A user's joint type."""
 
 
-def test_what_a_file_cannot_hold_is_refused_before_writing(tmp_path: Path) -> None:
+def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     hinge = robot.tree.bodies[0]
     turned = replace(robot.tree, bodies=(replace(hinge, joint=Turn((0, 1, 0))), *robot.tree.bodies[1:]))
@@ -150,7 +150,7 @@ def test_what_a_file_cannot_hold_is_refused_before_writing(tmp_path: Path) -> No
     assert path.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["folder.json", "robot.json"]
 
 
-def test_files_of_version_1_are_read() -> None:
+def test_saved_robots_of_version_1_are_read() -> None:
     robot = lw.load(SAVED)
     assert json.loads(robot_text(robot.tree)) == json.loads(SAVED.read_text(encoding="utf-8"))
     assert {type(body.joint) for body in robot.tree.bodies} >= set(joints.ALL)
@@ -164,7 +164,7 @@ def test_files_of_version_1_are_read() -> None:
     assert robot == pickle.loads(pickle.dumps(robot))
 
 
-def test_other_files_are_named(tmp_path: Path) -> None:
+def test_json_files_that_are_no_saved_robots_are_errors_with_a_hint(tmp_path: Path) -> None:
     for text, code, hint in (
         ('{"version": 1, "loops": []}', "WRONG_FORMAT", "loops="),
         ('{"name": "r"}', "WRONG_FORMAT", "Robot.save"),
@@ -241,21 +241,21 @@ def edited(where: str, value: Any) -> Any:
     return document
 
 
-def test_wrong_edits_are_named() -> None:
+def test_wrong_edits_of_a_saved_robot_are_named_by_element() -> None:
     for where, value, code, element in EDITS:
         first = issues(edited(where, value))[0]
         assert (first.code, first.where.element or "") == (code, element), str(first)
         assert first.where.line == 1 and len(str(first)) < 1000
 
 
-def test_errors_have_lines_and_come_together() -> None:
+def test_errors_of_saved_robots_have_lines_and_are_reported_together() -> None:
     text = ARM.replace('"revolute"', '"revolut"').replace('"mass"', '"mas"', 1)
     found = issues(text)
     lines = [text[:at].count("\n") + 1 for at in (text.index("revolut"), text.rindex("revolut"), text.index('"mas"'))]
     assert [issue.where.line for issue in found][:3] == lines
 
 
-def test_suspicious_inertias_are_reported_again(tmp_path: Path) -> None:
+def test_suspicious_inertias_of_saved_robots_are_reported(tmp_path: Path) -> None:
     document = edited("frames 1 inertia", {"mass": 1, "moment": [0, 0, 0], "about": [1, 0, 0, 1, 0, 3]})
     (tmp_path / "robot.json").write_text(json.dumps(document))
     with pytest.warns(ModelWarning, match="INERTIA_TRIANGLE"):
@@ -265,7 +265,7 @@ def test_suspicious_inertias_are_reported_again(tmp_path: Path) -> None:
         parse_robot(json.dumps(document), strict=True)
 
 
-def test_a_denormal_mass_is_suspicious() -> None:
+def test_a_denormal_mass_of_a_saved_robot_is_suspicious() -> None:
     document = edited("frames 1 inertia", {"mass": 1e-320, "moment": [0, 0, 0], "about": [0] * 6})
     assert [issue.code for issue in parse_robot(json.dumps(document)).report.warnings] == ["MAGNITUDE"]
 
@@ -280,7 +280,7 @@ def test_named_configurations_outside_of_limits_are_reported() -> None:
         parse_robot(json.dumps(document), strict=True)
 
 
-def test_documents_that_were_read_leave_no_garbage() -> None:
+def test_reading_saved_robots_leaves_no_reference_cycles() -> None:
     """Values of a document refer to each other; the collector of garbage has to find them."""
     parse_robot(ARM)
     gc.collect()
@@ -291,7 +291,7 @@ def test_documents_that_were_read_leave_no_garbage() -> None:
     assert len(gc.get_objects()) - before < 1000
 
 
-def test_the_schema_lists_what_the_reader_knows() -> None:
+def test_the_schema_of_saved_robots_lists_all_fields_of_the_reader() -> None:
     schema = json.loads((HERE.parents[1] / "docs" / "robot.schema.json").read_text(encoding="utf-8"))
     kinds = schema["$defs"]
     assert set(schema["properties"]) == set(robot_reader._KEYS)

@@ -1,4 +1,4 @@
-"""Whatever is changed in a saved robot, reading it gives a robot of finite numbers or a `ModelError`."""
+"""Randomly changed saved robots: reading gives a robot of finite values or a `ModelError`."""
 
 from __future__ import annotations
 
@@ -79,25 +79,25 @@ def check(text: str | bytes) -> Tree | None:
     return tree
 
 
-def test_what_was_found() -> None:
+def test_saved_robots_that_earlier_fuzzing_broke_are_read_or_refused() -> None:
     for path in FOUND:
         check(path.read_bytes())
 
 
 @given(st.data())
 @settings(max_examples=examples(60))
-def test_changed_documents(data: st.DataObject) -> None:
+def test_randomly_changed_saved_robots_are_read_or_refused(data: st.DataObject) -> None:
     check(changed(data.draw, SMALL))
 
 
 @pytest.mark.slow
 @given(st.data())
 @settings(max_examples=600, deadline=None)
-def test_changed_documents_with_everything(data: st.DataObject) -> None:
+def test_randomly_changed_saved_robots_with_every_kind_of_content_are_read_or_refused(data: st.DataObject) -> None:
     check(changed(data.draw, SAVED))
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes(data: bytes) -> None:
+def test_random_bytes_are_no_saved_robot(data: bytes) -> None:
     assert check(data) is None
     assert check(b'{"linkwork": 1, "name": ' + data) is None

@@ -1,4 +1,4 @@
-"""Files of loops beside a robot's: what they say, what is wrong with them, and back."""
+"""Files of loops beside a robot's file: content, errors, and writing."""
 
 import builtins
 import json
@@ -83,7 +83,7 @@ def codes(text, robot=PENDULUM, form="json"):
     return caught.value.issues
 
 
-def test_json_and_yaml_say_what_python_does(tmp_path):
+def test_loops_files_in_json_and_yaml_equal_loops_built_in_python(tmp_path):
     robot = by_hand()
     assert PENDULUM.with_loops_document(JSON) == robot == PENDULUM.with_loops_document(YAML, form="yaml")
     for name, text in (("a.json", JSON), ("b.yaml", YAML), ("c.YML", YAML)):
@@ -96,7 +96,7 @@ def test_json_and_yaml_say_what_python_does(tmp_path):
     assert pickle.loads(pickle.dumps(robot)) == robot
 
 
-def test_what_is_written_is_read_again(tmp_path):
+def test_written_loops_files_are_read_as_the_same_robot(tmp_path):
     robot = by_hand()
     text = robot.loops_document()
     assert PENDULUM.with_loops_document(text) == robot and json.loads(text)["version"] == 1
@@ -109,7 +109,7 @@ def test_what_is_written_is_read_again(tmp_path):
     assert PENDULUM.with_loops_document(PENDULUM.loops_document()) == PENDULUM
 
 
-def test_every_joint_type_closes_a_loop_in_a_file(drawn):
+def test_every_joint_type_closes_a_loop_in_a_loops_file(drawn):
     rng = np.random.default_rng(0)
     for kind in drawn(joints.ALL):
         for _ in range(3):
@@ -123,7 +123,7 @@ def test_every_joint_type_closes_a_loop_in_a_file(drawn):
     assert found.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
 
 
-def test_a_loop_has_bounds_and_what_resists():
+def test_a_loop_in_a_file_has_limits_damping_and_stiffness():
     more = '"limits": {"lower": -1, "upper": null, "velocity": 3}, "damping": 0.1, "stiffness": [5], "rest": -0.2'
     text = '{"version": 1, "loops": [' + LOOP.replace("}", ", " + more + "}") + "]}"
     robot = PENDULUM.with_loops_document(text)
@@ -161,7 +161,7 @@ def test_a_loop_has_bounds_and_what_resists():
         assert found[0].code == code, wrong
 
 
-def test_frames_of_robots_come_back():
+def test_frames_in_a_loops_file_are_restored():
     """On links that other joints moved or welded: to the bit where they were put on, or on their body."""
     rng = np.random.default_rng(1)
     for seed in range(5):
@@ -235,7 +235,7 @@ def test_frames_of_robots_come_back():
         ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "x", "radius": 1}]}', "UNKNOWN_FRAME", "'x'"),
     ],
 )
-def test_what_is_wrong_is_told_by_line_and_path(text, code, said):
+def test_errors_of_loops_files_state_line_and_path(text, code, said):
     found = codes(text)
     assert found[0].code == code, [str(issue) for issue in found]
     assert said in str(found[0])
@@ -272,7 +272,7 @@ LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", 
         ("}", "}, " + LOOP, "DUPLICATE_NAME", "on line 1"),
     ],
 )
-def test_what_is_wrong_with_a_loop(old, new, code, said):
+def test_errors_of_a_loop_in_a_file_state_its_index(old, new, code, said):
     text = '{"version": 1, "loops": [' + LOOP.replace(old, new) + "]}"
     assert len(PENDULUM.with_loops_document('{"version": 1, "loops": [' + LOOP + "]}").constraints) == 1
     found = codes(text)
@@ -281,7 +281,7 @@ def test_what_is_wrong_with_a_loop(old, new, code, said):
     assert "loops[" in str(issue.where)
 
 
-def test_poses_that_are_none():
+def test_invalid_poses_in_loops_files_are_errors():
     for placement, code in (
         ('{"rpy": [0, 0, 0], "rotation": []}', "DUPLICATE_ELEMENT"),
         ('{"quaternion_wxyz": [1, 1, 0, 0]}', "QUAT_NORM"),
@@ -295,7 +295,7 @@ def test_poses_that_are_none():
         assert codes(text)[0].code == code, placement
 
 
-def test_all_that_is_wrong_comes_at_once():
+def test_all_errors_of_a_loops_file_are_reported_together():
     bad = LOOP.replace('"revolute"', '"revolut"')
     text = '{\n"version": 1,\n"x": 1,\n"loops": [\n' + ",\n".join([bad] * 30) + "]}"
     found = codes(text)
@@ -322,11 +322,11 @@ def test_all_that_is_wrong_comes_at_once():
         ("a: \x01", "DATA_SYNTAX"),
     ],
 )
-def test_what_is_wrong_with_yaml(text, code):
+def test_invalid_yaml_in_loops_files_is_an_error(text, code):
     assert codes(text, form="yaml")[0].code == code
 
 
-def test_bounds():
+def test_loops_files_beyond_the_budget_are_refused():
     small = Budget(max_bytes=100, max_elements=10, max_depth=4)
     for text, code in (
         (" " * 101, "TOO_LARGE"),
@@ -344,7 +344,7 @@ def test_bounds():
                 parse_loops(data, form=form)
 
 
-def test_paths(tmp_path):
+def test_paths_that_are_no_loops_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no.json"):
         lw.load("double_pendulum", loops=tmp_path / "no.json")
     for path, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
@@ -363,7 +363,7 @@ def test_paths(tmp_path):
     assert caught.value.file == str(tmp_path / "a.json") and caught.value.line == 1
 
 
-def test_yaml_needs_its_extra(monkeypatch):
+def test_reading_yaml_names_the_extra_that_it_needs(monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **more):
@@ -377,22 +377,22 @@ def test_yaml_needs_its_extra(monkeypatch):
     PENDULUM.with_loops_document(JSON)
 
 
-def test_what_no_file_can_say():
+def test_constraints_that_a_loops_file_cannot_represent_are_refused():
     robot = PENDULUM.with_constraints(constraints.Holonomic("h", lambda k: k.q("elbow") - 1.0))
     with pytest.raises(TypeError, match="'h'"):
         robot.loops_document()
 
-    class Own(joints.Revolute):
+    class OwnRevolute(joints.Revolute):
         pass
 
-    with pytest.raises(TypeError, match="Own"):
-        PENDULUM.with_loop("own", "base", "tip", Own((0, 1, 0))).loops_document()
+    with pytest.raises(TypeError, match="OwnRevolute"):
+        PENDULUM.with_loop("own", "base", "tip", OwnRevolute((0, 1, 0))).loops_document()
     assert {word for word, kind in KINDS.items() if not is_plain(kind)} == {
         *("holonomic", "pfaffian", "point_on_curve", "point_on_surface", "prescribed")
     }
 
 
-def test_every_kind_of_plain_data_stands_in_a_file():
+def test_every_constraint_kind_of_plain_data_is_written_to_loops_files():
     tilted = lw.spatial.Pose.of(lw.pose((0.1, 0, 0), rpy=(0.1, 0.2, 0.3)).tolist())
     robot = lw.load("arm7_gripper").with_point("p", "hand", (0, 0, 0.1)).with_direction("d", "hand", (0, 1, 1))
     robot = robot.with_frame("f", "forearm_distal", lw.pose((0, 0.1, 0), rpy=(0.3, 0, 0)))
@@ -442,7 +442,7 @@ def test_every_kind_of_plain_data_stands_in_a_file():
     assert found == constraints.Coupling({a: 1.0, b: 2.0})
 
 
-def test_the_schema_lists_what_the_reader_knows():
+def test_the_schema_of_loops_files_lists_all_fields_of_the_reader():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
     assert set(schema["$defs"]["joint"]["properties"]["type"]["enum"]) == set(TYPES)
     assert set(schema["$defs"]["kind"]["enum"]) == {"loop", *(word for word, kind in KINDS.items() if is_plain(kind))}
@@ -462,7 +462,7 @@ def test_the_schema_lists_what_the_reader_knows():
     st.integers(0, 12),
     st.sampled_from(["", "[", "}", '"', "1e9", "null", ":", "\\u0000", "\n", "ü"]),
 )
-def test_no_text_does_anything_but_load_or_say_what_is_wrong(at, length, put):
+def test_a_randomly_changed_loops_file_is_read_or_refused(at, length, put):
     for form, text in (("json", JSON), ("yaml", YAML)):
         broken = text[:at] + put + text[at + length :]
         try:

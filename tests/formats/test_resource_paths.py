@@ -44,7 +44,7 @@ def code(home: Path, name: str, environment: dict[str, str] | None = None, **opt
     return caught.value.code
 
 
-def test_names_are_found_beside_the_file_and_in_its_package(home: Path):
+def test_file_names_are_resolved_beside_the_file_and_in_its_package(home: Path):
     for name in ("near.stl", "./near.stl", "file://near.stl", "package://arm/robots/near.stl", "../robots/near.stl"):
         assert found(home, name) == "ws/arm/robots/near.stl", name
     absolute = (home / "ws/arm/robots/near.stl").as_posix()
@@ -55,7 +55,7 @@ def test_names_are_found_beside_the_file_and_in_its_package(home: Path):
     assert found(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
 
 
-def test_the_package_around_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The nearest folder with a mark counts, the outermost of Python packages, and never the home directory."""
     folder = tmp_path / "user" / "project" / "pack" / "inner" / "assets" / "urdf"
     folder.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_the_package_around_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert packages() == ["user/project", "user/project/pack"]
 
 
-def test_packages_are_found_in_given_folders_and_those_of_the_environment(home: Path):
+def test_packages_are_searched_in_package_dirs_and_in_folders_of_the_environment(home: Path):
     assert code(home, "model://hand") == "PACKAGE_UNKNOWN"
     for given in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):
         assert found(home, "model://hand/model.sdf", package_dirs=given) == "ws/hand/model.sdf"
@@ -108,7 +108,7 @@ def test_packages_are_found_in_given_folders_and_those_of_the_environment(home: 
         resource_paths(None, [home / "none"], {})
 
 
-def test_row_57_nothing_is_found_outside(home: Path):
+def test_files_outside_of_the_allowed_folders_are_not_resolved(home: Path):
     os.symlink(home / "secret.stl", home / "ws/arm/robots/link.stl")
     os.symlink(home, home / "ws/arm/robots/up")
     secret = (home / "secret.stl").as_posix()
@@ -130,7 +130,7 @@ def test_row_57_nothing_is_found_outside(home: Path):
     assert code(home, "package://..\\secret.stl/x") == "PATH_ESCAPE"
 
 
-def test_rows_56_58_and_59_say_what_is_wrong(home: Path):
+def test_unresolved_file_names_are_errors_with_code_and_hint(home: Path):
     for name in ("http://a/b.stl", "https://a/b.stl", "ftp://a", "x://y", "data://text"):
         assert code(home, name) == "URI_SCHEME", name
     for name in ("", "  ", "a\0b", "a%00b", "\ud800", "package:///a.stl"):
@@ -145,7 +145,7 @@ def test_rows_56_58_and_59_say_what_is_wrong(home: Path):
     assert caught.value.code == "PACKAGE_UNKNOWN" and caught.value.hint == "did you mean 'hand'?"
 
 
-def test_meshes_that_are_not_found_are_noted(tmp_path: Path) -> None:
+def test_missing_mesh_files_are_reported_and_the_robot_loads(tmp_path: Path) -> None:
     """A robot without its meshes loads, also strictly; the note names the places that were searched."""
     names = ("gone.stl", "package://gone/a.stl", "package://gone/b.stl", "http://a/b.stl", "../../out.stl", "here.stl")
     shapes = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)

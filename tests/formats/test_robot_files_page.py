@@ -19,7 +19,7 @@ def as_listed(one: Row) -> bool:
     return LISTED[one.file].startswith(f"| {' | '.join(one.cells()[:8])} |")
 
 
-def test_the_projects_own_files_are_read_as_the_page_says():
+def test_the_projects_own_robot_files_are_read_as_the_page_states():
     assert len(LISTED) > 200 and f"| {' | '.join(HEADER)} |" in PAGE and f"| {' | '.join(TOTALS_HEADER)} |" in PAGE
     folder = Path(lw.robots.path("double_pendulum")).parents[1]
     found = [*rows(folder, 1), *(one for path in TESTS[:2] for one in rows(path, 1))]
@@ -30,7 +30,7 @@ def test_the_projects_own_files_are_read_as_the_page_says():
     assert {one.format for one in found} == {"urdf", "sdf", "linkwork"}
 
 
-def test_files_of_the_package_mujoco_are_read_as_the_page_says(tmp_path: Path):
+def test_mujocos_model_files_are_read_as_the_page_states(tmp_path: Path):
     """The page's rows of the package, as far as this version of it has the same files."""
     mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     found = [one for one in rows(Path(mujoco.__file__).parent, 2) if one.format == "mjcf"]
@@ -46,7 +46,9 @@ def test_files_of_the_package_mujoco_are_read_as_the_page_says(tmp_path: Path):
     assert summary([part, whole]).startswith("1 files, and 1 that are not counted; linkwork loads 1 (100.0 %)")
 
 
-def test_what_is_refused_and_what_is_no_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_refused_files_are_counted_and_files_without_a_robot_are_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     for name, text in (
         ("bad.urdf", "<robot"),
         ("launch.xml", "<launch/>"),

@@ -46,7 +46,7 @@ def compiled(actuators, more=""):
     return mujoco.MjModel.from_xml_string(f"<mujoco>{more}{BODIES}<actuator>{actuators}</actuator></mujoco>")
 
 
-def test_forces_are_those_of_mujoco():
+def test_mjcf_actuators_exert_the_forces_of_mujoco():
     """All actuators act at once, each with a control of its own: their sum is MuJoCo's."""
     lines = TAKEN if int(mujoco.__version__.split(".")[0]) >= 4 else TAKEN[2:]  # older ones move the common joints
     model = compiled("".join(lines))
@@ -62,7 +62,7 @@ def test_forces_are_those_of_mujoco():
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * abs(theirs).max())
 
 
-def test_kinds_and_ranges():
+def test_mjcf_actuators_have_the_kinds_and_ranges_of_the_file():
     robot = lw.Robot.from_mujoco(compiled("".join(TAKEN)))
     kinds = [actuator.kind for actuator in robot.actuators]
     assert kinds[3:7] == ["position", "position", "velocity", "motor"]
@@ -84,7 +84,7 @@ NAMED = {
 }
 
 
-def test_actuators_without_counterpart_are_named():
+def test_mjcf_actuators_without_counterpart_are_reported():
     for line, reason in NAMED.items():
         robot = lw.Robot.from_mujoco(compiled(line + '<motor name="y" joint="h"/>'))
         (issue,) = robot.report.repairs
@@ -94,7 +94,7 @@ def test_actuators_without_counterpart_are_named():
         lw.Robot.from_mujoco(compiled('<muscle name="x" joint="h" lengthrange="0 1"/>'), strict=True)
 
 
-def test_activations_are_named_and_the_control_acts_in_their_place():
+def test_mjcf_activations_are_reported_and_the_control_acts_directly():
     line = '<general name="x" joint="h" dyntype="{}" dynprm=".3" gainprm="2"/>'
     for kind, of in (("filter", "with the time constant 0.3 s"), ("filterexact", "0.3 s"), ("integrator", "")):
         robot = lw.Robot.from_mujoco(compiled(line.format(kind)))
@@ -103,7 +103,7 @@ def test_activations_are_named_and_the_control_acts_in_their_place():
         assert robot.actuators["x"].gain == (2.0, 0.0, 0.0)
 
 
-def test_disabled_actuators_are_left_out():
+def test_disabled_mjcf_actuators_are_left_out():
     lines = '<motor name="x" joint="h" group="2"/><motor name="y" joint="h"/>'
     robot = lw.Robot.from_mujoco(compiled(lines, '<option actuatorgroupdisable="2"/>'))
     assert [one.name for one in robot.actuators] == ["y"] and not robot.report.repairs

@@ -47,7 +47,7 @@ def read(text, **options):
     return lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{text}</mujoco>"), **options)
 
 
-def test_residuals_are_those_of_mujoco():
+def test_constraint_residuals_of_mjcf_equal_mujocos():
     for line, kind in EQUALITIES.items():
         model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODIES}{TENDONS}<equality>{line}</equality></mujoco>")
         robot = lw.Robot.from_mujoco(model)
@@ -59,7 +59,7 @@ def test_residuals_are_those_of_mujoco():
         assert deviations(changed, model, count=1)["equality"] == 0.0  # nothing is compared without the constraint
 
 
-def test_rows_and_bias_of_polynomial_couplings():
+def test_polynomial_couplings_of_mjcf_have_the_stated_error_rate_and_bias():
     robot = read(f'{BODIES}<equality><joint name="x" joint1="l" joint2="h2" polycoef=".1 -2 3 4 5"/></equality>')
     coupling = robot.constraints["x"]
     assert coupling.coefficients == (0.1, -2.0, 3.0, 4.0, 5.0) and coupling.unit == "m"
@@ -70,7 +70,7 @@ def test_rows_and_bias_of_polynomial_couplings():
     np.testing.assert_allclose(robot.constraint_error(q), [error], rtol=1e-13)
 
 
-def test_linear_relations_are_mimics_too():
+def test_linear_mjcf_couplings_can_also_be_read_as_mimic_joints():
     lines = """<joint joint1="h1" joint2="h2" polycoef=".2 -3"/><joint joint1="h2" joint2="h1"/>
     <joint joint1="l" joint2="h1" polycoef="0 .1"/>
     <connect body1="d" body2="e" anchor="0 0 0"/>"""
@@ -87,7 +87,7 @@ def test_linear_relations_are_mimics_too():
     np.testing.assert_allclose(maps.q(maps.qpos(q)), q)
 
 
-def test_what_does_not_act_is_noted():
+def test_inactive_mjcf_constraints_are_reported():
     lines = """<weld name="off" body1="a" active="false"/><weld name="within" body1="e" body2="f"/>"""
     robot = read(f"{BODIES}<equality>{lines}</equality>")
     assert not robot.constraints and not robot.report.repairs
@@ -98,7 +98,7 @@ def test_what_does_not_act_is_noted():
     assert not robot.constraints
 
 
-def test_tendons_are_taken_or_named():
+def test_mjcf_tendons_are_read_or_reported():
     sites = '<site name="u"/></body></worldbody>'
     world = BODIES.replace("</body>\n</worldbody>", sites)
     spatial = '<tendon><spatial name="rope"{}><site site="s"/><site site="u"/></spatial></tendon>'
@@ -120,7 +120,7 @@ def test_tendons_are_taken_or_named():
     assert any("spatial tendons" in x.message for x in read(world + spatial.format("") + ropes).report.repairs)
 
 
-def test_tendons_between_two_sites_are_springs():
+def test_mjcf_tendons_between_two_sites_become_springs():
     world = BODIES.replace("</body>\n</worldbody>", '<site name="u"/></body></worldbody>')
     tendon = (
         '<tendon><spatial name="rope" stiffness="30" damping="4"{}><site site="t"/><site site="u"/></spatial></tendon>'
@@ -163,7 +163,7 @@ def pairs_of_mujoco(model):
         '<contact><pair geom1="t" geom2="k"/><pair geom1="t" geom2="h"/></contact>',
     ],
 )
-def test_the_checked_pairs_are_those_of_mujoco(contact):
+def test_checked_collision_pairs_of_mjcf_are_those_of_mujoco(contact):
     text = LEGS.replace('<freejoint/><geom size=".1"/>', '<freejoint/><geom name="t" size=".1"/>')
     text = text.replace('axis="0 1 0"/><geom', 'axis="0 1 0"/><geom name="k"').replace(
         'contype="0"', 'name="h" contype="0"'
@@ -206,7 +206,7 @@ def random_masks(rng):
     return f"<mujoco>{option}<worldbody>{text}</worldbody><contact>{''.join(sorted(lines))}</contact></mujoco>"
 
 
-def test_the_checked_geoms_are_those_of_mujoco():
+def test_checked_collision_geoms_of_mjcf_are_those_of_mujoco():
     rng, separated = np.random.default_rng(3), 0
     assert not lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>")).collision_pairs
     for _ in range(40):

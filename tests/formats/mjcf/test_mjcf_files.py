@@ -26,7 +26,7 @@ def written(folder, name, text):
     return path
 
 
-def test_the_content_decides(tmp_path):
+def test_mjcf_files_are_recognised_by_their_content(tmp_path):
     path = written(tmp_path, "robot.xml", f'<mujoco model="rig">{BODY}</mujoco>')
     robot = lw.load(path)
     assert robot.name == "rig" and robot == lw.load(str(path), format="mjcf")
@@ -39,7 +39,7 @@ def test_the_content_decides(tmp_path):
         lw.load(path, continuous="sincos")
 
 
-def test_included_files_are_read(tmp_path):
+def test_included_mjcf_files_are_read(tmp_path):
     written(tmp_path, "parts/bodies.xml", '<mujoco><include file="more.xml"/><worldbody/></mujoco>')
     written(tmp_path, "parts/more.xml", f"<mujoco>{BODY}</mujoco>")
     path = written(tmp_path, "main.xml", '<mujoco><include file="parts/bodies.xml"/></mujoco>')
@@ -47,7 +47,7 @@ def test_included_files_are_read(tmp_path):
     assert robot.frames == ("world", "rod") and robot.gravity.tolist() == [0.0, 0.0, -9.81]
 
 
-def test_files_outside_of_the_folder_are_not_opened(tmp_path):
+def test_mjcf_files_outside_of_the_folder_are_not_opened(tmp_path):
     outside = written(tmp_path, "outside/bodies.xml", f"<mujoco>{BODY}</mujoco>")
     written(tmp_path, "outside/wood.png", "no picture")
     folder = tmp_path / "model"
@@ -80,7 +80,7 @@ def test_files_outside_of_the_folder_are_not_opened(tmp_path):
         )
 
 
-def test_files_that_would_exhaust_the_compiler_are_refused(tmp_path):
+def test_mjcf_files_that_would_exhaust_mujocos_compiler_are_refused(tmp_path):
     text = """<mujoco><asset><model name="m" file="{}"/></asset>
       <worldbody><attach model="m" body="b" prefix="p"/></worldbody></mujoco>"""
     written(tmp_path, "b.xml", text.format("a.xml"))
@@ -97,7 +97,7 @@ def test_files_that_would_exhaust_the_compiler_are_refused(tmp_path):
         lw.load(written(tmp_path, "vast.xml", texture))
 
 
-def test_errors_name_the_file_the_line_and_the_element(tmp_path):
+def test_mjcf_errors_name_the_file_line_and_element(tmp_path):
     cases = {
         "\n\n<worldbod/>": (3, "Schema violation"),
         '\n<worldbody><body name="b"><joint/></body></worldbody>': (2, "mass and inertia of moving bodies"),
@@ -144,7 +144,7 @@ def test_errors_name_the_file_the_line_and_the_element(tmp_path):
         lw.load(tmp_path / "gone.xml")
 
 
-def test_values_that_no_robot_has_are_errors():
+def test_mjcf_values_that_no_robot_can_have_are_errors():
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")
     for field, value, code in (
         ("body_mass", float("nan"), "NOT_FINITE"),
@@ -161,7 +161,7 @@ def test_values_that_no_robot_has_are_errors():
         lw.Robot.from_mujoco(model)
 
 
-def test_the_report_names_what_is_not_taken(tmp_path):
+def test_the_report_of_an_mjcf_file_names_ignored_content(tmp_path):
     text = """<mujoco><option density="1000" wind="1 0 0"/><custom><numeric name="kept" data="1"/></custom>
       <worldbody><light name="lamp"/><camera name="eye"/>
       <body name="rod" gravcomp="1">
@@ -183,7 +183,7 @@ def test_the_report_names_what_is_not_taken(tmp_path):
     assert [issue.code for issue in caught.value.issues] == ["UNSUPPORTED"] * 2
 
 
-def test_suspicious_ranges_and_keyframes_are_reported(tmp_path):
+def test_suspicious_mjcf_ranges_and_keyframes_are_reported(tmp_path):
     for joint, code in (('range="-inf inf"', "LIMIT_FINITE"), ('range="-10 10"', "Q_OUT_OF_LIMITS")):
         text = BODY.replace('name="hinge"', f'name="hinge" {joint}')
         text = f'<mujoco>{text}<keyframe><key name="far" qpos="3"/></keyframe></mujoco>'
@@ -194,7 +194,7 @@ def test_suspicious_ranges_and_keyframes_are_reported(tmp_path):
             lw.load(tmp_path / "rod.xml", strict=True)
 
 
-def test_findings_have_the_line_of_a_named_element(tmp_path):
+def test_mjcf_findings_state_the_line_of_the_named_element(tmp_path):
     joint = '<joint name="hinge" type="ball" limited="true" range="0 30"/>'
     path = written(
         tmp_path, "rod.xml", "<mujoco>\n" + BODY.replace('<joint name="hinge"/>', f"\n  {joint}") + "</mujoco>"
@@ -206,7 +206,7 @@ def test_findings_have_the_line_of_a_named_element(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_nothing_is_written_or_imported(tmp_path):
+def test_reading_mjcf_writes_no_files_and_importing_linkwork_imports_no_mujoco(tmp_path):
     """Warnings of MuJoCo are in the report, the folder stays as it is, and linkwork itself imports no mujoco."""
     path = written(tmp_path, "model.xml", f'<mujoco><compiler settotalmass="3"/>{BODY}</mujoco>')
     code = f"""
@@ -222,14 +222,14 @@ print(len(robot.report.warnings))
     assert run.stderr == "" and os.listdir(tmp_path) == ["model.xml"]
 
 
-def test_models_without_the_package(monkeypatch):
+def test_reading_mjcf_without_the_package_mujoco_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     for call in (lw.Robot.from_mujoco, sensors_of_mujoco, partial(lw.formats.MujocoCoordinates, lw.load("arm6"))):
         with pytest.raises(ImportError, match=r'need the package mujoco: pip install "linkwork\[mujoco\]"'):
             call(None)
 
 
-def test_files_of_the_model_s_package_are_opened(tmp_path):
+def test_mjcf_files_of_the_models_package_are_opened(tmp_path):
     """Files beside the model's folder belong to it if a folder above has a mark of a package."""
     written(tmp_path, "secret.xml", f"<mujoco>{BODY}</mujoco>")
     written(tmp_path, "robots/objects/parts/arm.xml", f"<mujoco>{BODY}</mujoco>")
@@ -248,7 +248,7 @@ def test_files_of_the_model_s_package_are_opened(tmp_path):
         (tmp_path / "robots" / mark).unlink()
 
 
-def test_names_that_mujoco_reads_otherwise_are_not_opened(tmp_path):
+def test_mjcf_file_names_that_mujoco_reads_differently_are_not_opened(tmp_path):
     """XML takes line breaks as blanks and knows encodings, MuJoCo does not; and it opens the meshes of URDF."""
     secret = written(tmp_path, "secret.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     mesh = '<?xml version="1.0" encoding="{}"?><mujoco><asset><mesh name="m" {}/></asset><worldbody><body name="rod">'
@@ -277,7 +277,7 @@ ARM_WITH_MESH = """<robot name="r"><mujoco><compiler strippath="false"/></mujoco
 <collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
 
 
-def test_documents_that_only_mujoco_takes(tmp_path):
+def test_mjcf_that_is_no_valid_xml_is_read_as_mujoco_reads_it(tmp_path):
     text = '<mujoco model="a"><!-- - a -- b -----><include\nfile="b.xml"/><!--->-->'
     text += '<option gravity="0 0 -1"timestep=".1"/><worldbody><site name="a & b<c&amp;"/></worldbody></mujoco>'
     written(tmp_path, "b.xml", f"<mujoco>{BODY}</mujoco>".replace('name="rod"', 'name="rod"pos="1 0 0"'))
@@ -294,7 +294,7 @@ def test_documents_that_only_mujoco_takes(tmp_path):
         lw.load(path)
 
 
-def test_negative_springs_dampers_and_armatures_are_reported():
+def test_negative_mjcf_springs_dampers_and_armatures_are_reported():
     bodies = "".join(
         f'<body><joint name="{x}" type="ball" {x}="-1"/><geom size=".1" friction="-1"/><site name="{x}"/></body>'
         for x in ("stiffness", "damping", "armature", "frictionloss")
@@ -310,7 +310,7 @@ def test_negative_springs_dampers_and_armatures_are_reported():
     assert {shape.friction for frame in robot.tree.frames for shape in frame.collisions} == {0.0}
 
 
-def test_parameters_of_the_solver_and_flags_are_noted():
+def test_mjcf_solver_parameters_and_flags_are_reported():
     text = """<mujoco><option><flag energy="enable" invdiscrete="enable" eulerdamp="disable" spring="disable"/></option>
       <worldbody><body name="a"><joint name="{}" {}/><geom name="{}" size=".1" {}/></body></worldbody></mujoco>"""
     of_joint = 'solreflimit=".1 2" solimplimit=".8 .9 .01" margin=".1"'
@@ -326,7 +326,7 @@ def test_parameters_of_the_solver_and_flags_are_noted():
     assert len(plain) == 1 and "time step" in plain[0].message
 
 
-def test_every_integer_that_states_a_size_is_counted() -> None:
+def test_every_mjcf_integer_that_states_a_size_counts_in_the_budget() -> None:
     """A later version of MuJoCo may have further integers: each is a size that is counted, or states no size."""
     from linkwork.formats.mjcf.model_size import SIZES
 

@@ -20,7 +20,7 @@ def read(text, **options):
 BALL = '<geom size=".1"/>'
 
 
-def test_names_are_those_of_the_file_and_unique():
+def test_mjcf_names_are_those_of_the_file_and_unique():
     robot = read(
         f"""<worldbody><site name="world"/><body name="trunk"><joint name="roll"/><joint name="trunk" axis="0 1 0"/>
         <joint axis="1 0 0"/>
@@ -36,7 +36,7 @@ def test_names_are_those_of_the_file_and_unique():
     assert sites == ["world", "roll", "world_site", "roll_site", "trunk_site", "site3"]
 
 
-def test_limits_have_the_units_of_linkwork():
+def test_mjcf_limits_are_converted_to_linkworks_units():
     robot = read(
         f"""<default><joint range="-90 45"/></default><worldbody><body><joint name="a"/>{BALL}
         <body><joint name="b" limited="false"/>{BALL}<body>
@@ -53,7 +53,7 @@ def test_limits_have_the_units_of_linkwork():
         read(f'<worldbody><body><joint type="ball" limited="true" range="0 60"/>{BALL}</body></worldbody>', strict=True)
 
 
-def test_a_force_range_that_is_not_symmetric_bounds_the_only_actuator():
+def test_an_asymmetric_mjcf_force_range_bounds_the_only_actuator():
     text = f"""<worldbody><body><joint name="a" actuatorfrcrange="-6 4"/>{BALL}</body></worldbody>
     <actuator><motor name="m" joint="a" gear="-2" forcerange="-1.5 5"/></actuator>"""
     robot = read(text)
@@ -66,7 +66,7 @@ FREE = f"""<worldbody><body name="trunk" pos="1 2 3" euler="90 0 0"><freejoint n
 <body name="leg"><joint name="hip"/>{BALL}</body></body></worldbody>"""
 
 
-def test_the_base_moves_as_the_file_says():
+def test_the_floating_base_of_mjcf_follows_the_file_and_the_option():
     fixed = FREE.replace('<freejoint name="root"/>', "")
     assert (
         [j.name for j in read(FREE).joints]
@@ -86,7 +86,7 @@ def test_the_base_moves_as_the_file_says():
             read(text, floating_base=choice)
 
 
-def test_keyframes_are_named_configurations():
+def test_mjcf_keyframes_become_named_configurations():
     model = compiled(
         FREE
         + """<actuator><motor name="m" joint="hip"/></actuator>
@@ -103,7 +103,7 @@ def test_keyframes_are_named_configurations():
     assert states["home"].controls.tolist() == [0.3] and states["key1"].v is None
 
 
-def test_maps_of_coordinates_invert_each_other():
+def test_maps_between_mujocos_qpos_and_configurations_invert_each_other():
     text = FREE.replace(
         "</worldbody>", f'<body><joint name="s" type="slide"/><joint name="b" type="ball"/>{BALL}</body></worldbody>'
     )
@@ -139,7 +139,7 @@ def test_maps_of_coordinates_invert_each_other():
     np.testing.assert_array_equal(qpos[:3], locked.neutral()[4:7])
 
 
-def test_specifications_are_compiled_and_other_values_refused():
+def test_mujoco_specifications_are_compiled_and_other_types_are_refused():
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body(name="rod")
     body.add_joint(name="hinge")

@@ -1,4 +1,4 @@
-"""What elements of MJCF mean: robots against MuJoCo at random states, one small model for each meaning."""
+"""Meaning of MJCF elements: robots compared with MuJoCo at random states, one small model for each meaning."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_dynamics_are_those_of_mujoco(name):
+def test_mjcf_robots_have_the_dynamics_of_mujoco(name):
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{MODELS[name]}</mujoco>")
     robot = lw.Robot.from_mujoco(model)
     found = deviations(robot.tree, model, count=4)
@@ -89,7 +89,7 @@ def test_dynamics_are_those_of_mujoco(name):
     assert robot.nv == model.nv
 
 
-def test_the_armature_of_actuators_is_that_of_their_joints():
+def test_mjcf_actuator_armature_is_added_to_the_joint():
     xml = MODELS["rotors of actuators"].replace('gear="10"', 'gear="10" armature=".02" damping=".03"')
     try:
         model = mujoco.MjModel.from_xml_string(f"<mujoco>{xml}</mujoco>")
@@ -101,7 +101,7 @@ def test_the_armature_of_actuators_is_that_of_their_joints():
     assert {key: x for key, x in deviations(tree, model, count=4).items() if not x < 1e-12} == {}
 
 
-def test_gravity_and_passive_forces_follow_the_options():
+def test_mjcf_gravity_and_passive_forces_follow_the_options():
     option = '<option gravity="1 2 -3"><flag {}/></option>'
     joint = '<joint stiffness="3" damping="2" frictionloss="1" limited="true" range="-1 1"/>'
     body = f'<worldbody><body>{joint}<geom size=".1"/></body></worldbody>'
@@ -123,7 +123,7 @@ def test_gravity_and_passive_forces_follow_the_options():
     assert joint.stiffness.tolist() == joint.damping.tolist() == [0.0]
 
 
-def test_compiled_functions_agree_for_joints_off_the_origin():
+def test_compiled_functions_equal_mujoco_for_joints_off_the_body_origin():
     """Kernels use a simplified tree, in which joints off their body's origin are other constants."""
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{MODELS['several joints']}</mujoco>")
     robot, data = lw.Robot.from_mujoco(model), mujoco.MjData(model)
@@ -151,13 +151,13 @@ def poses_of_parts(robot):
     return np.array([[*map(float, X.elements())] for X in poses]), np.array([[x.xx, x.xy, x.zz] for x in inertias])
 
 
-def test_a_field_that_this_mujoco_does_not_have_has_its_default():
+def test_an_mjcf_field_that_the_installed_mujoco_lacks_has_its_default():
     source = CompiledModel(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
     assert source.array("no_such_field", [3]) == [3] and source.array("nbody", [3]) == 1
     assert source.array("body_mass") == [0.0]
 
 
-def test_quaternions_of_a_compiled_model_are_unit():
+def test_quaternions_of_a_compiled_mujoco_model_are_unit_quaternions():
     fields = {"body_quat": 2, "body_iquat": 2, "geom_quat": 1, "site_quat": 0, "eq_data": (0, slice(6, 10))}
     fields |= {"qpos0": slice(3, 7), "key_qpos": (0, slice(7, 11))}
     for name, at in fields.items():

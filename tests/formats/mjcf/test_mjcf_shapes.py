@@ -25,7 +25,7 @@ GEOMS = """<asset><material name="red" rgba="1 0 0 .5"/>
 </body></worldbody>"""
 
 
-def test_shapes_friction_and_colours():
+def test_mjcf_geoms_become_shapes_with_friction_and_color():
     robot = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{GEOMS}</mujoco>"))
     frame, world = robot.tree.frame("a"), robot.tree.frame("world")
     assert [one.shape for one in frame.collisions] == [
@@ -45,7 +45,7 @@ def test_shapes_friction_and_colours():
     assert isinstance(floor, HalfSpace) and isinstance(ground, HeightField)
 
 
-def test_height_fields_have_rows_along_y():
+def test_mjcf_height_fields_have_rows_along_y():
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{GEOMS}</mujoco>")
     ground = lw.Robot.from_mujoco(model).tree.frame("world").collisions[1].shape
     assert ground.heights.shape == (3, 2)
@@ -75,7 +75,7 @@ CORNERS = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 
 
-def test_meshes_are_hulls_for_collisions_and_files_for_the_eye(tmp_path):
+def test_mjcf_meshes_are_convex_hulls_for_collision_and_mesh_files_for_display(tmp_path):
     """MuJoCo moves a mesh to its centre and principal axes: both shapes are where the file says."""
     stl(tmp_path / "wedge.stl", [CORNERS[list(face)] for face in FACES])
     path = tmp_path / "model.xml"
@@ -97,7 +97,7 @@ def test_meshes_are_hulls_for_collisions_and_files_for_the_eye(tmp_path):
     assert frame.visuals[0].shape == frame.collisions[0].shape  # the hull, as the file's own frame is not known
 
 
-def test_sites_are_frames():
+def test_mjcf_sites_become_frames():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body><joint name="j"/><geom size=".1"/>
       <site name="s" pos="1 2 3" euler="10 20 30"/></body></worldbody></mujoco>""")
     robot, data = lw.Robot.from_mujoco(model), mujoco.MjData(model)
@@ -108,7 +108,7 @@ def test_sites_are_frames():
     np.testing.assert_allclose(X[:3, :3].ravel(), data.site_xmat[0], atol=1e-15)
 
 
-def test_contacts_use_the_friction_of_shapes():
+def test_contacts_of_mjcf_robots_use_the_friction_of_their_geoms():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 1" friction=".25"/>
       <body name="a"><freejoint/><geom size=".1" friction="1"/></body></worldbody></mujoco>""")
     robot = lw.Robot.from_mujoco(model)
@@ -122,7 +122,7 @@ def test_contacts_use_the_friction_of_shapes():
     assert friction(ContactMaterial(0.7)) == pytest.approx(0.7)
 
 
-def test_sensors_have_counterparts_or_are_named():
+def test_mjcf_sensors_have_counterparts_or_are_reported():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body name="s"><joint name="j"/><geom size=".1"/>
     <site name="s"/></body></worldbody>
       <sensor><jointpos name="angle" joint="j" noise=".1"/><jointvel joint="j"/>

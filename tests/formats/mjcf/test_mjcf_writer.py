@@ -94,7 +94,7 @@ def stripped(tree):
 
 
 @pytest.mark.slow(every=3)
-def test_joints_of_all_types_that_mujoco_has():
+def test_mujoco_reads_written_joints_of_all_its_types():
     rng = np.random.default_rng(0)
     for kind in KINDS:
         written = 0
@@ -113,7 +113,7 @@ def test_joints_of_all_types_that_mujoco_has():
             mjcf_text(random_tree(rng, 1, types=[kind]))
 
 
-def test_bundled_robots():
+def test_mujoco_reads_bundled_robots_written_as_mjcf():
     rng = np.random.default_rng(1)
     for name in robots.names():
         tree, q, v = with_state(stripped(lw.load(name).tree), rng)
@@ -123,7 +123,7 @@ def test_bundled_robots():
 SCENE = (Path(__file__).parent / "every_element.xml").read_text()
 
 
-def test_a_file_is_read_written_and_read():
+def test_a_written_mjcf_file_is_read_as_the_same_robot():
     first = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(SCENE)).tree
     text, report = mjcf_text(first)
     second = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text)).tree
@@ -155,7 +155,7 @@ def test_a_file_is_read_written_and_read():
         mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
 
 
-def test_polynomial_couplings_with_references():
+def test_polynomial_couplings_with_references_are_written_to_mjcf():
     arm = lw.load("arm7")
     coupling = lw.constraints.PolynomialCoupling(
         "elbow", "wrist_roll", (0.1, -0.4, 0.3, 0.2, -0.05), a_reference=0.2, b_reference=-0.3
@@ -173,7 +173,7 @@ def test_polynomial_couplings_with_references():
         assert rows == pytest.approx([0.0], abs=1e-15)
 
 
-def test_the_same_pairs_of_links_are_checked():
+def test_written_mjcf_checks_the_same_pairs_of_links():
     for name in ("arm7", "arm7_gripper", "humanoid", "stewart"):
         tree = lw.load(name).tree
         text, report = mjcf_text(tree)
