@@ -10,7 +10,7 @@ import pytest
 from helpers.joints import EVERY, OWN, Helical, bare
 from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, symbolic_jacobian
 from linkwork.expr.autodiff.dual_numbers import parts, seeded, value_of
-from linkwork.joints import ALL, JointType, Revolute
+from linkwork.joints import ALL, Composite, JointType, Prismatic, Revolute
 from linkwork.joints import Helical as Screw
 from linkwork.joints.base.pose_inversion import least_squares, nearest_configuration, pose_error
 from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
@@ -159,6 +159,21 @@ def test_what_the_search_does_not_reach_is_told_too() -> None:
         missed = np.max(np.abs(np.subtract(joint.X(q).elements(), X.elements())))
         told = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
         assert missed > 0.01 and np.max(np.abs(told)) >= 0.3 * missed, name
+
+
+def test_configurations_do_not_jump_between_revolutions() -> None:
+    """Chains of hinges and slides at poses 1e-3 out of reach, 1e-6 apart: angles are close, and within half turns."""
+    rng = np.random.default_rng(1)
+    for types in ((Revolute, Prismatic), (Revolute, Revolute)):
+        placements = [pose(poses(OWN["floating-0"], 2, seed=k)[1]) for k in range(2)]
+        joint = Composite(tuple(kind.example(rng) for kind in types), tuple(placements))
+        for elements in poses(joint, 4, seed=3)[1:]:
+            X = moved(pose(elements), Motion.of((1e-3 * rng.normal(size=6)).tolist()))
+            q = np.array(joint.configuration_from_pose(X))
+            assert np.abs(q[[unit == "rad" for unit in joint.q_units]]).max() <= np.pi
+            for _ in range(5):
+                near = moved(X, Motion.of((1e-6 * rng.normal(size=6)).tolist()))
+                assert np.abs(np.array(joint.configuration_from_pose(near)) - q).max() < 1e-4, types
 
 
 def test_a_screw_counts_its_turns() -> None:

@@ -2,7 +2,9 @@
 
 Iterations over any scalar on the manifold find the configuration nearest to a pose: φ = S⁺ ξ, with ξ the pose
 difference, shortened where a step does not reduce |ξ|.  The iteration starts at zero.  If that does not reach the pose,
-it also starts at further configurations, always the same ones; the nearest result counts.
+it also starts at further configurations, always the same ones; the nearest result counts, and the first of nearly
+equal ones.  An angle whose revolutions do not change the transform is reduced to half a revolution.  So the
+configuration does not jump between equivalent ones where the pose is out of reach by little.
 
 At the result Sᵀξ = 0: ξ lies in the span of the wrenches that the joint transmits, so these do no work on ξ only if ξ =
 0.  Newton steps A⁻¹ φ with A = −∂φ/∂q end the iteration, because Gauss-Newton steps, A = 1, converge slowly where ξ is
@@ -23,7 +25,7 @@ from linkwork.expr.autodiff.dual_numbers import order_of, parts, seeded, value_o
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import and_, fmin, lt, or_, sqrt, where
+from linkwork.expr.scalar.functions import and_, floor, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.spatial import Motion, Pose
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _DEPENDENT = by_type(1e-24)  # squared relative norm below which a column's orth
 _LAST_STEP = by_type(1e-22)  # squared step at which an iteration ends
 _REACHED = by_type(1e-12)  # |ξ|² below which the pose counts as reached
 _NUM_STARTS = 5
+_SAME = by_type(1e-18)  # squared relative difference of transforms that counts as rounding
+_NEARER = 1e-3  # relative decrease of |ξ|² from which a later result replaces an earlier one
 _MAX_ITERATIONS = 25  # from each initial guess
 _MAX_NEWTON_STEPS = 20
 _NEAR = 1e-12  # squared Newton step below which its matrix is that of the result
@@ -94,13 +98,31 @@ def nearest_configuration(joint: JointType, X: Pose) -> list[Any]:
         (*_search(joint, fixed), *unit, 1.0, 1.0, 0.0),
         max_iterations=_MAX_NEWTON_STEPS,
     ).state
-    q, is_near = list(state[: joint.nq]), lt(state[-2], _NEAR)
+    q, is_near = _reduced(joint, state[: joint.nq]), lt(state[-2], _NEAR)
     A = _select(is_near, state[joint.nq : -3], unit)
     for _ in range(1 + max(map(order_of, X.elements()))):  # one step for each order of derivatives
         step = _newton(A, joint.velocity_from_twist(q, pose_error(joint.X(q), X)))
         value = stop_gradient([value_of(x) for x in step])  # of an unfinished search only derivatives are added
         q = joint.integrate(q, _select(is_near, step, [x - y for x, y in zip(step, value, strict=True)]))
     return list(q)
+
+
+def _reduced(joint: JointType, q: Scalars) -> list[Any]:
+    """Return q with angles of at most half a revolution, where whole revolutions do not change the transform."""
+    if not _counts_revolutions(joint):
+        return list(q)
+    result, turn, general = list(q), 2.0 * math.pi, _starts(joint)[1]
+    here = joint.X(general)
+    p = here.translation
+    for k, unit in enumerate(joint.q_units):
+        if unit == "rad":
+            turned = joint.X([x + turn if i == k else x for i, x in enumerate(general)])
+            error = pose_error(turned, here)
+            same = and_(
+                le(error.angular.dot(error.angular), _SAME), le(error.linear.dot(error.linear), _SAME * p.dot(p))
+            )
+            result[k] = where(same, q[k] - turn * floor(q[k] * (1.0 / turn) + 0.5), q[k])
+    return result
 
 
 def _newton_step(joint: JointType, state: Scalars, X: Pose) -> tuple[Any, ...]:
@@ -168,7 +190,7 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
         return lt(k, count - 0.5)
 
     def step(state: Any) -> Any:
-        q, phi, part, size, best, least, k, n = state
+        q, phi, part, size, best, least, is_best, k, n = state
         there = joint.integrate(q, [part * x for x in phi])
         xi = pose_error(joint.X(there), X)
         its_size = _dot(xi.elements(), xi.elements())
@@ -177,17 +199,19 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
         phi, before = _select(nearer, _step(joint, there, xi, X), phi), size
         part = where(nearer, fmin(4.0 * part, 1.0), 0.25 * part)
         size = where(nearer, its_size, size)
-        best, least = _select(lt(size, least), q, best), fmin(size, least)
+        is_best = or_(is_best, lt(size, (1.0 - _NEARER) * least))
+        is_nearest = and_(is_best, lt(size, least))
+        best, least = _select(is_nearest, q, best), where(is_nearest, size, least)
         slow = and_(nearer, lt(before * (1.0 - _MIN_DECREASE), its_size))
         ended = or_(slow, lt(part * part * _dot(phi, phi), _LAST_STEP))
         over = or_(ended, lt(_MAX_ITERATIONS - 1.5, n))
         k = where(over, where(lt(least, _REACHED), count, k + 1.0), k)
         q, phi = _select(over, start(k, best), q), _select(over, (0.0,) * len(phi), phi)
         part, size, n = where(over, 1.0, part), where(over, _FAR, size), where(over, 0.0, n + 1.0)
-        return q, phi, part, size, best, least, k, n
+        return q, phi, part, size, best, least, and_(is_best, not_(over)), k, n
 
     first = tuple(starts[0])
-    state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, 0.0, 0.0
+    state = first, (0.0,) * joint.nv, 1.0, _FAR, first, _FAR, False, 0.0, 0.0
     result = while_loop(more, step, state, max_iterations=_MAX_ITERATIONS * int(count))
     return list(result.state[4])
 
