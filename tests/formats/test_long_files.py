@@ -103,7 +103,7 @@ def test_reading_a_scene_takes_work_in_proportion_to_its_size(name: str):
     assert grows_in_proportion(work, N)
 
 
-def test_line_numbers_of_a_one_line_document_take_one_pass():
+def test_lines_of_a_one_line_document_are_counted_in_one_pass():
     class Counted(str):
         looked_at = 0
 

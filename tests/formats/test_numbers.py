@@ -77,7 +77,7 @@ def test_text_of_infinity_is_parsed_where_it_is_allowed():
             parse_number(text, infinite=True)
 
 
-def test_text_of_a_vector_has_exactly_the_expected_count_of_numbers():
+def test_text_of_a_vector_has_exactly_the_expected_length():
     assert parse_number_list(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
     for text, code in {
         "1 2": "ARITY",
