@@ -12,7 +12,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.example_robots import shipped
 from oracles.scalars import listed, names_for, share
 

@@ -23,7 +23,7 @@ from helpers.source_imports import SOURCE
 from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.own_code import is_own, state_of_attributes
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.robot_methods import METHODS
+from linkwork.robot.robot_methods import METHODS
 
 SUBJECTS = ("control", "environments", "identify", "ik", "motion", "optimal", "planning", "simulation")
 LIGHT = {f"linkwork.{subject}" for subject in SUBJECTS}
@@ -93,7 +93,7 @@ def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]])
     assert {name for name in steps["robot"] if name.endswith("methods")} == {
         "linkwork.expr.scalar.symbol_methods",
         *("linkwork.kinematics.methods", "linkwork.dynamics.methods", "linkwork.joints.base.inherited_methods"),
-        "linkwork.robot_methods",
+        "linkwork.robot.robot_methods",
     }
     assert subjects(steps["robot"]) == set()
     assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
@@ -163,7 +163,7 @@ def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
         assert own - {"__module__", "__doc__", "__slots__", "__firstlineno__", "__static_attributes__"} == {
             *names.split()
         }, home
-    tree = ast.parse((SOURCE / "robot_methods.py").read_text(encoding="utf-8"))
+    tree = ast.parse((SOURCE / "robot" / "robot_methods.py").read_text(encoding="utf-8"))
     bases = [[ast.unparse(base) for base in node.bases] for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     inherited = {"DistanceMethods", "ResistanceMethods", "Constructors"}  # by others of these classes
     assert {home.rpartition(".")[2] for home in METHODS} == {*bases[0]} | inherited
@@ -176,7 +176,7 @@ def test_methods_are_pythons_own_after_the_first_access() -> None:
         value = getattr_static(lw.Robot, name)
         assert not isinstance(value, LazyAttribute), name
         if isinstance(value, FunctionType):
-            assert (value.__module__, value.__qualname__) == ("linkwork.robot", f"Robot.{name}")
+            assert (value.__module__, value.__qualname__) == ("linkwork.robot.robot", f"Robot.{name}")
             assert is_own(value), name
     assert state_of_attributes() == ""
 
@@ -235,7 +235,7 @@ print(*sorted(name for name in sys.modules if name.startswith(("linkwork", "llvm
 """
 UNNEEDED = {
     *("compiler.program", "compiler.operation_counts", "compiler.derivatives.kernel_derivatives", "expr.control"),
-    *("constraints.constraint", "dynamics.methods", "parts.methods", "joints.universal", "joints.all_types"),
+    *("constraints.constraint", "dynamics.methods", "robot.methods", "joints.universal", "joints.all_types"),
     *("model.simplify", "expr.linalg.least_squares", "kinematics.algorithms.jacobians"),
 }
 
@@ -301,7 +301,7 @@ def test_threads_that_touch_names_first() -> None:
 
 def test_modules_that_are_private_are_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """But they are imported as always."""
-    for owner, name in ((lw, "robot_table"), (lw.ik, "kernels")):
+    for owner, name in ((lw, "kernels"), (lw.ik, "kernels")):
         monkeypatch.delitem(vars(owner), name, raising=False)
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
             getattr(owner, name)

@@ -129,10 +129,10 @@ if TYPE_CHECKING:
     from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
     from linkwork.model.actuator import Actuator
     from linkwork.optimal.trajectory_problem import TrajectoryProblem
-    from linkwork.parts.construction.link import Link
-    from linkwork.parts.joint.joint import Joint
-    from linkwork.parts.joint_checks.check_joint import check_joint
-    from linkwork.robot import Robot, load, load_description
+    from linkwork.robot.construction.link import Link
+    from linkwork.robot.joint.joint import Joint
+    from linkwork.robot.joint_checks.check_joint import check_joint
+    from linkwork.robot.robot import Robot, load, load_description
     from linkwork.simulation.simulator import Simulator
 
 __all__ = [
@@ -221,10 +221,10 @@ if not TYPE_CHECKING:
             "linkwork.kinematics.poses": "pose pose_difference propagate_motion",
             "linkwork.model.actuator": "Actuator",
             "linkwork.optimal.trajectory_problem": "TrajectoryProblem",
-            "linkwork.parts.construction.link": "Link",
-            "linkwork.parts.joint.joint": "Joint",
-            "linkwork.parts.joint_checks.check_joint": "check_joint",
-            "linkwork.robot": "Robot load load_description",
+            "linkwork.robot.construction.link": "Link",
+            "linkwork.robot.joint.joint": "Joint",
+            "linkwork.robot.joint_checks.check_joint": "check_joint",
+            "linkwork.robot.robot": "Robot load load_description",
             "linkwork.simulation.simulator": "Simulator",
         },
         modules=(

@@ -14,7 +14,7 @@ from linkwork.cli.main import main
 from linkwork.cli.output import width
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.kernels.operation_report import explain as explanation
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 
 WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
 CODE_KEYS = {

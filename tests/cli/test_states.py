@@ -4,7 +4,7 @@ import pytest
 
 from linkwork.cli.arguments import random_states
 from linkwork.kernels.owners import shape_of
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.example_robots import shipped
 
 

@@ -19,7 +19,7 @@ from linkwork.compiler.program import Port, Program
 from linkwork.compiler.trace.trace import compile
 from linkwork.expr import fabs, lt, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import Direct
 
 ca = pytest.importorskip("casadi")

@@ -28,7 +28,7 @@ from linkwork.expr.scalar import functions as f
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import is_in_double, trace_requests
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 by_name = lambda operation: operation.name  # noqa: E731
 SMALL = ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"]

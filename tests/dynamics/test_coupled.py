@@ -26,7 +26,7 @@ from linkwork.model.simplify import (
     shift_origins,
     simplify_tree,
 )
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close, solving_bound
 from oracles.coupling import Constrained, randomly_coupled

@@ -9,7 +9,7 @@ from linkwork.expr import jacobian
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import EPS, assert_close
 from oracles.scalars import Direct
 from oracles.trees import every_moving_tree, state

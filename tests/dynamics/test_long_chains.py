@@ -10,7 +10,7 @@ from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 LINKS = 5000  # loaded and traced
 SOME = 1100  # computed with, over floats: Python allows some 1000 nested calls

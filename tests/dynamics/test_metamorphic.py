@@ -10,7 +10,7 @@ from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.body import Frame
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_pose
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Pose
 from oracles.comparison import assert_close
 from oracles.scalars import Direct, names_for

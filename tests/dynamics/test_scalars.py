@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linkwork import Robot
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import EPS, assert_close, solving_bound
 from oracles.scalars import Direct, arguments_of, listed, share
 from oracles.trees import TREES, few_trees, robot_of

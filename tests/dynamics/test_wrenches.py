@@ -14,7 +14,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_kernels import _content
 from linkwork.kernels.function_request import read_request
 from linkwork.model.body import WORLD, Frame
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 from oracles.acted_on import ActedOn
 from oracles.comparison import assert_close, solving_bound

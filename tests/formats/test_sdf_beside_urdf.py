@@ -12,7 +12,7 @@ from linkwork.formats import parse_sdf, read_urdf
 from linkwork.joints import Fixed, Prismatic
 from linkwork.model.description import Description, JointDescription, LinkDescription
 from linkwork.model.tree_builder import build_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Box, Cylinder, Shape, Sphere
 from linkwork.spatial import Pose
 

@@ -24,7 +24,7 @@ from linkwork.joints import Fixed, Floating
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Pose
 
 HERE = Path(__file__).parent / "sdf"

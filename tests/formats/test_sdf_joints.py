@@ -22,7 +22,7 @@ from linkwork.joints import (
 )
 from linkwork.model.body import Following, Limits
 from linkwork.model.tree_builder import build_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Vec3
 from sdf_texts import INERTIAL, arm, axis, joint, link, model, read, sdf, warnings, world
 

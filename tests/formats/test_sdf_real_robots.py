@@ -17,7 +17,7 @@ from linkwork.constraints import Gear, LoopJoint
 from linkwork.formats import read_sdf
 from linkwork.joints import Spherical
 from linkwork.model.tree_builder import build_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Rotation
 
 try:

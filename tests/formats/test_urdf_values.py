@@ -18,8 +18,8 @@ from linkwork.formats import parse_urdf
 from linkwork.joints import Floating, Planar, Prismatic, Revolute
 from linkwork.model.body import Limits
 from linkwork.model.tree_builder import build_tree
-from linkwork.parts.joint.joint import limits_of
-from linkwork.robot_table import ROBOT
+from linkwork.robot.joint.joint import limits_of
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 

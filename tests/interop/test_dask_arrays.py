@@ -16,7 +16,7 @@ import xarray as xr
 
 import linkwork as lw
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import names_for
 
 CUTS = (7, 20, (1, 30, 19))  # chunks of 50 samples
@@ -231,7 +231,7 @@ def test_a_lazy_result_is_computed_in_a_new_process(arm: lw.Robot) -> None:
     assert len(pickled) < len(light) + 0.1 * len(pickle.dumps(loaded))
     code = (
         "import pickle, sys; x = pickle.loads(bytes.fromhex(sys.stdin.read()))\n"
-        "assert not any(name.startswith('linkwork.robot.') for name in sys.modules)\n"
+        "assert not any(name.startswith('linkwork.robot.robot.') for name in sys.modules)\n"
         "print(x.compute(scheduler='synchronous').tobytes().hex())"
     )
     done = subprocess.run([sys.executable, "-c", code], input=pickled.hex(), capture_output=True, text=True)

@@ -10,7 +10,7 @@ import xarray as xr
 
 import linkwork as lw
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import listed, names_for
 
 TIMES = np.linspace(0.0, 1.0, 6)

@@ -26,7 +26,7 @@ from linkwork.model.body import WORLD, Limits
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.tree import Tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 from linkwork.spatial import Pose
 from oracles.comparison import EPS, assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED, Example

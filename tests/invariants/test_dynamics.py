@@ -12,7 +12,7 @@ from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.model.body import Drive
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Vec3
 from oracles.comparison import solving_bound
 from oracles.coupling import Constrained

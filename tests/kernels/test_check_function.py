@@ -14,7 +14,7 @@ from helpers.contracts import assert_sharp
 from linkwork.expr import floor
 from linkwork.kernels.check_function import check_function
 from linkwork.model.function_spec import FunctionSpec, Output, table
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 
 _numbers = itertools.count()
 ROBOTS = [lw.load("arm7"), lw.load("quadruped", floating_base=True)]

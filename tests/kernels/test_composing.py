@@ -20,7 +20,7 @@ from linkwork.kernels.owners import JointOwner, KernelOwner
 from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 from linkwork.model.body import PlacedJoint
 from linkwork.model.function_spec import FunctionSpec
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
 

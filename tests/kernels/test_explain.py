@@ -15,7 +15,7 @@ from linkwork.kernels.operation_report import explain
 from linkwork.model.body import WORLD
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia
 from oracles.example_robots import SHIPPED
 from oracles.scalars import names_for

@@ -12,7 +12,7 @@ from kernels.test_special_configurations import places
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import is_in_double
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for
 from oracles.trees import TREES, robot_of
 

@@ -11,7 +11,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.kernels.owners import shape_of
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.example_robots import SHIPPED
 from oracles.scalars import listed, names_for
 

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 
 ARM = (
     lw.load("arm7")

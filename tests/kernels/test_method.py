@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.kernels.compiled_method import computed, method_of
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 
 ARM = lw.load("arm7")
 Q = np.full(7, 0.3)

@@ -22,7 +22,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 
 COUPLED = """<robot name="coupled"><link name="base"/>{}</robot>"""
 

@@ -21,7 +21,7 @@ from linkwork.model.function_spec import PASSIVE
 from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_parameters
 from linkwork.model.random_tree import random_inertia
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial.inertia_vector import parameters_of
 from oracles.comparison import assert_close
 from oracles.scalars import names_for, share

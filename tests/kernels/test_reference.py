@@ -26,8 +26,8 @@ from linkwork.mechanisms.integrability import Integrability
 from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
 from linkwork.mechanisms.mobility.mobility_analysis import Mobility
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Shape
-from linkwork.parts.placed_link import PlacedLink
-from linkwork.robot_table import ROBOT
+from linkwork.robot.placed_link import PlacedLink
+from linkwork.robot.robot_table import ROBOT
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 BEGIN = "## "

@@ -12,7 +12,7 @@ import linkwork as lw
 from linkwork.kernels.function_kernels import _content
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for
 
 

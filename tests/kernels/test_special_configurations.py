@@ -16,7 +16,7 @@ from helpers.precise import DIGITS, STEP, Precise
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, run
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for
 from oracles.trees import TREES, regularity, robot_of
 

@@ -33,7 +33,7 @@ from linkwork.model.function_spec import (
     table,
 )
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 from oracles.scalars import names_for
 from oracles.trees import TREES, state

@@ -6,7 +6,7 @@ import pytest
 from linkwork.expr import jacobian, tangent
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import EPS, assert_close
 from oracles.scalars import Direct, with_functions
 from oracles.trees import TREES, every_moving_tree, every_tree, state

@@ -20,7 +20,7 @@ import numpy as np
 import linkwork as lw
 from helpers.linkages import five_bar
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec, Option
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 
 __all__ = ["SETTINGS", "Call", "Setting", "calls", "covering", "difference"]
 

@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel, pendulum_acceleration
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import names_for
 
 

@@ -10,7 +10,7 @@ from helpers.linkages import five_bar
 from helpers.overconstrained import bennett, bennett_angles
 from invariants.cases import Functions
 from linkwork.kernels.function_request import read_request
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from oracles.scalars import names_for
 
 FUNCTIONS = [name for name, row in ROBOT.items() if row.constrained or "mechanisms" in row.compute.__module__]

@@ -17,7 +17,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.model.body import Following, Limits
 from linkwork.model.coupled_joints import bounds, with_couplings
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped

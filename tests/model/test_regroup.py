@@ -14,7 +14,7 @@ from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
 from linkwork.model.simplify import _count_inertia, regroup_inertias, shift_origins, simplify_tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED

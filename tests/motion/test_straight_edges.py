@@ -12,8 +12,8 @@ from linkwork import joints
 from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.tree import Tree
 from linkwork.model.tree_edits import affine_coordinates, straight_tree
-from linkwork.parts.joint_checks.check_joint import check_joint
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.robot.joint_checks.check_joint import check_joint
 
 SIDES = {"x": 3.0, "y": 0.3, "z": 0.4}
 POSTS = (

@@ -12,7 +12,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import elements_of, run
 from linkwork.kernels.owners import shape_of
 from linkwork.model.tree import Tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 
 __all__ = ["ActedOn"]
 

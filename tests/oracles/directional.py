@@ -11,7 +11,7 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.kernels.owners import shape_of
 from linkwork.model.function_spec import QUANTITIES
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 from .rates import scalars
 from .scalars import Direct

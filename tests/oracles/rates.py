@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.kernels.owners import shape_of
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 from .scalars import Direct
 

@@ -15,7 +15,7 @@ from linkwork.kernels.owners import shape_of
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec
 from linkwork.model.tree import Tree
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 from .trees import TREES, robot_of
 

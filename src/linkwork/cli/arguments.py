@@ -20,9 +20,9 @@ from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.model.body import WORLD
-from linkwork.parts.construction.robot_loading import Continuous, Inertias, Mimicry
-from linkwork.robot import Robot, load
-from linkwork.robot_table import ROBOT
+from linkwork.robot.construction.robot_loading import Continuous, Inertias, Mimicry
+from linkwork.robot.robot import Robot, load
+from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Mesh
 
 __all__ = [

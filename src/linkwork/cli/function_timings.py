@@ -20,8 +20,8 @@ import numpy as np
 
 from linkwork.kernels.compiler_api import get_num_threads, set_num_threads
 from linkwork.kernels.function_request import read_request
-from linkwork.robot import Robot
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot import Robot
+from linkwork.robot.robot_table import robot_owner
 
 __all__ = [
     "FUNCTIONS",

@@ -17,9 +17,9 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.scalar.functions import cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.poses import pose
-from linkwork.parts.construction.link import Link
-from linkwork.parts.joint.joint import Joint
-from linkwork.robot import Robot
+from linkwork.robot.construction.link import Link
+from linkwork.robot.joint.joint import Joint
+from linkwork.robot.robot import Robot
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 

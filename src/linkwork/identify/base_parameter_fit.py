@@ -24,7 +24,7 @@ from linkwork.identify.measurements import HeldOut, Measurements, joint_weights,
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
 from linkwork.model.friction_laws import Friction
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "require_excitation"]
 

@@ -32,7 +32,7 @@ from linkwork.identify.measurements import HeldOut, integer_at_least, name_list,
 from linkwork.identify.placement_model import SIX, PlacementModel
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["PlacementFit", "placements"]
 

@@ -25,7 +25,7 @@ from linkwork.identify.parameter_selection import Columns
 __all__ = ["RANK", "LinearFit", "Reduced", "fit_linear", "reduce_measurements", "refuse_exact_fits", "triangular"]
 
 RANK = 1e-8  # relative to the largest: smaller singular values count as zero
-_LEAST = 1e-7  # smallest standard deviation, relative to the root mean square of all measured forces
+_LEAST = 1e-7  # smallest standard deviation, relative to the root mean square of the measured force
 _FREE = 0.999  # degrees of freedom of a force's residuals: with fewer its fit is exact
 _CONVERGED = 1e-4  # relative change of all standard deviations at which weights have converged
 
@@ -129,8 +129,9 @@ def fit_linear(result: Reduced, measured: np.ndarray, weights: np.ndarray | None
     Without ``weights`` they are computed from the residuals, repeatedly until they converge. ``measured`` (nv,) is
     True for a measured joint force. Columns shorter than ``RANK`` times their ``typical`` length (p,) count as zero.
     """
-    size = np.sqrt(result.square[measured].mean())
-    floor = _LEAST * size if size > 0.0 else 1.0
+    squares = result.square[measured]
+    floor = _LEAST * np.sqrt(np.where(squares > 0.0, squares, squares.mean()))
+    floor[floor == 0.0] = 1.0  # every force is zero
     sigma = np.full(len(measured), np.inf)
     sigma[measured] = 1.0 if weights is None else 1.0 / weights[measured]
     lengths = np.linalg.norm(result.rows[measured[result.force], :-1], axis=0)
@@ -146,7 +147,7 @@ def fit_linear(result: Reduced, measured: np.ndarray, weights: np.ndarray | None
     if weights is not None:  # relative weights: the scale follows from the residuals
         rows = np.maximum(fit.freedom, 1.0)[measured].sum()
         scale = np.sqrt(max((fit.squares[measured] * weights[measured] ** 2).sum() / rows, 0.0))
-        scale = max(scale, floor * weights[measured].max())
+        scale = max(scale, (floor * weights[measured]).max())
         fit = _weighted_fit(result, sigma * scale, zero)
     return fit
 

@@ -15,8 +15,8 @@ from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import quantity_of
-from linkwork.robot import Robot
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot import Robot
+from linkwork.robot.robot_table import robot_owner
 
 __all__ = [
     "HeldOut",

@@ -49,7 +49,7 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.friction_laws import Friction
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["Excitation", "ExcitingTrajectory", "excitation", "exciting_trajectory"]
 

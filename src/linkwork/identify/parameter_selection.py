@@ -14,7 +14,7 @@ from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
 from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
 

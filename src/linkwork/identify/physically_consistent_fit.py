@@ -43,7 +43,7 @@ from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
 

@@ -19,7 +19,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.model.body import WORLD
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.parametrized_tree import offset
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 from linkwork.spatial import Pose, Vec3
 from linkwork.spatial.arguments import matrix_of
 
@@ -78,6 +78,9 @@ class PlacementModel:
         self.names = tuple(names)
         self.slices = {name: own for name, own in self.all.items() if not name.startswith("zero:")}
         self.kernel = self._compiled()
+        q = robot.random_configuration(np.random.default_rng(0), size=20)
+        positions = robot.pose(q, frame)[:, :3, 3] if self.rows == 6 else robot.point_position(q, frame)
+        self.reach = float(np.sqrt(positions.var(axis=0).sum())) or 1.0  # [m]; 1 for a frame that does not move
 
     def _expanded(self, caller: str, text: Any) -> list[str]:
         """Return the offsets that a text of the user names: one, or several for a pattern or for a kind alone.
@@ -194,8 +197,7 @@ class PlacementModel:
         equivalent = np.zeros_like(x)  # the same poses to first order
         equivalent[observable.columns] = observable.values(x)
         x = equivalent
-        slices = measured[:, :3, 3] if self.rows == 6 else measured
-        size = np.full(self.rows, slices.var(axis=0).mean())
+        size = np.append(np.ones(self.rows - 3), np.full(3, self.reach**2))  # rotations [rad²], positions [m²]
         error, J = self.errors(q, measured, x)
         for step in range(1, max_iterations + 1):
             report.advance()

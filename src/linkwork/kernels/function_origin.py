@@ -52,7 +52,7 @@ def read_origin(data: bytes) -> RequestOrigin:
 def _table(kind: str) -> Mapping[str, FunctionSpec]:
     """Return the table of the functions of a robot or of a joint, which is in a package above."""
     if kind == "robot":
-        return import_module("linkwork.robot_table").ROBOT  # type: ignore[no-any-return]
+        return import_module("linkwork.robot.robot_table").ROBOT  # type: ignore[no-any-return]
     return import_module("linkwork.kinematics.algorithms.joint_functions").TABLE  # type: ignore[no-any-return]
 
 

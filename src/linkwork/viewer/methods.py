@@ -12,7 +12,7 @@ from linkwork import geometry
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, show
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.parts.html_rows import robot_html
+from linkwork.robot.html_rows import robot_html
 from linkwork.viewer.notebook import inline_picture
 from linkwork.viewer.scenes.document_of import document_of
 

@@ -20,7 +20,7 @@ from linkwork.joints import Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 from oracles.trees import TREES
 
 MODULE = importlib.import_module("linkwork.dynamics.algorithms.derivatives.tangent_autodiff")

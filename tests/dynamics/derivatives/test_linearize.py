@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import EPS, assert_close
 from oracles.rates import scalars
 from oracles.scalars import Direct

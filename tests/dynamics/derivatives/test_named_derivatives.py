@@ -12,7 +12,7 @@ from linkwork.expr.autodiff.graph_derivative import forward
 from linkwork.expr.scalar.interpreter import reachable
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import assert_close
 from oracles.directional import along
 from oracles.rates import scalars

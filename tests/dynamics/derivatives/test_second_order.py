@@ -9,7 +9,7 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import EPS, assert_close
 from oracles.scalars import Direct
 from oracles.trees import TREES, every_moving_type, robot_of, state

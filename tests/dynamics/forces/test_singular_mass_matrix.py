@@ -16,7 +16,7 @@ from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
 from linkwork.model.simplify import simplify_tree
-from linkwork.robot_table import robot_owner
+from linkwork.robot.robot_table import robot_owner
 from linkwork.spatial import Inertia
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED

@@ -11,7 +11,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.model.body import WORLD
 from linkwork.model.random_tree import random_pose
 from linkwork.model.simplify import simplify_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import assert_close
 from oracles.rates import rate_of
 from oracles.scalars import Direct

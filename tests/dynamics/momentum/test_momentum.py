@@ -10,7 +10,7 @@ from linkwork.joints import Composite, Floating, Prismatic, Spherical
 from linkwork.model.body import WORLD, Limits
 from linkwork.model.random_tree import random_pose, random_tree
 from linkwork.model.simplify import simplify_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.rates import rate_of

@@ -12,7 +12,7 @@ import pytest
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints import Revolute, Spherical
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
 from oracles.textbook import Textbook

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.joints import Prismatic, Revolute
 from linkwork.model.random_tree import random_tree
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot_table import ROBOT
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
 from oracles.trees import TREES, state

@@ -16,7 +16,7 @@ from linkwork import Robot
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.body import Direction, Point
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from linkwork.spatial import Vec3
 from oracles.comparison import assert_close
 from oracles.scalars import Direct

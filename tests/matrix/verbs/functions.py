@@ -12,7 +12,7 @@ import scipy.linalg
 from invariants.cases import Functions
 from linkwork.kernels.function_request import read_request
 from linkwork.model.function_spec import QUANTITIES
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.robot_table import ROBOT, robot_owner
 from matrix.cell import close, verb
 from matrix.kinds import Kind
 from oracles.scalars import names_for

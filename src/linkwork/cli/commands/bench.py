@@ -21,8 +21,8 @@ from linkwork.cli.function_timings import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
 from linkwork.errors import SingularInertiaError
-from linkwork.robot import Robot
-from linkwork.robot_table import ROBOT
+from linkwork.robot.robot import Robot
+from linkwork.robot.robot_table import ROBOT
 
 __all__ = ["add_arguments", "run"]
 

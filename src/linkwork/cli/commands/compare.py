@@ -21,10 +21,10 @@ from linkwork.cli.arguments import (
     robot_of,
 )
 from linkwork.cli.output import Terminal, columns_of, escaped
-from linkwork.parts.comparison.compare_robots import GROUPS
-from linkwork.parts.comparison.library_model import LIBRARIES
-from linkwork.parts.comparison.robot_comparison import RobotComparison
-from linkwork.robot import Robot
+from linkwork.compare.compare_robots import GROUPS
+from linkwork.compare.library_model import LIBRARIES
+from linkwork.compare.robot_comparison import RobotComparison
+from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "add_beside", "add_sampling", "compared_with_libraries", "run"]
 

@@ -30,7 +30,7 @@ from linkwork.formats.mjcf.keyframes import INITIAL
 from linkwork.formats.registry import find_format
 from linkwork.formats.tree_description import describe
 from linkwork.joints import Helical, UnboundedRevolute
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["WRITERS", "add_arguments", "run"]
 

@@ -15,8 +15,8 @@ from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, rando
 from linkwork.cli.commands.ik import middle
 from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
 from linkwork.kernels.compiler_api import get_num_threads
-from linkwork.parts.tree_drawing import tree_lines
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
+from linkwork.robot.tree_drawing import tree_lines
 
 __all__ = ["add_arguments", "run"]
 

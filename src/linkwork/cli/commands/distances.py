@@ -28,7 +28,7 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
 from linkwork.geometry.scene import Scene
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

@@ -14,9 +14,9 @@ from linkwork.cli.output import Terminal, columns_of, escaped, label, number, qu
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
 from linkwork.kernels.operation_report import Explanation, Work, explain
-from linkwork.parts.joint.joint import Joint
-from linkwork.robot import Robot
-from linkwork.robot_table import ROBOT, robot_owner
+from linkwork.robot.joint.joint import Joint
+from linkwork.robot.robot import Robot
+from linkwork.robot.robot_table import ROBOT, robot_owner
 
 __all__ = ["add_arguments", "run"]
 

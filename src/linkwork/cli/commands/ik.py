@@ -32,7 +32,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.function_timings import threads
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity, table
 from linkwork.errors import UnknownNameError
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "middle", "pose_errors", "run"]
 

@@ -19,8 +19,9 @@ from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
-from linkwork.parts.joint.joint import Joint
-from linkwork.parts.tree_drawing import (
+from linkwork.robot.joint.joint import Joint
+from linkwork.robot.robot import Robot
+from linkwork.robot.tree_drawing import (
     axis_text,
     constraint_lines,
     constraint_rows,
@@ -29,7 +30,6 @@ from linkwork.parts.tree_drawing import (
     slice_text,
     tree_lines,
 )
-from linkwork.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

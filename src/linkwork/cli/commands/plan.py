@@ -38,7 +38,7 @@ from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.planning.plan_path import PLANNERS
 from linkwork.planning.result import PlanResult
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 
 __all__ = ["add_arguments", "run"]

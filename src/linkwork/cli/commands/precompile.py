@@ -24,7 +24,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
 from linkwork.kernels.compiler_api import Cache, cache_location
 from linkwork.precompilation import COLLIDING, EXAMPLES
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

@@ -33,7 +33,7 @@ from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.contacts.ground_contact import ContactGround
 from linkwork.simulation.result import Simulation

@@ -23,7 +23,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.start_configuration import start_configuration
-from linkwork.robot import Robot
+from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

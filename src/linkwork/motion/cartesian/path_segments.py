@@ -14,7 +14,7 @@ from linkwork.model.tree import Tree
 from linkwork.motion.algorithms import pose_interpolation as poses
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.parts.construction.robot_loading import Options, read_robot_string
+from linkwork.robot.construction.robot_loading import Options, read_robot_string
 from linkwork.spatial import Motion, Pose, Vec3
 from linkwork.spatial.arguments import matrix_of
 

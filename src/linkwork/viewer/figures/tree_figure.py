@@ -11,8 +11,8 @@ import numpy as np
 from linkwork._util.plotting import COLORS, GREY, plot_text, pyplot
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
-from linkwork.parts.placed_link import links_of
-from linkwork.parts.tree_drawing import axis_text, follows_text
+from linkwork.robot.placed_link import links_of
+from linkwork.robot.tree_drawing import axis_text, follows_text
 
 __all__ = ["plot_tree"]
 

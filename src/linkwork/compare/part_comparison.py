@@ -1,0 +1,159 @@
+"""Comparison of the parts of robots: joints, shapes, constraints, force elements, actuators and configurations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.compare.joint_matching import JointPair, Names, Pairing, axis_at_zero
+from linkwork.compare.robot_comparison import Comparer
+from linkwork.joints import JointType
+from linkwork.model.body import Drive, Frame
+from linkwork.model.tree import Tree
+from linkwork.shapes import Mesh
+from linkwork.spatial import Pose
+from linkwork.spatial.arguments import matrix_of
+
+__all__ = ["compare_joint", "compare_parts", "compare_shapes"]
+
+
+def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[dict[int, Pose]], names: Names) -> None:
+    """Compare type, axis, relations, limits and drive of a joint, with those of the right robot in its direction."""
+    left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
+    name, sign = left.joint_name, pair.direction or 1
+    to.texts("joints", "joint type", name, left.joint.type_name(), _type_of(right.joint, pair.swapped))
+    axes = [
+        axis_at_zero(tree, k, X[k])
+        for tree, k, X in ((pairing.left, pair.left, poses[0]), (pairing.right, pair.right, poses[1]))
+    ]
+    if axes[0] is not None and axes[1] is not None:
+        axis = -axes[1][1] if pair.swapped else axes[1][1]
+        to.values("joints", "axis in the world at zero", name, axes[0][1], axis, 1.0)
+    for quantity, relation, other in (("mimic", left.mimic, right.mimic), ("coupling", left.coupling, right.coupling)):
+        if relation is not None or other is not None:
+            masters = "-" if relation is None else names.right(relation.joint), "-" if other is None else other.joint
+            to.texts("joints", f"{quantity}: master", name, *masters)
+            if relation is not None and other is not None and masters[0] == masters[1]:
+                values = (relation.ratio, relation.offset), (other.ratio, sign * other.offset)
+                to.values("joints", f"{quantity}: ratio, offset", name, *values, 1.0)
+    if left.joint.nq == right.joint.nq:
+        low, high = right.limits.positions
+        if sign < 0:
+            low, high = (tuple(-x for x in values) for values in (high, low))
+        to.values("limits", "lower limit [rad, m]", name, left.limits.positions[0], low)
+        to.values("limits", "upper limit [rad, m]", name, left.limits.positions[1], high)
+    if left.joint.nv != right.joint.nv:
+        return
+    to.values("limits", "speed limit [rad/s, m/s]", name, left.limits.velocity, right.limits.velocity)
+    to.values("limits", "effort limit [N·m, N]", name, left.limits.effort, right.limits.effort)
+    none = (float("inf"),) * left.joint.nv
+    for key, unit in (("acceleration", "[rad/s², m/s²]"), ("jerk", "[rad/s³, m/s³]")):
+        ours, theirs = (getattr(side.limits, key) or none for side in (left, right))
+        to.values("limits", f"{key} limit {unit}", name, ours, theirs)
+    to.values("drives", "damping", name, left.damping, right.damping)
+    to.values("drives", "friction", name, left.friction, right.friction)
+    nv = left.joint.nv
+    for key, default in (("armature", 0.0), ("gear_ratio", 1.0), ("stiffness", 0.0)):
+        one, two = (Drive.full(getattr(body.drive, key), nv, default) for body in (left, right))
+        if any(x != default for x in (*one, *two)):
+            to.values("drives", key.replace("_", " "), name, one, two)
+    if any(left.drive.stiffness) and any(right.drive.stiffness) and left.joint.nq == right.joint.nq:
+        zero = left.joint.zero()
+        rests = [np.array(body.drive.rest or zero) for body in (left, right)]
+        to.values("drives", "rest position of springs", name, rests[0], sign * rests[1] if sign < 0 else rests[1], 1.0)
+
+
+def _type_of(joint: JointType, swapped: bool) -> str:
+    return (joint.reversed() if swapped else joint).type_name()
+
+
+def compare_shapes(to: Comparer, name: str, left: Frame, right: Frame) -> None:
+    """Compare the shapes of a link: their kinds in order, and if these are the same their sizes and poses."""
+    for group, quantity, one, two in (
+        ("collisions", "collision shapes", left.collisions, right.collisions),
+        ("visuals", "visual shapes", left.visuals, right.visuals),
+    ):
+        if not one and not two:
+            continue
+        kinds = [", ".join(type(geometry.shape).__name__ for geometry in shapes) or "-" for shapes in (one, two)]
+        to.texts(group, quantity, name, *kinds)
+        if kinds[0] != kinds[1]:
+            continue
+        for k, (a, b) in enumerate(zip(one, two, strict=True)):
+            label = name if len(one) == 1 else f"{name}/{k}"
+            _compare_values(to, group, f"{quantity}: size [m]", label, a.shape, b.shape)
+            to.values(group, f"{quantity}: pose", label, matrix_of(a.origin), matrix_of(b.origin), 1.0)
+
+
+def compare_parts(to: Comparer, left: Tree, right: Tree, names: Names) -> None:
+    """Compare constraints, force elements, actuators and named configurations, by name."""
+    for group, quantity, one, two in (
+        ("constraints", "constraint", left.constraints, right.constraints),
+        ("constraints", "force element", left.force_elements, right.force_elements),
+        ("actuators", "actuator", left.actuators, right.actuators),
+        ("actuators", "named configuration", left.named_configurations, right.named_configurations),
+    ):
+        known: dict[str, Any] = {part.name: part for part in two}
+        found = set()
+        for part in one:
+            other = known.get(names.right(part.name))
+            if other is None:
+                to.only(group, quantity, part.name, left=True)
+            else:
+                found.add(other.name)
+                _compare_values(to, group, quantity, part.name, part, other, names)
+        for name in known:
+            if name not in found:
+                to.only(group, quantity, name, left=False)
+
+
+def _compare_values(
+    to: Comparer, group: str, quantity: str, subject: str, left: Any, right: Any, names: Names | None = None
+) -> None:
+    """Compare two objects field by field: texts, names and structure exactly, numbers by the tolerance."""
+    if type(left) is not type(right):
+        to.texts(group, quantity, subject, type(left).__name__, type(right).__name__)
+        return
+    one, two = _flat(left, names), _flat(right, None)
+    words = [[x for x in values if not isinstance(x, float)] for values in (one, two)]
+    if len(one) != len(two) or words[0] != words[1]:
+        a, b = next(
+            ((a, b) for a, b in zip(*words, strict=False) if a != b), (f"{len(one)} values", f"{len(two)} values")
+        )
+        to.texts(group, quantity, subject, str(a), str(b))
+        return
+    numbers = [[x for x in values if isinstance(x, float)] for values in (one, two)]
+    if numbers[0] or numbers[1]:
+        to.values(group, quantity, subject, numbers[0], numbers[1], 1.0)
+    else:
+        to.texts(group, quantity, subject, "", "")
+
+
+def _flat(value: Any, names: Names | None) -> list[float | str]:
+    """Return the numbers and texts of an object, in the order of its fields; texts with their name in the right robot.
+
+    The path of a mesh file counts with its last part only.
+    """
+    if isinstance(value, (bool, type(None))):
+        return [str(value)]
+    if isinstance(value, (int, float)):
+        return [float(value)]
+    if isinstance(value, str):
+        return [names.right(value) if names is not None else value]
+    if isinstance(value, np.ndarray):
+        return [float(x) for x in value.ravel()]
+    if isinstance(value, Mesh):
+        return [value.uri.replace("\\", "/").rpartition("/")[2], *value.scale]
+    if isinstance(value, Mapping):
+        return [x for key in sorted(value) for x in (key, *_flat(value[key], names))]
+    if isinstance(value, Sequence):
+        return [x for one in value for x in _flat(one, names)]
+    if dataclasses.is_dataclass(value):
+        kind: list[float | str] = [type(value).__name__] if isinstance(value, JointType) else []
+        return kind + [
+            x for field in dataclasses.fields(value) if field.compare for x in _flat(getattr(value, field.name), names)
+        ]
+    return [repr(value)]

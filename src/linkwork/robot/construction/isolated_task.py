@@ -1,0 +1,59 @@
+"""Tasks of the process that reads an untrusted file of a robot: it loads the robot, and writes it as text."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.file_budget import Budget
+from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
+from linkwork.model.tree import Tree
+from linkwork.robot.construction.isolated_loading import POLYTOPE, with_shapes
+from linkwork.robot.construction.robot_loading import Options, read_robot
+from linkwork.shapes import Mesh, Polytope, Shape
+
+__all__ = ["prepare_process", "tree_of_request"]
+
+
+def prepare_process() -> None:
+    """Import what reading and writing of a robot needs, before a process reads an untrusted file."""
+    unchecked_robot_text(read_robot("double_pendulum", Options()))
+
+
+def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
+    given = request["options"]
+    budget = None if given["budget"] is None else Budget(**given["budget"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = read_robot(request["path"], Options(**{**given, "budget": budget}), request["format"])
+    tree, arrays, excesses = _without_polytopes(tree)
+    issues = [
+        (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
+        for one in tree.report.warnings
+    ]
+    text = np.frombuffer(unchecked_robot_text(tree).encode(), np.uint8)
+    return {"issues": issues, "overestimates": excesses}, {"text": text, **arrays}
+
+
+def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
+    """Return the tree with meshes in place of polytopes, whose points are arrays by the names of these meshes.
+
+    Text of many points is slow, and would need their hulls, which are computed when they are first used.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    meshes: dict[int, Mesh] = {}
+    excesses: list[float] = []
+
+    def replaced(shape: Shape) -> Shape:
+        if type(shape) is not Polytope:
+            return shape
+        if id(shape) not in meshes:
+            meshes[id(shape)] = Mesh(f"{POLYTOPE}{len(meshes)}")
+            arrays[meshes[id(shape)].uri] = np.asarray(shape._given, dtype=float)
+            excesses.append(shape.overestimate)
+        return meshes[id(shape)]
+
+    return with_shapes(tree, replaced), arrays, excesses

@@ -1,0 +1,110 @@
+"""`check_joint` on every type there is, and on joints that break the contract, each in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from helpers.broken_joints import BREAKS, SLIGHT, Broken, Crank, Hinge, Stated, WrongSlides, WrongZero
+from helpers.contracts import assert_sharp
+from helpers.facade import EVERY, every_joint
+from helpers.joints import EVERY as TYPES
+from helpers.joints import Swivel
+from linkwork.errors import ContractError
+from linkwork.joints import JointType
+from linkwork.robot.joint_checks.check_context import TOLERANCE, Bare, Trial
+from linkwork.robot.joint_checks.check_joint import LINES
+from linkwork.robot.joint_checks.declaration_checks import RESULTS
+
+
+@every_joint
+def test_every_type_keeps_the_contract(joint: lw.Joint) -> None:
+    report = lw.check_joint(joint.type, num_samples=4)
+    assert report.success, str(report)
+    report.raise_if_failed()
+    assert "keeps the contract" in str(report)
+
+
+def test_requirements_of_all_types_hold_to_rounding(drawn) -> None:
+    """Of those that are equations of closed forms, without what is compiled."""
+    for name, joint in drawn([*TYPES.items()]):
+        trial = Trial(lw.Joint.of(joint), 1, np.random.default_rng(0))
+        for line in LINES:
+            if line.name != "compiled":
+                allowed = 1e-14 if line.tolerance == TOLERANCE else line.tolerance
+                assert max(line.errors(trial), default=0.0) <= allowed, (name, line.name)
+
+
+def test_a_joint_of_a_robot_is_tried_within_its_bounds() -> None:
+    report = lw.check_joint(lw.load("arm7").joint("elbow"), num_samples=3, seed=np.random.default_rng(1))
+    assert report.success
+
+
+def _made(kind: type[JointType]) -> JointType:
+    return kind(0.5) if issubclass(kind, Swivel) else kind()
+
+
+@pytest.mark.parametrize(("kind", "lines", "noticed", "allowed"), SLIGHT, ids=lambda x: getattr(x, "__name__", None))
+def test_a_slight_deviation_is_named(kind: type[JointType], lines: set[str], noticed: float, allowed: float) -> None:
+    assert_sharp(lambda made: lw.check_joint(made(), num_samples=3), kind, lines, noticed, allowed)
+
+
+@pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
+def test_a_broken_line_is_named(kind: type[JointType]) -> None:
+    report = lw.check_joint(_made(kind), num_samples=3)
+    assert not report.success
+    assert BREAKS[kind] in [line.name for line in report.failures]
+    assert "FAIL" in str(report)
+    verdict = rf"joint type {kind.__name__} breaks the contract: \d+ of \d+ requirements fail\nFAIL"
+    with pytest.raises(ContractError, match=verdict):
+        report.raise_if_failed()
+
+
+def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
+    """Every public name of the contract is held by a line, every line holds one that there is, and each can fail."""
+    said = {name for name in (*vars(JointType), *JointType.__annotations__) if not name.startswith("_")}
+    lines = [line for line in LINES if line not in RESULTS]
+    assert {name for line in lines for name in (line.holds or (line.name,))} == said
+    assert {line.name for line in LINES}.difference(BREAKS.values(), *(lines for _, lines, *_ in SLIGHT)) == {
+        "compiled"
+    }
+
+
+@pytest.mark.slow(every=3)
+def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
+    """A robot's mass matrix with them against the same joint without statements: off by far more than rounding."""
+
+    def arm(kind: JointType) -> lw.Robot:
+        robot = lw.load("arm7")
+        for joint in robot.joints[1:4]:
+            robot = robot.with_joint(joint.with_type(kind))
+        return robot
+
+    q = arm(Crank()).random_configuration(np.random.default_rng(0))
+    for kind, same, wrong in (
+        (WrongSlides(), Bare(Hinge()), "commuting_translations"),
+        (Stated(), Crank(), "reduced_inertia"),
+    ):
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - arm(same).mass_matrix(q))) > 1e-3
+        failures = [line.name for line in lw.check_joint(kind, num_samples=2).failures]
+        assert wrong in failures and "dynamics" in failures
+    for kind, same in ((Hinge(), Bare(Hinge())), (Crank(), Bare(Crank()))):
+        expected = arm(same).mass_matrix(q)
+        assert np.max(np.abs(arm(kind).mass_matrix(q) - expected)) <= 1e-13 * np.max(np.abs(expected))
+
+
+def test_what_a_joint_raises_is_told_with_its_line() -> None:
+    (line,) = [line for line in lw.check_joint(Broken(), num_samples=1).failures if line.name == "bias"]
+    assert line.problem.startswith("AttributeError: 'list' object has no attribute 'nonsense' in Broken.bias, line ")
+    assert line.problem.endswith(": return q.nonsense")
+
+
+def test_a_zero_elsewhere_is_found() -> None:
+    (line,) = [line for line in lw.check_joint(WrongZero(), num_samples=1).failures if line.name == "zero"]
+    assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
+
+
+@pytest.mark.slow(every=3)
+def test_the_example_of_every_joint_is_a_value() -> None:
+    assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")

@@ -1,0 +1,203 @@
+"""The options of loading, and what is told about what reading repaired."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import typing
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import ModelError, ModelWarning
+from linkwork.robot.construction.robot_loading import LoadOptions, Options
+from urdf_texts import INERTIAL, LIMIT, joint, link, robot
+
+IMPOSSIBLE = INERTIAL.replace('izz="1"', 'izz="4"')
+NEGATIVE = INERTIAL.replace('izz="1"', 'izz="-0.2"')
+FAR = INERTIAL.replace('="1"', '="-1"')
+
+
+def arm(inertial: str = INERTIAL, more: str = "") -> str:
+    return robot(link("a"), link("b", inertial), joint("j", "a", "b", inner='<origin xyz="0 0 1"/>' + LIMIT + more))
+
+
+ODD = arm(more='<axis xyz="0 0 2"/>')
+
+
+def loaded(text: str, **options: typing.Any) -> lw.Robot:
+    return lw.Robot.from_urdf_string(text, **options)
+
+
+# -- options
+
+
+def test_the_ways_to_a_robot_take_the_same_options():
+    parameters = [p for p in list(inspect.signature(lw.load).parameters.values())[1:] if p.name != "format"]
+    assert {p.name: p.default for p in parameters} == {name: getattr(Options(), name) for name in Options.__slots__}
+    hints = typing.get_type_hints(LoadOptions)
+    assert hints == typing.get_type_hints(Options)
+    assert hints.items() <= typing.get_type_hints(lw.load).items()
+    assert sorted(hints) == sorted(p.name for p in parameters)
+
+
+def test_an_option_that_is_not_known(tmp_path: Path):
+    for function in (lw.Robot.from_urdf_string, lw.Robot.from_urdf):
+        with pytest.raises(TypeError, match=r"from_urdf.*no option named 'floting_base'; did you mean 'floating_base'"):
+            function(arm(), floting_base=True)
+    for name in ("floating_base", "strict", "multi_root"):
+        with pytest.raises(TypeError, match=f"{name}: expected True or False, got 'no'"):
+            loaded(arm(), **{name: "no"})
+    for name, words in (("inertia", "'given', 'nearest' or 'ignore'"), ("continuous", "'angle' or 'sincos'")):
+        with pytest.raises(ValueError, match=f"{name}: expected {words}, got 'x'"):
+            loaded(arm(), **{name: "x"})
+
+
+def test_home_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "arm.urdf").write_text(arm(), encoding="utf-8")
+    (tmp_path / "~").write_text(arm().replace('"r"', '"tilde"'), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for path in ("~/arm.urdf", Path("~/arm.urdf")):
+        assert lw.load(path) == lw.Robot.from_urdf(path) == loaded(arm())
+        assert lw.load(path).tree.source == str(tmp_path / "arm.urdf")
+    assert lw.load("./~").name == "tilde"
+    with pytest.raises(ModelError, match="directory"):
+        lw.load("~")
+
+
+def test_a_path_that_no_file_can_have():
+    for path in ("a\ud800.urdf", "\ud800", "arm\0.urdf", Path("a\ud800")):
+        for read in (lw.load, lw.Robot.from_urdf):
+            with pytest.raises(ModelError, match="a path cannot contain") as caught:
+                read(path)
+            assert caught.value.code == "NOT_A_FILE"
+            assert str(caught.value).isascii()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
+def test_a_file_name_that_is_no_text(tmp_path: Path):
+    file = os.fsencode(tmp_path) + b"/arm\xff.urdf"
+    try:
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(arm())
+    except OSError:
+        pytest.skip("this file system does not take such names")
+    assert lw.load(os.fsdecode(file)) == loaded(arm())
+
+
+# -- what is told
+
+
+def test_repairs_are_told_once_where_the_robot_is_loaded(tmp_path: Path):
+    file = tmp_path / "odd.urdf"
+    file.write_text(ODD, encoding="utf-8")
+    for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(ODD)):
+        with pytest.warns(ModelWarning, match=r"reading robot 'r' found 1 issue; print\(robot.report\)") as told:
+            found = load()
+        (warning,) = told
+        assert warning.filename == __file__
+        assert "line 4, robot[r]/joint[j]/axis: the axis has length 2" in str(warning.message)
+        assert "[AXIS_NORM]" in str(warning.message)
+        assert str(found.report) == "\n".join(map(str, found.report.warnings))
+        assert found.report.repairs == found.report.warnings
+
+
+def test_the_line_told_is_the_users():
+    def user() -> lw.Robot:
+        return lw.Robot.from_urdf_string(ODD)
+
+    with pytest.warns(ModelWarning) as told:
+        user()
+    assert (told[0].filename, told[0].lineno) == (__file__, user.__code__.co_firstlineno + 1)
+
+
+def test_many_repairs_are_told_in_short():
+    joints = [joint(f"j{k}", "a", f"b{k}", inner='<axis xyz="0 0 2"/>' + LIMIT) for k in range(50)]
+    with pytest.warns(ModelWarning) as told:
+        found = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
+    text = str(told[0].message)
+    assert "found 50 issues" in text and "... and 47 more" in text and len(text) < 1000
+    assert len(found.report.repairs) == 50
+
+
+def test_what_is_only_noted_is_not_told():
+    noted = arm(more='<safety_controller k_velocity="1"/>').replace("</robot>", "<gazebo/></robot>")
+    found = loaded(noted)
+    assert {issue.code for issue in found.report.warnings} == {"IGNORED"} and found.report.repairs == ()
+    assert loaded(noted, strict=True) == found
+    assert str(loaded(arm()).report) == "no findings"
+
+
+def test_a_filter_keeps_it_quiet():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=ModelWarning)
+        loaded(ODD)
+    assert not told
+    with pytest.raises(ModelError, match="AXIS_NORM"):
+        loaded(ODD, strict=True)
+
+
+# -- inertias that no body has, and joints that follow none
+
+
+def test_the_nearest_inertia():
+    with pytest.raises(ModelError, match="INERTIA_NOT_PSD"):
+        loaded(arm(NEGATIVE))
+    for bad in (NEGATIVE, IMPOSSIBLE):
+        with pytest.warns(ModelWarning, match="is replaced by the nearest possible inertia"):
+            found = loaded(arm(bad), inertia="nearest")
+        assert found.report.repairs[0].code == "INERTIA_NEAREST"
+        assert "link[b]" in str(found.report.repairs[0].where.element)
+        with pytest.raises(ModelError, match="INERTIA_NEAREST"):
+            loaded(arm(bad), inertia="nearest", strict=True)
+    assert found.tree.frame("b").inertia.about.xx == 2.0  # second moments 2, 2, -1 of 1, 1, 4 become 2, 2, 0
+    assert found.mass_matrix(found.neutral()) == pytest.approx(2.0)
+    with pytest.raises(ModelError, match="INERTIA_FAR"):
+        loaded(arm(FAR), inertia="nearest")
+    assert loaded(arm(), inertia="nearest") == loaded(arm())
+
+
+def test_kinematics_without_inertias():
+    found = loaded(arm(FAR), inertia="ignore")
+    assert found.tree.inertias_ignored and found.report.repairs == ()
+    assert [issue.code for issue in found.report.warnings] == ["INERTIA_IGNORED"]
+    assert "2 times, here first" in found.report.warnings[0].message
+    q = np.array([0.3])
+    good = loaded(arm())
+    assert np.array_equal(found.pose(q, "b"), good.pose(q, "b"))
+    assert np.array_equal(found.jacobian(q, "b"), good.jacobian(q, "b"))
+    for one in (found, found.with_root("b"), found.with_joint(found.joint("j")), pickle.loads(pickle.dumps(found))):
+        for call in (
+            lambda one=one: one.mass_matrix(q),
+            lambda one=one: one.inverse_dynamics(q, q, q),
+            lambda one=one: one.forward_dynamics(q, q, q),
+            lambda one=one: one.gravity_force(q),
+            lambda one=one: one.bias_force(q, q),
+            lambda one=one: one.compile([("pose", "b"), "mass_matrix"]),
+            lambda one=one: one.precompile(["mass_matrix"]),
+            lambda one=one: one.mass,
+            lambda one=one: one.with_inertia("b", mass=1.0),
+            lambda one=one: one.with_payload("payload", "b", 1.0),
+        ):
+            with pytest.raises(ValueError, match=r'robot \'r\' was loaded without inertias \(inertia="ignore"\)'):
+                call()
+    assert found != loaded(arm("").replace(INERTIAL, ""))  # a robot of no mass is another
+    assert loaded(arm(INERTIAL.replace('"2"', '"heavy"')), inertia="ignore") == found
+    assert loaded(arm(), inertia="ignore", strict=True) == found
+
+
+def test_mimics_can_be_left_out():
+    text = arm(more='<mimic joint="other"/>')
+    with pytest.raises(ModelError, match="MIMIC_UNKNOWN") as caught:
+        loaded(text)
+    assert 'mimic="ignore"' in str(caught.value.hint)
+    found = loaded(text, mimic="ignore", strict=True)
+    assert found == loaded(arm()) and found.joint("j").mimic is None
+    assert [issue.code for issue in found.report.warnings] == ["IGNORED"]
