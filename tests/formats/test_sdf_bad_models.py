@@ -1,4 +1,4 @@
-"""Bad SDF files: rows of the table of bad models that SDF can say, and what reading them reports."""
+"""Bad SDF files: rows of the table of bad models that apply to SDF, and the issues that reading them reports."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors(name: str):
+def test_sdf_with_a_fault_is_refused_with_its_code(name: str):
     text, code, said, line = ERRORS[name]
     issues = errors(text)
     assert issues[0].code == code and said in f"{issues[0].message} {issues[0].hint}", [str(issue) for issue in issues]
@@ -234,7 +234,7 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize("name", WARNINGS)
-def test_warnings(name: str):
+def test_suspicious_sdf_is_reported_with_its_code(name: str):
     text, code, said = WARNINGS[name]
     issues = [issue for issue in warnings(text) if issue.code not in ("IGNORED", "MIMIC_FREE")]
     assert [issue.code for issue in issues] == [code], [str(issue) for issue in issues]
@@ -242,7 +242,7 @@ def test_warnings(name: str):
     assert error(text, strict=True).code == code
 
 
-def test_what_has_no_effect_is_noted_once():
+def test_ignored_sdf_content_is_reported_once_per_kind():
     lights = '<light name="l"/>' * 30
     sensors = "".join(link(f"l{i}", f'{INERTIAL}<sensor name="s" type="imu"><x/></sensor>') for i in range(30))
     tree = read(world(model(sensors), lights, "<gui/><scene/>"), strict=True)
@@ -253,7 +253,7 @@ def test_what_has_no_effect_is_noted_once():
     assert [link.inertia.mass for link in parse_sdf(sdf(model(link("a", "")))).links] == [0.0, 1.0]
 
 
-def test_rows_12_and_13_what_must_load():
+def test_rows_12_and_13_sdf_encodings_and_unusual_names_are_read():
     text = '<?xml version="1.0" encoding="utf-16"?>\r\n' + arm().replace("\n", "\r\n")
     assert read(text.encode("utf-16")).nv == 1
     assert read(b"\xef\xbb\xbf" + arm().encode()).nv == 1
@@ -263,7 +263,7 @@ def test_rows_12_and_13_what_must_load():
     assert read(sdf(model(link("a::b")), version="1.7")).frame("a::b").name == "a::b"
 
 
-def test_row_9_and_many_errors():
+def test_row_9_large_sdf_is_refused_and_errors_are_counted_up_to_a_limit():
     for budget in (Budget(max_bytes=10), Budget(max_elements=3)):
         with pytest.raises(ModelError, match="TOO_LARGE") as caught:
             parse_sdf(arm(), budget=budget)
@@ -273,14 +273,14 @@ def test_row_9_and_many_errors():
 
 
 @pytest.mark.slow
-def test_row_28_a_long_chain():
+def test_row_28_sdf_of_a_chain_of_20000_links_is_read():
     n = 20_000
     joints = (joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1))
     tree = read(sdf(model(*(link(f"l{i}") for i in range(n)), *joints)))
     assert tree.nv == n + 5 and tree.bodies[-1].name == f"l{n - 1}"
 
 
-def test_rows_68_and_69_files(tmp_path):
+def test_rows_68_and_69_paths_that_are_no_sdf_files_are_refused(tmp_path):
     for path, kind in ((tmp_path, ModelError), (tmp_path / "none.sdf", FileNotFoundError)):
         with pytest.raises(kind, match=r"NOT_A_FILE|none.sdf"):
             read_sdf(path)
@@ -288,12 +288,12 @@ def test_rows_68_and_69_files(tmp_path):
         read_sdf(arm())
 
 
-def test_rows_46_and_47_masses():
+def test_rows_46_and_47_sdf_links_with_zero_moments_or_mass_are_read():
     assert read(one(inertial("1", "0 0 0 0 0 0")), strict=True).bodies[0].inertia.mass == 1.0
     assert read(one(inertial("0", "0 0 0 0 0 0")), strict=True).bodies[0].inertia.mass == 0.0
 
 
-def test_options_are_checked():
+def test_invalid_options_of_the_sdf_reader_are_refused():
     for options in ({"continuous": "x"}, {"inertia": "x"}, {"package_dirs": ["/none"]}, {"model": "x"}):
         with pytest.raises(ValueError, match=next(iter(options))):
             parse_sdf(arm(), **options)  # type: ignore[arg-type]

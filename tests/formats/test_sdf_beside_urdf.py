@@ -89,7 +89,7 @@ def sdf(robot: Description) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_robots_are_those_of_their_urdf(name: str):
+def test_robots_written_as_sdf_equal_the_robots_of_their_urdf(name: str):
     robot = read_urdf(robots.path(name))
     types = {type(one.joint).__name__ for one in robot.joints}
     if not types <= {"Fixed", "Prismatic", "Revolute"} or any(one.name == "world" for one in robot.links):

@@ -1,4 +1,4 @@
-"""Frames of SDF beside libsdformat: poses of links and frames, joints and their axes, inertias.
+"""Frames of SDF compared with libsdformat: poses of links and frames, joints and their axes, inertias.
 
 The folder sdf has files that cover what SDF says of frames, and in resolved what libsdformat 12.3 makes of them.  To
 make these figures anew, with libsdformat-dev installed:
@@ -73,7 +73,7 @@ def homogeneous(X: Pose) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_poses_are_libsdformats(name: str):
+def test_sdf_poses_equal_those_of_libsdformat(name: str):
     tree, expected = read(name), resolved(name)
     found = poses(tree)
     for group in ("links", "frames"):
@@ -89,7 +89,7 @@ def test_poses_are_libsdformats(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_joints_and_their_axes_are_libsdformats(name: str):
+def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
     """Each joint has the frame, the ends and the axes that the file states; loops have two frames on their links."""
     description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)
     found, joints = poses(read(name)), {joint.name: joint for joint in description.joints}
@@ -124,7 +124,7 @@ def test_joints_and_their_axes_are_libsdformats(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_inertias_are_libsdformats(name: str):
+def test_sdf_inertias_equal_those_of_libsdformat(name: str):
     description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)["links"]
     for link in description.links[1:]:
         mass, *center_and_moments = expected[link.name]["inertia"]
@@ -138,7 +138,7 @@ def test_inertias_are_libsdformats(name: str):
         np.testing.assert_allclose(about, moments, atol=1e-15 * 4)
 
 
-def test_an_unknown_frame_is_named_with_its_scope(tmp_path: Path) -> None:
+def test_an_unknown_sdf_frame_is_named_with_its_scope(tmp_path: Path) -> None:
     model = '<model name="m">{}<link name="l">{}</link></model>'
     pose, file = '<pose relative_to="nope">0 0 0 0 0 0</pose>', tmp_path / "unknown.sdf"
     for text, scope in (

@@ -40,7 +40,7 @@ def body(inner: str | None = None, kind: str = "revolute", version: str = "1.9",
     return found
 
 
-def test_types():
+def test_sdf_joint_types_are_read():
     y = axis(xyz="0 1 0")
     assert body(y).joint == body(y, "continuous").joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert body(y, "continuous", continuous="sincos").joint == UnboundedRevolute(Vec3(0.0, 1.0, 0.0))
@@ -64,12 +64,12 @@ def test_types():
         ("", 1.0),
     ],
 )
-def test_screws(inner: str, advance: float):
+def test_sdf_screw_joints_have_the_stated_pitch(inner: str, advance: float):
     found = body(axis() + inner, "screw", "1.10").joint
     assert isinstance(found, Helical) and found.pitch * 2.0 * math.pi == pytest.approx(advance, rel=1e-15)
 
 
-def test_limits_and_dynamics():
+def test_sdf_joint_limits_and_dynamics_are_read():
     found = body(axis(LIMITS + DYNAMICS))
     assert found.limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
     assert (found.damping, found.friction, found.drive.stiffness, found.drive.rest) == ((0.5,), (0.25,), (7.0,), (0.1,))
@@ -86,7 +86,7 @@ def test_limits_and_dynamics():
     assert note.code == "IGNORED"
 
 
-def test_a_joint_off_the_origin_of_its_child():
+def test_an_sdf_joint_off_the_origin_of_its_child_has_the_right_kinematics():
     text = arm("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
     found = body("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
     assert not found.rotor.is_identity and found.joint == Revolute((0.0, 0.0, 1.0))
@@ -99,7 +99,7 @@ def test_a_joint_off_the_origin_of_its_child():
     assert turned.rotor.is_identity and turned.joint.axis == pytest.approx(Vec3(*a))  # type: ignore[attr-defined]
 
 
-def test_mimicry():
+def test_sdf_mimic_joints_are_read_with_reference():
     leader = link("c") + joint("k", "b", "c", inner=axis())
     text = arm(axis('<mimic joint="k"><multiplier>2</multiplier><offset>1</offset><reference>3</reference></mimic>'),
                version="1.11", more=leader)  # fmt: skip
@@ -114,7 +114,7 @@ def test_mimicry():
         assert [issue.code for issue in warnings(other)] == ["UNSUPPORTED"]
 
 
-def test_initial_positions():
+def test_sdf_initial_positions_become_a_named_configuration():
     tree = read(arm(axis("<initial_position>0.5</initial_position>"), version="1.6"))
     (state,) = tree.named_configurations
     assert state.name == "initial_position" and dict(state.q) == {"j": (0.5,)}
@@ -124,7 +124,7 @@ def test_initial_positions():
 # -- graphs
 
 
-def test_loops_are_closed_by_the_last_joint():
+def test_sdf_loops_are_closed_by_the_last_joint():
     """A four-bar: the joint that finds its child carried already closes it, with its limits and damping."""
     inner = axis("<limit><lower>-2</lower></limit><dynamics><damping>0.25</damping></dynamics>", "0 1 0")
     text = sdf(
@@ -144,7 +144,7 @@ def test_loops_are_closed_by_the_last_joint():
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_joint_whose_child_is_carried_is_reversed_if_it_closes_no_loop(first: bool):
+def test_an_sdf_joint_from_child_to_parent_is_reversed_unless_it_closes_a_loop(first: bool):
     """b is the child of a and of c, and c floats or is fixed to the world: the tree goes from there to a."""
     joints = [joint("jab", "a", "b", inner=axis(LIMITS)), joint("jcb", "c", "b", inner=axis(xyz="0 1 0"))]
     base = joint("w", "world", "c", "fixed", "")
@@ -158,7 +158,7 @@ def test_a_joint_whose_child_is_carried_is_reversed_if_it_closes_no_loop(first: 
     assert [body.name for body in cycle.bodies] == ["a", "b"] and len(cycle.constraints) == 1
 
 
-def test_joints_that_cannot_move_are_noted():
+def test_sdf_joints_that_cannot_move_are_reported():
     twice = arm("", "fixed", more=joint("again", "a", "b"))
     (note,) = warnings(twice)
     assert note.code == "IGNORED" and "'again'" in note.message and read(twice).constraints == ()
@@ -169,7 +169,7 @@ def test_joints_that_cannot_move_are_noted():
     assert tree.bodies == () and {frame.fixed_joint for frame in tree.frames[1:]} == {"world_to_a", "world_to_b"}
 
 
-def test_gearboxes():
+def test_sdf_gearboxes_couple_two_joints():
     """The child turns by the negated ratio times the parent's angle about the axes of the gearbox."""
 
     def gear(one: str, other: str, ends: str = "ab", more: str = "") -> str:
@@ -197,7 +197,7 @@ def test_gearboxes():
 FLOATS = model("<pose>0 0 2 0 0 0</pose>", link("a"), link("b"), joint("j", "a", "b"))
 
 
-def test_a_model_floats_where_it_is_not_fixed():
+def test_an_sdf_model_floats_unless_it_is_fixed():
     tree = read(sdf(FLOATS))
     assert [body.joint_name for body in tree.bodies] == ["floating_base", "j"] and tree.nv == 7
     assert isinstance(tree.bodies[0].joint, Floating) and tree.bodies[0].placement.translation.z == 2.0
@@ -217,7 +217,7 @@ def test_a_model_floats_where_it_is_not_fixed():
         assert caught.value.code == "FLOATING_BASE"
 
 
-def test_models_of_a_world_have_their_names_before_those_of_their_links():
+def test_models_of_an_sdf_world_prefix_the_names_of_their_links():
     floor = model("<static>1</static>", link("floor", ""), name="ground")
     tree = read(world("<gravity>0 0 -1.5</gravity>", FLOATS, FLOATS.replace('"m"', '"n"'), floor))
     assert tree.name == "w" and tuple(tree.gravity) == (0.0, 0.0, -1.5)
@@ -234,7 +234,7 @@ def test_models_of_a_world_have_their_names_before_those_of_their_links():
     assert [frame.name for frame in read(several).frames] == ["world", "m::a", "m::b", "n::a", "n::b"]
 
 
-def test_joints_of_a_world():
+def test_joints_between_models_of_an_sdf_world_are_read():
     text = world(FLOATS, FLOATS.replace('"m"', '"n"'), joint("tie", "m::b", "n::a", "ball", ""), version="1.10")
     tree = read(text, strict=True)
     assert [body.joint_name for body in tree.bodies] == ["floating_base", "m::j", "tie", "n::j"]
@@ -244,7 +244,7 @@ def test_joints_of_a_world():
     assert {"a", "world::a", "f"} <= {frame.name for frame in read(world(FLOATS, frames)).frames}
 
 
-def test_names_that_are_taken_end_with_an_underscore():
+def test_duplicate_sdf_names_end_with_an_underscore():
     text = sdf(model(link("a"), link("b"), joint("floating_base", "a", "b")))
     assert [body.joint_name for body in read(text).bodies] == ["floating_base_", "floating_base"]
     assert isinstance(parse_sdf(arm()).joints[0].joint, Fixed) and INERTIAL in arm()

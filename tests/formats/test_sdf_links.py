@@ -33,7 +33,7 @@ def first(text: str, **options) -> LinkDescription:
     return parse_sdf(text, **options).links[1]
 
 
-def test_shapes():
+def test_sdf_shapes_are_read():
     parts = "".join(
         f'<{tag} name="{tag}{i}"><pose>0 0 {i} 0 0 0</pose><geometry>{shape}</geometry></{tag}>'
         for i, shape in enumerate(SHAPES)
@@ -48,7 +48,7 @@ def test_shapes():
     assert first(one(INERTIAL + empty)).visuals == ()
 
 
-def test_a_plane_is_turned_to_its_normal():
+def test_an_sdf_plane_is_rotated_to_its_normal():
     for normal in ((1.0, 0.0, 0.0), (0.0, 0.0, -2.0), (1.0, -2.0, 3.0)):
         plane = f"<plane><normal>{' '.join(map(str, normal))}</normal></plane>"
         (found,) = first(one(INERTIAL + f'<collision name="c"><geometry>{plane}</geometry></collision>')).collisions
@@ -58,7 +58,7 @@ def test_a_plane_is_turned_to_its_normal():
         )
 
 
-def test_materials_and_poses_in_other_frames():
+def test_sdf_materials_and_poses_relative_to_frames_are_read():
     visual = (
         '<visual name="v"><pose relative_to="f">1 0 0 0 0 0</pose><geometry><sphere><radius>1</radius></sphere>'
         "</geometry><material><diffuse>0.1 0.2 0.3 0.4</diffuse><ambient>1 1 1 1</ambient></material></visual>"
@@ -73,7 +73,7 @@ def test_materials_and_poses_in_other_frames():
     )
 
 
-def test_friction():
+def test_sdf_friction_coefficients_are_read():
     collision = (
         '<collision name="c"><geometry><plane/></geometry><surface><friction>{}<torsional/></friction>'
         "<contact/></surface></collision>"
@@ -89,7 +89,7 @@ def test_friction():
     assert errors(one(INERTIAL + collision.format("<ode><mu>-1</mu></ode>")))[0].code == "NEGATIVE"
 
 
-def test_automatic_inertia():
+def test_automatic_inertia_of_sdf_follows_from_shapes_and_densities():
     """A box of its own density and a sphere of the link's: the sum of both, and the same scaled to a mass."""
 
     def text(mass: str, version: str = "1.11") -> str:
@@ -136,7 +136,7 @@ def include(uri: str, more: str = "", version: str = "1.9") -> str:
 HAND = sdf(model(link("palm"), name="hand"))
 
 
-def test_included_models_are_found(tmp_path: Path):
+def test_models_that_sdf_includes_are_resolved(tmp_path: Path):
     write(tmp_path, robot__main_sdf=include("hand.sdf"), robot__hand_sdf=HAND, models__hand__model_sdf=HAND)
     assert [frame.name for frame in lw.load(tmp_path / "robot" / "main.sdf").tree.frames] == ["world", "hand::palm"]
     uri = include("model://hand", "<name>left</name>")
@@ -153,7 +153,7 @@ def test_included_models_are_found(tmp_path: Path):
         lw.load(main, package_dirs=given, model="inner")
 
 
-def test_included_files_that_are_refused(tmp_path: Path):
+def test_sdf_includes_outside_of_the_folders_or_in_a_cycle_are_refused(tmp_path: Path):
     (tmp_path / "secret.sdf").write_text(HAND)
     home = write(
         tmp_path / "home",
@@ -197,7 +197,7 @@ def test_included_files_that_are_refused(tmp_path: Path):
         read_sdf(home / "main.sdf")
 
 
-def test_files_that_include_each_other_many_times_are_within_the_budget(tmp_path: Path):
+def test_sdf_files_that_include_each_other_many_times_stay_within_the_budget(tmp_path: Path):
     """Each of 20 files includes the next one twice: a million models."""
     for i in range(20):
         inner = f"<include><uri>f{i + 1}.sdf</uri></include><include><name>b</name><uri>f{i + 1}.sdf</uri></include>"
@@ -213,7 +213,7 @@ def test_files_that_include_each_other_many_times_are_within_the_budget(tmp_path
     assert caught.value.code == "TOO_LARGE"
 
 
-def test_meshes_of_included_models_are_named_from_the_main_file(tmp_path: Path):
+def test_meshes_of_included_sdf_models_are_named_relative_to_the_main_file(tmp_path: Path):
     mesh = '<collision name="c"><geometry><mesh><uri>{}</uri></mesh></geometry></collision>'
     hand = sdf(
         model(link("palm", INERTIAL + mesh.format("meshes/a.stl") + mesh.format("model://hand/b.stl")), name="hand")
@@ -228,19 +228,19 @@ def test_meshes_of_included_models_are_named_from_the_main_file(tmp_path: Path):
     assert own[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
 
 
-def test_an_include_outside_of_a_model_and_a_world_is_not_followed():
+def test_an_sdf_include_outside_of_a_model_and_a_world_is_not_followed():
     text = sdf(model(link("a")), "<include><uri>model://a</uri></include>")
     (found,) = warnings(text)
     assert found.code == "UNKNOWN_TAG" and len(read(text).frames) == 2
 
 
-def test_lights_that_are_missing_are_only_noted():
+def test_missing_sdf_lights_are_only_reported():
     text = world(model(link("a")), "<include><uri>model://sun</uri></include>")
     (note,) = warnings(text)
     assert note.code == "IGNORED" and read(text, strict=True).nv == 6
 
 
-def test_the_format_is_found_by_suffix_and_root(tmp_path: Path):
+def test_sdf_is_recognised_by_suffix_and_root_element(tmp_path: Path):
     for name in ("a.sdf", "a.world", "a.xml", "a"):
         (tmp_path / name).write_text(arm())
         assert lw.load(tmp_path / name).nv == 1
@@ -249,7 +249,7 @@ def test_the_format_is_found_by_suffix_and_root(tmp_path: Path):
         lw.load(tmp_path / "a.urdf")
 
 
-def test_shapes_without_geometry_are_left_out():
+def test_sdf_shapes_without_geometry_are_left_out():
     for tag in ("visual", "collision"):
         text = f'<sdf version="1.11"><model name="m"><link name="a"><{tag} name="s"/></link></model></sdf>'
         with pytest.raises(ModelError, match="needs a <geometry>"):

@@ -1,4 +1,4 @@
-"""Robots as people have them: the SDF files of example-robot-data, beside what the files themselves state.
+"""SDF files of example-robot-data: the robots equal what the files themselves state.
 
 All of them are of SDF 1.6, with the poses of links in the model's frame, and axes in it or in the joint's frame.
 """
@@ -41,7 +41,7 @@ def matrix(pose: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", sorted(ROBOTS))
-def test_robots_are_as_their_files_state(name: str):
+def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
     model = ElementTree.parse(ROBOTS[name]).getroot().find("model")
     assert model is not None
     description = read_sdf(ROBOTS[name])

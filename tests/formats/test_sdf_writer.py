@@ -129,12 +129,12 @@ def check(tree: Tree, text: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_poses_of_random_robots(seed: int) -> None:
+def test_written_sdf_has_the_poses_of_random_robots(seed: int) -> None:
     tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
     check(tree, sdf_text(tree)[0], seed)
 
 
-def test_poses_of_bundled_robots() -> None:
+def test_written_sdf_has_the_poses_of_bundled_robots() -> None:
     for name in ("arm7_gripper", "humanoid", "fourbar", "differential_drive"):
         tree = lw.load(name).tree
         text, report = sdf_text(tree)
@@ -145,7 +145,7 @@ def test_poses_of_bundled_robots() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_read_back() -> None:
+def test_bundled_robots_written_to_sdf_are_read_back() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():
         for floating in (False, True):
@@ -169,7 +169,7 @@ def test_read_back() -> None:
                 assert other.drive.stiffness == body.drive.stiffness and other.drive.rest == body.drive.rest
 
 
-def test_planes_and_friction_are_read_back() -> None:
+def test_planes_and_friction_written_to_sdf_are_read_back() -> None:
     tree = lw.load("double_pendulum").tree
     shapes = tuple(replace(one.at((0, 0, -1)), friction=0.25) for one in (HalfSpace(), Sphere(0.1)))
     text, report = sdf_text(replace(tree, frames=(*tree.frames[:-1], replace(tree.frames[-1], collisions=shapes))))
@@ -178,7 +178,7 @@ def test_planes_and_friction_are_read_back() -> None:
     assert [(x.shape, x.origin, x.friction) for x in read] == [(x.shape, x.origin, 0.25) for x in shapes]
 
 
-def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
+def test_content_that_sdf_cannot_represent_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
     robot = lw.load("arm6").with_gravity((0, 0, -1.6)).with_point("p", "tool", (0, 0, 1))
     tree = robot.tree
     drive = replace(tree.bodies[0].drive, armature=(1.0,), gear_ratio=(50.0,))
@@ -211,7 +211,7 @@ def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
         robot.to_sdf(tmp_path / "arm.urdf")
 
 
-def test_friction_of_shapes() -> None:
+def test_sdf_writes_friction_of_collision_shapes_only() -> None:
     """A collision keeps its coefficient, also zero; a visual has no surface in SDF."""
     box = Geometry(Box((1.0, 2.0, 3.0)), Pose.identity())
     shapes = tuple(replace(box, name=f"box{mu}", friction=mu) for mu in (None, 0.0, 0.1, 1.0 / 3.0))
@@ -227,7 +227,7 @@ def test_friction_of_shapes() -> None:
     assert [one.friction for one in back.visuals] == [None, None]
 
 
-def test_names_are_unique() -> None:
+def test_names_written_to_sdf_are_unique() -> None:
     tree = lw.load("double_pendulum").tree
     hinge = replace(tree.bodies[0], joint_name="upper_rod")
     renamed = replace(
@@ -240,7 +240,7 @@ def test_names_are_unique() -> None:
     assert "written as 'a_b', 'upper_rod_2' (at 2 places: 'link[a::b]', 'joint[upper_rod]')" in lost
 
 
-def test_joints_without_a_form_in_sdf_are_errors() -> None:
+def test_joints_that_sdf_cannot_represent_are_errors() -> None:
     for kind in (joints.Planar, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
             sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))

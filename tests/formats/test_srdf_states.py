@@ -20,7 +20,7 @@ TEXT = """
 </robot>"""
 
 
-def test_states_become_named_configurations():
+def test_srdf_group_states_become_named_configurations():
     robot = GRIPPER.with_srdf_document(TEXT.format(more="", others=""))
     assert [state.name for state in robot.named_configurations] == ["home", "open"]
     home = robot.named_configurations["home"]
@@ -29,20 +29,20 @@ def test_states_become_named_configurations():
     assert again.named_configurations["home"].joints == ("elbow", "wrist_roll")
 
 
-def test_states_of_one_name_have_their_groups():
+def test_srdf_states_of_equal_name_are_distinguished_by_group():
     other = '<group_state name="home" group="fingers"><joint name="left_finger_slide" value="0"/></group_state>'
     robot = GRIPPER.with_srdf_document(TEXT.format(more="", others=other))
     assert [state.name for state in robot.named_configurations] == ["arm/home", "open", "fingers/home"]
 
 
-def test_joints_without_numbers_of_their_own_are_passed_over():
+def test_srdf_values_of_locked_and_coupled_joints_are_ignored():
     more = '<joint name="right_finger_slide" value="0.01"/>'
     bound = GRIPPER.with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).with_locked_joints(["elbow"])
     home = bound.with_srdf_document(TEXT.format(more=more, others="")).named_configurations["home"]
     assert home.joints == () and home.q.tolist() == bound.neutral().tolist()
 
 
-def test_angles_of_joints_that_turn_without_end():
+def test_srdf_angles_of_continuous_joints_are_converted():
     robot = lw.Robot.build(
         "wheel",
         lw.Joint.of(lw.joints.UnboundedRevolute((0, 0, 1)), name="spin", parent="world", child="rim"),
@@ -68,7 +68,7 @@ def test_angles_of_joints_that_turn_without_end():
         ("", '<group_state name="away"/>', "BAD_NAME"),
     ],
 )
-def test_states_are_read_strictly(more, others, code):
+def test_invalid_srdf_states_are_errors_with_a_line(more, others, code):
     with pytest.raises(ModelError, match=code) as caught:
         GRIPPER.with_srdf_document(TEXT.format(more=more, others=others))
     assert [issue.code for issue in caught.value.issues] == [code] and caught.value.line is not None

@@ -1,4 +1,4 @@
-"""Files from strangers: read in another process with equal results, and refused within limits in both modes."""
+"""Untrusted files: read in another process with equal results, and refused within limits in both modes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def require_equal(first: lw.Robot, second: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_an_untrusted_model_is_the_same_robot(tmp_path: Path) -> None:
+def test_an_untrusted_model_is_read_as_the_same_robot(tmp_path: Path) -> None:
     path = model_with_mesh(tmp_path)
     loops = tmp_path / "more.yaml"
     loops.write_text("version: 1\nframes:\n- {name: end, on: b, placement: {xyz: [0, 0, 0.1]}}\n")
@@ -73,7 +73,7 @@ def test_an_untrusted_model_is_the_same_robot(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_an_untrusted_stage_is_the_same_robot(tmp_path: Path) -> None:
+def test_an_untrusted_usd_stage_is_read_as_the_same_robot(tmp_path: Path) -> None:
     Sdf = pytest.importorskip("pxr.Sdf")
     from usd_texts import body, joint, stage
 
@@ -85,7 +85,7 @@ def test_an_untrusted_stage_is_the_same_robot(tmp_path: Path) -> None:
         require_equal(*both(tmp_path / name))
 
 
-def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formats_with_linkworks_own_readers_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import linkwork.robot.construction.isolated_loading as isolated
 
     monkeypatch.setattr(isolated, "read_in_process", None)
@@ -105,7 +105,7 @@ def test_formats_of_our_own_readers_need_no_other_process(tmp_path: Path, monkey
 
 
 @pytest.mark.slow(every=9)
-def test_errors_of_untrusted_files_are_those_of_trusted_ones(tmp_path: Path) -> None:
+def test_errors_of_untrusted_files_equal_those_of_trusted_files(tmp_path: Path) -> None:
     path = model_with_mesh(tmp_path)
     text = path.read_text()
     for old, new in (("part.stl", "gone.stl"), ("-1 1", "1 -1"), ('mesh="part"', 'mesh="none"'), ("</mujoco>", "")):
@@ -150,7 +150,7 @@ def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_hostile_files_are_refused(tmp_path: Path, drawn: Any) -> None:
+def test_hostile_files_are_refused_in_both_modes(tmp_path: Path, drawn: Any) -> None:
     """`python -m benchmarks.fuzz.hostile_run` measures time and memory of all of them, in both modes."""
     for package in ("mujoco", "pxr", "trimesh", "collada", "zarr"):
         pytest.importorskip(package)
@@ -177,7 +177,7 @@ def test_no_reader_opens_a_file_outside_of_its_folder() -> None:
     assert number == 3 and not opened, opened
 
 
-def test_a_budget_names_its_option(tmp_path: Path) -> None:
+def test_an_exceeded_budget_names_its_option(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     path = tmp_path / "model.xml"
     texture = '<texture name="t" type="2d" builtin="flat" width="{0}" height="{0}"/>'
@@ -189,7 +189,7 @@ def test_a_budget_names_its_option(tmp_path: Path) -> None:
     assert lw.load(path).nv == lw.load(path, budget=Budget(max_pixels=40_000)).nv == 1
 
 
-def test_reports_have_no_control_characters(tmp_path: Path) -> None:
+def test_reports_escape_control_characters_of_file_names(tmp_path: Path) -> None:
     """Names of files are shown with escapes in reports, warnings and errors."""
     name = "a\x9b31m\u202eb\u2028"
     urdf = f'<robot name="{name}"><link name="{name}" extra="1"/><{"x" * 3} name="{name}"/><link name="c"/></robot>'

@@ -23,7 +23,7 @@ def text(inner=""):
     )
 
 
-def test_an_angle_by_default():
+def test_a_continuous_urdf_joint_is_one_angle_by_default():
     found = lw.Robot.from_urdf_string(text())
     assert found == lw.Robot.from_urdf_string(text(), continuous="angle")
     assert found.nq == found.nv == 3
@@ -33,7 +33,7 @@ def test_an_angle_by_default():
             lw.load("arm7", continuous=wrong)
 
 
-def test_sine_and_cosine_on_request():
+def test_a_continuous_urdf_joint_is_sine_and_cosine_on_request():
     angle, sincos = (lw.Robot.from_urdf_string(text(), continuous=how) for how in ("angle", "sincos"))
     assert (sincos.nq, sincos.nv) == (5, 3)
     spin = sincos.joint("spin")
@@ -50,7 +50,7 @@ def test_sine_and_cosine_on_request():
     assert sincos != angle
 
 
-def test_followers_need_angles():
+def test_mimic_joints_are_refused_for_sine_and_cosine():
     given = text('<mimic joint="spin"/>')
     assert lw.Robot.from_urdf_string(given, mimic="coupled").nq == 2
     for mimic in ("free", "coupled"):

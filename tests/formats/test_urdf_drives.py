@@ -1,4 +1,4 @@
-"""Gear ratios, rotors and springs in URDF's extensions: read where it is plain what is meant, and else told."""
+"""Gear ratios, rotors and springs in URDF's extensions: read where they are unambiguous, else reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reduction(value: object) -> str:
 SPRING = '<gazebo reference="j"><springStiffness>10</springStiffness><springReference>0.5</springReference></gazebo>'
 
 
-def test_gear_ratios_wherever_they_stand() -> None:
+def test_gear_ratios_are_read_from_every_urdf_extension() -> None:
     control = "<ros2_control>{}</ros2_control>".format(
         transmission(of_joint="<mechanical_reduction> -5e1 </mechanical_reduction>")
     )
@@ -48,7 +48,7 @@ def test_gear_ratios_wherever_they_stand() -> None:
     assert body_of(with_more(transmission(reduction(1)))).drive == Drive()
 
 
-def test_rotors_are_felt_through_the_gear() -> None:
+def test_reflected_rotor_inertia_grows_with_the_squared_gear_ratio() -> None:
     rotor = '<drake:rotor_inertia value="2e-5"/>'
     assert body_of(with_more(transmission(actuator=rotor))).drive == Drive(armature=(2e-5,))
     (armature,) = body_of(with_more(transmission(actuator=rotor + reduction(-100)))).drive.armature
@@ -58,7 +58,7 @@ def test_rotors_are_felt_through_the_gear() -> None:
     assert body_of(text).drive == Drive(gear_ratio=(3.0,))
 
 
-def test_springs() -> None:
+def test_joint_springs_are_read_from_urdf_extensions() -> None:
     assert body_of(with_more(SPRING)).drive == Drive(stiffness=(10.0,), rest=(0.5,))
     inside = LIMIT + '<dynamics spring_stiffness="10" spring_reference="0.5" armature="0.25" damping="1"/>'
     body = body_of(arm(inside))
@@ -71,7 +71,7 @@ def test_springs() -> None:
     assert note.message.startswith("<gazebo> in <robot>, but for springs of joints, is ignored")
 
 
-def test_what_is_not_of_one_joint_and_one_motor_is_passed_over() -> None:
+def test_transmissions_of_several_joints_or_motors_are_ignored() -> None:
     two = transmission(inside='<joint name="k"/>' + reduction(7))
     without = transmission(inside=reduction(7)).replace('name="j"', "")
     for more in (two, without, "<gazebo><springStiffness>1</springStiffness></gazebo>", "<transmission/>"):
@@ -80,7 +80,7 @@ def test_what_is_not_of_one_joint_and_one_motor_is_passed_over() -> None:
         assert body_of(with_more(more)).drive == Drive()
 
 
-def test_what_contradicts_itself_is_not_taken() -> None:
+def test_contradictory_drives_in_a_urdf_are_ignored_or_errors_if_strict() -> None:
     for more in (
         transmission(actuator=reduction(2), of_joint=reduction(3)),
         transmission(actuator=reduction(2)) + transmission(actuator=reduction(3)),
@@ -93,7 +93,7 @@ def test_what_contradicts_itself_is_not_taken() -> None:
         assert errors(with_more(more), strict=True)[0].code == "DRIVE_CONFLICT"
 
 
-def test_what_means_nothing_is_told() -> None:
+def test_meaningless_drives_in_a_urdf_are_reported() -> None:
     found = [issue.code for issue in warnings(with_more(transmission(reduction(0))))]
     assert found == ["IGNORED", "DRIVE_ZERO"]
     rotor = '<drake:rotor_inertia value="1"/>'

@@ -1,4 +1,4 @@
-"""Whatever is read, it is a model of finite numbers or a `ModelError`."""
+"""Random URDF text: reading gives a model of finite values or a `ModelError`."""
 
 from __future__ import annotations
 
@@ -76,27 +76,27 @@ def check(text: str | bytes) -> Tree | None:
     return trees[-1] if trees else None
 
 
-def test_the_text_that_is_mutated_is_good():
+def test_the_urdf_text_that_is_mutated_is_valid():
     tree = check(GOOD)
     assert tree is not None and len(tree.bodies) == 5 and "".join(TOKENS) == GOOD
 
 
 @given(st.binary(max_size=400))
-def test_random_bytes(data: bytes):
+def test_random_bytes_are_no_urdf(data: bytes):
     assert check(data) is None
     assert check(b"<" + data) is None
 
 
 @pytest.mark.slow
 @given(st.text(max_size=400))
-def test_random_text(text: str):
+def test_random_text_in_a_urdf_is_read_or_refused(text: str):
     check(text)
     check(f'<robot name="r"><link name="a"/>{text}</robot>')
 
 
 @pytest.mark.slow
 @given(st.text(max_size=100))
-def test_random_attributes(text: str):
+def test_random_attributes_in_a_urdf_are_read_or_refused(text: str):
     for attribute in ("name", "value", "ixx", "xyz", "rgba", "filename", "link", "joint", "type", "radius", "lower"):
         check(re.sub(f' {attribute}="[^"]*"', lambda _, a=attribute: f' {a}="{text}"', GOOD, count=1))
 
@@ -104,7 +104,7 @@ def test_random_attributes(text: str):
 @pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
-def test_mutated_texts(data: st.DataObject):
+def test_mutated_urdf_texts_are_read_or_refused(data: st.DataObject):
     tokens = list(TOKENS)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(tokens) - 1))
@@ -139,7 +139,7 @@ ANY_NUMBER = st.one_of(
 @pytest.mark.slow
 @given(st.data())
 @settings(max_examples=1000)
-def test_random_numbers(data: st.DataObject):
+def test_random_values_in_a_urdf_are_read_or_refused(data: st.DataObject):
     tokens = list(TOKENS)
     for at in data.draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=6, unique=True)):
         count = len(tokens[at].split())
@@ -149,7 +149,7 @@ def test_random_numbers(data: st.DataObject):
 
 
 @given(st.integers(1, 12), st.data())
-def test_random_graphs(n: int, data: st.DataObject):
+def test_random_graphs_of_links_and_joints_are_read_or_refused(n: int, data: st.DataObject):
     names = st.integers(0, n).map(lambda i: f"l{i}")  # the last one does not exist
     kinds = st.sampled_from(["revolute", "prismatic", "fixed", "floating", "continuous"])
     joints = data.draw(st.lists(st.tuples(names, names, kinds), max_size=n))
@@ -161,7 +161,7 @@ def test_random_graphs(n: int, data: st.DataObject):
 
 
 @given(st.permutations(range(1, 10)), st.data())
-def test_random_trees_load(order: list[int], data: st.DataObject):
+def test_random_urdf_trees_in_any_order_are_read(order: list[int], data: st.DataObject):
     parents = [data.draw(st.integers(0, i - 1)) for i in range(1, 10)]
     kinds = data.draw(st.lists(st.sampled_from(["revolute", "fixed", "floating"]), min_size=9, max_size=9))
     joints = [joint(f"j{i}", f"l{parents[i - 1]}", f"l{i}", kinds[i - 1], LIMIT) for i in order]
@@ -173,7 +173,7 @@ def test_random_trees_load(order: list[int], data: st.DataObject):
 
 
 @given(st.text(alphabet="<>/ab=\"' &;![]-?", max_size=60))
-def test_random_markup(text: str):
+def test_random_markup_in_a_urdf_is_read_or_refused(text: str):
     try:
         outcome: str = parse(text).tag
     except ModelError as error:

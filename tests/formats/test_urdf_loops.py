@@ -1,4 +1,4 @@
-"""Loops in a URDF, in the forms in which they are found."""
+"""Loops in a URDF, in each of the forms that are in use."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ URDF_PLUS = (
 )
 
 
-def test_the_forms_that_are_found_are_one_loop():
+def test_all_urdf_forms_of_a_loop_are_read_as_the_same_loop():
     texts = [
         loop(ends() + AXIS),
         loop(AXIS + ends(second="link1")),  # as Isaac Sim's documentation has it
@@ -55,7 +55,7 @@ def test_the_forms_that_are_found_are_one_loop():
     np.testing.assert_allclose(closed.constraint_error(closed.neutral()), 0.0, atol=1e-15)
 
 
-def test_types_of_loops():
+def test_joint_types_of_urdf_loops_are_read():
     for word, kind in (
         ("revolute", joints.Revolute((0, 1, 0))),
         ("continuous", joints.Revolute((0, 1, 0))),
@@ -94,13 +94,13 @@ def test_types_of_loops():
         (robot(*TREE, link("pin_F", ""), *loop(ends()).splitlines()[-2:-1]), "MULTIPLE_ROOTS|DUPLICATE_NAME", "pin_F"),
     ],
 )
-def test_what_is_wrong_is_told_by_its_place(text, code, said):
+def test_errors_of_urdf_loops_have_a_code_and_a_line(text, code, said):
     found = errors(text)
     assert found[0].code in code.split("|"), [str(issue) for issue in found]
     assert said in f"{found[0].message} {found[0].hint}" and found[0].where.line
 
 
-def test_what_is_odd_is_told():
+def test_suspicious_urdf_loops_are_reported():
     (found,) = warnings(loop(ends() + '<axis xyz="0 2 0"/>'))
     assert found.code == "AXIS_NORM"
     ball = 'loop_joint name="pin" type="spherical"'
@@ -117,7 +117,7 @@ def test_what_is_odd_is_told():
     assert "Robot.with_loop" in str(caught.value.hint)
 
 
-def test_what_a_loop_has_beside_its_joint():
+def test_urdf_loops_have_limits_damping_friction_and_springs():
     inner = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
     inner += '<dynamics damping="0.1" friction="0.2" spring_stiffness="5" spring_reference="-0.3"/>'
     robot_ = lw.Robot.from_urdf_string(loop(ends() + AXIS + inner))

@@ -16,7 +16,7 @@ from linkwork.model.tree_builder import build_tree
 from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
 
 
-def test_row_16_no_links():
+def test_row_16_a_urdf_without_links_is_refused():
     found = error('<robot name="r"/>')
     assert found.code == "NO_LINKS" and "one link" in str(found.hint)
     assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
@@ -24,27 +24,27 @@ def test_row_16_no_links():
     assert (lower.where.line, lower.where.column, lower.where.element) == (3, 3, "robot[r]")
 
 
-def test_row_17_two_links_of_one_name():
+def test_row_17_two_urdf_links_of_one_name_are_refused():
     found = error(robot(link("a"), link("b"), link("a"), joint("j", "a", "b")))
     assert found.code == "DUPLICATE_NAME"
     assert "links" in found.message and "'a' (on line 2 and on line 4)" in found.message
     assert (found.where.line, found.where.element) == (4, "robot[r]/link[a]")
 
 
-def test_row_18_two_joints_of_one_name():
+def test_row_18_two_urdf_joints_of_one_name_are_refused():
     found = error(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")))
     assert found.code == "DUPLICATE_NAME"
     assert "joints" in found.message and "(on line 5 and on line 6)" in found.message
     assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j]")
 
 
-def test_row_19_a_link_and_a_joint_may_share_a_name():
+def test_row_19_a_urdf_link_and_a_joint_may_share_a_name():
     tree = read(robot(link("a"), link("b"), joint("b", "a", "b")))
     assert (tree.bodies[0].name, tree.bodies[0].joint_name) == ("b", "b")
 
 
 @pytest.mark.parametrize("name", ["", 'name=""', 'name="  "', 'name="&#10;"'])
-def test_row_20_names(name: str):
+def test_row_20_missing_and_empty_urdf_names_are_refused(name: str):
     bad = robot(link("a"), link("b"), joint("j", "a", "b"))
     for good, tag in (('name="r"', "robot"), ('name="a"', "link"), ('name="j"', "joint"), ('link="b"', "child")):
         found = errors(bad.replace(good, name.replace("name", good.partition("=")[0]), 1))[0]
@@ -55,7 +55,7 @@ def test_row_20_names(name: str):
 
 
 @pytest.mark.parametrize("end", ["parent", "child"])
-def test_row_22_ends_missing(end: str):
+def test_row_22_urdf_joints_without_parent_or_child_are_refused(end: str):
     name = {"parent": "a", "child": "b"}[end]
     found = error(arm().replace(f'<{end} link="{name}"/>', ""))
     assert found.code == "ELEMENT_MISSING" and f"<{end}>" in found.message
@@ -63,7 +63,7 @@ def test_row_22_ends_missing(end: str):
 
 
 @pytest.mark.parametrize("end", ["parent", "child"])
-def test_row_23_ends_unknown(end: str):
+def test_row_23_urdf_joints_of_unknown_links_are_refused(end: str):
     ends = {"parent": ("forarm", "hand"), "child": ("forearm", "hnd")}[end]
     found = error(robot(link("forearm"), link("hand"), joint("wrist", *ends)))
     assert found.code == "UNKNOWN_LINK" and end in found.message and "'wrist'" in found.message
@@ -71,13 +71,13 @@ def test_row_23_ends_unknown(end: str):
     assert (found.where.line, found.where.element) == (4, "robot[r]/joint[wrist]")
 
 
-def test_row_24_a_joint_from_a_link_to_itself():
+def test_row_24_a_urdf_joint_from_a_link_to_itself_is_refused():
     found = error(robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "b")))
     assert found.code == "SELF_JOINT" and "'k'" in found.message and "'b'" in found.message
     assert found.where.line == 5
 
 
-def test_row_25_cycle():
+def test_row_25_a_cycle_of_urdf_joints_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a"), joint("m", "c", "d")]
     found = error(robot(*map(link, "abcd"), *joints))
     assert found.code == "CYCLE"
@@ -85,7 +85,7 @@ def test_row_25_cycle():
     assert found.where.line == 8
 
 
-def test_row_25_a_cycle_beside_the_tree_and_many_cycles():
+def test_row_25_cycles_beside_the_urdf_tree_are_each_reported():
     beside = robot(*map(link, "abc"), joint("k", "b", "c"), joint("l", "c", "b"))
     assert error(beside).code == "CYCLE"
     links = [link(f"{end}{i}", "") for i in range(100) for end in "ab"]
@@ -95,14 +95,14 @@ def test_row_25_a_cycle_beside_the_tree_and_many_cycles():
 
 
 @pytest.mark.slow
-def test_row_25_a_long_cycle_is_printed_in_part():
+def test_row_25_a_long_cycle_of_urdf_joints_is_printed_shortened():
     n = 20_000
     joints = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n)]
     found = error(robot(*(link(f"l{i}", "") for i in range(n)), *joints))
     assert found.code == "CYCLE" and "more" in found.message and len(found.message) < 2000
 
 
-def test_row_26_two_parents():
+def test_row_26_a_urdf_link_with_two_parents_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "a", "c"), joint("l", "b", "d"), joint("m", "c", "d")]
     found = error(robot(*map(link, "abcd"), *joints))
     assert found.code == "TWO_PARENTS"
@@ -112,14 +112,14 @@ def test_row_26_two_parents():
     assert found.where.line == 9
 
 
-def test_row_27_two_roots():
+def test_row_27_a_urdf_with_two_roots_is_refused():
     found = error(robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d")))
     assert found.code == "MULTIPLE_ROOTS"
     assert "'a', 'c', 'e'" in found.message and "3 links" in found.message
     assert found.where.line == 4
 
 
-def test_row_27_two_roots_on_request():
+def test_row_27_a_urdf_with_two_roots_is_read_on_request():
     text = robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d"))
     tree = build_tree(parse_urdf(text), multi_root=True)
     assert [body.name for body in tree.bodies] == ["b", "d"]
@@ -130,7 +130,7 @@ def test_row_27_two_roots_on_request():
 
 
 @pytest.mark.slow
-def test_row_28_a_long_chain():
+def test_row_28_a_urdf_of_a_long_chain_is_read():
     n = 20_000
     text = robot(*(link(f"l{i}", "") for i in range(n)), *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)))
     tree = read(text)
@@ -139,7 +139,7 @@ def test_row_28_a_long_chain():
 
 
 @pytest.mark.slow
-def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
+def test_row_28_long_chains_of_fixed_joints_and_of_mimics_are_read():
     n = 5_000
     links = [link(f"l{i}") for i in range(n)]
     welded = [joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed", '<origin xyz="0 0 1"/>') for i in range(n - 1)]
@@ -161,14 +161,14 @@ def test_row_28_a_long_chain_of_fixed_joints_and_of_mimics():
         ("plane", "unknown joint type 'plane'", "did you mean 'planar'?"),
     ],
 )
-def test_row_29_joint_types(kind: str, message: str, hint: str):
+def test_row_29_unknown_urdf_joint_types_are_refused(kind: str, message: str, hint: str):
     found = error(arm(kind=kind))
     assert found.code == "JOINT_TYPE" and message in found.message and hint in str(found.hint)
     assert "revolute, continuous, prismatic, fixed, floating, planar" in found.message
     assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
 
 
-def test_row_29_joint_type_missing():
+def test_row_29_a_urdf_joint_without_a_type_is_refused():
     found = error(arm().replace(' type="revolute"', ""))
     assert found.code == "JOINT_TYPE" and "needs the attribute 'type'" in found.message
 
@@ -183,41 +183,41 @@ def three(first: str = "", second: str = "", third: str = "", kind: str = "revol
     return robot(*map(link, "abcd"), *joints)
 
 
-def test_row_43_unknown():
+def test_row_43_a_mimic_of_an_unknown_joint_is_refused():
     found = error(three(first='<mimic joint="j9"/>'))
     assert found.code == "MIMIC_UNKNOWN" and "'j9'" in found.message and "'j0', 'j1', 'j2'" in str(found.hint)
     assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j0]")
     assert error(three(first="<mimic/>")).code == "BAD_NAME"
 
 
-def test_row_43_self():
+def test_row_43_a_mimic_of_the_joint_itself_is_refused():
     found = error(three(second='<mimic joint="j1"/>'))
     assert found.code == "MIMIC_SELF" and "itself" in found.message and found.where.line == 7
 
 
-def test_row_43_cyclic():
+def test_row_43_cyclic_mimics_are_refused():
     found = error(three('<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'))
     assert found.code == "MIMIC_CYCLE" and "'j1' -> 'j2' -> 'j1'" in found.message and found.where.line == 7
     assert error(three('<mimic joint="j1"/>', '<mimic joint="j0"/>')).code == "MIMIC_CYCLE"
 
 
-def test_row_43_fixed():
+def test_row_43_a_mimic_of_a_fixed_joint_is_refused():
     found = error(three(first='<mimic joint="j2"/>', kind="fixed"))
     assert found.code == "MIMIC_FIXED" and "'j2', which is fixed" in found.message and found.where.line == 6
 
 
-def test_row_43_joints_with_more_coordinates():
+def test_row_43_mimics_of_joints_with_several_coordinates_are_refused():
     assert error(three(first='<mimic joint="j2"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
     assert error(three(third='<mimic joint="j1"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
 
 
-def test_a_fixed_joint_that_mimics_is_noted():
+def test_a_fixed_joint_that_mimics_is_reported():
     (found,) = warnings(three(third='<mimic joint="nobody"/>', kind="fixed"))
     assert found.code == "IGNORED" and found.where.line == 8
     assert read(three(third='<mimic joint="j1"/>', kind="fixed"), strict=True).bodies[1].mimic is None
 
 
-def test_row_44_chains_are_flattened():
+def test_row_44_chains_of_mimics_are_flattened():
     text = three('<mimic joint="j1" multiplier="2" offset="3"/>', '<mimic joint="j2" multiplier="-5" offset="7"/>')
     tree = read(text, strict=True)
     first, second, third = (body.mimic for body in tree.bodies)
@@ -228,14 +228,14 @@ def test_row_44_chains_are_flattened():
     assert plain is not None and (plain.ratio, plain.offset) == (1.0, 0.0)
 
 
-def test_row_44_multiplier_zero():
+def test_row_44_a_mimic_with_multiplier_zero_is_reported():
     text = three('<mimic joint="j1" multiplier="0" offset="0.5"/>')
     found, _ = warnings(text)
     assert error(text, strict=True).code == found.code
     assert found.code == "MIMIC_ZERO" and "never moves" in found.message
 
 
-def test_mimics_that_are_not_bound_are_listed():
+def test_mimics_that_move_freely_are_reported():
     (found,) = warnings(three('<mimic joint="j1"/>'))
     assert found.code == "MIMIC_FREE" and "joint 'j0' moves freely" in found.message
     assert 'mimic="coupled"' in str(found.hint) and found.where.line == 6
@@ -244,7 +244,7 @@ def test_mimics_that_are_not_bound_are_listed():
     assert read(three('<mimic joint="j1"/>'), strict=True).nv == 3
 
 
-def test_multipliers_that_overflow():
+def test_mimic_multipliers_that_overflow_are_refused():
     large = '<mimic joint="j{}" multiplier="1e15"/>'
     found = error(three(large.format(1), large.format(2)))
     assert found.code == "MAGNITUDE" and "'j0'" in found.message
@@ -266,7 +266,7 @@ print(repr(tree))
 
 
 @pytest.mark.slow
-def test_the_same_tree_in_every_process(tmp_path: pathlib.Path):
+def test_reading_a_urdf_gives_the_same_tree_in_every_process(tmp_path: pathlib.Path):
     names = [f"l{i}" for i in range(40)]
     joints = [joint(f"j{i}", names[(i - 1) // 3], names[i], ("revolute", "fixed")[i % 5 == 0]) for i in range(1, 40)]
     text = robot(*map(link, names), *reversed(joints), "<b/><a/><gazebo/><c/>")
@@ -280,7 +280,7 @@ def test_the_same_tree_in_every_process(tmp_path: pathlib.Path):
     assert len(set(outputs)) == 1 and outputs[0].count("\n") == 3
 
 
-def test_bodies_come_depth_first_in_the_order_of_the_joints():
+def test_urdf_bodies_are_ordered_depth_first_by_their_joints():
     text = robot(
         *(link(name) for name in ("leaf", "root", "left", "right", "left hand")),
         joint("right", "root", "right"),

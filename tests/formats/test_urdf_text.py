@@ -1,4 +1,4 @@
-"""What a URDF may say, and what is read of it: rows 4-21, 53 and 66-70 of the bad models."""
+"""Text of a URDF and the content that is read from it: rows 4-21, 53 and 66-70 of the bad models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shapes(text: str) -> tuple[Geometry, ...]:
 # -- good files
 
 
-def test_everything_of_a_link_is_read():
+def test_every_element_of_a_urdf_link_is_read():
     text = one(
         INERTIAL
         + visual('<box size="1 2 3"/>', '<origin xyz="1 0 0" rpy="0 0 0"/>')
@@ -53,11 +53,11 @@ def test_everything_of_a_link_is_read():
     assert (only.where.file, only.where.line, only.where.element) == ("arm.urdf", 2, "robot[r]/link[a]")
 
 
-def test_a_good_file_has_no_warnings():
+def test_a_good_urdf_has_no_warnings():
     assert warnings(arm(f'<origin xyz="0 0 1"/><axis xyz="0 0 1"/><dynamics damping="1" friction="2"/>{LIMIT}')) == ()
 
 
-def test_materials():
+def test_urdf_materials_are_read():
     text = robot(
         '<material name="red"><color rgba="1 0 0 1"/></material>',
         '<material name="skin"><texture filename="skin.png"/></material>',
@@ -85,7 +85,7 @@ def test_materials():
     ]
 
 
-def test_odd_materials_are_warned_of():
+def test_suspicious_urdf_materials_are_reported():
     unknown = visual("<sphere radius='1'/>", '<material name="rad"/>')
     found = warning(robot('<material name="red"><color rgba="1 0 0 1"/></material>', link("a", unknown * 2)))
     assert found.code == "UNKNOWN_MATERIAL" and found.hint == "did you mean 'red'?"
@@ -96,7 +96,7 @@ def test_odd_materials_are_warned_of():
     assert found.code == "COLOR_RANGE" and "255 0 0 1" in found.message
 
 
-def test_a_quaternion_instead_of_rpy():
+def test_urdf_orientations_are_read_from_quaternions_in_version_1_1():
     def text(attributes: str, version: str = "1.1") -> str:
         return arm(f"<origin {attributes}/>{LIMIT}").replace("<robot", f'<robot version="{version}"')
 
@@ -117,14 +117,14 @@ def test_a_quaternion_instead_of_rpy():
         assert str(found.where.element).endswith("joint[j]/origin")
 
 
-def test_row_12_a_file_with_a_mark_and_crlf_reads_the_same():
+def test_row_12_a_urdf_with_byte_order_mark_and_crlf_reads_the_same():
     text = arm('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>' + LIMIT)
     tree = read(text)
     assert read(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == tree
     assert read(text.encode("utf-16")) == tree
 
 
-def test_row_13_namespaces():
+def test_row_13_urdf_with_namespaces_reads_the_same():
     tree = read(arm())
     assert read(arm().replace("<robot", '<robot xmlns="http://www.ros.org"')) == tree
     assert read(arm().replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')) == tree
@@ -146,7 +146,7 @@ def test_row_13_namespaces():
         ('<robot name="r"><group name="arm"/></robot>', "SRDF"),
     ],
 )
-def test_row_04_other_formats(text: str, message: str):
+def test_row_04_files_of_other_formats_are_refused(text: str, message: str):
     found = error("\n" + text)
     assert found.code == "WRONG_FORMAT" and message in str(found)
     assert "expected" in found.message
@@ -154,7 +154,7 @@ def test_row_04_other_formats(text: str, message: str):
 
 
 @pytest.mark.parametrize("tag", ["xi:include", "include"])
-def test_row_07_includes(tag: str):
+def test_row_07_urdf_includes_are_refused(tag: str):
     found = error(robot(link("a"), f'<{tag} href="../../etc/passwd"/>'))
     assert found.code == "PATH_ESCAPE" and tag in found.message
     assert (found.where.line, found.where.element) == (3, f"robot[r]/{tag}")
@@ -171,7 +171,7 @@ def test_row_07_includes(tag: str):
         robot('<link name="${prefix}a"/>'),
     ],
 )
-def test_row_14_xacro(text: str):
+def test_row_14_unexpanded_xacro_is_refused(text: str):
     found = error(text)
     assert found.code == "XACRO" and "expand" in str(found.hint)
 
@@ -197,25 +197,25 @@ def test_row_14_many_uses_of_xacro_are_one_error():
         (one(INERTIAL.replace("<mass", "2 kg<mass")), "'2 kg'", "write values in attributes"),
     ],
 )
-def test_row_15_what_is_unknown(text: str, what: str, hint: str):
+def test_row_15_unknown_urdf_elements_are_reported_with_a_hint(text: str, what: str, hint: str):
     found = warning(text)
     assert found.code == "UNKNOWN_TAG" and "ignored" in found.message
     assert what in found.message and found.hint == hint
     assert found.where.line is not None and found.where.element is not None
 
 
-def test_row_15_each_kind_is_said_once():
+def test_row_15_each_kind_of_unknown_urdf_element_is_reported_once():
     found = warnings(robot(link("a"), *["<linkk><b/></linkk>"] * 9, "<c/>"))
     assert [issue.message.split(" in ")[0] for issue in found] == ["<linkk>", "<c>"]
     assert "9 times" in found[0].message and found[0].where.line == 3
 
 
-def test_row_15_a_thousand_kinds_are_not_a_thousand_warnings():
+def test_row_15_many_kinds_of_unknown_urdf_elements_are_summarised():
     found = warnings(robot(link("a"), *(f"<t{i}/>" for i in range(1000))))
     assert len(found) == 201 and "800 times" in found[-1].message
 
 
-def test_extensions_are_noted_once_and_are_no_errors_where_strict():
+def test_urdf_extensions_are_reported_once_and_accepted_if_strict():
     text = robot(
         '<gazebo reference="a"><whatever/></gazebo>' * 7,
         "<transmission/><transmission/><ros2_control/><sensor/><drake:proximity><b/></drake:proximity>",
@@ -239,7 +239,7 @@ def test_extensions_are_noted_once_and_are_no_errors_where_strict():
         (robot(link("a"), '<coupling name="l"/>'), "coupling"),
     ],
 )
-def test_what_has_bearing_on_the_model_and_is_not_supported(text: str, what: str):
+def test_urdf_elements_that_affect_the_model_and_are_unsupported_are_errors_if_strict(text: str, what: str):
     found = warnings(text)
     assert found[0].code == "UNSUPPORTED" or found[-1].code == "UNSUPPORTED"
     assert any(what in issue.message and issue.code == "UNSUPPORTED" for issue in found)
@@ -250,7 +250,7 @@ NAMES = ["héllo wörld", "关节", "../../etc/passwd", "<script>alert(1)</scrip
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_row_21_any_name_is_kept(name: str):
+def test_row_21_any_urdf_name_is_preserved(name: str):
     from xml.sax.saxutils import quoteattr
 
     quoted = quoteattr(name, {"\n": "&#10;"})[1:-1]
@@ -259,7 +259,7 @@ def test_row_21_any_name_is_kept(name: str):
     assert tree.name == tree.frames[0].name == tree.bodies[0].joint_name == name
 
 
-def test_row_53_duplicates():
+def test_row_53_duplicate_urdf_elements_are_refused():
     found = error(one(INERTIAL + "\n" + INERTIAL))
     assert found.code == "DUPLICATE_ELEMENT"
     assert (found.where.line, found.where.element) == (3, "robot[r]/link[a]/inertial")
@@ -285,7 +285,7 @@ def test_row_53_duplicates():
     ],
 )
 @pytest.mark.parametrize("tag", ["visual", "collision"])
-def test_row_66_sizes(shape: str, tag: str):
+def test_row_66_nonpositive_urdf_shape_sizes_are_refused(shape: str, tag: str):
     found = error(one(visual(shape, tag=tag)))
     assert found.code == "GEOM_SIZE" and "must be positive" in found.message
     assert str(found.where.element).startswith(f"robot[r]/link[a]/{tag}/geometry/")
@@ -293,7 +293,7 @@ def test_row_66_sizes(shape: str, tag: str):
     assert found.code == "GEOM_SIZE" and "length must not be negative" in found.message
 
 
-def test_sizes_that_cannot_be_read_are_one_error():
+def test_each_unreadable_urdf_shape_size_is_one_error():
     assert error(one(visual('<box size="1 x 1"/>'))).code == "NUMBER"
     assert error(one(visual('<box size="1 1"/>'))).code == "ARITY"
     assert error(one(visual("<box/>"))).code == "ATTRIBUTE_MISSING"
@@ -305,18 +305,18 @@ def test_sizes_that_cannot_be_read_are_one_error():
 @pytest.mark.parametrize(
     ("scale", "code"), [("1 0 1", "SCALE"), ("nan 1 1", "SCALE"), ("2", "ARITY"), ("1 1 x", "NUMBER")]
 )
-def test_scales(scale: str, code: str):
+def test_invalid_urdf_mesh_scales_are_refused(scale: str, code: str):
     assert error(one(visual(f'<mesh filename="a.stl" scale="{scale}"/>'))).code == code
 
 
 @pytest.mark.parametrize("inner", ["<visual/>", "<visual><geometry/></visual>", "<collision><geometry/></collision>"])
-def test_row_67_empty_geometry(inner: str):
+def test_row_67_a_urdf_shape_without_geometry_is_refused(inner: str):
     found = error(one(inner))
     assert found.code == "ELEMENT_MISSING" and "geometry" in found.message
     assert str(found.where.element).startswith("robot[r]/link[a]/")
 
 
-def test_row_67_unknown_shape():
+def test_row_67_an_unknown_urdf_shape_is_refused_with_a_hint():
     (missing,) = errors(one(visual("<shere radius='1'/>")))
     assert missing.code == "ELEMENT_MISSING" and missing.hint == "did you mean 'sphere'?"
 
@@ -331,12 +331,12 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def test_a_file_is_read_by_string_or_path(file: pathlib.Path):
+def test_a_urdf_file_is_read_by_string_or_path(file: pathlib.Path):
     assert read_urdf(str(file)) == read_urdf(file) == parse_urdf(arm(), source=str(file))
     assert read_urdf(file).source == str(file)
 
 
-def test_messages_name_the_file(tmp_path: pathlib.Path):
+def test_messages_about_a_urdf_name_the_file(tmp_path: pathlib.Path):
     path = tmp_path / "bad.urdf"
     path.write_text("<robot>\n<b")
     with pytest.raises(ModelError, match=r"bad\.urdf:2:1: robot: .*\[XML_SYNTAX\]") as caught:
@@ -345,7 +345,7 @@ def test_messages_name_the_file(tmp_path: pathlib.Path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of Unix")
-def test_row_68_what_is_no_file(tmp_path: pathlib.Path):
+def test_row_68_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Path):
     os.mkfifo(tmp_path / "pipe")
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(tmp_path / "s"))
@@ -361,12 +361,12 @@ def test_row_68_what_is_no_file(tmp_path: pathlib.Path):
         read_urdf("a\0b")
 
 
-def test_row_68_a_link_to_a_file_is_fine(file: pathlib.Path):
+def test_row_68_a_link_to_a_urdf_file_is_read(file: pathlib.Path):
     (file.parent / "link.urdf").symlink_to(file)
     assert [each.name for each in read_urdf(file.parent / "link.urdf").links] == ["a", "b"]
 
 
-def test_row_09_a_large_file(file: pathlib.Path):
+def test_row_09_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
     with pytest.raises(ModelError, match="more bytes than the limit of 10") as caught:
         read_urdf(file, budget=Budget(max_bytes=10))
     assert caught.value.code == "TOO_LARGE"
@@ -376,7 +376,7 @@ def test_row_09_a_large_file(file: pathlib.Path):
         assert caught.value.code == "TOO_LARGE"
 
 
-def test_row_69_errors_of_the_system_pass(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+def test_row_69_operating_system_errors_propagate(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(FileNotFoundError, match=r"none.urdf"):
         read_urdf(file.parent / "none.urdf")
 
@@ -389,21 +389,21 @@ def test_row_69_errors_of_the_system_pass(file: pathlib.Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("text", [arm(), "  \n" + arm(), "\ufeff<?xml version='1.0'?>"])
-def test_row_70_a_text_where_a_path_is_expected(text: str):
+def test_row_70_a_urdf_text_where_a_path_is_expected_is_refused(text: str):
     with pytest.raises(ModelError, match=r"Robot\.from_urdf_string") as caught:
         read_urdf(text)
     assert caught.value.code == "NOT_A_PATH"
 
 
 @pytest.mark.parametrize("path", ["arm.urdf", "/home/me/arm", pathlib.Path("arm.urdf")])
-def test_row_70_a_path_where_a_text_is_expected(path: str):
+def test_row_70_a_path_where_a_urdf_text_is_expected_is_refused(path: str):
     with pytest.raises(ModelError, match=r"linkwork\.load") as caught:
         parse_urdf(path)
     assert caught.value.code == "NOT_TEXT"
 
 
 @pytest.mark.parametrize("value", [None, 3, ["<robot/>"]])
-def test_row_70_other_types(value: str):
+def test_row_70_values_that_are_no_path_or_text_are_refused(value: str):
     with pytest.raises(TypeError, match="expected"):
         parse_urdf(value)
     with pytest.raises(TypeError, match="expected"):
@@ -413,17 +413,17 @@ def test_row_70_other_types(value: str):
 # -- many errors
 
 
-def test_errors_are_collected():
+def test_all_errors_of_a_urdf_are_reported_together():
     text = arm('<axis xyz="0 0 0"/><limit lower="2" upper="1" effort="-1" velocity="x"/>')
     assert [issue.code for issue in errors(text)] == ["AXIS_ZERO", "LIMIT_ORDER", "NUMBER", "NEGATIVE"]
     with pytest.raises(ModelError, match="4 errors:"):
         read(text)
 
 
-def test_no_more_than_so_many_errors_are_collected():
+def test_errors_of_a_urdf_are_reported_up_to_a_limit():
     assert len(errors(robot(*["<link/>\n"] * 100))) == MOST_ISSUES
 
 
-def test_version():
+def test_an_unknown_urdf_version_is_reported():
     assert warnings(arm().replace("<robot", '<robot version="1.0"')) == ()
     assert warning(arm().replace("<robot", '<robot version="3.0"')).code == "VERSION"

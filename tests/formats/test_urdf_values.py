@@ -39,7 +39,7 @@ def inertia(text: str) -> Inertia:
 # -- joints
 
 
-def test_joint_types():
+def test_urdf_joint_types_are_read():
     assert read(arm('<axis xyz="0 1 0"/>' + LIMIT)).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert read(arm('<axis xyz="0 1 0"/>' + LIMIT, "continuous")).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert read(arm('<axis xyz="0 0 -1"/>' + LIMIT, "prismatic")).bodies[0].joint == Prismatic(Vec3(0.0, 0.0, -1.0))
@@ -49,18 +49,18 @@ def test_joint_types():
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
-def test_row_30_axis_zero(kind: str):
+def test_row_30_a_zero_urdf_axis_is_refused(kind: str):
     found = error(arm('\n<axis xyz="0 -0 0"/>' + LIMIT, kind))
     assert found.code == "AXIS_ZERO"
     assert (found.where.line, found.where.element) == (5, "robot[r]/joint[j]/axis")
 
 
-def test_row_30_axis_zero_of_a_fixed_joint():
+def test_row_30_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
     assert warnings(arm('<axis xyz="0 0 0"/>', "fixed")) == ()
 
 
 @pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
-def test_row_31_axis_is_not_unit(axis: str):
+def test_row_31_a_urdf_axis_that_is_not_unit_is_normalised_with_a_warning(axis: str):
     text = arm(f'<axis xyz="{axis}"/>' + LIMIT, "prismatic")
     found = warning(text)
     assert found.code == "AXIS_NORM" and "normalised" in found.message
@@ -69,13 +69,13 @@ def test_row_31_axis_is_not_unit(axis: str):
 
 
 @pytest.mark.parametrize("axis", ["1e308 1e308 1e308", "5e-324 5e-324 5e-324", "3 3 3"])
-def test_row_31_extreme_axes_are_unit_vectors(axis: str):
+def test_row_31_very_long_and_short_urdf_axes_are_normalised(axis: str):
     joint = read(arm(f'<axis xyz="{axis}"/>' + LIMIT)).bodies[0].joint
     assert isinstance(joint, Revolute)
     assert all(abs(a - 3**-0.5) < 1e-15 for a in joint.axis)
 
 
-def test_row_31_rounding_is_no_warning():
+def test_row_31_a_urdf_axis_that_is_unit_up_to_rounding_has_no_warning():
     text = arm('<axis xyz="0.7071068 0.7071068 0"/>' + LIMIT)
     assert warnings(text) == ()
     joint = read(text).bodies[0].joint
@@ -86,14 +86,14 @@ AXES = {"nan 0 0": "NUMBER", "0 inf 0": "NUMBER", "1 0": "ARITY", "1 0 0 0": "AR
 
 
 @pytest.mark.parametrize(("axis", "code"), AXES.items())
-def test_row_32_axis(axis: str, code: str):
+def test_row_32_a_urdf_axis_without_three_numbers_is_refused(axis: str, code: str):
     found = error(arm(f'<axis xyz="{axis}"/>' + LIMIT))
     assert found.code == code and found.message.startswith("xyz: ")
     assert found.where.element == "robot[r]/joint[j]/axis"
 
 
 @pytest.mark.parametrize("text", ["1,5", "1abc", "0x10", "1_0", "", "\u0661\u0662"])
-def test_row_33_numbers(text: str):
+def test_row_33_urdf_values_that_are_no_floats_are_refused(text: str):
     for found in (
         error(one(inertial(mass=text))),
         error(arm(LIMIT.replace('"2"', f'"{text}"'))),
@@ -105,7 +105,7 @@ def test_row_33_numbers(text: str):
 
 
 @pytest.mark.parametrize("text", ["1e400", "nan", "inf", "-INF"])
-def test_row_34_not_finite(text: str):
+def test_row_34_urdf_values_that_are_not_finite_are_refused(text: str):
     for found in (
         error(one(inertial(mass=text))),
         error(one(inertial(moments=f"1 0 {text} 1 0 1"))),
@@ -126,7 +126,7 @@ print(ascii(parse_urdf(sys.argv[2])))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["de_DE", "tr_TR"])
-def test_row_35_the_locale_has_no_say(name: str, tmp_path: pathlib.Path):
+def test_row_35_the_locale_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Path):
     compiler = shutil.which("localedef")
     if compiler is None:
         pytest.skip("localedef is not installed")
@@ -147,7 +147,7 @@ def test_row_35_the_locale_has_no_say(name: str, tmp_path: pathlib.Path):
 @pytest.mark.parametrize(
     ("text", "code"), [("nan 0 0", "NUMBER"), ("0 0", "ARITY"), ("0 0 0 0", "ARITY"), ("0,0,0", "ARITY")]
 )
-def test_row_36_origins(attribute: str, text: str, code: str):
+def test_row_36_invalid_urdf_origins_are_refused(attribute: str, text: str, code: str):
     origin = f'\n<origin {attribute}="{text}"/>'
     found = error(arm(origin + LIMIT))
     assert found.code == code and found.message.startswith(f"{attribute}: ")
@@ -156,14 +156,14 @@ def test_row_36_origins(attribute: str, text: str, code: str):
     assert error(one(f"<visual>{origin}<geometry><sphere radius='1'/></geometry></visual>")).code == code
 
 
-def test_origins_are_placed():
+def test_urdf_origins_become_joint_placements():
     assert read(arm(LIMIT)).bodies[0].placement == Pose.identity()
     half = repr(math.pi / 2)
     placement = read(arm(f'<origin xyz="1 -2 3e-1" rpy="0 0 {half}"/>' + LIMIT)).bodies[0].placement
     assert placement.elements() == (0, -1, 0, 1, 1, 0, 0, -2, 0, 0, 1, 0.3, 0, 0, 0, 1)
 
 
-def test_a_planar_joint_moves_across_its_axis():
+def test_a_planar_urdf_joint_moves_across_its_axis():
     planes = {
         "0 0 1": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
         "1 0 0": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -184,7 +184,7 @@ def test_a_planar_joint_moves_across_its_axis():
 # -- limits
 
 
-def test_limits_are_read():
+def test_urdf_limits_are_read():
     for kind in ("revolute", "prismatic"):
         assert read(arm(LIMIT, kind)).bodies[0].limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
     tree = read(arm('<limit effort="3" velocity="4"/>', "continuous"), strict=True)
@@ -193,7 +193,7 @@ def test_limits_are_read():
     assert floating.limits == Limits.none(Floating()) and floating.damping == floating.friction == (0.0,) * 6
 
 
-def test_bounds_are_zero_where_they_are_not_given():
+def test_missing_urdf_position_bounds_are_zero():
     upper = arm('<limit upper="2" effort="3" velocity="4"/>')
     assert warnings(upper) == ()
     assert read(upper).bodies[0].limits == Limits((0.0,), (2.0,), (4.0,), (3.0,))
@@ -202,7 +202,7 @@ def test_bounds_are_zero_where_they_are_not_given():
     assert read(none).bodies[0].limits == Limits((0.0,), (0.0,), (4.0,), (3.0,))
 
 
-def test_limits_of_acceleration_and_jerk(tmp_path: pathlib.Path):
+def test_urdf_limits_of_acceleration_and_jerk_are_read_compared_and_written(tmp_path: pathlib.Path):
     """URDF 1.2 has them; they are compared, and written to URDF and to saved robots."""
     text = arm(LIMIT.replace("/>", ' acceleration="2.5" deceleration="2.5" jerk="1e300"/>'))
     assert [issue.code for issue in warnings(text)] == ["VERSION", "VERSION", "LIMIT_FINITE"]
@@ -229,7 +229,7 @@ def test_limits_of_acceleration_and_jerk(tmp_path: pathlib.Path):
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
-def test_row_38_no_limit(kind: str):
+def test_row_38_a_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: str):
     found = warning(arm("", kind))
     assert found.code == "LIMIT_MISSING" and "unlimited" in found.message
     assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
@@ -238,14 +238,14 @@ def test_row_38_no_limit(kind: str):
 
 
 @pytest.mark.parametrize("attribute", ["effort", "velocity"])
-def test_row_38_no_effort_or_velocity(attribute: str):
+def test_row_38_urdf_limits_without_effort_or_velocity_are_unlimited_with_a_warning(attribute: str):
     text = arm(f'<limit lower="0" upper="1" {"velocity" if attribute == "effort" else "effort"}="4"/>')
     found = warning(text)
     assert found.code == "LIMIT_MISSING" and attribute in found.message
     assert getattr(read(text).bodies[0].limits, attribute) == (INF,)
 
 
-def test_bounds_of_a_continuous_joint_are_noted():
+def test_position_bounds_of_a_continuous_urdf_joint_are_reported():
     tree = read(arm(LIMIT, "continuous"), strict=True)
     assert [issue.code for issue in tree.report.warnings] == ["IGNORED"]
     assert tree.bodies[0].limits == Limits((-INF,), (INF,), (4.0,), (3.0,))
@@ -253,14 +253,14 @@ def test_bounds_of_a_continuous_joint_are_noted():
 
 
 @pytest.mark.parametrize(("lower", "upper"), [("1", "0.5"), ("inf", "1"), ("1", "-inf"), ("inf", "inf")])
-def test_row_39_limits_in_disorder(lower: str, upper: str):
+def test_row_39_a_lower_urdf_limit_above_the_upper_is_refused(lower: str, upper: str):
     found = error(arm(f'\n<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'))
     assert found.code == "LIMIT_ORDER"
     assert (found.where.line, found.where.element) == (5, "robot[r]/joint[j]/limit")
 
 
 @pytest.mark.parametrize("attribute", ["lower", "upper", "effort", "velocity"])
-def test_row_40_limits_that_are_not_finite(attribute: str):
+def test_row_40_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str):
     values = {"lower": "-1", "upper": "2", "effort": "3", "velocity": "4"}
 
     def text(value: str) -> str:
@@ -275,7 +275,7 @@ def test_row_40_limits_that_are_not_finite(attribute: str):
     assert getattr(read(infinite).bodies[0].limits, attribute) == (-INF if attribute == "lower" else INF,)
 
 
-def test_row_41_negative():
+def test_row_41_negative_urdf_limits_and_damping_are_refused():
     for inner, name in (
         (LIMIT.replace('"3"', '"-3"'), "effort"),
         (LIMIT.replace('"4"', '"-inf"'), "velocity"),
@@ -287,7 +287,7 @@ def test_row_41_negative():
         assert str(found.where.element).startswith("robot[r]/joint[j]/")
 
 
-def test_damping_and_friction_are_read():
+def test_urdf_damping_and_friction_are_read():
     body = read(arm(LIMIT + '<dynamics damping="0.5" friction="0.25"/>')).bodies[0]
     assert (body.damping, body.friction) == ((0.5,), (0.25,))
     plain = read(arm(LIMIT)).bodies[0]
@@ -295,14 +295,14 @@ def test_damping_and_friction_are_read():
 
 
 @pytest.mark.parametrize("inner", ["<limit/>", "<dynamics damping='1'/>"])
-def test_what_a_floating_joint_has_no_use_for_is_warned_of(inner: str):
+def test_dynamics_and_limits_of_a_floating_urdf_joint_are_reported(inner: str):
     assert warning(arm(inner, "floating")).code == "UNSUPPORTED"
 
 
 # -- inertia
 
 
-def test_inertia_is_about_the_link_frame():
+def test_urdf_inertia_is_expressed_about_the_link_frame():
     assert inertia(INERTIAL).mass == 2.0
     found = inertia(inertial("2", "1 0 0 2 0 2.5", '<origin xyz="0 0 3" rpy="0 0 1.5707963267948966"/>'))
     assert found.moment == Vec3(0.0, 0.0, 6.0)
@@ -310,54 +310,54 @@ def test_inertia_is_about_the_link_frame():
     assert found.about.elements() == (20.0, 0.0, 0.0, 19.0, 0.0, 2.5)
 
 
-def test_row_37_magnitude():
+def test_row_37_urdf_masses_of_suspicious_magnitude_are_reported():
     for mass in ("1e-320", "5e-324", "1e-13", "1e13"):
         found = warning(one(inertial(mass=mass, moments="0 0 0 0 0 0")))
         assert found.code == "MAGNITUDE" and "suspicious magnitude" in found.message
         assert found.where.element == "robot[r]/link[a]/inertial"
 
 
-def test_row_45_mass_negative():
+def test_row_45_a_negative_urdf_mass_is_refused():
     found = error(one("\n" + inertial(mass="-1")))
     assert found.code == "MASS_NEGATIVE" and "-1" in found.message
     assert (found.where.line, found.where.element) == (3, "robot[r]/link[a]/inertial")
 
 
-def test_row_46_point_mass():
+def test_row_46_a_urdf_point_mass_is_read():
     assert warnings(one(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))) == ()
     found = inertia(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))
     assert found.about.elements() == (4.0, 0.0, 0.0, 4.0, 0.0, 0.0)
 
 
-def test_row_47_no_inertial():
+def test_row_47_a_urdf_link_without_inertial_element_has_no_mass():
     assert inertia("") == Inertia.zero() and warnings(one("")) == ()
 
 
-def test_row_48_massless_leaf():
+def test_row_48_a_massless_urdf_leaf_is_accepted():
     assert read(arm(LIMIT).replace(INERTIAL, ""), strict=True).bodies[0].inertia == Inertia.zero()
 
 
 @pytest.mark.parametrize("moments", ["-1 0 0 1 0 1", "1 2 0 1 0 1", "1 0 0 1 1.1 1", "0 1 0 0 0 0", "-1 0 0 -1 0 -1"])
-def test_row_49_not_positive(moments: str):
+def test_row_49_urdf_inertias_that_are_not_positive_semidefinite_are_refused(moments: str):
     found = error(one(inertial(moments=moments)))
     assert found.code == "INERTIA_NOT_PSD" and "eigenvalues" in found.message
     assert found.where.element == "robot[r]/link[a]/inertial"
     assert "-" in found.message.split("are ")[1]
 
 
-def test_row_49_rounding_is_no_error():
+def test_row_49_urdf_inertias_singular_up_to_rounding_are_accepted():
     # a thin rod along (1, 1, 1), in six digits: its smallest moment is 0 and may come out below it
     assert warnings(one(inertial(moments="0.666667 -0.333333 -0.333333 0.666666 -0.333334 0.666666"))) == ()
     assert warnings(one(inertial(moments="0 1e-20 0 0 0 0"))) == ()
 
 
-def test_row_50_triangle():
+def test_row_50_urdf_inertias_that_violate_the_triangle_inequality_are_reported():
     found = warning(one(inertial(moments="1 0 0 2 0 3.1")))
     assert found.code == "INERTIA_TRIANGLE" and "1, 2, 3.1" in found.message
     assert warnings(one(inertial(moments="1 0 0 2 0 3"))) == ()
 
 
-def test_row_51_units():
+def test_row_51_urdf_inertias_in_wrong_units_are_reported():
     box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
     found = warning(one(inertial(mass="1", moments="1000 0 0 1000 0 1000") + box))
     assert found.code == "INERTIA_UNITS" and "radius of gyration is 31.6 m" in found.message
@@ -368,7 +368,7 @@ def test_row_51_units():
     assert warnings(one(inertial(mass="1", moments="1 0 0 1 0 1") + box + mesh)) == ()
 
 
-def test_row_52_centre_far_away():
+def test_row_52_a_urdf_centre_of_mass_far_from_the_shapes_is_reported():
     box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
     moments = "0.001 0 0 0.001 0 0.001"
     found = warning(one(inertial(moments=moments, origin='<origin xyz="0 0 50"/>') + box))
@@ -376,24 +376,24 @@ def test_row_52_centre_far_away():
     assert warnings(one(inertial(moments=moments, origin='<origin xyz="0 0 0.2"/>') + box)) == ()
 
 
-def test_inertia_without_mass():
+def test_urdf_moments_without_mass_are_reported():
     found = warning(one(inertial(mass="0")))
     assert found.code == "MASS_ZERO"
     assert warnings(one(inertial(mass="0", moments="0 0 0 0 0 0"))) == ()
 
 
-def test_an_inertial_without_mass():
+def test_a_urdf_inertial_element_without_mass_is_refused():
     found = error(one(re.sub("<mass [^>]*>", "", inertial())))
     assert found.code == "ELEMENT_MISSING" and "<mass>" in found.message
 
 
-def test_attributes_missing():
+def test_missing_urdf_attributes_are_refused():
     assert error(one(inertial().replace('ixy="0"', ""))).code == "ATTRIBUTE_MISSING"
     found = errors(one(inertial().replace('<mass value="1"/>', "<mass>1</mass>")))[0]
     assert found.code == "ATTRIBUTE_MISSING" and found.hint == 'write <mass value="..."/>'
 
 
-def test_numbers_whose_products_overflow():
+def test_urdf_values_whose_products_overflow_are_refused():
     """Beyond 1e20 they are refused, and beyond 1e12 suspicious; a limit so large is none."""
     for inner, what in (
         (inertial(mass="1e200"), "mass"),
@@ -418,7 +418,7 @@ def test_numbers_whose_products_overflow():
     assert warning(one(inertial(mass="1e13", moments="1e13 0 0 1e13 0 1e13"))).code == "MAGNITUDE"
 
 
-def test_row_40_limits_beyond_all_bounds_are_none():
+def test_row_40_urdf_limits_beyond_1e20_are_unlimited():
     largest = repr(sys.float_info.max)
     text = arm('<limit lower="-1e22" upper="1e21" effort="1e300" velocity="1e20"/>')
     found = warnings(text)
@@ -429,7 +429,7 @@ def test_row_40_limits_beyond_all_bounds_are_none():
     assert not warnings(text) and read(text).bodies[0].limits == Limits((-INF,), (INF,), (INF,), (INF,))
 
 
-def test_limits_that_seem_to_be_degrees():
+def test_urdf_limits_that_seem_to_be_degrees_are_reported():
     def limits(lower: float, upper: float) -> str:
         return f'<limit lower="{lower}" upper="{upper}" effort="3" velocity="4"/>'
 
@@ -448,7 +448,7 @@ def test_limits_that_seem_to_be_degrees():
     assert warnings(arm(limits(-170, 170), "prismatic")) == ()
 
 
-def test_an_axis_that_does_not_say_which():
+def test_a_urdf_axis_element_without_xyz_means_the_x_axis_with_a_warning():
     found = warning(arm("<axis/>" + LIMIT))
     assert found.code == "ATTRIBUTE_MISSING" and "1 0 0" in found.message
     assert found.where.element == "robot[r]/joint[j]/axis"
@@ -458,7 +458,7 @@ def test_an_axis_that_does_not_say_which():
 
 @pytest.mark.parametrize("length", [1.0, 1e20])
 @pytest.mark.parametrize("mimic", ["free", "coupled"])
-def test_the_largest_numbers_that_are_read_give_finite_results(length: float, mimic: str):
+def test_functions_of_robots_with_the_largest_readable_values_are_finite(length: float, mimic: str):
     """Lengths, masses and moments at their bounds; accelerations may be refused by name, as those of unequal masses."""
     x = repr(length)
     moments = repr(0.1e20 * length**2)
@@ -481,7 +481,7 @@ def test_the_largest_numbers_that_are_read_give_finite_results(length: float, mi
     assert all(map(math.isfinite, a)) and (a or length > 1.0)
 
 
-def test_a_mass_without_moments_is_a_point_mass():
+def test_a_urdf_mass_without_moments_is_a_point_mass():
     text = robot(link("a", '<inertial><origin xyz="0 0 2"/><mass value="3"/></inertial>'))
     assert warning(text).code == "ELEMENT_MISSING"
     inertia = read(text).frames[0].inertia

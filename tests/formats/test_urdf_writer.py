@@ -40,7 +40,7 @@ def codes(report: Report) -> set[str]:
 
 
 @pytest.mark.slow(every=3)
-def test_bundled_robots_are_read_back() -> None:
+def test_bundled_robots_written_to_urdf_are_read_back() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():
         for floating in (False, True):
@@ -62,7 +62,7 @@ def test_bundled_robots_are_read_back() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_robots_are_read_back(seed: int) -> None:
+def test_random_robots_written_to_urdf_are_read_back(seed: int) -> None:
     tree = ordered_tree(seed, 15, (*SIMPLE, *CHAINS))
     text, report = urdf_text(tree)
     again = back(text, mimic="coupled", gravity=tree.gravity)
@@ -105,19 +105,19 @@ def check_example(name: str, text: str) -> None:
         assert (other.damping, other.friction, other.drive) == (body.damping, body.friction, body.drive), name
 
 
-def test_some_real_robots_are_read_back() -> None:
+def test_a_few_real_robots_written_to_urdf_are_read_back() -> None:
     texts = example_texts()
     for name in [*texts][::12]:
         check_example(name, texts[name])
 
 
 @pytest.mark.slow
-def test_all_real_robots_are_read_back() -> None:
+def test_all_real_robots_written_to_urdf_are_read_back() -> None:
     for name, text in example_texts().items():
         check_example(name, text)
 
 
-def test_other_readers_find_the_same_mass_matrix() -> None:
+def test_pinocchio_computes_the_same_mass_matrix_from_written_urdf() -> None:
     pin = pytest.importorskip("pinocchio", reason="reads URDF independently")
     mujoco = pytest.importorskip("mujoco", reason="reads URDF independently")
     rng = np.random.default_rng(0)
@@ -150,7 +150,7 @@ def test_other_readers_find_the_same_mass_matrix() -> None:
         assert np.abs(M - N[np.ix_(rows, rows)]).max() <= ROUNDING * np.abs(M).max()
 
 
-def test_rotations_are_exact_also_at_gimbal_lock() -> None:
+def test_rotations_written_to_urdf_are_exact_also_at_gimbal_lock() -> None:
     rng = np.random.default_rng(1)
     right = 0.5 * math.pi
     near = [right + sign * 10.0**-k for k in range(1, 17) for sign in (1, -1)]
@@ -165,7 +165,7 @@ def test_rotations_are_exact_also_at_gimbal_lock() -> None:
     assert rpy_of(Rotation.from_rpy(0.1, -0.2, 3.0)) == (0.1, -0.2, 3.0)  # with the digits of the file
 
 
-def test_inertias_keep_their_digits() -> None:
+def test_inertias_written_to_urdf_keep_their_digits() -> None:
     rng = np.random.default_rng(2)
     for _ in range(50):
         mass, center, about = inertial_values(inertia := random_inertia(rng))
@@ -176,7 +176,7 @@ def test_inertias_keep_their_digits() -> None:
     assert '<inertia ixx="0.0' in urdf_text(tree)[0] and "0000000000" not in urdf_text(tree)[0]
 
 
-def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
+def test_content_that_urdf_cannot_represent_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
     robot = lw.load("arm6").with_gravity((0, 0, -1.6)).with_point("p", "tool", (0, 0, 1))
     first = robot.joints[0].name
     tree = robot.tree
@@ -208,7 +208,7 @@ def test_what_is_lost_is_listed_and_refused_if_strict(tmp_path: Path) -> None:
     assert (tmp_path / "arm.urdf").read_bytes() == before and os.listdir(tmp_path) == ["arm.urdf"]
 
 
-def test_joints_without_a_form_in_urdf_are_errors(tmp_path: Path) -> None:
+def test_joints_that_urdf_cannot_represent_are_errors(tmp_path: Path) -> None:
     for kind in (joints.Spherical, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
         tree = random_tree(np.random.default_rng(0), 2, types=(kind,))
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save") as caught:
@@ -216,7 +216,7 @@ def test_joints_without_a_form_in_urdf_are_errors(tmp_path: Path) -> None:
         assert caught.value.issues[0].where.element == "robot[random_random_2]/joint[joint0]"
 
 
-def test_couplings_and_mimics_are_read_back() -> None:
+def test_couplings_and_mimics_written_to_urdf_are_read_back() -> None:
     gripper = lw.load("arm7_gripper", mimic="coupled").tree
     text, report = urdf_text(gripper)
     assert back(text, mimic="coupled").bodies == gripper.bodies
@@ -235,7 +235,7 @@ def test_couplings_and_mimics_are_read_back() -> None:
     assert relative_difference(tree, again, np.random.default_rng(0)) <= ROUNDING
 
 
-def test_bounds_that_do_not_exist() -> None:
+def test_infinite_limits_are_written_to_urdf_without_bounds() -> None:
     inf = math.inf
     one_sided = Limits((-1.0,), (inf,), (inf,), (2.0,))
     tree = lw.load("double_pendulum").tree
@@ -244,7 +244,7 @@ def test_bounds_that_do_not_exist() -> None:
     assert again == tree and not again.report.repairs
 
 
-def test_sines_and_cosines() -> None:
+def test_sine_and_cosine_joints_are_written_to_urdf_as_continuous() -> None:
     tree = ordered_tree(0, 6, (joints.UnboundedRevolute, joints.Revolute))
     text, report = urdf_text(tree)
     assert 'load the file with continuous="sincos"' in {issue.hint for issue in report.warnings}
@@ -252,7 +252,7 @@ def test_sines_and_cosines() -> None:
     assert relative_difference(tree, again, np.random.default_rng(0)) <= ROUNDING
 
 
-def test_names_are_escaped() -> None:
+def test_names_written_to_urdf_are_escaped() -> None:
     tree = lw.load("double_pendulum").tree
     odd = 'a "quoted" <name> & \n\ttwo'
     renamed = replace(tree, name=odd, frames=(*tree.frames[:-1], replace(tree.frames[-1], name=odd)))
@@ -261,7 +261,7 @@ def test_names_are_escaped() -> None:
         urdf_text(replace(tree, name="a\x01"))
 
 
-def test_files_beside_the_robots(tmp_path: Path) -> None:
+def test_loops_and_actuators_are_written_to_a_file_beside_the_urdf(tmp_path: Path) -> None:
     robot = lw.load("fourbar").with_collisions("crank", shapes.Polytope(np.random.default_rng(0).normal(size=(9, 3))))
     report = robot.to_urdf(tmp_path / "a.urdf", loops=tmp_path / "b.json", meshes=tmp_path / "meshes")
     again = lw.load(tmp_path / "a.urdf", loops=tmp_path / "b.json")
@@ -274,7 +274,7 @@ def test_files_beside_the_robots(tmp_path: Path) -> None:
         robot.to_urdf(tmp_path / "a.urdf", loops=tmp_path / "b.yaml")
 
 
-def test_relative_names_of_meshes_are_reported(tmp_path: Path) -> None:
+def test_relative_mesh_names_written_to_urdf_are_reported(tmp_path: Path) -> None:
     drawn_arm = (
         "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}'/></geometry></visual></link></robot>"
     )
@@ -286,14 +286,14 @@ def test_relative_names_of_meshes_are_reported(tmp_path: Path) -> None:
         assert len(robot.to_urdf(tmp_path / "b.urdf").warnings) == 0
 
 
-def test_everything_else_is_listed() -> None:
+def test_all_further_losses_of_a_written_urdf_are_listed() -> None:
     robot = everything()
     with pytest.raises(ModelError, match="NOT_WRITTEN") as caught:
         urdf_text(robot.tree)
     assert all(issue.code == "NOT_WRITTEN" for issue in caught.value.issues)
 
 
-def test_loops_of_other_types_are_listed() -> None:
+def test_loops_that_urdf_cannot_represent_are_listed() -> None:
     robot = lw.load("fourbar").with_constraints(
         constraints.LoopJoint("slider", joints.Cylindrical((0, 0, 1)), "coupler", "ground")
     )

@@ -39,7 +39,7 @@ def inertia(robot: lw.Robot, link: str = "a") -> tuple[float, np.ndarray, np.nda
     return mass, np.array([*center]), np.array([[*row] for row in (J.x, J.y, J.z)])
 
 
-def test_units_of_length_and_mass(tmp_path: Path) -> None:
+def test_usd_units_of_length_and_mass_are_converted(tmp_path: Path) -> None:
     values = (
         "float physics:mass = 3;point3f physics:centerOfMass = (0, 0, 10);float3 physics:diagonalInertia = (1, 2, 3)"
     )
@@ -53,7 +53,7 @@ def test_units_of_length_and_mass(tmp_path: Path) -> None:
     np.testing.assert_allclose(dict(state.q)["floating_base"], (1, 0, 0, 0, 0, 0, 0.5))
 
 
-def test_a_stage_with_y_up_is_turned(tmp_path: Path) -> None:
+def test_a_usd_stage_with_y_up_is_rotated(tmp_path: Path) -> None:
     scene = prim(
         "PhysicsScene", "scene", "vector3f physics:gravityDirection = (0, -3, 4);float physics:gravityMagnitude = 500"
     )
@@ -81,13 +81,13 @@ def test_a_stage_with_y_up_is_turned(tmp_path: Path) -> None:
         ("float physics:gravityMagnitude = 0", (0, 0, 0)),
     ],
 )
-def test_gravity(tmp_path: Path, values: str, gravity: tuple[float, ...]) -> None:
+def test_usd_gravity_is_read(tmp_path: Path, values: str, gravity: tuple[float, ...]) -> None:
     robot = load(tmp_path, stage(body("a"), length=0.01, scene=prim("PhysicsScene", "s", values)))
     np.testing.assert_allclose(robot.gravity, gravity)
     np.testing.assert_allclose(load(tmp_path, stage(body("a")), gravity=(0, 0, 1)).gravity, (0, 0, 1))
 
 
-def test_units_that_are_not_stated_are_reported(tmp_path: Path) -> None:
+def test_missing_usd_units_are_reported(tmp_path: Path) -> None:
     text = stage(body("a", at(0, 1, 0)), joint("Fixed", "w", "", "a", "point3f physics:localPos0 = (0, 1, 0)"))
     with pytest.warns(ModelWarning, match="does not state metersPerUnit"):
         robot = load(tmp_path, text.replace("metersPerUnit = 1", "").replace('upAxis = "Z"', ""))
@@ -95,7 +95,7 @@ def test_units_that_are_not_stated_are_reported(tmp_path: Path) -> None:
     assert [one.code for one in robot.report.repairs] == ["UNITS_MISSING"] * 2
 
 
-def test_principal_axes(tmp_path: Path) -> None:
+def test_usd_principal_axes_of_inertia_are_read(tmp_path: Path) -> None:
     values = "float physics:mass = 2;float3 physics:diagonalInertia = (1, 2, 3);quatf "
     values += "physics:principalAxes = (0.7071068, 0, 0, 0.7071068)"
     np.testing.assert_allclose(
@@ -124,7 +124,7 @@ def test_principal_axes(tmp_path: Path) -> None:
         ("float physics:mass = 10", "float physics:mass = 20"),  # the parent's mass overrides the child's
     ],
 )
-def test_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str, of_collider: str) -> None:
+def test_usd_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str, of_collider: str) -> None:
     """The reference is USD's own computation, which needs the volumes of the shapes: here a scaled box and a ball."""
     from pxr import Gf, Usd, UsdPhysics
 
@@ -156,7 +156,7 @@ def test_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str, of
     np.testing.assert_allclose(found[2], R @ np.diag(diagonal) @ R.T, rtol=2e-5, atol=2e-5 * max(diagonal))
 
 
-def test_densities_of_physics_materials(tmp_path: Path) -> None:
+def test_densities_of_usd_physics_materials_give_masses(tmp_path: Path) -> None:
     ball = collider(
         "Sphere", "ball", "double radius = 10;rel material:binding:physics = </r/steel>", schemas="MaterialBindingAPI"
     )
@@ -174,7 +174,9 @@ def test_densities_of_physics_materials(tmp_path: Path) -> None:
     ("values", "code", "mass"),
     [("", "MASS_MISSING", 0.0), ("float physics:mass = 2", "INERTIA_MISSING", 2.0)],
 )
-def test_bodies_without_shapes(tmp_path: Path, values: str, code: str, mass: float) -> None:
+def test_usd_bodies_without_shapes_have_a_default_mass_and_a_warning(
+    tmp_path: Path, values: str, code: str, mass: float
+) -> None:
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, stage(body("a", values, mass=None)))
     assert [one.code for one in robot.report.repairs] == [code]
@@ -198,7 +200,7 @@ def test_bodies_without_shapes(tmp_path: Path, values: str, code: str, mass: flo
         ("Plane", 'uniform token axis = "X"', HalfSpace(), 0),
     ],
 )
-def test_shapes(tmp_path: Path, kind: str, values: str, shape: object, axis: int | None) -> None:
+def test_usd_shapes_are_read(tmp_path: Path, kind: str, values: str, shape: object, axis: int | None) -> None:
     robot = load(tmp_path, stage(body("a", "", collider(kind, "s", values + "\n" + at(1, 2, 3)))))
     (found,) = shapes(robot)
     assert found.shape == shape and found.name == "s"
@@ -219,7 +221,7 @@ def test_shapes(tmp_path: Path, kind: str, values: str, shape: object, axis: int
         ("Cone", "(3, 3, 2)", Cone(3, 4)),
     ],
 )
-def test_scales_of_shapes(tmp_path: Path, kind: str, scale: str, shape: object) -> None:
+def test_scales_of_usd_shapes_are_applied(tmp_path: Path, kind: str, scale: str, shape: object) -> None:
     (found,) = shapes(load(tmp_path, stage(body("a", "", collider(kind, "s", at(1, 0, 0, scale=scale))))))
     assert found.shape == shape
     (scaled,) = shapes(
@@ -229,19 +231,19 @@ def test_scales_of_shapes(tmp_path: Path, kind: str, scale: str, shape: object) 
     assert scaled.origin.translation.x == 2.0
 
 
-def test_a_mirrored_cone_points_down(tmp_path: Path) -> None:
+def test_a_mirrored_usd_cone_points_down(tmp_path: Path) -> None:
     (cone,) = shapes(load(tmp_path, stage(body("a", "", collider("Cone", "s", at(0, 0, 0, scale="(1, 1, -1)"))))))
     assert cone.origin.rotation.z.z == -1.0
 
 
-def test_scales_that_deform_round_shapes_are_reported(tmp_path: Path) -> None:
+def test_usd_scales_that_deform_round_shapes_are_reported(tmp_path: Path) -> None:
     text = stage(body("a", "", collider("Cylinder", "s", at(0, 0, 0, scale="(1, 3, 1)"))))
     with pytest.warns(ModelWarning, match="deform a Cylinder"):
         (found,) = shapes(load(tmp_path, text))
     assert found.shape == Cylinder(3, 2)
 
 
-def test_a_scale_above_bodies_moves_them_and_their_joints(tmp_path: Path) -> None:
+def test_a_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) -> None:
     inner = (
         body("a", at(1, 0, 0)),
         body("b", at(1, 0, 2)),
@@ -258,7 +260,7 @@ def test_a_scale_above_bodies_moves_them_and_their_joints(tmp_path: Path) -> Non
         load(tmp_path, stage(body("a"), root=at(0, 0, 0, scale="(1, 1, -1)")))
 
 
-def test_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
+def test_usd_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
     robot = load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + at(0, 0, 1, scale="(2, 2, 2)")))))
     (found,) = shapes(robot)
     assert found.shape == Polytope(((0, 0, 1), (2, 0, 1), (0, 2, 1), (0, 0, 3)))
@@ -281,7 +283,7 @@ def test_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
         load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH.replace("1, 2, 3]", "1, 2, 5]")))))
 
 
-def test_visuals_colours_and_purposes(tmp_path: Path) -> None:
+def test_usd_visual_shapes_colors_and_purposes_are_read(tmp_path: Path) -> None:
     color = "color3f[] primvars:displayColor = [(0.25, 0.5, 1)];float[] primvars:displayOpacity = [0.5]"
     inner = (
         prim("Cube", "seen", color),
@@ -337,7 +339,7 @@ def test_colours_are_inherited_and_colliders_follow_the_nearest_group(tmp_path: 
         (at(math.nan, 0, 0), "NOT_FINITE"),
     ],
 )
-def test_bad_values_name_the_prim(tmp_path: Path, values: str, code: str) -> None:
+def test_errors_of_usd_values_name_the_prim(tmp_path: Path, values: str, code: str) -> None:
     path = written(tmp_path, stage(body("a", values, mass=None)))
     with pytest.raises(ModelError, match=code) as caught:
         lw.load(path)
@@ -345,12 +347,12 @@ def test_bad_values_name_the_prim(tmp_path: Path, values: str, code: str) -> Non
 
 
 @pytest.mark.parametrize(("kind", "values"), [("Sphere", "double radius = 0"), ("Cube", "double size = -1")])
-def test_bad_sizes(tmp_path: Path, kind: str, values: str) -> None:
+def test_invalid_sizes_of_usd_shapes_are_refused(tmp_path: Path, kind: str, values: str) -> None:
     with pytest.raises(ModelError, match="GEOM_SIZE"):
         load(tmp_path, stage(body("a", "", collider(kind, "s", values))))
 
 
-def test_quaternions_of_single_precision_are_normalised_in_silence(tmp_path: Path) -> None:
+def test_single_precision_usd_quaternions_are_normalised_without_a_warning(tmp_path: Path) -> None:
     (tilted, off) = ("(0.9238795, 0, 0.3826834, 0)", "(0.9238, 0, 0.3827, 0)")
     assert not load(tmp_path, stage(body("a", at(0, 0, 0, orient=tilted)))).report.warnings
     with pytest.warns(ModelWarning, match="normalised"):

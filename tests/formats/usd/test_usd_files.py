@@ -31,7 +31,7 @@ def code_of(path: Path, **options: object) -> str:
 
 
 @pytest.mark.parametrize("arc", ["references", "payload"])
-def test_layers_in_the_folder_of_the_model(tmp_path: Path, arc: str) -> None:
+def test_usd_layers_in_the_folder_of_the_model_are_read(tmp_path: Path, arc: str) -> None:
     written(tmp_path, ARM, "parts/arm.usda")
     path = written(tmp_path, referring("./parts/arm.usda", arc))
     robot = lw.load(path)
@@ -40,7 +40,7 @@ def test_layers_in_the_folder_of_the_model(tmp_path: Path, arc: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_sublayers_and_binary_layers(tmp_path: Path) -> None:
+def test_usd_sublayers_and_binary_layers_are_read(tmp_path: Path) -> None:
     layer = Sdf.Layer.CreateAnonymous("arm.usda")
     layer.ImportFromString(ARM)
     layer.Export(str(tmp_path / "arm.usdc"))
@@ -50,7 +50,7 @@ def test_sublayers_and_binary_layers(tmp_path: Path) -> None:
     assert lw.load(written(tmp_path, ARM)).tree.bodies == lw.load(path).tree.bodies
 
 
-def test_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> None:
+def test_usd_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> None:
     written(tmp_path, ARM, "other/arm.usda")
     outside = tmp_path / "model"
     for asset in ("../other/arm.usda", str(tmp_path / "other/arm.usda"), "/etc/passwd"):
@@ -71,7 +71,7 @@ def test_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_no_file_but_the_layers_is_opened(tmp_path: Path) -> None:
+def test_reading_usd_opens_no_files_but_layers(tmp_path: Path) -> None:
     """Value clips name files that USD opens when values are read, which would be an error of USD for this one."""
     secret = written(tmp_path, "secret", "secret.txt")
     clips = (
@@ -111,7 +111,9 @@ def test_no_file_but_the_layers_is_opened(tmp_path: Path) -> None:
         (b"PK\x03\x04", "WRONG_FORMAT", None),
     ],
 )
-def test_bad_files(tmp_path: Path, content: bytes, code: str, line: int | None) -> None:
+def test_bad_usd_files_are_errors_with_code_and_line(
+    tmp_path: Path, content: bytes, code: str, line: int | None
+) -> None:
     path = tmp_path / "bad.usda"
     path.write_bytes(content)
     with pytest.raises(ModelError, match=code) as caught:
@@ -120,7 +122,7 @@ def test_bad_files(tmp_path: Path, content: bytes, code: str, line: int | None) 
     assert line is None or caught.value.line == line
 
 
-def test_references_that_multiply_prims_are_counted_before_composition(tmp_path: Path) -> None:
+def test_usd_references_that_multiply_prims_are_counted_before_composition(tmp_path: Path) -> None:
     for arc in ("references", "inherits", "specializes"):
         levels = "".join(
             f'def "a{k}" {{\ndef "x" (\n{arc} = </a{k + 1}>\n) {{\n}}\ndef "y" (\n{arc} = </a{k + 1}>\n) {{\n}}\n}}\n'
@@ -133,7 +135,7 @@ def test_references_that_multiply_prims_are_counted_before_composition(tmp_path:
     assert code_of(written(tmp_path, loop[0], "a.usda")) == "COMPOSITION"
 
 
-def test_values_of_a_text_layer_are_counted_before_its_parser(tmp_path: Path) -> None:
+def test_values_of_a_usd_text_layer_are_counted_before_parsing(tmp_path: Path) -> None:
     path = written(tmp_path, f'#usda 1.0\ndef "a"\n{{\nint[] a = [{"1, " * 30}1]\n}}\n')
     with pytest.raises(ModelError, match=r"more than 25 values \[TOO_LARGE\]\n.*Budget\(max_numbers=\.\.\.\)"):
         lw.load(path, budget=lw.formats.Budget(max_numbers=100))
@@ -146,7 +148,7 @@ def archive(path: Path, members: dict[str, str], **options: int) -> Path:
     return path
 
 
-def test_archives(tmp_path: Path) -> None:
+def test_usdz_archives_are_read_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "arm.usdz"
     whole = {"top.usda": referring("parts/arm.usda"), "parts/arm.usda": ARM, "parts/image.png": "x"}
     assert lw.load(archive(path, whole)).nv == 1
@@ -162,7 +164,7 @@ def test_archives(tmp_path: Path) -> None:
     assert lw.load(archive(path, {"top.usda": ARM})).nv == 1 == lw.load(tmp_path / "outer.usda").nv
 
 
-def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None:
+def test_a_usd_stage_is_read_from_its_file_and_not_from_edited_layers_in_memory(tmp_path: Path) -> None:
     """A program may hold an edited layer of the same file in memory: what is read is the file."""
     path = written(tmp_path, ARM)
     held = Sdf.Layer.FindOrOpen(str(path))
@@ -171,8 +173,8 @@ def test_a_stage_does_not_see_the_layers_of_other_stages(tmp_path: Path) -> None
 
 
 @pytest.mark.slow(every=9)
-def test_found_files() -> None:
-    """Files that random changes found: they were once read with an error of another kind, or opened other files."""
+def test_usd_files_that_broke_earlier_readers_are_errors() -> None:
+    """Files from fuzzing: they once raised an error of another kind, or opened other files."""
     found = Path(__file__).parent / "found"
     for name in ("type_of_a_transform", "type_of_points", "axis_of_a_shape"):
         assert code_of(found / f"{name}.usda") == "DATA_TYPE"
@@ -182,5 +184,5 @@ def test_found_files() -> None:
         assert lw.load(found / "clips_of_a_body.usda").mass == 1.0
 
 
-def test_prims_above_a_path() -> None:
+def test_ancestors_of_a_usd_path_are_listed() -> None:
     assert stage_size._ancestors("/a/b/c") == ["/a/b/c", "/a/b", "/a"] and stage_size._ancestors("/a") == ["/a"]

@@ -1,4 +1,4 @@
-"""Joints of USD stages: frames, axes, limits in degrees, drives, generic joints, and what simulators add."""
+"""Joints of USD stages: frames, axes, limits in degrees, drives, generic joints, and attributes of simulators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def poses(robot: lw.Robot, q: dict[str, float | list[float]]) -> dict[str, np.nd
     }
 
 
-def test_the_frames_of_a_joint_on_both_bodies(tmp_path: Path) -> None:
+def test_frames_of_a_usd_joint_are_read_on_both_bodies(tmp_path: Path) -> None:
     pivot = (
         f"point3f physics:localPos0 = (0, 0, 1);quatf physics:localRot0 = {TURN};point3f physics:localPos1 = (-1, 0, 0)"
     )
@@ -53,7 +53,7 @@ def test_the_frames_of_a_joint_on_both_bodies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("axis", "XYZ")
-def test_axes_and_limits(tmp_path: Path, axis: str) -> None:
+def test_usd_joint_axes_and_limits_are_read_in_radians(tmp_path: Path, axis: str) -> None:
     common = f'uniform token physics:axis = "{axis}"\nfloat physics:lowerLimit = -90\nfloat physics:upperLimit = 30'
     text = stage(
         *(body(name) for name in "abc"),
@@ -70,7 +70,7 @@ def test_axes_and_limits(tmp_path: Path, axis: str) -> None:
     assert robot.joints[0].name == "floating_base"
 
 
-def test_limits_that_are_none(tmp_path: Path) -> None:
+def test_infinite_usd_limits_are_unlimited_and_invalid_ones_are_refused(tmp_path: Path) -> None:
     values = "float physics:lowerLimit = -inf\nfloat physics:upperLimit = 3.4e38"
     robot = load(tmp_path, stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values)))
     assert robot.joint("j").lower == -math.inf and robot.joint("j").upper == math.inf
@@ -104,12 +104,14 @@ def generic(*free: str, limits: str = "") -> str:
         (("transX", "rotX", "rotY", "rotZ"), Composite((Prismatic((1, 0, 0)), Spherical()))),
     ],
 )
-def test_generic_joints(tmp_path: Path, free: tuple[str, ...], expected: object) -> None:
+def test_generic_usd_joints_are_read_by_their_free_axes(
+    tmp_path: Path, free: tuple[str, ...], expected: object
+) -> None:
     robot = load(tmp_path, stage(body("a"), body("b"), generic(*free)))
     assert robot.joint("j").type == expected and not robot.report.repairs
 
 
-def test_generic_joints_that_are_left_out(tmp_path: Path) -> None:
+def test_generic_usd_joints_without_a_counterpart_are_left_out(tmp_path: Path) -> None:
     text = stage(body("a"), body("b"), generic("rotX", "rotY"))
     with pytest.warns(ModelWarning, match="turns about two axes"):
         robot = load(tmp_path, text)
@@ -120,7 +122,7 @@ def test_generic_joints_that_are_left_out(tmp_path: Path) -> None:
     assert free.nv == 12 and [issue.code for issue in free.report.warnings] == ["IGNORED"]
 
 
-def test_limits_of_a_generic_joint(tmp_path: Path) -> None:
+def test_limits_of_a_generic_usd_joint_are_read(tmp_path: Path) -> None:
     limits = "\n".join(
         f"float limit:{one}:physics:low = -180\nfloat limit:{one}:physics:high = 90" for one in ("transX", "rotY")
     )
@@ -130,7 +132,7 @@ def test_limits_of_a_generic_joint(tmp_path: Path) -> None:
     np.testing.assert_allclose(one.upper, [9.0, 0.5 * math.pi])
 
 
-def test_drives_are_servos_in_radians(tmp_path: Path) -> None:
+def test_usd_drives_become_servos_in_radians(tmp_path: Path) -> None:
     drive = """
     float drive:angular:physics:stiffness = 100
     float drive:angular:physics:damping = 10
@@ -162,7 +164,7 @@ def test_drives_are_servos_in_radians(tmp_path: Path) -> None:
     assert state.name == "initial" and dict(state.controls) == pytest.approx({"servo": math.pi / 2, "speed": 0.0})
 
 
-def test_a_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
+def test_a_usd_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
     drive = 'float drive:angular:physics:stiffness = 1\nuniform token drive:angular:physics:type = "acceleration"'
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", drive, "PhysicsDriveAPI:angular"))
     with pytest.warns(ModelWarning, match="states accelerations, not forces"):
@@ -176,7 +178,7 @@ def test_a_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
         ("physxJointAxis:angular", "armature viscousFrictionCoefficient dynamicFrictionEffort maxJointVelocity"),
     ],
 )
-def test_what_simulators_add_to_joints(tmp_path: Path, prefix: str, names: str) -> None:
+def test_simulator_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str, names: str) -> None:
     values = ";".join(f"float {prefix}:{name} = {k}" for k, name in enumerate(names.split(), start=3))
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values), length=0.5, mass=2.0)
     one, degree = load(tmp_path, text).joint("j"), math.pi / 180.0
@@ -195,7 +197,7 @@ def test_attributes_that_are_not_read_are_named(tmp_path: Path) -> None:
     assert "UNSUPPORTED the attribute newton:unknown" in text and "IGNORED attributes mjc" in text
 
 
-def test_misspelt_attributes_and_types_are_named(tmp_path: Path) -> None:
+def test_misspelt_usd_attributes_and_types_are_reported(tmp_path: Path) -> None:
     text = stage(
         body("a"),
         body("b"),
@@ -209,7 +211,7 @@ def test_misspelt_attributes_and_types_are_named(tmp_path: Path) -> None:
     assert "did you mean 'physics:lowerLimit'" in messages and "the unknown type PhysicsRevolutJoint" in messages
 
 
-def test_a_joint_from_the_child_to_the_parent_keeps_its_sign(tmp_path: Path) -> None:
+def test_a_usd_joint_from_child_to_parent_keeps_its_sign(tmp_path: Path) -> None:
     def arm(first: str, second: str, kind: str = "Revolute") -> lw.Robot:
         pivot = {"a": "(0, 0, 1)", "b": "(0, 1, 0)"}
         values = f"point3f physics:localPos0 = {pivot[first]};point3f physics:localPos1 = {pivot[second]}"
@@ -223,7 +225,7 @@ def test_a_joint_from_the_child_to_the_parent_keeps_its_sign(tmp_path: Path) -> 
     assert isinstance(arm("b", "a", "Spherical").joint("j").type, Reversed)
 
 
-def test_mimic_joints(tmp_path: Path) -> None:
+def test_usd_mimic_joints_are_read(tmp_path: Path) -> None:
     values = "rel newton:mimicJoint = </r/j>;float newton:mimicCoef0 = 90;float newton:mimicCoef1 = -2"
     text = stage(
         *(body(name) for name in "abc"), joint("Revolute", "j", "a", "b"), joint("Revolute", "k", "b", "c", values)
@@ -233,7 +235,7 @@ def test_mimic_joints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
-def test_mimic_coefficients_are_in_units_of_the_stage(tmp_path: Path, length: float) -> None:
+def test_usd_mimic_coefficients_are_in_units_of_the_stage(tmp_path: Path, length: float) -> None:
     units = {"Revolute": math.pi / 180.0, "Prismatic": length}
     for master in units:
         for slave in units:
@@ -249,7 +251,7 @@ def test_mimic_coefficients_are_in_units_of_the_stage(tmp_path: Path, length: fl
             assert math.isclose(mimic.ratio * q + mimic.offset, expected, rel_tol=1e-14)
 
 
-def test_stacked_joints_of_one_pair_of_bodies(tmp_path: Path) -> None:
+def test_several_usd_joints_between_two_bodies_are_read_in_series(tmp_path: Path) -> None:
     values = "point3f physics:localPos0 = (0, 0, 1)"
     text = stage(
         body("a"),
@@ -273,7 +275,7 @@ def test_stacked_joints_of_one_pair_of_bodies(tmp_path: Path) -> None:
         ("Revolute", "float physics:breakForce = 2", "joints do not break"),
     ],
 )
-def test_what_is_not_supported_is_named(tmp_path: Path, kind: str, values: str, text: str) -> None:
+def test_unsupported_usd_joints_are_reported(tmp_path: Path, kind: str, values: str, text: str) -> None:
     whole = stage(body("a"), body("b"), joint(kind, "j", "a", "b", values))
     with pytest.warns(ModelWarning, match=text):
         robot = load(tmp_path, whole)
@@ -282,7 +284,7 @@ def test_what_is_not_supported_is_named(tmp_path: Path, kind: str, values: str, 
         load(tmp_path, whole, strict=True)
 
 
-def test_states_of_joints_are_noted(tmp_path: Path) -> None:
+def test_states_of_usd_joints_are_reported(tmp_path: Path) -> None:
     for value, codes in ((0.0, []), (30.0, ["IGNORED"])):
         values = f"float state:angular:physics:velocity = {value}"
         text = stage(body("a"), body("b"), joint("Fixed", "w", "", "a"), joint("Revolute", "j", "a", "b", values))

@@ -38,7 +38,7 @@ def arm(anchor: str = "", *more: str, root: str = "") -> str:
 ANCHOR = joint("Fixed", "anchor", "", "a", "point3f physics:localPos0 = (0, 0, 1)")
 
 
-def test_the_base_moves_as_the_stage_says(tmp_path: Path) -> None:
+def test_the_base_of_a_usd_robot_moves_as_the_stage_states(tmp_path: Path) -> None:
     fixed, free = load(tmp_path, arm(ANCHOR)), load(tmp_path, arm())
     assert (names(fixed), names(free)) == (["j"], ["floating_base", "j"])
     assert fixed.tree.named_configurations == ()
@@ -56,7 +56,7 @@ def test_the_base_moves_as_the_stage_says(tmp_path: Path) -> None:
         load(tmp_path, stage(body("a"), body("b")), floating_base=False)
 
 
-def test_the_root_of_an_articulation_carries_the_floating_base(tmp_path: Path) -> None:
+def test_the_usd_articulation_root_carries_the_floating_base(tmp_path: Path) -> None:
     text = stage(body("a"), body("b", schemas="PhysicsArticulationRootAPI"), joint("Revolute", "j", "a", "b", HINGE))
     tree = load(tmp_path, text).tree
     assert [one.name for one in tree.bodies] == ["b", "a"] and isinstance(tree.bodies[0].joint, Floating)
@@ -67,7 +67,7 @@ def test_the_root_of_an_articulation_carries_the_floating_base(tmp_path: Path) -
     ]
 
 
-def test_joints_excluded_from_articulations_close_loops(tmp_path: Path) -> None:
+def test_usd_joints_excluded_from_articulations_close_loops(tmp_path: Path) -> None:
     excluded = "uniform bool physics:excludeFromArticulation = 1;"
     pin = "point3f physics:localPos0 = (1, 0, 0);point3f physics:localPos1 = (0, 0, -1);float physics:upperLimit = 90"
     text = arm(
@@ -96,7 +96,7 @@ def test_joints_excluded_from_articulations_close_loops(tmp_path: Path) -> None:
     assert names(load(tmp_path, only)) == ["floating_base", "j"]  # no cycle: nothing to close
 
 
-def test_two_robots_of_one_stage_have_distinct_names(tmp_path: Path) -> None:
+def test_two_robots_of_one_usd_stage_have_distinct_names(tmp_path: Path) -> None:
     def robot(name: str, x: float) -> str:
         inner = body("base", at(x, 0, 0)), body("link", at(x, 0, 1))
         hinge = joint("Revolute", "hinge", "base", "link", f"{HINGE};point3f physics:localPos0 = (0, 0, 1)")
@@ -108,7 +108,7 @@ def test_two_robots_of_one_stage_have_distinct_names(tmp_path: Path) -> None:
     assert found.name == "r"
 
 
-def test_instances_have_the_names_of_the_instance(tmp_path: Path) -> None:
+def test_usd_instances_have_the_names_of_the_instance(tmp_path: Path) -> None:
     finger = body("finger", "", collider("Cube", "tip"), mass=2)
     use = "instanceable = true\nreferences = </prototype>"
     inner = (prim("Xform", "one", at(1, 0, 0), extra=use), prim("Xform", "two", at(2, 0, 0), extra=use))
@@ -119,7 +119,7 @@ def test_instances_have_the_names_of_the_instance(tmp_path: Path) -> None:
     np.testing.assert_allclose(dict(robot.tree.named_configurations[0].q)["floating_base"][4:], (1, 0, 0))
 
 
-def test_nested_bodies_are_separate(tmp_path: Path) -> None:
+def test_nested_usd_bodies_are_separate_links(tmp_path: Path) -> None:
     inner = body("inner", at(0, 0, 2), collider("Cube", "low", at(0, 0, 1)), mass=3)
     hinge = joint("Revolute", "j", "outer", "outer/inner", HINGE + ";point3f physics:localPos0 = (0, 0, 2)")
     robot = load(tmp_path, stage(body("outer", at(1, 0, 0), collider("Sphere", "s"), inner), hinge))
@@ -130,7 +130,7 @@ def test_nested_bodies_are_separate(tmp_path: Path) -> None:
     assert dict(robot.tree.named_configurations[0].q)["j"] == (0.0,)
 
 
-def test_bodies_that_are_not_moved_by_the_simulation(tmp_path: Path) -> None:
+def test_kinematic_and_disabled_usd_bodies_are_fixed(tmp_path: Path) -> None:
     text = stage(
         body("a", "bool physics:rigidBodyEnabled = 0", collider("Cube", "wall")),
         body("b", at(1, 0, 0) + "\nbool physics:kinematicEnabled = 1"),
@@ -148,7 +148,7 @@ def test_bodies_that_are_not_moved_by_the_simulation(tmp_path: Path) -> None:
     assert "kinematic" in notes and "not enabled" in notes and "do not move" in notes and not robot.report.repairs
 
 
-def test_joints_that_are_left_out(tmp_path: Path) -> None:
+def test_disabled_usd_joints_are_left_out(tmp_path: Path) -> None:
     text = arm(
         ANCHOR,
         joint("Revolute", "off", "a", "b", "bool physics:jointEnabled = 0"),
@@ -164,7 +164,7 @@ def test_joints_that_are_left_out(tmp_path: Path) -> None:
     }
 
 
-def test_a_joint_on_a_prim_inside_a_body(tmp_path: Path) -> None:
+def test_a_usd_joint_may_name_a_prim_inside_a_body(tmp_path: Path) -> None:
     """A joint may name a shape or a frame of a body, or a prim without a body, which is the world."""
     inner = prim("Xform", "frame", at(0, 0, 3, scale="(2, 2, 2)"))
     text = stage(
@@ -180,7 +180,7 @@ def test_a_joint_on_a_prim_inside_a_body(tmp_path: Path) -> None:
     np.testing.assert_allclose([*robot.tree.frame("frame").placement.translation], (1, 0, 3))
 
 
-def test_the_configuration_of_the_stage(tmp_path: Path) -> None:
+def test_the_initial_configuration_of_a_usd_stage_is_named(tmp_path: Path) -> None:
     tilted = "(0.9238795, 0, 0.3826834, 0)"  # 45 degrees about y
     text = stage(
         body("a"),
@@ -205,7 +205,7 @@ def test_the_configuration_of_the_stage(tmp_path: Path) -> None:
         load(tmp_path, apart)
 
 
-def test_filters_of_collisions(tmp_path: Path) -> None:
+def test_usd_collision_filters_disable_pairs(tmp_path: Path) -> None:
     def bodies(first: str = "") -> list[str]:
         return [
             body("a", first, collider("Cube", "s"), schemas="PhysicsFilteredPairsAPI"),
@@ -242,7 +242,7 @@ def test_filters_of_collisions(tmp_path: Path) -> None:
     assert load(tmp_path, collides).tree.enabled_collisions == (("a", "b"),)
 
 
-def test_content_that_is_not_read_is_reported_once(tmp_path: Path) -> None:
+def test_ignored_usd_content_is_reported_once(tmp_path: Path) -> None:
     damped = "float physxRigidBody:linearDamping = {};float physxRigidBody:sleepThreshold = 1"
     damped += ";bool physxRigidBody:disableGravity = 0"
     actuator = prim("MjcActuator", "motor")
@@ -257,14 +257,14 @@ def test_content_that_is_not_read_is_reported_once(tmp_path: Path) -> None:
     assert not load(tmp_path, stage(body("a", damped.format(0)))).report.repairs
 
 
-def test_variants_that_are_read_are_named(tmp_path: Path) -> None:
+def test_selected_usd_variants_are_reported(tmp_path: Path) -> None:
     head = 'variants = {\nstring size = "large"\n}\nprepend variantSets = "size"'
     inner = 'variantSet "size" = {\n"large" {\n' + body("x", mass=5) + '}\n"small" {\n' + body("x", mass=2) + "}\n}"
     robot = load(tmp_path, stage(prim("Xform", "v", inner, extra=head)))
     assert robot.mass == 5.0 and "'large' is read" in robot.report.warnings[-1].message
 
 
-def test_every_prim() -> None:
+def test_every_prim_of_a_usd_stage_is_read_or_reported() -> None:
     robot = lw.load(FOLDER / "every_prim.usda")
     assert names(robot) == ["shoulder", "slide", "generic", "socket"] and not robot.report.repairs
     assert (robot.name, len(robot.tree.constraints), len(robot.tree.actuators)) == ("cell", 1, 3)
@@ -273,7 +273,7 @@ def test_every_prim() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7_gripper"])
-def test_a_converted_robot_is_the_robot(name: str) -> None:
+def test_a_robot_converted_to_usd_equals_its_urdf(name: str) -> None:
     """The stage was made from the URDF by urdf-usd-converter 0.3.4; its numbers have single precision."""
     expected, found = lw.load(name), lw.load(FOLDER / f"converted/{name}/{name}.usda")
     assert names(found) == names(expected) and set(found.frames) == {"world", *expected.frames}
@@ -294,7 +294,7 @@ def test_a_converted_robot_is_the_robot(name: str) -> None:
         )
 
 
-def test_robots_converted_now(tmp_path: Path) -> None:
+def test_robots_converted_to_usd_by_the_installed_converter_equal_their_urdf(tmp_path: Path) -> None:
     if find_spec("urdf_usd_converter") is None:
         pytest.skip("needs urdf-usd-converter, with its own build of USD")
     convert = "import sys, urdf_usd_converter; urdf_usd_converter.Converter().convert(*sys.argv[1:])"
@@ -309,7 +309,7 @@ def test_robots_converted_now(tmp_path: Path) -> None:
         np.testing.assert_allclose(found.gravity_force(q), expected.gravity_force(q), atol=1e-4)
 
 
-def test_no_stage_without_usd_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_usd_without_usd_core_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwork.formats.registry.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'needs the package pxr: pip install "linkwork\[usd\]"'):
         lw.load(written(tmp_path, arm()))
