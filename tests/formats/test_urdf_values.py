@@ -86,7 +86,7 @@ AXES = {"nan 0 0": "NUMBER", "0 inf 0": "NUMBER", "1 0": "ARITY", "1 0 0 0": "AR
 
 
 @pytest.mark.parametrize(("axis", "code"), AXES.items())
-def test_row_32_a_urdf_axis_without_three_numbers_is_refused(axis: str, code: str):
+def test_row_32_a_urdf_axis_without_three_components_is_refused(axis: str, code: str):
     found = error(arm(f'<axis xyz="{axis}"/>' + LIMIT))
     assert found.code == code and found.message.startswith("xyz: ")
     assert found.where.element == "robot[r]/joint[j]/axis"
@@ -393,7 +393,7 @@ def test_missing_urdf_attributes_are_refused():
     assert found.code == "ATTRIBUTE_MISSING" and found.hint == 'write <mass value="..."/>'
 
 
-def test_urdf_values_whose_products_overflow_are_refused():
+def test_urdf_values_with_overflowing_products_are_refused():
     """Beyond 1e20 they are refused, and beyond 1e12 suspicious; a limit so large is none."""
     for inner, what in (
         (inertial(mass="1e200"), "mass"),

@@ -186,7 +186,7 @@ def test_simulator_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str
     np.testing.assert_allclose(found, (1.5, 2.0 / degree, 2.5, 6.0 * degree))
 
 
-def test_attributes_that_are_not_read_are_named(tmp_path: Path) -> None:
+def test_unsupported_simulator_attributes_of_usd_joints_are_reported(tmp_path: Path) -> None:
     values = (
         "float physxJoint:jointFriction = 0.1;float mjc:stiffness = 3;float mjc:solref = 1;float newton:unknown = 1"
     )
