@@ -23,6 +23,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from coverage import CoverageData
@@ -98,8 +99,9 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "guard", node.orelse
 
 
-def _mutants(file: str, source: bytes) -> Iterator[Mutant]:
-    """Generate the mutants of a file, without those of messages, annotations and texts for people."""
+@cache
+def _mutants(file: str, source: bytes) -> list[Mutant]:
+    """Return the mutants of a file, without those of messages, annotations and texts for people."""
     starts = [0]
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text))
@@ -135,7 +137,7 @@ def _mutants(file: str, source: bytes) -> Iterator[Mutant]:
                     if isinstance(child, ast.AST):
                         yield from visit(child, within)
 
-    return visit(tree, ())
+    return [*visit(tree, ())]
 
 
 def drawn(files: list[str], count: int, seed: int, kinds: Collection[str] = ()) -> list[Mutant]:
