@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.lazy_imports import ImportedFunction
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, Location, ModelError, UnknownNameError
 from linkwork.formats.file_reading import XACRO_HINT, path_text, read_start, require_path
@@ -24,7 +25,16 @@ from linkwork.formats.xml_document import parse
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 
-__all__ = ["FOREIGN_ROOTS", "FORMATS", "Format", "find_format", "format_named", "format_of_text"]
+__all__ = [
+    "FOREIGN_ROOTS",
+    "FORMATS",
+    "Format",
+    "describe_mujoco",
+    "find_format",
+    "format_named",
+    "format_of_text",
+    "mujoco_sensors",
+]
 
 _START = 1 << 20  # [bytes] of a file that are searched for its root element
 
@@ -119,6 +129,11 @@ FORMATS: tuple[Format, ...] = (
         options=("budget",),
     ),
 )
+
+describe_mujoco = ImportedFunction("linkwork.formats.mjcf.mjcf_reader.describe_model")
+"""The reader of compiled models of MuJoCo."""
+mujoco_sensors = ImportedFunction("linkwork.formats.mjcf.sensor_list.listed_sensors")
+"""The reader of their sensors."""
 
 FOREIGN_ROOTS = {
     "mujoco": "an MJCF file (MuJoCo)",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from linkwork._util.messages import listed
 from linkwork.formats.mjcf.compiled_model import CompiledModel
+from linkwork.formats.mjcf.sensor_list import READ_SENSORS
 
-__all__ = ["READ_SENSORS", "report_further_content"]
+__all__ = ["report_further_content"]
 
-READ_SENSORS = ("jointpos", "jointvel", "ballangvel", "jointactfrc", "gyro", "accelerometer")
 _KINDS = (
     *(("camera", "ncam", "cameras"), ("light", "nlight", "lights")),
     *(("texture", "ntex", "textures"), ("pair", "npair", "friction and other parameters of contact pairs")),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.messages import nearest, quoted
 from linkwork._util.validation import name as named
 from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.registry import describe_mujoco
 from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.actuator import Actuator
@@ -72,10 +73,8 @@ class Constructors(RobotBase):
 
         Raises TypeError for another type, ModelError for a model that linkwork cannot read.
         """
-        from linkwork.formats.mjcf.mjcf_reader import describe_model
-
         options = Options(floating_base=floating_base, gravity=gravity, strict=strict, mimic=mimic)
-        return cls(options.tree(describe_model(model, floating_base=options.floating_base)))
+        return cls(options.tree(describe_mujoco(model, floating_base=options.floating_base)))
 
     @classmethod
     def build(

@@ -218,7 +218,7 @@ def _expanded(path: Any, options: Options, chosen: Format | None) -> Description
 
 def _described(text: str, path: Any, options: Options, chosen: Format | None) -> Description:
     """Return the description of the text to which the xacro file at ``path`` expands."""
-    from linkwork.formats import parse_urdf
+    from linkwork.formats import parse_sdf, parse_urdf
 
     found = registry.format_of_text(text)
     if chosen is not None and chosen != found:
@@ -226,8 +226,6 @@ def _described(text: str, path: Any, options: Options, chosen: Format | None) ->
         raise TypeError(f"load: format: the xacro file expands to {expanded}, not to {chosen.title}")
     source = f"{path_text(path)} (expanded)"
     if found is not None and found.name == "sdf":
-        from linkwork.formats.sdf.sdf_reader import parse_sdf
-
         return parse_sdf(text, source=source, strict=options.strict, **_options_of(found, options))
     urdf = registry.format_named("urdf")
     keywords = _options_of(urdf, replace(options, package_dirs=None))  # they were for the expansion
