@@ -131,6 +131,23 @@ def test_points_and_a_frame_alone() -> None:
 
 
 @pytest.mark.slow(every=3)
+def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> None:
+    """The measured positions do not vary at all: the errors are those of the readings, 1e-5 rad, at a lever of 0.5 m."""
+    robot, point, rng = shipped("arm6"), np.array([0.5, 0.125, 0.375]), np.random.default_rng(0)
+    offsets = np.array([0.0, 0.0, 0.002, 0.001, 0.0, 0.0])
+    real = robot.with_parameters({"placement:elbow": offsets})
+    start = real.random_configuration(seed=0, size=120)
+    poses = np.array([lw.pose(point, quaternion_wxyz=w / np.linalg.norm(w)) for w in rng.normal(size=(120, 4))])
+    result = real.inverse_kinematics(poses, "tool", q_init=start)
+    q = result.q[result.success][:80]
+    q = q + 1e-5 * rng.normal(size=q.shape)
+    fit = identify.placements(robot, q, np.tile(point, (80, 1)), "tool", parameters=["placement:elbow"], held_out=0.0)
+    assert len(q) == 80 and fit.success and (fit.sigma < 1e-5).all()
+    assert (np.abs(fit.values - fit.identifiable.values(offsets)) < 4.0 * np.sqrt(np.diag(fit.covariance))).all()
+    assert np.sqrt(np.diag(fit.covariance)).max() < 1e-5
+
+
+@pytest.mark.slow(every=3)
 def test_patterns_stand_for_each_parameter_that_fits() -> None:
     """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
     robot = shipped("arm6")

@@ -130,8 +130,8 @@ def fit_linear(result: Reduced, measured: np.ndarray, weights: np.ndarray | None
     True for a measured joint force. Columns shorter than ``RANK`` times their ``typical`` length (p,) count as zero.
     """
     squares = result.square[measured]
-    floor = _LEAST * np.sqrt(np.where(squares > 0.0, squares, squares.mean()))
-    floor[floor == 0.0] = 1.0  # every force is zero
+    floor = _LEAST * np.sqrt(np.maximum(squares, RANK * squares.mean()))  # at rest some forces are rounding
+    floor[floor == 0.0] = 1.0  # all forces are zero
     sigma = np.full(len(measured), np.inf)
     sigma[measured] = 1.0 if weights is None else 1.0 / weights[measured]
     lengths = np.linalg.norm(result.rows[measured[result.force], :-1], axis=0)
