@@ -132,7 +132,7 @@ def test_points_and_a_frame_alone() -> None:
 
 @pytest.mark.slow(every=3)
 def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> None:
-    """The measured positions do not vary at all: the errors are those of the readings, 1e-5 rad, at a lever of 0.5 m."""
+    """The measured positions do not vary at all: all errors are those of the readings, 1e-5 rad."""
     robot, point, rng = shipped("arm6"), np.array([0.5, 0.125, 0.375]), np.random.default_rng(0)
     offsets = np.array([0.0, 0.0, 0.002, 0.001, 0.0, 0.0])
     real = robot.with_parameters({"placement:elbow": offsets})
