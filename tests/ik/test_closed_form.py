@@ -1,4 +1,4 @@
-"""Closed forms: every branch reaches its pose, the configuration that a pose was made with is among them, and nothing
+"""Closed forms: every branch reaches its pose, and one branch is the configuration that the pose was computed from.
 else is said to be one."""
 
 import math
@@ -47,7 +47,7 @@ def check(robot, form, q, *, found=1e-6, compiled=True, **given):
     return branches
 
 
-def test_published_arms():
+def test_closed_forms_of_published_arms_find_every_branch():
     for robot, family, most in (
         (puma560(), "spherical wrist, first and second axis intersect, second and third axis parallel", 8),
         (kr16(), "spherical wrist, second and third axis parallel", 8),
@@ -67,8 +67,8 @@ def test_published_arms():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_random_arms(family):
-    """Placed anywhere, and asked for from either end between frames that are no ends of anything."""
+def test_closed_forms_of_random_arms_find_every_branch(family):
+    """Bases and tools at random poses."""
     rng = np.random.default_rng(len(family))
     robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
     form = robot.closed_form("tool")
@@ -80,8 +80,8 @@ def test_random_arms(family):
 
 
 @pytest.mark.slow(every=3)
-def test_from_the_other_end():
-    """A spherical shoulder is a spherical wrist seen from the hand; and what is asked of whom turns the same way."""
+def test_closed_forms_exist_from_the_hand_to_the_base():
+    """A spherical shoulder is a spherical wrist seen from the hand."""
     rng = np.random.default_rng(3)
     for family in ("wrist parallel 2", "three parallel intersect 5"):
         robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
@@ -91,7 +91,7 @@ def test_from_the_other_end():
         check(robot, form, rng.uniform(-math.pi, math.pi, (200, 6)), compiled=False)
 
 
-def test_seven_axes_by_the_elbow():
+def test_seven_axis_arms_are_parametrised_by_the_elbow_angle():
     robot = iiwa14()
     form = robot.closed_form("link7")
     assert form.redundant == "elbow angle"
@@ -117,7 +117,7 @@ def test_seven_axes_by_the_elbow():
     assert np.abs(np.arctan2(sine, (beside[0] * beside[1]).sum(-1)) - 0.5).max() < 1e-7
 
 
-def test_seven_axes_with_one_held():
+def test_seven_axis_arms_are_parametrised_by_a_locked_joint():
     robot = lw.load("arm7")
     form = robot.closed_form("hand")
     assert form.redundant == "wrist_roll"
@@ -128,8 +128,8 @@ def test_seven_axes_with_one_held():
     assert robot.closed_form("hand", locked="elbow") is None
 
 
-def test_limits_are_kept():
-    """Exactly, by whole turns where there is room for some, and nearest to the seed."""
+def test_branches_respect_limits_by_whole_turns():
+    """Each angle is shifted by whole turns into its limits, nearest to the seed."""
     rows = [
         dict(zip(("a", "alpha", "d"), row, strict=True))
         for row in (
@@ -171,8 +171,8 @@ def test_limits_are_kept():
     assert (at.q[at.valid] == edge).sum(axis=-1).max() >= 3
 
 
-def test_branches_in_float32():
-    """As many as in float64, also of singular configurations, and they reach the pose within float32's accuracy."""
+def test_float32_finds_the_branches_of_float64():
+    """Singular configurations included; poses are reached within float32's accuracy."""
     for robot in (lw.load("arm6"), ur5()):
         form = robot.closed_form("tool" if robot.name == "arm6" else "link6")
         q = np.random.default_rng(5).uniform(-2.0, 2.0, (100, 6))
@@ -183,7 +183,7 @@ def test_branches_in_float32():
         assert np.abs(reached - wanted)[valid == 1.0].max() < 1e-4
 
 
-def test_out_of_reach():
+def test_branches_of_poses_out_of_reach_are_invalid_and_finite():
     for robot in (puma560(), ur5(), iiwa14()):
         hand = f"link{robot.nq}"
         form = robot.closed_form(hand)
@@ -196,8 +196,8 @@ def test_out_of_reach():
         assert found.position_error.min() > 1.0
 
 
-def test_singular_configurations():
-    """Wrist in line, elbow stretched, wrist above the base: finite, right, and what coincides counts once."""
+def test_coincident_branches_at_singularities_count_once():
+    """Wrist in line, elbow stretched, wrist above the base: all values are finite."""
     rng = np.random.default_rng(7)
     for robot, singular in (
         (puma560(), {"wrist": {4: 0.0}, "elbow": {2: -math.atan2(0.4318, 0.0203) + RIGHT - RIGHT}}),
@@ -226,7 +226,7 @@ def test_singular_configurations():
     assert near == 8 and at < 8
 
 
-def test_wrist_above_the_base():
+def test_poses_with_the_wrist_above_the_base_have_branches():
     level = arm(
         "level",
         (0.0, RIGHT, 0.0, 0.0),
@@ -246,8 +246,8 @@ def test_wrist_above_the_base():
     assert np.abs(poses_of(level, above, found[valid]) - X).max() < 1e-9
 
 
-def test_alone_and_in_batches():
-    """To the bit; seeds broadcast, and other joints stay as they are in the seed."""
+def test_a_single_pose_has_the_bits_of_a_batch():
+    """Seeds broadcast, and joints outside of the chain stay as they are in the seed."""
     robot = lw.load("arm7_gripper")
     form = robot.closed_form("hand")
     q = robot.random_configuration(seed=2, size=37)
@@ -266,7 +266,7 @@ def test_alone_and_in_batches():
     assert np.array_equal(told.q, many.q[0])
 
 
-def test_the_function_itself():
+def test_the_uncompiled_closed_form_equals_the_kernel():
     """Uncompiled, on batches of numbers, it computes what the kernel does."""
     robot = ur5()
     form = robot.closed_form("link6")
@@ -278,8 +278,8 @@ def test_the_function_itself():
     assert apart(found, compiled.q)[valid].max() < 1e-9
 
 
-def test_angles_as_sine_and_cosine():
-    """A joint whose configuration is (sin, cos) turns as others do."""
+def test_closed_forms_support_angles_as_sine_and_cosine():
+    """A joint whose configuration is (sin, cos) rotates as others do."""
     rows = [(0.0, RIGHT, 0.1), (0.4, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, RIGHT, 0.1), (0.0, -RIGHT, 0.1), (0.0, 0.0, 0.1)]
     frames, parts = "base", [lw.Link("base")]
     for k, (a, alpha, d) in enumerate(rows):
@@ -309,8 +309,8 @@ def test_angles_as_sine_and_cosine():
     assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
 
 
-def test_arms_without():
-    """No family, too few joints, joints that slide or follow: None, and names that are not there are errors."""
+def test_arms_without_a_closed_form_return_none():
+    """General arms, too few joints, slides or coupled joints: None; unknown names are errors."""
     rng = np.random.default_rng(0)
     general = arm("general", *zip(*rng.uniform(0.2, 0.9, (4, 6)), strict=True))
     assert general.closed_form("link6") is None
@@ -326,7 +326,7 @@ def test_arms_without():
             ur5().closed_form(**wrong)
 
 
-def test_bad_input():
+def test_invalid_arguments_of_closed_forms_are_refused():
     form, seven = ur5().closed_form("link6"), iiwa14().closed_form("link7")
     X = np.eye(4)
     for target in (np.eye(3), 2.0 * X, np.full((4, 4), np.nan), np.diag([1.0, 1.0, -1.0, 1.0])):
@@ -348,7 +348,7 @@ def test_bad_input():
         form.redundant_angle(np.zeros(6))
 
 
-def test_what_it_says():
+def test_closed_forms_and_branches_print_their_content():
     form = ur5().closed_form("link6")
     assert ur5().closed_form("link6") is form
     found = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), position_limits=False)
@@ -357,7 +357,7 @@ def test_what_it_says():
     assert str(form.branches(np.eye(4)[np.newaxis], position_limits=False)).startswith("1 poses: ")
 
 
-def test_a_root_between():
+def test_a_chain_through_the_root_has_the_same_branches():
     """The arm hangs from its third link: some joints of the chain lead to the root and some away from it."""
     robot = puma560()
     other = robot.with_root("link3")
@@ -375,8 +375,8 @@ def test_a_root_between():
     assert apart(found, again[..., order])[valid].max() < 1e-8
 
 
-def test_which_joints_turn():
-    """By what their functions say, not by their type."""
+def test_joints_that_only_rotate_are_recognised_by_their_functions():
+    """The functions decide, not the joint's type."""
     from linkwork.ik.algorithms.closed_form.axis_geometry import turns_only
 
     z = lw.spatial.Vec3(0.0, 0.0, 1.0)
@@ -386,7 +386,7 @@ def test_which_joints_turn():
     assert turns_only(lw.joints.Revolute(z).reversed())
 
 
-def test_empty_batches_and_symbols():
+def test_closed_forms_take_empty_batches_and_symbols():
     form = ur5().closed_form("link6")
     nothing = form.branches(np.zeros((0, 4, 4)), position_limits=False)
     assert nothing.q.shape == (0, 8, 6) and nothing.count.shape == (0,)
@@ -405,15 +405,15 @@ def test_empty_batches_and_symbols():
     assert np.array_equal(first(X), form.branches(X).q[0])
 
 
-def test_values():
+def test_closed_forms_are_pickled():
     """A form goes to another process and gives the same there."""
     form = lw.load("arm7").closed_form("hand")
     again = pickle.loads(pickle.dumps(form))
     assert (again.family, again.redundant, again.joints) == (form.family, form.redundant, form.joints)
 
 
-def test_ranges_of_the_elbow():
-    """Inside of them a branch is within limits, beyond it is not, and at their ends a joint is at a limit."""
+def test_redundant_ranges_bound_the_valid_elbow_angles():
+    """A branch inside of a range is within limits; at its ends a joint is at a limit."""
     twists = (-RIGHT, RIGHT, RIGHT, -RIGHT, -RIGHT, RIGHT, 0.0)
     offsets, bounds = (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126), (2.96, 2.09, 2.96, 2.09, 2.96, 2.09, 3.05)
     rows = [
@@ -444,7 +444,7 @@ def test_ranges_of_the_elbow():
             form.redundant_ranges(**wrong)
 
 
-def test_nearest_first_and_rounded_targets():
+def test_branches_are_sorted_by_distance_and_accept_rounded_targets():
     form = ur5().closed_form("link6")
     q = np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6))
     X = poses_of(ur5(), form, q)
@@ -464,8 +464,8 @@ def test_nearest_first_and_rounded_targets():
 
 
 @pytest.mark.slow(every=3)
-def test_any_finite_target():
-    """At the base, on axes, far away, half turns: numbers are finite, and right where they are valid."""
+def test_any_finite_target_has_finite_branches():
+    """At the base, on axes, far away, half turns: valid branches are right."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]
     places = (
         [0, 0, 0],

@@ -1,4 +1,4 @@
-"""The same branches as other libraries find, where they are installed."""
+"""Closed-form branches compared with other libraries, if these are installed."""
 
 import importlib.util
 
@@ -8,7 +8,7 @@ from benchmarks.ik.robots import ARMS
 
 
 @pytest.mark.parametrize("name", ["puma560", "offset shoulder", "arm6"])
-def test_the_same_branches(name):
+def test_closed_form_branches_equal_those_of_other_libraries(name):
     there = [package for package in ("eaik", "ssik") if importlib.util.find_spec(package)]
     if not there:
         pytest.skip("neither EAIK nor ssik is installed")

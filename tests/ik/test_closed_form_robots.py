@@ -1,4 +1,4 @@
-"""Real robots: which have a closed form, and that theirs find configurations again."""
+"""Real robots: which of them have a closed form, and that it recovers their configurations."""
 
 import math
 
@@ -37,7 +37,7 @@ FAMILIES = {  # robot, frame, relative to: family, redundant
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in FAMILIES}))
-def test_robots(name):
+def test_closed_forms_of_real_robots_recover_configurations(name):
     robot = next(example for example in EXAMPLES if example.name == name).robot()
     for (_, frame, relative_to), expected in ((k, v) for k, v in FAMILIES.items() if k[0] == name):
         form = robot.closed_form(frame, relative_to=relative_to)

@@ -1,4 +1,4 @@
-"""Constraints among tasks: hard, soft or within ranges; and those of a robot, which hold without being named."""
+"""Constraints among tasks: hard, soft or within ranges; and constraints of a robot, which hold without being named."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LEG = lw.load("leg")
 
 
 @pytest.mark.slow(every=9)
-def test_closed_loops_hold_at_answers():
-    """Of the loops' own robot nothing is named but the foot."""
+def test_loops_of_the_robot_are_closed_at_solutions():
+    """The problem names only the foot's task."""
     q = LEG.assemble().q
     X = LEG.pose(q, "foot")
     problem = LEG.ik_problem(ik.PositionTask("foot"))
@@ -34,7 +34,7 @@ def test_closed_loops_hold_at_answers():
     assert LEG.inverse_kinematics(X, "foot").success
 
 
-def test_bounds_of_a_joint_that_closes_a_loop():
+def test_solutions_respect_the_limits_of_a_loop_joint():
     robot = lw.load("fourbar")
     q = robot.assemble(hold={robot.joints[0].name: 0.9}).q
     p = robot.pose(q, "coupler_tip")[:3, 3]
@@ -54,7 +54,7 @@ def test_bounds_of_a_joint_that_closes_a_loop():
 
 
 @pytest.mark.slow(every=3)
-def test_any_constraint_of_configurations_is_a_task():
+def test_any_position_constraint_is_a_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
     made = (
         lw.constraints.Distance("tip", "world", 0.6),
@@ -75,7 +75,7 @@ def test_any_constraint_of_configurations_is_a_task():
 
 
 def left_of(robot, constraint, q):
-    """By formulas of its own: by how much a constraint of `test_any_constraint_of_configurations_is_a_task` fails."""
+    """By formulas of its own: by how much a constraint of `test_any_position_constraint_is_a_task` fails."""
     X, elbow = robot.pose(q, "hand"), robot.pose(q, "forearm_distal")
     z = X[:3, 2]
     tip = X[:3, 3] + 0.1 * z
@@ -93,8 +93,8 @@ def left_of(robot, constraint, q):
     }[type(constraint).__name__]
 
 
-def test_ranges_of_errors():
-    """A point above a plane, a distance at least, an angle at most."""
+def test_tasks_within_ranges_of_errors_are_solved():
+    """A point above a plane, a minimum distance, a maximum angle."""
     q = ARM.random_configuration(seed=4, size=20)
     place = ARM.pose(q, "hand")[:, :3, 3]
     problem = ARM.ik_problem(
@@ -114,8 +114,8 @@ def test_ranges_of_errors():
     assert np.array_equal(inside.q[stays], q[stays])
 
 
-def test_rows_of_ranges_are_exact():
-    """Where errors need not vanish rows are their derivative, also of what states them in another way."""
+def test_rows_of_ranges_are_exact_derivatives():
+    """Errors need not vanish within a range, so rows are their derivative in every representation."""
     robot = ARM.with_constraints(lw.constraints.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
     tree, q = ARM.tree, ARM.random_configuration(seed=8)
     (weld,) = robot.tree.constraints
@@ -128,8 +128,8 @@ def test_rows_of_ranges_are_exact():
             assert np.abs((ends[0] - ends[1]) / 2e-6 - rows[:, k]).max() <= 1e-7
 
 
-def test_an_axis_of_a_weld_may_be_free():
-    """Rows are then exact, though the weld states others in closed form."""
+def test_an_axis_of_a_weld_task_may_be_free():
+    """Rows are exact, although the weld has a closed form with other rows."""
     q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
     X = ARM.pose(aims, "hand")
     weld = ik.ConstraintTask(lw.constraints.Weld("hand", pose=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
@@ -139,14 +139,14 @@ def test_an_axis_of_a_weld_may_be_free():
     assert np.abs(Y[:, :3, 0] - X[:3, 0]).max() > 0.1
 
 
-def test_soft_ones_do_not_count_as_failures():
+def test_unmet_soft_constraints_are_no_failures():
     far = ik.Soft(lw.constraints.Distance("hand", "world", 30.0), 1e-3)
     q = ARM.random_configuration(seed=2)
     found = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
     assert found.success
 
 
-def test_what_is_no_constraint_of_configurations_is_told():
+def test_constraints_that_depend_on_more_than_positions_are_refused():
     for constraint, text in (
         (lw.constraints.Holonomic("mine", lambda k: 3.0), "for every robot"),
         (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "no point named 'hnad'"),

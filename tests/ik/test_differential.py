@@ -1,4 +1,4 @@
-"""Steps of velocity: within limits whatever is asked, the least of their cost, by priorities."""
+"""Differential inverse kinematics: velocities within limits, of least cost, by priorities."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class Below(lw.ik.Task):
     "name",
     ["mixed_0", "mixed_1", "mixed_chain", "helical_chain", "universal_chain", "floating_chain", "coupled_chain"],
 )
-def test_limits_hold_for_every_joint_type(name):
-    """Of velocities exactly, of positions after the step exactly, of accelerations; bases are joints as others are."""
+def test_velocity_position_and_acceleration_limits_hold_for_every_joint_type(name):
+    """Velocities, positions after the step and accelerations are exactly within limits; bases are joints, too."""
     tree = TREES[name]
     robot = robot_of(tree)
     frame = max(tree.frames, key=lambda frame: frame.body).name
@@ -100,8 +100,8 @@ def numbers_of(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_it_is_the_least_within_the_box():
-    """Against least squares in a box of another library, few and many rows, free and held back."""
+def test_velocities_minimise_the_cost_within_the_box():
+    """Compared with another library's bounded least squares, for few and many rows."""
     q = ARM.random_configuration(seed=4, size=25)
     X = np.array([far_target(ARM, "hand", k) for k in range(25)])
     away = ARM.random_configuration(seed=5)
@@ -142,7 +142,7 @@ def test_it_is_the_least_within_the_box():
     assert matches > 100
 
 
-def test_one_is_as_in_a_batch():
+def test_a_single_velocity_equals_that_of_a_batch():
     q = ARM.random_configuration(seed=6, size=30)
     X = np.array([far_target(ARM, "hand", k) for k in range(30)])
     problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
@@ -154,7 +154,7 @@ def test_one_is_as_in_a_batch():
         assert set(one.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(one.active)}
 
 
-def test_the_velocity_before_makes_it_sooner_and_no_other():
+def test_the_last_velocity_saves_iterations_and_changes_no_result():
     q = ARM.random_configuration(seed=6, size=30)
     X = np.array([far_target(ARM, "hand", k) for k in range(30)])
     problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
@@ -163,8 +163,8 @@ def test_the_velocity_before_makes_it_sooner_and_no_other():
     assert np.array_equal(first.v, again.v) and again.iterations.sum() < first.iterations.sum()
 
 
-def test_a_free_base_beside_rows():
-    """A base without bounds is kept beside the rows: the same as a solve of all numbers."""
+def test_an_unbounded_free_base_is_eliminated_without_changing_the_velocity():
+    """The solution equals that of the full linear system."""
     robot = robot_of(TREES["mixed_2"])
     frames = sorted(robot.tree.frames, key=lambda frame: -frame.body)[:2]
     q = robot.random_configuration(seed=4)
@@ -180,8 +180,8 @@ def test_a_free_base_beside_rows():
 
 
 @pytest.mark.slow(every=3)
-def test_strict_levels_change_nothing_above():
-    """The place first, then the way that it is turned, then a posture; the last moves in the null space alone."""
+def test_strict_priority_levels_do_not_change_higher_levels():
+    """Position first, then orientation, then posture in the null space."""
     q = ARM.random_configuration(seed=8, size=12)
     goal = ARM.random_configuration(seed=9)
     place = lw.ik.PositionTask("hand", weight=1.0, name="place")
@@ -201,7 +201,7 @@ def test_strict_levels_change_nothing_above():
     assert np.abs(np.einsum("kij,kj->ki", J, together.v) - above).max() > 1e-4
 
 
-def test_hard_tasks_are_met_or_told():
+def test_hard_tasks_are_met_or_reported():
     q = ARM.random_configuration(seed=10, size=10)
     away = q + 1e-3
     tasks = [lw.ik.PositionTask("hand"), lw.ik.OrientationTask("hand", weight=1.0, name="turn")]
@@ -214,7 +214,7 @@ def test_hard_tasks_are_met_or_told():
 
 
 @pytest.mark.slow(every=3)
-def test_closed_loops_stay_closed():
+def test_velocities_keep_closed_loops_closed():
     leg = lw.load("leg")
     q = leg.assemble().q
     place = leg.pose(q, "foot")[:3, 3] + [0.003, 0.0, 0.004]
@@ -227,8 +227,8 @@ def test_closed_loops_stay_closed():
     assert np.abs(leg.pose(q, "foot")[:3, 3] - place).max() <= 1e-9
 
 
-def test_a_stretched_arm_stays_calm():
-    """At a singularity, with a target beyond it, a step is bounded whatever the Jacobian: by g/(2 √c)."""
+def test_velocities_are_bounded_at_a_singularity():
+    """A stretched arm with a target beyond reach: the step is at most g/(2 √c) for any Jacobian."""
     q = np.zeros(7)
     for size in (1e-6, 1e-3, 0.1, 3.0):
         for seed in range(4):
@@ -261,8 +261,8 @@ def planar(count):
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("weight", "limits"), [(None, True), (1.0, True), (None, False), (1.0, False)])
 @pytest.mark.parametrize("name", ["arm6", "arm7", "planar", "quadruped"])
-def test_errors_fall_in_every_step_until_the_robot_rests(name, weight, limits):
-    """Targets within reach and out of it, from which the robot may not recoil: errors never rise, velocities end."""
+def test_task_errors_decrease_in_every_step_until_the_robot_rests(name, weight, limits):
+    """Targets within reach and out of it: errors never rise and velocities end."""
     robot = planar(3) if name == "planar" else lw.load(name)
     frame = {"arm6": "tool", "arm7": "hand", "planar": "tip", "quadruped": "front_left_foot"}[name]
     count, rng = 20, np.random.default_rng(0)
@@ -289,8 +289,8 @@ def test_errors_fall_in_every_step_until_the_robot_rests(name, weight, limits):
 
 
 @pytest.mark.slow(every=3)
-def test_poses_out_of_reach_are_approached_at_a_steady_rate():
-    """Hard tasks have no damping of their own: what is added is only as large as the curvature along the step."""
+def test_unreachable_poses_are_approached_at_a_steady_rate():
+    """Damping of hard tasks is as large as the curvature along the step requires."""
     q = ARM.random_configuration(seed=2, size=40)
     X = ARM.pose(ARM.random_configuration(seed=3, size=40), "hand")
     X[:, :3, 3] *= 2.5
@@ -307,8 +307,8 @@ def test_poses_out_of_reach_are_approached_at_a_steady_rate():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "limits"), [("delta", True), ("delta", False), ("leg", False), ("quadruped", True)])
-def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name, limits):
-    """A platform is pulled away from its legs, and a trunk from feet that must stay: both rest, where the pull ends."""
+def test_loops_and_hard_tasks_hold_until_the_robot_rests(name, limits):
+    """A platform is pulled away from its legs, and a trunk from its feet."""
     robot = lw.load(name, floating_base=name == "quadruped")
     count, rng = 10, np.random.default_rng(0)
     q = np.repeat(robot.neutral()[None], count, axis=0)
@@ -335,7 +335,7 @@ def test_loops_and_hard_tasks_hold_while_the_robot_comes_to_rest(name, limits):
         assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5
 
 
-def test_limits_of_followers_are_those_of_their_masters_by_the_ratio():
+def test_velocity_limits_of_followers_apply_to_masters_by_the_ratio():
     robot = planar(2).with_couplings({"hinge1": ("hinge0", -4.0, 0.1)})  # its file has a limit of 2 rad/s
     target = robot.pose([2.0], "tip")[:3, 3]
     for limits, fastest in (
@@ -349,8 +349,8 @@ def test_limits_of_followers_are_those_of_their_masters_by_the_ratio():
         assert abs(abs(found.v[0]) - fastest) < 1e-9, limits
 
 
-def test_a_barrier_is_never_crossed():
-    """A hand is pulled up through a ceiling, with all its might."""
+def test_a_barrier_task_is_never_crossed():
+    """A hand is pulled up through a ceiling at the largest velocity."""
     q = ARM.random_configuration(seed=3)
     start = ARM.pose(q, "hand")[2, 3]
     ceiling = start + 0.05
@@ -371,7 +371,7 @@ def test_a_barrier_is_never_crossed():
     assert ARM.pose(q, "hand")[2, 3] > ceiling + 0.01
 
 
-def test_a_run_keeps_all_limits_and_arrives():
+def test_a_run_of_steps_respects_all_limits_and_reaches_the_target():
     goal = ARM.random_configuration(seed=21)
     X, q, v = ARM.pose(goal, "hand"), ARM.random_configuration(seed=22), np.zeros(7)
     problem = lw.ik.DifferentialIK(
@@ -386,7 +386,7 @@ def test_a_run_keeps_all_limits_and_arrives():
 
 
 @pytest.mark.slow(every=3)
-def test_a_base_is_bounded_by_number_and_by_length():
+def test_a_base_is_bounded_by_component_or_by_norm():
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     base = robot.joints[0]
@@ -401,7 +401,7 @@ def test_a_base_is_bounded_by_number_and_by_length():
     assert turning.max() <= 2.0 and moving.max() <= 0.5 and moving.max() > 0.499
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_differential_ik_are_refused():
     q, X = np.zeros(7), ARM.pose(np.zeros(7), "hand")
     task = lw.ik.PoseTask("hand", weight=1.0)
     late = np.full((4, 4), np.nan)
@@ -446,8 +446,8 @@ def test_bad_input_says_what():
             call()
 
 
-def test_reverse_derivatives_without_limits():
-    """Reverse derivatives of a step equal differences, near a target, at it and where the larger diagonal decides."""
+def test_reverse_derivatives_of_unlimited_velocities_equal_differences():
+    """Near a target, at it, and where the larger diagonal decides."""
     robot = lw.load("arm6")
     frame, q, w = robot.frames[-1], np.full(6, 0.3), np.arange(1.0, 7.0)
     ik = lw.ik.DifferentialIK(robot, [lw.ik.PositionTask(frame, name="t")], dt=DT, motion_limits=False)
@@ -460,7 +460,7 @@ def test_reverse_derivatives_without_limits():
         assert np.allclose(found, differences, rtol=1e-5, atol=1e-4), away
 
 
-def test_only_refused_steps_pay_for_damping():
+def test_only_refused_steps_evaluate_more_damping():
     """A bound that proves nothing costs one evaluation of the errors; each damped step costs one more."""
     for reduction, diagonals, evaluations in ((1.0, 0, 1), (0.0, 1, 6)):
         counts = [0, 0]

@@ -30,7 +30,7 @@ TASKS: dict[str, Any] = {
 }
 
 
-def test_tasks_in_float32() -> None:
+def test_float32_errors_and_rows_of_tasks_are_near_those_of_float64() -> None:
     for name, given in TASKS.items():
         (task,) = check_tasks("test", ARM, [given], velocities=True)
         target = [] if task.target is None else np.ravel(task.target).tolist()

@@ -1,4 +1,4 @@
-"""Robots of closed loops: the pose of a platform is asked for, and the loops hold without being named."""
+"""Parallel robots: a pose of the platform is reached, and loops hold without being named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helpers.linkages import hexapod
 from linkwork.model.periodic_coordinates import periodic_coordinates
 
 
-def test_a_delta_robot():
+def test_a_delta_robot_reaches_platform_positions():
     robot = lw.load("delta")
     q = robot.neutral()  # at which its loops are closed
     p = robot.pose(q, "platform")[:3, 3]
@@ -26,7 +26,7 @@ def test_a_delta_robot():
 
 
 @pytest.mark.slow(every=3)
-def test_a_stewart_platform():
+def test_a_stewart_platform_reaches_poses():
     robot = lw.load("stewart")
     q = robot.neutral()  # at which its loops are closed
     rng = np.random.default_rng(1)
@@ -41,8 +41,8 @@ def test_a_stewart_platform():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["delta", "stewart", "hexapod"])
-def test_they_keep_the_assembly_and_the_winding_of_the_guess(name):
-    """A near target moves the joints as far as the Jacobian says, on whatever revolution they are."""
+def test_solutions_keep_the_assembly_and_revolutions_of_the_guess(name):
+    """Near targets move the joints by the Jacobian's prediction, on any revolution."""
     robot = hexapod() if name == "hexapod" else lw.load(name)
     q = robot.assemble(hold={"carried": [1, 0, 0, 0, 0, 0, 0.8]}).q if name == "hexapod" else robot.neutral()
     moved = np.random.default_rng(2).uniform(-0.02, 0.02, (30, 3))

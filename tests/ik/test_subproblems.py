@@ -1,4 +1,4 @@
-"""What closed forms are made of: one angle, two angles, a conic and a circle, three axes through a point."""
+"""Subproblems of closed forms: one angle, two angles, a conic and a circle, three axes through a point."""
 
 import math
 
@@ -20,8 +20,8 @@ def angle_between(one, other):
     return abs(math.remainder(one - other, 2.0 * math.pi))
 
 
-def test_one_angle():
-    """Both solutions satisfy it, and the one that it was made with is one of them; beyond, the nearest is found."""
+def test_one_angle_equations_have_both_solutions():
+    """One solution is the generating angle; without a solution the nearest angle is returned."""
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, N))
     theta = rng.uniform(-math.pi, math.pi, N)
@@ -41,8 +41,8 @@ def test_one_angle():
     assert nothing.first == (1.0, 0.0) and not nothing.differ and nothing.error == 0.3
 
 
-def test_a_conic_and_the_circle():
-    """All points of conics through four points of the circle, which may be close to each other, or two of them."""
+def test_all_intersections_of_a_conic_with_the_circle_are_returned():
+    """Four points of the circle, which may be close to each other, or two of them."""
     rng = np.random.default_rng(1)
     for case in ("four", "two", "near", "lines", "diagonal"):
         points = rng.uniform(-math.pi, math.pi, (4, N))
@@ -109,8 +109,8 @@ def separation(points):
     return least
 
 
-def test_two_angles():
-    """Whichever of the sides does not depend on its angle, and where all do."""
+def test_two_angle_equations_have_all_solutions():
+    """Each side in turn is independent of its angle."""
     rng = np.random.default_rng(2)
     for constant in ("f", "F", "g", "G", ""):
         for _ in range(200):
@@ -128,8 +128,8 @@ def test_two_angles():
             )
 
 
-def test_three_axes():
-    """Right angles, beside the singularities too, where the matrix is met to rounding; and others, where angles that
+def test_three_axis_rotations_are_decomposed_to_rounding():
+    """Right angles, also beside the singularities, and general angles.
     are nearly one are as far off as the root of rounding."""
     rng = np.random.default_rng(3)
     for alpha, beta in ((0.5 * math.pi, -0.5 * math.pi), (0.5 * math.pi, 0.5 * math.pi), (1.0, 1.0), (0.7, -2.0)):

@@ -1,4 +1,4 @@
-"""Tasks: rows are the derivative of errors in the tangent space, on robots of all joint types; what is solved holds."""
+"""Tasks: rows are the derivative of errors in the tangent space, on robots of all joint types; solutions satisfy them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def moves_along(robot, frame):
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_rows_are_derivatives(name, drawn):
+def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
     robot = robot_of(TREES[name])
     q, other = robot.random_configuration(seed=1, size=2)
     hand = last(robot)
@@ -99,7 +99,7 @@ def test_rows_are_derivatives(name, drawn):
         assert_rows(robot, settled, q, target)
 
 
-def test_posture_in_the_tangent_space():
+def test_posture_tasks_use_the_tangent_space():
     robot = robot_of(TREES["mixed_0"])
     q, other = robot.random_configuration(seed=5, size=2)
     (task,) = on(robot, ik.PostureTask(weight=2.0))
@@ -111,7 +111,7 @@ def test_posture_in_the_tangent_space():
     assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
 
 
-def test_joints_count_as_they_are_told():
+def test_posture_weights_apply_by_joint():
     robot = lw.load("arm7")
     (task,) = on(robot, ik.PostureTask({robot.joints[2].name: 3.0, robot.joints[0].name: 1.0}, weight=2.0))
     assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.component_names] == [
@@ -124,7 +124,7 @@ def test_joints_count_as_they_are_told():
     assert found.success.all() and np.abs(found.q[:, 3] - q[:, 3]).max() <= 1e-6
 
 
-def test_centre_of_mass_of_a_robot_that_floats():
+def test_the_center_of_mass_of_a_floating_robot_reaches_its_target():
     """Four feet stay on the ground."""
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
@@ -140,14 +140,14 @@ def test_centre_of_mass_of_a_robot_that_floats():
     assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
 
 
-def test_a_coordinate_may_be_free():
+def test_a_coordinate_of_the_center_of_mass_may_be_free():
     robot = lw.load("arm7")
     c = robot.center_of_mass(robot.random_configuration(seed=3))
     found = robot.ik_problem(ik.CenterOfMassTask(tolerance=(1e-7, 1e-7, np.inf))).solve(center_of_mass=c * [1, 1, 50])
     assert found.success and np.abs(robot.center_of_mass(found.q) - c)[:2].max() <= 1e-7
 
 
-def test_they_are_values():
+def test_tasks_are_compared_by_value_and_pickled():
     pose = np.eye(4)
     for task, same in (
         (ik.PoseTask("hand", target=pose), ik.PoseTask("hand", target=pose.copy())),
@@ -172,7 +172,7 @@ def test_they_are_values():
         assert pickle.loads(pickle.dumps(task)) == task and type(task).__name__ in repr(task)
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_tasks_are_refused():
     arm = lw.load("arm7")
     distance = ik.DistanceTask("hand", "base", name="far")
     far = arm.ik_problem(distance)

@@ -91,8 +91,8 @@ def test_every_solver_uses_the_tolerance() -> None:
     assert away.max() < 1e-6 and np.linalg.norm(turns, axis=1).max() < WIDE
 
 
-def test_a_wide_tolerance_of_position() -> None:
-    """An arm that is out of reach by 3 cm has a solution within 5 cm; the first start aims at the target itself."""
+def test_a_wide_position_tolerance_makes_near_targets_reachable() -> None:
+    """An arm that is out of reach by 3 cm has a solution within 5 cm."""
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=2, size=20)
     X = arm.pose(q, "hand")
@@ -105,8 +105,8 @@ def test_a_wide_tolerance_of_position() -> None:
     assert near.success and 0.029 < near.position_error < 0.05 and near.orientation_error < 1e-6
 
 
-def test_the_nearest_within_tolerance_and_its_derivatives() -> None:
-    """A wider tolerance leads no farther; derivatives follow the ends of ranges, as finite differences do."""
+def test_wider_tolerances_give_nearer_configurations_with_derivatives() -> None:
+    """Derivatives follow the ends of ranges, as finite differences do."""
     P, near = ARM.pose(ARM.random_configuration(seed=3, size=60), "tool")[:, :3, 3], np.zeros(6)
     exact = ARM.inverse_kinematics(P, "tool", nearest_to=near)
     task = lw.ik.Within(lw.ik.PositionTask("tool", axes="reference", name="p"), -1e-3, 1e-3)

@@ -1,4 +1,4 @@
-"""Steps of velocity of robots with constraints: G v + σ = 0 whatever is asked, and tasks of velocities."""
+"""Differential inverse kinematics of robots with constraints: G v + σ = 0 in every step, and tasks of velocities."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def left_open(robot, q, v):
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
 @pytest.mark.parametrize("weight", [1.0, None])
-def test_every_step_obeys_the_constraints(name, weight):
-    """Asked for poses all around, most of which no step leads to."""
+def test_every_velocity_satisfies_the_constraints(name, weight):
+    """Targets all around, most of which no permitted velocity approaches."""
     robot = skater() if name == "skater" else lw.load(name)
     frame = "mast" if name == "skater" else max(robot.tree.frames, key=lambda frame: frame.body).name
     q, rng = begun(robot), np.random.default_rng(0)
@@ -61,8 +61,8 @@ def test_every_step_obeys_the_constraints(name, weight):
     assert np.abs(robot.constraint_error(q)).max(initial=0.0) <= 1e-4
 
 
-def test_asked_sideways_it_does_the_best_that_rolls():
-    """A skater's origin cannot go sideways at all, and its mast goes there by turning alone."""
+def test_a_skater_cannot_move_sideways_and_turns_instead():
+    """The origin cannot go sideways; the mast does by rotation alone."""
     robot = skater()
     q = robot.neutral()
     for task in (lw.ik.PositionTask("body", name="place"), lw.ik.PositionTask("body", name="place", weight=1.0)):
@@ -77,8 +77,8 @@ def test_asked_sideways_it_does_the_best_that_rolls():
     assert turned.success and abs((robot.jacobian(q, "body") @ turned.v)[2] - 1.0 / 0.3) <= 1e-6
 
 
-def test_drifts_count():
-    """A loop whose length is prescribed by time: the step goes along, where it takes up what time adds."""
+def test_constraints_that_depend_on_time_move_the_robot():
+    """A prescribed joint follows its function of time."""
     robot = lw.load("arm7").with_constraints(
         lw.constraints.Prescribed("elbow", lambda t: -1.0 + 0.5 * t, name="driven")
     )
@@ -93,7 +93,7 @@ def test_drifts_count():
 
 
 @pytest.mark.slow(every=3)
-def test_a_path_is_followed_by_steps_that_roll():
+def test_rolling_robots_follow_a_path():
     robot = skater()
     task = lw.ik.PositionTask("mast", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
     part = np.linspace(0.0, 1.0, 50)[:, None]
@@ -110,8 +110,8 @@ def test_a_path_is_followed_by_steps_that_roll():
 
 
 @pytest.mark.slow(every=3)
-def test_tasks_of_velocities():
-    """Of a joint, of what rolls, and of the momentum: exactly where they are hard, by weight where soft."""
+def test_velocity_tasks_are_met_or_weighted():
+    """Velocities of a joint, of a rolling frame, and of the momentum."""
     robot = lw.load("arm7")
     q = robot.random_configuration(seed=1)
     joint = lw.ik.JointVelocityTask("elbow", name="elbow")
@@ -159,8 +159,8 @@ def test_a_free_base_accelerates_within_limits():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "arm6"])
-def test_no_step_leaves_limits_by_a_last_digit(name):
-    """To the bit: 3000 states within limits at random, some next to them, others at them or beyond."""
+def test_no_velocity_leaves_limits_by_the_last_bit(name):
+    """3000 random states within limits, at them and beyond."""
     robot, rng = lw.load(name), np.random.default_rng(1)
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     span = robot.upper - robot.lower
@@ -183,8 +183,8 @@ def test_no_step_leaves_limits_by_a_last_digit(name):
 
 
 @pytest.mark.slow(every=9)
-def test_support_polygons_of_frames_in_any_order():
-    """Feet that move: the vertices are taken in the order of their angles."""
+def test_support_polygons_accept_frames_in_any_order():
+    """Vertices are sorted by their angles."""
     robot = lw.load("quadruped")
     feet = [frame for frame in robot.frames if frame.endswith("shank")]
     assert len(feet) == 4
@@ -216,8 +216,8 @@ MANY = [pytest.param(name, marks=pytest.mark.slow(every=12)) for name in ("leg",
 
 
 @pytest.mark.parametrize("name", [*FEW, *MANY])
-def test_a_turned_world_has_the_same_velocity(name):
-    """Rows that are zero in the planes of coordinates are rounding in others; two levels are asked for."""
+def test_a_rotated_world_has_the_same_velocity(name):
+    """Rows that are zero in coordinate planes are rounding errors in others."""
     robot = LINKAGES[name]() if name in LINKAGES else lw.load(name)
     q = robot.assemble(robot.random_configuration(seed=2)).q if name in LINKAGES else begun(robot)
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name

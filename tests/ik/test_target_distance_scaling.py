@@ -1,4 +1,4 @@
-"""Targets far beyond a robot's own size, where something slides: steps and starts scale with what is asked."""
+"""Targets much farther away than the robot's size, for robots with sliding joints: steps and starts scale with distance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GANTRY = chain(("prismatic", "1 0 0", "0 0 0"), ("prismatic", "0 1 0", "0 0 0"),
 
 @pytest.mark.parametrize("robot", [SLIDER, GANTRY])
 @pytest.mark.parametrize("weight", [None, 1.0])
-def test_linear_problems_take_a_few_steps_however_far(robot, weight):
+def test_linear_problems_take_few_iterations_at_any_distance(robot, weight):
     tip = f"l{robot.nv}"
     task = lw.ik.PositionTask(tip, weight=weight, name="place")
     bounded = robot.ik_problem(task, position_limits=False)
@@ -38,15 +38,15 @@ def test_linear_problems_take_a_few_steps_however_far(robot, weight):
     assert weight is not None or most[1e5] <= 3
 
 
-def test_functions_of_lengths_count_as_lengths():
+def test_function_tasks_of_length_scale_with_distance():
     height = lw.ik.FunctionTask("height", lambda k, z: k.point("l1")[2] - z[0], shape=(1,), units="1")
     found = SLIDER.ik_problem(height, position_limits=False).solve(height=[[3e4]])
     assert found.success.all() and found.iterations.max() <= 5
 
 
 @pytest.mark.slow(every=3)
-def test_a_machine_in_millimetres():
-    """Ranges of metres in mm, with and without offsets, and a wrist that turns."""
+def test_a_machine_in_millimetres_is_solved():
+    """Ranges of metres in mm, with and without offsets, and a rotating wrist."""
     slides = [
         ("prismatic", "1 0 0", "0 0 0", 0.0, 8000.0),
         ("prismatic", "0 1 0", "0 0 250", 0.0, 4000.0),
@@ -64,7 +64,7 @@ def test_a_machine_in_millimetres():
 
 
 @pytest.mark.parametrize("root", ["planar", "floating"])
-def test_bases_go_far_in_no_more_steps_than_near(root):
+def test_far_bases_take_no_more_iterations_than_near_ones(root):
     links = "".join(f'<link name="l{i}"/>' for i in range(5))
     arm = "".join(
         f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0 0 0.3"/>'
@@ -87,8 +87,8 @@ def test_bases_go_far_in_no_more_steps_than_near(root):
     assert max(steps) <= 2.0 * steps[0]
 
 
-def test_no_certificate_without_a_proof():
-    """What searches have not found is "not_found"; "out_of_reach" has a proof."""
+def test_failed_searches_without_a_proof_are_not_out_of_reach():
+    """Without a proof the status is "not_found"; "out_of_reach" has a proof."""
     arm = lw.load("arm7")
     X = arm.pose(arm.random_configuration(seed=3, size=12), "hand")
     held = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], max_iterations=100)

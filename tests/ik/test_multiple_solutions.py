@@ -1,4 +1,4 @@
-"""Several answers: branches of arms, configurations far apart, and what is said where there are fewer."""
+"""Several solutions of one target: branches of arms, configurations far apart, and messages about missing ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def apart(q):
     return d[np.triu_indices(len(q), 1)].min()
 
 
-def test_two_elbows_by_the_law_of_cosines():
+def test_two_elbow_solutions_follow_the_law_of_cosines():
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
     place = np.array([0.9, 0.6, 0.0])
@@ -33,8 +33,8 @@ def test_two_elbows_by_the_law_of_cosines():
     assert problem.solve([1.0, 1.0], num_solutions=1, place=place).q[0, 1] > 0.0
 
 
-def test_branches_of_six_axes():
-    """As many as the closed form has, each of them, of poses at random."""
+def test_six_axis_arms_return_all_branches_in_order_of_distance():
+    """Every branch of the closed form, for random poses."""
     q = ARM6.random_configuration(seed=3, size=6)
     X, seed = ARM6.pose(q, "tool"), np.zeros(6)
     branches = ARM6.closed_form("tool").branches(X)
@@ -54,7 +54,7 @@ def test_branches_of_six_axes():
     assert (found.q >= ARM6.lower).all() and (found.q <= ARM6.upper).all()
 
 
-def test_seven_axes_far_apart_and_the_same_alone_as_in_a_batch():
+def test_seven_axis_solutions_are_far_apart_and_equal_alone_and_in_a_batch():
     X = ARM7.pose(ARM7.random_configuration(seed=8, size=4), "hand")
     found = ARM7.inverse_kinematics(X, "hand", num_solutions=5)
     assert found.success.all() and (found.status == "solved").all()
@@ -64,7 +64,7 @@ def test_seven_axes_far_apart_and_the_same_alone_as_in_a_batch():
     assert np.array_equal(one.q, found.q[:, 2]) and one.iterations.tolist() == found.iterations[:, 2].tolist()
 
 
-def test_none_where_there_is_none_and_bad_counts():
+def test_unreachable_poses_have_no_solutions_and_invalid_counts_are_refused():
     far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", num_solutions=2)
     assert far.status.tolist() == ["out_of_reach"] * 2 and not far.success.any() and far.proof[0].proved
     X = ARM7.pose(ARM7.neutral(), "hand")
@@ -77,7 +77,7 @@ def test_none_where_there_is_none_and_bad_counts():
         ARM7.inverse_kinematics(2.0 * X, "hand", num_solutions=2)
 
 
-def test_none_of_no_targets():
+def test_empty_batches_of_targets_have_empty_solutions():
     """No targets have no answers, of the shapes that answers have."""
     for robot, frame in ((ARM7, "hand"), (lw.load("arm6"), "tool")):
         for shape in ((0,), (3, 0)):
@@ -89,7 +89,7 @@ def test_none_of_no_targets():
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)
 
 
-def test_revolutions_that_others_follow_or_tasks_count_are_not_removed():
+def test_solutions_differ_by_revolutions_that_a_follower_or_a_task_counts():
     """A follower of ratio ½ turns half a revolution when its master turns one; a target of 3π is not π."""
     turn, Joint, links = lw.joints.Revolute((0, 0, 1)), lw.Joint, [lw.Link(name, mass=1.0) for name in "abc"]
     first = Joint.of(turn, name="first", parent="a", child="b")

@@ -1,4 +1,4 @@
-"""What tasks of places, directions and the rest ask for, checked on what is found by formulas of their own."""
+"""Tasks of points, directions, boxes, distances and centers of mass: solutions satisfy independent formulas."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def within(robot, found):
     return (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
 
 
-def test_places_of_points():
+def test_position_tasks_of_points_reach_their_targets():
     problem = ARM.ik_problem(ik.PositionTask("tip"))
     found = problem.solve(tip=tip(Q))
     assert found.success.all() and within(ARM, found) and np.linalg.norm(tip(found.q) - tip(Q), axis=-1).max() <= 1e-6
 
 
-def test_free_axes_are_those_that_are_named():
-    """Free along an axis of the hand, of a frame on the way, of the world: the others hold."""
+def test_infinite_tolerances_free_the_named_axes():
+    """Axes of the hand, of a frame along the chain, and of the world."""
     for axes, frame in (("frame", "hand"), ("forearm_distal", "forearm_distal"), ("reference", None)):
         tolerance = [1e-7, 1e-7, np.inf]
         problem = ARM.ik_problem(ik.PositionTask("hand", axes=axes))
@@ -56,7 +56,7 @@ def test_free_axes_are_those_that_are_named():
     assert angle(ARM.pose(found.q, "hand")[:, :3, 2], X[:, :3, 2]).max() <= 2e-7
 
 
-def test_alignment():
+def test_align_tasks_align_directions_within_a_cone():
     found = ARM.ik_problem(ik.AlignTask("way")).solve(Q, way=-3.0 * way(Q[::-1]))
     assert found.success.all() and angle(way(found.q), -way(Q[::-1])).max() <= 1e-6
     cone = ARM.ik_problem(ik.AlignTask("way", to="world.x", cone=0.4))
@@ -67,7 +67,7 @@ def test_alignment():
     assert np.array_equal(found.q[inside], Q[inside])
 
 
-def test_looking_at_a_place():
+def test_look_at_tasks_point_at_the_target():
     place = np.array([0.8, -0.5, 0.9])
     for task in (ik.LookAtTask("way"), ik.LookAtTask("way", cone=0.3)):
         found = ARM.ik_problem(task).solve(Q, way=place)
@@ -82,8 +82,8 @@ def test_looking_at_a_place():
 
 
 @pytest.mark.parametrize("cone", [None, 0.3])
-def test_directions_that_are_opposite_and_places_that_are_none(cone):
-    """Straight behind, straight ahead, at the eye itself: finite, and no success but ahead."""
+def test_direction_tasks_are_finite_at_opposite_directions_and_coincident_points(cone):
+    """Target straight behind, straight ahead, or at the eye; only ahead is a success."""
     q = list(Q[0])
     R, p = X[0, :3, :3], X[0, :3, 3]
     d = R @ [0.6, 0.0, 0.8]
@@ -103,7 +103,7 @@ def test_directions_that_are_opposite_and_places_that_are_none(cone):
     assert found.success and angle(way(found.q), p - 0.5 * d - ARM.pose(found.q, "hand")[:3, 3]) <= (cone or 0.0) + 1e-6
 
 
-def test_a_box():
+def test_box_tasks_keep_a_point_inside_the_box():
     low, high = np.array([0.1, -np.inf, 0.2]), np.array([0.4, 0.1, 0.5])
     found = ARM.ik_problem(ik.BoxTask("tip", low, high)).solve(Q)
     places = tip(found.q)
@@ -112,7 +112,7 @@ def test_a_box():
     assert np.array_equal(found.q[inside], Q[inside]) and not inside.all()
 
 
-def test_distances():
+def test_distance_tasks_reach_the_distance():
     problem = ARM.ik_problem(ik.DistanceTask("tip", "world", name="far"))
     wanted = np.linspace(0.3, 0.6, 20)
     found = problem.solve(far=wanted)
@@ -134,7 +134,7 @@ def inside_by(c, vertices):
     return min(found)
 
 
-def test_the_centre_of_mass_over_a_polygon():
+def test_the_center_of_mass_stays_over_a_support_polygon():
     vertices = np.array([[0.0, 0.0], [0.02, 0.09], [0.08, 0.01]])  # clockwise
     problem = ARM.ik_problem(ik.SupportPolygonTask(vertices, margin=0.01))
     found = problem.solve(Q)
@@ -143,7 +143,7 @@ def test_the_centre_of_mass_over_a_polygon():
 
 
 @pytest.mark.slow(every=3)
-def test_a_polygon_of_feet_that_move():
+def test_the_center_of_mass_stays_over_moving_feet():
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
     assert len(feet) == 4
@@ -160,7 +160,7 @@ def test_a_polygon_of_feet_that_move():
         assert np.abs(robot.normalize(q) - q).max() <= 1e-12
 
 
-def test_manipulability():
+def test_manipulability_tasks_reach_the_target_value():
     problem = ARM.ik_problem([ik.PositionTask("hand"), ik.ManipulabilityTask("hand", part="position", name="w")])
     had = ARM.manipulability(Q, "hand", part="position")
     found = problem.solve(Q, hand=X[:, :3, 3], w=1.2 * had)
@@ -178,8 +178,8 @@ def test_manipulability():
             assert np.abs(rows.rows[0] - gradient).max() <= 1e-5 * (1.0 + np.abs(gradient).max())
 
 
-def test_functions_of_ones_own():
-    """Of the robot in a state, of symbols with its public methods, with targets and without."""
+def test_function_tasks_of_users_are_solved():
+    """Functions of the robot's state by public methods, with and without targets."""
     robot = ARM
     tasks = [
         ik.FunctionTask("level", lambda k: k.point("tip")[2] - k.pose("forearm_distal")[2, 3]),
@@ -195,8 +195,8 @@ def test_functions_of_ones_own():
 
 
 @pytest.mark.slow(every=3)
-def test_soft_ones_beside_hard_ones():
-    """As much manipulability as there is, and a look at a place, while a hand stays where it is to be."""
+def test_soft_tasks_improve_without_violating_hard_tasks():
+    """As much manipulability as possible, and a gaze, while the hand stays."""
     hold = ik.PositionTask("hand")
     plain = ARM.ik_problem(hold).solve(Q[:8], hand=X[:8, :3, 3])
     most = ik.ManipulabilityTask("hand", part="position", target=10.0, weight=1.0, name="w")

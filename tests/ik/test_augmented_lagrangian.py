@@ -1,4 +1,4 @@
-"""Soft tasks under hard ones: minima by the conditions of Karush, Kuhn and Tucker, and beside others' solvers."""
+"""Soft tasks under hard tasks: minima by the Karush-Kuhn-Tucker conditions, and compared with other solvers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gradient_left(errors, q, weights, multipliers, lower, upper):
 
 
 @pytest.mark.slow(every=3)
-def test_minima_are_those_of_the_conditions():
+def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
     q = ARM.random_configuration(seed=1, size=40)
     X, p = ARM.pose(q, "hand"), ARM.pose(ARM.random_configuration(seed=2, size=40), "forearm_distal")[:, :3, 3]
     problem = ARM.ik_problem([lw.ik.PoseTask("hand"), lw.ik.PositionTask("forearm_distal", weight=(1.0, 2.0, 0.5))])
@@ -48,7 +48,7 @@ def test_minima_are_those_of_the_conditions():
         assert np.abs(errors(found.q[k])[:6]).max() <= 1e-6
 
 
-def test_posture_in_the_null_space_beside_slsqp():
+def test_posture_in_the_null_space_equals_slsqp():
     optimize = pytest.importorskip("scipy.optimize")
     q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)
     X = ARM.pose(q, "hand")
@@ -72,8 +72,8 @@ def test_posture_in_the_null_space_beside_slsqp():
         ARM.inverse_kinematics(X, "hand", posture=q0, nearest_to=q0)
 
 
-def test_ranges_press_where_they_are_active():
-    """The hand above a height: its multiplier is zero where it is there anyway, and pushes up where it is not."""
+def test_multipliers_are_nonzero_only_at_active_ranges():
+    """The hand above a height: the multiplier is zero where the range is inactive, and pushes up where it is active."""
     q0 = ARM.random_configuration(seed=6, size=20)
     z = ARM.pose(q0, "hand")[:, 2, 3]
     height = float(np.median(z))
@@ -94,7 +94,7 @@ def test_ranges_press_where_they_are_active():
 
 
 @pytest.mark.slow(every=3)
-def test_levels_cost_no_level_before_anything():
+def test_lower_priority_levels_do_not_increase_the_cost_of_higher_levels():
     q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
     place = ARM.pose(q, "hand")[:, :3, 3]
     place[10:] *= 3.0  # where the hand cannot be
@@ -109,8 +109,8 @@ def test_levels_cost_no_level_before_anything():
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_met_already_is_a_minimum():
-    """From where soft rows cost nothing but rounding, or have no say: a success, at once, where it began."""
+def test_a_start_that_is_already_optimal_is_returned():
+    """Soft tasks with zero cost, or without effect, end at once at the start."""
     q = ARM.random_configuration(seed=3, size=30)
     X = ARM.pose(q, "hand")
     place, box = {"hand": X[:, :3, 3]}, {"lower": (-5.0,) * 3, "upper": (5.0,) * 3}
@@ -132,8 +132,8 @@ def test_what_is_met_already_is_a_minimum():
     assert ARM.ik_problem(wide).solve(q[0]).success is True
 
 
-def test_what_is_contradictory_or_nothing_ends():
-    """Two hands in one, weights of zero: an end, within limits, no NaN, and no success where there is none."""
+def test_contradictory_tasks_and_zero_weights_end_finite_within_limits():
+    """Two positions for one hand, or weights of zero: no NaN, and success only for a solution."""
     far = [lw.ik.PositionTask("hand", name="a"), lw.ik.PositionTask("hand", name="b")]
     problem = ARM.ik_problem([*far, lw.ik.PostureTask(weight=0.0)], max_iterations=200)
     apart = problem.solve(a=[0.4, 0.0, 0.4], b=[0.4, 0.0, 0.6], posture=ARM.neutral())
@@ -146,8 +146,8 @@ def test_what_is_contradictory_or_nothing_ends():
 
 
 @pytest.mark.slow(every=3)
-def test_a_weight_of_zero_counts_for_nothing():
-    """A task, or rows of one, that weigh nothing do not change what is found, and what is left of them is told."""
+def test_a_task_with_weight_zero_has_no_effect():
+    """A task, or rows of one, with weight zero does not change the solution; its remaining error is reported."""
     place, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)
     hand = lw.ik.PositionTask("hand")
     alone = ARM.ik_problem([hand]).solve(hand=place)

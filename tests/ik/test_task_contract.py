@@ -1,4 +1,4 @@
-"""`check_task` on the library's own tasks, and on tasks that break the contract, each in one line."""
+"""`check_task` on the library's own tasks, and on tasks that break the contract in one line each."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ TASKS: tuple[tuple[ik.Task, lw.Robot, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("task", "robot", "how"), TASKS, ids=lambda x: type(x).__name__)
-def test_the_librarys_tasks_keep_the_contract(task: ik.Task, robot: lw.Robot, how: Any) -> None:
+def test_the_librarys_tasks_satisfy_the_task_contract(task: ik.Task, robot: lw.Robot, how: Any) -> None:
     check_task(task, robot, **how).raise_if_failed()
 
 
-def test_all_tasks_are_tried() -> None:
+def test_check_task_runs_over_all_public_task_types() -> None:
     kinds = {x for x in vars(ik).values() if isinstance(x, type) and issubclass(x, ik.Task)}
     assert kinds - {ik.Task} == {type(task) for task, _, _ in TASKS}
 
@@ -111,7 +111,7 @@ class Unitless(Level):
 
 
 class Closed(Level):
-    """With rows in closed form, one method of which deviates by a factor."""
+    """A height with rows in closed form; one method deviates by a factor."""
 
     by, deviates = 0.0, ""
 
@@ -158,7 +158,7 @@ class Branching(Closed):
         return TaskRows([z if isinstance(z, float) else z + self.by], found.rows)
 
 
-def test_tasks_of_ones_own_pass() -> None:
+def test_user_defined_tasks_satisfy_the_task_contract() -> None:
     check_task(Level(), ARM).raise_if_failed()
     check_task(Closed(weight=3.0), ARM, target=0.4).raise_if_failed()
 
@@ -173,7 +173,9 @@ def test_tasks_of_ones_own_pass() -> None:
         (Branching, "compiled", 3e-8, 3e-9),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type[Closed], line: str, noticed: float, allowed: float | None) -> None:
+def test_check_task_names_a_requirement_that_is_broken_slightly(
+    kind: type[Closed], line: str, noticed: float, allowed: float | None
+) -> None:
     assert_sharp(lambda made: check_task(made(), ARM), kind, line, noticed, allowed)
 
 
@@ -184,14 +186,14 @@ def test_a_slight_deviation_is_named(kind: type[Closed], line: str, noticed: flo
         (Unitless, "names"),
     ],
 )
-def test_a_broken_line_is_named(kind: type[Level], line: str) -> None:
+def test_check_task_names_the_broken_requirement(kind: type[Level], line: str) -> None:
     report = check_task(kind(), ARM)
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"task {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_a_method_that_is_missing_is_named() -> None:
+def test_check_task_names_a_missing_method() -> None:
     class Empty(WeighedTask):
         component_names = ("e",)
         row_units = ("m",)
@@ -200,7 +202,7 @@ def test_a_method_that_is_missing_is_named() -> None:
     assert "Empty: a task needs a method `errors`, or `rows`" in str(report)
 
 
-def test_what_is_no_task() -> None:
+def test_check_task_refuses_values_that_are_no_task() -> None:
     with pytest.raises(TypeError, match="check_task: task: expected"):
         check_task("reach", ARM)  # type: ignore[arg-type]
     assert np.isfinite(REACHED).all()

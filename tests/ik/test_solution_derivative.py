@@ -1,4 +1,4 @@
-"""Derivatives of answers against differences of answers that are solved again."""
+"""Derivatives of inverse kinematics solutions, compared with differences of solutions that are computed again."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def regular(robot, frame, q, least=0.05):
 
 
 @pytest.mark.slow(every=3)
-def test_six_axes_by_the_pose():
-    """J⁻¹, of the answer that is solved again from the one before."""
+def test_six_axis_solutions_vary_by_the_inverse_jacobian():
+    """J⁻¹, compared with the solution that is computed again from the one before."""
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
     X = ARM6.pose(q, "tool")
@@ -61,7 +61,7 @@ def test_six_axes_by_the_pose():
     assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
 
 
-def test_seven_axes_go_by_the_least_step():
+def test_seven_axis_solutions_vary_by_the_pseudoinverse():
     q = ARM.random_configuration(seed=2, size=20) * 0.9
     q = q[regular(ARM, "hand", q)][:8]
     found = ARM.inverse_kinematics(
@@ -83,7 +83,7 @@ def nearest_cases():
 
 
 @pytest.mark.slow(every=9)
-def test_the_nearest_by_pose_and_by_what_it_is_near_to():
+def test_nearest_configurations_vary_with_pose_and_reference():
     near, X, inside, pressed = nearest_cases()
     assert len(inside) >= 4 and len(pressed)
     for chosen, limits in ((inside, None), (pressed, None)):
@@ -127,8 +127,8 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
-def test_the_nearest_of_a_planar_arm_by_closed_form():
-    """Of the conditions q − q₀ + Jᵀλ = 0 and p(q) = p: the matrix [[1 + Σ λ ∂²p, Jᵀ], [J, 0]]."""
+def test_the_nearest_configuration_of_a_planar_arm_has_its_closed_form_derivative():
+    """Conditions q − q₀ + Jᵀλ = 0 and p(q) = p: the matrix [[1 + Σ λ ∂²p, Jᵀ], [J, 0]]."""
     lengths = np.array([0.5, 0.4, 0.3])
     robot = planar(*lengths)
     task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
@@ -146,8 +146,8 @@ def test_the_nearest_of_a_planar_arm_by_closed_form():
 
 
 @pytest.mark.slow(every=9)
-def test_by_the_length_of_a_link():
-    """By offsets of a joint on the link before it, of an arm that a place determines and of one that it does not."""
+def test_solutions_vary_with_link_lengths():
+    """Derivatives by the offset of a joint, of arms with and without a redundant joint."""
     for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):
         robot = planar(*lengths)
         task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
@@ -170,7 +170,7 @@ def test_by_the_length_of_a_link():
 
 
 @pytest.mark.slow(every=3)
-def test_places_rotations_and_batches():
+def test_derivatives_by_positions_rotations_and_joint_targets_equal_differences():
     q = ARM.random_configuration(seed=6, size=4) * 0.5
     X, near = ARM.pose(q, "hand"), q + 0.1
     for task, target, answer in (
@@ -190,8 +190,8 @@ def test_places_rotations_and_batches():
 
 
 @pytest.mark.slow(every=9)
-def test_finite_where_there_is_none():
-    """At singularities, of answers that failed, with every joint at a limit."""
+def test_derivatives_are_finite_or_refused_at_singularities_and_failures():
+    """Singular poses, failed solutions, and every joint at a limit."""
     q = np.zeros(6)
     for robot, frame, options in (
         (ARM6, "tool", {"q_init": q}),
@@ -213,8 +213,8 @@ def test_finite_where_there_is_none():
 
 
 @pytest.mark.slow(every=3)
-def test_within_a_function_that_is_compiled():
-    """The answer is that of the method, and derivatives go right through it, forward and in reverse."""
+def test_derivatives_of_solutions_inside_a_compiled_function_are_exact():
+    """A compiled function has the method's solution, with forward and reverse derivatives."""
     q0 = np.array([0.3, -0.4, 0.5, 1.2, 0.2, 0.6, 0.1])
     near, name = q0 + 0.1, f"placement:{ARM.joints[3].name}"
     X = ARM.pose(q0, "hand")

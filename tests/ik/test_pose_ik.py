@@ -1,4 +1,4 @@
-"""Poses for a frame: what is found does what was asked, within limits, and says so."""
+"""Inverse kinematics of poses: solutions reach the target within limits, and report their errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def left(robot, q, frame, X, relative_to="world"):
     return np.abs(lw.pose_difference(robot.pose(q, frame, relative_to=relative_to), X))
 
 
-def test_random_poses_of_an_arm_within_limits():
+def test_random_poses_of_an_arm_are_reached_within_limits():
     X = targets(ARM, "hand", 500)
     found = ARM.inverse_kinematics(X, "hand")
     assert found.success.all() and (found.status == "solved").all()
@@ -35,7 +35,7 @@ def test_random_poses_of_an_arm_within_limits():
     assert found.position_error.max() <= TOLERANCE and found.orientation_error.max() <= TOLERANCE
 
 
-def test_one_is_as_in_a_batch_and_on_any_threads():
+def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
     X = targets(ARM, "hand", 300, seed=1)
     threads = lw.get_num_threads()
     try:
@@ -55,8 +55,8 @@ def test_one_is_as_in_a_batch_and_on_any_threads():
 @pytest.mark.parametrize(
     "tree", [TREES[name] for name in TREES if name.endswith(("_chain", "_0", "rerooted"))], ids=str
 )
-def test_every_joint_type(tree):
-    """Random trees of all joint types: poses that a configuration has are reached, and stay on the manifold."""
+def test_reachable_poses_are_reached_for_every_joint_type(tree):
+    """Random trees: solutions stay on the manifold."""
     robot = robot_of(tree)
     frame = max(tree.frames, key=lambda frame: frame.body).name
     q = robot.random_configuration(seed=3, size=8)
@@ -70,14 +70,14 @@ def test_every_joint_type(tree):
     assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
 
 
-def test_relative_to_a_frame_that_moves():
+def test_poses_relative_to_a_moving_frame_are_reached():
     X = targets(ARM, "hand", 20, relative_to="forearm_distal")
     found = ARM.inverse_kinematics(X, "hand", relative_to="forearm_distal")
     assert found.success.all() and left(ARM, found.q, "hand", X, "forearm_distal").max() <= 1.01 * TOLERANCE
 
 
-def test_axes_may_be_free():
-    """Turned freely about the target's z: the rest holds, and the angle about z need not."""
+def test_infinite_orientation_tolerance_frees_an_axis():
+    """Free rotation about the target's z axis."""
     X = targets(ARM, "hand", 50, seed=5)
     free = ARM.inverse_kinematics(
         X, "hand", position_tolerance=1e-7, orientation_tolerance=[1e-7, 1e-7, np.inf], axes="target"
@@ -88,7 +88,7 @@ def test_axes_may_be_free():
     assert np.abs(ARM.pose(free.q, "hand")[:, :3, 3] - X[:, :3, 3]).max() <= 2e-7
 
 
-def test_held_joints_stay_and_limits_of_ones_own_count():
+def test_locked_joints_stay_and_custom_limits_apply():
     name = ARM.joints[2].name
     X = targets(ARM, "hand", 20, seed=7)
     seed = ARM.random_configuration(seed=7, size=20)  # at which the targets were made: so they can be reached
@@ -99,13 +99,13 @@ def test_held_joints_stay_and_limits_of_ones_own_count():
     assert tight.success.all() and (tight.q >= low).all() and (tight.q <= high).all()
 
 
-def test_a_seed_that_is_an_answer_is_kept():
+def test_a_seed_that_solves_the_problem_is_returned():
     q = ARM.random_configuration(seed=9)
     found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q)
     assert np.array_equal(found.q, q) and found.iterations == 1 and found.restarts == 0
 
 
-def test_what_cannot_be_is_no_success():
+def test_unreachable_poses_end_without_success_within_limits():
     X = lw.pose((50.0, 0.0, 0.0))
     found = ARM.inverse_kinematics(X, "hand", max_iterations=300)
     assert found.success is False and found.position_error > 40.0 and found.iterations <= 300
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_no_success():
     assert not late.success and late.iterations < 3000
 
 
-def test_several_tasks_of_one_problem():
+def test_several_tasks_of_one_problem_are_all_met():
     problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal", axes="reference")])
     q = ARM.random_configuration(seed=2, size=30)
     place, R = ARM.pose(q, "hand")[:, :3, 3], ARM.pose(q, "forearm_distal")[:, :3, :3]
@@ -125,8 +125,8 @@ def test_several_tasks_of_one_problem():
 
 
 @pytest.mark.slow(every=9)
-def test_a_pose_of_a_robot_with_few_joints_names_the_remedy():
-    """Where searches find nothing, without locked joints, and where a proof says that the orientation is impossible."""
+def test_failures_of_robots_with_few_joints_name_the_remedy():
+    """Failed searches without locked joints, and proofs that the orientation is impossible."""
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     q = np.random.default_rng(0).uniform(-2.0, 2.0, 4)
     target = lw.pose((0.0, 0.0, 0.05)) @ robot.pose(q, "body3")
@@ -142,7 +142,7 @@ def test_a_pose_of_a_robot_with_few_joints_names_the_remedy():
     assert across.status == "out_of_reach" and "'tip' has nv = 2 < 6" in across.message
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_inverse_kinematics_are_refused():
     X = targets(ARM, "hand", 2)
     mirrored, late = X[0].copy(), np.full((4, 4), np.nan)
     mirrored[:3, 0] *= -1.0
@@ -175,7 +175,7 @@ def test_bad_input_says_what():
 
 
 @pytest.mark.slow(every=9)
-def test_a_target_is_a_position_with_free_orientation():
+def test_a_target_position_leaves_the_orientation_free():
     positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
     found = ARM.inverse_kinematics(positions, "hand")
     assert found.success.all() and found.orientation_error.max() == 0.0
@@ -200,7 +200,7 @@ def test_a_target_is_a_position_with_free_orientation():
             ARM.inverse_kinematics(target, "hand", **how)
 
 
-def test_a_missing_target_is_named_and_no_other_argument():
+def test_a_missing_target_is_the_only_argument_that_the_error_names():
     problem = ARM.ik_problem([lw.ik.PoseTask("hand")])
     said = r"task 'hand' has no target; pass hand=<array of shape \(4, 4\)>, the pose of 'hand' in 'world'$"
     with pytest.raises(ValueError, match=f"^IKProblem.solve: {said}"):
@@ -215,7 +215,7 @@ def test_a_missing_target_is_named_and_no_other_argument():
         problem.solve(hand=[1.0, 2.0, 3.0])
 
 
-def test_what_is_asked_often_is_made_once():
+def test_repeated_calls_share_one_compiled_problem():
     robot, frame = lw.load("arm6"), "tool"
     X = robot.pose(robot.random_configuration(seed=0), frame)
     for tolerance in (1e-6, 1e-5, 1e-3):
@@ -232,7 +232,7 @@ def test_what_is_asked_often_is_made_once():
         robot.inverse_kinematics(X, frame, position_tolerance=float("nan"))
 
 
-def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code():
+def test_problems_and_results_are_pickled_without_machine_code():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand"))
     X = targets(ARM, "hand", 3, seed=4)
     X[2, :3, 3] *= 10.0
@@ -243,13 +243,13 @@ def test_problems_and_answers_are_pickled_and_copied_without_their_machine_code(
         assert np.array_equal(again.problem.solve(hand=X).q, found.q)
 
 
-def test_a_deadline_is_a_time():
+def test_invalid_time_limits_are_refused():
     for deadline in (-1.0, np.nan, "soon"):
         with pytest.raises(ValueError, match="time_limit"):
             ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", time_limit=deadline)
 
 
-def test_what_is_not_finite_is_refused_wherever_it_stands():
+def test_targets_that_are_not_finite_are_refused():
     X, near = targets(ARM, "hand", 2), np.zeros(7)
     for place in ((0, 3), (1, 1)):
         for number in (np.nan, np.inf):
@@ -260,7 +260,7 @@ def test_what_is_not_finite_is_refused_wherever_it_stands():
                         ARM.inverse_kinematics(poses, "hand", **options)
 
 
-def test_an_answer_does_not_change_with_what_it_was_asked_with():
+def test_results_do_not_change_when_the_callers_target_changes():
     ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand")  # from now on the short way is taken
     X = lw.pose((1.5, 0.0, 0.9))
     found, again = ARM.inverse_kinematics(X, "hand"), ARM.inverse_kinematics(X.copy(), "hand")
@@ -269,8 +269,8 @@ def test_an_answer_does_not_change_with_what_it_was_asked_with():
 
 
 @pytest.mark.slow(every=3)
-def test_seeds_are_looked_at_in_every_call():
-    """Whatever was called before: off their manifold, and held beyond limits."""
+def test_invalid_seeds_are_refused_in_every_call():
+    """Seeds off their manifold, and locked joints beyond limits."""
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     q = robot.random_configuration(seed=1)
@@ -288,7 +288,7 @@ def test_seeds_are_looked_at_in_every_call():
 
 
 @pytest.mark.slow(every=3)
-def test_targets_that_are_numbers():
+def test_scalar_targets_are_accepted_by_joint_tasks():
     problem = ARM.ik_problem(lw.ik.JointTask("elbow", weight=1.0))
     q = np.array(ARM.neutral())
     v = problem.velocity(q, 0.01, elbow=-0.001).v
@@ -298,7 +298,7 @@ def test_targets_that_are_numbers():
 
 
 @pytest.mark.slow(every=3)
-def test_options_reach_those_who_are_asked():
+def test_options_reach_the_solver_or_are_refused():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
     X = targets(ARM, "hand", 1)[0]
     free = [1e-6, 1e-6, np.inf, 1e-6, 1e-6, 1e-6]

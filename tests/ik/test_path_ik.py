@@ -1,4 +1,4 @@
-"""Paths: continuous where they can be, and told where they cannot."""
+"""Inverse kinematics along paths: continuous if possible, with reported jumps."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def straight(X, to, count):
     return path
 
 
-def test_a_smooth_path_is_followed_without_a_jump():
-    """Coarse or fine: what lies between two poses is filled in where they are far apart."""
+def test_smooth_pose_paths_are_followed_without_jumps():
+    """Coarse paths are refined between poses that are far apart."""
     q = np.array([0.2, 0.3, 0.1, -1.8, 0.3, 2.0, 0.4])
     X = ARM.pose(q, "hand")
     for count in (3, 60):
@@ -49,7 +49,7 @@ def test_a_smooth_path_is_followed_without_a_jump():
 
 
 def test_a_forced_reconfiguration_is_counted_and_named():
-    """The first joint may not turn past a bound that the tip's circle leads through with the elbow as it is."""
+    """A bound of the first joint forces the elbow over while the tip follows a circle."""
     robot = planar((-0.6, 0.6), (-2.5, 2.5))
     angles = np.linspace(0.0, 0.8, 41)
     reach = np.sqrt(2.0 + 2.0 * np.cos(1.0))
@@ -67,7 +67,7 @@ def test_a_forced_reconfiguration_is_counted_and_named():
     assert free.follow(np.array([0.5, -1.0]), l3=places).reconfigurations == 0
 
 
-def test_what_is_out_of_reach_is_no_success_and_no_jump():
+def test_unreachable_targets_of_a_path_fail_without_a_jump():
     robot = planar((-3.0, 3.0), (-2.5, 2.5))
     places = np.stack([np.linspace(1.2, 3.0, 19), np.zeros(19), np.zeros(19)], axis=-1)
     found = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=places)
@@ -76,7 +76,7 @@ def test_what_is_out_of_reach_is_no_success_and_no_jump():
     assert f"the first failure is target {int(found.success.sum())}" in found.explain()
 
 
-def test_a_batch_of_paths_is_as_each_alone():
+def test_a_batch_of_paths_equals_each_path_alone():
     seeds = ARM.random_configuration(seed=31, size=4)
     starts = ARM.pose(seeds, "hand")
     paths = np.array([straight(X, 0.85 * X[:3, 3], 12) for X in starts])
@@ -87,7 +87,7 @@ def test_a_batch_of_paths_is_as_each_alone():
         assert np.array_equal(one.q, many.q[k]) and one.explain() == many.explain(k)
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_path_ik_are_refused():
     X = np.array([ARM.pose(np.zeros(7), "hand")] * 3)
     late = X.copy()
     late[1, 0, 3] = np.nan

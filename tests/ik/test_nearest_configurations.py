@@ -1,4 +1,4 @@
-"""Nearest configurations: conditions of a least distance checked apart, other solvers, closed forms of planar arms."""
+"""Nearest configurations at a pose: optimality conditions, other solvers, closed forms of planar arms."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def stationary(robot, frame, q, near, lower, upper):
     return np.abs(slopes[free]).max(initial=0.0), pressed, int((at_low | at_high).sum())
 
 
-def test_conditions_of_a_least_distance_hold():
-    """On seven axes, with answers at limits among them; all reach their pose, within limits."""
+def test_nearest_configurations_satisfy_the_optimality_conditions():
+    """On seven axes, with solutions at limits; all reach their pose."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=300), "hand")
     near = ARM.random_configuration(seed=2, size=300)
     found = ARM.inverse_kinematics(X, "hand", nearest_to=near)
@@ -52,15 +52,15 @@ def test_conditions_of_a_least_distance_hold():
     assert pressed.max() <= 1e-6
 
 
-def test_the_answer_is_its_own_nearest():
+def test_a_reference_that_reaches_the_pose_is_its_own_nearest_configuration():
     q = ARM.random_configuration(seed=5, size=50)
     found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", nearest_to=q)
     assert found.success.all() and np.abs(found.q - q).max() <= 1e-7
 
 
 @pytest.mark.slow(every=3)
-def test_never_farther_than_other_solvers_from_many_starts(drawn):
-    """SciPy's SLSQP from q₀ and at random, on six axes: the same poses, limits and distance."""
+def test_nearest_configurations_are_no_farther_than_slsqp_from_many_starts(drawn):
+    """SciPy's SLSQP from q₀ and from random starts, on six axes."""
     lower, upper = np.maximum(ARM6.lower, -3.0), np.minimum(ARM6.upper, 3.0)
     rng = np.random.default_rng(0)
     q = np.clip(ARM6.random_configuration(seed=3, size=6), lower, upper)
@@ -104,8 +104,8 @@ def nearest_turns(q, near):
     return q - TURN * np.round((q - near) / TURN)
 
 
-def test_two_bars_in_a_plane():
-    """Of two elbows and of whole turns the nearest, by the closed form."""
+def test_two_bar_arms_have_the_closed_form_nearest_configuration():
+    """Two elbows, each with whole turns."""
     robot = planar(0.5, 0.4)
     problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
     rng = np.random.default_rng(1)
@@ -120,8 +120,8 @@ def test_two_bars_in_a_plane():
         assert np.linalg.norm(found.q[k] - near[k]) <= np.linalg.norm(best - near[k]) + 1e-6
 
 
-def test_three_bars_in_a_plane():
-    """One angle is free: the nearest by a scan of it, two elbows each, refined."""
+def test_three_bar_arms_have_the_nearest_configuration_of_a_scan():
+    """One angle is free: a refined scan of it with both elbows."""
     a, b, c = 0.5, 0.4, 0.3
     robot = planar(a, b, c)
     problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
@@ -147,8 +147,8 @@ def test_three_bars_in_a_plane():
         assert own >= best[0] - 2e-3  # and all but as near
 
 
-def test_whole_turns_are_no_way():
-    """With limits of two turns the nearest one is taken, and with limits that forbid it the other."""
+def test_nearest_configurations_use_whole_turns_within_limits():
+    """Limits of two turns permit the nearest revolution, tighter ones another."""
     robot = planar(0.5, 0.4)
     frame = hand_of(robot)
     X = robot.pose([0.3, 0.8], frame)
@@ -161,7 +161,7 @@ def test_whole_turns_are_no_way():
         assert found.success and np.abs(found.q - expected).max() <= 1e-6
 
 
-def test_one_is_as_in_a_batch_and_on_any_threads():
+def test_nearest_configurations_are_equal_in_batches_and_on_any_threads():
     X = ARM.pose(ARM.random_configuration(seed=6, size=40), "hand")
     near = ARM.random_configuration(seed=7, size=40)
     threads, many = lw.get_num_threads(), []
@@ -178,7 +178,7 @@ def test_one_is_as_in_a_batch_and_on_any_threads():
             assert np.array_equal(one.q, many[0].q[k]) and one.iterations == many[0].iterations[k]
 
 
-def test_joints_that_are_held_stay():
+def test_locked_joints_stay_at_the_seed_in_nearest_configurations():
     q = ARM.random_configuration(seed=8, size=10)
     near = q + 0.1
     name, place = ARM.joints[2].name, ARM.joints[2].q_slice
@@ -189,14 +189,14 @@ def test_joints_that_are_held_stay():
     assert (np.linalg.norm(found.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
 
 
-def test_what_cannot_be_is_no_success():
+def test_unreachable_poses_have_no_nearest_configuration():
     near = ARM.random_configuration(seed=9)
     found = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, max_iterations=200)
     assert not found.success and np.isfinite(found.q).all() and found.iterations == 200
     assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and found.position_error > 40.0
 
 
-def test_bad_input_says_what():
+def test_invalid_reference_configurations_are_refused():
     X = ARM.pose(ARM.neutral(), "hand")
     for near, text in ((np.zeros(3), "nearest_to"), (np.full(7, np.nan), "nearest_to"), (np.full(7, np.inf), "finite")):
         for _ in range(2):
@@ -206,8 +206,8 @@ def test_bad_input_says_what():
         ARM.inverse_kinematics(np.tile(X, (3, 1, 1)), "hand", nearest_to=np.zeros((2, 7)))
 
 
-def test_an_arm_with_a_closed_form_is_never_farther_than_its_branches():
-    """Nor is an answer alone another one than in a batch."""
+def test_arms_with_a_closed_form_are_no_farther_than_their_branches():
+    """A single solution equals that of a batch."""
     q, near = (ARM6.random_configuration(seed=seed, size=60) for seed in (1, 2))
     X = ARM6.pose(q, "tool")
     found = ARM6.inverse_kinematics(X, "tool", nearest_to=near)

@@ -1,4 +1,4 @@
-"""Why there is no answer: each status by a case that is made for it, with numbers that closed forms give."""
+"""Reasons of failures: each status in a case with closed-form distances and bounds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from linkwork.ik.reach_bounds import chain_between
 ARM = lw.load("arm7")
 
 
-def test_beyond_the_reach_of_a_planar_arm():
-    """|p| less the sum of lengths is what is left; the bound is that sum, and with the last link's direction less."""
+def test_targets_beyond_a_planar_arms_reach_are_out_of_reach():
+    """The remaining error is |p| minus the sum of lengths; the proof states the bound."""
     robot, tip = planar((1.0, 0.8, 0.5))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
     places = np.array([[3.0, 0.0, 0.0], [-2.0, 2.5, 0.0], [0.4, -1.7, 0.0], [0.0, 1e6, 0.0]])
@@ -41,7 +41,7 @@ def test_beyond_the_reach_of_a_planar_arm():
     assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
 
 
-def test_a_hole_about_the_base():
+def test_targets_in_the_hole_about_the_base_are_out_of_reach():
     robot, tip = planar((1.0, 0.3, 0.2), 3.2)
     found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
     near = math.hypot(0.1, 0.2)
@@ -51,7 +51,7 @@ def test_a_hole_about_the_base():
     assert "minimum is 0.5 m" in found.explain(0)
 
 
-def test_out_of_the_plane_of_an_arm():
+def test_targets_off_the_plane_of_a_planar_arm_are_out_of_reach():
     robot, tip = planar((1.0, 0.8, 0.5))
     aside = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.2)), tip)
     turned = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.0), rpy=(0.3, 0.0, 0.0)), tip)
@@ -60,7 +60,7 @@ def test_out_of_the_plane_of_an_arm():
     assert turned.proof.kind == "turned" and abs(turned.proof.beyond - 0.3) < 1e-9
 
 
-def test_blocking_limits_are_named():
+def test_failures_name_the_blocking_limits():
     """Two links of 1 m, 2 cos(½) apart: the elbow has to be at ±1."""
     robot, tip = planar((1.0, 1.0), limits=[(-3.0, 3.0), (-0.4, 0.4)])
     reach = 2.0 * math.cos(0.5)
@@ -75,8 +75,8 @@ def test_blocking_limits_are_named():
     assert "'j1' needs" in found.explain(1)
 
 
-def test_a_slide_that_is_too_short():
-    """What only the range of a slide keeps from the target is proved by it, and limits are in the way."""
+def test_a_short_slide_is_a_blocking_limit():
+    """The range of a slide proves that the target is out of reach within limits."""
     robot = chain_text([("prismatic", "0 0 1", "0 0 0", 0.0, 0.5), ("revolute", "0 0 1", "0 0 0", -3, 3)], "0.7 0 0")
     found = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
     assert found.status == "at_limits" and found.proof.within_limits
@@ -86,8 +86,8 @@ def test_a_slide_that_is_too_short():
     assert abs(found.nearest_pose[2, 3] - 0.5) < 1e-12
 
 
-def test_tasks_in_conflict_are_named_with_what_they_pull():
-    """Two places for one frame: the least compromise is between them, where they pull alike, each towards its own."""
+def test_tasks_in_conflict_are_named_with_their_multipliers():
+    """Two positions for one frame: the least-squares compromise lies between them."""
     tasks = [
         lw.ik.PositionTask("hand", name="here", axes="reference"),
         lw.ik.PositionTask("hand", name="there", axes="reference"),
@@ -108,8 +108,8 @@ def test_tasks_in_conflict_are_named_with_what_they_pull():
 
 
 @pytest.mark.slow(every=3)
-def test_multipliers_of_conflicts_are_proofs():
-    """Jᵀ λ = 0 and λᵀ e > 0, or there are none; of several kinds of conflict none of the tasks' are all zero."""
+def test_multipliers_of_conflicts_prove_infeasibility():
+    """Jᵀ λ = 0 and λᵀ e > 0, or there are none."""
     rng = np.random.default_rng(0)
     for rows, rank in ((6, 3), (4, 4), (5, 1)):
         J = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 7))
@@ -144,14 +144,14 @@ def test_multipliers_of_conflicts_are_proofs():
                 assert np.isfinite(pull).all() and np.abs(pull).max() > 1e-6
 
 
-def test_one_task_of_several_that_is_out_of_reach():
+def test_the_task_of_several_that_is_out_of_reach_is_named():
     tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
     found = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
     assert found.status == "out_of_reach" and "'far'" in found.explain() and found.proof.kind == "far"
 
 
-def test_stuck_at_a_singularity_and_out_of_iterations():
-    """A stretched arm that is to come nearer along its own line: no small motion helps."""
+def test_singularities_and_exhausted_iterations_are_reported():
+    """A stretched arm with a target along its own line: no small motion reduces the error."""
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), max_iterations=1)
     found = problem.solve([0.0, 0.0], place=[1.2, 0.0, 0.0])
@@ -163,8 +163,8 @@ def test_stuck_at_a_singularity_and_out_of_iterations():
     assert ARM.inverse_kinematics(X, "hand", max_iterations=2).status == "max_iterations"
 
 
-def test_what_is_proved_is_so():
-    """No pose that a configuration has is proved out of reach, of chains with and without slides."""
+def test_reachable_poses_are_never_proved_out_of_reach():
+    """Chains with and without slides."""
     slides = chain_text(
         [
             ("revolute", "0 0 1", "0 0 0.3", -2, 2),
@@ -187,8 +187,8 @@ def test_what_is_proved_is_so():
 
 
 @pytest.mark.slow(every=3)
-def test_failed_searches_prove_nothing():
-    """No status or proof says that the pose of a configuration within limits has no solution."""
+def test_failed_searches_are_never_reported_as_proofs():
+    """No status or proof denies a pose of a configuration within limits."""
     rail = chain_text(
         [
             ("prismatic", "0 1 0", "0 0 0", 0.0, 4000.0),
@@ -233,7 +233,7 @@ def test_closed_forms_prove_that_limits_prevent_all_solutions():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])
-def test_failures_are_no_answers_and_limits_hold(scale):
+def test_failed_results_stay_within_limits_and_state_a_reason(scale):
     X = ARM.pose(ARM.random_configuration(seed=6, size=300), "hand")
     X[:, :3, 3] *= scale
     found = ARM.inverse_kinematics(X, "hand", max_iterations=200)
@@ -247,7 +247,7 @@ def test_failures_are_no_answers_and_limits_hold(scale):
         assert found.explain(k).startswith(found.status[k]) and "nan" not in found.explain(k)
 
 
-def test_singular_and_odd_cases_stay_numbers():
+def test_degenerate_arms_give_finite_results():
     robot, tip = planar((0.0, 0.0), 3.0)  # no length at all
     assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
     far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, max_iterations=50)
@@ -267,8 +267,8 @@ def test_singular_and_odd_cases_stay_numbers():
 
 
 @pytest.mark.slow(every=3)
-def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
-    """Of an independent solver: projected Levenberg–Marquardt steps in NumPy, from configurations at random."""
+def test_failed_solutions_are_as_near_as_the_best_of_a_hundred_restarts():
+    """Projected Levenberg–Marquardt steps in NumPy, from random configurations."""
     robot, tip, starts = lw.load("arm6"), "tool", 100
     X = robot.pose(robot.random_configuration(seed=12, size=40), tip)
     X[:, :3, 3] *= 1.5
@@ -301,7 +301,7 @@ def test_the_nearest_is_as_near_as_the_best_of_a_hundred_restarts():
     assert set(found.status[far]) <= {"out_of_reach", "not_found", "at_limits"}
 
 
-def test_a_joint_that_is_asked_too_much_is_named_itself():
+def test_a_joint_target_beyond_its_limit_names_that_joint():
     arm = lw.load("arm7")
     found = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
     assert found.status == "at_limits"

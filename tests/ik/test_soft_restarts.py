@@ -1,4 +1,4 @@
-"""Soft tasks: the least cost is found where it is zero, and what is left is said where it is not."""
+"""Soft tasks: the least cost is reached if it is zero, and the remaining errors are reported otherwise."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ARM = lw.load("arm7")
 
 
 @pytest.mark.parametrize(("name", "frame"), [("arm7", "hand"), ("arm6", "tool"), ("quadruped", "hind_right_shank")])
-def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
-    """The seed alone leaves one in five to ten in a local minimum."""
+def test_soft_tasks_reach_reachable_poses(name, frame):
+    """From the seed alone, one in five to ten ends in a local minimum."""
     robot = lw.load(name)
     X = robot.pose(robot.random_configuration(seed=1, size=120), frame)
     problem = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"))
@@ -34,7 +34,7 @@ def test_reachable_poses_are_reached_by_soft_tasks(name, frame):
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_left_of_soft_tasks_is_said():
+def test_remaining_errors_of_soft_tasks_are_reported():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
     found = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
     assert found.status.tolist() == ["local_minimum", "solved"] and found.success.all()
@@ -48,7 +48,7 @@ def test_what_is_left_of_soft_tasks_is_said():
 
 
 @pytest.mark.slow(every=3)
-def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
+def test_more_starts_never_increase_the_cost_and_levels_come_first():
     X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
     costs = []
@@ -64,8 +64,8 @@ def test_the_least_of_more_starts_is_no_worse_and_levels_come_first():
 
 
 @pytest.mark.slow(every=3)
-def test_a_success_with_levels_is_a_minimum_of_each_level():
-    """SciPy finds nothing lower near it, for a level with the levels before it at a large weight."""
+def test_solutions_with_levels_are_minima_of_each_level():
+    """SciPy finds no lower cost nearby, with higher levels at a large weight."""
     frames = {"hand": "hand", "elbow": "forearm_distal", "upper": "upper_arm_distal"}
     tasks = [
         lw.ik.PositionTask(frame, name=name, weight=1.0, level=k) for k, (name, frame) in enumerate(frames.items())
@@ -90,7 +90,7 @@ def test_a_success_with_levels_is_a_minimum_of_each_level():
 
 
 @pytest.mark.slow(every=3)
-def test_a_task_that_is_not_a_number_is_said_to_be():
+def test_a_task_that_returns_nan_is_named():
     for weight in (None, 1.0):
         odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
         found = ARM.ik_problem(odd, max_iterations=200).solve()
@@ -98,8 +98,8 @@ def test_a_task_that_is_not_a_number_is_said_to_be():
 
 
 @pytest.mark.slow(every=3)
-def test_raising_at_most_is_proposed_where_it_helps():
-    """A method without restarts stands where it stands, however many steps it may take."""
+def test_raising_max_iterations_is_advised_only_if_it_helps():
+    """More iterations do not help a method without restarts that has stopped."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")
     for solver in ("projection", "damped"):
         found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=50).solve(hand=X)
@@ -111,7 +111,7 @@ def test_raising_at_most_is_proposed_where_it_helps():
 
 
 @pytest.mark.slow(every=9)
-def test_weights_in_other_units_have_the_same_minimum():
+def test_weights_in_other_units_give_the_same_minimum():
     """Also beside a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)
     places, known = ARM.pose(q, "hand")[:, :3, 3], None
@@ -123,8 +123,8 @@ def test_weights_in_other_units_have_the_same_minimum():
         assert np.abs(found.q - known.q).max() < 1e-6
 
 
-def test_which_of_two_results_is_better():
-    """Both reached the hard tasks: the lower cost of the first level that differs; equal costs up to 1e-6."""
+def test_the_better_of_two_results_has_the_lower_cost_in_the_first_differing_level():
+    """Both satisfy the hard tasks; costs equal up to 1e-6 count as equal."""
     costs = SimpleNamespace(costs=lambda errors: errors, negligible_costs=lambda: [1e-12, 1e-12])
     mine = np.array([[1.0, 2.0]] * 6)
     other = np.array([[0.9, 3.0], [1.1, 0.1], [1.0, 1.9], [1.0, 2.1], [1.0 + 5e-7, 2.0 - 1e-6], [1.0, 2.0 - 3e-6]])

@@ -1,4 +1,4 @@
-"""The plain damped step: the equation it is written after, and what becomes of it when it is iterated."""
+"""Damped least-squares step: its equation, and its convergence when it is iterated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkwork.ik.algorithms.newton_projection import newton_step
 ARM = lw.load("arm7")
 
 
-def test_a_step_is_the_least_of_what_it_is_written_for():
+def test_the_damped_step_minimises_its_cost():
     """Jᵀ(JJᵀ + 1/μ)⁻¹(y − φ), where the gradient of ‖δ‖² + μ‖φ + J δ − y‖² vanishes; μ may be infinite."""
     rng = np.random.default_rng(0)
     for m, n in ((3, 7), (6, 7), (6, 6), (2, 2), (6, 4)):
@@ -25,8 +25,8 @@ def test_a_step_is_the_least_of_what_it_is_written_for():
             assert np.abs(newton_step(J.tolist(), y.tolist(), np.inf) - np.linalg.pinv(J) @ y).max() <= 1e-9
 
 
-def test_the_first_iterate_of_the_solver_is_that_step():
-    """Of a place, with errors in the axes of the world: y − φ and J are then those of textbooks."""
+def test_the_first_iterate_of_the_solver_is_the_damped_step():
+    """A position with errors in the axes of the world: y − φ and J are those of textbooks."""
     task = lw.ik.PositionTask("hand", axes="reference")
     problem = ARM.ik_problem(task, solver="damped", position_limits=False, max_iterations=2)
     q, rng = ARM.random_configuration(seed=1), np.random.default_rng(1)
@@ -41,8 +41,8 @@ def test_the_first_iterate_of_the_solver_is_that_step():
     assert np.abs(found.q - q - step).max() <= 1e-9
 
 
-def test_it_leads_from_near_by_and_not_from_afar():
-    """Where the search reaches all poses, plain steps reach those that are near; and what they reach they say."""
+def test_damped_steps_converge_from_near_starts_only():
+    """Near poses are reached, far ones need restarts; success is reported where it is."""
     q = ARM.random_configuration(seed=4, size=200)
     X = ARM.pose(q, "hand")
     plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped", max_iterations=100)
@@ -57,7 +57,7 @@ def test_it_leads_from_near_by_and_not_from_afar():
     assert np.array_equal(far.q[7], plain.solve(hand=X[7]).q)
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_the_damped_solver_are_refused():
     plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped")
     X = np.eye(4)
     for call, error, text in (
