@@ -196,7 +196,7 @@ def test_function_tasks_of_users_are_solved():
 
 @pytest.mark.slow(every=3)
 def test_soft_tasks_improve_without_violating_hard_tasks():
-    """As much manipulability as possible, and a gaze, while the hand stays."""
+    """Manipulability and a gaze improve while the hand stays."""
     hold = ik.PositionTask("hand")
     plain = ARM.ik_problem(hold).solve(Q[:8], hand=X[:8, :3, 3])
     most = ik.ManipulabilityTask("hand", part="position", target=10.0, weight=1.0, name="w")

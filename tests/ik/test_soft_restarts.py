@@ -16,7 +16,7 @@ ARM = lw.load("arm7")
 
 @pytest.mark.parametrize(("name", "frame"), [("arm7", "hand"), ("arm6", "tool"), ("quadruped", "hind_right_shank")])
 def test_soft_tasks_reach_reachable_poses(name, frame):
-    """From the seed alone, one in five to ten ends in a local minimum."""
+    """Without restarts, one target in five to ten ends in a local minimum."""
     robot = lw.load(name)
     X = robot.pose(robot.random_configuration(seed=1, size=120), frame)
     problem = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"))

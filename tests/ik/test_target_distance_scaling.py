@@ -1,4 +1,4 @@
-"""Targets much farther away than the robot's size, for robots with sliding joints: steps and starts scale with distance."""
+"""Targets far beyond the robot's size, for robots with slides: steps and starts scale with the distance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: rows are the derivative of errors in the tangent space, on robots of all joint types; solutions satisfy them."""
+"""Tasks: rows are the derivative of errors in the tangent space, for all joint types; solutions satisfy them."""
 
 from __future__ import annotations
 
