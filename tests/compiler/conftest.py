@@ -1,4 +1,4 @@
-"""A place for the cache of machine code."""
+"""Fixture of a folder for the cache of machine code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkwork.compiler.cache import disk_cache as cache
 
 @pytest.fixture
 def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where the environment puts the cache: not there yet, in a process that has warned of nothing yet."""
+    """Set the cache's folder, which does not exist yet, in a process that has shown no warning yet."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(cache, "_warned", set())
     monkeypatch.setenv("LINKWORK_CACHE", str(folder))

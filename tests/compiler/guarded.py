@@ -1,4 +1,4 @@
-"""Memory between two pages that nobody may touch: a read or write beyond an array's end ends the process."""
+"""Memory between two protected pages: a read or write beyond an array's end ends the process."""
 
 from __future__ import annotations
 

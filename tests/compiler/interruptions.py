@@ -1,4 +1,4 @@
-"""Interrupts at chosen places of a function, as signals of the system arrive there.
+"""Interrupts at chosen bytecodes of a function, at which signals of the system may arrive.
 
 A tracer flags a signal before a chosen bytecode and takes itself away.  Python runs the handler where it would run it
 for a signal that arrived then: at the next check for signals, never between the two bytecodes of a `with` statement
@@ -66,8 +66,8 @@ def is_ours(code: types.CodeType) -> bool:
 class _Countdown:
     """The flag of a signal before the bytecode of a number, counted from 0; ``left`` is below 0 afterwards."""
 
-    def __init__(self, place: int) -> None:
-        self.left = place
+    def __init__(self, position: int) -> None:
+        self.left = position
 
     def trace(self, frame: types.FrameType, event: str, value: Any) -> Any:
         if event == "call":
@@ -115,12 +115,12 @@ class _Countdown:
 _TOOL = 4
 
 
-def interrupted(function: Callable[[], Any], place: int) -> str | None:
-    """Call a function with an interrupt before a bytecode; return what went wrong, or "".
+def interrupted(function: Callable[[], Any], position: int) -> str | None:
+    """Call a function with an interrupt before a bytecode; return the fault, or "".
 
     The result is None if the function ends before that.
     """
-    countdown, lost, error = _Countdown(place), [], None
+    countdown, lost, error = _Countdown(position), [], None
     before, sys.unraisablehook = sys.unraisablehook, lambda at: lost.append(at.exc_type)
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -216,18 +216,18 @@ class Entries(Scenario):
         cache.remove("name")
 
     def check(self) -> str:
-        found: list[bool] = []
+        free_flags: list[bool] = []
         done = threading.Event()
 
         def attempt() -> None:
             with KeyLock(self.folder, "name") as lock:
-                found.append(lock.attempt())
+                free_flags.append(lock.attempt())
                 lock.release()
             done.set()
 
         before = open_files()
         _thread.start_new_thread(attempt, ())
-        if not done.wait(_LONGEST) or found != [True]:
+        if not done.wait(_LONGEST) or free_flags != [True]:
             return "a lock is held"
         expected, self.files = getattr(self, "files", before), before
         return "" if before == expected else "files left open"
@@ -315,22 +315,22 @@ SCENARIOS: dict[str, type[Scenario]] = {
 
 
 def tried(name: str, every: int = 1, first: int = 0, most: int | None = None) -> tuple[int, Counter[str]]:
-    """Interrupt a scenario at one of ``every`` places from ``first`` on; return how many, and what went wrong."""
+    """Interrupt a scenario at every ``every``-th bytecode from ``first`` on; return how many, and the faults."""
     wrong: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         scenario = SCENARIOS[name](Path(folder))
         scenario.run()
         scenario.check()
-        place, count = first, 0
+        position, count = first, 0
         while most is None or count < most:
-            found = interrupted(scenario.run, place)
-            if found is None:
+            fault = interrupted(scenario.run, position)
+            if fault is None:
                 break
-            found = found or scenario.check()
-            if found:
-                wrong[found] += 1
-                print(f"{name}: place {place}: {found}", file=sys.stderr)
-            place, count = place + every, count + 1
+            fault = fault or scenario.check()
+            if fault:
+                wrong[fault] += 1
+                print(f"{name}: place {position}: {fault}", file=sys.stderr)
+            position, count = position + every, count + 1
     return count, wrong
 
 

@@ -1,4 +1,4 @@
-"""The sizes that the compiler decides by, made small: so that small programs are cut and small batches are shared."""
+"""Smaller limits of the compiler: small programs are cut into segments, and small batches are shared by threads."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._MIN_THREA
     """Kernels made inside, without the cache: programs of more than ``whole`` instructions are cut into ``most``, and a
     thread is worth its start for so many nanoseconds."""
 
-    def made(kernel: Kernel, *given: Any, **options: Any) -> None:
-        make(kernel, *given, **options)
+    def kernel_with_small_limits(kernel: Kernel, *inputs: Any, **options: Any) -> None:
+        make(kernel, *inputs, **options)
         make_ready(kernel)  # what is compiled later has these sizes, too
 
     make = Kernel.__init__
     with (
-        mock.patch.object(Kernel, "__init__", made),
+        mock.patch.object(Kernel, "__init__", kernel_with_small_limits),
         mock.patch.object(part_code, "plan", lambda program: plan(program, whole, most)),
         mock.patch.object(loops, "_MIN_THREAD_WORK", worth),
         mock.patch.dict(os.environ, {"LINKWORK_CACHE": "off"}),

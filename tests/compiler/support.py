@@ -1,4 +1,4 @@
-"""What the tests of the compiler share: numbers worth trying, ways to compare, random programs, targets."""
+"""Helpers of the compiler's tests: special values, comparisons, random programs, targets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SPECIAL = np.array(
 SPECIAL = np.concatenate([SPECIAL, -SPECIAL, [np.nan]])
 
 
-def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Numbers of all sizes, some of them special."""
+def sample_values(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Values of all magnitudes, some of them special."""
     usual = rng.normal(size=shape) * 10.0 ** rng.integers(-3, 3, size=shape)
     return np.where(rng.random(shape) < 0.2, rng.choice(SPECIAL, size=shape), usual)
 
@@ -42,13 +42,13 @@ def all_bits_equal(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> bool:
 
 
 def targets() -> dict[str, Target]:
-    """This machine, and on x86 older ones that it can stand in for."""
-    here = host()
-    known = {"host": here}
+    """This machine's target, and on x86 the older ones that it can run."""
+    target = host()
+    known = {"host": target}
     if platform.machine().lower() in ("x86_64", "amd64"):
-        known["sse2"] = Target(here.triple, "x86-64", "", lanes=2, fma=False)
-        if here.fma and here.lanes >= 4:
-            known["avx2"] = Target(here.triple, "x86-64-v3", "", lanes=4, fma=True)
+        known["sse2"] = Target(target.triple, "x86-64", "", lanes=2, fma=False)
+        if target.fma and target.lanes >= 4:
+            known["avx2"] = Target(target.triple, "x86-64-v3", "", lanes=4, fma=True)
     return known
 
 
@@ -67,7 +67,7 @@ def programs(draw: st.DrawFn, operations: Sequence[Operation] = OPERATIONS, most
         Port(f"x{k}", tuple(shape))
         for k, shape in enumerate(draw(st.lists(st.lists(st.integers(0, 3), max_size=2), min_size=1, max_size=3)))
     )
-    instructions = [Instruction(INPUT, (), place) for place in range(sum(port.size for port in ports))]
+    instructions = [Instruction(INPUT, (), index) for index in range(sum(port.size for port in ports))]
     constants = draw(st.lists(st.sampled_from([0.5, -1.25, 3.0, 1e-3, -2.0, 7.0, -0.0]), min_size=1, max_size=4))
     instructions += [Instruction(CONSTANT, (), value) for value in constants]
     leaves = len(instructions)
@@ -79,12 +79,12 @@ def programs(draw: st.DrawFn, operations: Sequence[Operation] = OPERATIONS, most
         reals.append(leaves)
     for _ in range(draw(st.integers(1, most))):
         operation = draw(st.sampled_from(operations))
-        wanted = [truths if kind == "t" else reals for kind in operation.kinds]
+        operands = [truths if kind == "t" else reals for kind in operation.kinds]
         if operation.name in ("fmin", "fmax", "copysign"):
-            wanted = [reals, nonzero]
-        if not all(wanted):
+            operands = [reals, nonzero]
+        if not all(operands):
             continue
-        args = tuple([draw(st.sampled_from(choices)) for choices in wanted])
+        args = tuple([draw(st.sampled_from(choices)) for choices in operands])
         (truths if operation.logical else reals).append(len(instructions))
         instructions.append(Instruction(operation, args))
     shapes = draw(st.lists(st.lists(st.integers(0, 3), max_size=2), min_size=1, max_size=3))
@@ -95,4 +95,4 @@ def programs(draw: st.DrawFn, operations: Sequence[Operation] = OPERATIONS, most
 
 def arrays_for(program: Program, seed: int, *batch: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    return [numbers(rng, *batch, *port.shape) for port in program.inputs]
+    return [sample_values(rng, *batch, *port.shape) for port in program.inputs]

@@ -1,4 +1,4 @@
-"""Machine code of blocks written without LLVM: the same bits as LLVM's code, in files that the linker accepts."""
+"""Machine code of blocks without LLVM: the bits of LLVM's code, in object files that the linker accepts."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e300, 5e-324, 
 def _write(f: Any, rng: random.Random, length: int, inputs: int, without: str = "") -> int:
     """Write random instructions with a builder, store all values to %b, and return their number."""
     operations = [operation for operation in _OPERATIONS * 3 + _FUNCTIONS if operation.name != without]
-    numbers = [f.get("%a", k) for k in range(inputs)] + [f.constant(x) for x in (0.5, -2.0, 1e300)]
-    truths: list[Any] = [f.operation(BY_NAME["lt"], numbers[:2])]
+    values = [f.get("%a", k) for k in range(inputs)] + [f.constant(x) for x in (0.5, -2.0, 1e300)]
+    truths: list[Any] = [f.operation(BY_NAME["lt"], values[:2])]
     for _ in range(length):
         operation = rng.choice(operations)
-        arguments = [rng.choice((truths if kind == "t" else numbers)[-40:]) for kind in operation.kinds]
+        arguments = [rng.choice((truths if kind == "t" else values)[-40:]) for kind in operation.kinds]
         value = f.operation(operation, arguments)
-        (truths if operation.logical else numbers).append(value)
-    for k, value in enumerate(numbers):
+        (truths if operation.logical else values).append(value)
+    for k, value in enumerate(values):
         f.put(value, "%b", k)
-    for k, value in enumerate(truths, len(numbers)):
+    for k, value in enumerate(truths, len(values)):
         f.keep(BY_NAME["lt"], value, k, "%b")
-    again = f.operation(BY_NAME["where"], [f.fetch(BY_NAME["lt"], len(numbers), "%b"), *numbers[:2]])
+    again = f.operation(BY_NAME["where"], [f.fetch(BY_NAME["lt"], len(values), "%b"), *values[:2]])
     f.put(again, "%b", 0)
-    return len(numbers) + len(truths)
+    return len(values) + len(truths)
 
 
 def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
@@ -64,14 +64,14 @@ def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 @pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
-def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> None:
-    """Random programs, of few values and of more than registers, at usual and at special numbers."""
+def test_block_assembler_code_has_the_bits_of_llvm_code(length: int, special: bool, real: FloatType) -> None:
+    """Random programs with few values and with more values than registers, on usual and special arguments."""
     without = "copysign" if special else ""  # the sign of NaN is not specified
     rng = random.Random(length)
     seed = rng.random()
     assembler = BlockAssembler(["%a", "%b"], real=real)
     count = _write(assembler, random.Random(seed), length, 8, without)
-    ours = [one() for one in object_of_blocks("random", [("@.f", assembler)], host())]
+    ours = [write() for write in object_of_blocks("random", [("@.f", assembler)], host())]
     assert all(map(is_object_file, ours))
     module = IrModule("random")
     f = Instructions("define void @.f(ptr %a, ptr %b)", host(), real, 1, unchanging=False)
@@ -82,13 +82,13 @@ def test_bits_are_those_of_llvm(length: int, special: bool, real: FloatType) -> 
         values = [rng.choice(_SPECIAL) if special else rng.uniform(-2.0, 2.0) for _ in range(8)]
         with np.errstate(over="ignore"):
             x = np.array(values).astype(real.dtype)
-        found, expected = _run([*reversed(ours)], x, count), _run(theirs, x, count)
+        results, expected = _run([*reversed(ours)], x, count), _run(theirs, x, count)
         bits = f"i{real.bytes}"
-        same = (found.view(bits) == expected.view(bits)) | (np.isnan(found) & np.isnan(expected))
-        assert same.all(), (x, np.flatnonzero(~same), found[~same], expected[~same])
+        same = (results.view(bits) == expected.view(bits)) | (np.isnan(results) & np.isnan(expected))
+        assert same.all(), (x, np.flatnonzero(~same), results[~same], expected[~same])
 
 
-def test_functions_of_one_object_file_call_nothing_and_are_found_by_name() -> None:
+def test_functions_of_one_object_file_are_linked_by_name_without_external_calls() -> None:
     functions = []
     for k in range(3):
         f = BlockAssembler(["%a", "%b"])
@@ -106,9 +106,9 @@ def test_calls_of_functions_keep_values_and_pointers() -> None:
     """A function calls others with an aligned stack, for any number of pointers, and with pointers in a list."""
     for count, listed in ((2, 0), (8, 0), (9, 0), (12, 0), (13, 0), (2, 20), (6, 12)):
         names = [f"%p{k}" for k in range(count)]
-        others = [f"%q{k}" for k in range(listed)]
-        f = BlockAssembler(names, others)
-        sources = [*(names[:-1] if listed else names), *others]
+        pointers = [f"%q{k}" for k in range(listed)]
+        f = BlockAssembler(names, pointers)
+        sources = [*(names[:-1] if listed else names), *pointers]
         values = [f.get(name, 0) for name in sources]
         sines = [f.operation(BY_NAME["sin"], [x]) for x in values]
         angle = f.operation(BY_NAME["atan2"], [values[1], values[0]])
@@ -118,19 +118,19 @@ def test_calls_of_functions_keep_values_and_pointers() -> None:
         for name in sources:
             f.put(f.operation(BY_NAME["add"], [f.get(name, 0), total]), name, 1)
         f.put(f.operation(BY_NAME["cos"], [angle]), sources[-1], 2)
-        objects = [one() for one in object_of_blocks("calls", [("@.f", f)], host())]
+        objects = [write() for write in object_of_blocks("calls", [("@.f", f)], host())]
         (code,) = link([*reversed(objects)], host(), [("calls.f", "")])
         arrays = [np.array([0.3 + k, 0.0, 0.0]) for k in range(len(sources))]
         addresses = [x.ctypes.data for x in arrays]
         table = np.array(addresses[count - 1 :])
-        given = [*addresses[: count - 1], table.ctypes.data] if listed else addresses
-        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(code.address)(*given)
+        arguments = [*addresses[: count - 1], table.ctypes.data] if listed else addresses
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(code.address)(*arguments)
         expected = 0.5 + sum(x[0] * math.sin(x[0]) for x in arrays)
         np.testing.assert_allclose([x[1] - x[0] for x in arrays], expected, rtol=1e-14)
         assert math.isclose(arrays[-1][2], 0.3 / math.hypot(0.3, 1.3), rel_tol=1e-14)
 
 
-def test_many_pointers_reach_the_code() -> None:
+def test_functions_with_many_pointers_read_all_of_them() -> None:
     names = [f"%p{k}" for k in range(13)]
     f = BlockAssembler(names)
     total = f.constant(0.0)
@@ -143,7 +143,7 @@ def test_many_pointers_reach_the_code() -> None:
     assert arrays[12][0] == 109876543210.0
 
 
-def test_pointers_in_a_list_reach_the_code() -> None:
+def test_functions_read_pointers_from_a_list() -> None:
     names = [f"%p{k}" for k in range(20)]
     f = BlockAssembler(["%out", "%list"], names)
     total = f.constant(0.0)
@@ -158,7 +158,7 @@ def test_pointers_in_a_list_reach_the_code() -> None:
     assert out[0] == arrays[7][0] == 2.0**20 - 1.0 + 24.0
 
 
-def test_what_it_does_not_write_is_refused() -> None:
+def test_block_assembler_refuses_unsupported_operations() -> None:
     f = BlockAssembler(["%a"])
     with pytest.raises(NotSupported, match=r"^$"):
         f.operation(PART, [f.get("%a", 0)])

@@ -1,4 +1,4 @@
-"""Kernels and the cache: what is found there is neither traced nor compiled, and is what would have been made."""
+"""Kernels and the cache: cached code is neither traced nor compiled, and equals new code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Work:
         monkeypatch.setattr(cpu_backend, "emit", compiled)
 
     def since(self) -> tuple[int, int]:
-        """How many of each since the last time."""
+        """Return the numbers of traces and compilations since the last call."""
         done = self.traced, self.compiled
         self.traced = self.compiled = 0
         return done
@@ -75,11 +75,11 @@ def work(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
 Q = np.linspace(-1.0, 1.0, 40).reshape(40, 1)
 
 
-def test_a_warm_start_neither_traces_nor_compiles(work: Work) -> None:
-    one = robot()
-    assert bits_equal(one.gravity_force(Q[3]), robot().gravity_force(Q[3]))
+def test_cached_functions_are_neither_traced_nor_compiled(work: Work) -> None:
+    first_robot = robot()
+    assert bits_equal(first_robot.gravity_force(Q[3]), robot().gravity_force(Q[3]))
     assert work.since() == (1, 1)
-    first = one.gravity_force(Q)
+    first = first_robot.gravity_force(Q)
     assert work.since() == (0, 1)  # the code for one sample is part of it, and there
     single = robot().gravity_force(Q.astype(np.float32))
     assert work.since() == (1, 1)  # float64 was there; float32 needs the program
@@ -100,19 +100,19 @@ def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     assert work.since() == (1, 1)
     assert robot(floating_base=True).gravity_force(robot(floating_base=True).neutral()).shape == (7,)
     assert work.since() == (1, 1)
-    one = robot()
-    ways = [{}, {"point": "world"}, {"expressed_in": "arm"}, {"point": "world", "expressed_in": "arm"}]
-    jacobians = [one.jacobian(Q, "arm", **way) for way in ways]
+    first_robot = robot()
+    options = [{}, {"point": "world"}, {"expressed_in": "arm"}, {"point": "world", "expressed_in": "arm"}]
+    jacobians = [first_robot.jacobian(Q, "arm", **option) for option in options]
     assert work.since() == (4, 4)
-    for k, (way, jacobian) in enumerate(zip(ways, jacobians, strict=True)):
-        assert not any(bits_equal(jacobian, other) for other in jacobians[:k])
-        assert bits_equal(jacobian, one.compile(("jacobian", "arm", way))(Q))
+    for k, (option, jacobian) in enumerate(zip(options, jacobians, strict=True)):
+        assert not any(bits_equal(jacobian, earlier) for earlier in jacobians[:k])
+        assert bits_equal(jacobian, first_robot.compile(("jacobian", "arm", option))(Q))
     work.since()
     assert bits_equal(robot().jacobian(Q, "arm", point="world"), jacobians[1])
     assert work.since() == (0, 0)
 
 
-def test_names_of_robots_and_ports_do_not_matter_to_the_code_but_to_what_is_said(work: Work) -> None:
+def test_robots_with_other_names_share_code_and_name_their_own_results(work: Work) -> None:
     first = robot().compile(["gravity_force", ("pose", "arm")], name="both")
     assert work.since() == (1, 1)
     second = robot("two").compile({"g": "gravity_force", "p": ("pose", "arm")}, name="both")
@@ -136,8 +136,8 @@ def test_equal_programs_of_functions_of_one_name_share_code(work: Work) -> None:
     with pytest.raises(TypeError, match="sums: unexpected or repeated argument 'a'"):
         second(a=a, b=b)
     work.since()
-    other = compile(lambda p, q: {"x": p + 2.0 * q, "y": 2.5 * p}, name="sums", p=3, q=3)
-    assert work.since()[1] == 1 and np.array_equal(other(a, b).y, 2.5 * a)
+    changed = compile(lambda p, q: {"x": p + 2.0 * q, "y": 2.5 * p}, name="sums", p=3, q=3)
+    assert work.since()[1] == 1 and np.array_equal(changed(a, b).y, 2.5 * a)
     zeros = [compile(lambda a, zero=zero: (a, zero), a=3)(a)[1] for zero in (0.0, -0.0, 0.0)]
     assert np.signbit(zeros).tolist() == [False, True, False]  # zeros of both signs are not one number
     assert work.since()[1] == 2
@@ -146,7 +146,7 @@ def test_equal_programs_of_functions_of_one_name_share_code(work: Work) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_every_level_has_its_own_entry(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_simd_level_has_its_own_cache_entry(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for turn in range(2):
         for level in LEVELS:
             monkeypatch.setenv(target.VARIABLE, level)
@@ -154,11 +154,11 @@ def test_every_level_has_its_own_entry(work: Work, monkeypatch: pytest.MonkeyPat
             assert work.since()[1] == (0 if turn else 2)
 
 
-def test_another_version_recompiles(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_linkwork_or_numpy_recompiles(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     robot().gravity_force(Q)
     work.since()
-    for what, value in (("__version__", "9.9"), ("__version__", "9.8")):
-        monkeypatch.setattr(lw, what, value)
+    for attribute, value in (("__version__", "9.9"), ("__version__", "9.8")):
+        monkeypatch.setattr(lw, attribute, value)
         robot().gravity_force(Q)
         assert work.since() == (1, 1)
     monkeypatch.setattr(cache.np, "__version__", "1.99")
@@ -168,11 +168,11 @@ def test_another_version_recompiles(work: Work, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("spoil", ["cut", "flipped", "empty", "another's"])
-def test_a_damaged_entry_is_compiled_anew_with_a_warning(
+def test_a_damaged_cache_entry_is_recompiled_with_a_warning(
     work: Work, cache_folder: Path, spoil: str, dtype: type
 ) -> None:
     expected = robot().gravity_force(Q.astype(dtype))
-    other = robot(x=0.25).gravity_force(Q.astype(dtype))
+    expected_far = robot(x=0.25).gravity_force(Q.astype(dtype))
     files = sorted(cache_folder.glob("*.linkwork"))
     assert len(files) == 4  # of two robots: one sample, and batch
     work.since()
@@ -186,9 +186,9 @@ def test_a_damaged_entry_is_compiled_anew_with_a_warning(
             "another's": contents[k - 1],
         }[spoil]
         file.write_bytes(changed)
-    for found, right in ((robot(), expected), (robot(x=0.25), other)):
+    for loaded, right in ((robot(), expected), (robot(x=0.25), expected_far)):
         with pytest.warns(CacheWarning, match="damaged"):
-            again = found.gravity_force(Q.astype(dtype))
+            again = loaded.gravity_force(Q.astype(dtype))
         assert bits_equal(again, right)
     assert work.since()[1] == 2
     assert bits_equal(robot().gravity_force(Q.astype(dtype)), expected)  # and no warning: whole again
@@ -225,25 +225,27 @@ WRONG: dict[str, Callable[[dict[str, Any], bytes], tuple[Any, bytes]]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of ELF files")
-def test_an_entry_of_wrong_structure_is_compiled_anew_with_a_warning(
+def test_a_malformed_cache_entry_is_recompiled_with_a_warning(
     work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
     Kernel(program)(np.ones(3))
     work.since()
-    for what, change in WRONG.items():
+    for fault, change in WRONG.items():
         files = sorted(cache_folder.glob("*.linkwork"))
         for file in files:
             rewritten(file, change)
         monkeypatch.setattr(cache, "_warned", set())
         with pytest.warns(CacheWarning, match="is damaged; its code is compiled again") as caught:
-            assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3, what
-        assert len(caught) == len(files) and work.since()[1], what
+            assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3, fault
+        assert len(caught) == len(files) and work.since()[1], fault
         assert Kernel(program)(np.ones(3)).tolist() == [2.0] * 3
-        assert work.since()[1] == 0, what
+        assert work.since()[1] == 0, fault
 
 
-def test_off_means_off(work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_files_are_written_with_the_cache_off(
+    work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for text in ("off", "OFF"):
         monkeypatch.setenv("LINKWORK_CACHE", text)
         for _ in range(2):
@@ -252,7 +254,7 @@ def test_off_means_off(work: Work, cache_folder: Path, monkeypatch: pytest.Monke
     assert not cache_folder.exists()
 
 
-def test_kernels_without_some_passes_are_not_kept(work: Work, cache_folder: Path) -> None:
+def test_kernels_without_some_passes_are_not_cached(work: Work, cache_folder: Path) -> None:
     program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
     for _ in range(2):
         Kernel(program, without_passes=["fuse"])
@@ -299,7 +301,7 @@ print(len(compiled), repr(float(poses[1, :3, 3] @ poses[0, :3, 2])))
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
-    """The joint's parameters are the same in all processes; what its transform does is not."""
+    """The joint's parameters are the same in all processes; its transform is not."""
 
     def run(factor: float) -> list[str]:
         code = textwrap.dedent(JOINT).replace("FACTOR", repr(factor))
@@ -315,7 +317,7 @@ def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
 
 @pytest.mark.best_code
 @pytest.mark.slow
-def test_many_processes_make_the_same_kernel_at_once(cache_folder: Path) -> None:
+def test_processes_that_compile_the_same_kernel_together_agree(cache_folder: Path) -> None:
     code = """
     import warnings
     warnings.simplefilter("error")

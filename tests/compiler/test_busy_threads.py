@@ -95,7 +95,7 @@ assert not forks, forks
 """
 
 
-def test_first_calls_beside_busy_threads(tmp_path: Path) -> None:
+def test_first_calls_beside_busy_threads_do_not_hang(tmp_path: Path) -> None:
     """Threads factorize matrices on all processors, import, allocate, log, print and open sockets meanwhile."""
     said = []
     for manner in ("alone", "busy"):

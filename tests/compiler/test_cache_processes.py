@@ -1,4 +1,4 @@
-"""The disk cache of machine code where writers are killed, and where many work on it at once."""
+"""Disk cache of machine code with killed writers, many processes and many threads."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def printed(program: str, folder: Path) -> str:
 
 @pytest.mark.slow
 @posix
-def test_writers_that_are_killed_leave_whole_entries_or_none(tmp_path):
+def test_killed_writers_leave_complete_entries_or_none(tmp_path):
     cache = Cache(tmp_path / "cache", 1 << 30)
     left, killed, loaded = map(int, printed(KILLED, cache.folder).split())
     assert left > 0, "no writer was killed while it wrote"
@@ -129,7 +129,7 @@ def test_writers_that_are_killed_leave_whole_entries_or_none(tmp_path):
 
 @pytest.mark.slow
 @posix
-def test_many_processes_at_once(tmp_path):
+def test_many_processes_share_the_disk_cache(tmp_path):
     folder = tmp_path / "cache"
     assert printed(TOGETHER, folder) == f"{[0] * 8}\n"
     cache = Cache(folder, 300_000)
@@ -140,7 +140,7 @@ def test_many_processes_at_once(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_many_threads_at_once(tmp_path):
+def test_many_threads_share_the_disk_cache(tmp_path):
     cache, wrong = Cache(tmp_path / "cache", 100_000), []
 
     def work(seed: int) -> None:
@@ -149,8 +149,8 @@ def test_many_threads_at_once(tmp_path):
             for _ in range(100):
                 name, k = chance.choice("abcd"), chance.randrange(256)
                 cache.store(name, Entry({"k": k}, bytes([k]) * chance.randrange(40_000)))
-                found = cache.load(chance.choice("abcd"))
-                assert found is None or set(found.code) <= {found.facts["k"]}
+                entry = cache.load(chance.choice("abcd"))
+                assert entry is None or set(entry.code) <= {entry.facts["k"]}
         except BaseException as error:
             wrong.append(error)
 

@@ -1,4 +1,4 @@
-"""Counts of arguments: NumPy takes arrays beyond a ufunc's inputs as outputs, so no call passes them on."""
+"""Checked numbers of arguments: arrays beyond the inputs are refused, since a ufunc takes them as outputs."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ KERNELS = {
 
 def calls(kernel: lw.Kernel) -> Iterator[tuple[list[Any], list[np.ndarray]]]:
     """Yield arguments of one sample, of a batch, of float32 and in lists, each with arrays like the results."""
-    one = [np.eye(*port.shape) if len(port.shape) == 2 else np.ones(port.shape) for port in kernel.inputs]
+    arguments = [np.eye(*port.shape) if len(port.shape) == 2 else np.ones(port.shape) for port in kernel.inputs]
     out = [np.full(port.shape, 7.0) for port in kernel.outputs]
-    yield one, out
-    yield [np.stack([x, x]) for x in one], [np.stack([x, x]) for x in out] if one else out
-    yield [x.astype(np.float32) for x in one], [x.astype(np.float32) for x in out]
-    yield [x.tolist() if x.size else x for x in one], out
+    yield arguments, out
+    yield [np.stack([x, x]) for x in arguments], [np.stack([x, x]) for x in out] if arguments else out
+    yield [x.astype(np.float32) for x in arguments], [x.astype(np.float32) for x in out]
+    yield [x.tolist() if x.size else x for x in arguments], out
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_array_beyond_the_inputs_is_written(name: str) -> None:
+def test_calls_refuse_arrays_beyond_the_inputs(name: str) -> None:
     kernel = KERNELS[name]()
-    for one in (kernel, pickle.loads(pickle.dumps(kernel))):
-        flat: list[Callable[..., Any]] = [general_call(one), batch_call(one)] if name != "nested" else []
-        for arguments, out in calls(one):
+    for copied in (kernel, pickle.loads(pickle.dumps(kernel))):
+        flat: list[Callable[..., Any]] = [general_call(copied), batch_call(copied)] if name != "nested" else []
+        for arguments, out in calls(copied):
             if name == "nested":
                 arguments = [dict(zip("ab", arguments, strict=True))]
-            for call in (one, one.interpret, *flat):
+            for call in (copied, copied.interpret, *flat):
                 for more in (out[:1], out, [*out, out[0]], [None]):
                     with pytest.raises(TypeError, match=rf"expected {len(arguments)} arguments, .* got"):
                         call(*arguments, *more)
@@ -52,11 +52,11 @@ def test_no_array_beyond_the_inputs_is_written(name: str) -> None:
                         call(*arguments[:-1])
             for named in ({"out": out[0]}, {"where": True}, {"dtype": float}):
                 with pytest.raises(TypeError, match=rf"expected {len(arguments)} arguments, .* got"):
-                    one(*arguments, *out, **named)
+                    copied(*arguments, *out, **named)
             assert all((x == 7.0).all() for x in out), name
 
 
-def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_alone() -> None:
+def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_unchanged() -> None:
     kernel, x = lw.compile(lambda x, y: {"sum": x + y, "dot": x @ y}, name="k", x=3, y=3), np.ones(3)
     out = np.full((2, 3), 7.0), np.full(2, 7.0)
     for wrong, kind, message in (
@@ -83,7 +83,7 @@ def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_alone() -> None
     assert all((a == 7.0).all() for a in out)
 
 
-def test_methods_of_robots_and_joints_take_no_array_beyond_their_inputs() -> None:
+def test_methods_of_robots_and_joints_refuse_arrays_beyond_their_inputs() -> None:
     q = ARM.random_configuration(seed=0)
     out = np.full((ARM.nv, ARM.nv), 7.0)
     joint = next(iter(ARM.joints))

@@ -1,4 +1,4 @@
-"""The bridge to CasADi: every operation, both ways; shapes, names and what is refused."""
+"""Conversion from and to CasADi: every operation, shapes, names and refusals."""
 
 from __future__ import annotations
 
@@ -37,11 +37,13 @@ FRAME = ["CONST", "INPUT", "OUTPUT", "CALL"]
 TAKEN = [name for name in vars(ca) if name.startswith("OP_") and counterpart(name)]
 
 RNG = np.random.default_rng(0)
-NUMBERS = np.concatenate([SPECIAL, RNG.normal(size=40), RNG.normal(size=20) * 30.0, RNG.integers(-6, 7, 20) * 0.5])
+SAMPLE_VALUES = np.concatenate(
+    [SPECIAL, RNG.normal(size=40), RNG.normal(size=20) * 30.0, RNG.integers(-6, 7, 20) * 0.5]
+)
 
 
-def made(name: str) -> tuple[Any, int]:
-    """A CasADi function of one operation, by way of its arguments' symbols, and how many they are."""
+def function_of_operation(name: str) -> tuple[Any, int]:
+    """Return a CasADi function of one operation, and its number of arguments."""
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     row = counterpart(name)
     assert row is not None
@@ -65,7 +67,7 @@ def by_casadi(function: Any, *arrays: np.ndarray) -> np.ndarray:
 # -- from CasADi
 
 
-def test_every_operation_of_casadi_has_its_place() -> None:
+def test_every_operation_of_casadi_is_taken_or_refused() -> None:
     known = {*TAKEN, *REFUSED, *(f"OP_{name}" for name in (*OF_MATRICES, *FRAME))}
     assert {name for name in vars(ca) if name.startswith("OP_")} <= known
     assert not set(TAKEN) & set(REFUSED)
@@ -73,27 +75,27 @@ def test_every_operation_of_casadi_has_its_place() -> None:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_operations(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    function, count = made(name)
-    arrays = [NUMBERS] if count == 1 else [a.ravel() for a in np.meshgrid(NUMBERS, NUMBERS)]
+def test_operations_from_casadi_equal_casadis_values(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    function, count = function_of_operation(name)
+    arrays = [SAMPLE_VALUES] if count == 1 else [a.ravel() for a in np.meshgrid(SAMPLE_VALUES, SAMPLE_VALUES)]
     expected = by_casadi(function, *arrays)
     capfd.readouterr()  # printme prints
     kernel = from_casadi(function)
-    for found in (kernel(*arrays), kernel.interpret(*arrays)):
+    for values in (kernel(*arrays), kernel.interpret(*arrays)):
         # the C library's inverse functions are not the same on all machines
-        assert np.allclose(found, expected, rtol=1e-14, atol=0.0, equal_nan=True)
+        assert np.allclose(values, expected, rtol=1e-14, atol=0.0, equal_nan=True)
     assert capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize("exponent", [2, 3, -1, -2, 0, 0.5, 7, 2.7, -0.3, 100])
-def test_powers(exponent: float) -> None:
+def test_constant_powers_from_casadi_are_right(exponent: float) -> None:
     x = ca.SX.sym("x")
     kernel = from_casadi(ca.Function("f", [x], [x**exponent]))
     points = abs(RNG.normal(size=50)) + 0.1
     assert np.allclose(kernel(points), points**exponent, rtol=1e-14)
 
 
-def test_truth_values_are_numbers_only_where_they_must_be() -> None:
+def test_casadi_conditions_become_floats_only_where_arithmetic_needs_them() -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     both = ca.logic_and(x < y, ca.logic_not(ca.logic_or(x == 1, y)))
     chosen = from_casadi(ca.Function("f", [x, y], [ca.if_else(both, x * y, -1.0)]))
@@ -105,13 +107,13 @@ def test_truth_values_are_numbers_only_where_they_must_be() -> None:
     assert chosen(-1.0, 0.0) == 0.0 and chosen(-1.0, -0.5) == -1.0
 
 
-def test_one_choice_of_the_same_numbers() -> None:
+def test_casadi_choices_with_negated_conditions_are_right() -> None:
     x = ca.SX.sym("x")
     halves = ca.Function("f", [x], [ca.if_else(x < 1, 3.0, 0) + ca.if_else(ca.logic_not(x < 1), 3.0, 0)])
     assert np.array_equal(from_casadi(halves)([0.0, 2.0]), [3.0, 3.0])
 
 
-def test_shapes_and_order() -> None:
+def test_matrix_shapes_and_argument_order_survive_conversion_from_casadi() -> None:
     M, column, row, scalar = ca.SX.sym("M", 2, 3), ca.SX.sym("c", 3), ca.SX.sym("r", 1, 2), ca.SX.sym("s")
     function = ca.Function(
         "g", [M, column, row, scalar], [M @ column, row @ M, M.T * scalar, scalar], list("Mcrs"), list("wxyz")
@@ -119,33 +121,33 @@ def test_shapes_and_order() -> None:
     kernel = lw.from_casadi(function)
     assert repr(kernel) == "<Kernel g: M(2, 3), c(3), r(1, 2), s() -> w(2), x(1, 3), y(3, 2), z()>"
     m, c, r = RNG.normal(size=(4, 2, 3)), RNG.normal(size=3), RNG.normal(size=(1, 2))
-    found = kernel(m, c, r, 2.0)
-    for result, wanted in zip(found, (m @ c, r @ m, 2.0 * m.swapaxes(1, 2), [2.0] * 4), strict=True):
-        assert np.allclose(result, wanted, rtol=1e-15)
+    results = kernel(m, c, r, 2.0)
+    for result, expected in zip(results, (m @ c, r @ m, 2.0 * m.swapaxes(1, 2), [2.0] * 4), strict=True):
+        assert np.allclose(result, expected, rtol=1e-15)
 
 
-def test_sparse_arrays_are_dense_here() -> None:
+def test_sparse_casadi_arrays_become_dense() -> None:
     lower = ca.SX.sym("L", ca.Sparsity.lower(3))
     diagonal = ca.SX.sym("D", ca.Sparsity.diag(3))
     function = ca.Function("f", [lower, diagonal], [lower @ diagonal, ca.SX(2, 2), lower[:, 1]])
     kernel = from_casadi(function)
     L, D = RNG.normal(size=(2, 3, 3))
-    product, nothing, column = kernel(L, D)
+    product, zeros, column = kernel(L, D)
     expected = np.tril(L) @ np.diag(np.diag(D))
     assert np.allclose(product, expected, rtol=1e-15) and np.array_equal(np.triu(product, 1), np.zeros((3, 3)))
-    assert np.array_equal(nothing, np.zeros((2, 2)))
+    assert np.array_equal(zeros, np.zeros((2, 2)))
     assert np.array_equal(column, np.tril(L)[:, 1])
 
 
-def test_no_inputs_and_empty_ones() -> None:
+def test_casadi_functions_without_inputs_and_with_empty_ones_convert() -> None:
     assert from_casadi(ca.Function("f", [], [ca.SX([1, 2])]))().tolist() == [1.0, 2.0]
-    x, nothing = ca.SX.sym("x"), ca.SX.sym("n", 0, 1)
-    kernel = from_casadi(ca.Function("f", [x, nothing], [2 * x, nothing]))
+    x, empty_input = ca.SX.sym("x"), ca.SX.sym("n", 0, 1)
+    kernel = from_casadi(ca.Function("f", [x, empty_input], [2 * x, empty_input]))
     doubled, empty = kernel(np.arange(3.0), np.zeros(0))
     assert doubled.tolist() == [0.0, 2.0, 4.0] and empty.shape == (3, 0)
 
 
-def test_names() -> None:
+def test_casadi_names_become_identifiers() -> None:
     x = ca.SX.sym("x", 5)
     parts = ca.vertsplit(x)
     function = ca.Function("f", parts, [x[0], x[1]], ["in", "out", "a-b", "a_b", "1"], ["class", "_y"])
@@ -158,30 +160,30 @@ def test_names() -> None:
         from_casadi(function, name="no name")
 
 
-def test_functions_of_matrices_and_functions_that_call_others() -> None:
+def test_casadi_functions_that_call_functions_convert() -> None:
     A, b = ca.MX.sym("A", 3, 3), ca.MX.sym("b", 3)
     inner = ca.Function("inner", [A, b], [A @ ca.sin(b), ca.norm_2(b)], ["A", "b"], ["y", "n"])
     rows = np.array([RNG.normal(size=(3, 3)) for _ in range(5)])
     kernel = from_casadi(inner)
     assert np.allclose(kernel(rows, np.ones(3)).y, rows @ np.sin(np.ones(3)), rtol=1e-14)
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y")
-    kept = ca.Function("kept", [x, y], [ca.sin(x) * y, x[0] + y], {"never_inline": True})
-    outer = ca.Function("outer", [x], [kept(2 * x, x[0] < x[1])[0] * 3, kept(x, 1)[1]])
+    called = ca.Function("kept", [x, y], [ca.sin(x) * y, x[0] + y], {"never_inline": True})
+    outer = ca.Function("outer", [x], [called(2 * x, x[0] < x[1])[0] * 3, called(x, 1)[1]])
     if hasattr(ca.SX, "which_function"):  # before, CasADi always took such functions in
         assert ca.OP_CALL in [outer.instruction_id(k) for k in range(outer.n_instructions())]
     point = np.array([0.3, 0.7])
-    found = from_casadi(outer)(point)
-    assert np.allclose(found[0], 3 * np.sin(2 * point)) and found[1] == 1.3
+    values = from_casadi(outer)(point)
+    assert np.allclose(values[0], 3 * np.sin(2 * point)) and values[1] == 1.3
     lower = ca.SX.sym("L", ca.Sparsity.lower(2))
     sparse = ca.Function("sparse", [lower, x], [lower @ x, lower.T], {"never_inline": True})
     full = ca.SX.sym("F", 2, 2)
     _, turned = from_casadi(ca.Function("outer", [full, x], list(sparse(full, x))))(np.ones((2, 2)), point)
     assert np.array_equal(turned, [[1.0, 1.0], [0.0, 1.0]])
-    mapped = from_casadi(kept.map(3))
+    mapped = from_casadi(called.map(3))
     assert mapped(np.ones((2, 3)), np.ones((1, 3)))[0].shape == (2, 3)
 
 
-def test_what_is_refused() -> None:
+def test_unsupported_casadi_functions_are_refused_by_name() -> None:
     x, y, A = ca.SX.sym("x"), ca.SX.sym("y"), ca.MX.sym("A", 2, 2)
 
     class Doubled(ca.Callback):  # type: ignore[misc,name-defined]
@@ -210,7 +212,7 @@ def test_what_is_refused() -> None:
         from_casadi(lambda x: x)
 
 
-def test_without_casadi(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_casadi_an_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = compile(lambda x: 2 * x, x=())
     monkeypatch.setitem(sys.modules, "casadi", None)
     for attempt in (lambda: lw.from_casadi(None), kernel.to_casadi):
@@ -221,15 +223,15 @@ def test_without_casadi(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- to CasADi
 
 
-def own_operations() -> dict[str, Operation]:
-    """The table's operations, and those that only passes make."""
-    own = {o.name: o for o in vars(programs).values() if isinstance(o, Operation) and o.arity and o is not PART}
-    return {name: o for name, o in BY_NAME.items() if o.arity} | own
+def linkwork_operations() -> dict[str, Operation]:
+    """Operations of the table, and those that only passes create."""
+    operations = {o.name: o for o in vars(programs).values() if isinstance(o, Operation) and o.arity and o is not PART}
+    return {name: o for name, o in BY_NAME.items() if o.arity} | operations
 
 
-@pytest.mark.parametrize("name", own_operations())
-def test_operations_to_casadi(name: str) -> None:
-    operation = own_operations()[name]
+@pytest.mark.parametrize("name", linkwork_operations())
+def test_operations_to_casadi_equal_the_interpreter(name: str) -> None:
+    operation = linkwork_operations()[name]
     takes = operation.arity
     instructions = [Instruction(BY_NAME["input"], (), k) for k in range(takes)]
     args = list(range(takes))
@@ -252,14 +254,14 @@ def test_operations_to_casadi(name: str) -> None:
         instructions.append(Instruction(programs.COS_OF, (last - 1,)))
     inputs = tuple(Port(f"x{k}", ()) for k in range(takes))
     program = Program("one", inputs, (Port("y", ()),), tuple(instructions), (last,))
-    chosen = NUMBERS if takes == 1 else NUMBERS[::3] if takes == 2 else NUMBERS[::9]
+    chosen = SAMPLE_VALUES if takes == 1 else SAMPLE_VALUES[::3] if takes == 2 else SAMPLE_VALUES[::9]
     arrays = [a.ravel() for a in np.meshgrid(*[chosen] * takes)]
     expected = program.interpret(*arrays)[0]
-    found = by_casadi(to_casadi(program), *arrays)
-    assert np.allclose(found, expected, rtol=1e-14, atol=0.0, equal_nan=True)
+    values = by_casadi(to_casadi(program), *arrays)
+    assert np.allclose(values, expected, rtol=1e-14, atol=0.0, equal_nan=True)
 
 
-def test_an_operation_without_a_row_is_refused() -> None:
+def test_an_operation_that_casadi_lacks_is_refused_by_name() -> None:
     strange = Operation("strange", 1, np.sin, np.sin, None, Lowering("none"))
     program = Program.of("f", [(Port("x", ()), [Graph().input("x")])], [(Port("y", ()), [1.0])])
     program = replace(
@@ -269,7 +271,7 @@ def test_an_operation_without_a_row_is_refused() -> None:
         to_casadi(program)
 
 
-def test_shapes_and_names_to_casadi() -> None:
+def test_shapes_and_names_survive_conversion_to_casadi() -> None:
     def outer(s: Any, u: Any, M: Any, T: Any) -> Any:
         return {"s": 2.0 * s, "u": u, "product": M @ u, "T": T, "one": np.array([s])}
 
@@ -280,18 +282,18 @@ def test_shapes_and_names_to_casadi() -> None:
     assert function.name_out() == ["s_out", "u_out", "product", "T_out", "one"]
     assert [function.size_in(k) for k in range(4)] == [(1, 1), (3, 1), (2, 3), (8, 3)]
     s, u, M, T = 0.5, RNG.normal(size=3), RNG.normal(size=(2, 3)), RNG.normal(size=(4, 2, 3))
-    found = function(s, u, M, T.reshape(8, 3))
-    for result, wanted, port in zip(found, kernel(s, u, M, T), kernel.outputs, strict=True):
-        assert np.allclose(np.array(result).reshape(port.shape), wanted, rtol=1e-15)
+    results = function(s, u, M, T.reshape(8, 3))
+    for result, expected, port in zip(results, kernel(s, u, M, T), kernel.outputs, strict=True):
+        assert np.allclose(np.array(result).reshape(port.shape), expected, rtol=1e-15)
 
 
-def test_empty_arrays_to_casadi() -> None:
+def test_empty_arrays_convert_to_casadi() -> None:
     function = compile(lambda x, n: (x, n), x=2, n=(3, 0)).to_casadi()
     assert function.size_in(1) == (3, 0) and function.size_out(1) == (3, 0)
     assert np.array_equal(np.array(function([1.0, 2.0], np.zeros((3, 0)))[0]).ravel(), [1.0, 2.0])
 
 
-def test_the_compiled_program_converts_too() -> None:
+def test_compiled_programs_convert_to_casadi() -> None:
     kernel = compile(lambda x: np.sin(x[0]) * np.cos(x[0]) + x[1] * x[2] - x[0] * x[2], x=3)
     assert {"fma", "sincos"} & set(kernel.program.operations)
     x = RNG.normal(size=3)

@@ -1,4 +1,4 @@
-"""To CasADi and back, random expressions and whole robots: the same numbers, and derivatives that are right."""
+"""Conversion to CasADi and back: random expressions, whole robots, and derivatives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ca = pytest.importorskip("casadi")
 
 
 def allowance(outputs: list[Any], symbols: list[Symbol], x: list[float]) -> np.ndarray:
-    """How far rounding may take the outputs apart.  A point at which it decides between branches is not looked at."""
+    """Bound the rounding error of the outputs; points at which rounding decides a branch are left out."""
     try:
         return 4.0 * (rounding(outputs, dict(zip(symbols, x, strict=True))) + 2.0) * 2.0**-52
     except UndecidedError:
@@ -36,7 +36,7 @@ def allowance(outputs: list[Any], symbols: list[Symbol], x: list[float]) -> np.n
 
 @given(st.lists(recipes(KINKED), min_size=1, max_size=3), points(3))
 @settings(max_examples=examples(60))
-def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) -> None:
+def test_random_expressions_survive_a_round_trip_through_casadi(steps: list[Recipe], x: list[float]) -> None:
     graph = Graph()
     symbols = graph.inputs("x", (3,))
     outputs = [where(lt(fabs(e), 1e6), e, 0.0) for e in (build(recipe, symbols) for recipe in steps)]
@@ -52,7 +52,7 @@ def test_random_expressions_go_both_ways(steps: list[Recipe], x: list[float]) ->
 @pytest.mark.slow
 @given(recipes(KINKED, most=6), points(2))
 @settings(max_examples=60)
-def test_random_expressions_of_casadi(recipe: Recipe, x: list[float]) -> None:
+def test_random_casadi_expressions_convert_with_equal_values(recipe: Recipe, x: list[float]) -> None:
     symbols = ca.SX.sym("x", 2)
     expression = build(recipe, symbols.elements(), [ca.SX(k) for k in CONSTANTS])
     function = ca.Function("f", [symbols], [expression])
@@ -63,7 +63,7 @@ def test_random_expressions_of_casadi(recipe: Recipe, x: list[float]) -> None:
     assert abs(float(from_casadi(function)(np.array(x))) - expected) <= allowed
 
 
-def test_arithmetic_comes_back_bit_for_bit() -> None:
+def test_arithmetic_survives_a_round_trip_to_the_last_bit() -> None:
     def step(x: Any) -> Any:
         y = x[0] * x[1] - x[2] / (1.0 + x[0] * x[0])
         return np.array([y, where(x[1] < x[2], y * y, -y), fabs(y) ** 0.5 - np.floor(y)])
@@ -83,32 +83,32 @@ def state(robot: Any, seed: int = 0) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])
-@pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics"])
-def test_robots(name: str, what: str) -> None:
+@pytest.mark.parametrize("function_name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics"])
+def test_robot_functions_survive_a_round_trip_through_casadi(name: str, function_name: str) -> None:
     robot = lw.load(name)
-    kernel = robot.compile(what)
+    kernel = robot.compile(function_name)
     arguments = state(robot)[: len(kernel.inputs)]
     expected = kernel(*arguments)
     function = kernel.to_casadi()
     assert function.name_in() == [port.name for port in kernel.inputs]
-    found = np.array(function(*arguments)).reshape(expected.shape)
+    values = np.array(function(*arguments)).reshape(expected.shape)
     scale = abs(expected).max()
-    assert np.allclose(found, expected, rtol=1e-11, atol=1e-12 * scale)
+    assert np.allclose(values, expected, rtol=1e-11, atol=1e-12 * scale)
     back = from_casadi(function)
     assert np.allclose(np.reshape(back(*arguments), expected.shape), expected, rtol=1e-11, atol=1e-12 * scale)
 
 
-def test_several_functions_at_once() -> None:
+def test_kernels_of_several_functions_convert_to_casadi() -> None:
     robot = lw.load("arm7")
     kernel = robot.compile(["mass_matrix", "bias_force"])
     q, v, _ = state(robot)
-    found = kernel.to_casadi()(q=q, v=v)
-    assert np.allclose(np.array(found["mass_matrix"]), kernel(q, v).mass_matrix, rtol=1e-12)
-    assert np.allclose(np.array(found["bias_force"]).ravel(), kernel(q, v).bias_force, rtol=1e-12, atol=1e-12)
+    results = kernel.to_casadi()(q=q, v=v)
+    assert np.allclose(np.array(results["mass_matrix"]), kernel(q, v).mass_matrix, rtol=1e-12)
+    assert np.allclose(np.array(results["bias_force"]).ravel(), kernel(q, v).bias_force, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.slow(every=3)
-def test_casadi_differentiates_a_robot_and_the_kernel_of_that_is_compiled() -> None:
+def test_casadi_derivatives_of_robot_functions_compile_and_are_right() -> None:
     robot = lw.load("arm7")
     kernel = robot.compile("inverse_dynamics")
     arguments = state(robot)
@@ -116,21 +116,21 @@ def test_casadi_differentiates_a_robot_and_the_kernel_of_that_is_compiled() -> N
     by_q, by_v, by_a = (np.array(part) for part in derivative(*arguments, np.zeros(7)))
     assert np.allclose(by_a, robot.mass_matrix(arguments[0]), rtol=1e-12, atol=1e-12)
     h = 1e-6
-    for k, found in enumerate((by_q, by_v)):
+    for k, by_input in enumerate((by_q, by_v)):
         for column in range(7):
             apart = [np.array(a) for a in arguments]
             apart[k] = arguments[k] + h * np.array([[1.0], [-1.0]]) * np.eye(7)[column]
             plus, minus = kernel(*apart)
-            assert np.allclose(found[:, column], (plus - minus) / (2 * h), rtol=1e-6, atol=1e-6)
+            assert np.allclose(by_input[:, column], (plus - minus) / (2 * h), rtol=1e-6, atol=1e-6)
     compiled = from_casadi(derivative)
     batch = [np.stack([a, a + 0.1]) for a in arguments]
     result = compiled(*batch, np.zeros(7))  # CasADi's jacobian takes the outputs too, as a sparse array of nothing
-    for part, found in zip(result, (by_q, by_v, by_a), strict=True):
-        assert np.allclose(part[0], found, rtol=1e-11, atol=1e-12)
+    for part, by_input in zip(result, (by_q, by_v, by_a), strict=True):
+        assert np.allclose(part[0], by_input, rtol=1e-11, atol=1e-12)
 
 
-def test_a_robot_inside_a_matrix_function() -> None:
-    """Kernels are called on MX in CasADi, as its optimal control is written, and the whole is compiled."""
+def test_a_robot_function_inside_a_casadi_matrix_function_compiles() -> None:
+    """Kernels are called on MX, as CasADi's optimal control is written."""
     robot = lw.load("arm7")
     dynamics = robot.compile("forward_dynamics").to_casadi()
     x, u = ca.MX.sym("x", 14), ca.MX.sym("u", 7)
@@ -143,8 +143,8 @@ def test_a_robot_inside_a_matrix_function() -> None:
     assert np.allclose(kernel(np.concatenate([q0, v0]), tau), expected, rtol=1e-11, atol=1e-11)
 
 
-def test_algorithms_run_on_casadis_own_numbers() -> None:
-    """A function that CasADi's operators built: another way to the same numbers as the robot's."""
+def test_algorithms_run_on_casadi_symbols() -> None:
+    """A function that CasADi's operators built equals the robot's own."""
     robot = lw.load("arm7")
     q, v, a = (ca.SX.sym(name, 7) for name in "qva")
     tau = ROBOT["inverse_dynamics"].compute(robot.tree, *(x.elements() for x in (q, v, a)))
@@ -154,8 +154,8 @@ def test_algorithms_run_on_casadis_own_numbers() -> None:
     assert np.allclose(kernel(*arguments), Direct(robot.tree, "floats").inverse_dynamics(*arguments), rtol=1e-12)
 
 
-def test_pinocchio() -> None:
-    """Pinocchio's algorithms over CasADi's numbers, where it was built with them."""
+def test_pinocchios_casadi_functions_compile() -> None:
+    """Pinocchio's algorithms over CasADi symbols, where it was built with them."""
     pinocchio = pytest.importorskip("pinocchio")
     symbolic = pytest.importorskip("pinocchio.casadi")
     model = pinocchio.buildSampleModelManipulator()

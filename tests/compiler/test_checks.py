@@ -1,4 +1,4 @@
-"""Checks of passes and operations: all there are keep the contract, and reports name what breaks it."""
+"""`check_pass` and `check_operation`: passes and operations fulfil the contract, and reports name faults."""
 
 from __future__ import annotations
 
@@ -20,27 +20,30 @@ OPERATIONS = [operation for operation in BY_NAME.values() if operation.arity > 0
 
 
 @pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)
-def test_every_pass_keeps_the_contract(one_pass):
+def test_every_pass_fulfils_the_contract(one_pass):
     check_pass(one_pass).raise_if_failed()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_keeps_the_contract(operation):
+def test_every_operation_fulfils_the_contract(operation):
     check_operation(operation).raise_if_failed()
 
 
 def as_subtractions(program):
     add, sub = BY_NAME["add"], BY_NAME["sub"]
-    kept = [Instruction(sub, i.args, i.value) if i.operation is add else i for i in program.instructions]
-    return program.rebuilt(kept, program.results)
+    instructions = [Instruction(sub, i.args, i.value) if i.operation is add else i for i in program.instructions]
+    return program.rebuilt(instructions, program.results)
 
 
 def out_of_order(program):
     if len(program.instructions) < 3 or not program.instructions[-1].args:
         return program
     last = program.instructions[-1]
-    kept = [*program.instructions[:-1], Instruction(last.operation, (len(program.instructions) - 1,) * len(last.args))]
-    return replace(program, instructions=tuple(kept))
+    instructions = [
+        *program.instructions[:-1],
+        Instruction(last.operation, (len(program.instructions) - 1,) * len(last.args)),
+    ]
+    return replace(program, instructions=tuple(instructions))
 
 
 def fewer_outputs(program):
@@ -66,7 +69,7 @@ class Unsteady:
         (Unsteady(), "deterministic", "gives another program"),
     ],
 )
-def test_broken_passes_are_reported(one_pass, requirement, message):
+def test_reports_name_the_fault_of_a_broken_pass(one_pass, requirement, message):
     assert_reported(check_pass(one_pass), requirement, message)
 
 
@@ -89,7 +92,7 @@ ATAN2 = f.atan2.operation
         ({"lowering": f.hypot.operation.lowering}, "lowering", "compiled code"),
     ],
 )
-def test_broken_operations_are_reported(change, requirement, message):
+def test_reports_name_the_fault_of_a_broken_operation(change, requirement, message):
     assert_reported(check_operation(replace(ATAN2, name="atan2 with a defect", **change)), requirement, message)
 
 
@@ -105,6 +108,6 @@ def test_slight_defects_of_operations_are_reported_alone():
             assert [line.name for line in report.failures] == failures, str(report)
 
 
-def test_odd_operations_have_zeros_of_both_signs():
-    odd = replace(f.sign.operation, name="sign with a defect", odd=True)
-    assert_reported(check_operation(odd), "odd, even", "at 0 or infinity the sign does not move")
+def test_antisymmetric_functions_need_zeros_of_both_signs():
+    odd_sign = replace(f.sign.operation, name="sign with a defect", odd=True)
+    assert_reported(check_operation(odd_sign), "odd, even", "at 0 or infinity the sign does not move")

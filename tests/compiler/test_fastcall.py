@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.support import bits_equal, every_target, numbers
+from compiler.support import bits_equal, every_target, sample_values
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.kernel import Kernel, single_call
@@ -53,7 +53,7 @@ def test_the_same_result_as_the_kernel(target: Target) -> None:
     call, handed = single(kernel)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        q, A = np.clip(np.nan_to_num(numbers(rng, 3), nan=1.0), -1e99, 1e99), rng.normal(size=(2, 3))
+        q, A = np.clip(np.nan_to_num(sample_values(rng, 3), nan=1.0), -1e99, 1e99), rng.normal(size=(2, 3))
         got, expected = call(q, A), kernel(q, A)
         assert type(got)._fields == kernel(q, A)._fields and not handed.calls
         for a, b in zip(got, expected, strict=True):
@@ -230,8 +230,8 @@ class Held:
 
     __slots__ = ("_numbers",)
 
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
+    def __init__(self, sample_values: Any) -> None:
+        self._numbers = sample_values
 
 
 def test_the_only_result_comes_in_what_holds_it() -> None:

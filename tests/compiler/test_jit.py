@@ -96,8 +96,8 @@ def test_code_uses_no_registers_wider_than_the_target() -> None:
 def long_program(length: int) -> Program:
     """Values within [-1, 1], each made of values not far back: 1 - 2 a², in which every bit counts, or (a + b) / 2."""
     rng = np.random.default_rng(0)
-    numbers = [Instruction(CONSTANT, (), value) for value in (0.5, 1.0, 2.0)]
-    instructions = [*numbers, *(Instruction(INPUT, (), k) for k in range(40))]
+    sample_values = [Instruction(CONSTANT, (), value) for value in (0.5, 1.0, 2.0)]
+    instructions = [*sample_values, *(Instruction(INPUT, (), k) for k in range(40))]
     mul, add, sub = BY_NAME["mul"], BY_NAME["add"], BY_NAME["sub"]
     half, one, two, values = 0, 1, 2, list(range(3, 43))
     while len(instructions) < length:

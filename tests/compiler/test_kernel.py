@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.support import TARGETS, bits_equal, every_target, numbers
+from compiler.support import TARGETS, bits_equal, every_target, sample_values
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
@@ -85,7 +85,7 @@ def test_nan_spoils_only_what_is_made_of_it(target: Target) -> None:
 
 def test_targets_that_fuse_agree_bit_for_bit() -> None:
     rng = np.random.default_rng(2)
-    q, v = numbers(rng, 200, 3), numbers(rng, 200, 3)
+    q, v = sample_values(rng, 200, 3), sample_values(rng, 200, 3)
     known = [target for target in TARGETS.values() if target.fma == host().fma]
     results = [kernel_for(target)(q, v) for target in known]
     for result in results[1:]:
@@ -94,7 +94,7 @@ def test_targets_that_fuse_agree_bit_for_bit() -> None:
 
 def test_targets_agree_bit_for_bit_without_fused_operations() -> None:
     rng = np.random.default_rng(3)
-    x = numbers(rng, 200, 4)
+    x = sample_values(rng, 200, 4)
     program = trace(lambda x: np.cumprod(x) + x[::-1] / f.sqrt(x) - x * x[::-1], "plain", {"x": 4})
     results = [Kernel(program, backend=CPUBackend(target), without_passes=["fuse"])(x) for target in TARGETS.values()]
     assert all(bits_equal(result, results[0]) for result in results)

@@ -27,8 +27,8 @@ from compiler.support import (
     arrays_for,
     bits_equal,
     every_target,
-    numbers,
     programs,
+    sample_values,
 )
 from helpers.examples import examples
 from helpers.precise import exactly
@@ -72,7 +72,7 @@ def arguments(operation: Operation) -> np.ndarray:
     special = np.array(list(itertools.product(SPECIAL, repeat=min(operation.arity, 2))))
     if operation.arity == 3:
         special = np.concatenate([special, special[:, ::-1]])[:, [0, 1, 0]]
-    return np.concatenate([special, numbers(rng, 501, operation.arity)])
+    return np.concatenate([special, sample_values(rng, 501, operation.arity)])
 
 
 @every_target

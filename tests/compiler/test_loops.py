@@ -30,9 +30,11 @@ def permuted(x: np.ndarray, core: int, shape: Shape) -> np.ndarray:
     """y[j] = (j + 1) x[3 j + 1] + j, with the elements counted in row-major order and round and round."""
     flat = x.reshape(*x.shape[: x.ndim - core], -1) if x.size else x.reshape(*x.shape[: x.ndim - core], 0)
     size = flat.shape[-1]
-    numbers = [(j + 1) * flat[..., (3 * j + 1) % size] + j if size else 0 * j + j for j in range(math.prod(shape))]
+    sample_values = [
+        (j + 1) * flat[..., (3 * j + 1) % size] + j if size else 0 * j + j for j in range(math.prod(shape))
+    ]
     leading = flat.shape[:-1]
-    columns = [np.broadcast_to(np.asarray(number), leading) for number in numbers]
+    columns = [np.broadcast_to(np.asarray(number), leading) for number in sample_values]
     return (np.stack(columns, axis=-1) if columns else np.zeros((*leading, 0))).reshape((*leading, *shape))
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
-from compiler.support import all_bits_equal, arrays_for, bits_equal, numbers, programs
+from compiler.support import all_bits_equal, arrays_for, bits_equal, programs, sample_values
 from linkwork.compiler.codegen.code_segments import MAX_SEGMENT, MAX_SEGMENT_OF_FEW, MAX_WHOLE, Plan, plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
@@ -170,7 +170,7 @@ def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
     program = truths_and_pairs()
     pairs = {SINCOS, SIN_OF, COS_OF}
     assert pairs <= {i.operation for i in optimize(program).instructions}
-    x = numbers(np.random.default_rng(1), 333, 3)
+    x = sample_values(np.random.default_rng(1), 333, 3)
     x[::3, 1], x[::5, 2] = x[::3, 0], x[::5, 1]
     with np.errstate(all="ignore"):
         x = x.astype(dtype)

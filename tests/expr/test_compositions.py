@@ -22,7 +22,7 @@ from linkwork.expr.scalar import functions as c
 every_type = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 
-def numbers(function: Callable[..., Any], name: str, *arguments: str) -> Any:
+def sample_values(function: Callable[..., Any], name: str, *arguments: str) -> Any:
     return trace(lambda **x: np.array(function(*x.values()), dtype=object), name, dict.fromkeys(arguments, ()))
 
 
@@ -30,7 +30,7 @@ def numbers(function: Callable[..., Any], name: str, *arguments: str) -> Any:
 @every_type
 def test_exact_values(level: str, dtype: Any) -> None:
     """Integers from powers and powers from integers, where the true value is a number of the type."""
-    program = numbers(
+    program = sample_values(
         lambda x, n: [
             np.log2(np.exp2(n)),
             np.log10(np.power(10.0, n)),
@@ -79,7 +79,7 @@ def test_remainders_are_exact(level: str, dtype: Any) -> None:
     y = np.concatenate([size * 10.0 ** rng.uniform(-9.0, 0.0, 500), size, size, [7.0, smallest]])
     signs = rng.choice([-1.0, 1.0], (2, len(x)))
     x, y = (signs * np.array([x, y])).astype(dtype)
-    found = Kernel(numbers(remainders, "rests", "x", "y"), backend=CPUBackend(LEVELS[level]))(x, y)
+    found = Kernel(sample_values(remainders, "rests", "x", "y"), backend=CPUBackend(LEVELS[level]))(x, y)
     for a, b, (cs, numpys, nearest, whole) in zip(x.tolist(), y.tolist(), found.astype(np.float64), strict=True):
         p, q = fractions.Fraction(a), fractions.Fraction(b)
         exact = p // q
@@ -100,7 +100,7 @@ def test_remainders_at_special_values() -> None:
 
     with np.errstate(all="ignore"):
         expected = [np.fmod(x, y), np.remainder(x, y), [*map(nearest, x, y)], np.floor_divide(x, y)]
-    kernel = Kernel(numbers(remainders, "rests", "x", "y"))
+    kernel = Kernel(sample_values(remainders, "rests", "x", "y"))
     for found in (kernel(x, y), kernel.interpret(x, y)):
         for column, true in zip(found.T, np.array(expected), strict=True):
             number = ~np.isnan(true)
@@ -112,7 +112,7 @@ def test_remainders_at_special_values() -> None:
 @every_level
 @every_type
 def test_nan_to_num(level: str, dtype: Any) -> None:
-    program = numbers(lambda x: [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)], "finite", "x")
+    program = sample_values(lambda x: [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)], "finite", "x")
     x = np.array([1.5, -0.0, np.inf, -np.inf, np.nan], dtype)
     found = Kernel(program, backend=CPUBackend(LEVELS[level]))(x).T
     assert np.array_equal(found, [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)])
@@ -156,7 +156,7 @@ def test_derivatives_at_kinks(function: Callable[..., Any], x: tuple[float, ...]
         y = function(*symbols)
         return [*jacobian([y], symbols)[0], *adjoint([y], symbols, [1.0])]
 
-    found = Kernel(numbers(both, "kink", *("x", "y")[: len(x)])).interpret(*x)
+    found = Kernel(sample_values(both, "kink", *("x", "y")[: len(x)])).interpret(*x)
     assert np.array_equal(found, expected * 2), found
 
 
@@ -174,7 +174,7 @@ def test_derivatives_of_the_power_by_a_variable_exponent() -> None:
         second, mixed = jacobian([first], [x, n])[0]
         return [first, second, jacobian([second], [x])[0][0], mixed]
 
-    kernel = Kernel(numbers(derivatives, "power", "x", "n"))
+    kernel = Kernel(sample_values(derivatives, "power", "x", "n"))
     for n, expected in enumerate([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 6], [0, 0, 0]]):
         assert kernel(0.0, float(n))[:3].tolist() == expected
     assert np.allclose(kernel(2.0, 0.0), [0.0, 0.0, 0.0, 0.5])

@@ -1,4 +1,4 @@
-"""The verifier looks into the bodies of loops, choices and calls."""
+"""Verifier of programs: bodies of loops, branches and calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def changed(program: Program, change: Any) -> Program:
     return program.rebuilt(instructions, program.results)
 
 
-def test_good_bodies_pass_and_broken_ones_are_refused() -> None:
+def test_verifier_accepts_valid_bodies_and_refuses_broken_ones() -> None:
     broken = {
         "is not defined before it": lambda b: b.rebuilt([*b.instructions[1:], b.instructions[0]], b.results),
         "expected a body of": lambda b: replace(b, takes=b.takes + 1),

@@ -1,4 +1,4 @@
-"""Kernels with loops, choices, calls and tables as functions of CasADi: of SX, and of MX where they are long."""
+"""Conversion of kernels with loops, branches, calls and tables to CasADi: to SX, and to MX for long programs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ ca = pytest.importorskip("casadi")
 
 
 def check(case: Case, name: str) -> str:
-    """Against the interpreter; returned is whether it is a function of SX or of MX."""
+    """Compare the CasADi function with the interpreter, and return whether it is a function of SX or of MX."""
     kernel = lw.compile(case.function, name=name, **case.shapes)
     function = kernel.to_casadi()
     samples = case.samples(np.random.default_rng(12), 12)
     samples[0][0] = np.nan
     for j in range(12):
-        given = [x[j] for x in samples]
-        for port, got, right in zip(kernel.outputs, function(*given), kernel.interpret(*given), strict=True):
+        arrays = [x[j] for x in samples]
+        for port, got, right in zip(kernel.outputs, function(*arrays), kernel.interpret(*arrays), strict=True):
             got = np.array(got).reshape(port.shape)
             np.testing.assert_allclose(got, right, rtol=1e-13, atol=1e-13, err_msg=f"{name}: {port}")
     return str(function.class_name())
 
 
 @pytest.mark.parametrize(("most", "kind"), [(10_000, "SXFunction"), (0, "MXFunction")])
-def test_values(most: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_casadi_functions_with_control_flow_equal_the_interpreter(
+    most: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(casadi_control, "MAX_EXPANDED", most)
     for name, case in CASES.items():
         if case.reverse:
@@ -39,13 +41,13 @@ def test_values(most: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def roll_out(x: Any, u: Any) -> Any:
-    """A loop in a loop, too long to be written out."""
+    """A scan over a nested loop, too long to be unrolled."""
     step = lambda s, c: (s + 0.01 * (c - fori_loop(0, 20, lambda k, t: sin(t) * 0.9, s)), s * s)  # noqa: E731
-    last, kept = scan(step, x, u, reverse=True)
-    return {"last": last, "kept": kept}
+    last, saved = scan(step, x, u, reverse=True)
+    return {"last": last, "kept": saved}
 
 
-def test_long_loops_are_accumulated_and_differentiated() -> None:
+def test_long_loops_become_casadi_loops_and_are_differentiated() -> None:
     kernel = lw.compile(roll_out, x=(), u=(400,))
     function = kernel.to_casadi()
     assert function.class_name() == "MXFunction" and function.n_instructions() < 2000
@@ -59,7 +61,7 @@ def test_long_loops_are_accumulated_and_differentiated() -> None:
     np.testing.assert_allclose(np.array(slope(x, u)).ravel(), ours(x, u), rtol=1e-10, atol=1e-14)
 
 
-def test_straight_lines_tables_and_compiled_programs() -> None:
+def test_programs_without_loops_and_compiled_programs_convert_to_casadi() -> None:
     plain = lw.compile(lambda x: take(np.array([2.0, 3.0, 5.0]), x) * x, x=())
     function = plain.to_casadi()
     assert function.class_name() == "SXFunction"
@@ -71,7 +73,7 @@ def test_straight_lines_tables_and_compiled_programs() -> None:
         assert float(got) == pytest.approx(float(right), rel=1e-14)
 
 
-def test_loops_of_unknown_length_are_refused() -> None:
+def test_casadi_refuses_loops_of_unknown_length() -> None:
     def inside(x):
         return fori_loop(
             0, 3, lambda k, s: while_loop(lambda t: t > 1.0, lambda t: 0.5 * t, s, max_iterations=9).state, x

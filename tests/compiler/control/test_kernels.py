@@ -1,4 +1,4 @@
-"""Kernels with loops, choices, calls and tables: every way to call them gives the same bits, and the right numbers."""
+"""Kernels with loops, branches, calls and tables: single calls, batches, threads and targets give equal bits."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from linkwork.expr.scalar.multi_result import PART
 MANY = 40
 
 
-def same(one: Any, other: Any) -> bool:
-    """Of one type and shape, and equal to the last bit; every NaN is like another."""
-    one, other = np.asarray(one), np.asarray(other)
-    return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
+def same(result: Any, expected: Any) -> bool:
+    """Return True for equal types, shapes and bits; all NaNs count as equal."""
+    result, expected = np.asarray(result), np.asarray(expected)
+    return result.dtype == expected.dtype and np.array_equal(result, expected, equal_nan=True)
 
 
-def all_same(ones: Any, others: Any) -> bool:
-    return all(map(same, ones, others))
+def all_same(results: Any, expected: Any) -> bool:
+    return all(map(same, results, expected))
 
 
 def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, MANY + 1), rtol: float = 1e-11) -> None:
-    """Single calls, batches of these sizes, at various places, of both types, and the interpreter."""
+    """Compare single calls, batches at several positions, both float types and the interpreter."""
     with np.errstate(all="ignore"):
         together, expected = (tuple(f(*samples)) for f in (kernel, kernel.interpret))
     for port, got, right in zip(kernel.outputs, together, expected, strict=True):
@@ -61,19 +61,19 @@ def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, 
     for j in range(len(samples[0])):
         assert all_same(kernel(*(x[j] for x in samples)), [y[j] for y in together]), f"{kernel.name}: sample {j}"
     for dtype in (np.float64, np.float32):
-        given = [x.astype(dtype) for x in samples]
-        whole = kernel(*given)
+        input_values = [x.astype(dtype) for x in samples]
+        whole = kernel(*input_values)
         assert all(y.dtype == dtype for y in whole)
         for size in sizes:
             at = 7 * size % (len(samples[0]) + 1 - size)
-            part = kernel(*(x[at : at + size] for x in given))
+            part = kernel(*(x[at : at + size] for x in input_values))
             assert all_same(part, [y[at : at + size] for y in whole]), (
                 f"{kernel.name}: {size} samples from {at}, {dtype}"
             )
 
 
 @pytest.mark.slow(every=3)
-def test_every_way_to_call_gives_the_same_bits() -> None:
+def test_single_calls_and_batches_give_equal_bits() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(5), MANY)
         samples[0][3] = np.nan
@@ -81,8 +81,8 @@ def test_every_way_to_call_gives_the_same_bits() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
-    def looked_up(x: Any, table: Any) -> Any:
+def test_broadcast_inputs_equal_copied_inputs() -> None:
+    def table_lookup_loop(x: Any, table: Any) -> Any:
         def step(s: Any) -> Any:
             return s[0] + 1.0, s[1] + sin(s[1] * take(table, s[0])[1]) + cos(sin(s[1]) * take(table, s[1])[2])
 
@@ -90,7 +90,7 @@ def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
 
     rng = np.random.default_rng(0)
     for rows in (2, 3, 7):
-        kernel = lw.compile(looked_up, x=2, table=(rows, 4))
+        kernel = lw.compile(table_lookup_loop, x=2, table=(rows, 4))
         x, wide = rng.uniform(0.0, 5.0, (600, 2)), rng.normal(size=(2 * rows, 4))
         for table in (wide[:rows], wide[::2], np.asfortranarray(wide[:rows])):
             for n in (3, 9, 70, 600):
@@ -103,7 +103,7 @@ def test_what_all_samples_share_is_as_if_it_were_copied() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_threads_and_other_targets() -> None:
+def test_control_flow_is_equal_for_all_thread_counts_and_targets() -> None:
     case = CASES["everything"]
     program = trace(case.function, "everything", case.shapes)
     samples = case.samples(np.random.default_rng(6), 700)
@@ -120,7 +120,7 @@ def test_threads_and_other_targets() -> None:
                 lw.set_num_threads(1)
 
 
-def test_single_precision_is_near_double() -> None:
+def test_float32_results_are_near_float64_results() -> None:
     case = CASES["swing"]
     kernel = lw.compile(case.function, **case.shapes)
     samples = [x.astype(np.float32) for x in case.samples(np.random.default_rng(7), MANY)]
@@ -139,7 +139,7 @@ def long_line(x: Any, y: Any, terms: int) -> Any:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("terms", [60, 170])
-def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
+def test_long_loop_bodies_are_cut_into_segments(terms: int) -> None:
     def condition(s: Any, y: Any) -> Any:
         return abs(s[0]) > 0.05 + 1e-3 * abs(long_line(s[0], y, terms))
 
@@ -165,7 +165,7 @@ def test_bodies_of_several_pieces_with_loops_in_them(terms: int) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_memory_beyond_the_stack() -> None:
+def test_scan_outputs_larger_than_the_stack_are_stored_on_the_heap() -> None:
     def function(x: Any, u: Any) -> Any:
         last, (states, products) = scan(lambda s, c: (0.99 * s + c, (s, s * c)), x, u)
         return {"last": last, "states": states, "products": products}
@@ -178,8 +178,8 @@ def test_memory_beyond_the_stack() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_gradients_of_long_scans() -> None:
-    """With and without segments, in kernels that need not be long to compile."""
+def test_gradients_of_long_scans_equal_differences() -> None:
+    """Scans with and without segments have the same gradient."""
 
     def cost(x: Any, u: Any, segments: int | None) -> Any:
         last, angles = scan(lambda s, c: (0.95 * s + 0.1 * sin(s) * c, s), x, u, segments=segments)
@@ -187,20 +187,20 @@ def test_gradients_of_long_scans() -> None:
 
     rng = np.random.default_rng(10)
     samples = [rng.normal(size=5), rng.normal(size=(5, 200))]
-    found = []
+    gradients = []
     for count in (None, 14):
         gradient = lambda x, u, s=count: array(adjoint([cost(x, u, s)], [x, *u], [1.0]))  # noqa: E731
         kernel = lw.compile(gradient, x=(), u=(200,))
-        found.append(kernel(*samples))
-        np.testing.assert_allclose(found[-1], kernel.interpret(*samples), rtol=1e-11, atol=1e-14)
-        assert same(kernel(samples[0][2], samples[1][2]), found[-1][2])
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-15)
+        gradients.append(kernel(*samples))
+        np.testing.assert_allclose(gradients[-1], kernel.interpret(*samples), rtol=1e-11, atol=1e-14)
+        assert same(kernel(samples[0][2], samples[1][2]), gradients[-1][2])
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-12, atol=1e-15)
     bump = 1e-6 * (np.arange(200) == 150)
-    there, back = (cost(float(samples[0][0]), samples[1][0] + s * bump, None) for s in (1.0, -1.0))
-    np.testing.assert_allclose(found[0][0][151], (there - back) / 2e-6, rtol=1e-6)
+    ahead, behind = (cost(float(samples[0][0]), samples[1][0] + s * bump, None) for s in (1.0, -1.0))
+    np.testing.assert_allclose(gradients[0][0][151], (ahead - behind) / 2e-6, rtol=1e-6)
 
 
-def test_scans_of_no_rows_and_of_one() -> None:
+def test_scans_of_zero_and_one_step_return_the_initial_and_the_next_state() -> None:
     def last(x: Any, u: Any) -> Any:
         return scan(lambda s, c: (s * (c + 2.0), s - c), x, u)
 
@@ -211,15 +211,15 @@ def test_scans_of_no_rows_and_of_one() -> None:
     x = np.array([1.0, -3.0, 0.5])
     for steps, factor in ((0, 1.0), (1, 2.5)):
         kernel = lw.compile(function, x=(), u=(steps,))
-        found = kernel(x, np.full((3, steps), 0.5))
-        np.testing.assert_array_equal(found.whole, x * factor)
-        np.testing.assert_array_equal(found.rows, (x - 0.5)[:, None][:, :steps])
-        np.testing.assert_array_equal(found.gradient, np.full(3, factor))
+        values = kernel(x, np.full((3, steps), 0.5))
+        np.testing.assert_array_equal(values.whole, x * factor)
+        np.testing.assert_array_equal(values.rows, (x - 0.5)[:, None][:, :steps])
+        np.testing.assert_array_equal(values.gradient, np.full(3, factor))
         assert kernel(x[1], np.full(steps, 0.5)).whole == x[1] * factor
 
 
-def test_a_loop_and_its_derivatives_side_by_side() -> None:
-    """Loops of the same arguments are tried for being one: some carry numbers where others carry what is computed."""
+def test_a_loop_and_its_derivative_share_a_kernel() -> None:
+    """Loops with equal arguments are compared for fusion; one carries constants where another carries results."""
 
     def function(x: Any) -> Any:
         def value(x: Any) -> Any:
@@ -230,13 +230,13 @@ def test_a_loop_and_its_derivatives_side_by_side() -> None:
 
     kernel = lw.compile(function, x=())
     at = np.array([1.3, -0.4])
-    found, above, below = kernel(at), kernel(at + 1e-6), kernel(at - 1e-6)
-    np.testing.assert_allclose(found.first, (above.value - below.value) / 2e-6, rtol=1e-8)
-    np.testing.assert_allclose(found.second, (above.first - below.first) / 2e-6, rtol=1e-8)
+    values, above, below = kernel(at), kernel(at + 1e-6), kernel(at - 1e-6)
+    np.testing.assert_allclose(values.first, (above.value - below.value) / 2e-6, rtol=1e-8)
+    np.testing.assert_allclose(values.second, (above.first - below.first) / 2e-6, rtol=1e-8)
 
 
-def test_lanes_that_are_not_meant_do_not_hold_up_others() -> None:
-    """Loops in a branch, in what is called there, and in loops that some lanes have left, would not end for these."""
+def test_inactive_lanes_do_not_run_loops_of_untaken_branches() -> None:
+    """Loops in branches, in called functions and in loops that lanes have left would not end for inactive lanes."""
 
     def counted_down(x: Any) -> Any:
         return while_loop(lambda s: abs(s) > 0.5, lambda s: s - 1.0, x, max_iterations=10**15).state
@@ -248,17 +248,17 @@ def test_lanes_that_are_not_meant_do_not_hold_up_others() -> None:
         return {"inside": inside, "beside": beside, "outer": outer}
 
     x = np.array([3.0, 4.0, -5.0, 2.0, 1.0, 6.0, -7.0, 8.0, -1.0])
-    found = lw.compile(function, x=())(x)
-    np.testing.assert_array_equal(found.inside, np.minimum(x, 0.0))
-    np.testing.assert_array_equal(found.beside, x)
-    np.testing.assert_array_equal(found.outer, -np.abs(x))
+    result = lw.compile(function, x=())(x)
+    np.testing.assert_array_equal(result.inside, np.minimum(x, 0.0))
+    np.testing.assert_array_equal(result.beside, x)
+    np.testing.assert_array_equal(result.outer, -np.abs(x))
 
 
-def test_nan_ends_one_lane_and_no_other() -> None:
+def test_a_nan_condition_ends_the_loop_of_its_lane_alone() -> None:
     def function(x: Any) -> Any:
         grow = lambda s: (where(s[1] < 2.5, s[0] + 1.0, sqrt(-1.0 - s[0] * s[0])), s[1] + 1.0)  # noqa: E731
-        found = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), max_iterations=20)
-        return {"x": found.state[0], "iterations": found.iterations, "status": found.status}
+        result = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), max_iterations=20)
+        return {"x": result.state[0], "iterations": result.iterations, "status": result.status}
 
     kernel = lw.compile(function, x=())
     x = np.linspace(0.0, 12.0, 33)
@@ -273,8 +273,8 @@ def test_nan_ends_one_lane_and_no_other() -> None:
     assert kernel(np.nan) == (pytest.approx(np.nan, nan_ok=True), 0.0, 2.0)
 
 
-def test_guards_beside_loops() -> None:
-    """A guard is seen whether it is computed from inputs or from what a loop gives."""
+def test_guards_see_inputs_and_results_of_loops() -> None:
+    """A guard counts whether it is computed from inputs or from the result of a loop."""
     traced = trace(
         lambda x: (fori_loop(0, 4, lambda k, s: s + k, x), fori_loop(0, 3, lambda k, s: 2.0 * s, x) - 8.0),
         "guarded",
@@ -293,16 +293,16 @@ def test_guards_beside_loops() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
-    """What takes out the results of one instruction is not cut from it."""
+def test_wide_tables_and_shared_loop_conditions_are_computed_right_in_segments() -> None:
+    """The instructions that read one result of several stay in the segment of their instruction."""
     wide = np.random.default_rng(11).normal(size=(3, 50))
 
     def function(x: Any, y: Any) -> Any:
         row = take(wide, x)
         total = fori_loop(0, 2, lambda k, s: s + sum(take(wide, s + k) * 1e-2), y)
         near = lambda s: take(wide[:, :3], s)[0] + sin(s) < 2.0  # noqa: E731
-        found = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, max_iterations=9)
-        return sum(row * row[::-1]), sum(row) * total, found.state
+        result = while_loop(near, lambda s: s + 0.3 + 0.01 * take(wide[:, :3], s)[2] * cos(s), x, max_iterations=9)
+        return sum(row * row[::-1]), sum(row) * total, result.state
 
     with mock.patch.object(pieces, "INLINE", 0), mock.patch.object(plan, "MAX_SEGMENT", 30):
         kernel = lw.compile(function, x=(), y=())
@@ -312,7 +312,7 @@ def test_tables_of_many_columns_and_conditions_that_share_with_steps() -> None:
         assert program.instructions[segment.start].operation is not PART
 
 
-def test_loops_of_no_steps_with_inputs_of_their_own() -> None:
+def test_trimmed_loops_of_zero_steps_return_their_inputs() -> None:
     x = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1))
     loop = Loop(Region(3, x, (1,)), 1, 2, 0, 0)
     whole = (x[0], Instruction(LOOP, (0,), loop), Instruction(PART, (1,), 0))
@@ -320,26 +320,26 @@ def test_loops_of_no_steps_with_inputs_of_their_own() -> None:
     np.testing.assert_array_equal(kernel(np.arange(9.0)), np.arange(9.0))
 
 
-def test_choices_in_loops_read_rows_where_they_stand() -> None:
+def test_branches_inside_scans_read_rows_of_their_tables() -> None:
     table = np.random.default_rng(0).normal(size=(3, 4))
 
     def function(x, rows):
         def step(total, row):
-            given, known = row
+            row_given, known = row
 
             def yes():
-                inner = scan(lambda s, y: (s + y * given[1], None), total, given)[0]
-                return cond(x > known[0], lambda: inner * known[1] + given[3], lambda: inner - given[2])
+                inner = scan(lambda s, y: (s + y * row_given[1], None), total, row_given)[0]
+                return cond(x > known[0], lambda: inner * known[1] + row_given[3], lambda: inner - row_given[2])
 
-            return cond(given[0] < x, yes, lambda: total - known[2] * given[0]), given[0] * total
+            return cond(row_given[0] < x, yes, lambda: total - known[2] * row_given[0]), row_given[0] * total
 
         return scan(step, x, (rows, table))
 
     kernel = lw.compile(function, x=(), rows=(3, 4))
     rng = np.random.default_rng(1)
     x, rows = rng.normal(size=50), rng.normal(size=(50, 3, 4))
-    found = kernel(x, rows)
+    values = kernel(x, rows)
     for k in range(50):
         total, outputs = function(float(x[k]), rows[k])
-        assert abs(found[0][k] - total) < 1e-13 and np.abs(found[1][k] - np.array(outputs, float)).max() < 1e-13
-        assert kernel(x[k], rows[k])[0] == found[0][k]
+        assert abs(values[0][k] - total) < 1e-13 and np.abs(values[1][k] - np.array(outputs, float)).max() < 1e-13
+        assert kernel(x[k], rows[k])[0] == values[0][k]

@@ -1,4 +1,4 @@
-"""Signs moved into constants: every number stays but for its sign, and steps that differ in signs become alike."""
+"""Signs moved into constants: values keep their sizes, and steps that differ in signs become alike."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def kinds(program: Program) -> list[str]:
 @pytest.mark.slow(every=3)
 @settings(max_examples=examples(200))
 @given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
-def test_values_stay(program: Program, seed: int) -> None:
+def test_moving_signs_into_constants_keeps_all_results(program: Program, seed: int) -> None:
     after = moved(program)
     verify(after)
     arrays = [np.random.default_rng(seed).normal(size=(9, *port.shape)) for port in program.inputs]
-    for one, other in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
-def test_steps_that_differ_in_signs_become_alike() -> None:
+def test_steps_that_differ_in_signs_get_the_same_form() -> None:
     def step(c: np.ndarray) -> Program:
         def f(x, y):
             first = c[0] * x[0] - c[1] * x[1] + x[2]
@@ -53,16 +53,16 @@ def test_steps_that_differ_in_signs_become_alike() -> None:
 
     rng = np.random.default_rng(3)
     magnitudes = rng.uniform(1.5, 3.0, 6)
-    found, before = set(), set()
+    forms, forms_before = set(), set()
     for k in range(64):
         signs = np.array([1.0 if k >> j & 1 else -1.0 for j in range(6)])
         program = step(signs * magnitudes)
-        before.add(tuple(kinds(program)))
-        found.add(tuple(kinds(moved(program))))
-    assert len(before) > 10 and len(found) == 1
+        forms_before.add(tuple(kinds(program)))
+        forms.add(tuple(kinds(moved(program))))
+    assert len(forms_before) > 10 and len(forms) == 1
 
 
-def test_marks_stay_where_their_instructions_are() -> None:
+def test_marks_stay_before_their_instructions() -> None:
     program = trace(lambda x: (-2.0 * x[0] + x[1], x[1] - x[0] * 3.0), "f", {"x": (2,)})
     instructions, _, marks = signs_moved(
         program.instructions, program.results, [0, len(program.instructions) - 1, len(program.instructions)]

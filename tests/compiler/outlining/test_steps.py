@@ -1,4 +1,4 @@
-"""Steps between marks, and which of them have one form."""
+"""Steps between marks, and their forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def inputs(count: int) -> list[Instruction]:
     return [Instruction(INPUT, (), k) for k in range(count)]
 
 
-def test_operands_do_not_matter_to_the_form_and_nor_does_their_order() -> None:
+def test_steps_with_other_operands_in_another_order_have_the_same_form() -> None:
     listing = [
         *inputs(4),
         Instruction(MUL, (0, 1)),  # 4
@@ -26,13 +26,13 @@ def test_operands_do_not_matter_to_the_form_and_nor_does_their_order() -> None:
         Instruction(ADD, (3, 2)),  # 8
         Instruction(MUL, (8, 5)),
     ]
-    one, two, other = steps_of(listing, [4, 6, 8])
-    assert one.form == two.form != other.form
-    assert one.operands == [0, 1, 2] and two.operands == [3, 2, 5]
-    assert one.values == [4, 5] and two.values == [6, 7]
+    first, second, third = steps_of(listing, [4, 6, 8])
+    assert first.form == second.form != third.form
+    assert first.operands == [0, 1, 2] and second.operands == [3, 2, 5]
+    assert first.values == [4, 5] and second.values == [6, 7]
 
 
-def test_truth_values_of_other_steps_are_computed_again() -> None:
+def test_comparisons_of_earlier_steps_are_repeated_in_later_steps() -> None:
     listing = [
         *inputs(3),
         Instruction(LT, (0, 1)),  # 3
@@ -45,12 +45,12 @@ def test_truth_values_of_other_steps_are_computed_again() -> None:
     assert second.form[0] is LT and second.operands == [0, 1, 1, 2, 4]
 
 
-def test_long_steps_are_taken_apart() -> None:
+def test_long_steps_are_split() -> None:
     count = 2 * steps._MAX_LENGTH + 3
     listing = [*inputs(2), *(Instruction(ADD, (0, 1 + k)) for k in range(count))]
-    found = steps_of(listing, [2])
-    assert [v for step in found for v in step.values] == list(range(2, 2 + count))
-    assert len(found) == 3 and max(len(step.values) for step in found) <= steps._MAX_LENGTH
+    parts = steps_of(listing, [2])
+    assert [v for step in parts for v in step.values] == list(range(2, 2 + count))
+    assert len(parts) == 3 and max(len(step.values) for step in parts) <= steps._MAX_LENGTH
 
 
 def test_marks_without_instructions_between_them_make_no_steps() -> None:

@@ -1,4 +1,4 @@
-"""Programs as they are written: recursions, products of matrices, elimination."""
+"""Sample programs: recursions, matrix products and elimination."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from linkwork.expr.scalar import functions as f
 
 def chain_of_rotations(q: Any) -> Any:
     """Positions along a chain of links, each turned about an axis in turn."""
-    R, p, places = np.eye(3), np.zeros(3), []
+    R, p, positions = np.eye(3), np.zeros(3), []
     for k, angle in enumerate(q):
         c, s = f.cos(angle), f.sin(angle)
         turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], dtype=object)
         R = R @ np.roll(turn, k, axis=(0, 1))
         p = p + R @ np.array([0.3, 0.1 * k, 1.0])
-        places.append(p)
-    return np.array(places)
+        positions.append(p)
+    return np.array(positions)
 
 
 def planar_dynamics(q: Any, v: Any) -> Any:

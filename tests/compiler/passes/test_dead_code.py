@@ -1,4 +1,4 @@
-"""Dead code: what is left out, and what is not."""
+"""Dead-code elimination."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Progra
 from linkwork.expr.scalar.operations import BY_NAME
 
 
-def test_only_what_results_need_is_kept_in_its_order() -> None:
+def test_dead_code_elimination_keeps_needed_instructions_in_order() -> None:
     instructions = (
         Instruction(INPUT, (), 1),
         Instruction(INPUT, (), 0),
@@ -21,22 +21,22 @@ def test_only_what_results_need_is_kept_in_its_order() -> None:
         Instruction(BY_NAME["neg"], (3,)),
     )
     program = Program("some", (Port("x", (2,)),), (Port("z", (2,)),), instructions, (4, 0))
-    kept = dead_code(program)
-    assert [i.operation.name for i in kept.instructions] == ["input", "constant", "mul"]
-    assert kept.instructions[2].args == (0, 1)
-    assert kept.results == (2, 0)
-    assert kept.instructions[0].value == 1
+    needed = dead_code(program)
+    assert [i.operation.name for i in needed.instructions] == ["input", "constant", "mul"]
+    assert needed.instructions[2].args == (0, 1)
+    assert needed.results == (2, 0)
+    assert needed.instructions[0].value == 1
 
 
-def test_without_results_nothing_is_needed() -> None:
+def test_dead_code_elimination_removes_all_instructions_of_a_program_without_results() -> None:
     program = Program("none", (Port("x", (1,)),), (Port("z", (0,)),), (Instruction(INPUT, (), 0),), ())
     assert dead_code(program).instructions == ()
 
 
 @settings(max_examples=examples(60))
 @given(programs())
-def test_every_value_kept_is_used_and_a_second_run_finds_nothing(program: Program) -> None:
-    kept = dead_code(program)
-    used = {*kept.results, *(a for instruction in kept.instructions for a in instruction.args)}
-    assert used == {*range(len(kept.instructions))}
-    assert dead_code(kept) == kept
+def test_dead_code_elimination_is_idempotent_and_leaves_used_values_alone(program: Program) -> None:
+    needed = dead_code(program)
+    used = {*needed.results, *(a for instruction in needed.instructions for a in instruction.args)}
+    assert used == {*range(len(needed.instructions))}
+    assert dead_code(needed) == needed

@@ -1,4 +1,4 @@
-"""Outlined programs: rows compute what the straight line does, from places that hold what they should."""
+"""Outlining: repeated steps become calls of one body, with the results of the straight-line code."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from linkwork.expr.scalar.symbol import Graph
 
 
 def rows_in(program: Program) -> OutlinedCalls:
-    (found,) = (i.value for i in program.instructions if i.operation is OUTLINED_CALLS)
-    assert isinstance(found, OutlinedCalls)
-    return found
+    (calls,) = (i.value for i in program.instructions if i.operation is OUTLINED_CALLS)
+    assert isinstance(calls, OutlinedCalls)
+    return calls
 
 
 def recursion(x: Any, y: Any) -> Any:
     """Thirty equal steps with constants of their own."""
     rng = np.random.default_rng(2)
-    found, state = [], x[0]
+    states, state = [], x[0]
     for k in range(30):
         a, b = rng.normal(size=2)
         state = f.sin(state * a + y[k % 5]) - b * x[1]
-        found.append(state * y[k % 3] + 2.0)
-    return found
+        states.append(state * y[k % 3] + 2.0)
+    return states
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def marked() -> Program:
     return replace(program, marks=tuple(k + 1 for k in sines))
 
 
-def test_bodies_have_at_least_as_many_instructions_as_their_lower_bound(
+def test_bodies_have_at_least_as_many_instructions_as_estimated(
     marked: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound decides before the table is written; here steps are alike, so both are far below the program's size."""
@@ -69,18 +69,18 @@ EXACT = tuple(operation for operation in OPERATIONS if operation.name not in ("s
 
 @settings(max_examples=examples(150))
 @given(program=programs(EXACT), data=st.data(), seed=st.integers(0, 1000))
-def test_values_stay_wherever_marks_are(program: Program, data: st.DataObject, seed: int) -> None:
+def test_outlining_keeps_results_for_marks_at_any_positions(program: Program, data: st.DataObject, seed: int) -> None:
     count = len(program.instructions)
     marks = tuple(sorted(data.draw(st.sets(st.integers(0, count), min_size=1, max_size=12))))
     with outlining():
         after = outline(replace(program, marks=marks))
     verify(after)
     arrays = [np.random.default_rng(seed).normal(size=(9, *port.shape)) for port in program.inputs]
-    for one, other in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(program.interpret(*arrays), after.interpret(*arrays), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
-def test_equal_steps_are_one_body_and_places_are_used_again(marked: Program) -> None:
+def test_equal_steps_share_a_body_and_slots_are_reused(marked: Program) -> None:
     with outlining():
         rows = rows_in(optimize(marked, debug=True))
     often = sorted(times for _, times in rows.runs)
@@ -90,7 +90,7 @@ def test_equal_steps_are_one_body_and_places_are_used_again(marked: Program) -> 
         assert not set(row.outputs) & set(row.inputs), "a place is written that is still read"
 
 
-def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> None:
+def test_only_long_programs_with_repeated_steps_are_outlined(marked: Program) -> None:
     assert outline(marked) is marked
     with outlining(least=len(marked.instructions) + 1):
         assert outline(marked) is marked
@@ -106,26 +106,26 @@ def test_only_long_programs_whose_steps_repeat_are_outlined(marked: Program) -> 
         assert not any(i.operation is OUTLINED_CALLS for i in optimize(marked, without=["outline"]).instructions)
 
 
-def test_operations_of_all_rows_count(marked: Program) -> None:
+def test_operations_of_outlined_programs_count_every_call(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     assert after.operations["sin"] == marked.operations["sin"] == 30
     assert after.arithmetic == marked.arithmetic
 
 
-def test_what_is_wrong_with_rows_is_told(marked: Program) -> None:
+def test_verifier_names_faults_of_outlined_calls(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     rows = rows_in(after)
-    first, *others = rows.calls
+    first, *later_calls = rows.calls
     wrong = {
         "expected": first._replace(outputs=()),
         "have no value": first._replace(inputs=(3,) * len(first.inputs)),
         "cannot write": first._replace(outputs=(rows.slots,) * len(first.outputs)),
     }
-    for told, row in wrong.items():
-        with pytest.raises(InvalidProgramError, match=told):
-            verify(with_rows(after, replace(rows, calls=(row, *others))))
+    for message, row in wrong.items():
+        with pytest.raises(InvalidProgramError, match=message):
+            verify(with_rows(after, replace(rows, calls=(row, *later_calls))))
     with pytest.raises(InvalidProgramError, match="written by no call"):
         verify(with_rows(after, replace(rows, calls=rows.calls[:-1])))
 
@@ -135,7 +135,7 @@ def with_rows(program: Program, rows: OutlinedCalls) -> Program:
     return program.rebuilt(changed, program.results)
 
 
-def test_rows_on_symbols_are_written_out(marked: Program) -> None:
+def test_outlined_programs_run_on_symbols_as_straight_line_code(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     graph = Graph()

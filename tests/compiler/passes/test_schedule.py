@@ -1,4 +1,4 @@
-"""The order of instructions: a permutation, always the same one, that keeps few values alive."""
+"""Instruction scheduling: a permutation that does not depend on the run and keeps few values alive."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def values(program: Program) -> Counter[object]:
 @pytest.mark.parametrize("order", [schedule, trace_order])
 @settings(max_examples=examples(100))
 @given(programs())
-def test_a_permutation_of_what_is_needed(order: Callable[[Program], Program], program: Program) -> None:
+def test_scheduling_permutes_the_needed_instructions(order: Callable[[Program], Program], program: Program) -> None:
     before = optimize(program, without=["schedule"])
     after = order(before)
     assert len(after.instructions) == len(before.instructions)
@@ -57,19 +57,19 @@ def test_a_permutation_of_what_is_needed(order: Callable[[Program], Program], pr
     assert order(before) == after
 
 
-def test_quick_order_starts_with_conditions_and_sines_and_leaves_the_rest() -> None:
+def test_the_quick_schedule_starts_with_conditions_and_sines() -> None:
     x, y = Graph().inputs("x", (2,))
     region = Region.of([x * y * 2.0, sin(x) + y, x - y], [x, y])
     used = replace(region, results=region.results[:2])
     for first, names in ((0, "input sincos sin_of input mul constant mul add"), (1, "input input mul constant mul")):
         listing = trace_order(pair_sincos(replace(used, first=first)))
-        found = [i.operation.name for i in listing.instructions]
-        assert found[: len(names.split())] == names.split() and "sub" not in found
+        computed_names = [i.operation.name for i in listing.instructions]
+        assert computed_names[: len(names.split())] == names.split() and "sub" not in computed_names
 
 
 @settings(max_examples=examples(50))
 @given(programs())
-def test_without_dead_code_only_unused_leaves_go(program: Program) -> None:
+def test_scheduling_drops_only_unused_inputs_and_constants(program: Program) -> None:
     after = schedule(program)
     missing = values(program) - values(after)
     assert all(name in ("input", "constant") for name, *_ in missing)
@@ -77,21 +77,21 @@ def test_without_dead_code_only_unused_leaves_go(program: Program) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_no_more_values_alive_than_in_the_order_of_the_trace(name: str) -> None:
-    """But for the sines and cosines of inputs, which come first."""
+def test_scheduling_keeps_no_more_values_alive_than_the_trace(name: str) -> None:
+    """Sines and cosines of inputs, which come first, are not counted."""
     before = optimize(sample(name), without=["schedule"])
     early = sum(i.operation in (SIN_OF, COS_OF) for i in before.instructions)
     assert max_live_values(schedule(before)) <= max_live_values(before) + early
 
 
-def test_a_wide_text_becomes_narrow() -> None:
+def test_scheduling_reduces_the_values_that_are_alive_together() -> None:
     program = sample("wide then narrow")
     assert max_live_values(program) == 39
     assert max_live_values(optimize(program)) == 1
     assert max_live_values(schedule(program)) <= 3
 
 
-def test_leaves_stand_just_before_their_first_use() -> None:
+def test_inputs_and_constants_stand_before_their_first_use() -> None:
     after = schedule(dead_code(sample("elimination")))
     first_use: dict[int, int] = {}
     for k, instruction in enumerate(after.instructions):

@@ -1,4 +1,4 @@
-"""Trimmed loops: they carry and store what results need, also through other loops and in bodies of loops."""
+"""Trimmed loops: they carry and store only what results need, also through other loops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rolled(clipped: bool, segments: int | None) -> lw.Kernel:
     return lw.compile(cost, x=2, u=12)
 
 
-def test_flags_of_terms_that_nothing_reads_are_not_carried() -> None:
+def test_unused_flags_of_clipped_terms_are_not_carried_by_loops() -> None:
     for segments in (None, 3):
         plain, clipped = rolled(False, segments), rolled(True, segments)
         assert frame(clipped.value_and_gradient()) <= frame(plain.value_and_gradient())

@@ -1,4 +1,4 @@
-"""Files of kernels: the same results after loading, and refusals of damaged, foreign and hostile files."""
+"""Files of kernels: equal results after loading, and refusals of damaged, foreign and hostile files."""
 
 from __future__ import annotations
 
@@ -72,27 +72,27 @@ def kernels() -> Iterator[lw.Kernel]:
 
 
 @pytest.mark.slow(every=3)
-def test_a_loaded_kernel_is_the_same(tmp_path: Path, drawn: Any) -> None:
+def test_a_loaded_kernel_has_the_same_program_and_results(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(0)
     for kernel in drawn([*kernels()]):
         path = tmp_path / f"{kernel.name}.kernel"
         kernel.save(path)
-        other = lw.load_kernel(str(path))
-        assert (other.inputs, other.outputs, other.name) == (kernel.inputs, kernel.outputs, kernel.name)
-        assert other._nesting == kernel._nesting and other._doc == kernel._doc
-        assert other._source.traced == kernel._source.traced
+        loaded = lw.load_kernel(str(path))
+        assert (loaded.inputs, loaded.outputs, loaded.name) == (kernel.inputs, kernel.outputs, kernel.name)
+        assert loaded._nesting == kernel._nesting and loaded._doc == kernel._doc
+        assert loaded._source.traced == kernel._source.traced
         arrays = [rng.uniform(0.1, 1.0, port.shape) for port in kernel.inputs]
         if kernel.name == "nested":
             arrays = [Named(arrays[0], {"a": arrays[1]})]
-        assert repr(other(*arrays)) == repr(kernel(*arrays))
+        assert repr(loaded(*arrays)) == repr(kernel(*arrays))
         if kernel.name == "pose_hand":
-            found, expected = other.jacobian("q"), kernel.jacobian("q")
-            assert found.outputs == expected.outputs
-            np.testing.assert_allclose(found(*arrays), expected(*arrays), rtol=1e-12, atol=1e-12)
-        assert kernel_bytes(kernel_of_bytes(kernel_bytes(other))) == kernel_bytes(other)
+            derivative, expected = loaded.jacobian("q"), kernel.jacobian("q")
+            assert derivative.outputs == expected.outputs
+            np.testing.assert_allclose(derivative(*arrays), expected(*arrays), rtol=1e-12, atol=1e-12)
+        assert kernel_bytes(kernel_of_bytes(kernel_bytes(loaded))) == kernel_bytes(loaded)
 
 
-def test_a_file_replaces_another_only_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.kernel"
     kernel = lw.compile(lambda x: x + 2.5, x=())
     kernel.save(path)
@@ -107,7 +107,7 @@ def test_a_file_replaces_another_only_when_it_is_complete(tmp_path: Path, monkey
     assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
 
 
-def test_what_is_no_kernel_is_refused_and_named(tmp_path: Path) -> None:
+def test_files_that_are_no_kernels_are_refused_by_name(tmp_path: Path) -> None:
     kernel = lw.compile(lambda x: x + 3.5, x=())
     whole = kernel_bytes(kernel)
     first = whole.index(b"\n") + 1
@@ -137,7 +137,7 @@ def test_what_is_no_kernel_is_refused_and_named(tmp_path: Path) -> None:
         kernel.save(tmp_path / "none" / "x")
 
 
-def test_code_of_the_user_is_refused(tmp_path: Path) -> None:
+def test_saving_refuses_kernels_with_code_of_the_user(tmp_path: Path) -> None:
     ruled = lw.compile(lambda x: apply_rule(Half(), [x])[0], x=(), name="halved")
     with pytest.raises(TypeError, match=r"Kernel\.save: kernel 'halved': .*Half.* pickle the kernel instead"):
         ruled.save(tmp_path / "x.kernel")
@@ -150,7 +150,7 @@ def test_code_of_the_user_is_refused(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_classes_are_not_imported_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_a_file_imports_no_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = lw.compile(lambda x: x.first, x=Named((), ()), name="named")
     data = kernel_bytes(kernel)
     assert kernel_of_bytes(data)(Named(1.0, 2.0)) == 1.0
@@ -225,7 +225,7 @@ def hostile() -> Iterator[tuple[str, Any]]:
     yield "doubling calls", program(Instruction(CALL, (0,), Subroutine(doubled)), part)
 
 
-def test_hostile_programs_are_refused() -> None:
+def test_loading_refuses_hostile_programs() -> None:
     for name, program in hostile():
         try:
             kernel_of_bytes(sealed((HEAD, program, SPACES)))
@@ -234,13 +234,13 @@ def test_hostile_programs_are_refused() -> None:
         pytest.fail(f"accepted: {name}")
 
 
-def test_a_good_program_in_the_same_form_is_accepted() -> None:
+def test_loading_accepts_a_valid_program_in_the_form_of_the_hostile_ones() -> None:
     ports = (Port("x", (2,)),), (Port("y", ()),)
     program = Program("f", *ports, (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1)), (1,))
     assert kernel_of_bytes(sealed((HEAD, program, SPACES)))([2.0, 3.0]) == 3.0
 
 
-def test_hostile_bytes_are_refused() -> None:
+def test_loading_refuses_hostile_bytes() -> None:
     packed = b"\xff\xff\xff\xff\x0f" + zlib.compress(bytes(1 << 20))
     with pytest.raises(DamagedBytesError, match="would have a content of"):
         decompressed(packed)
@@ -309,16 +309,16 @@ def fuzzed(count: int) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory by Linux's units")
-def test_changed_files_are_refused_or_kernels() -> None:
+def test_corrupted_files_are_refused_or_load_a_kernel() -> None:
     fuzzed(400)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory by Linux's units")
-def test_many_changed_files_are_refused_or_kernels() -> None:
+def test_many_corrupted_files_are_refused_or_load_a_kernel() -> None:
     fuzzed(20_000)
 
 
-def test_contents_that_repeat_themselves_can_be_read() -> None:
+def test_compressed_bytes_decompress_to_themselves() -> None:
     for data in (b"", bytes(10), bytes(1 << 22), os.urandom(1000)):
         assert decompressed(compressed(data)) == data

@@ -1,4 +1,4 @@
-"""Pickles of kernels: results to the bit, other processes, sizes, and classes of nested values."""
+"""Pickles of kernels: equal bits of results, other processes, sizes, and classes of nested values."""
 
 from __future__ import annotations
 
@@ -105,66 +105,66 @@ def arguments(kernel: lw.Kernel, size: tuple[int, ...] = (5,)) -> list[np.ndarra
 
 
 def results(kernel: lw.Kernel) -> list[np.ndarray]:
-    found = kernel(*arguments(kernel))
-    return [np.asarray(x) for x in (found if isinstance(found, tuple) else (found,))]
+    values = kernel(*arguments(kernel))
+    return [np.asarray(x) for x in (values if isinstance(values, tuple) else (values,))]
 
 
-def same(one: lw.Kernel, other: lw.Kernel) -> bool:
-    pairs = zip(results(one), results(other), strict=True)
+def same(first: lw.Kernel, second: lw.Kernel) -> bool:
+    pairs = zip(results(first), results(second), strict=True)
     return all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
 
 
 def as_in_another_process(kernel: lw.Kernel, monkeypatch: pytest.MonkeyPatch) -> lw.Kernel:
-    """Return the kernel of a pickle, as a process that has no other kernels makes it."""
+    """Return the kernel of a pickle as a process without other kernels builds it."""
     data = pickle.dumps(kernel)
     with monkeypatch.context() as patch:
         patch.setattr(kernel_pickle, "_loaded", type(kernel_pickle._loaded)())
         patch.setattr(kernel_pickle, "_recent", type(kernel_pickle._recent)())
-        found = pickle.loads(data)
-        assert pickle.loads(data) is found is not kernel
-    return found  # type: ignore[no-any-return]
+        loaded = pickle.loads(data)
+        assert pickle.loads(data) is loaded is not kernel
+    return loaded  # type: ignore[no-any-return]
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_unpickled_kernel_has_the_same_results_and_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = EXAMPLES[name]()
-    other = as_in_another_process(kernel, monkeypatch)
-    assert (other.name, other.inputs, other.outputs, repr(other)) == (
+    loaded = as_in_another_process(kernel, monkeypatch)
+    assert (loaded.name, loaded.inputs, loaded.outputs, repr(loaded)) == (
         kernel.name,
         kernel.inputs,
         kernel.outputs,
         repr(kernel),
     )
-    assert same(kernel, other)
-    assert other._source.identity == kernel._source.identity
-    assert other.operations == kernel.operations and other._source.traced.marks == kernel._source.traced.marks
-    assert pickle.dumps(other) == pickle.dumps(kernel)
+    assert same(kernel, loaded)
+    assert loaded._source.identity == kernel._source.identity
+    assert loaded.operations == kernel.operations and loaded._source.traced.marks == kernel._source.traced.marks
+    assert pickle.dumps(loaded) == pickle.dumps(kernel)
     if name != "loop":
-        assert same(kernel.vjp(), other.vjp())
-        assert same(as_in_another_process(other.jvp(), monkeypatch), kernel.jvp())
+        assert same(kernel.vjp(), loaded.vjp())
+        assert same(as_in_another_process(loaded.jvp(), monkeypatch), kernel.jvp())
     with pytest.raises(TypeError, match="kernels from pickles and files have no function"):
-        other.function  # noqa: B018
+        loaded.function  # noqa: B018
 
 
-def test_nested_values_have_the_classes_of_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_values_have_the_classes_of_the_loading_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(state: Any, k: Any) -> Any:
         return Result(k["low"] * state.speed @ state.speed, {"at": -k["high"][1] * state.position})
 
     kernel = lw.compile(work, state=State((2,), (2,)), k={"low": (), "high": ((), ())})
-    other = as_in_another_process(kernel, monkeypatch)
-    given = State(np.array([1.0, 2.0]), np.array([3.0, 4.0])), {"low": 0.5, "high": (1.0, 2.0)}
-    found = other(*given)
-    assert type(found) is Result and found.energy == 12.5 and found.force["at"].tolist() == [-2.0, -4.0]
+    loaded = as_in_another_process(kernel, monkeypatch)
+    arguments = State(np.array([1.0, 2.0]), np.array([3.0, 4.0])), {"low": 0.5, "high": (1.0, 2.0)}
+    result = loaded(*arguments)
+    assert type(result) is Result and result.energy == 12.5 and result.force["at"].tolist() == [-2.0, -4.0]
     with pytest.raises(TypeError, match="expected State"):
-        other(3.0, given[1])
-    data = pickle.dumps(other).replace(b"Result", b"Gone12")
+        loaded(3.0, arguments[1])
+    data = pickle.dumps(loaded).replace(b"Result", b"Gone12")
     assert b"Gone12" in data
     with pytest.raises(ModuleNotFoundError, match=r"Gone12 of its arguments or results is needed: .* has no class"):
         pickle.loads(data)
 
 
-def test_joints_of_the_user_are_pickled_as_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_with_joints_of_the_user_are_pickled_as_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     links = [lw.Link("base"), lw.Link("arm", mass=1.0)]
     robot = lw.Robot.build("one", links, [lw.Joint.of(Turn(), name="turn", parent="base", child="arm")])
     kernel = robot.compile(("pose", "arm"))
@@ -188,13 +188,13 @@ print(json.dumps([[packed(kernel).digest.hex() for kernel in made],
 
 
 @pytest.mark.slow
-def test_digests_and_results_are_those_of_other_processes(tmp_path: Path) -> None:
+def test_digests_and_results_are_equal_in_all_processes(tmp_path: Path) -> None:
     """Compare processes with several hash seeds and SIMD levels."""
     tip = lw.compile(lambda q: ARM.pose(q, "hand")[:3, 3], q=ARM.configuration_space, name="tip")
     kernels = [ARM.compile("forward_dynamics"), ARM.compile("mass_matrix").jacobian("q"), tip]
     path = tmp_path / "kernels.pickle"
     path.write_bytes(pickle.dumps(kernels))
-    found = []
+    outputs = []
     for seed, level in (("1", "sse2"), ("2", "")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "LINKWORK_EFFORT": "0"}
         if level:
@@ -203,17 +203,17 @@ def test_digests_and_results_are_those_of_other_processes(tmp_path: Path) -> Non
             [sys.executable, "-c", IN_ANOTHER_PROCESS, str(path)], env=environment, capture_output=True, text=True
         )
         assert result.returncode == 0, result.stderr
-        found.append(json.loads(result.stdout))
+        outputs.append(json.loads(result.stdout))
     digests = [packed(kernel).digest.hex() for kernel in kernels]
-    assert found[0][0] == found[1][0] == digests
+    assert outputs[0][0] == outputs[1][0] == digests
     q = np.linspace(0.1, 0.7, 21).reshape(3, 7)
     expected = [kernels[0](q, q, q), kernels[1](q), kernels[2](q)]
-    for _, values in found:  # instruction sets without fused products round differently
-        for one, other in zip(values, expected, strict=True):
-            np.testing.assert_allclose(one, np.ravel(other), rtol=1e-12, atol=1e-12)
+    for _, values in outputs:  # instruction sets without fused products round differently
+        for value, reference in zip(values, expected, strict=True):
+            np.testing.assert_allclose(value, np.ravel(reference), rtol=1e-12, atol=1e-12)
 
 
-def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpickling_refuses_a_pickle_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(lw.compile(lambda x: x + 1.25, x=()))
     monkeypatch.setattr(kernel_pickle, "_loaded", type(kernel_pickle._loaded)())
     monkeypatch.setattr(kernel_pickle, "_recent", type(kernel_pickle._recent)())
@@ -222,20 +222,20 @@ def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
         pickle.loads(data)
 
 
-def test_a_kernel_of_a_backend_of_the_user_is_refused() -> None:
+def test_pickling_refuses_a_kernel_of_a_backend_of_the_user() -> None:
     from linkwork.compiler.backends import default_backend
 
-    class Other(type(default_backend())):  # type: ignore[misc]
+    class ForeignBackend(type(default_backend())):  # type: ignore[misc]
         name = "other"
 
-    backend: Backend[Any] = object.__new__(Other)
+    backend: Backend[Any] = object.__new__(ForeignBackend)
     backend.__dict__.update(default_backend().__dict__)
     kernel = lw.Kernel(lw.compile(lambda x: x * 1.75, x=()).program, backend=backend)
     with pytest.raises(TypeError, match="expected a kernel of the backend 'cpu', got one of 'other'"):
         pickle.dumps(kernel)
 
 
-def test_dask_names_equal_kernels_equally() -> None:
+def test_dask_gives_equal_kernels_equal_names() -> None:
     dask = pytest.importorskip("dask.base")
 
     def scaled(factor: float) -> lw.Kernel:
@@ -244,11 +244,11 @@ def test_dask_names_equal_kernels_equally() -> None:
     assert dask.tokenize(scaled(2.25)) == dask.tokenize(scaled(2.25)) != dask.tokenize(scaled(2.5))
 
 
-def test_pickles_are_small() -> None:
+def test_pickled_kernels_are_smaller_than_20_kB() -> None:
     assert max(len(pickle.dumps(EXAMPLES[name]())) for name in ("pose", "ruled", "derivative", "loop")) < 20_000
 
 
-def test_a_robot_in_a_pickle_has_no_shapes() -> None:
+def test_a_pickled_robot_kernel_contains_no_shapes() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     kernel_again = pickle.loads(pickle.dumps(kernel))
     assert kernel_again is kernel
@@ -258,7 +258,7 @@ def test_a_robot_in_a_pickle_has_no_shapes() -> None:
     assert not any(frame.visuals or frame.collisions for frame in tree.frames)
 
 
-def test_programs_of_all_operations_are_the_same_after_reading() -> None:
+def test_programs_of_all_operations_survive_writing_and_reading() -> None:
     from linkwork.compiler.cache.program_digest import content
     from linkwork.compiler.checks.sample_programs import programs
 

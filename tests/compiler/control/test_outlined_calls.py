@@ -1,4 +1,4 @@
-"""Outlined programs as code: every way to call them gives the same bits, and what the straight line gives."""
+"""Outlined programs as machine code: all kinds of calls give equal bits, equal to those of the straight-line code."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from linkwork.compiler.trace.trace import trace
 
 @pytest.fixture(scope="module")
 def marked() -> Program:
-    """The recursion, with a truth value and the greatest number on the way, two outputs and a guard."""
+    """The recursion with a comparison and a running maximum, two outputs and a guard."""
 
     def function(x, y):
-        found = np.array(recursion(x, y), dtype=object)
-        table = np.array([[np.where(a < b, a * b, b) for a in found] for b in found[::3]], dtype=object)
-        return found, table, [np.maximum(x[0], 0.0) - 10.0]
+        values = np.array(recursion(x, y), dtype=object)
+        table = np.array([[np.where(a < b, a * b, b) for a in values] for b in values[::3]], dtype=object)
+        return values, table, [np.maximum(x[0], 0.0) - 10.0]
 
     program = trace(function, "recursion", {"x": (2,), "y": (5,)})
     starts = [k for k, i in enumerate(program.instructions) if i.operation.name in ("sin", "lt")]
@@ -40,7 +40,7 @@ def samples(count: int) -> list[np.ndarray]:
 
 
 @pytest.mark.slow(every=9)
-def test_every_way_to_call_gives_the_same_bits(marked: Program) -> None:
+def test_outlined_code_gives_equal_bits_for_all_calls_and_targets(marked: Program) -> None:
     for target in TARGETS.values():
         with outlining():
             kernel = Kernel(marked, backend=CPUBackend(target))
@@ -48,21 +48,21 @@ def test_every_way_to_call_gives_the_same_bits(marked: Program) -> None:
         assert any(i.operation is OUTLINED_CALLS for i in kernel.program.instructions)
         check(kernel, samples(40), sizes=range(1, 41, 3))
     straight = Kernel(marked)
-    for one, other in zip(kernel(*samples(40)), straight(*samples(40)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+    for first, second in zip(kernel(*samples(40)), straight(*samples(40)), strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-13, atol=1e-13)
 
 
-def test_threads(marked: Program) -> None:
+def test_outlined_code_gives_equal_bits_with_several_threads(marked: Program) -> None:
     with outlining(), sizes(worth=1.0):
         kernel = Kernel(marked)
-    given = samples(3000)
-    alone = kernel(*given)
+    inputs = samples(3000)
+    alone = kernel(*inputs)
     with num_threads(4):
-        for one, other in zip(kernel(*given), alone, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for first, second in zip(kernel(*inputs), alone, strict=True):
+            np.testing.assert_array_equal(first, second)
 
 
-def test_guards_are_looked_at(marked: Program) -> None:
+def test_outlined_code_counts_samples_beyond_its_guards(marked: Program) -> None:
     with outlining():
         kernel = Kernel(marked)
         x, y = samples(20)
@@ -76,13 +76,13 @@ def test_guards_are_looked_at(marked: Program) -> None:
         assert call_state(kernel).off_calls == 2
 
 
-def test_the_cache_keeps_them(marked: Program, cache_folder: Path) -> None:
+def test_outlined_code_is_loaded_from_the_cache(marked: Program, cache_folder: Path) -> None:
     with outlining(cache=str(cache_folder)):
         first, second = Kernel(marked), Kernel(marked)
         make_ready(first)
         make_ready(second)
-        given = samples(20)
+        inputs = samples(20)
         assert any(i.operation is OUTLINED_CALLS for i in first.program.instructions)
-        for one, other in zip(first(*given), second(*given), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for left, right in zip(first(*inputs), second(*inputs), strict=True):
+            np.testing.assert_array_equal(left, right)
         assert source_and_code(second)[1].cached and not source_and_code(first)[1].cached

@@ -1,4 +1,4 @@
-"""Entries on demand: what is compiled when, once, and what becomes of what goes wrong."""
+"""Entry points of kernels: each is compiled once, at its first use, and failures are raised by the call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ fast = pytest.mark.skipif(not fastcall.available(), reason="arrays do not look a
 
 
 class Compiled:
-    """Which parts of which types have been compiled; with ``failing``, those of one type cannot be."""
+    """Records the compiled parts and their types; with ``failing``, the parts of one type cannot be compiled."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.parts: list[str] = []
@@ -46,7 +46,7 @@ class Compiled:
         return self._compiled(source, parts, real, best)
 
     def since(self) -> set[str]:
-        """What has been since the last time, each at most once."""
+        """Return the parts compiled since the last call, each at most once."""
         done, self.parts = self.parts, []
         assert len(set(done)) == len(done)
         return set(done)
@@ -57,7 +57,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
     return Compiled(monkeypatch)
 
 
-def made() -> Kernel:
+def example_kernel() -> Kernel:
     return compile(lambda x, y: (f.sin(x) * y, x @ y), name="waves", x=3, y=3)
 
 
@@ -65,8 +65,8 @@ X = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
 
 
 @fast
-def test_what_is_compiled_when(compiled: Compiled) -> None:
-    kernel = made()
+def test_each_kind_of_call_compiles_its_entry_point(compiled: Compiled) -> None:
+    kernel = example_kernel()
     assert compiled.since() == {"fast double", "sample double"}
     alone = kernel(X[3], X[4])
     assert str(kernel.ufunc.signature) == kernel.signature and compiled.since() == set()
@@ -83,18 +83,18 @@ def test_what_is_compiled_when(compiled: Compiled) -> None:
     assert kernel._code._parts == {}  # object files are kept for entries still to come, and there are none
 
 
-@pytest.mark.parametrize("way", ["list", "number", "named", "float32", "ufunc"])
-def test_whatever_is_called_first(compiled: Compiled, way: str) -> None:
-    kernel = compile(lambda x: 2.0 * x + 1.0, x=() if way == "number" else 3)
-    x = X.astype(np.float32) if way == "float32" else X
-    ways = {"list": lambda: kernel(x.tolist()), "named": lambda: kernel(x=x), "ufunc": lambda: kernel.ufunc(x)}
-    result = ways.get(way, lambda: kernel(x))()
+@pytest.mark.parametrize("kind", ["list", "number", "named", "float32", "ufunc"])
+def test_any_kind_of_call_may_come_first(compiled: Compiled, kind: str) -> None:
+    kernel = compile(lambda x: 2.0 * x + 1.0, x=() if kind == "number" else 3)
+    x = X.astype(np.float32) if kind == "float32" else X
+    calls = {"list": lambda: kernel(x.tolist()), "named": lambda: kernel(x=x), "ufunc": lambda: kernel.ufunc(x)}
+    result = calls.get(kind, lambda: kernel(x))()
     assert np.allclose(result, 2.0 * x + 1.0) and result.dtype == x.dtype
-    assert ("loop float" in compiled.since()) == (way == "float32")
+    assert ("loop float" in compiled.since()) == (kind == "float32")
 
 
-def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
-    kernel = made()
+def test_prepared_kernels_do_not_compile_at_calls(compiled: Compiled) -> None:
+    kernel = example_kernel()
     make_ready(kernel)
     robot = lw.load("double_pendulum")
     robot.precompile(["gravity_force"], progress=False)
@@ -106,8 +106,8 @@ def test_made_ready_nothing_is_left(compiled: Compiled) -> None:
     assert compiled.since() == set()
 
 
-def test_facts_are_of_all_the_code(compiled: Compiled) -> None:
-    kernel = made()
+def test_code_statistics_cover_all_entry_points(compiled: Compiled) -> None:
+    kernel = example_kernel()
     first = kernel.compile_time
     facts = code_statistics(kernel)
     assert {part.split()[0] for part in compiled.since()} == {part for name in ENTRIES for part in parts_of(name)}
@@ -119,12 +119,12 @@ def parts_of(name: str) -> tuple[str, ...]:
     return ENTRIES[name].parts if entries.available(name, DOUBLE) else ()
 
 
-def test_what_goes_wrong_is_raised_by_the_call_and_may_go_right_later(compiled: Compiled) -> None:
+def test_a_failed_compilation_raises_at_the_call_and_is_retried(compiled: Compiled) -> None:
     compiled.failing = "sample"
     with pytest.raises(OSError, match="no room"):
-        made()
+        example_kernel()
     compiled.failing = None
-    kernel = made()
+    kernel = example_kernel()
     compiled.failing = "loop"
     for arrays in ((X, X), (X.tolist(), X.tolist()), (X.astype(np.float32), X.astype(np.float32))):
         with pytest.raises(OSError, match="no room"):
@@ -138,18 +138,16 @@ def test_what_goes_wrong_is_raised_by_the_call_and_may_go_right_later(compiled: 
     assert kernel(X, X)[0].shape == (20, 3) and robot.gravity_force(X[:, :2]).shape == (20, 2)
 
 
-def test_without_a_single_call_the_loop_is_compiled_with_the_kernel(
-    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_fastcall_the_loop_is_compiled_at_once(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
-    kernel = made()
+    kernel = example_kernel()
     assert compiled.since() == {"loop double", "sample double"}
     assert kernel(X[0], X[0])[0].shape == (3,) and kernel(X, X)[0].shape == (20, 3)
     assert compiled.since() == set()
 
 
-def test_threads_compile_an_entry_once(compiled: Compiled) -> None:
-    kernel, together, wrong = made(), threading.Barrier(6), []
+def test_threads_compile_an_entry_point_once(compiled: Compiled) -> None:
+    kernel, together, wrong = example_kernel(), threading.Barrier(6), []
     compiled.since()
     expected = kernel.interpret(X, X)[1]
 
@@ -166,7 +164,7 @@ def test_threads_compile_an_entry_once(compiled: Compiled) -> None:
     assert not wrong and compiled.since() - {"sample double"} == {"loop double"}
 
 
-def test_a_further_entry_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_entry_point_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     def twice(design: CodegenOptions) -> list[IrModule]:
         """``@twice(in, out)``: one sample, and the same once more behind it."""
         text, program = design.text(), design.program

@@ -1,4 +1,4 @@
-"""Operations of programs with loops: what is counted is what a run does, one operation at a time."""
+"""Operation counts of programs with loops: they equal the operations of a run."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ class Noted(float):
     done: Counter[str]
 
 
-def _noting(name: str, way: Any) -> Any:
-    def method(self: Noted, *others: float) -> Any:
+def _noting(name: str, operation: Any) -> Any:
+    def method(self: Noted, *operands: float) -> Any:
         Noted.done[name] += 1
-        found = way(float(self), *map(float, others))
-        return found if isinstance(found, bool) else Noted(found)
+        value = operation(float(self), *map(float, operands))
+        return value if isinstance(value, bool) else Noted(value)
 
     return method
 
 
-for _name, _way in {"add": operator.add, "mul": operator.mul, "rmul": operator.mul}.items():
-    setattr(Noted, f"__{_name}__", _noting(_name[-3:], _way))
-for _name, _way in {"lt": operator.lt, "gt": operator.gt}.items():
-    setattr(Noted, f"__{_name}__", _noting("lt", _way))
+for _operator_name, _operator in {"add": operator.add, "mul": operator.mul, "rmul": operator.mul}.items():
+    setattr(Noted, f"__{_operator_name}__", _noting(_operator_name[-3:], _operator))
+for _operator_name, _operator in {"lt": operator.lt, "gt": operator.gt}.items():
+    setattr(Noted, f"__{_operator_name}__", _noting("lt", _operator))
 
 
-def noted(function: Any, *numbers: float) -> dict[str, int]:
-    """What Python does where it runs a function on floats."""
+def noted(function: Any, *arguments: float) -> dict[str, int]:
+    """Count the operations that Python executes when it runs a function on floats."""
     Noted.done = Counter()
-    function(*map(Noted, numbers))
+    function(*map(Noted, arguments))
     return dict(sorted(Noted.done.items()))
 
 
-def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
-    """What a run of the program by the interpreter does on such numbers."""
+def run(kernel: Kernel, *inputs: float) -> dict[str, int]:
+    """Count the operations of the interpreter when it runs a kernel's program."""
     done: Counter[str] = Counter()
 
     def noted(instruction: Instruction, arguments: list[Any]) -> Any:
@@ -60,11 +60,11 @@ def run(kernel: Kernel, *numbers: float) -> dict[str, int]:
         return apply_operation(instruction, arguments)
 
     with mock.patch.object(interpret, "apply_operation", noted):  # as bodies are run
-        kernel._source.traced.run(numbers, noted)
+        kernel._source.traced.run(inputs, noted)
     return dict(sorted(done.items()))
 
 
-def test_loops_of_known_length_calls_and_choices() -> None:
+def test_loops_calls_and_branches_are_counted_as_executed() -> None:
     def function(x: Any, y: Any) -> Any:
         inner = lambda j, total: total * y - j  # noqa: E731
         total = fori_loop(0, 5, lambda k, s: s + fori_loop(0, 3, inner, s), x)
@@ -79,12 +79,12 @@ def test_loops_of_known_length_calls_and_choices() -> None:
     assert sum(run(kernel, 2.0, 2.0).values()) < sum(kernel.operations.values())
 
 
-def test_loops_with_a_condition_are_counted_by_their_iterations() -> None:
+def test_while_loops_are_counted_by_their_iterations() -> None:
     def function(x: Any, y: Any) -> Any:
         halve = lambda s: while_loop(lambda t: t * t > y, lambda t: 0.5 * t, s, max_iterations=30)  # noqa: E731
         outer = while_loop(lambda s: s < 100.0, lambda s: 3.0 * s + halve(s).state, x, max_iterations=9)
-        other = while_loop(lambda s: s < y, lambda s: s * s + 1.0, x, max_iterations=6)
-        return outer.state + other.state, outer.iterations, other.iterations
+        squared = while_loop(lambda s: s < y, lambda s: s * s + 1.0, x, max_iterations=6)
+        return outer.state + squared.state, outer.iterations, squared.iterations
 
     kernel = lw.compile(function, x=(), y=())
     loops = kernel.while_loops
@@ -101,8 +101,8 @@ def test_loops_with_a_condition_are_counted_by_their_iterations() -> None:
             kernel.count(wrong)
 
 
-def test_estimates_of_work_count_a_share_of_the_longer_branch() -> None:
-    """Threads start for the work that most samples have: a long branch is for rare samples."""
+def test_estimates_of_work_weight_the_longer_branch() -> None:
+    """Threads start for the work of most samples: a long branch is for rare samples."""
 
     def long(x: Any) -> Any:
         return fori_loop(0, 100, lambda k, y: sin(y) + 0.5, x)
@@ -113,16 +113,16 @@ def test_estimates_of_work_count_a_share_of_the_longer_branch() -> None:
     assert 0.05 * each < rare < 0.25 * each < 0.9 * each < both
 
 
-def test_rules_of_differentiation_count_as_nothing() -> None:
+def test_derivative_rules_add_no_operations() -> None:
     A = np.array([[3.0, 1.0], [1.0, 2.0]])
     step = lambda s, u: (linalg.solve(A * u, s), None)  # noqa: E731
     kernel = lw.compile(lambda s, u: scan(step, s, u)[0], s=(2,), u=(4,))
     assert kernel.operations == run(kernel, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-    found = lw.compile(lambda c: root(lambda x: x * x - c, 1.0).value, c=())
-    assert "ruled" not in found.operations and found.while_loops[0].operations["div"] >= 1
+    kernel_of_root = lw.compile(lambda c: root(lambda x: x * x - c, 1.0).value, c=())
+    assert "ruled" not in kernel_of_root.operations and kernel_of_root.while_loops[0].operations["div"] >= 1
 
 
-def test_facts_of_kernels_with_loops() -> None:
+def test_statistics_of_kernels_with_loops_are_plausible() -> None:
     for name in ("everything", "called", "swing"):
         case = CASES[name]
         kernel = Kernel(trace(case.function, name, case.shapes))

@@ -1,4 +1,4 @@
-"""The cache's name of a program covers everything in it: whatever is altered, the name is another."""
+"""Digest of a program: it covers everything, so any change gives another digest."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ NAMES = {(Program, "name"), (Port, "name")}
 
 
 def altered(value: Any) -> list[Any]:
-    """Some values of the same kind, each other than this one.  A kind that is not here needs a line, and a place in
-    the name."""
+    """Return values of the same kind that differ from this one.  A new kind needs a line here."""
     if value is None:
         return [0, 1.0, (), "x", PROGRAM]  # what an instruction without a value may come to have
     if isinstance(value, bool):
@@ -48,12 +47,14 @@ def altered(value: Any) -> list[Any]:
         return [operation for operation in BY_NAME.values() if operation is not value][:40] + variants(value)
     if isinstance(value, Instruction):
         return [
-            value._replace(**{name: other}) for name in Instruction._fields for other in altered(getattr(value, name))
+            value._replace(**{name: changed})
+            for name in Instruction._fields
+            for changed in altered(getattr(value, name))
         ]
     if isinstance(value, tuple):
         if not value:
             return [(0,)]
-        inside = [(*value[:k], other, *value[k + 1 :]) for k in range(len(value)) for other in altered(value[k])]
+        inside = [(*value[:k], changed, *value[k + 1 :]) for k in range(len(value)) for changed in altered(value[k])]
         return [*inside, (*value, value[-1]), value[:-1], *([value[::-1]] if value != value[::-1] else [])]
     if isinstance(value, (Program, Port, Lowering, Region, Loop)):
         return variants(value)
@@ -61,44 +62,44 @@ def altered(value: Any) -> list[Any]:
 
 
 def variants(value: Any) -> list[Any]:
-    """A dataclass with each of its fields altered, except for names that code does not depend on."""
-    found = []
+    """Return the variants of a dataclass with one field altered, except for names that code does not depend on."""
+    copies = []
     for field in fields(value):
         old = getattr(value, field.name)
         if (type(value), field.name) in NAMES or callable(old):
             continue
         if isinstance(value, Operation):  # which fills in some fields that are left empty
-            ways = [replace(value, **{field.name: other}) for other in altered(old) if old is not None]
-            found += [way for way in ways if getattr(way, field.name) != old]
+            changed = [replace(value, **{field.name: new}) for new in altered(old) if old is not None]
+            copies += [copy for copy in changed if getattr(copy, field.name) != old]
         else:
-            found += [replace(value, **{field.name: other}) for other in altered(old)]
-    return found
+            copies += [replace(value, **{field.name: new}) for new in altered(old)]
+    return copies
 
 
 @pytest.mark.parametrize("program", [PROGRAM, optimize(PROGRAM), LOOP], ids=["traced", "optimised", "loops in loops"])
-def test_every_change_of_every_field_has_another_name(program: Program) -> None:
-    others = variants(program)
-    names = [content(one) for one in (program, *others)]
-    assert names.count(names[0]) == 1 and len(others) > 500
+def test_a_change_of_any_field_changes_the_digest(program: Program) -> None:
+    changed = variants(program)
+    names = [content(program_variant) for program_variant in (program, *changed)]
+    assert names.count(names[0]) == 1 and len(changed) > 500
     by_name: dict[str, Program] = {}
-    for name, one in zip(names, (program, *others), strict=True):
-        assert one == by_name.setdefault(name, one)  # two that share a name are the same change
+    for name, program_variant in zip(names, (program, *changed), strict=True):
+        assert program_variant == by_name.setdefault(name, program_variant)  # two that share a name are the same change
 
 
-def test_names_do_not_matter() -> None:
+def test_names_of_programs_and_ports_do_not_change_the_digest() -> None:
     ports = tuple(replace(port, name=f"other_{port.name}") for port in PROGRAM.inputs)
     assert content(replace(PROGRAM, name="two", inputs=ports)) == content(PROGRAM)
 
 
-def test_zeros_of_both_signs_whole_numbers_and_truth_values_are_not_one() -> None:
+def test_signed_zeros_integers_and_booleans_have_different_digests() -> None:
     def of(value: Any) -> str:
         return content(Program("x", (), (Port("y", ()),), (Instruction(CONSTANT, (), value),), (0,)))
 
     assert len({of(value) for value in (0.0, -0.0, 0, False, None, "0", (0,))}) == 7
 
 
-def test_a_field_that_programs_do_not_have_yet_is_covered() -> None:
-    """What a program or an instruction may come to have is in the name without a line there."""
+def test_new_fields_of_programs_are_part_of_the_digest() -> None:
+    """Fields that are added to a program or an instruction need no line in the digest."""
 
     @dataclass(frozen=True)
     class Further(Program):
@@ -110,6 +111,6 @@ def test_a_field_that_programs_do_not_have_yet_is_covered() -> None:
     assert len({content(replace(PROGRAM, instructions=instructions)) for instructions in longer}) == 3  # type: ignore[arg-type]
 
 
-def test_what_is_not_known_is_refused() -> None:
+def test_the_digest_refuses_unknown_kinds_of_values() -> None:
     with pytest.raises(TypeError, match=r"a program's content: expected numbers"):
         content(replace(PROGRAM, guards={1}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Kernels of derivatives are kernels: kept in the cache, explained, written for CasADi."""
+"""Derivatives of kernels are kernels: cached, described and converted to CasADi."""
 
 from __future__ import annotations
 
@@ -19,33 +19,39 @@ def pendulum(q: Any, v: Any) -> Any:
     return np.stack([v[0] * cos(q[1]), where(q[0] > v[1], sin(q[0]), q[1] * v[1])])
 
 
-def test_what_the_cache_holds_is_not_traced(cache_folder: Path) -> None:
-    def made() -> list[lw.Kernel]:
-        robot, own = lw.load("double_pendulum").compile("forward_dynamics"), lw.compile(pendulum, q=2, v=2)
-        return [robot.vjp("q"), robot.jacobian(), own.hessian("q", weights=True), own.jvp("v").jvp("q"), own.jvp("q")]
+def test_derivatives_from_the_cache_are_not_traced(cache_folder: Path) -> None:
+    def derivative_kernels() -> list[lw.Kernel]:
+        robot, user_kernel = lw.load("double_pendulum").compile("forward_dynamics"), lw.compile(pendulum, q=2, v=2)
+        return [
+            robot.vjp("q"),
+            robot.jacobian(),
+            user_kernel.hessian("q", weights=True),
+            user_kernel.jvp("v").jvp("q"),
+            user_kernel.jvp("q"),
+        ]
 
-    numbers = np.random.default_rng(0).normal(size=(9, 2))
-    first = [kernel(*numbers[: len(kernel.inputs)]) for kernel in made()]
+    samples = np.random.default_rng(0).normal(size=(9, 2))
+    first = [kernel(*samples[: len(kernel.inputs)]) for kernel in derivative_kernels()]
     assert sum(path.is_file() for path in cache_folder.rglob("*")) >= 5
-    for kernel, before in zip(made(), first, strict=True):
+    for kernel, before in zip(derivative_kernels(), first, strict=True):
         source, code = source_and_code(kernel)
-        found = kernel(*numbers[: len(kernel.inputs)])
+        results = kernel(*samples[: len(kernel.inputs)])
         assert code.cached and not source.is_traced
-        for one, other in zip(_listed(found), _listed(before), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for left, right in zip(_listed(results), _listed(before), strict=True):
+            np.testing.assert_array_equal(left, right)
 
 
-def test_the_cache_tells_derivatives_apart(cache_folder: Path) -> None:
-    """Names take no part in it: these two are of one program."""
-    one = lw.compile(lambda x, y: sin(x) * y * y, x=(), y=(), name="f")
-    other = lw.compile(lambda y, x: sin(y) * x * x, y=(), x=(), name="f")
-    assert one.vjp("x")(0.3, 2.0, 1.0) == pytest.approx(np.cos(0.3) * 4.0)
-    assert other.vjp("x")(0.3, 2.0, 1.0) == pytest.approx(np.sin(0.3) * 4.0)
-    assert one.jacobian("x")(0.3, 2.0) == pytest.approx(np.cos(0.3) * 4.0)
-    assert one.hessian("y")(0.3, 2.0) == pytest.approx(np.sin(0.3) * 2.0)
+def test_the_cache_distinguishes_derivatives_by_different_inputs(cache_folder: Path) -> None:
+    """Names are not part of the key, and both kernels have the same program."""
+    by_x = lw.compile(lambda x, y: sin(x) * y * y, x=(), y=(), name="f")
+    by_y = lw.compile(lambda y, x: sin(y) * x * x, y=(), x=(), name="f")
+    assert by_x.vjp("x")(0.3, 2.0, 1.0) == pytest.approx(np.cos(0.3) * 4.0)
+    assert by_y.vjp("x")(0.3, 2.0, 1.0) == pytest.approx(np.sin(0.3) * 4.0)
+    assert by_x.jacobian("x")(0.3, 2.0) == pytest.approx(np.cos(0.3) * 4.0)
+    assert by_x.hessian("y")(0.3, 2.0) == pytest.approx(np.sin(0.3) * 2.0)
 
 
-def test_they_are_compiled_when_they_are_called_first() -> None:
+def test_derivatives_are_compiled_at_their_first_call() -> None:
     kernel = lw.compile(pendulum, q=2, v=2).vjp("q")
     source, code = source_and_code(kernel)
     second = kernel.jvp("q")
@@ -59,31 +65,31 @@ def test_they_are_compiled_when_they_are_called_first() -> None:
         kernel([0.1], [0.3, 0.4], [1.0, 2.0])
 
 
-def test_casadi_takes_them() -> None:
+def test_jacobians_convert_to_casadi() -> None:
     pytest.importorskip("casadi")
     kernel = lw.compile(pendulum, q=2, v=2).jacobian("q")
     q, v = [0.1, 0.2], [0.3, 0.4]
     np.testing.assert_allclose(np.array(kernel.to_casadi()(q, v)), kernel(q, v), rtol=1e-14)
 
 
-def test_the_way_of_fewer_operations_is_taken() -> None:
+def test_automatic_mode_takes_the_derivative_with_fewer_operations() -> None:
     many_in = lw.compile(lambda x: sin(x @ x) * x[0], x=9)
     many_out = lw.compile(lambda t: np.stack([sin(t * k) for k in range(1, 9)]), t=())
-    for kernel, way, other in ((many_in, "reverse", "forward"), (many_out, "forward", "reverse")):
+    for kernel, best_mode, worst_mode in ((many_in, "reverse", "forward"), (many_out, "forward", "reverse")):
         auto, best, worse = (
             sum(kernel.jacobian(mode=mode).operations.values())  # type: ignore[arg-type]
-            for mode in ("auto", way, other)
+            for mode in ("auto", best_mode, worst_mode)
         )
-        assert auto == best < worse or (auto == best and way == "forward")
+        assert auto == best < worse or (auto == best and best_mode == "forward")
 
 
-def test_estimates_are_those_of_products_and_sums() -> None:
+def test_estimated_operations_equal_those_of_the_products_and_sums() -> None:
     kernel = lw.compile(lambda x: np.stack([x[0] * x[1], x[1] * x[2] + x[0]]), x=3)
-    found = estimate(source_and_code(kernel)[0].traced, {k: 1 << k for k in range(3)}, [1, 2])
-    assert found == (4, 4)  # two products have four partial derivatives
+    result = estimate(source_and_code(kernel)[0].traced, {k: 1 << k for k in range(3)}, [1, 2])
+    assert result == (4, 4)  # two products have four partial derivatives
 
 
-def test_patterns_are_values() -> None:
+def test_sparsity_patterns_compare_by_value_and_are_immutable() -> None:
     pattern = Pattern((2, 3), [1, 5])
     assert pattern == Pattern((2, 3), [1, 5]) != Pattern((3, 2), [1, 5]) and hash(pattern) == hash(copy.copy(pattern))
     np.testing.assert_array_equal(pattern.indices, [[0, 1], [1, 2]])
@@ -98,14 +104,14 @@ def test_patterns_are_values() -> None:
         pattern.indices[0] = 0
 
 
-def test_a_sparse_jacobian_has_no_values_where_nothing_depends() -> None:
+def test_sparse_jacobians_omit_entries_that_are_zero_for_all_inputs() -> None:
     kernel = lw.compile(lambda x, y: {"a": x * x, "b": np.array([1.0, 2.0])}, x=3, y=2)
     sparse, patterns = kernel.jacobian(sparse=True), kernel.jacobian_pattern()
     assert [pattern.nnz for pattern in patterns.values()] == [3, 0, 0, 0]
-    found = sparse(np.arange(6.0).reshape(2, 3), np.zeros(2))
-    np.testing.assert_array_equal(found[0], 2.0 * np.arange(6.0).reshape(2, 3))
-    assert found[3].shape == (2, 0) and patterns["d_b_d_y"].dense(found[3]).shape == (2, 2, 2)
+    result = sparse(np.arange(6.0).reshape(2, 3), np.zeros(2))
+    np.testing.assert_array_equal(result[0], 2.0 * np.arange(6.0).reshape(2, 3))
+    assert result[3].shape == (2, 0) and patterns["d_b_d_y"].dense(result[3]).shape == (2, 2, 2)
 
 
-def _listed(found: Any) -> tuple[Any, ...]:
-    return found if isinstance(found, tuple) else (found,)
+def _listed(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)

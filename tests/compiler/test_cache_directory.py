@@ -1,4 +1,4 @@
-"""Where the disk cache of machine code lies, when it is not used, and what its entries are named by."""
+"""Directory of the disk cache, when the cache is not used, and the names of its entries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refused(match: str) -> None:
 
 
 class TestDirectory:
-    def test_a_directory_that_is_named(self, cache_folder):
+    def test_the_environment_sets_the_cache_directory(self, cache_folder):
         assert directory() == cache_folder
         cache = shared()
         assert cache is not None and cache is shared()
@@ -53,13 +53,13 @@ class TestDirectory:
         assert cache_folder.is_dir()
 
     @pytest.mark.parametrize("off", ["off", "OFF", "Off"])
-    def test_off(self, monkeypatch, off):
+    def test_the_environment_turns_the_cache_off(self, monkeypatch, off):
         monkeypatch.setenv("LINKWORK_CACHE", off)
         assert directory() is None
         assert shared() is None  # without a warning
         assert cache_location().off and cache_location().refused
 
-    def test_a_relative_path_is_one_from_here(self, monkeypatch, tmp_path):
+    def test_a_relative_cache_directory_starts_at_the_current_one(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "cache_location"))
         assert directory() == tmp_path / "some" / "cache_location"
@@ -67,9 +67,9 @@ class TestDirectory:
         assert shared().load("a") == ENTRY
 
     @linux
-    @pytest.mark.parametrize("asked", ["", None])
-    def test_the_usual_place(self, monkeypatch, tmp_path, asked):
-        monkeypatch.delenv("LINKWORK_CACHE") if asked is None else monkeypatch.setenv("LINKWORK_CACHE", asked)
+    @pytest.mark.parametrize("setting", ["", None])
+    def test_the_default_directory_is_the_users_cache_folder(self, monkeypatch, tmp_path, setting):
+        monkeypatch.delenv("LINKWORK_CACHE") if setting is None else monkeypatch.setenv("LINKWORK_CACHE", setting)
         monkeypatch.setenv("HOME", str(tmp_path))
         assert directory() == tmp_path / ".cache" / "linkwork"
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
@@ -80,7 +80,9 @@ class TestDirectory:
         assert directory() == tmp_path / "mine"
 
     @pytest.mark.parametrize("system", ["win32", "darwin"])
-    def test_the_usual_place_elsewhere(self, monkeypatch, tmp_path, system):
+    def test_the_default_directory_on_windows_and_macos_is_the_systems_cache_folder(
+        self, monkeypatch, tmp_path, system
+    ):
         monkeypatch.setattr(sys, "platform", system)
         monkeypatch.delenv("LINKWORK_CACHE")
         monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
@@ -88,7 +90,7 @@ class TestDirectory:
         expected = tmp_path / ("linkwork/cache" if system == "win32" else "Library/Caches/linkwork")
         assert directory() == expected
 
-    def test_no_home(self, monkeypatch):
+    def test_without_a_home_directory_there_is_no_cache(self, monkeypatch):
         def homeless(cls):
             raise RuntimeError("Could not determine home directory.")
 
@@ -99,23 +101,23 @@ class TestDirectory:
         refused("it has no directory: Could not determine home directory")
 
     @linux
-    @pytest.mark.parametrize("asked", ["", "~/mine"])
-    def test_a_relative_home_is_none(self, monkeypatch, tmp_path, asked):
-        """What is below it would be another directory after each change of the current one."""
+    @pytest.mark.parametrize("setting", ["", "~/mine"])
+    def test_a_relative_home_directory_is_refused(self, monkeypatch, tmp_path, setting):
+        """The path below it would change with the current directory."""
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HOME", "here")
-        monkeypatch.setenv("LINKWORK_CACHE", asked)
+        monkeypatch.setenv("LINKWORK_CACHE", setting)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         refused("the home directory 'here' is not an absolute path; set LINKWORK_CACHE to another directory")
         assert not [*tmp_path.iterdir()]
 
     @posix
-    def test_the_home_of_nobody(self, monkeypatch):
+    def test_the_home_of_an_unknown_user_is_refused(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")
         refused("it has no directory")
 
     @linux
-    def test_a_current_directory_that_is_gone(self, monkeypatch, tmp_path):
+    def test_a_relative_path_in_a_removed_directory_is_refused(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "gone").mkdir()
         os.chdir("gone")
@@ -123,20 +125,20 @@ class TestDirectory:
         monkeypatch.setenv("LINKWORK_CACHE", "relative")
         refused("it has no directory: No such file")
 
-    def test_a_file(self, cache_folder):
+    def test_a_file_in_place_of_the_directory_is_refused(self, cache_folder):
         cache_folder.write_text("mine")
         refused("cache is not a directory")
         assert cache_folder.read_text() == "mine"
 
     @posix
     @pytest.mark.parametrize("name", ["under/a/file", "x" * 5000])
-    def test_a_path_that_cannot_be(self, monkeypatch, tmp_path, name):
+    def test_an_impossible_path_is_refused(self, monkeypatch, tmp_path, name):
         (tmp_path / "under").write_text("a file")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / name))
         refused("cannot be used: (Not a directory|File name too long)")
 
     @linux
-    def test_a_place_where_nothing_can_be_made(self, monkeypatch):
+    def test_a_directory_that_cannot_be_created_warns_once(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "/proc/linkwork")
         with pytest.warns(CacheWarning, match="cannot write to /proc/linkwork") as caught:
             shared().store("a", ENTRY)
@@ -148,7 +150,7 @@ class TestDirectory:
 @posix
 class TestOwners:
     @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
-    def test_a_directory_that_others_may_write_to(self, cache_folder, mode):
+    def test_a_directory_that_others_may_write_to_is_refused(self, cache_folder, mode):
         shared().store("a", ENTRY)
         cache_folder.chmod(mode)
         refused("is writable by others: run chmod go-w on it")
@@ -156,19 +158,19 @@ class TestOwners:
         assert shared().load("a") == ENTRY
 
     @root
-    def test_a_directory_of_someone_else(self, cache_folder):
+    def test_a_directory_of_another_user_is_refused(self, cache_folder):
         cache_folder.mkdir(mode=0o700)
         os.chown(cache_folder, 12345, -1)
         refused("belongs to another user")
 
     @root
-    def test_a_directory_that_root_filled_for_all_users(self, cache_folder, monkeypatch):
+    def test_a_directory_that_root_filled_for_all_users_is_read(self, cache_folder, monkeypatch):
         shared().store("a", ENTRY)
         monkeypatch.setattr(private.os, "geteuid", lambda: 12345)
         assert shared().load("a") == ENTRY
 
-    def test_a_directory_that_cannot_be_read(self, cache_folder, monkeypatch):
-        """Such as one that root filled for itself."""
+    def test_a_directory_that_cannot_be_read_is_refused(self, cache_folder, monkeypatch):
+        """Root may have filled it for itself."""
         shared().store("a", ENTRY)
         stat = os.stat
 
@@ -180,7 +182,7 @@ class TestOwners:
         monkeypatch.setattr(os, "stat", refusing)
         assert "a" not in shared()
 
-    def test_a_link_to_a_directory_of_ones_own(self, cache_folder, tmp_path):
+    def test_a_link_to_a_directory_of_the_user_is_followed(self, cache_folder, tmp_path):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
         shared().store("a", ENTRY)
@@ -188,14 +190,14 @@ class TestOwners:
 
     @root
     @pytest.mark.parametrize("theirs", ["link", "directory"])
-    def test_links_and_someone_else(self, cache_folder, tmp_path, theirs):
+    def test_links_and_linked_directories_of_another_user_are_refused(self, cache_folder, tmp_path, theirs):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
         os.lchown(cache_folder if theirs == "link" else tmp_path / "large", 12345, -1)
         refused("belongs to another user")
 
     @pytest.mark.parametrize("mode", [0o777, 0o757, 0o775])
-    def test_a_directory_on_the_way_that_others_may_write_to(self, monkeypatch, tmp_path, mode):
+    def test_a_parent_directory_that_others_may_write_to_is_refused(self, monkeypatch, tmp_path, mode):
         inside = tmp_path / "shared" / "mine" / "cache"
         inside.mkdir(parents=True, mode=0o700)
         monkeypatch.setenv("LINKWORK_CACHE", str(inside))
@@ -207,7 +209,7 @@ class TestOwners:
         assert shared().load("a") == ENTRY
 
     @root
-    def test_a_directory_on_the_way_of_someone_else(self, monkeypatch, tmp_path):
+    def test_a_parent_directory_of_another_user_is_refused(self, monkeypatch, tmp_path):
         inside = tmp_path / "theirs" / "cache"
         inside.mkdir(parents=True, mode=0o700)
         monkeypatch.setenv("LINKWORK_CACHE", str(inside))
@@ -215,7 +217,7 @@ class TestOwners:
         refused("its parent directory .*theirs belongs to another user")
 
     @root
-    def test_a_link_on_the_way_of_someone_else(self, monkeypatch, tmp_path):
+    def test_a_link_of_another_user_in_the_path_is_refused(self, monkeypatch, tmp_path):
         (tmp_path / "real" / "cache").mkdir(parents=True, mode=0o700)
         (tmp_path / "link").symlink_to("real")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "link" / "cache"))
@@ -224,31 +226,31 @@ class TestOwners:
         os.lchown(tmp_path / "link", 12345, -1)
         refused("link belongs to another user")
 
-    def test_links_that_lead_round(self, monkeypatch, tmp_path):
+    def test_circular_links_are_refused(self, monkeypatch, tmp_path):
         (tmp_path / "a").symlink_to("b")
         (tmp_path / "b").symlink_to(tmp_path / "a")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "a" / "cache"))
         refused("cannot be used: Too many levels")
 
-    def test_a_directory_that_takes_the_place_of_the_one_that_was_looked_at(self, cache_folder, tmp_path):
+    def test_files_stay_in_the_verified_directory_after_it_is_replaced(self, cache_folder, tmp_path):
         shared().store("a", ENTRY)
-        with private.opened(cache_folder) as here:
+        with private.opened(cache_folder) as opened:
             cache_folder.rename(tmp_path / "away")
             cache_folder.mkdir(mode=0o777)
-            here.write("b", b"what is written")
-            here.move("b", "c")
-            assert here.read("c") == b"what is written"
+            opened.write("b", b"what is written")
+            opened.move("b", "c")
+            assert opened.read("c") == b"what is written"
         assert os.listdir(cache_folder) == [] and (tmp_path / "away" / "c").exists()
 
-    def test_a_group_of_ones_own_is_nobody_else(self, monkeypatch):
+    def test_a_group_of_another_user_is_not_private(self, monkeypatch):
         assert not private._is_own_group(os.geteuid() + 1)
 
-    def test_a_link_to_nowhere(self, cache_folder, tmp_path):
+    def test_a_link_to_a_missing_directory_warns(self, cache_folder, tmp_path):
         cache_folder.symlink_to(tmp_path / "nowhere")
         with pytest.warns(CacheWarning, match="cannot write to"):
             shared().store("a", ENTRY)
 
-    def test_a_directory_that_someone_made_meanwhile(self, cache_folder):
+    def test_a_directory_that_another_user_creates_meanwhile_is_refused(self, cache_folder):
         cache = shared()
         cache_folder.mkdir()
         cache_folder.chmod(0o777)
@@ -258,9 +260,9 @@ class TestOwners:
 
 
 class TestSize:
-    @pytest.mark.parametrize("asked", ["-1", "nan", "inf", "1e400", "1e308", "many", "0x10", " "])
-    def test_one_that_makes_no_sense_is_the_usual(self, monkeypatch, asked):
-        monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
+    @pytest.mark.parametrize("setting", ["-1", "nan", "inf", "1e400", "1e308", "many", "0x10", " "])
+    def test_an_invalid_cache_size_warns_and_the_default_is_used(self, monkeypatch, setting):
+        monkeypatch.setenv("LINKWORK_CACHE_SIZE", setting)
         with pytest.warns(CacheWarning, match="LINKWORK_CACHE_SIZE: expected a number of MiB, got") as caught:
             assert shared().max_bytes == shared().max_bytes == 512 * MIB
         assert len(caught) == 1
@@ -268,17 +270,17 @@ class TestSize:
     @pytest.mark.parametrize(
         ("asked", "size"), [("", 512 * MIB), ("0", 0), ("-0", 0), ("1", MIB), ("0.5", MIB // 2), ("1e9", 10**9 * MIB)]
     )
-    def test_one_that_does(self, monkeypatch, asked, size):
-        monkeypatch.setenv("LINKWORK_CACHE_SIZE", asked)
+    def test_the_environment_sets_the_cache_size(self, monkeypatch, setting, size):
+        monkeypatch.setenv("LINKWORK_CACHE_SIZE", setting)
         assert shared().max_bytes == size
 
 
 class TestWarnings:
-    def test_the_class_is_public(self):
+    def test_the_cache_warning_is_a_public_class(self):
         assert errors.CacheWarning is CacheWarning
         assert issubclass(CacheWarning, UserWarning)
 
-    def test_one_made_an_error_is_raised_once(self, cache_folder):
+    def test_a_cache_warning_that_is_an_error_is_raised_once(self, cache_folder):
         cache_folder.write_text("a file")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -300,7 +302,7 @@ def target() -> tuple[str, ...]:
 
 class TestDigest:
     @pytest.mark.slow(every=3)
-    def test_it_is_the_same_in_every_process(self):
+    def test_digests_are_the_same_in_every_process(self):
         expected = digest(["robot", "function"], target())
         assert len(expected) == 64 and set(expected) <= set("0123456789abcdef")
         for seed in ("0", "1"):
@@ -308,7 +310,7 @@ class TestDigest:
             ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True)
             assert ran.stdout.decode().strip() == expected
 
-    def test_parts_are_not_mixed_up(self):
+    def test_digests_of_differently_split_texts_differ(self):
         parts = [[], [""], ["", ""], ["a", "b"], ["ab"], ["b", "a"], ['a", "b'], ["a\x00b"], ["\ud800"], ["ä"]]
         assert len({digest(p, target()) for p in parts}) == len(parts)
         assert digest(iter(["a", "b"]), target()) == digest(("a", "b"), target())
@@ -316,13 +318,13 @@ class TestDigest:
     @pytest.mark.parametrize(
         "change", [{"triple": "x86_64-none"}, {"cpu": "i386"}, {"features": "+none"}, {"lanes": 1}, {"fma": None}]
     )
-    def test_the_processor_counts(self, change):
+    def test_the_digest_depends_on_the_processor(self, change):
         assert digest(["a"], CPUBackend(replace(host(), **change)).target) != digest(["a"], target())
 
     @pytest.mark.parametrize("change", [{"llvmlite": "0.0.0"}, {"llvm": "(1, 2, 3)"}])
-    def test_the_versions_of_llvm_count(self, monkeypatch, change):
-        before, other = digest(["a"], target()), cpu_backend.processor()._replace(**change)
-        monkeypatch.setattr(cpu_backend, "processor", lambda: other)
+    def test_the_digest_depends_on_the_versions_of_llvm(self, monkeypatch, change):
+        before, changed = digest(["a"], target()), cpu_backend.processor()._replace(**change)
+        monkeypatch.setattr(cpu_backend, "processor", lambda: changed)
         assert digest(["a"], target()) != before
 
     @pytest.mark.parametrize(
@@ -337,15 +339,15 @@ class TestDigest:
             (own_files, "_own_files", lambda: "others"),
         ],
     )
-    def test_everything_around_counts(self, monkeypatch, owner, name, value):
+    def test_the_digest_depends_on_versions_and_settings(self, monkeypatch, owner, name, value):
         before = digest(["a"], target())
         monkeypatch.setattr(owner, name, value)
         assert digest(["a"], target()) != before
 
-    def test_linkworks_own_files_count(self, monkeypatch, tmp_path):
+    def test_the_digest_depends_on_linkworks_own_files(self, monkeypatch, tmp_path):
         inner = tmp_path / "package" / "compiler"
         inner.mkdir(parents=True)
-        source, other = inner / "cache.py", tmp_path / "package" / "x.py"
+        source, added = inner / "cache.py", tmp_path / "package" / "x.py"
         source.write_text("a = 1")
         monkeypatch.setattr(own_files, "__file__", str(source))
         states = [own_files._own_files()]
@@ -357,19 +359,19 @@ class TestDigest:
         assert not changed()
         source.write_text("a = 22")
         assert changed()
-        other.write_text("")
+        added.write_text("")
         assert changed()
-        os.utime(other, ns=(0, 1))  # of the same size
+        os.utime(added, ns=(0, 1))  # of the same size
         assert changed()
-        other.rename(inner / "x.py")
+        added.rename(inner / "x.py")
         assert changed()
         (inner / "__pycache__").mkdir()
         (inner / "__pycache__" / "x.pyc").write_text("compiled")
         (inner / "notes.txt").write_text("no code")
         assert not changed()
 
-    def test_fractions_of_seconds_do_not_count(self, tmp_path):
-        """Images of containers drop them."""
+    def test_the_digest_does_not_depend_on_fractions_of_seconds(self, tmp_path):
+        """Container images drop them."""
         file = tmp_path / "x.py"
         file.write_text("")
         texts = []
@@ -378,8 +380,8 @@ class TestDigest:
             texts.append(own_files._text_of([(str(file), file.stat())], 10**9))
         assert texts[0] == texts[1] != texts[2]
 
-    def test_files_that_may_change_again_within_their_second(self, monkeypatch, tmp_path):
-        """Two changes within a second may leave size and time in seconds equal, so names are not shared until then."""
+    def test_files_changed_within_the_last_second_are_not_shared(self, monkeypatch, tmp_path):
+        """Two changes within a second may leave size and time in seconds equal."""
         file = tmp_path / "x.py"
         file.write_text("")
         os.utime(file, ns=(0, 5 * 10**9 + 7))
@@ -404,8 +406,8 @@ class TestDigest:
             own_files.wait_for_shared_state()
         assert waits == [1.0]
 
-    def test_files_that_changed_while_modules_are_imported_one_by_one(self, monkeypatch, tmp_path):
-        """It is unknown which of them runs, so the names of code are those of this process alone."""
+    def test_files_that_change_during_imports_make_names_private(self, monkeypatch, tmp_path):
+        """The imported version is unknown, so the names are those of this process alone."""
         monkeypatch.setattr(own_files, "_SETTLED", 0)
         known = digest(["a"], target())
         monkeypatch.setattr(own_files, "_CHANGED_BEFORE", True)
@@ -422,19 +424,19 @@ class TestDigest:
         assert not own_files._changed_after(states, time.time_ns() + 10**9)
         assert own_files._changed_after(states, file.stat().st_mtime_ns - 10**9)
 
-    def test_they_are_looked_at_once_in_five_seconds(self, monkeypatch):
+    def test_own_files_are_examined_once_in_five_seconds(self, monkeypatch):
         now, states = [100.0], iter("abcd")
         look = lambda: next(states)  # noqa: E731
         monkeypatch.setattr(own_files, "_own_files", look)
         monkeypatch.setattr(own_files.time, "monotonic", lambda: now[0])
-        found = []
+        results = []
         for then in (100.0, 104.9, 105.0, 109.9, 90.0):
             now[0] = then
-            found.append(own_files._recent_state()[0])
-        assert found == ["a", "a", "b", "b", "c"]
+            results.append(own_files._recent_state()[0])
+        assert results == ["a", "a", "b", "b", "c"]
 
     @posix
-    def test_an_editors_lock_hides_nothing(self, monkeypatch, tmp_path):
+    def test_lock_files_of_editors_are_ignored(self, monkeypatch, tmp_path):
         source = tmp_path / "compiler" / "cache.py"
         source.parent.mkdir()
         source.write_text("")
@@ -444,7 +446,7 @@ class TestDigest:
         monkeypatch.setattr(own_files, "__file__", str(source))
         assert all(f"/{k}.py'" in own_files._own_files() for k in range(20))
 
-    def test_linkwork_in_an_archive(self, monkeypatch, tmp_path):
+    def test_a_zipped_linkwork_is_digested_by_its_archive(self, monkeypatch, tmp_path):
         archive = tmp_path / "linkwork.zip"
         archive.write_text("a")
         monkeypatch.setattr(own_files, "__file__", str(archive / "linkwork" / "compiler" / "cache.py"))

@@ -1,4 +1,4 @@
-"""Tables that loops change: what is put where it stands is what NumPy finds, and costs no more in a long table."""
+"""Tables that loops change in place: results equal NumPy's, and a step costs no more in a longer table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.expr import and_, cond, fori_loop, put, scan, take, where, while_l
 
 
 def sieve(n: Any, *, length: int) -> dict[str, Any]:
-    """Which numbers below n are prime, in one loop: Eratosthenes, c. 240 BC."""
+    """Mark the primes below n in one loop: the sieve of Eratosthenes."""
 
     def step(s: Any) -> Any:
         prime, p, multiple = s
@@ -23,22 +23,22 @@ def sieve(n: Any, *, length: int) -> dict[str, Any]:
         return prime, where(marking, p, p + 1.0), where(marking, multiple + p, following)
 
     start = np.where(np.arange(length) < 2, 0.0, 1.0), 2.0, 4.0
-    found = while_loop(lambda s: s[1] * s[1] < n, step, start, max_iterations=3 * length)
-    return {"prime": found.state[0], "iterations": found.iterations, "status": found.status}
+    result = while_loop(lambda s: s[1] * s[1] < n, step, start, max_iterations=3 * length)
+    return {"prime": result.state[0], "iterations": result.iterations, "status": result.status}
 
 
-def test_a_sieve() -> None:
+def test_a_sieve_in_a_loop_marks_the_primes() -> None:
     kernel = lw.compile(lambda n: sieve(n, length=60), n=())
     n = np.array([60.0, 3.0, 37.0, 10.0, 58.0, 2.0, 25.0, 26.0, 49.0])
-    found = kernel(n)
-    for limit, prime in zip(n.astype(int), found.prime, strict=True):
+    values = kernel(n)
+    for limit, prime in zip(n.astype(int), values.prime, strict=True):
         expected = [k > 1 and all(k % d for d in range(2, k)) for k in range(limit)]
         np.testing.assert_array_equal(prime[:limit], expected)
         np.testing.assert_array_equal(prime[max(limit, 2) :], 1.0)
     check(kernel, [n], sizes=range(1, 10))
 
 
-def test_a_step_costs_as_much_in_a_long_table_as_in_a_short_one() -> None:
+def test_a_table_update_costs_the_same_in_short_and_long_tables() -> None:
     counts, stores, loads = [], [], []
     for length in (40, 400):
         kernel = lw.compile(lambda n, length=length: sieve(n, length=length), n=(), name="sieve")
@@ -54,7 +54,7 @@ def test_a_step_costs_as_much_in_a_long_table_as_in_a_short_one() -> None:
 
 
 def rings(x: Any, u: Any) -> dict[str, Any]:
-    """The last 18 inputs as rows (u, u x), and what is read of them; some are put again, or put nowhere."""
+    """The last 18 inputs as rows (u, u x), with reads, repeated writes, and writes outside of the table."""
 
     def step(s: Any, v: Any) -> Any:
         ring, at = s
@@ -64,8 +64,8 @@ def rings(x: Any, u: Any) -> dict[str, Any]:
         at = where(at > 16.5, 0.0, at + 1.0)
         return (ring, at), (before, take(ring, at - 1.0)[1], ring[3, 0])
 
-    (ring, at), kept = scan(step, (np.zeros((18, 2)) + x, 0.0), u)
-    return {"ring": ring, "at": at, "before": kept[0], "new": kept[1], "third": kept[2]}
+    (ring, at), saved = scan(step, (np.zeros((18, 2)) + x, 0.0), u)
+    return {"ring": ring, "at": at, "before": saved[0], "new": saved[1], "third": saved[2]}
 
 
 def rings_in_numpy(x: float, u: np.ndarray) -> list[Any]:
@@ -82,27 +82,27 @@ def rings_in_numpy(x: float, u: np.ndarray) -> list[Any]:
 
 
 @pytest.mark.slow(every=3)
-def test_a_ring_of_rows_is_numpys() -> None:
+def test_a_ring_buffer_in_a_scan_equals_numpys() -> None:
     rng = np.random.default_rng(0)
     x, u = rng.normal(size=21), rng.uniform(-2.5, 2.5, (21, 45))
     kernel = lw.compile(rings, x=(), u=(45,))
     check(kernel, [x, u], sizes=range(1, 22, 4))
-    found = kernel(x, u)
+    values = kernel(x, u)
     for k in range(21):
-        for got, right in zip(found, rings_in_numpy(x[k], u[k]), strict=True):
+        for got, right in zip(values, rings_in_numpy(x[k], u[k]), strict=True):
             np.testing.assert_array_equal(got[k], right)
 
 
-def test_what_is_put_nowhere_and_what_is_nan() -> None:
-    """NaN that is put ends a loop, one that is put nowhere or written over does not."""
+def test_writes_outside_of_a_table_are_dropped_and_nan_entries_end_the_loop() -> None:
+    """A NaN ends the loop if it is written, and not if it is out of range or overwritten."""
 
     def function(x: Any, index: Any, again: Any) -> Any:
         def step(s: Any) -> Any:
             table = put(put(s[0], index, x), again, 5.0)
             return table, s[1] + 1.0
 
-        found = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), max_iterations=9)
-        return {"table": found.state[0], "iterations": found.iterations, "status": found.status}
+        result = while_loop(lambda s: s[1] < 3.0, step, (np.arange(20.0), 0.0), max_iterations=9)
+        return {"table": result.state[0], "iterations": result.iterations, "status": result.status}
 
     kernel = lw.compile(function, x=(), index=(), again=())
     nan, inf = np.nan, np.inf
@@ -111,42 +111,42 @@ def test_what_is_put_nowhere_and_what_is_nan() -> None:
         (nan, nan, 3.0, 0), (nan, 0.0, -1.0, 2), (7.0, -0.0, inf, 0), (7.0, -inf, nan, 0), (7.0, 19.9, 1e30, 0),
         (inf, 1.0, 1e18, 0), strict=True,
     ))  # fmt: skip
-    found = kernel(x, index, again)
-    np.testing.assert_array_equal(found.status, status)
-    np.testing.assert_array_equal(found.iterations, np.where(status == 2.0, 1.0, 3.0))
+    result = kernel(x, index, again)
+    np.testing.assert_array_equal(result.status, status)
+    np.testing.assert_array_equal(result.iterations, np.where(status == 2.0, 1.0, 3.0))
     for k in range(len(x)):
         expected = np.arange(20.0)
-        for place, value in ((index[k], x[k]), (again[k], 5.0)):
-            if 0.0 <= place < 20.0:
-                expected[int(place)] = value
-        np.testing.assert_array_equal(found.table[k], expected)
+        for position, value in ((index[k], x[k]), (again[k], 5.0)):
+            if 0.0 <= position < 20.0:
+                expected[int(position)] = value
+        np.testing.assert_array_equal(result.table[k], expected)
         alone = function(x[k], index[k], again[k])
         np.testing.assert_array_equal(alone["table"], expected)
         assert alone["status"] == status[k]
     check(kernel, [x, index, again], sizes=range(1, 12, 3))
 
 
-def test_tables_in_choices_in_calls_and_exchanged() -> None:
-    """Where a table cannot stand in one place it is right nevertheless."""
+def test_tables_are_right_in_branches_calls_and_exchanges() -> None:
+    """Tables that cannot be updated in place are copied."""
 
     def function(x: Any, y: Any) -> Any:
         def step(k: Any, s: Any) -> Any:
-            one, other = s
-            one = cond(x < k, lambda: put(one, k, y), lambda: put(one, y + k, take(other, k)))
-            other = where(y > 0.0, put(other, k * 2.0, x), other) * 1.5
-            return (other, put(one, y, take(one, k) + one[2]))
+            first, second = s
+            first = cond(x < k, lambda: put(first, k, y), lambda: put(first, y + k, take(second, k)))
+            second = where(y > 0.0, put(second, k * 2.0, x), second) * 1.5
+            return (second, put(first, y, take(first, k) + first[2]))
 
-        one, other = fori_loop(0, 5, step, (np.arange(18.0), np.zeros(18) + y))
-        outside = put(put(np.zeros(20), x, y), y, take(one, x))
-        return {"one": one, "other": other, "outside": outside, "taken": take(outside, y) + outside[0]}
+        first, second = fori_loop(0, 5, step, (np.arange(18.0), np.zeros(18) + y))
+        outside = put(put(np.zeros(20), x, y), y, take(first, x))
+        return {"one": first, "other": second, "outside": outside, "taken": take(outside, y) + outside[0]}
 
     kernel = lw.compile(function, x=(), y=())
     rng = np.random.default_rng(1)
     check(kernel, [rng.uniform(-1.0, 6.0, 17), rng.uniform(-2.0, 9.0, 17)], sizes=range(1, 18, 5))
 
 
-def test_lanes_that_take_new_samples() -> None:
-    """A long step, of which samples need different numbers: a heap is filled and emptied, so numbers are in order."""
+def test_lanes_that_start_new_samples_keep_their_tables() -> None:
+    """A heap is filled and emptied in each step; samples need different numbers of steps."""
 
     def function(u: Any) -> Any:
         def smaller_child(heap: Any, at: Any, count: Any) -> Any:
@@ -187,17 +187,17 @@ def test_lanes_that_take_new_samples() -> None:
     assert all_same([kernel(row) for row in u[:5]], np.sort(u)[:5])
 
 
-def test_what_goes_through_several_loops_is_what_went_in() -> None:
+def test_constants_of_nested_loops_reach_the_result_unchanged() -> None:
     def function(x: Any, y: Any) -> Any:
         a, b = fori_loop(0, 3, lambda k, s: (s[0] + k, s[1]), (x, y))
         c, d, _ = fori_loop(0, 2, lambda k, s: (s[0] * a, s[1], s[2] + a), (b, b, a))
         return {"c": c, "d": d}
 
-    found = lw.compile(function, x=(), y=())(2.0, 3.0)
-    assert (found.c, found.d) == (75.0, 3.0)
+    result = lw.compile(function, x=(), y=())(2.0, 3.0)
+    assert (result.c, result.d) == (75.0, 3.0)
 
 
-def test_what_cannot_be_put_is_refused() -> None:
+def test_put_and_take_refuse_invalid_tables_and_values() -> None:
     refused: list[tuple[Any, type[Exception], str]] = [
         (lambda x: put([], x, 1.0), ValueError, "put: table: expected an array with at least one entry"),
         (lambda x: put(x, 0.0, 1.0), ValueError, "put: table: expected an array with at least one entry, got a number"),
@@ -220,7 +220,7 @@ def test_what_cannot_be_put_is_refused() -> None:
         lw.compile(lambda x: take(np.array([x > 0.0, x < 1.0], dtype=object), x), x=())
 
 
-def test_long_rows_of_constants_are_read_for_equal_and_for_different_indices() -> None:
+def test_rows_of_long_constant_tables_are_read_for_equal_and_different_indices() -> None:
     table = np.random.default_rng(5).normal(size=(6, 40))
     kernel = lw.compile(lambda k: {"row": take(table, k), "index": k}, k=())
     for k in (np.full(11, 3.0), np.array([0.0, 5.0, 2.0, 2.0, -1.0, 9.0, 1.5, 3.0, 4.0, 0.0, 5.0])):

@@ -1,4 +1,4 @@
-"""Programs along tables of rows: each place with the row that it is in, whatever the lanes, threads and order."""
+"""Piecewise kernels: each position is evaluated with its row of the table, for all lanes, threads and orders."""
 
 from unittest import mock
 
@@ -25,7 +25,7 @@ def expected(t, s, starts, table, common):
 
 
 @pytest.mark.parametrize("level", levels())
-def test_every_place_has_its_row(level, monkeypatch):
+def test_piecewise_kernels_evaluate_each_position_with_its_row(level, monkeypatch):
     monkeypatch.setenv("LINKWORK_SIMD", level)
     kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns, rows in ((1, 1), (7, 2), (7, 33), (8, 100), (13, 5)):
@@ -35,17 +35,17 @@ def test_every_place_has_its_row(level, monkeypatch):
         for count in (0, 1, 2, 7, 8, 513, 2000):
             s = rng.uniform(starts[0] - 0.5, starts[-1] + 0.5, count)
             s[: min(rows, count)] = starts[:count]  # where a row begins it holds already
-            for places in (s, np.sort(s), np.sort(s)[::-1]):
-                t = 2.0 * places
-                found = along(t, places)
-                for x, y in zip(found, expected(t, places, starts, table, common), strict=True):
+            for positions in (s, np.sort(s), np.sort(s)[::-1]):
+                t = 2.0 * positions
+                values = along(t, positions)
+                for x, y in zip(values, expected(t, positions, starts, table, common), strict=True):
                     assert x.shape == (count, columns) and np.allclose(x, y, rtol=1e-12, atol=1e-12)
                 for k in range(0, count, 97):  # alone as among others, to the bit
-                    alone = along(t[k : k + 1], places[k : k + 1])
-                    assert all(np.array_equal(x[k], y[0]) for x, y in zip(found, alone, strict=True))
+                    alone = along(t[k : k + 1], positions[k : k + 1])
+                    assert all(np.array_equal(x[k], y[0]) for x, y in zip(values, alone, strict=True))
 
 
-def test_nothing_is_written_behind_the_results():
+def test_piecewise_kernels_write_only_their_results():
     kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns in (1, 3, 5, 7):
         along = PiecewiseKernel(kernel, np.array([0.0, 0.5]), rng.normal(size=(2, columns, 2)), np.ones(1))
@@ -53,12 +53,12 @@ def test_nothing_is_written_behind_the_results():
         whole = along(np.append(t, 0.25), np.append(t, 0.25))
         bases = [np.full((8, columns), 7.0) for _ in range(2)]
         with mock.patch.object(along_calls, "empty", side_effect=[base[:5] for base in bases]):
-            found = along(t, t)
-        for x, base, other in zip(found, bases, whole, strict=True):
-            assert np.array_equal(x, other[:5]) and (base[5:] == 7.0).all()
+            values = along(t, t)
+        for x, base, expected in zip(values, bases, whole, strict=True):
+            assert np.array_equal(x, expected[:5]) and (base[5:] == 7.0).all()
 
 
-def test_threads_share_places():
+def test_piecewise_kernels_give_equal_bits_with_several_threads():
     kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     along = PiecewiseKernel(kernel, np.arange(50.0), rng.normal(size=(50, 3, 2)), np.ones(1))
     t = rng.uniform(0.0, 50.0, 400_001)

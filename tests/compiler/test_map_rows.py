@@ -1,4 +1,4 @@
-"""Rows of one sample side by side: the same to the bit as one after the other."""
+"""`map_rows`: rows of one sample side by side, with the bits of one after another."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from linkwork.expr.control.loops import map_rows
 
 
 def rooted(row):
-    """Something long, with a loop and a choice, of which the second row is a table of constants."""
+    """A long function with a loop and a branch, which maps rows to square roots."""
     x, y, z = row
-    found = while_loop(lambda s: abs(s * s - x) > 1e-13 * x, lambda s: 0.5 * (s + x / s), 1.0 + x, max_iterations=60)
-    w = cond(y > 0.3, lambda a: sin(a) + exp(-a), lambda a: a * a, y * found.state)
+    roots = while_loop(lambda s: abs(s * s - x) > 1e-13 * x, lambda s: 0.5 * (s + x / s), 1.0 + x, max_iterations=60)
+    w = cond(y > 0.3, lambda a: sin(a) + exp(-a), lambda a: a * a, y * roots.state)
     for k in range(40):
         w = where(w > float(k), sqrt(abs(w)) + z, w + x * float(k))
-    return [found.state, found.iterations, w, w * z, x + y]
+    return [roots.state, roots.iterations, w, w * z, x + y]
 
 
 @pytest.mark.slow(every=3)
-def test_rows_are_the_same_alone_and_in_batches():
+def test_mapped_rows_have_the_same_bits_alone_and_in_batches():
     rng = np.random.default_rng(0)
     for n in (3, 8, 11, 67):
 
@@ -52,11 +52,11 @@ def test_rows_are_the_same_alone_and_in_batches():
 
 
 def at_length(x, steps):
-    """Rows each of which keeps all that its steps find: one after the other, and in functions that call functions."""
+    """Rows whose scans store all states: unrolled, and in functions that call functions."""
 
     def row(_, x):
-        last, kept = scan(lambda s, k: (sin(s) + x * k,) * 2, x, np.linspace(0.0, 1.0, steps))
-        return (), scan(lambda s, y: (0.5 * s + y, None), last, kept, reverse=True)[0]
+        last, states = scan(lambda s, k: (sin(s) + x * k,) * 2, x, np.linspace(0.0, 1.0, steps))
+        return (), scan(lambda s, y: (0.5 * s + y, None), last, states, reverse=True)[0]
 
     def rows(x):
         return scan(row, (), x)[1]
@@ -71,7 +71,7 @@ def at_length(x, steps):
 
 
 def on_a_little_stack(steps):
-    """Call it for single samples in a thread of 128 KiB of stack."""
+    """Call the kernel for single samples in a thread with a stack of 128 KiB."""
     taken, memory = [], PythonRuntime.memory
 
     def noted(runtime, f, size, lent):
@@ -84,7 +84,7 @@ def on_a_little_stack(steps):
         kernel(x[0])
     many, single = kernel(x), []
     before = threading.stack_size(1 << 17)
-    thread = threading.Thread(target=lambda: single.extend(kernel(one) for one in x))
+    thread = threading.Thread(target=lambda: single.extend(kernel(sample) for sample in x))
     thread.start()
     thread.join()
     threading.stack_size(before)
@@ -95,12 +95,12 @@ def on_a_little_stack(steps):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
-def test_frames_are_not_on_a_small_stack():
-    """Frames of 200 000 bytes come with the sample's from the heap, one for all loops; short ones stay on the stack."""
+def test_large_loop_frames_are_on_the_heap_and_small_ones_on_the_stack():
+    """Frames of 200 000 bytes are allocated once for all loops of a sample."""
     width = host().lanes_of(DOUBLE) * DOUBLE.bytes
     lengths = 40, 200_000 // width
     ran = subprocess.run(
-        [sys.executable, "-c", f"from compiler.test_abreast import on_a_little_stack as f; [f(k) for k in {lengths}]"],
+        [sys.executable, "-c", f"from compiler.test_map_rows import on_a_little_stack as f; [f(k) for k in {lengths}]"],
         cwd=os.path.dirname(os.path.dirname(__file__)),
         env={**os.environ, "LINKWORK_CACHE": "off"},
         capture_output=True,

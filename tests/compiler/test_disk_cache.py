@@ -1,4 +1,4 @@
-"""The disk cache of machine code: what is kept, what is refused, and when it goes."""
+"""Disk cache of machine code: stored entries, refusals, and removal by size."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class TestEntries:
         "entry",
         [ENTRY, Entry({}, b""), Entry({"name": "x", "ω": "手\ud800"}, b"\x00"), Entry({"a": [1.5, None]}, b"\n" * MIB)],
     )
-    def test_round_trip(self, cache, entry):
+    def test_a_stored_entry_is_loaded(self, cache, entry):
         assert cache.load(NAME) is None
         cache.store(NAME, entry)
         assert cache.load(NAME) == entry
         assert cache.facts(only_file(cache)) == entry.facts
 
-    def test_storing_again_replaces(self, cache):
+    def test_storing_an_entry_again_replaces_it(self, cache):
         cache.store(NAME, ENTRY)
         cache.store(NAME, Entry({}, b"other"))
         assert cache.load(NAME) == Entry({}, b"other")
         assert len(os.listdir(cache.folder)) == 1
 
     @posix
-    def test_the_directory_and_the_files_are_the_users_alone(self, cache):
+    def test_only_the_user_can_read_the_directory_and_its_files(self, cache):
         before = os.umask(0)
         try:
             cache.store(NAME, ENTRY)
@@ -69,7 +69,7 @@ class TestEntries:
         assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
         assert stat.S_IMODE(only_file(cache).stat().st_mode) == 0o600
 
-    def test_a_directory_that_was_removed_is_made_again(self, cache):
+    def test_a_removed_directory_is_created_again(self, cache):
         cache.store(NAME, ENTRY)
         only_file(cache).unlink()
         cache.folder.rmdir()
@@ -80,7 +80,7 @@ class TestEntries:
 
 
 class TestDamage:
-    def test_every_byte_that_is_changed_is_noticed(self, cache):
+    def test_every_changed_byte_is_noticed(self, cache):
         cache.store(NAME, ENTRY)
         path = only_file(cache)
         whole = path.read_bytes()
@@ -91,7 +91,7 @@ class TestDamage:
                 assert module._unpacked(NAME, bytes(spoiled)) is None
         assert module._unpacked(NAME, whole) == ENTRY
 
-    def test_every_length_is_noticed(self, cache):
+    def test_every_changed_length_is_noticed(self, cache):
         cache.store(NAME, ENTRY)
         whole = only_file(cache).read_bytes()
         for length in range(len(whole)):
@@ -125,12 +125,12 @@ class TestDamage:
 
 
 class TestFilesThatAreNotTrusted:
-    def test_a_renamed_file(self, cache):
+    def test_a_renamed_file_is_refused(self, cache):
         cache.store("cd" * 32, ENTRY)
         only_file(cache).rename(cache._path(NAME))
         refused(cache, "is damaged")
 
-    def test_a_folder_in_its_place(self, cache):
+    def test_a_directory_in_place_of_a_file_is_refused(self, cache):
         cache.folder.mkdir(mode=0o700)
         cache._path(NAME).mkdir()
         refused(cache, "cannot use .*; its code is compiled again")
@@ -139,21 +139,21 @@ class TestFilesThatAreNotTrusted:
         assert os.listdir(cache.folder) == [cache._path(NAME).name]
 
     @posix
-    def test_a_link_is_not_followed(self, cache, tmp_path):
+    def test_a_symbolic_link_is_not_followed(self, cache, tmp_path):
         cache.store(NAME, ENTRY)
         only_file(cache).rename(tmp_path / "elsewhere")
         cache._path(NAME).symlink_to(tmp_path / "elsewhere")
         refused(cache, "cannot use")
 
     @posix
-    def test_a_pipe_is_not_waited_for(self, cache):
+    def test_a_named_pipe_is_refused_without_waiting(self, cache):
         cache.folder.mkdir(mode=0o700)
         os.mkfifo(cache._path(NAME), 0o600)
         refused(cache, "it is not a file")
 
     @posix
     @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-    def test_a_file_that_others_may_write(self, cache, mode):
+    def test_a_file_that_others_may_write_is_refused(self, cache, mode):
         cache.store(NAME, ENTRY)
         only_file(cache).chmod(mode)
         refused(cache, "it is writable by others")
@@ -161,13 +161,13 @@ class TestFilesThatAreNotTrusted:
         assert cache.load(NAME) == ENTRY
 
     @root
-    def test_a_file_of_someone_else(self, cache):
+    def test_a_file_of_another_user_is_refused(self, cache):
         cache.store(NAME, ENTRY)
         os.chown(only_file(cache), 12345, -1)
         refused(cache, "it belongs to another user")
 
     @pytest.mark.parametrize("facts", [b"[]", b"{", b"\xff", b"1", b"[" * 100_000])
-    def test_facts_that_another_program_wrote(self, cache, facts):
+    def test_facts_that_another_program_wrote_are_refused(self, cache, facts):
         label, code = NAME.encode(), b"code"
         body = module._HEAD.pack(len(label), len(facts), len(code)) + label + facts + code
         whole = module._MAGIC + hashlib.sha256(body).digest() + body
@@ -177,52 +177,52 @@ class TestFilesThatAreNotTrusted:
         refused(cache, "is damaged")
 
     @pytest.mark.parametrize("body", [b"", bytes(23), bytes(25), b"\xff" * 24])
-    def test_sizes_that_another_program_wrote(self, body):
+    def test_sizes_that_another_program_wrote_are_refused(self, body):
         assert module._unpacked(NAME, module._MAGIC + hashlib.sha256(body).digest() + body) is None
 
 
 class TestSize:
-    def store(self, cache: Cache, numbers: range, size: int = 1000) -> None:
-        """Entries of some size each, used one after another."""
-        for k in numbers:
+    def store(self, cache: Cache, names: range, size: int = 1000) -> None:
+        """Store entries of some size, one after another."""
+        for k in names:
             cache.store(f"{k:064}", Entry({}, bytes(size)))
             os.utime(cache._path(f"{k:064}"), (1e9 + k, 1e9 + k))
 
-    def kept(self, cache: Cache) -> list[int]:
+    def stored_names(self, cache: Cache) -> list[int]:
         return [int(path.stem) for path, _ in cache.entries()]
 
     def total(self, cache: Cache) -> int:
         return sum(state.st_size for _, state in cache.entries())
 
-    def test_it_never_holds_more_and_the_newest_stay(self, tmp_path):
+    def test_the_cache_stays_below_its_size_and_keeps_the_newest(self, tmp_path):
         cache = Cache(tmp_path / "cache", 20_000)
         for k in range(100):
             self.store(cache, range(k, k + 1), size=500 + 37 * (k % 20))
             assert self.total(cache) <= 20_000
-            kept = self.kept(cache)
-            assert kept == list(range(kept[0], k + 1))
+            names = self.stored_names(cache)
+            assert names == list(range(names[0], k + 1))
         assert self.total(cache) > 14_000
 
-    def test_those_unused_for_longest_go_first(self, tmp_path):
+    def test_least_recently_used_entries_are_removed_first(self, tmp_path):
         self.store(Cache(tmp_path / "cache", MIB), range(10))
         cache = Cache(tmp_path / "cache", 6000)
         assert cache.load(f"{2:064}") is not None
         cache.trim()
-        assert self.kept(cache) == [7, 8, 9, 2]
+        assert self.stored_names(cache) == [7, 8, 9, 2]
 
-    def test_what_fits_is_kept_and_what_does_not_is_not_stored(self, tmp_path):
+    def test_entries_larger_than_the_cache_are_not_stored(self, tmp_path):
         cache = Cache(tmp_path / "cache", 2000)
         self.store(cache, range(1), 1700)  # more than seven eighths
-        assert self.kept(cache) == [0]
+        assert self.stored_names(cache) == [0]
         self.store(cache, range(1, 2), 1750)
-        assert self.kept(cache) == [1]
+        assert self.stored_names(cache) == [1]
         cache.store(NAME, Entry({}, bytes(2000)))
-        assert self.kept(cache) == [1]
+        assert self.stored_names(cache) == [1]
         empty = Cache(tmp_path / "empty", 0)
         empty.store(NAME, ENTRY)
         assert not empty.folder.exists()
 
-    def test_storing_much_lists_the_directory_seldom(self, tmp_path, monkeypatch):
+    def test_storing_many_entries_lists_the_directory_seldom(self, tmp_path, monkeypatch):
         cache, listings = Cache(tmp_path / "cache", MIB), []
         monkeypatch.setattr(cache, "trim", lambda trim=cache.trim: (listings.append(1), trim()))
         for k in range(400):
@@ -230,7 +230,7 @@ class TestSize:
         assert len(listings) <= 5
         assert len(cache.entries()) == 400
 
-    def test_a_file_that_cannot_be_removed_is_left(self, tmp_path, monkeypatch):
+    def test_a_file_that_cannot_be_removed_stays(self, tmp_path, monkeypatch):
         self.store(Cache(tmp_path / "cache", MIB), range(6))
         cache = Cache(tmp_path / "cache", 3000)
         monkeypatch.setattr(os, "unlink", failing(errno.EBUSY))
@@ -238,7 +238,7 @@ class TestSize:
         assert cache.clear() == (0, 0)
         assert len(cache.entries()) == 6
 
-    def test_what_dead_writers_left_goes(self, cache):
+    def test_unfinished_files_of_dead_processes_are_removed(self, cache):
         cache.store(NAME, ENTRY)
         for name, age in (("old", 3600.0), ("new", 5.0)):
             path = cache.folder / f"{name}.linkwork-part"
@@ -257,10 +257,10 @@ def failing(number: int):
     return fail
 
 
-class TestWhatFails:
+class TestFailures:
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
     @pytest.mark.parametrize("function", ["replace", "mkdir", "open"])
-    def test_storing(self, cache, monkeypatch, function, number):
+    def test_failures_of_storing_warn_once_and_leave_no_file(self, cache, monkeypatch, function, number):
         monkeypatch.setattr(os, function, failing(number))
         with pytest.warns(CacheWarning, match=f"cannot write to .*cache: {os.strerror(number)}") as caught:
             cache.store(NAME, ENTRY)
@@ -271,7 +271,7 @@ class TestWhatFails:
         assert not cache.folder.exists() or os.listdir(cache.folder) == []
 
     @posix
-    def test_a_disk_that_is_full_halfway(self, cache):
+    def test_a_full_disk_leaves_no_partial_file(self, cache):
         import resource
 
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -283,19 +283,19 @@ class TestWhatFails:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert os.listdir(cache.folder) == []
 
-    def test_reading(self, cache, monkeypatch):
+    def test_a_failure_of_reading_warns(self, cache, monkeypatch):
         cache.store(NAME, ENTRY)
         monkeypatch.setattr(os, "open", failing(errno.EIO))
         refused(cache, "Input/output error")
 
-    def test_a_file_that_is_being_read_where_none_can_be_moved_onto_it(self, cache, monkeypatch):
+    def test_an_open_file_that_cannot_be_replaced_stays(self, cache, monkeypatch):
         cache.store(NAME, ENTRY)
         monkeypatch.setattr(os, "replace", failing(errno.EACCES))
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
         assert len(os.listdir(cache.folder)) == 1
 
-    def test_an_interrupt_leaves_nothing(self, cache, monkeypatch):
+    def test_an_interrupt_leaves_no_file(self, cache, monkeypatch):
         def interrupted(*_, **__):
             raise KeyboardInterrupt
 
@@ -304,7 +304,7 @@ class TestWhatFails:
             cache.store(NAME, ENTRY)
         assert os.listdir(cache.folder) == []
 
-    def test_being_cleared_while_writing(self, cache, monkeypatch):
+    def test_an_entry_that_is_cleared_while_it_is_written_is_lost_without_an_error(self, cache, monkeypatch):
         move = os.replace
         monkeypatch.setattr(os, "replace", lambda *paths, **at: (cache.clear(), move(*paths, **at)))
         cache.store(NAME, ENTRY)
