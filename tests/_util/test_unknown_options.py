@@ -49,7 +49,7 @@ def test_every_option_that_is_advised_exists() -> None:
     assert {own_name(key) for key in OPTIONS} <= known
     for caller in (*FUNCTION_REMEDIES, *POSITIONAL_REMEDIES):
         assert caller in parameters, caller
-    assert all(argument in parameters[caller] for caller, argument in MISSING_REMEDIES)
+    assert all(remedies.keys() <= parameters[caller] for caller, remedies in MISSING_REMEDIES.items())
     for caller, remedies in FUNCTION_REMEDIES.items():
         assert not remedies.keys() & parameters[caller], caller
     for key, names in OPTIONS.items():

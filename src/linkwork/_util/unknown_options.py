@@ -78,7 +78,7 @@ def unknown_option_error(
 
 def _without_argument(caller: str, name: str) -> TypeError | None:
     """Return the error for a call without a required argument that has a remedy, or None."""
-    remedy = MISSING_REMEDIES.get((caller, name))
+    remedy = MISSING_REMEDIES.get(caller, {}).get(name)
     return None if remedy is None else TypeError(f"{caller}: {name}: expected a value, got none; {remedy}")
 
 
