@@ -65,7 +65,10 @@ def test_an_action_is_a_simulation_with_held_forces():
     envs.reset(seed=0)
     q, v = envs.state
     actions = np.array([[0.5, -0.2], [3.0, -3.0], [0.0, 0.0]])  # what is beyond 1 is 1
-    envs.step(actions)
+    rewards = envs.step(actions)[1]
+    limited = VectorEnvironment(task, num_envs=3)
+    limited.reset(seed=0)
+    assert np.array_equal(limited.step(np.clip(actions, -1.0, 1.0))[1], rewards)  # the reward is that of what acts
     for k in range(3):
         tau = np.clip(actions[k], -1.0, 1.0) * task.efforts
         found = task.robot.simulate(
@@ -92,6 +95,21 @@ def test_what_has_failed_begins_anew_with_the_next_action():
             break
     else:
         pytest.fail("pushed to a side, a pole falls")
+
+
+def test_seeds_are_those_of_environments_and_of_gymnasium():
+    envs = VectorEnvironment("cart_pole", num_envs=3)
+    same, _ = envs.reset(seed=4)
+    draws = envs.np_random.random(3)
+    assert np.array_equal(envs.reset(seed=4)[0], same) and np.array_equal(envs.np_random.random(3), draws)
+    assert envs.np_random_seed == 4 and not np.array_equal(envs.reset()[0], same)
+    single = [VectorEnvironment("cart_pole").reset(seed=seed)[0][0] for seed in (7, 8, 7)]
+    assert np.array_equal(envs.reset(seed=[7, 8, 7])[0], single)
+    for seed in (-1, 1.5, [1, 2], "x", True):
+        with pytest.raises(ValueError, match="seed: expected an integer from 0 on, or 3 of them"):
+            envs.reset(seed=seed)
+    with pytest.raises(ValueError, match="options: expected none"):
+        envs.reset(options={"x": 1})
 
 
 def test_what_is_no_task_is_refused():

@@ -289,7 +289,7 @@ class _Signature:
             kind = declared(self.function, parameter)
             if kind is Any and name == "axes":
                 kind = AxesKind
-            if name in ("seed", "rng") and kind is not Any and not fits(kind, [0.0]):  # a seed, not a configuration
+            if name in ("seed", "rng") and kind is not Any and not fits(kind, [0]):  # a single seed
                 self.checks = {name: optional(seed) if fits(kind, None) else seed, **self.checks}
             if kind is Any or not is_quick(kind):
                 kind = AnyKind

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from linkwork import Kernel
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Shown, show
@@ -15,10 +16,9 @@ from linkwork._util.validation import integer
 from linkwork.control.linear_quadratic.arguments import read_finite
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.errors import UnknownNameError
-from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.scalar.functions import lt, or_, where
+from linkwork.expr import array, fmax, fmin, lt, or_, where
 from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.compiler_api import compile
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.viewer.figures.robot_figures import draw_robot
 
@@ -41,7 +41,7 @@ _UNBOUNDED = np.inf
 class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
-    Actions (n, m) are within −1 and 1, observations (n, k) are float64.  An environment whose episode has ended is
+    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  An environment whose episode has ended is
     reset by the next step, which ignores its action: gymnasium's ``AutoresetMode.NEXT_STEP``.  Random values of an
     environment depend only on the ``seed`` of `reset` and its index, not on the number of environments.
 
@@ -94,15 +94,24 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self._q.copy(), self._v.copy()
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Reset all environments; return observations (n, k) and an empty dict.
 
-        ``seed`` restarts the random numbers; ``options`` have no effect.
+        ``seed`` restarts the random numbers, those of gymnasium's ``np_random``, too: a number for all environments, or
+        one for each.  There are no ``options``.  Raises ValueError for seeds that are no integers from 0 on, another
+        number of seeds than of environments, and options.
         """
+        if options:
+            raise ValueError(f"VectorEnvironment.reset: options: expected none, got {options!r}")
         if seed is not None or not self._generators:
-            first = int(np.random.default_rng().integers(2**63)) if seed is None else seed
-            self._generators = [np.random.default_rng([first, k]) for k in range(self.num_envs)]
+            expected = f"VectorEnvironment.reset: seed: expected an integer from 0 on, or {self.num_envs} of them"
+            whole = np.asarray(int(np.random.default_rng().integers(2**63)) if seed is None else seed)
+            if whole.dtype.kind not in "iu" or whole.shape not in ((), (self.num_envs,)) or (whole < 0).any():
+                raise ValueError(f"{expected}, got {seed!r}")
+            super().reset(seed=int(whole.flat[0]))
+            pairs = [[int(whole), k] for k in range(self.num_envs)] if whole.ndim == 0 else [[int(s), 0] for s in whole]
+            self._generators = [np.random.default_rng(pair) for pair in pairs]
         self._begin(np.ones(self.num_envs, dtype=bool))
         return self._observations(), {}
 
@@ -205,6 +214,7 @@ def action_kernel(task: ControlTask, goal_size: int) -> Kernel:
     robot: Any = task.robot
 
     def act(q: Any, v: Any, goal: Any, action: Any) -> Any:
+        action = array([fmin(fmax(u, -1.0), 1.0) for u in action])  # the reward, too, counts what acts
         tau = task.forces(action)
         result = robot.simulate(
             q,
