@@ -37,7 +37,7 @@ def moved(robot, q, seed, size=0.3):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "five-bar", "slider-crank", "hexapod"])
-def test_loops_stay_closed_and_limits_hold(name):
+def test_motions_of_mechanisms_keep_loops_closed_and_limits(name):
     robot, q = mechanism(name)
     ends = [moved(robot, q, seed) for seed in range(20)]
     a, b = [x for x in ends if ((x >= robot.lower) & (x <= robot.upper)).all()][:2]
@@ -56,8 +56,8 @@ def test_loops_stay_closed_and_limits_hold(name):
 
 
 @pytest.mark.slow(every=3)
-def test_a_crank_turns_and_the_rocker_follows():
-    """The rocker's angle is that of Freudenstein's equation, over a full turn of the crank, by splines and profiles."""
+def test_the_rocker_follows_the_crank_by_freudensteins_equation():
+    """Over a full turn of the crank, by splines and profiles."""
     robot = linkage()
     crank = np.linspace(0.4, 0.4 + 2.0 * np.pi, 5)
     q = robot.drive_mechanism({"crank": crank}, robot.assemble(hold={"crank": 0.4}).q).q
@@ -86,7 +86,7 @@ def test_a_fast_dependent_joint_slows_the_whole_motion():
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_refused():
+def test_motions_that_a_mechanism_cannot_perform_are_refused():
     robot = linkage()
     q = robot.drive_mechanism({"crank": [0.6, 1.6]}, robot.assemble(hold={"crank": 0.6}).q).q
     other = robot.branches({"crank": 1.6}).q

@@ -1,4 +1,4 @@
-"""Profiles: limits from the pieces' extremes, durations against ruckig and against linear programs, reasons."""
+"""Profiles: limits at extremes of segments, durations compared with ruckig and linear programs, failures."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def excess(times, c, arrays):
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_profiles_keep_their_limits_and_come_to_their_goals():
+def test_jerk_limited_profiles_respect_limits_and_reach_their_goals():
     rng = np.random.default_rng(1)
     kernel = profile_kernel(KINDS["jerk"], 2, True, False)
     for jerks in ((1.0, 1.0), (1.0, 0.2), (3.0, 7.0)):
@@ -81,7 +81,7 @@ def test_jerk_limited_profiles_keep_their_limits_and_come_to_their_goals():
         np.testing.assert_allclose(np.array(one.coefficients)[..., :3], found.coefficients[0, ..., :3], atol=1e-9)
 
 
-def test_as_short_as_ruckig():
+def test_jerk_limited_profiles_are_as_short_as_ruckigs():
     ruckig = pytest.importorskip("ruckig")
     rng = np.random.default_rng(2)
     for n, count in ((1, 1500), (2, 600)):
@@ -101,8 +101,8 @@ def test_as_short_as_ruckig():
 
 
 @pytest.mark.slow(every=3)
-def test_extreme_ways_of_a_duration_are_those_of_linear_programs():
-    """Jerks that are constant on a grid give no way beyond, and come near it."""
+def test_extreme_displacements_of_a_duration_equal_linear_programs():
+    """Jerks that are constant on a grid give no displacement beyond, and come near it."""
     linprog = pytest.importorskip("scipy.optimize").linprog
     rng = np.random.default_rng(3)
     N, checked = 100, 0
@@ -146,7 +146,7 @@ def test_extreme_ways_of_a_duration_are_those_of_linear_programs():
     assert checked > 6
 
 
-def test_time_reversal_and_mirrors_take_as_long():
+def test_reversed_and_mirrored_profiles_have_the_same_duration():
     rng = np.random.default_rng(4)
     kernel = profile_kernel(KINDS["jerk"], 2, True, False)
     q0, q1, v0, v1, a0, a1, V, Vd, A, B, up, down = random_requests(rng, 300, 2, (1.0, 0.5))
@@ -158,7 +158,7 @@ def test_time_reversal_and_mirrors_take_as_long():
     np.testing.assert_allclose(mirror, forth, rtol=1e-11, atol=1e-12)
 
 
-def test_far_apart_numbers():
+def test_profiles_are_accurate_in_units_of_any_scale():
     for scale in (1e-9, 1e-4, 1e4, 1e9):
         for time in (1e-6, 1.0, 1e6):
             v, a, j = scale / time, scale / time**2, scale / time**3
@@ -174,8 +174,8 @@ def test_far_apart_numbers():
     assert abs(endless.duration - 1.0) < 1e-12
 
 
-def test_infinite_limits_are_none():
-    """Of velocity and acceleration, between any states: as those that nothing reaches."""
+def test_infinite_limits_equal_limits_that_are_never_reached():
+    """Limits of velocity and acceleration, between random states."""
     rng = np.random.default_rng(4)
     q1, v0, v1, a0, a1 = rng.normal(size=(5, 4000, 1))
     few = rng.random((4, 4000, 1)) < 0.5
@@ -192,7 +192,7 @@ def test_infinite_limits_are_none():
     assert abs(way.duration - 1.0) < 1e-12
 
 
-def test_a_joint_with_time_moves_no_more_than_it_has_to():
+def test_a_joint_with_spare_time_makes_no_detour():
     way = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
     low, high = way.extremes(0)
     assert (low >= [-1e-12, -1e-12, 1.0 - 1e-12]).all() and (high <= [1.0 + 1e-12, 0.1 + 1e-12, 1.0 + 1e-12]).all()
@@ -202,7 +202,7 @@ def test_a_joint_with_time_moves_no_more_than_it_has_to():
         assert abs(lw.motion.profile([0.0], [1.0], kind=kind, duration=7.0, **LIMITS).duration - 7.0) < 1e-12
 
 
-def test_in_phase_is_a_straight_line():
+def test_phase_synchronised_profiles_follow_a_straight_line():
     q0, q1 = np.array([0.0, 1.0, 0.3]), np.array([1.0, 0.5, 0.3])
     for kind in ("jerk", "trapezoid", "quintic"):
         options = {"kind": kind, "synchronize": "phase", **LIMITS, "velocity": [1.0, 0.1, 1.0]}
@@ -214,7 +214,7 @@ def test_in_phase_is_a_straight_line():
             lw.motion.profile(q0, q1, v1=[0.1, 0.1, 0.0], **options)
 
 
-def test_trapezoids_are_jerk_limited_profiles_of_great_jerk():
+def test_trapezoids_are_jerk_limited_profiles_of_very_large_jerk():
     rng = np.random.default_rng(6)
     for row in np.stack(random_requests(rng, 60, 2), axis=-1):
         joints = [request(*x) for x in row]
@@ -231,7 +231,7 @@ def test_trapezoids_are_jerk_limited_profiles_of_great_jerk():
 
 
 @pytest.mark.slow(every=3)
-def test_least_jerk_is_the_shortest_that_keeps_the_limits():
+def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
     way = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
     expected = max(15.0 / 8.0 * 2.0, (10.0 / 3.0**0.5 * 2.0 / 2.0) ** 0.5, (60.0 * 2.0 / 8.0) ** (1.0 / 3.0))
     assert abs(way.duration - expected) < 1e-9
@@ -278,7 +278,7 @@ def kept(c, T, limits, room):
     return True
 
 
-def test_a_function_of_profiles_takes_many_at_once():
+def test_a_profile_function_evaluates_batches():
     rng = np.random.default_rng(8)
     fast = lw.motion.ProfileFunction(2, **LIMITS)
     goals = rng.uniform(-1.0, 1.0, (5, 3, 2))
@@ -316,13 +316,13 @@ def test_a_function_of_profiles_takes_many_at_once():
         ({"q1": [1.0, 0.1], "v1": 0.1, "synchronize": None}, "coordinate 1 reaches its goal"),
     ],
 )
-def test_reasons(given, reason):
+def test_infeasible_profiles_state_the_reason(given, reason):
     options = {"q0": 0.0, "q1": 1.0, **LIMITS} | given
     with pytest.raises(ValueError, match=reason):
         lw.motion.profile(options.pop("q0"), options.pop("q1"), **options)
 
 
-def test_unknown_names_and_joints_that_cannot_move():
+def test_unknown_names_and_immovable_joints_in_profiles_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean 'jerk'"):
         lw.motion.profile(0.0, 1.0, kind="jerks", **LIMITS)
     with pytest.raises(UnknownNameError, match="did you mean 'phase'"):
@@ -333,8 +333,8 @@ def test_unknown_names_and_joints_that_cannot_move():
     assert still.duration == 0.0 and still(0.0).q.tolist() == [0.5]
 
 
-def test_durations_far_longer_than_the_least():
-    """What rounding makes of times does not grow into ways: at rest, and with velocities at both ends."""
+def test_durations_far_beyond_the_shortest_are_accurate():
+    """Rounding of times does not grow into displacements: at rest, and with velocities at both ends."""
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     ends = ({}, {"v0": 0.5}, {"v0": 0.5, "v1": -0.3})
     for state in ends:
@@ -351,7 +351,7 @@ def test_durations_far_longer_than_the_least():
     assert np.abs(way(way.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5 and abs(way(way.duration).q[1] - 1.0) < 1e-9
 
 
-def test_symbols_and_shapes_are_told():
+def test_symbols_and_wrong_shapes_in_profiles_are_refused():
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     for function in (
         lambda q1: profile(np.zeros(2), q1, **limits)(0.5).q,
@@ -366,8 +366,8 @@ def test_symbols_and_shapes_are_told():
         fast(np.zeros(2), np.ones(3))
 
 
-def test_phases_far_shorter_than_the_whole_lead_to_the_goal():
-    """Limits of jerk so high, or durations so long, that a phase has few digits in the time at which it ends."""
+def test_phases_much_shorter_than_the_profile_reach_the_goal():
+    """Limits of jerk so high, or durations so long, that a phase has few digits in its end time."""
     fast = {"velocity": 0.7, "acceleration": 5.0}
     slow = {"velocity": 10.0, "acceleration": 0.01}
     for jerk in 10.0 ** np.arange(3, 18, 2):
@@ -393,7 +393,7 @@ def test_phases_far_shorter_than_the_whole_lead_to_the_goal():
         assert abs(found(found.end_time).q[0] - 1.1) < 1e-15
 
 
-def test_what_may_not_turn_back_and_is_to_stop_too_soon_is_told():
+def test_a_joint_that_may_not_move_back_and_cannot_stop_in_time_is_reported():
     for sense in (1.0, -1.0):
         velocity = (0.0, 1.0) if sense > 0.0 else (-1.0, 0.0)
         given = {"v0": sense * 0.09, "a0": sense * -0.29, "velocity": velocity, "acceleration": 1.5, "jerk": 0.5}
@@ -404,7 +404,7 @@ def test_what_may_not_turn_back_and_is_to_stop_too_soon_is_told():
         profile(0.0, 0.01, v0=0.5, velocity=(0.0, 1.0), acceleration=1.5, kind="trapezoid")
 
 
-def test_a_goal_that_is_missed_is_told():
+def test_a_missed_goal_is_reported():
     numbers = ProfileArrays(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
     states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
     limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
@@ -417,8 +417,8 @@ def test_a_goal_that_is_missed_is_told():
         with_slow_motions(numbers, states, alone, ["lift"])
 
 
-def test_profiles_end_at_their_goals_or_are_refused() -> None:
-    """Over many decades of limits: where 16 digits do not suffice, it is said."""
+def test_profiles_reach_their_goals_or_are_refused() -> None:
+    """Over many decades of limits: where 16 digits do not suffice, an error is raised."""
     profile, rng, found = lw.motion.profile, np.random.default_rng(11), 0
     hard = (1213.525731246898, 0.0016170819577518058, 39961.07316540337, 319693072759.0933)
     drawn = 10.0 ** rng.uniform((-4.0, -3.0, -3.0, -3.0), (4.0, 3.0, 5.0, 15.0), (300, 4))
@@ -434,8 +434,8 @@ def test_profiles_end_at_their_goals_or_are_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_minimum_jerk_with_any_limits_takes_the_time_of_its_peaks() -> None:
-    """From rest to rest the peaks of v, a and the jerk are 1.875 d/T, 10/√3 d/T² and 60 d/T³; over 18 decades."""
+def test_minimum_jerk_durations_follow_from_the_peaks() -> None:
+    """Peaks of v, a and jerk from rest to rest: 1.875 d/T, 10/√3 d/T² and 60 d/T³; over 18 decades."""
     rng = np.random.default_rng(0)
     for _ in range(300):
         d, names = 10.0 ** rng.uniform(-9.0, 9.0), rng.choice(["velocity", "acceleration", "jerk"], rng.integers(1, 4))
@@ -447,6 +447,6 @@ def test_minimum_jerk_with_any_limits_takes_the_time_of_its_peaks() -> None:
     assert np.array_equal(still([still.start_time, still.end_time]).q, [[1.0], [1.0]])
 
 
-def test_errors_of_minimum_jerk_profiles_say_what_was_searched() -> None:
+def test_errors_of_minimum_jerk_profiles_state_the_search() -> None:
     with pytest.raises(ValueError, match="was found within the limits, by durations 1 % apart"):
         lw.motion.profile(0.0, 0.0, v0=1.0, v1=1.0, a0=0.3, kind="minimum_jerk", velocity=1.0, acceleration=0.3)

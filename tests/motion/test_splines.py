@@ -1,4 +1,4 @@
-"""Splines: through plain numbers beside SciPy's, and on the manifold of every joint type."""
+"""Splines: on vectors compared with SciPy's, and on the manifold of every joint type."""
 
 from functools import cache
 
@@ -45,7 +45,7 @@ def near(curve, other, least=1e-12):
 
 
 @pytest.mark.slow(every=3)
-def test_many_times_give_what_each_gives_alone():
+def test_many_times_have_the_bits_of_single_times():
     rng = np.random.default_rng(2)
     for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):
         curve = spline(*plain(n, width), kind)
@@ -59,7 +59,7 @@ def test_many_times_give_what_each_gives_alone():
     assert spline(*plain(9, 0))(np.linspace(1.0, 2.0, 5000)).q.shape == (5000, 0)
 
 
-def test_cubics_are_those_of_scipy():
+def test_cubic_splines_equal_scipys():
     for n in (3, 4, 9):
         t, q = plain(n)
         ends = np.random.default_rng(1).normal(size=(2, 3))
@@ -74,14 +74,14 @@ def test_cubics_are_those_of_scipy():
 
 
 @pytest.mark.slow(every=3)
-def test_b_splines_are_those_of_scipy():
+def test_b_splines_equal_scipys():
     t, q = plain()
     for degree in range(1, 8):
         near(spline(t, q, "bspline", degree=degree), make_interp_spline(t, q, k=degree), 1e-10)
         near(spline(t, q, "bspline", degree=degree, control=True), BSpline(control_knots(t, degree), q, degree), 1e-11)
 
 
-def test_a_thousand_points():
+def test_a_spline_through_a_thousand_points_equals_scipys():
     t, q = plain(1001, 7)
     curve = spline(t, q)
     near(curve, CubicSpline(t, q, bc_type="natural"), 1e-10)
@@ -89,7 +89,7 @@ def test_a_thousand_points():
 
 
 @pytest.mark.slow(every=3)
-def test_every_kind_meets_its_points_smoothly():
+def test_every_spline_kind_passes_its_points_smoothly():
     robot = robot_of(ROTATING)
     t, q = points(robot, 5, 0.3)
     smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
@@ -112,7 +112,7 @@ def test_every_kind_meets_its_points_smoothly():
 
 
 @pytest.mark.slow(every=3)
-def test_on_every_joint_type():
+def test_splines_on_every_joint_type_have_consistent_derivatives():
     robot = robot_of(joints.ALL)
     t, q = points(robot, 3, 0.4)
     curve = robot.spline(t, q, boundary="clamped")
@@ -141,7 +141,7 @@ def made_of_sine(curve, t, order):
 
 
 @pytest.mark.slow(every=3)
-def test_slerp_squad_and_the_short_way_round():
+def test_quaternion_splines_take_the_short_rotation():
     robot = robot_of((joints.Spherical,))
     t, q = points(robot, 4, 0.7)
     flipped = q * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
@@ -176,7 +176,7 @@ def test_slerp_squad_and_the_short_way_round():
     near(found, lambda t, k: made_of_sine(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
 
 
-def test_angles_are_counted_or_go_the_short_way():
+def test_angles_are_counted_or_take_the_short_direction():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.Revolute,)))
     q = np.array([[3.0], [-3.0], [9.0], [-4.0]])
     times = np.arange(4.0)
@@ -188,8 +188,8 @@ def test_angles_are_counted_or_go_the_short_way():
     assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
 
 
-def test_which_angles_turn_freely():
-    """Angles whose full revolution changes no pose, of every joint type; motions turn by half of one at most."""
+def test_full_revolutions_are_ignored_only_where_they_change_no_pose():
+    """Angles of every joint type; motions then turn by half a revolution at most."""
     types = [joints.Revolute, joints.Universal, joints.Helical]
     chain = lw.Robot(random_tree(np.random.default_rng(4), 12, types=types, shape="chain"))
     names = [joint.name for joint in chain.joints if type(joint.type) is joints.Revolute]
@@ -212,7 +212,7 @@ def test_which_angles_turn_freely():
     assert np.allclose(way(way.duration).q - 3.0, np.where(turning, 2.0 * np.pi - 6.0, -6.0))
 
 
-def test_screws_and_straight_lines():
+def test_floating_joints_move_along_screws_or_straight_lines():
     robot = robot_of((joints.Floating,))
     t, q = points(robot, 3, 0.8)
     now = np.linspace(t[0], t[1], 9)
@@ -232,7 +232,7 @@ def test_screws_and_straight_lines():
     assert np.allclose(given(t).v, 1.0) and np.allclose(given(t).a, 1.0)
 
 
-def test_given_motion_is_met():
+def test_prescribed_velocities_and_accelerations_are_met_at_the_points():
     robot, rng = robot_of(ROTATING), np.random.default_rng(2)
     t, q = points(robot, 4)
     v, a = rng.normal(size=(2, 4, robot.nv))
@@ -245,7 +245,7 @@ def test_given_motion_is_met():
     assert np.allclose(first.v, last.v, atol=1e-10) and np.allclose(first.a, last.a, atol=1e-9)
 
 
-def test_points_that_repeat_and_two_alone():
+def test_repeated_points_and_two_points_are_interpolated():
     robot = robot_of(ROTATING)
     t, q = points(robot, 4)
     q[2] = q[1]
@@ -259,8 +259,8 @@ def test_points_that_repeat_and_two_alone():
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_by_points_and_times_in_kernels():
-    """In reverse as forward, and as differences say: of plain numbers by all, else by times, which vary freely."""
+def test_derivatives_by_points_and_times_equal_differences():
+    """Forward and in reverse, in kernels: by all times on vectors, else by free times."""
     robot = robot_of((joints.Spherical, joints.Revolute))
     cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
     cases += [(robot, ("hermite", "squad", "cubic"), *points(robot, 4))]
@@ -294,8 +294,8 @@ def test_derivatives_by_points_and_times_in_kernels():
 
 
 @pytest.mark.slow(every=9)
-def test_b_splines_by_times_of_knots_as_differences_say():
-    """Through points and of control points, of odd and even degree, on plain numbers and a manifold."""
+def test_derivatives_of_b_splines_by_knot_times_equal_differences():
+    """Interpolating points and control points, odd and even degree, on vectors and on a manifold."""
     robot, e = robot_of((joints.Spherical,)), 1e-6
     cases = [(spline, plain(6, 1), degree, control) for degree in (1, 2, 3, 5) for control in (False, True)]
     cases += [(robot.spline, points(robot, 4), 2, control) for control in (False, True)]
@@ -312,8 +312,8 @@ def test_b_splines_by_times_of_knots_as_differences_say():
 
 
 @pytest.mark.slow
-def test_splines_through_symbols_on_a_manifold_are_those_of_numbers():
-    """And derivatives by points, along motions of them; NaN where the turns come to no end."""
+def test_splines_through_symbols_on_a_manifold_equal_those_through_arrays():
+    """With derivatives by points; NaN where the iteration of rotations does not converge."""
     robot = robot_of((joints.Spherical,))
     t, x = points(robot, 4, 0.8)
     x[-1] = x[0]  # as periodic ones need
@@ -346,7 +346,7 @@ def test_splines_through_symbols_on_a_manifold_are_those_of_numbers():
     assert np.isnan(ended[:4]).all()
 
 
-def test_inverse_dynamics_takes_it():
+def test_inverse_dynamics_along_a_spline_balances_the_energy():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     t, q = np.arange(4.0), np.array([robot.random_configuration(rng) for _ in range(4)])
@@ -359,7 +359,7 @@ def test_inverse_dynamics_takes_it():
     assert abs((energy(curve(now + h)) - energy(curve(now - h))) / (2.0 * h) - tau_at) < 1e-5 * max(1.0, abs(power))
 
 
-def test_what_is_refused():
+def test_invalid_splines_are_refused():
     robot, (t, q) = robot_of(ROTATING), points(robot_of(ROTATING), 4)
     wrong = {
         "increasing": lambda: robot.spline([0.0, 1.0, 1.0, 2.0], q),

@@ -1,4 +1,4 @@
-"""Planar and floating joints go straight along edges: limits hold between way points, in whatever runs along a path."""
+"""Planar and floating joints move straight along edges: limits hold between way points."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", BASES)
-def test_limits_hold_all_along(name: str) -> None:
-    """On plans, shorter ones, rounded ones and those in time, at 1e-12: positions are between two that are within."""
+def test_limits_hold_along_straight_edges(name: str) -> None:
+    """On plans, shortened, rounded and timed ones, to 1e-12: positions are between two that are within."""
     robot = _based(BASES[name])
     edges = "certified" if name in ("planar", "floating") else "sampled"
     low, high = robot.lower - 1e-12, robot.upper + 1e-12
@@ -111,7 +111,7 @@ def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
 
 
 @pytest.mark.slow(every=3)
-def test_headings_take_the_short_way() -> None:
+def test_planar_headings_take_the_short_rotation() -> None:
     robot = _based(joints.Planar())
     for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
         start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
@@ -122,7 +122,7 @@ def test_headings_take_the_short_way() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_memory_is_bounded_where_ways_are_long() -> None:
+def test_planning_over_long_distances_uses_bounded_memory() -> None:
     far = 1e12
     robot = _limited(_based(joints.Floating()), [-np.inf] * 4 + [-far] * 3, [np.inf] * 4 + [far] * 3)
     start, goal = robot.neutral(), robot.neutral()
@@ -133,7 +133,7 @@ def test_memory_is_bounded_where_ways_are_long() -> None:
         assert told.status in ("solved", "time_limit", "max_nodes")
 
 
-def test_limits_that_may_be_left_between_way_points_are_refused() -> None:
+def test_limits_that_edges_may_violate_between_way_points_are_refused() -> None:
     robot = _based(joints.Floating())
     base = robot.tree.bodies[0]
     low, high = list(base.limits.lower), list(base.limits.upper)
@@ -150,7 +150,7 @@ def _limited(robot: lw.Robot, low: list[float], high: list[float]) -> lw.Robot:
     return lw.Robot(replace(tree, bodies=(first, *tree.bodies[1:])))
 
 
-def test_robots_without_such_joints_are_as_they_were() -> None:
+def test_robots_without_planar_or_floating_joints_are_unchanged() -> None:
     for _ in range(2):  # equal trees are trees of their own
         tree = lw.load("arm7").tree
         assert straight_tree(tree) is tree

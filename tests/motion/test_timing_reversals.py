@@ -1,4 +1,4 @@
-"""Timing of paths that turn back, beside the exact duration, and of random paths beside a fine grid."""
+"""Timing of paths that turn back: exact durations, and random paths on a fine grid."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_one_joint_takes_the_time_between_its_turning_points(boundary: str) -> N
 
 
 @pytest.mark.slow(every=3)
-def test_no_motion_comes_to_rest_where_it_need_not() -> None:
-    """Coarse grids, on which a joint's curvature varies much: q' vanishes at both ends and at turning points inside."""
+def test_motions_stop_only_where_the_path_requires_it() -> None:
+    """Coarse grids with strongly varying curvature: q' vanishes at both ends and at turning points inside."""
     for seed, points in ((118, 200), (136, 400), (234, 400), (372, 200), (4, 200), (59, 400), (103, 200)):
         rng = np.random.default_rng(seed)
         q = (rng.uniform(-2.0, 2.0, (60, 1)), np.cumsum(rng.normal(size=(60, 1)), 0), rng.normal(size=(60, 1)))
@@ -57,7 +57,7 @@ def test_no_motion_comes_to_rest_where_it_need_not() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_random_paths_are_close_to_the_fastest() -> None:
+def test_random_paths_take_nearly_the_shortest_time() -> None:
     for seed in range(9):
         rng = np.random.default_rng(seed)
         count, nv = (4, 8, 30)[seed % 3], (1, 2, 3)[seed // 3]

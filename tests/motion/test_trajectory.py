@@ -1,4 +1,4 @@
-"""Trajectories: what is on them, others made of them, files; on every joint type."""
+"""Trajectories: their values, derived trajectories, files; on every joint type."""
 
 import pickle
 from functools import cache
@@ -51,7 +51,7 @@ def apart(one, other, t):
     return max(np.abs(x).max() for x in (gap, a.v - b.v, a.a - b.a))
 
 
-def test_states_are_met_from_both_sides():
+def test_trajectories_pass_their_states_from_both_sides():
     robot, curve = robot_of(joints.ALL), through(joints.ALL)
     q, v, a = states(joints.ALL)
     for shift, tolerance in ((0.0, 1e-12), (-1e-10, 1e-6)):
@@ -61,7 +61,7 @@ def test_states_are_met_from_both_sides():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_are_those_of_the_configuration():
+def test_velocity_acceleration_and_jerk_are_derivatives_of_the_configuration():
     robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
     found, jerk = curve(INSIDE), curve.jerk(INSIDE)
 
@@ -78,7 +78,7 @@ def test_derivatives_are_those_of_the_configuration():
         assert np.abs(expected - given).max() < 1e-7 * np.abs(given).max()
 
 
-def test_one_time_is_as_many():
+def test_single_times_have_the_bits_of_many_times():
     curve = through(FEW_TYPES)
     many, grid = curve(INSIDE), curve(INSIDE.reshape(2, 2))
     for k, t in enumerate(INSIDE):
@@ -89,7 +89,7 @@ def test_one_time_is_as_many():
     assert np.array_equal(dense.a[::50], many.a)
 
 
-def test_turned_round_scaled_cut_and_spliced():
+def test_trajectories_are_reversed_scaled_cut_and_joined():
     curve = through(FEW_TYPES)
     back = curve.reversed()
     there, here = curve(3.1 - INSIDE), back(INSIDE)
@@ -109,7 +109,7 @@ def test_turned_round_scaled_cut_and_spliced():
     assert first.concatenate(first, allow_jump=True).duration == 2.4
 
 
-def test_retimed():
+def test_trajectories_are_retimed():
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     assert curve.retimed(curve.knots) is curve
     new = np.array([0.0, 1.0, 1.2, 3.0, 4.0])
@@ -123,7 +123,7 @@ def test_retimed():
     assert apart(other.reversed().reversed(), other, np.array([0.2, 1.1, 2.0, 3.9])) < 1e-9
 
 
-def test_files(tmp_path):
+def test_trajectories_are_saved_and_loaded(tmp_path):
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     whole = curve.concatenate(curve.reversed().retimed([0.0, 1.0, 1.5, 2.5, 5.0]), allow_jump=True)
     whole.save(tmp_path / "it.npz")
@@ -155,7 +155,7 @@ def by_coordinate():
     )
 
 
-def test_every_coordinate_by_pieces_of_its_own():
+def test_each_coordinate_may_have_its_own_polynomials():
     curve = by_coordinate()
     assert curve.knots.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0]
     t = np.array([0.25, 0.75, 1.25, 1.75])
@@ -170,7 +170,7 @@ def test_every_coordinate_by_pieces_of_its_own():
     assert np.array_equal(curve(np.repeat(t, 9)).q[::9], found.q)
 
 
-def test_extremes_are_those_of_samples_and_reached():
+def test_extremes_are_exact_bounds_of_samples():
     rng = np.random.default_rng(3)
     curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], rng.normal(size=(3, 4, 6)))
     others = (
@@ -191,8 +191,8 @@ def test_extremes_are_those_of_samples_and_reached():
 
 
 @pytest.mark.slow(every=3)
-def test_bounds_hold_on_manifolds_and_are_tight():
-    """Between samples nothing passes them, and samples come as near as is promised."""
+def test_extremes_on_manifolds_are_tight_bounds():
+    """Samples exceed no bound, and come as near as promised."""
     types = (joints.Floating, joints.UnboundedRevolute, joints.Planar, joints.SphericalEuler)
     robot, rng = robot_of(types), np.random.default_rng(2)
     q = [robot.random_configuration(seed=0)]
@@ -213,7 +213,7 @@ def test_bounds_hold_on_manifolds_and_are_tight():
 
 
 @pytest.mark.slow(every=3)
-def test_bounds_of_squads_whose_points_are_next_to_each_other_or_half_a_turn_apart():
+def test_squads_through_coincident_or_opposite_rotations_have_bounds():
     robot, rng = robot_of((joints.Floating,)), np.random.default_rng(4)
     times = [0.0, 0.3, 0.3001, 1.0, 2.5]
     for size, turn in ((1e-9, 0.0), (0.3, np.pi - 1e-9)):
@@ -238,7 +238,7 @@ def test_bounds_of_squads_whose_points_are_next_to_each_other_or_half_a_turn_apa
 
 
 def test_squads_that_jump_have_no_bounds():
-    """Where the geodesics between points and inner points come to half a turn from each other, q leaps."""
+    """Where geodesics between points and inner points come to half a turn from each other, q leaps."""
     robot = robot_of((joints.Spherical,))
     q = [robot.neutral()]
     for axis, angle in ((0, 3.0), (1, 3.0), (2, -3.0), (0, 3.0)):
@@ -255,7 +255,7 @@ def test_squads_that_jump_have_no_bounds():
         assert (low <= x.min(axis=0) + 1e-12).all() and (high >= x.max(axis=0) - 1e-12).all()
 
 
-def test_limits_are_kept_or_not():
+def test_trajectories_report_satisfied_limits_and_margins():
     curve = by_coordinate()  # v is up to 3 and 1.5, a from -3 to 3
     assert curve.satisfies_limits(velocity=[3.0, 1.5]) and not curve.satisfies_limits(velocity=[3.0, 1.49])
     assert np.allclose(curve.limit_margins(lower=-1.0)["lower"], 1.0)
@@ -276,7 +276,7 @@ def test_limits_are_kept_or_not():
         curve.satisfies_limits(jerk=-1.0)
 
 
-def test_length_and_one_speed():
+def test_path_length_and_constant_speed_equal_closed_forms():
     angles = np.linspace(0.0, 2.0 * np.pi, 101)
     circle = lw.motion.spline(angles, np.stack([np.cos(angles), np.sin(angles)], axis=1), boundary="periodic")
     assert abs(circle.path_length() - 2.0 * np.pi) < 1e-6
@@ -299,8 +299,8 @@ def test_length_and_one_speed():
 
 
 @pytest.mark.slow(every=3)
-def test_one_speed_where_a_trajectory_stands_still():
-    """For a moment, at its ends or inside, or for a while, which is left out; not all the time."""
+def test_constant_speed_leaves_out_rests():
+    """Rests at an instant, at the ends or inside, or for a duration; a trajectory without motion is refused."""
     spline = lw.motion.spline
     still = spline([0.0, 1.0], [[1.0], [1.0]], "linear")
     go = [spline([0.0, 1.0], [[k], [k + 1.0]], "linear") for k in (0.0, 1.0)]
@@ -330,7 +330,7 @@ def test_one_speed_where_a_trajectory_stands_still():
         still.at_constant_speed()
 
 
-def test_pieces_of_many_parameters_are_those_of_bisection():
+def test_segment_indices_equal_those_of_bisection():
     rng = np.random.default_rng(6)
     even, uneven = np.arange(40.0), np.cumsum(rng.uniform(0.01, 1.0, 40))
     for starts in (even, uneven, even**5, even[:1], even[:2], np.append(even, 1e300), 1e9 + 1e-6 * uneven):
@@ -344,7 +344,7 @@ def test_pieces_of_many_parameters_are_those_of_bisection():
             )
 
 
-def test_many_times_in_order_have_the_bits_of_each_alone():
+def test_many_ordered_times_have_the_bits_of_single_times():
     rng = np.random.default_rng(5)
     curve = lw.motion.spline(np.cumsum(rng.uniform(0.1, 1.0, 90)), rng.normal(size=(90, 2)))
     few = lw.motion.spline([0.0, 1.0, 1.5, 4.0], rng.normal(size=(4, 2)))
@@ -362,7 +362,7 @@ def test_many_times_in_order_have_the_bits_of_each_alone():
             assert all(np.array_equal(x[k], y) for x, y in zip(whole, one(float(t[k])), strict=True))
 
 
-def test_in_a_function_that_is_compiled():
+def test_trajectories_are_evaluated_in_compiled_functions():
     curve = by_coordinate().concatenate(by_coordinate().reversed(), allow_jump=True)
     compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())
     t = np.array([0.1, 0.6, 1.9, 2.3, 3.7])
@@ -374,7 +374,7 @@ def test_in_a_function_that_is_compiled():
     assert np.allclose(slope(t), curve(t).v)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_of_trajectories_are_refused():
     curve = by_coordinate()
     for t in (-0.1, 2.1, [0.0, 3.0]):
         with pytest.raises(ValueError, match="outside of"):
@@ -412,14 +412,14 @@ def test_what_is_refused():
         curve.sections[0].arrays["starts"][0] = 1.0
 
 
-def test_what_is_outside_is_named():
+def test_an_invalid_option_outside_is_named():
     way = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
     for t in (0.5, [0.5], 2.0, []):
         with pytest.raises(ValueError, match='outside: expected "raise" or "hold", got \'foo\''):
             way(t, outside="foo")
 
 
-def test_times_in_files_increase(tmp_path):
+def test_times_in_trajectory_files_must_increase(tmp_path):
     file = tmp_path / "way.csv"
     first, inner, last = "0,0,0,0", "1,1,0,0", "2,2,0,0"
     for lines, line in (

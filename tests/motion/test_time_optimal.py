@@ -1,4 +1,4 @@
-"""Timing along a path: durations that are known, limits that hold at all times, and what is refused."""
+"""Time-optimal timing along a path: known durations, limits at all times, and refused arguments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _kept(found: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndar
 
 
 @pytest.mark.slow(every=3)
-def test_durations_that_are_known():
+def test_time_optimal_durations_equal_closed_forms():
     # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
     for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):
         line = Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
@@ -61,7 +61,7 @@ def test_durations_that_are_known():
 
 
 @pytest.mark.slow(every=3)
-def test_many_paths_at_once():
+def test_a_batch_of_paths_is_timed_like_each_path():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
     how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
     found = time_optimal(paths, **how)
@@ -91,8 +91,8 @@ def test_many_paths_at_once():
 
 
 @pytest.mark.slow(every=3)
-def test_a_first_pass_of_fewer_segments_tells_as_much():
-    """About as short as after one of as many, which the long way takes, as of a path of higher degree."""
+def test_a_coarse_first_pass_gives_nearly_the_same_duration():
+    """About as short as with many segments, also for paths of a higher degree."""
     path = _cubic(0, 2)
     longer = np.pad(path.sections[0].arrays["coefficients"], ((0, 0), (0, 0), (0, 2)))
     same = Trajectory.polynomial(path.knots, longer)
@@ -106,7 +106,7 @@ def test_a_first_pass_of_fewer_segments_tells_as_much():
 
 
 @pytest.mark.slow(every=3)
-def test_limits_hold_at_all_times_between():
+def test_limits_hold_at_all_times_between_grid_points():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         path = _cubic(seed, 3)
@@ -132,7 +132,7 @@ def test_limits_hold_at_all_times_between():
     "name",
     [pytest.param("double_pendulum", marks=pytest.mark.slow(every=3)), pytest.param("arm7", marks=pytest.mark.slow)],
 )
-def test_along_a_robots_path(name: str):
+def test_robot_paths_are_timed_within_velocity_and_torque_limits(name: str):
     robot = lw.load(name)
     rng = np.random.default_rng(0)
     knots = np.linspace(0.0, 1.0, 5)
@@ -159,7 +159,7 @@ def test_along_a_robots_path(name: str):
     assert abs(other.duration - free.duration) < 1e-9
 
 
-def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_defined_limits_hold_between_grid_points(monkeypatch: pytest.MonkeyPatch) -> None:
     path = _cubic(0, 2)
     durations = set()
     for name in ("acceleration", "velocity", "speed", "another"):
@@ -181,7 +181,7 @@ def test_ones_own_limits_hold_between_points(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow(every=3)
-def test_corners_are_stopped_at():
+def test_timed_motions_stop_at_corners():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     found = time_optimal(polyline, velocity=10.0, acceleration=1.0)
     assert abs(found.duration - 4.0) < 8e-3  # two triangles, 2 √(1/1) each
@@ -190,8 +190,8 @@ def test_corners_are_stopped_at():
 
 
 @pytest.mark.slow(every=3)
-def test_short_edges_take_the_time_that_they_are_worth():
-    """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j): on both ways, and no NaN."""
+def test_short_edges_take_their_closed_form_time():
+    """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j); no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
     how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 50}
     for jerk in (None, 30.0):
@@ -212,8 +212,8 @@ def test_short_edges_take_the_time_that_they_are_worth():
 
 
 @pytest.mark.slow(every=3)
-def test_how_fast_a_path_was_does_not_matter():
-    """Of several sections, cut in two, or with jumps of the rate along it, too."""
+def test_the_original_speed_along_a_path_does_not_affect_the_timing():
+    """Several sections, cut in two, or with jumps of the rate along them."""
     how = {"velocity": 1.0, "acceleration": 2.0, "num_points": 100}
     path = _cubic(1, 2)
     begin, middle, end = path.start_time, 0.45 * path.end_time, path.end_time
@@ -242,7 +242,7 @@ def test_how_fast_a_path_was_does_not_matter():
     assert np.allclose(fast.trajectory([0.0, fast.duration]).v[:, 0], [0.5, 0.5])
 
 
-def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_without_motion_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("compiled")
 
@@ -264,14 +264,14 @@ def test_where_nothing_moves_it_takes_no_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow(every=3)
-def test_limits_of_ones_own_hold_where_nothing_moves():
+def test_torque_limits_apply_to_a_path_without_motion():
     arm = lw.load("double_pendulum")
     still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
     with pytest.raises(ValueError, match="no motion found, with constant"):
         time_optimal(still, velocity=1.0, torque=0.1)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_of_time_optimal_are_refused():
     path = _cubic(0, 2)
     cases = [
         ({"velocity": 1.0}, "expected limits acceleration= or torque="),
@@ -308,8 +308,8 @@ def test_what_is_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_the_grid_follows_the_path() -> None:
-    """Through many way points the motion is within 0.5 % of the one of a grid that is much finer; what the grid leaves
+def test_the_timing_grid_adapts_to_the_path() -> None:
+    """Through many way points the duration is within 0.5 % of that of a much finer grid.
     is estimated, and falls with the number of segments."""
     knots = np.linspace(0.0, 1.0, 101)
     rng = np.random.default_rng(0)
@@ -354,7 +354,7 @@ def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
 
 
 @pytest.mark.slow(every=3)
-def test_a_straight_piece_that_rests_inside_is_passed() -> None:
+def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""
     turns = np.polynomial.polynomial.polyint(np.polynomial.polynomial.polymul([1.0, -2.0, 1.0], [2.0, -1.0]))
@@ -397,7 +397,7 @@ def test_a_straight_piece_that_rests_inside_is_passed() -> None:
     assert smooth.duration - best < smooth.optimality_gap < smooth.duration - 2.5 + 1e-3
 
 
-def test_a_timed_path_is_a_tuple_that_can_be_copied() -> None:
+def test_a_timed_path_is_a_tuple_and_can_be_copied() -> None:
     found = time_optimal(_cubic(0, 2), velocity=1.0, acceleration=3.0)
     trajectory, s, t, speed, acceleration = found
     assert np.isnan(copy.copy(found).optimality_gap)
@@ -409,8 +409,8 @@ def test_a_timed_path_is_a_tuple_that_can_be_copied() -> None:
     )
 
 
-def test_smooth_knots_at_which_a_path_is_slow_are_no_corners() -> None:
-    """At some of them v changes by more than a jump is told by, within as little as one looks at both sides of them."""
+def test_smooth_knots_with_slow_motion_are_no_corners() -> None:
+    """At some knots v changes by more than the threshold of a jump, within the distance of both samples."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 101), np.random.default_rng(0).uniform(-2.0, 2.0, (101, 2)))
     found = time_optimal(path, velocity=2.0, acceleration=4.0)
     assert found.speed[1:-1].min() > 0.0

@@ -1,4 +1,4 @@
-"""Torques along timed motions are those of motors: with armature, springs, damping and dry friction."""
+"""Motor torques along timed motions: with armature, springs, damping and dry friction."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _acceleration(damping: float, friction: float, armature: float, stiffness: f
 
 
 @pytest.mark.slow(every=3)
-def test_a_motor_with_losses_takes_the_least_time():
-    """Against the integrated equation of motion, from light losses to a speed that damping limits."""
+def test_a_motor_with_losses_takes_the_shortest_time():
+    """Compared with the integrated equation of motion, from light losses to a speed that damping limits."""
     for damping, friction, armature, stiffness in (
         (0.0, 0.0, 1.5, 0.0),
         (1.0, 1.0, 0.0, 0.0),
@@ -75,7 +75,7 @@ def test_torques_are_within_limits_on_robots_with_losses():
 
 
 @pytest.mark.slow(every=9)
-def test_torques_of_smooth_motions_are_within_limits():
+def test_torques_of_jerk_limited_motions_are_within_limits():
     robot = _slider(damping=3.0, friction=1.0, armature=0.5)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
     bare = time_optimal(path, torque=LIMIT, velocity=np.inf)
@@ -84,8 +84,8 @@ def test_torques_of_smooth_motions_are_within_limits():
     assert bare.duration < motion.duration < 1.15 * bare.duration
 
 
-def test_model_of_torques():
-    """Its second-order part and the resistance are the whole; it counts only what a robot has."""
+def test_the_torque_model_equals_inverse_dynamics():
+    """Its second-order part and the resistance add up; only the robot's own losses count."""
     robot = lw.load("arm7").with_joint_dynamics(armature=0.2, stiffness=1.0)
     model = TorqueModel.of(robot, passive=True)
     rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_model_of_torques():
     assert not TorqueModel.of(bare, True).passive and not TorqueModel.of(robot, False).passive
 
 
-def test_friction_beyond_the_limit_is_refused():
+def test_friction_beyond_the_torque_limit_is_refused():
     robot = _slider(friction=1.2 * LIMIT)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
     with pytest.raises(ValueError, match="no motion found, with constant"):
@@ -109,7 +109,7 @@ def test_friction_beyond_the_limit_is_refused():
 
 @pytest.mark.slow(every=5)
 def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the general method with as many segments; strong losses need further passes, as in a batch."""
+    """Compared with the general method on as many segments; strong losses need further passes."""
     robot = lw.load("arm6")
     q = np.array([[robot.random_configuration(seed=10 * seed + k) for k in range(4)] for seed in range(2)])
     paths = [robot.spline([0.0, 1.0, 2.0, 3.0], one) for one in q]

@@ -1,4 +1,4 @@
-"""Timing along a path within limits of jerk: beside exact durations, and what holds at all times."""
+"""Timing along a path within limits of jerk: exact durations, and limits at all times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _cubic(seed: int, n: int = 2, many: int = 4) -> Trajectory:
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
 
 
-def test_positions_by_arc_length_are_those_of_a_known_length():
+def test_positions_by_arc_length_equal_those_of_a_known_length():
     cells, k = np.linspace(0.0, 2.0, 9), np.array([0, 3, 3, 7, 7])
     shares = np.array([0.0, 1e-3, 0.4, 0.999, 1.0])
     s = cells[k] + 0.25 * shares
@@ -39,7 +39,7 @@ def test_positions_by_arc_length_are_those_of_a_known_length():
     assert table.positions(k, exact)[1].tolist() == [True, False, False, True, True]
 
 
-def test_arc_lengths_of_a_path_that_rests_at_its_ends():
+def test_arc_lengths_of_a_path_at_rest_at_its_ends_are_inverted():
     # q = (p, p) with p = s³ (4 − 3 s), so that σ = √2 p
     path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0, 0.0, 4.0, -3.0]] * 2])
     arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (1e-4, 1.0 - 1e-4), False)
@@ -52,7 +52,7 @@ def test_arc_lengths_of_a_path_that_rests_at_its_ends():
     assert arc.positions(sigma[::-1].reshape(-1, 1))[-1, 0] == 0.0
 
 
-def test_positions_of_a_motion_whose_arc_length_is_known():
+def test_positions_of_a_motion_with_known_arc_length_are_exact():
     # q = (p, p) with p = s + 0.3 s², so that σ = √2 p; and σ(t) is a cubic from rest to rest
     path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0, 0.3]] * 2])
     arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (0.0, 1.0), False)
@@ -64,7 +64,7 @@ def test_positions_of_a_motion_whose_arc_length_is_known():
     assert np.abs(2.0**0.5 * (s + 0.3 * s * s) - length * (0.75 * t**2 - 0.25 * t**3)).max() < 3e-9
 
 
-def test_straight_lines_take_what_profiles_take():
+def test_jerk_limited_straight_lines_take_the_profiles_duration():
     cases = [
         (2.0, 1.0, 2.0, 8.0),  # all of seven phases
         (0.1, 1.0, 2.0, 8.0),  # of jerk alone
@@ -88,15 +88,15 @@ def test_straight_lines_take_what_profiles_take():
 
 
 @pytest.mark.slow(every=3)
-def test_none_takes_much_longer_than_without():
-    """Paths on which rounding spoils the first way of the search, or the first segments."""
+def test_jerk_limits_lengthen_a_motion_by_little():
+    """Paths on which rounding spoils the first descent of the search, or the first segments."""
     for seed in (4, 53, 78):
         path, how = _cubic(seed, many=8), {"velocity": 2.0, "acceleration": 5.0, "num_points": 100}
         assert time_optimal(path, jerk=60.0, **how).duration < 1.05 * time_optimal(path, **how).duration
 
 
 @pytest.mark.slow(every=3)
-def test_all_limits_hold_at_all_times():
+def test_jerk_limited_motions_satisfy_all_limits_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
         v, a, j = ((-rng.uniform(0.5, 1.0, 2) * x, rng.uniform(0.5, 1.0, 2) * x) for x in (2.0, 5.0, 40.0))
@@ -121,7 +121,7 @@ def test_all_limits_hold_at_all_times():
 
 
 @pytest.mark.slow(every=3)
-def test_rest_and_speeds_at_ends():
+def test_jerk_limited_motions_start_and_end_at_rest_or_at_prescribed_speeds():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
     found = time_optimal(polyline, **how)
@@ -153,7 +153,7 @@ def test_rest_and_speeds_at_ends():
 
 
 @pytest.mark.slow(every=3)
-def test_a_loaded_arm():
+def test_a_loaded_arm_satisfies_torque_and_jerk_limits():
     arm = lw.load("arm7")
     loaded = arm.with_payload("payload", arm.frames[-1], 2.0)
     knots = np.linspace(0.0, 1.0, 4)
@@ -172,7 +172,7 @@ def test_a_loaded_arm():
     assert np.abs(found.trajectory.jerk(times)).max() < 100.0 * (1.0 + 1e-6)
 
 
-def test_what_is_refused():
+def test_invalid_arguments_of_jerk_limited_timing_are_refused():
     path = _cubic(0)
     cases = [
         ({"jerk": -1.0}, "jerk of 0: expected a limit that permits rest, got -1"),
@@ -190,14 +190,14 @@ def test_what_is_refused():
     [pytest.param(_line(1.0), marks=pytest.mark.slow(every=9)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
     ids=["line", "cubic"],
 )
-def test_a_start_that_no_jerk_brings_to_rest_is_refused(path: Trajectory):
+def test_a_start_speed_that_no_jerk_can_stop_is_refused(path: Trajectory):
     with pytest.raises(ValueError, match="no motion found within the limits between s = 0"):
         time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
 
 
 @pytest.mark.slow(every=9)
-def test_how_fast_the_path_was_before_does_not_matter(drawn):
-    """Paths that rest at their ends, or whose rates jump along them take what a profile takes of the same way."""
+def test_the_original_speed_does_not_affect_jerk_limited_timing(drawn):
+    """Paths at rest at their ends, or with jumps of the rate, take what a profile takes."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     spline = lw.motion.spline
     once, twice = profile(0.0, 2.0, **how).duration, 2.0 * profile(0.0, 1.0, **how).duration
@@ -237,7 +237,7 @@ def test_how_fast_the_path_was_before_does_not_matter(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
+def test_acceleration_jumps_along_the_path_cause_no_stop():
     # a straight line, faster and faster, and from its middle on at one speed
     way = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
     path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], way)
@@ -255,8 +255,8 @@ def test_jumps_of_the_acceleration_along_the_path_are_no_stops():
 
 
 @pytest.mark.slow
-def test_no_path_takes_many_times_as_long():
-    """Of random ones at rest at their ends those that turn back near jumps along them, and a robot's that floats."""
+def test_jerk_limited_durations_are_bounded_by_a_multiple_of_the_shortest():
+    """Random paths that turn back near jumps, and a floating robot's path."""
     for seed, kind, most in ((23, "hermite", 2.5), (31, "quintic", 1.5), (38, "quintic", 1.75)):
         rng = np.random.default_rng(seed)
         n, m = int(rng.integers(1, 4)), int(rng.integers(2, 9))
@@ -277,7 +277,7 @@ def test_no_path_takes_many_times_as_long():
 
 
 @pytest.mark.slow(every=3)
-def test_segments_follow_a_path_of_many_pieces():
+def test_jerk_limited_segments_adapt_to_a_path_with_many_knots():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))
     how = {"velocity": 2.0, "acceleration": 4.0}

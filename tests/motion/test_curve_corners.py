@@ -1,4 +1,4 @@
-"""Curves with corners have both sides of each, whatever is made of them: joined, cut, turned round, timed, stored."""
+"""Corners of curves keep both sides: joined, cut, reversed, timed and stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkwork.motion import Trajectory, time_optimal
 TIMING = {"velocity": 1.0, "acceleration": 2.0, "num_points": 50, "num_passes": 1}
 
 
-class Piece(NamedTuple):
+class PolynomialSegment(NamedTuple):
     """Polynomials c (nv, terms) of τ, which is ``start`` at ``begin`` and has a constant rate until ``end``."""
 
     begin: float
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
         return np.array([x.min() for x in found]), np.array([x.max() for x in found])
 
 
-Pieces = list[Piece]
+Pieces = list[PolynomialSegment]
 
 
 def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Pieces]:
@@ -51,7 +51,7 @@ def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Pieces]:
     for k, h in enumerate(np.diff(times)):  # q does not jump
         c[k, :, 0] = q
         q = polynomial.polyval(h, c[k].T)
-    pieces = [Piece(b, e, 1.0, 0.0, x) for b, e, x in zip(times[:-1], times[1:], c, strict=True)]
+    pieces = [PolynomialSegment(b, e, 1.0, 0.0, x) for b, e, x in zip(times[:-1], times[1:], c, strict=True)]
     if rng.random() < 0.5:
         return Trajectory.polynomial(times, c), pieces
     return Trajectory.by_coordinate([times] * nv, np.moveaxis(c, 1, 0)), pieces
@@ -60,7 +60,9 @@ def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Pieces]:
 def _moved(pieces: Pieces, start: float, scale: float = 1.0) -> Pieces:
     first = pieces[0].begin
     return [
-        Piece(start + scale * (x.begin - first), start + scale * (x.end - first), x.rate / scale, x.start, x.c)
+        PolynomialSegment(
+            start + scale * (x.begin - first), start + scale * (x.end - first), x.rate / scale, x.start, x.c
+        )
         for x in pieces
     ]
 
@@ -68,7 +70,8 @@ def _moved(pieces: Pieces, start: float, scale: float = 1.0) -> Pieces:
 def _turned(pieces: Pieces) -> Pieces:
     ends = pieces[0].begin + pieces[-1].end
     return [
-        Piece(ends - x.end, ends - x.begin, -x.rate, x.start + x.rate * (x.end - x.begin), x.c) for x in pieces[::-1]
+        PolynomialSegment(ends - x.end, ends - x.begin, -x.rate, x.start + x.rate * (x.end - x.begin), x.c)
+        for x in pieces[::-1]
     ]
 
 
@@ -136,11 +139,11 @@ def check(seed: int, folder: Any) -> float:
     return worst
 
 
-def test_whatever_is_made_of_a_curve_has_both_sides_of_its_corners(tmp_path):
+def test_operations_on_curves_keep_both_sides_of_corners(tmp_path):
     assert max(check(seed, tmp_path) for seed in range(examples(200))) < 1e-12
 
 
-def test_new_times_at_corners_keep_both_directions():
+def test_retimed_corners_keep_both_directions():
     """v has the two directions of the corner, and one speed along the path."""
     for seed in range(examples(50)):
         rng = np.random.default_rng(seed)
@@ -189,8 +192,8 @@ def test_timed_polylines_are_within_limits_on_both_sides_of_corners(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_corners_of_every_joint_type(tmp_path):
-    """Straight segments and squads, run backwards, joined, timed and stored; on all joint types."""
+def test_corners_of_every_joint_type_keep_both_sides(tmp_path):
+    """Straight segments and squads, run backwards, joined, timed and stored."""
     robot = lw.Robot(random_tree(np.random.default_rng(1), len(joints.ALL), types=joints.ALL))
     rng = np.random.default_rng(0)
     q = [robot.random_configuration(seed=0)]

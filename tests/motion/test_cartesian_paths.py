@@ -1,4 +1,4 @@
-"""Paths in space: what they are, and joints that follow them, by forward kinematics of their own."""
+"""Cartesian paths: pose curves, and joint paths that follow them, checked by independent forward kinematics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def far(robot, q, X, frame, rows=slice(None)):
 
 
 @pytest.mark.slow(every=3)
-def test_ways_are_smooth_and_their_twists_are_derivatives():
+def test_cartesian_paths_are_smooth_with_twists_as_derivatives():
     h = 1e-6
     for name, path in PATHS.items():
         s = np.linspace(0.0, path.length, 40)
@@ -73,7 +73,7 @@ def test_ways_are_smooth_and_their_twists_are_derivatives():
 
 
 @pytest.mark.slow(every=3)
-def test_ways_go_where_they_should():
+def test_cartesian_paths_pass_through_their_poses():
     line, screw, arc = PATHS["line"], PATHS["screw"], PATHS["arc"]
     for path, end in ((line, B), (screw, B), (arc, B), (PATHS["spline"], C), (PATHS["polyline"], A)):
         assert np.allclose(path(0.0), A, atol=1e-12) and np.allclose(path(path.length), end, atol=1e-9)
@@ -109,8 +109,8 @@ def test_ways_go_where_they_should():
 
 
 @pytest.mark.slow(every=3)
-def test_a_frame_stays_on_its_path():
-    """At a thousand places between way points, in both directions, with and without corners; and limits are kept."""
+def test_a_frame_follows_its_cartesian_path_within_limits():
+    """At a thousand parameters between way points, in both directions, with and without corners."""
     X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
     there = lw.pose((-0.1, 0.15, 0.1), rpy=(0.2, 0.0, 0.3)) @ X
     cases = [
@@ -153,7 +153,7 @@ def test_a_frame_stays_on_its_path():
 
 
 @pytest.mark.slow(every=3)
-def test_in_the_least_time():
+def test_a_followed_cartesian_path_is_timed_within_limits():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
     path = lw.motion.polyline([X, lw.pose((-0.1, 0.15, 0.1)) @ X, lw.pose((0.0, 0.1, 0.0)) @ X])
@@ -169,8 +169,8 @@ def test_in_the_least_time():
     assert timed.duration > path.length / 0.2
 
 
-def test_a_wrist_that_has_to_flip_is_counted():
-    """The tool turns 4 rad about its own axis, and the last joint may turn 3.4: the wrist goes over once."""
+def test_a_wrist_flip_along_a_cartesian_path_is_counted():
+    """The tool turns 4 rad about its own axis, and the last joint may turn 3.4: the wrist flips once."""
     q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, -1.6])
     lower, upper = ARM.lower.copy(), ARM.upper.copy()
     lower[[0, 2, 5]], upper[[0, 2, 5]] = (-0.5, 0.2, -1.7), (1.0, 3.0, 1.7)  # neither shoulder nor elbow
@@ -204,8 +204,8 @@ def test_a_wrist_that_has_to_flip_is_counted():
     assert found.reconfigurations == 0
 
 
-def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
-    """The first joint may not turn past a bound that the tip's circle leads through with the elbow as it is."""
+def test_arms_without_closed_form_reconfigure_to_the_nearest_solution():
+    """A bound of the first joint forces the elbow over while the tip follows a circle."""
     arm, tip = planar([1.0, 1.0], limits=[(-0.6, 0.6), (-2.5, 2.5)])
     q = np.array([0.5, -1.0])
     X = arm.pose(q, tip)
@@ -225,8 +225,8 @@ def test_without_a_closed_form_it_goes_over_to_the_nearest_other_answer():
         assert far(arm, part(s).q, path(s), tip, slice(3, 6)) < 1e-4
 
 
-def test_a_line_next_to_a_singularity_says_so():
-    """The wrist's two axes come to lie on a line, but for 2 mm: from the side it would have to turn at once."""
+def test_a_line_near_a_singularity_fails_with_a_reason():
+    """The two wrist axes nearly align, at 2 mm: from the side the wrist would have to turn at once."""
     X = ARM.pose(np.array([0.3, -1.2, 1.4, -0.9, 0.05, 0.2]), "tool")
     first, last = (X @ lw.pose(axis=(0, 1, 0), angle=a) @ lw.pose((0.002, y, 0)) for a, y in ((-0.3, 0.002), (0.3, 0)))
     path = lw.motion.line(first, last)
@@ -242,8 +242,8 @@ def test_a_line_next_to_a_singularity_says_so():
     assert ARM.track_cartesian_path(path, "tool").success  # another branch knows a way
 
 
-def test_branches_are_the_best_of_all_sequences():
-    """Beside all sequences of a small case, one by one: fewest reconfigurations, then the least motion."""
+def test_selected_branches_are_the_best_of_all_sequences():
+    """Compared with all sequences of a small case: fewest reconfigurations, then the least motion."""
     rng = np.random.default_rng(3)
     free = np.full(2, -np.inf), np.full(2, np.inf)
     for limits in (free, (np.full(2, -2.0), np.full(2, 2.0))):
@@ -277,8 +277,8 @@ def test_branches_are_the_best_of_all_sequences():
     assert over.q[0, 0] == -3.1 and over.count[0] == 1
 
 
-def test_why_it_ends():
-    """Out of reach, a collision: at which part of the path, with what."""
+def test_failed_cartesian_paths_state_where_and_why_they_end():
+    """Out of reach, a collision: the fraction of the path and the bodies."""
     X = SEVEN.pose(Q7, "hand")
     far_away = SEVEN.track_cartesian_path(lw.motion.line(X, lw.pose((2.0, 0.0, 0.0)) @ X), "hand", q_init=Q7)
     assert far_away.status == "out_of_reach" and 0.0 < far_away.fraction < 0.5
@@ -291,8 +291,8 @@ def test_why_it_ends():
 
 
 @pytest.mark.slow(every=3)
-def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
-    """Ways of the joints that are known to be smooth: their hands' ways are followed, whatever the joints do."""
+def test_redundant_arms_follow_paths_to_the_end():
+    """Hand paths of smooth joint motions are followed, with any choice of the redundant joint."""
     rng = np.random.default_rng(5)
     for _ in range(6):
         middle = 0.5 * (SEVEN.lower + SEVEN.upper) + rng.uniform(-0.4, 0.4, 7)
@@ -305,7 +305,7 @@ def test_of_joints_that_are_left_over_some_choice_leads_to_the_end():
 
 
 @pytest.mark.slow(every=3)
-def test_loops_stay_closed_on_the_way():
+def test_loops_stay_closed_along_a_cartesian_path():
     leg = lw.load("leg")
     q = leg.assemble().q
     X = leg.pose(q, "foot")
@@ -319,8 +319,8 @@ def test_loops_stay_closed_on_the_way():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["delta", "stewart", "universal"])
-def test_parallel_robots_follow_lines(name):
-    """Lines between poses of the workspace, all to their ends, in small steps on the assembly of the start."""
+def test_parallel_robots_follow_lines_of_the_platform(name):
+    """Lines between poses of the workspace, in small steps, on the assembly of the start."""
     robot = lw.load(name) if name in ("delta", "stewart") else hexapod(lw.joints.Universal())
     q = robot.neutral() if name in ("delta", "stewart") else robot.assemble(hold={"carried": UP}).q
     rng, X = np.random.default_rng(0), robot.pose(q, "platform")
@@ -337,8 +337,8 @@ def test_parallel_robots_follow_lines(name):
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_in_the_way_is_named():
-    """A ball in the way of a hand that is a ball: they meet where their surfaces touch."""
+def test_a_collision_along_a_cartesian_path_names_the_obstacle():
+    """A spherical obstacle before a spherical hand: they meet where their surfaces touch."""
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
     robot = SMALL.with_collisions("l4", lw.shapes.Sphere(0.05))
@@ -385,7 +385,7 @@ def test_what_is_in_the_way_is_named():
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
-def test_where_no_branch_is_known_searches_begin(monkeypatch):
+def test_searches_start_where_no_branch_is_known(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within_limits", lambda asked, q, turning: q[:0])
@@ -395,7 +395,7 @@ def test_where_no_branch_is_known_searches_begin(monkeypatch):
     assert found.status == "not_found" and "no start configuration was found" in found.message
 
 
-def test_what_bounds_how_far_points_move():
+def test_displacement_bounds_of_points_and_shapes_equal_distances_from_the_axes():
     point = lw.shapes.PointCloud([[0.0, 0.0, 0.0]])
     tip = SMALL.with_collisions("l4", point)
     assert np.allclose(
@@ -418,7 +418,7 @@ def test_what_bounds_how_far_points_move():
     ).success
 
 
-def test_bad_input_says_what():
+def test_invalid_arguments_of_cartesian_paths_are_refused():
     X = ARM.pose(Q, "tool")
     nan = X.copy()
     nan[0, 3] = np.nan
@@ -468,7 +468,7 @@ def test_bad_input_says_what():
 
 
 @pytest.mark.slow(every=3)
-def test_within_limits_of_jerk_nothing_stops_between_way_points():
+def test_jerk_limited_timing_does_not_stop_between_way_points():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")
     X = arm.pose(q0, "tool")
@@ -484,8 +484,8 @@ def test_within_limits_of_jerk_nothing_stops_between_way_points():
     assert np.linalg.norm(turned, axis=1).max() < 1e-3
 
 
-def test_curves_stay_within_the_tolerance_between_the_places_at_which_they_are_measured():
-    """Of a way on which they were 7 % beyond it where three places were measured."""
+def test_joint_paths_stay_within_the_tolerance_between_measured_parameters():
+    """An example that exceeded the tolerance by 7 % when three parameters were measured."""
     robot = ur5()
     q = [[0.842359, 0.643991, 0.478179, 1.032435, 0.807018, -0.802343]]
     q += [[0.591163, 0.735858, 0.676901, 0.912324, 0.755201, -0.947601]]

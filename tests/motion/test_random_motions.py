@@ -1,4 +1,4 @@
-"""What holds of motions whatever robot, limits and paths they are of."""
+"""Properties of motions of random robots, limits and paths."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_timing_on_every_joint_type(tmp_path):
+def test_time_optimal_motions_of_every_joint_type_satisfy_limits(tmp_path):
     for types in SIXES:
         robot = _robot(types)
         times, q = _way(robot)
@@ -86,7 +86,7 @@ def test_timing_on_every_joint_type(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_timing_within_any_limits():
+def test_time_optimal_motions_satisfy_random_limits():
     for seed in range(4):
         rng, path = np.random.default_rng(seed), _plain(seed)
         v, a, j = (_limits(rng, 2, x) for x in (1.0, 3.0, 30.0))
@@ -122,7 +122,7 @@ def test_timing_within_any_limits():
 
 
 @pytest.mark.slow(every=3)
-def test_profiles_and_time_that_runs_backwards():
+def test_reversed_profiles_and_timings_have_the_same_duration():
     rng = np.random.default_rng(0)
     for _ in range(20):
         v, a, j = (_limits(rng, 1, x) for x in (1.0, 3.0, 20.0))
@@ -142,7 +142,7 @@ def test_profiles_and_time_that_runs_backwards():
     assert abs(at_limit.duration - 1.0) < 1e-9
 
 
-def test_angles_that_turn_without_end_go_the_short_way():
+def test_continuous_joints_rotate_the_short_direction():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.UnboundedRevolute,)))
     q0 = robot.random_configuration(seed=0)
     q1 = robot.integrate(q0, [3.0])
@@ -152,7 +152,7 @@ def test_angles_that_turn_without_end_go_the_short_way():
     assert v.max() < 1e-9 and abs(way.path_length() - (2.0 * np.pi - 4.0)) < 1e-6
 
 
-def test_bad_input_is_told():
+def test_invalid_arguments_of_motions_are_refused():
     path = _plain(0)
     cases = [
         (lambda: lw.motion.spline([0.0, 1.0, 1.0], np.zeros((3, 2))), "increas"),

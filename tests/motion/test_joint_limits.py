@@ -1,4 +1,4 @@
-"""Limits of joints whose coordinates several velocities move, of loops, and of ends in motion."""
+"""Limits of joints with several velocities, of loops, and of ends in motion."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ def _of(joint, lower, upper, **more):
     )
 
 
-def test_profiles_name_the_limit_that_they_pass():
-    """A planar joint runs along an arc that leaves its box; a slider that starts fast passes its end."""
+def test_profiles_name_the_joint_limit_that_they_exceed():
+    """A planar joint runs along an arc that leaves its box; a slider that starts fast exceeds its end."""
     cart = _of(Planar(), (-1.0, -0.1, -9.0), (1.0, 0.1, 9.0))
     with pytest.warns(
         LimitWarning, match=r"'only.y' reaches -?0\.\d+ between the ends, outside its limits \[-0.1, 0.1\]"
@@ -32,8 +32,8 @@ def test_profiles_name_the_limit_that_they_pass():
     rail.profile([0.4], [0.45], v0=[0.1], **LIMITS)
 
 
-def test_what_is_not_proved_does_not_satisfy_limits():
-    """Curves of reversed and composite joints of hinges are polynomials; nothing is known of arcs and of loops."""
+def test_unproved_limits_count_as_not_satisfied():
+    """Curves of reversed and composite joints of hinges are polynomials; arcs and loops have no proof."""
     low, high = [-1.0] * 3, [1.0] * 3
     turned = Composite((Universal(), Prismatic((0.0, 0.0, 1.0))))
     for joint, proved in ((turned, True), (turned.reversed(), True), (Planar(), False), (Planar().reversed(), False)):
@@ -51,7 +51,7 @@ def test_what_is_not_proved_does_not_satisfy_limits():
 
 
 @pytest.mark.slow(every=3)
-def test_speed_of_a_loop_limits_the_time_of_a_path():
+def test_velocity_limits_of_loop_joints_slow_a_path():
     """The pin of a four-bar is at its speed limit wherever no other limit is active."""
     fourbar = lw.load("fourbar")
     pin = fourbar.loops["pin"]

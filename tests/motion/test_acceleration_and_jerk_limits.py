@@ -1,4 +1,4 @@
-"""Limits of acceleration and jerk that a robot has of its own: defaults of profiles, timing, steps and problems."""
+"""Limits of acceleration and jerk of a robot: defaults of profiles, timing, velocity steps and problems."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _arm() -> Any:
     return robot.with_frame("tip", "b", (0.4, 0.0, 0.0))
 
 
-def test_limits_of_followers_are_those_of_masters() -> None:
+def test_acceleration_limits_of_masters_include_those_of_followers() -> None:
     robot = _arm()
     assert robot.acceleration_limits.tolist() == [3.0, 4.0] and robot.jerk_limits.tolist() == [40.0, 60.0]
     assert np.isinf(lw.load("arm6").acceleration_limits).all()
 
 
-def test_profiles_have_them_by_default() -> None:
+def test_profiles_use_the_robots_acceleration_and_jerk_limits() -> None:
     robot, start, goal = _arm(), np.zeros(2), np.array([1.0, -0.7])
     own = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
     profile = robot.profile(start, goal)
@@ -43,7 +43,7 @@ def test_profiles_have_them_by_default() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_timing_has_them_by_default() -> None:
+def test_time_optimal_motions_use_the_robots_acceleration_and_jerk_limits() -> None:
     robot, goal = _arm(), np.array([1.0, -0.7])
     own = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
     path = robot.spline([0.0, 1.0, 2.0], [np.zeros(2), [0.6, -0.2], goal])
@@ -59,7 +59,7 @@ def test_timing_has_them_by_default() -> None:
     assert (faster.limit_margins(acceleration={"first": 9.0}, jerk=np.inf)["acceleration"] < [1.0, -1.0]).all()
 
 
-def test_steps_have_them_after_a_previous_velocity() -> None:
+def test_differential_ik_uses_the_robots_acceleration_limits() -> None:
     robot, task = _arm(), lw.ik.PositionTask("tip", tolerance=(1e-6, 1e-6, np.inf))
     q, target = np.array([0.2, 0.8]), np.array([0.1, 0.7, 0.0])
     free = robot.velocity_for(task, q, dt=0.01, tip=target)
@@ -74,7 +74,7 @@ def test_steps_have_them_after_a_previous_velocity() -> None:
     assert np.array_equal(explicit.v, bounded.v)
 
 
-def test_trajectory_problems_have_them_by_default() -> None:
+def test_trajectory_problems_use_the_robots_acceleration_and_jerk_limits() -> None:
     robot = _arm()
     problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.5).add("acceleration", "least_squares")
     goal = problem.add("configuration", "equality", steps=-1, target=[1.0, -0.7]).add("velocity", "equality", steps=-1)

@@ -1,4 +1,4 @@
-"""Timing within torque limits of robots with loops: forces are those of motors, and durations those of open chains."""
+"""Timing within torque limits of robots with loops: motor torques, and durations of open chains."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _motor_limit(driven: Driven, limit: np.ndarray, passive: bool) -> MotionLimi
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", CASES)
-def test_motors_of_mechanisms_are_within_their_limits(name: str) -> None:
+def test_motor_torques_of_mechanisms_are_within_their_limits(name: str) -> None:
     make, motors, bend, begin = CASES[name]
     robot = make()
     driven = _driven(robot, motors, bend, begin)
@@ -111,8 +111,8 @@ def test_motors_of_mechanisms_are_within_their_limits(name: str) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_losses_of_joints_that_close_loops() -> None:
-    """Against the integrated equation of motion of the crank's angle, with losses in the tree and in the loop."""
+def test_losses_in_loop_joints_slow_the_motion_as_integrated() -> None:
+    """Compared with the integrated equation of motion of the crank's angle, with losses in tree and loop."""
     losses = {"damping": 0.8, "friction": 0.6}
     robot = linkage(**losses).without_constraints().with_loop("pin", "end", "tip", HINGE, stiffness=2.0, **losses)
     m = robot.minimal_coordinates(["crank"], q=robot.assemble([-1.5, 1.5, -1.0]).q)
@@ -132,8 +132,8 @@ def test_losses_of_joints_that_close_loops() -> None:
     assert np.abs(tau).max() < limit * (1.0 + 1e-9)
 
 
-def test_motors_are_named_or_all() -> None:
-    """Redundant motors share the load with the least sum of squares; a motion that they cannot induce is refused."""
+def test_torque_limits_apply_to_named_motors_or_all() -> None:
+    """Redundant motors share the load by least squares; a motion that they cannot induce is refused."""
     robot = five_bar()
     path = _driven(robot, ["left_hip", "right_hip"], 0.3, [-2.0, 1.0, -1.0, -1.0]).path
     hips = {"left_hip": 40.0, "right_hip": 40.0}
