@@ -468,7 +468,7 @@ def test_invalid_arguments_of_cartesian_paths_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_timing_does_not_stop_between_way_points():
+def test_jerk_limited_timing_does_not_stop_between_waypoints():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")
     X = arm.pose(q0, "tool")

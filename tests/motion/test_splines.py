@@ -313,7 +313,7 @@ def test_derivatives_of_b_splines_by_knot_times_equal_differences():
 
 @pytest.mark.slow
 def test_splines_through_symbols_on_a_manifold_equal_those_through_arrays():
-    """With derivatives by points; NaN where the iteration of rotations does not converge."""
+    """Derivatives by points included; NaN where the iteration of rotations does not converge."""
     robot = robot_of((joints.Spherical,))
     t, x = points(robot, 4, 0.8)
     x[-1] = x[0]  # as periodic ones need

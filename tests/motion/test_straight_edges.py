@@ -133,7 +133,7 @@ def test_planning_over_long_distances_uses_bounded_memory() -> None:
         assert told.status in ("solved", "time_limit", "max_nodes")
 
 
-def test_limits_that_edges_may_violate_between_way_points_are_refused() -> None:
+def test_limits_that_edges_may_violate_between_waypoints_are_refused() -> None:
     robot = _based(joints.Floating())
     base = robot.tree.bodies[0]
     low, high = list(base.limits.lower), list(base.limits.upper)

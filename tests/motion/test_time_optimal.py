@@ -191,7 +191,7 @@ def test_timed_motions_stop_at_corners():
 
 @pytest.mark.slow(every=3)
 def test_short_edges_take_their_closed_form_time():
-    """From rest to rest 2 √(length / a), or within limits of jerk 2 ∛(4 length / j); no NaN."""
+    """Rest to rest: 2 √(length / a), or within limits of jerk 2 ∛(4 length / j); no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
     how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 50}
     for jerk in (None, 30.0):

@@ -238,7 +238,7 @@ def test_squads_through_coincident_or_opposite_rotations_have_bounds():
 
 
 def test_squads_that_jump_have_no_bounds():
-    """Where geodesics between points and inner points come to half a turn from each other, q leaps."""
+    """Geodesics between points and inner points that are half a turn apart make q jump."""
     robot = robot_of((joints.Spherical,))
     q = [robot.neutral()]
     for axis, angle in ((0, 3.0), (1, 3.0), (2, -3.0), (0, 3.0)):
