@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from helpers.source_imports import imports_of, modules
+from helpers.source_imports import defining_module, imports_of, modules
 
 # Imports that close a circle, and why they stay: nearly all are for types only.
 _PART = "for types only: a part of the contract in a file of its own"
@@ -29,9 +29,10 @@ ALLOWED = {
 
 
 def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules of the package that a file imports."""
+    """The modules of the package that a file imports: for a public name, the module that defines it."""
     for module, member in imports_of(path):
-        yield from [found for found in (f"{module}.{member}", module) if found in known][:1]
+        home = defining_module(module, member)
+        yield from [found for found in (f"{home}.{member}", home) if found in known][:1]
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:

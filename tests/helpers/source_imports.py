@@ -9,7 +9,7 @@ from pathlib import Path
 
 import linkwork
 
-__all__ = ["SOURCE", "imports_of", "modules"]
+__all__ = ["SOURCE", "defining_module", "imports_of", "modules"]
 
 SOURCE = Path(linkwork.__file__).parent
 
@@ -34,6 +34,22 @@ def imports_of(path: Path) -> tuple[tuple[str, str], ...]:
         elif isinstance(node, ast.Import):
             result += ((alias.name, "") for alias in node.names)
     return tuple(result)
+
+
+def defining_module(module: str, name: str) -> str:
+    """Return the module from which a public package imports a name at first access, or the module itself."""
+    homes = _homes().get(module, {})
+    return defining_module(homes[name], name) if homes.get(name, module) != module else module
+
+
+@cache
+def _homes() -> dict[str, dict[str, str]]:
+    """Return the module of each name of the packages with a table for `public_names`, by package."""
+    return {
+        package: {name: module for module, name in imports_of(path)}
+        for package, path in modules().items()
+        if "public_names(" in path.read_text(encoding="utf-8")
+    }
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

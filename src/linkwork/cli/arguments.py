@@ -14,14 +14,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from linkwork import Robot, Scene, load
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
-from linkwork.geometry.scene import Scene
 from linkwork.model.body import WORLD
 from linkwork.robot.construction.robot_loading import Continuous, Inertias, Mimicry
-from linkwork.robot.robot import Robot, load
 from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Mesh
 

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.kernels.compiler_api import get_num_threads, set_num_threads
+from linkwork import Robot, get_num_threads, set_num_threads
 from linkwork.kernels.function_request import read_request
-from linkwork.robot.robot import Robot
 from linkwork.robot.robot_table import robot_owner
 
 __all__ = [

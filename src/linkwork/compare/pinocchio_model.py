@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Joint
 from linkwork.compare.library_model import CannotCompare, LibraryModel
 from linkwork.model.tree_builder import FLOATING_BASE
-from linkwork.robot.joint.joint import Joint
 
 __all__ = ["PinocchioModel", "pinocchio_version"]
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.result import Result
-from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.dynamics import BaseParameters
 from linkwork.errors import Status
 from linkwork.identify.estimate_tables import error_lines, estimate_lines
 from linkwork.identify.linear_least_squares import LinearFit, fit_linear, reduce_measurements, refuse_exact_fits
@@ -24,7 +25,6 @@ from linkwork.identify.measurements import HeldOut, Measurements, joint_weights,
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels.robot_base import Array, Axes, Wrenches
 from linkwork.model.friction_laws import Friction
-from linkwork.robot.robot import Robot
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "require_excitation"]
 

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
-from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.dynamics import BaseParameters
 from linkwork.errors import Status
 from linkwork.identify.estimate_tables import pose_lines
 from linkwork.identify.linear_least_squares import LinearFit, refuse_exact_fits
@@ -32,7 +33,6 @@ from linkwork.identify.measurements import HeldOut, integer_at_least, name_list,
 from linkwork.identify.placement_model import SIX, PlacementModel
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
-from linkwork.robot.robot import Robot
 
 __all__ = ["PlacementFit", "placements"]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import Robot
 from linkwork._util.validation import integer
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.model.function_spec import quantity_of
-from linkwork.robot.robot import Robot
 from linkwork.robot.robot_table import robot_owner
 
 __all__ = [

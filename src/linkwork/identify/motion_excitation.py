@@ -26,13 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import label, table
 from linkwork._util.messages import number as number_text
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array
-from linkwork.dynamics.base_parameters import BaseParameters
+from linkwork.dynamics import BaseParameters
 from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import (
     Measurements,
@@ -49,7 +50,6 @@ from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_base import Array
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.friction_laws import Friction
-from linkwork.robot.robot import Robot
 
 __all__ = ["Excitation", "ExcitingTrajectory", "excitation", "exciting_trajectory"]
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Robot
 from linkwork._util.user_frames import levels_up
+from linkwork.dynamics import BaseParameters
 from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
-from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
+from linkwork.dynamics.base_parameters import base_parameters_of
 from linkwork.errors import ModelWarning, UnknownNameError
 from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
-from linkwork.robot.robot import Robot
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
 

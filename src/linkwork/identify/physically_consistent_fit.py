@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import escaped
 from linkwork._util.progress import Progress, Reporter
@@ -43,7 +44,6 @@ from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction
-from linkwork.robot.robot import Robot
 from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
 

@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Kernel, Robot
 from linkwork._util.progress import Reporter
-from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
+from linkwork.dynamics import BaseParameters
+from linkwork.dynamics.base_parameters import base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.expr import jacobian
 from linkwork.identify.linear_least_squares import LinearFit, Reduced, fit_linear, triangular
 from linkwork.identify.measurements import rms
-from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.compiler_api import compile
 from linkwork.model.body import WORLD
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.parametrized_tree import offset
-from linkwork.robot.robot import Robot
 from linkwork.spatial import Pose, Vec3
 from linkwork.spatial.arguments import matrix_of
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import listed
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import PictureWarning
 from linkwork.formats.resource_paths import resource_paths
-from linkwork.geometry import Scene
 from linkwork.shapes import HalfSpace, PointCloud
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import (

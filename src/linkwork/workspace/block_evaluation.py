@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr import linalg
-from linkwork.expr.scalar.functions import fabs, floor, fmax, fmin
-from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork import Kernel
+from linkwork.expr import fabs, floor, fmax, fmin, linalg
+from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob

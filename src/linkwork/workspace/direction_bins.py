@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.scalar.functions import atan2, floor, fmin, le, where
+from linkwork.expr import atan2, floor, fmin, le, where
 
 __all__ = ["NUM_DIRECTIONS", "bin_centers", "direction_bin"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.validation import boolean, finite_number, instance, integer, one_of
 from linkwork.collision.geometry_fingerprint import fingerprint
-from linkwork.geometry.scene import Scene
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from linkwork.kernels.compiler_api import set_num_threads
+from linkwork import set_num_threads
 from linkwork.workspace.block_evaluation import compute_chunk
 from linkwork.workspace.local_workers import receive, send
 from linkwork.workspace.map_job import CALLER

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_robot, positive, random_states, robot_of
 from linkwork.cli.function_timings import (
@@ -21,7 +21,6 @@ from linkwork.cli.function_timings import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
 from linkwork.errors import SingularInertiaError
-from linkwork.robot.robot import Robot
 from linkwork.robot.robot_table import ROBOT
 
 __all__ = ["add_arguments", "run"]

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import Issue
-from linkwork.mechanisms.mobility.mobility_analysis import Mobility
-from linkwork.robot.robot import Robot
+from linkwork.mechanisms import Mobility
 from linkwork.robot.tree_drawing import constraint_rows
 
 __all__ = ["add_arguments", "issue_data", "mobility_data", "mobility_lines", "run"]

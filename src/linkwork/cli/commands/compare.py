@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -24,7 +24,6 @@ from linkwork.cli.output import Terminal, columns_of, escaped
 from linkwork.compare.compare_robots import GROUPS
 from linkwork.compare.library_model import LIBRARIES
 from linkwork.compare.robot_comparison import RobotComparison
-from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "add_beside", "add_sampling", "compared_with_libraries", "run"]
 

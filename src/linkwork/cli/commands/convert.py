@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import (
     FAILED,
@@ -30,7 +30,6 @@ from linkwork.formats.mjcf.keyframes import INITIAL
 from linkwork.formats.registry import find_format
 from linkwork.formats.tree_description import describe
 from linkwork.joints import Helical, UnboundedRevolute
-from linkwork.robot.robot import Robot
 
 __all__ = ["WRITERS", "add_arguments", "run"]
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__, get_num_threads
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
 from linkwork.cli.commands.ik import middle
 from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
-from linkwork.kernels.compiler_api import get_num_threads
-from linkwork.robot.robot import Robot
 from linkwork.robot.tree_drawing import tree_lines
 
 __all__ = ["add_arguments", "run"]

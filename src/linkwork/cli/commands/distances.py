@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
@@ -27,8 +27,6 @@ from linkwork.cli.arguments import (
     with_meshes,
 )
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
-from linkwork.geometry.scene import Scene
-from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

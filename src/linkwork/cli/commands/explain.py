@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from linkwork import __version__
+from linkwork import Joint, Robot, __version__
 from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, floats, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
 from linkwork.kernels.operation_report import Explanation, Work, explain
-from linkwork.robot.joint.joint import Joint
-from linkwork.robot.robot import Robot
 from linkwork.robot.robot_table import ROBOT, robot_owner
 
 __all__ = ["add_arguments", "run"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
@@ -32,7 +32,6 @@ from linkwork.cli.arguments import (
 from linkwork.cli.function_timings import threads
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity, table
 from linkwork.errors import UnknownNameError
-from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "middle", "pose_errors", "run"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork.cli.arguments import (
     FAILED,
     USAGE,
@@ -33,7 +33,6 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
-from linkwork.robot.robot import Robot
 from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
 

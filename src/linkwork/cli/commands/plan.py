@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__, pose
 from linkwork._util.progress import Progress, ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
@@ -33,12 +33,10 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import UnknownNameError
-from linkwork.kinematics.poses import pose
 from linkwork.kinematics.start_configuration import start_configuration
-from linkwork.motion.trajectory.trajectory import Trajectory
+from linkwork.motion import Trajectory
+from linkwork.planning import PlanResult
 from linkwork.planning.plan_path import PLANNERS
-from linkwork.planning.result import PlanResult
-from linkwork.robot.robot import Robot
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 
 __all__ = ["add_arguments", "run"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork.cli.arguments import (
     FAILED,
     USAGE,
@@ -24,7 +24,6 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
 from linkwork.kernels.compiler_api import Cache, cache_location
 from linkwork.precompilation import COLLIDING, EXAMPLES
-from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

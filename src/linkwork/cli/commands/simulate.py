@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork.cli.arguments import (
     BAD_MODEL,
     FAILED,
@@ -27,16 +27,14 @@ from linkwork.cli.arguments import (
     write_files,
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
-from linkwork.control.joint_controllers import PD, ComputedTorque, GravityCompensation
+from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION
-from linkwork.robot.robot import Robot
+from linkwork.simulation import ContactGround, Simulation
 from linkwork.simulation.algorithms import METHODS
-from linkwork.simulation.contacts.ground_contact import ContactGround
-from linkwork.simulation.result import Simulation
 
 __all__ = ["add_arguments", "run"]
 

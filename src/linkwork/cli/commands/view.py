@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from linkwork import __version__
+from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import (
     FAILED,
@@ -23,7 +23,6 @@ from linkwork.cli.arguments import (
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.start_configuration import start_configuration
-from linkwork.robot.robot import Robot
 
 __all__ = ["add_arguments", "run"]
 

@@ -13,8 +13,7 @@ from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.joints import Floating
 from linkwork.model.description import NamedStateDescription
 from linkwork.model.named_state import NamedState
-from linkwork.spatial import Pose
-from linkwork.spatial.quaternion import Quaternion
+from linkwork.spatial import Pose, Quaternion
 
 __all__ = ["INITIAL", "initial_state"]
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, positive
-from linkwork.geometry import Scene
-from linkwork.ik.path_ik import IKPathResult
-from linkwork.ik.result import IKResult
+from linkwork.ik import IKPathResult, IKResult
 from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of

@@ -8,8 +8,7 @@ import numpy as np
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import positive
-from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
-from linkwork.mechanisms.assembly.result import Assembly
+from linkwork.mechanisms import Assembly, DrivenMotion
 from linkwork.mechanisms.assembly.state_inputs import shown_robot
 from linkwork.viewer.document import Plot, SceneDocument
 from linkwork.viewer.scenes.document_of import document_of

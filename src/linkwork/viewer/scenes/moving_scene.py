@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import finite_number, integer, positive
 from linkwork._util.validation import name as checked_name
-from linkwork.geometry import Scene
 from linkwork.viewer.curves import configuration_plots, velocity_plots
 from linkwork.viewer.document import Color, Lines
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder

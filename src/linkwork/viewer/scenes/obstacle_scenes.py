@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import name
-from linkwork.geometry import Scene
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of

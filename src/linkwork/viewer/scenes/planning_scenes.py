@@ -9,8 +9,7 @@ import numpy as np
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, integer
-from linkwork.planning.result import PlanResult
-from linkwork.planning.roadmap import Roadmap
+from linkwork.planning import PlanResult, Roadmap
 from linkwork.viewer.document import Color, Points, SceneDocument
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import finite_array, integer, name, positive
 from linkwork.errors import UnknownNameError
-from linkwork.geometry import Scene
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
-from linkwork.expr.arrays.symbol_array import array
-from linkwork.geometry import Scene
+from linkwork.expr import array
 from linkwork.kernels.compiler_api import compile
-from linkwork.simulation.contacts.collision_shape_contacts import ContactScene
+from linkwork.simulation import ContactGround, ContactScene, Simulation
 from linkwork.simulation.contacts.contact_set import ContactSet
-from linkwork.simulation.contacts.ground_contact import ContactGround
-from linkwork.simulation.result import Simulation
 from linkwork.simulation.rollout.rollout import FORCES
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder

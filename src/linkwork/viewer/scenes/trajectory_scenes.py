@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import integer
-from linkwork.geometry import Scene
-from linkwork.motion.cartesian.result import TrackedPath
-from linkwork.motion.timing.timed_path import TimedPath
-from linkwork.motion.trajectory.trajectory import Trajectory
-from linkwork.optimal.result import OptimalResult
+from linkwork.motion import TimedPath, TrackedPath, Trajectory
+from linkwork.optimal import OptimalResult
 from linkwork.viewer.document import Lines, SceneDocument
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
