@@ -97,6 +97,21 @@ def test_other_coordinates_and_couplings_are_the_same_motion():
     assert "mass matrix" not in differing(result) and "gravity force [N·m, N]" not in differing(result)
 
 
+def test_ratios_of_followers_are_compared_in_the_directions_of_both_axes():
+    """An opposite axis of the follower, of the joint that it follows, or of both: the ratios of equal motions agree."""
+    for axis, master, ratio in ((-1, 1, 0.4), (1, -1, 0.4), (-1, -1, -0.4)):
+        robots = []
+        for a, b, multiplier in ((1, 1, -0.4), (axis, master, ratio), (axis, master, -ratio)):
+            mimic = f'<mimic joint="shoulder" multiplier="{multiplier}" offset="{0.1 * a}"/>'
+            shoulder = joint("shoulder", "base", "upper", f"0 0 {b}", -2, 2)
+            robots.append(
+                robot_of(*LINKS, shoulder, elbow(f"0 {a} 0", -2, 2, more=mimic), *JOINTS[2:], mimic="coupled")
+            )
+        first, equal, unequal = robots
+        assert not any("ratio" in quantity for quantity in differing(first.compare(equal)))
+        assert {"mimic: ratio, offset", "coupling: ratio, offset"} <= differing(first.compare(unequal))
+
+
 def test_a_floating_base_only_one_robot_has(arm):
     floats = robot_of(*LINKS, *JOINTS, floating_base=True)
     assert floats.compare(floats).same

@@ -37,7 +37,8 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
             masters = "-" if relation is None else names.right(relation.joint), "-" if other is None else other.joint
             to.texts("joints", f"{quantity}: master", name, *masters)
             if relation is not None and other is not None and masters[0] == masters[1]:
-                values = (relation.ratio, relation.offset), (other.ratio, sign * other.offset)
+                turned = sign * _direction(pairing, other.joint)
+                values = (relation.ratio, relation.offset), (turned * other.ratio, sign * other.offset)
                 to.values("joints", f"{quantity}: ratio, offset", name, *values, 1.0)
     if left.joint.nq == right.joint.nq:
         low, high = right.limits.positions
@@ -64,6 +65,12 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
         zero = left.joint.zero()
         rests = [np.array(body.drive.rest or zero) for body in (left, right)]
         to.values("drives", "rest position of springs", name, rests[0], sign * rests[1] if sign < 0 else rests[1], 1.0)
+
+
+def _direction(pairing: Pairing, joint: str) -> int:
+    """Return −1 if a joint of the right robot turns in the opposite direction on the left, else 1."""
+    directions = {pairing.right.bodies[pair.right].joint_name: pair.direction for pair in pairing.pairs}
+    return directions.get(joint, 1) or 1
 
 
 def _type_of(joint: JointType, swapped: bool) -> str:

@@ -87,6 +87,21 @@ def test_linear_mjcf_couplings_can_also_be_read_as_mimic_joints():
     np.testing.assert_allclose(maps.q(maps.qpos(q)), q)
 
 
+def test_coordinates_of_followers_are_those_of_the_joint_that_they_follow():
+    """Fingers with a ratio of 1, which differ in MuJoCo when they grip."""
+    slide = '<body name="{0}"><joint name="{0}" type="slide"/><geom size=".1"/></body>'
+    grip = f"<worldbody>{slide.format('l')}{slide.format('r')}</worldbody>"
+    text = f'<mujoco>{grip}<equality><joint joint1="r" joint2="l"/></equality></mujoco>'
+    model = mujoco.MjModel.from_xml_string(text)
+    robot = lw.Robot.from_mujoco(model, mimic="coupled")
+    maps = lw.formats.MujocoCoordinates(robot, model)
+    assert robot.nv == 1
+    np.testing.assert_array_equal(maps.q([0.03, 0.01]), [0.03])
+    np.testing.assert_array_equal(maps.v([0.03, 0.01], [0.2, 0.1]), [0.2])
+    np.testing.assert_array_equal(maps.qpos([0.03]), [0.03, 0.03])
+    np.testing.assert_array_equal(maps.qvel([0.03], [0.2]), [0.2, 0.2])
+
+
 def test_inactive_mjcf_constraints_are_reported():
     lines = """<weld name="off" body1="a" active="false"/><weld name="within" body1="e" body2="f"/>"""
     robot = read(f"{BODIES}<equality>{lines}</equality>")

@@ -26,7 +26,8 @@ class _Joint:
     q: slice
     v: slice
     floating: bool
-    ratio: float  # of its coordinate to that in q, which is another joint's if they are coupled
+    follows: bool  # another joint, whose coordinates are in q
+    ratio: float  # of its coordinate to that in q
     offset: float
 
 
@@ -76,7 +77,7 @@ class MujocoCoordinates:
             own = given[..., one.qpos]
             if one.floating:
                 result[..., one.q] = np.concatenate([own[..., 3:], own[..., :3]], axis=-1)
-            elif one.ratio == 1.0 and one.offset == 0.0:
+            elif not one.follows:
                 result[..., one.q] = own
         return result
 
@@ -89,10 +90,10 @@ class MujocoCoordinates:
             own = given[..., one.q]
             if one.floating:
                 result[..., one.qpos] = np.concatenate([own[..., 4:], own[..., :4]], axis=-1)
-            elif one.ratio == 1.0 and one.offset == 0.0:
-                result[..., one.qpos] = own
-            else:
+            elif one.follows:
                 result[..., one.qpos] = one.ratio * own + one.offset
+            else:
+                result[..., one.qpos] = own
         return result
 
     def velocity_map(self, q: ArrayLike) -> np.ndarray:
@@ -134,7 +135,7 @@ class MujocoCoordinates:
                 R = _rotations(given[..., one.q][..., :4])
                 linear = np.einsum("...ji,...j->...i", R, own[..., :3])
                 result[..., one.v] = np.concatenate([np.broadcast_to(own[..., 3:], linear.shape), linear], axis=-1)
-            elif one.ratio == 1.0 and one.offset == 0.0:
+            elif not one.follows:
                 result[..., one.v] = own
         return result
 
@@ -174,11 +175,11 @@ def _joints(source: CompiledModel, tree: Tree) -> list[_Joint]:
             continue
         i = tree.joint_index(name)
         body = tree.bodies[i]
-        ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
+        coupling = body.coupling
+        ratio, offset = (1.0, 0.0) if coupling is None else (coupling.ratio, coupling.offset)
         qpos, qvel = (slice(x[j], x[j] + n) for x, n in ((starts, body.joint.nq), (dofs, body.joint.nv)))
-        result.append(
-            _Joint(qpos, qvel, tree.q_slices[i], tree.v_slices[i], isinstance(body.joint, Floating), ratio, offset)
-        )
+        is_floating, follows = isinstance(body.joint, Floating), coupling is not None
+        result.append(_Joint(qpos, qvel, tree.q_slices[i], tree.v_slices[i], is_floating, follows, ratio, offset))
     return result
 
 
