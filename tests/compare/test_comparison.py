@@ -1,4 +1,4 @@
-"""Comparison of robots: what is the same in other words, and every value that is not."""
+"""Comparison of robots: equal robots in other descriptions, and every difference."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def differing(comparison):
     return {one.quantity for one in comparison.differences}
 
 
-def test_a_robot_is_the_same_as_itself_in_another_order(arm):
+def test_a_robot_with_reordered_joints_is_equal(arm):
     swapped = robot_of(*reversed(LINKS), JOINTS[2], JOINTS[3], JOINTS[1], JOINTS[0])
     assert [j.name for j in swapped.joints] != [j.name for j in arm.joints]
     result = arm.compare(swapped)
@@ -69,7 +69,7 @@ def test_a_robot_is_the_same_as_itself_in_another_order(arm):
     assert str(result).splitlines()[0] == "r (1) and r (2): same (tolerance 1e-09 relative)"
 
 
-def test_an_opposite_axis_is_said_and_the_rest_compared_with_the_opposite_sign(arm):
+def test_an_opposite_joint_axis_is_reported_and_values_are_compared_with_the_opposite_sign(arm):
     turned = robot_of(*LINKS, JOINTS[0], elbow("0 -1 0", -2, 1), *JOINTS[2:])
     result = arm.compare(turned)
     assert differing(result) == {"axis in the world at zero"} and "'elbow' has the opposite axis" in result.notes[0]
@@ -77,7 +77,7 @@ def test_an_opposite_axis_is_said_and_the_rest_compared_with_the_opposite_sign(a
     assert not np.allclose(arm.mass_matrix([0.1, 0.2, 0.3]), turned.mass_matrix([0.1, 0.2, 0.3]))
 
 
-def test_other_coordinates_and_couplings_are_the_same_motion():
+def test_robots_with_other_coordinates_and_couplings_have_equal_motions():
     wheel = [*LINKS, JOINTS[0], elbow(type="continuous"), *JOINTS[2:]]
     result = robot_of(*wheel).compare(robot_of(*wheel, continuous="sincos"))
     assert differing(result) == {"joint type"} and result.differences[0].right == "unbounded revolute"
@@ -112,14 +112,14 @@ def test_ratios_of_followers_are_compared_in_the_directions_of_both_axes():
         assert {"mimic: ratio, offset", "coupling: ratio, offset"} <= differing(first.compare(unequal))
 
 
-def test_a_floating_base_only_one_robot_has(arm):
+def test_a_floating_base_of_one_robot_is_reported(arm):
     floats = robot_of(*LINKS, *JOINTS, floating_base=True)
     assert floats.compare(floats).same
     only = arm.compare(floats)
     assert {(x.quantity, x.subject) for x in only.differences} == {("joint", "floating_base")}
 
 
-def test_another_root_is_the_same_robot():
+def test_a_robot_with_another_root_is_equal():
     leg = lw.load("leg", floating_base=True)
     tip = leg.with_root(leg.bodies[-1])
     result = leg.compare(tip, samples=3)
@@ -152,7 +152,7 @@ def test_another_root_is_the_same_robot():
         ((*LINKS, JOINTS[0], elbow(at="0.1 0.2 0.31"), *JOINTS[2:]), {"position at zero [m]": ("lower", 0.01, None)}),
     ],
 )
-def test_each_value_that_differs_is_named_with_its_difference(arm, parts, expected):
+def test_each_difference_is_named_with_its_value(arm, parts, expected):
     result = arm.compare(robot_of(*parts))
     assert not result.same
     for quantity, (subject, absolute, relative) in expected.items():
@@ -167,7 +167,7 @@ def test_each_value_that_differs_is_named_with_its_difference(arm, parts, expect
     assert arm.compare(robot_of(*parts), tolerance=0.6).same
 
 
-def test_names_and_groups(arm):
+def test_differences_of_names_and_groups_are_reported(arm):
     renamed = robot_of(
         *(text.replace('"lower"', '"forearm"').replace('"elbow"', '"bend"') for text in (*LINKS, *JOINTS))
     )
@@ -200,7 +200,7 @@ def test_bodies_are_compared_where_links_are_merged(arm):
     assert not split.compare(whole.with_inertia("lower", mass=1.2), by="bodies").same
 
 
-def test_constraints_actuators_and_configurations():
+def test_constraints_actuators_and_configurations_are_compared():
     one = lw.load("fourbar")
     assert one.compare(lw.load("fourbar")).same
     tree = lw.load(lw.robots.path("fourbar"))
@@ -232,7 +232,7 @@ def moved_by(body, x):
     return replace(body, placement=body.placement @ Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)))
 
 
-def test_results_are_data(arm):
+def test_comparison_results_are_plain_data(arm):
     result = arm.compare(arm.with_inertia("side", mass=3.0))
     data = result.as_dict()
     assert data["same"] is False and data["differences"][0]["quantity"] == "total mass [kg]"
@@ -245,7 +245,7 @@ def test_results_are_data(arm):
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
-def test_real_robots_are_the_same_in_other_libraries(library, tmp_path):
+def test_real_robots_are_equal_in_other_libraries(library, tmp_path):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")
     for example in [one for one in EXAMPLES if one.name in ("panda", "talos", "solo12")]:
         path = tmp_path / f"{example.name}.urdf"
@@ -265,8 +265,8 @@ def test_real_robots_are_the_same_in_other_libraries(library, tmp_path):
         robot_of(*LINKS, *JOINTS).compare_with_library(library)
 
 
-def test_mjcf_of_a_urdf_by_mujoco(tmp_path):
-    """MuJoCo's own conversion merges welded links and prints six digits; limits of speed have no place in MJCF."""
+def test_a_urdf_and_mujocos_conversion_of_it_differ_only_as_expected(tmp_path):
+    """MuJoCo's conversion merges welded links and prints six digits; MJCF has no velocity limits."""
     mujoco = pytest.importorskip("mujoco", reason="converts with MuJoCo, which is optional")
     tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
     extension = '<mujoco><compiler fusestatic="true" balanceinertia="false" discardvisual="false"/></mujoco>'

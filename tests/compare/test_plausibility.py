@@ -1,4 +1,4 @@
-"""The check of a model: each odd value is found, and real robots have no errors but joints that move nothing."""
+"""Check of a model: each suspicious value is detected, and real robots have no errors."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_odd_value_is_found(case):
+def test_each_suspicious_value_is_detected(case):
     parts, expected = CASES[case]
     result = check(*parts)
     found = {one.code: one.severity for one in result.findings}
@@ -154,7 +154,7 @@ def test_each_odd_value_is_found(case):
         assert one.reason and one.remedy and one.code in str(result), one
 
 
-def test_gravity_frames_and_configurations():
+def test_suspicious_gravity_frames_and_configurations_are_detected():
     sound = [link(), joint()]
     assert [x.code for x in check(*sound, gravity=(0, 0, -9810)).findings] == ["GRAVITY"]
     assert [x.code for x in check(*sound, gravity=(0, -9.81, 0)).findings] == ["GRAVITY_DIRECTION"]
@@ -167,20 +167,20 @@ def test_gravity_frames_and_configurations():
     assert (one.code, one.subject, dict(one.values)["upper"]) == ("Q_OUT_OF_LIMITS", ("configuration", "home"), 2.0)
 
 
-def test_robots_built_in_python_are_checked_too():
+def test_robots_built_in_python_are_checked():
     robot = robot_of(link(), joint()).with_inertia("rod", inertia=(0.5, 0.5, 0.5), mass=0.1)
     (one,) = robot.check_model().warnings
     assert one.code == "INERTIA_EXTENT" and one.subject == ("link", "rod") and one.as_dict()["values"]["reach"] > 0.2
     assert lw.load("arm7").check_model().findings == ()
 
 
-def test_what_is_fixed_to_the_world_and_inertias_that_were_ignored_are_no_warnings():
+def test_fixed_links_and_ignored_inertias_cause_no_warnings():
     fixed = [link(inertia=PLACEHOLDER), joint(type="fixed")]
     assert {x.severity for x in check(*fixed).findings} == {"note"}
     assert check(link(inertia=PLACEHOLDER), joint(), inertia="ignore").findings == ()
 
 
-def test_the_table_collects_what_is_alike_and_fits_its_width():
+def test_equal_findings_are_collected_in_a_table_of_limited_width():
     parts = [part for k in range(5) for part in (f'<link name="m{k}"/>', joint(f"m{k}"))]
     result = check(link(), joint(), *parts)
     assert len(result.errors) == 5 and repr(result) == "<ModelCheck of 'r': 5 errors>"
@@ -195,7 +195,7 @@ def example(name):
 
 
 def test_real_robots_have_no_errors():
-    """Of real robots, the file's own oddities are named: placeholders of sensors, feet without extent."""
+    """Warnings name the file's own flaws: placeholders of sensors, feet without extent."""
     of_pr2 = {"PLACEHOLDER", "INERTIA_UNITS", "MIMIC_RANGE", "INERTIA_TRIANGLE", "INERTIA_EXTENT"}
     known = {"panda": set(), "talos": set(), "ur5": set(), "g1": set(), "pr2": of_pr2}
     for name, codes in known.items():
@@ -222,7 +222,7 @@ def changed_link(tree, name, change):
     return lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
 
 
-def test_one_wrong_link_of_real_robots_is_found():
+def test_one_wrong_link_of_a_real_robot_is_detected():
     for name, wrong in (("panda", "panda_link3"), ("talos", "leg_right_3_link"), ("g1", "right_knee_link")):
         tree = example(name).robot().tree
         heavy = changed_link(tree, wrong, lambda m, c, J: (5000.0, c, J * (5000.0 / m)))
@@ -250,20 +250,20 @@ def test_wrong_units_and_points_are_recognised_without_shapes(name):
         assert code in {one.code for one in robot.check_model().warnings}, wrong
 
 
-def test_every_code_is_found_in_a_test():
+def test_every_finding_code_occurs_in_a_test():
     found = {code for _, codes in CASES.values() for code in codes}
     elsewhere = {"GRAVITY", "GRAVITY_DIRECTION", "FRAME_FAR", "IDENTICAL_INERTIAS", "Q_OUT_OF_LIMITS"}
     by_readers = {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "MAGNITUDE", "MASS_ZERO"}
     assert found | elsewhere | by_readers == set(CODES)
 
 
-def test_the_page_lists_all_codes():
+def test_the_page_lists_all_finding_codes():
     page = (Path(__file__).parents[2] / "docs" / "comparing_robots.md").read_text(encoding="utf-8")
     for code, about in CODES.items():
         assert f"| `{code}` | {about.severity} | {about.reason} | {about.remedy} |\n" in page
 
 
-def test_bodies_that_float_apart_do_not_overlap_at_zero():
+def test_floating_bodies_do_not_overlap_at_the_neutral_configuration():
     for joint_type, codes in ((lw.joints.Floating(), set()), (lw.joints.Prismatic((1, 0, 0)), {"OVERLAP"})):
         parts = []
         for name in ("one", "two", "three"):

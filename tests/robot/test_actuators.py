@@ -1,4 +1,4 @@
-"""Actuators and named configurations: what they say, what is wrong with them, and what edits make of them."""
+"""Actuators and named configurations: their content, invalid values, and robots that are edited."""
 
 import math
 import pickle
@@ -19,14 +19,14 @@ HOME = ARM.with_named_configuration("home", {"elbow": -1.2, "wrist_roll": 0.3}, 
 # -- one actuator
 
 
-def test_kinds():
+def test_actuators_have_the_kind_of_their_gains():
     affine = Actuator("a", {"elbow": 2.0}, gain=(1.0, 0.5, 0.0), bias=(0.1, 0.0, 0.0))
     kinds = [x.kind for x in (MOTOR, SERVO, Actuator.velocity("v", "elbow", damping=3.0), affine)]
     assert kinds == ["motor", "position", "velocity", "affine"]
     assert affine.joints == (("elbow", (2.0,)),)
 
 
-def test_force():
+def test_actuator_forces_follow_the_stated_law():
     servo = Actuator.position("s", "j", stiffness=10.0, damping=2.0, control_range=(-1.0, 1.0), force_range=(-5.0, 5.0))
     for u, length, rate in np.random.default_rng(0).uniform(-2.0, 2.0, (50, 3)):
         expected = np.clip(10.0 * (np.clip(u, -1.0, 1.0) - length) - 2.0 * rate, -5.0, 5.0)
@@ -54,7 +54,7 @@ def test_force():
         (lambda: Actuator.position("a", "j", stiffness=-1.0), "stiffness: expected"),
     ],
 )
-def test_what_no_actuator_is(make, message):
+def test_invalid_actuators_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -62,7 +62,7 @@ def test_what_no_actuator_is(make, message):
 # -- on a robot
 
 
-def test_actuators_by_name():
+def test_actuators_are_accessed_and_removed_by_name():
     assert [x.name for x in ARM.actuators] == ["elbow_motor", "wrist_servo"]
     assert ARM.actuators["wrist_servo"] is SERVO
     assert ARM.without_actuators("elbow_motor").actuators == (SERVO,)
@@ -83,12 +83,12 @@ def test_actuators_by_name():
         ("motor", TypeError, "expected actuators, as in"),
     ],
 )
-def test_actuators_that_do_not_fit(actuator, error, message):
+def test_actuators_that_do_not_fit_the_robot_are_refused(actuator, error, message):
     with pytest.raises(error, match=message):
         ARM.with_actuators(actuator)
 
 
-def test_named_configurations():
+def test_named_configurations_have_positions_velocities_and_controls():
     home = HOME.named_configurations["home"]
     assert home.q.tolist() == [0.0, 0.0, 0.0, -1.2, 0.0, 0.0, 0.3] and home.joints == ("elbow", "wrist_roll")
     assert home.v is None and home.controls.tolist() == [0.0, 0.3]
@@ -102,7 +102,7 @@ def test_named_configurations():
         HOME.named_configurations["hme"]
 
 
-def test_configurations_on_their_manifold():
+def test_named_configurations_must_lie_on_their_manifold():
     robot = lw.load("quadruped", floating_base=True)
     base = [2.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3]
     with pytest.raises(ValueError, match=r"configuration 'stand': .*floating_base"):
@@ -126,7 +126,7 @@ def test_configurations_on_their_manifold():
         ({"q": {}, "name": "home"}, ValueError, "already has a configuration 'home'"),
     ],
 )
-def test_configurations_that_do_not_fit(given, error, message):
+def test_named_configurations_that_do_not_fit_the_robot_are_refused(given, error, message):
     q = given.pop("q")
     with pytest.raises(error, match=message):
         HOME.with_named_configuration(given.pop("name", "other"), q, **given)
@@ -140,7 +140,7 @@ def parts():
     return hinge, lw.Link("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0.0))
 
 
-def test_build():
+def test_robots_are_built_with_actuators_and_named_configurations():
     states = {"up": {"hinge": np.pi}, "start": {"q": {"hinge": 0.1}, "v": {"hinge": [0.2]}, "controls": {"m": 3.0}}}
     robot = lw.Robot.build("pendulum", *parts(), actuators=[Actuator.motor("m", "hinge")], named_configurations=states)
     assert robot.actuators["m"].kind == "motor"
@@ -149,7 +149,7 @@ def test_build():
     assert (start.q.tolist(), start.v.tolist(), start.controls.tolist()) == ([0.1], [0.2], [3.0])
 
 
-def test_all_that_is_wrong_is_told_by_its_place():
+def test_all_errors_of_actuators_and_configurations_are_reported_together():
     motors = [Actuator.motor("m", "hinge"), Actuator.motor("m", "hinge"), Actuator.motor("n", "hing")]
     with pytest.raises(ModelError, match="another actuator is named 'm'") as caught:
         lw.Robot.build("pendulum", *parts(), actuators=motors)
@@ -171,7 +171,7 @@ def test_all_that_is_wrong_is_told_by_its_place():
 # -- edits
 
 
-def test_edits_that_do_not_touch_joints_keep_all():
+def test_edits_that_change_no_joint_keep_actuators_and_configurations():
     for robot in (
         HOME.with_gravity((0, 0, 0)),
         HOME.with_frame("lens", "hand"),
@@ -187,7 +187,7 @@ def test_edits_that_do_not_touch_joints_keep_all():
         assert home.controls.tolist() == [0.0, 0.3]
 
 
-def test_locked_joints_leave_actuators_and_configurations():
+def test_locked_joints_are_removed_from_actuators_and_configurations():
     robot = HOME.with_actuators(Actuator("tendon", {"elbow": 2.0, "wrist_roll": 1.0}))
     held = robot.with_locked_joints({"elbow": -0.7})
     assert [x.name for x in held.actuators] == ["wrist_servo", "tendon"]
@@ -198,7 +198,7 @@ def test_locked_joints_leave_actuators_and_configurations():
     assert home.controls.tolist() == [0.3, 0.0]
 
 
-def test_another_joint_type_must_fit():
+def test_a_new_joint_type_must_fit_actuators_and_configurations():
     edited = HOME.joint("elbow").with_type(lw.joints.Spherical())
     with pytest.raises(ValueError, match=r"expected 3 gears.*robot.without_actuators\('elbow_motor'\)"):
         HOME.with_joint(edited)
@@ -208,7 +208,7 @@ def test_another_joint_type_must_fit():
     assert bare.with_joint(edited).actuators == (SERVO,)
 
 
-def test_followers_are_where_their_masters_say():
+def test_named_configurations_of_followers_follow_their_masters():
     robot = lw.load("arm7_gripper")
     left, right = "left_finger_slide", "right_finger_slide"
     robot = robot.with_named_configuration("open", {left: 0.03, right: 0.02})
@@ -231,7 +231,7 @@ def test_frames_keep_their_actuators_when_the_root_changes():
 
 
 @pytest.mark.slow(every=9)
-def test_a_floating_robot_is_where_it_was_on_another_root():
+def test_named_configurations_of_a_floating_robot_are_the_same_on_another_root():
     robot = lw.load("quadruped", floating_base=True)
     rng, link = np.random.default_rng(3), robot.links[-1].name
     q, v = robot.random_configuration(seed=2), rng.normal(size=robot.nv)

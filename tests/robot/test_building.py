@@ -1,4 +1,4 @@
-"""Robots built in code: the same as from a URDF to the bit, and what is wrong with their parts."""
+"""Robots built in code: equal to those of a URDF to the bit, and errors of their parts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def assert_same(text: str, **options: object) -> None:
     assert bits(built.tree) == bits(read.tree)
 
 
-def test_the_robots_inside_built_in_code_are_those_of_their_files_to_the_bit() -> None:
+def test_bundled_robots_built_in_code_equal_their_files_to_the_bit() -> None:
     for name in lw.robots.names():
         text = lw.robots.path(name).read_text(encoding="utf-8")
         assert_same(text, floating_base=name in ("quadruped", "humanoid"), gravity=(0.1, 0.2, -1.62))
@@ -61,18 +61,18 @@ def test_the_robots_inside_built_in_code_are_those_of_their_files_to_the_bit() -
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_real_robots_built_in_code_are_those_of_their_files_to_the_bit(example: Example) -> None:
+def test_real_robots_built_in_code_equal_their_files_to_the_bit(example: Example) -> None:
     assert_same(example.text(), floating_base=example.floating)
 
 
 @pytest.mark.slow(every=3)
-def test_random_robots_built_in_code_are_those_of_their_texts_to_the_bit() -> None:
+def test_random_robots_built_in_code_equal_their_urdf_to_the_bit() -> None:
     for seed in range(60):
         text = random_urdf(np.random.default_rng(seed), links=1 + seed % 12)
         assert_same(text, mimic=("free", "coupled")[seed % 2])
 
 
-def test_an_axis_of_any_length_is_normalised_alike() -> None:
+def test_axes_of_any_length_are_normalised_alike_in_code_and_in_files() -> None:
     for axis in ("1 2 3", "1e-200 0 2e-200", "3e200 1e200 0", "0 -7 0", "0.1 0.7 0.3"):
         link, inner = '<link name="{}"/>', f'<parent link="a"/><child link="b"/><axis xyz="{axis}"/>'
         text = (
@@ -82,8 +82,8 @@ def test_an_axis_of_any_length_is_normalised_alike() -> None:
             assert_same(text.format(kind))
 
 
-def test_a_robot_of_every_joint_type_taken_apart_and_built_again() -> None:
-    """Of a tree of any joint type, `Robot.joints` are the parts: rotors, limits that are off and dynamics come back."""
+def test_a_robot_of_every_joint_type_is_taken_apart_and_rebuilt() -> None:
+    """Rotors, limits that are switched off and dynamics are restored."""
     tree = random_tree(np.random.default_rng(3), 20)
     robot = lw.Robot(tree)
     first = robot.joints[0]
@@ -103,7 +103,7 @@ def test_a_robot_of_every_joint_type_taken_apart_and_built_again() -> None:
 # -- what people write
 
 
-def test_a_pendulum() -> None:
+def test_a_pendulum_is_built_from_a_link_and_a_joint() -> None:
     pendulum = lw.Robot.build(
         "pendulum",
         lw.Link("rod", mass=2.0, com=(0, 0, -0.5)),
@@ -126,7 +126,7 @@ def leg(side: str, y: float) -> list[lw.Link | lw.Joint]:
     ]
 
 
-def test_parts_come_in_lists_and_frames_are_asked_by_name() -> None:
+def test_parts_are_passed_as_nested_lists() -> None:
     pelvis = lw.Link("pelvis", shapes.Sphere(0.1), density=1000.0)
     biped = lw.Robot.build("biped", pelvis, leg("left", 0.1), (leg("right", -0.1),), floating_base=True)
     assert [joint.name for joint in biped.joints] == [
@@ -145,7 +145,7 @@ def test_parts_come_in_lists_and_frames_are_asked_by_name() -> None:
     assert (low[0], high[0]) == (0.0, 2.5)
 
 
-def test_a_frame_sits_on_what_its_link_is_welded_to() -> None:
+def test_a_frame_of_a_welded_link_belongs_to_the_moving_body() -> None:
     tip = lw.pose((0, 0, 0.1), rpy=(0, math.pi / 2, 0))
     robot = lw.Robot.build(
         "r",
@@ -159,7 +159,7 @@ def test_a_frame_sits_on_what_its_link_is_welded_to() -> None:
     assert np.array_equal(robot.pose([0.0], "tip"), lw.pose((0, 0, 1)) @ tip)
 
 
-def test_joints_follow_others_as_they_are_written() -> None:
+def test_a_mimic_joint_follows_its_master_with_ratio_and_offset() -> None:
     fingers = [lw.Link(name, mass=0.1, com=(0, 0, 0.1)) for name in ("left", "right")]
     first = hinge("a", "world", "left")
     second = hinge("b", "world", "right", mimic=("a", -2, 0.1))
@@ -177,7 +177,7 @@ def test_joints_follow_others_as_they_are_written() -> None:
 # -- links
 
 
-def test_a_uniform_link_weighs_what_its_shapes_do() -> None:
+def test_the_mass_of_a_uniform_link_follows_from_its_shapes() -> None:
     one = lw.Link("a", shapes.Box((1, 2, 3)).at(lw.pose((0, 0, 1), rpy=(0, 0, math.pi / 2))), mass=12.0)
     assert one.com.tolist() == [0, 0, 1] and np.allclose(one.inertia, np.diag([10.0, 13.0, 5.0]), rtol=1e-15)
     assert lw.Link("a", shapes.Box((1, 2, 3)), density=2.0).mass == 12.0
@@ -188,7 +188,7 @@ def test_a_uniform_link_weighs_what_its_shapes_do() -> None:
     assert lw.Link("a", shapes.Box((1, 1, 1)), mass=0.0).mass == 0.0
 
 
-def test_shapes_of_a_link_are_seen_and_collide() -> None:
+def test_shapes_of_a_link_are_displayed_and_collide() -> None:
     red = shapes.Material("red", (1, 0, 0))
     link = lw.Link(
         "a", shapes.Sphere(1).at((0, 0, 1), material=red), visuals=[shapes.Mesh("a.dae")], collisions=[shapes.Sphere(2)]
@@ -201,7 +201,7 @@ def test_shapes_of_a_link_are_seen_and_collide() -> None:
     assert (frame.visuals, frame.collisions) == (link.visuals, link.collisions)
 
 
-def test_a_link_is_a_value() -> None:
+def test_links_are_compared_by_value() -> None:
     link = lw.Link("a", mass=1, com=np.array([0, 0, 1.0]), inertia=np.eye(3), frames={"f": (0, 0, 1)})
     same = lw.Link("a", mass=1.0, com=(0, 0, 1), inertia=[1, 1, 1], frames={"f": lw.pose((0, 0, 1))})
     assert link == same and hash(link) == hash(same) and repr(link) == "<Link 'a': 1 kg>"
@@ -214,7 +214,7 @@ def test_a_link_is_a_value() -> None:
         link.mass = 2.0  # type: ignore[misc]
 
 
-def test_inertia_in_axes_of_its_own() -> None:
+def test_inertia_may_be_stated_in_rotated_axes() -> None:
     turned = lw.pose((0.1, 0, 0), axis=(0, 0, 1), angle=0.3)
     link = lw.Link("a", mass=1.0, com=turned, inertia=(1.0, 2.0, 2.5))
     R = turned[:3, :3]
@@ -248,7 +248,7 @@ BAD_LINKS: dict[str, Callable[[], object]] = {
 }
 
 
-def test_what_is_no_link_is_said_where_it_is_written() -> None:
+def test_invalid_links_are_refused_by_argument() -> None:
     for message, make in BAD_LINKS.items():
         with pytest.raises(ValueError, match=message):
             make()
@@ -261,7 +261,7 @@ def test_what_is_no_link_is_said_where_it_is_written() -> None:
 # -- robots that are none
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_errors_of_a_robot_are_reported_together() -> None:
     found = issues(
         lw.Link("a", mass=-1.0),
         lw.Link("b", mass=1.0, inertia=(1, 1, -1)),
@@ -273,7 +273,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert found["UNKNOWN_LINK"].startswith("robot[r]/joint[j]: joint 'j': its child link 'c' does not exist")
 
 
-def test_structures_that_are_no_tree() -> None:
+def test_links_and_joints_that_form_no_tree_are_refused() -> None:
     a, b, c = (lw.Link(name, mass=1.0) for name in "abc")
     cases = {
         "DUPLICATE_NAME": (a, a),
@@ -295,7 +295,7 @@ def test_structures_that_are_no_tree() -> None:
     assert "keep the base fixed" in issues(a, hinge("j", "world", "a"), floating_base=True)["BAD_NAME"]
 
 
-def test_names_of_frames() -> None:
+def test_invalid_names_of_frames_are_refused() -> None:
     assert "frame 'a' has the name of a link" in issues(lw.Link("a", frames={"a": (0, 0, 1)}))["DUPLICATE_NAME"]
     twice = lw.Link("a", frames={"f": (0, 0, 1)}).with_frame("f", (0, 0, 2))
     assert "frame 'f' has the name of a frame" in issues(twice)["DUPLICATE_NAME"]
@@ -305,7 +305,7 @@ def test_names_of_frames() -> None:
     assert len(caught.value.issues) == 1  # what is wrong is said once
 
 
-def test_oddities_are_told_once_and_errors_where_strict() -> None:
+def test_suspicious_links_are_warned_of_once_and_errors_if_strict() -> None:
     odd = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
     message = r"building robot 'r' found 1 issue; .*\n  robot\[r\]/link\[a\]: no body has"
     with pytest.warns(ModelWarning, match=message) as caught:
@@ -318,7 +318,7 @@ def test_oddities_are_told_once_and_errors_where_strict() -> None:
         assert issues(odd, lw.Link("b", mass=-1.0)).keys() >= {"MASS_NEGATIVE"}
 
 
-def test_inertias_that_no_body_has() -> None:
+def test_impossible_inertias_are_refused_replaced_or_ignored() -> None:
     """The options of `load`: the nearest possible one, or none at all."""
     bad = lw.Link("a", mass=1.0, inertia=(1, 1, -0.01))
     assert issues(bad).keys() == {"INERTIA_NOT_PSD"}
@@ -336,7 +336,7 @@ def test_inertias_that_no_body_has() -> None:
         lw.Robot.from_dh("r", [{}], convention="standard", floating=True)  # type: ignore[call-arg]
 
 
-def test_what_is_no_part() -> None:
+def test_parts_that_are_no_links_or_joints_are_refused() -> None:
     for part in (3, "link", None, HINGE):
         with pytest.raises(TypeError, match="build: parts: expected links, joints and lists of them, got"):
             lw.Robot.build("r", part)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Robots by their names in robot_descriptions, here a package of the same form that downloads nothing."""
+"""Robots of robot_descriptions by name, in a package of the same form that downloads nothing."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def descriptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
-def test_a_robot_by_its_name(descriptions: Path) -> None:
+def test_a_description_is_loaded_by_name(descriptions: Path) -> None:
     robot = lw.load_description("arm_description", floating_base=True, gravity=(0, 0, 0))
     assert (robot.name, robot.nv) == ("repository", 8) and not robot.gravity.any()
     assert robot.tree.source == str(descriptions / "repository/arm_pkg/arm.urdf")
 
 
-def test_a_commit_is_that_of_one_call(descriptions: Path) -> None:
+def test_the_option_commit_applies_to_one_call(descriptions: Path) -> None:
     assert lw.load_description("arm_description").name == "repository"
     assert lw.load_description("arm_description", commit="abc").name == "repository-abc"
     assert lw.load_description("arm_description").name == "repository" and "ROBOT_DESCRIPTION_COMMIT" not in os.environ
@@ -75,7 +75,7 @@ def test_a_commit_is_that_of_one_call(descriptions: Path) -> None:
 
 
 @pytest.mark.usefixtures("descriptions")
-def test_unknown_names_and_formats() -> None:
+def test_unknown_descriptions_and_formats_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="no description named 'arm_descripton'; did you mean 'arm_description'"):
         lw.load_description("arm_descripton")
     with pytest.raises(UnknownNameError, match="there are 'arm_description', 'arm_mj_description'"):
@@ -91,7 +91,7 @@ def test_unknown_names_and_formats() -> None:
         lw.load_description("arm_description", floating=True)  # type: ignore[call-arg]
 
 
-def test_formats_and_folders(descriptions: Path) -> None:
+def test_descriptions_have_formats_and_package_folders(descriptions: Path) -> None:
     inside = str(descriptions / "repository/arm_pkg")
     found = description_file("arm_description", "mjcf")
     assert (found.path, found.format) == (os.path.join(inside, "arm.xml"), "mjcf")
@@ -104,7 +104,7 @@ def test_formats_and_folders(descriptions: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_xacro_file_needs_consent(descriptions: Path) -> None:
+def test_a_xacro_description_needs_consent(descriptions: Path) -> None:
     pytest.importorskip("xacro", reason="needs xacro")
     with pytest.raises(
         TypeError, match="load_description: xacro: expected True, because 'macro_description' is a xacro"
@@ -118,12 +118,12 @@ def test_a_xacro_file_needs_consent(descriptions: Path) -> None:
         lw.load_description("arm_description", xacro=True)
 
 
-def test_an_mjcf_file(descriptions: Path) -> None:
+def test_an_mjcf_description_is_loaded(descriptions: Path) -> None:
     pytest.importorskip("mujoco", reason="needs mujoco")
     assert lw.load_description("arm_mj_description", strict=True).frames == ("world", "b")
 
 
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_descriptions_without_the_package_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkwork.robot.construction.description_loading.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[descriptions\]"'):
         lw.load_description("panda_description")

@@ -1,4 +1,4 @@
-"""What is no configuration, velocity or wrench of a joint: errors that name the joint and the value."""
+"""Invalid configurations, velocities and wrenches of a joint: errors that name the joint and the value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
 FREE = lw.Joint.of(lw.joints.Floating(), name="base")
 
 
-def test_a_configuration_of_the_wrong_length() -> None:
+def test_configurations_of_the_wrong_length_are_refused() -> None:
     message = r"joint 'elbow': transform: q: expected an array of shape \(\.\.\., 1\), the configuration \[.*\]; "
     with pytest.raises(ValueError, match=message + r"got shape \(2,\): \[0.1, 0.2\]"):
         HINGE.transform([0.1, 0.2])
@@ -37,7 +37,7 @@ def test_a_configuration_of_the_wrong_length() -> None:
         fixed.transform([1.0])
 
 
-def test_a_number_that_is_none() -> None:
+def test_nan_in_configurations_and_velocities_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint 'elbow': twist: v\[0\] is NaN"):
         HINGE.twist([0.1], [np.nan])
     with pytest.raises(ValueError, match=r"joint 'elbow': twist: q\[1, 0\] is NaN"):
@@ -48,7 +48,7 @@ def test_a_number_that_is_none() -> None:
         FREE.transform(q)
 
 
-def test_a_quaternion_far_from_unit_is_refused() -> None:
+def test_a_quaternion_far_from_unit_length_is_refused() -> None:
     q = FREE.zero_configuration()
     q[0] = 1.01
     with pytest.raises(
@@ -69,8 +69,8 @@ def test_a_quaternion_far_from_unit_is_refused() -> None:
         FREE.normalize_configuration(np.zeros(7))
 
 
-def test_unit_lengths_alone_say_what_is_nearest() -> None:
-    """A type of one's own that names them, and writes no ``normalize`` and no names of its numbers."""
+def test_unit_lengths_of_a_users_joint_type_suffice_for_normalisation() -> None:
+    """A type that declares them, without ``normalize`` and names of coordinates."""
 
     class Ball(lw.joints.Spherical):
         normalize, q_names = lw.joints.JointType.normalize, ()
@@ -87,7 +87,7 @@ def test_unit_lengths_alone_say_what_is_nearest() -> None:
             call(np.zeros(4))
 
 
-def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
+def test_a_quaternion_of_nearly_unit_length_is_normalised_with_a_warning() -> None:
     q = FREE.random_configuration(seed=0)
     off = q.copy()
     off[:4] *= 1.0 + 5e-4
@@ -97,7 +97,7 @@ def test_a_quaternion_nearly_unit_is_normalised_with_a_warning() -> None:
     assert np.max(np.abs(X - FREE.transform(q))) <= 1e-15
 
 
-def test_rounding_is_no_reason_to_warn() -> None:
+def test_rounding_errors_of_quaternions_cause_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         q = FREE.random_configuration(seed=0, size=20)
@@ -106,8 +106,8 @@ def test_rounding_is_no_reason_to_warn() -> None:
         FREE.normalize_configuration(3.0 * q)
 
 
-def test_poses_that_are_not_rigid() -> None:
-    """Everywhere: a rotation within 1e-6, right-handed, and the last row 0 0 0 1."""
+def test_poses_that_are_not_rigid_are_refused() -> None:
+    """A rotation within 1e-6, right-handed, and the last row 0 0 0 1."""
     warped = [
         2.0 * np.eye(4),
         np.diag([1.0, 1.0, -1.0, 1.0]),
@@ -131,7 +131,7 @@ def test_poses_that_are_not_rigid() -> None:
             HINGE.with_placements(X)
 
 
-def test_masked_poses() -> None:
+def test_masked_poses_are_refused() -> None:
     joint = lw.load("arm7").joint("elbow")
     masked = np.ma.masked_array(np.eye(4), mask=np.eye(4, dtype=bool))
     for call in (
@@ -142,8 +142,8 @@ def test_masked_poses() -> None:
             call()
 
 
-def test_a_robot_takes_no_joint_with_numbers_beyond_its_bounds() -> None:
-    """Products of such numbers overflow: a joint put into a robot is looked at as one that is read."""
+def test_joints_with_values_beyond_the_bounds_are_refused_by_robots() -> None:
+    """Products of such values overflow: an edited joint is checked as one that is read."""
     robot = lw.load("arm7")
     elbow = robot.joint("elbow")
     for joint, what in (
@@ -157,7 +157,7 @@ def test_a_robot_takes_no_joint_with_numbers_beyond_its_bounds() -> None:
         assert caught.value.code == "MAGNITUDE"
 
 
-def test_what_is_no_joint_of_two_links() -> None:
+def test_invalid_names_and_links_of_a_joint_are_refused() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for wrong in ({"name": ""}, {"name": " "}, {"name": 3}, {"parent": ""}, {"child": None}):
         with pytest.raises(ValueError, match=r"expected (a name|the name of a link), got"):
@@ -169,7 +169,7 @@ def test_what_is_no_joint_of_two_links() -> None:
             HINGE.with_links(*links)
 
 
-def test_bounds_damping_and_velocities_that_cannot_be() -> None:
+def test_impossible_limits_damping_and_velocities_are_refused() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
         with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of coordinate 0 exceeds upper limit"):
@@ -204,13 +204,13 @@ def test_bounds_damping_and_velocities_that_cannot_be() -> None:
 
 
 class Faulty(lw.joints.Revolute):
-    """Its transform asks what only a float can answer."""
+    """Joint type with a transform that fails for symbols."""
 
     def X(self, q):
         return super().X([abs(float(q[0]))])
 
 
-def test_what_a_joint_of_ones_own_raises_names_the_joint_and_the_method() -> None:
+def test_an_exception_in_a_users_joint_type_names_the_joint_and_the_method() -> None:
     joint = lw.Joint.of(Faulty((0, 0, 1)), name="elbow")
     robot = lw.load("arm7")
     robot = robot.with_joint(robot.joint("elbow").with_type(Faulty((0, 0, 1))))
@@ -228,7 +228,7 @@ def test_what_a_joint_of_ones_own_raises_names_the_joint_and_the_method() -> Non
 
 
 class Wheel(lw.joints.UnboundedRevolute):
-    """Every method of its manifold fails, if it is told to."""
+    """Joint type with one method of its manifold that fails."""
 
     failing = ""
 
@@ -268,7 +268,7 @@ class Wheel(lw.joints.UnboundedRevolute):
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ConfigurationWarning")
-def test_what_a_manifold_of_ones_own_raises_names_the_joint_and_the_method() -> None:
+def test_an_exception_in_a_users_manifold_names_the_joint_and_the_method() -> None:
     elbow = lw.Joint.of(Wheel((0, 0, 1)), name="elbow", parent="world", child="rod")
     robot = lw.Robot.build("r", lw.Link("rod", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1)), elbow)
     q, v, off = [1.0, 0.0], [0.0], [1.0005, 0.0]
@@ -292,7 +292,7 @@ def test_what_a_manifold_of_ones_own_raises_names_the_joint_and_the_method() -> 
         Wheel.failing = ""
 
 
-def test_what_is_no_joint() -> None:
+def test_invalid_joints_are_refused() -> None:
     with pytest.raises(TypeError, match=r"expected a joint type with its parameters, .* got <class"):
         lw.Joint.of(lw.joints.Floating)
     with pytest.raises(ValueError, match="joint 'x': lower: expected a number or 7 of them"):

@@ -1,4 +1,4 @@
-"""docs/joints.md: every function and every test that it names is there, and it names every function."""
+"""docs/joints.md: every function and test that it names exists, and it names every function."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ TEXT = (HERE.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `(test_\w+\.py)::(test_\w+)` \|$", TEXT, flags=re.MULTILINE)
 
 
-def test_the_tables_have_rows() -> None:
+def test_the_tables_of_the_joint_page_have_rows() -> None:
     lines = [line for line in TEXT.splitlines() if "::test_" in line]
     assert len(ROWS) == len(lines) > 80
 
 
 @pytest.mark.parametrize("file", sorted({file for _, _, file, _ in ROWS}))
-def test_every_test_that_is_named_is_there(file: str) -> None:
+def test_every_test_named_on_the_joint_page_exists(file: str) -> None:
     source = next(HERE.parent.rglob(file)).read_text(encoding="utf-8")
     missing = [name for _, _, there, name in ROWS if there == file and f"def {name}(" not in source]
     assert missing == []
 
 
-def test_every_function_that_is_named_is_there() -> None:
+def test_every_function_named_on_the_joint_page_exists() -> None:
     for _, here, _, _ in ROWS:
         for name in re.findall(r"`([\w.]+)`", here):
             first, _, last = name.rpartition(".")
@@ -38,6 +38,6 @@ def test_every_function_that_is_named_is_there() -> None:
             assert found, name
 
 
-def test_every_function_of_a_joint_is_named() -> None:
+def test_every_function_of_a_joint_is_named_on_the_joint_page() -> None:
     named = {name for _, here, _, _ in ROWS for name in re.findall(r"`([\w.]+)`", here)}
     assert {name for name in JOINT if not name.startswith(("off_", "split_wrench_in"))} <= named

@@ -1,4 +1,4 @@
-"""A robot's kinematics and dynamics as sums of Jacobians, as textbooks write them, against the recursions."""
+"""Kinematics and dynamics as sums over Jacobians, as textbooks write them, compared with the recursions."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def split(joint: lw.Joint, q: np.ndarray) -> np.ndarray:
     return ARM.pose(q, joint.child)[:3, :3] @ joint.axes(q[joint.q_slice]).direction[0]
 
 
-def test_forward_kinematics_is_a_chain_of_relative_transforms(at) -> None:
+def test_forward_kinematics_is_a_product_of_relative_transforms(at) -> None:
     X = np.eye(4)
     for joint in ARM.joints:
         X = X @ joint.link_transform(at.q[joint.q_slice])
         near(ARM.pose(at.q, joint.child), X)
 
 
-def test_jacobian_maps_velocities(at) -> None:
+def test_the_jacobian_maps_joint_velocities_to_twists(at) -> None:
     near(ARM.jacobian(at.q, TOOL) @ at.v, ARM.twist(at.q, at.v, TOOL))
 
 
-def test_jacobian_column_of_a_hinge(at) -> None:
+def test_the_jacobian_column_of_a_hinge_is_its_axis_and_the_cross_product(at) -> None:
     """The axis a in the world, and a × (p − p_joint)."""
     J, p = ARM.jacobian(at.q, TOOL), ARM.pose(at.q, TOOL)[:3, 3]
     for joint in ARM.joints:
@@ -49,7 +49,7 @@ def test_jacobian_column_of_a_hinge(at) -> None:
         near(column[3:], np.cross(a, p - ARM.pose(at.q, joint.child)[:3, 3]))
 
 
-def test_jacobian_column_of_a_prismatic_joint(at) -> None:
+def test_the_jacobian_column_of_a_slide_is_its_axis(at) -> None:
     """No rotation, and the axis itself."""
     gripper = lw.load("arm7_gripper")
     q = gripper.random_configuration(seed=0)
@@ -62,7 +62,7 @@ def test_jacobian_column_of_a_prismatic_joint(at) -> None:
             near(J[:, joint.v_slice.start], np.concatenate([np.zeros(3), a]))
 
 
-def test_force_kinematics(at) -> None:
+def test_joint_forces_are_the_transposed_jacobian_times_the_wrench(at) -> None:
     """u = Jᵀ F: the power of joint forces is that of the wrench on the body."""
     F = np.random.default_rng(4).normal(size=6)
     u = ARM.jacobian(at.q, TOOL).T @ F
@@ -70,7 +70,7 @@ def test_force_kinematics(at) -> None:
 
 
 @pytest.mark.slow
-def test_propagation_in_world_vectors(at) -> None:
+def test_motion_propagates_in_world_vectors(at) -> None:
     """p + P, v + V + ω×P, ω + W, v̇ + V̇ + 2 ω×V + (ω×ω× + ω̇×) P, ω̇ + Ẇ + ω×W: capitals are relative, in the world."""
     for joint in ARM.joints[1:]:
         q, v, a = at.q, at.v, at.a
@@ -92,7 +92,7 @@ def test_propagation_in_world_vectors(at) -> None:
         near(A, np.concatenate([dw + dW + np.cross(w, W), linear]), 1e-12)
 
 
-def test_propagation_of_a_relative_motion(at) -> None:
+def test_propagate_motion_equals_the_world_vectors(at) -> None:
     """The same by `propagate_motion`, from joint to joint."""
 
     def seen(B: str, A: str) -> tuple[np.ndarray, ...]:
@@ -106,8 +106,8 @@ def test_propagation_of_a_relative_motion(at) -> None:
             near(part, expected, 1e-12)
 
 
-def test_coriolis_counts_twice() -> None:
-    """A walker on a turntable, outward: 2 ω V across the way, of which ω × V once gives the half."""
+def test_coriolis_acceleration_is_twice_omega_cross_v() -> None:
+    """A walker on a turntable, outward: 2 ω V across the direction, of which ω × V once gives the half."""
     turntable = lw.pose(), (0, 0, 3.0, 0, 0, 0), np.zeros(6)
     walker = lw.pose((0.5, 0, 0)), (0, 0, 0, 2.0, 0, 0), np.zeros(6)
     near(lw.propagate_motion(turntable, walker).acceleration[3:], np.array([-0.5 * 3.0**2, 2 * 3.0 * 2.0, 0.0]))
@@ -119,8 +119,8 @@ def test_coriolis_counts_twice() -> None:
     near((place(h) - 2 * place(0.0) + place(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
 
 
-def test_the_normal_of_a_car() -> None:
-    """It has the heading (cos φ, sin φ), its velocity along it, and the normal (−sin φ, cos φ)."""
+def test_a_car_has_velocity_along_its_heading_and_a_normal() -> None:
+    """Heading (cos φ, sin φ) and normal (−sin φ, cos φ)."""
     planar = lw.Joint.of(lw.joints.Planar(), name="ground", parent="world", child="car")
     car = lw.Robot.build("car", lw.Link("car", mass=1.0), planar)
     for phi in (0.3, 2.0, -1.2):
@@ -151,7 +151,7 @@ def bodies(at: SimpleNamespace):
         yield at_centre, bias, m, X[:3, :3] @ about @ X[:3, :3].T, w
 
 
-def test_mass_matrix_is_a_sum_over_bodies(at) -> None:
+def test_the_mass_matrix_is_a_sum_over_bodies(at) -> None:
     """M = Σ Jᵀ diag(I, m) J."""
     M = sum(J[:3].T @ inertia @ J[:3] + m * J[3:].T @ J[3:] for J, _, m, inertia, _ in bodies(at))
     near(ARM.mass_matrix(at.q), M, 1e-12)
@@ -168,7 +168,7 @@ def test_inverse_dynamics_is_a_sum_over_bodies(at) -> None:
     near(u, ARM.mass_matrix(at.q) @ at.a + ARM.bias_force(at.q, at.v), 1e-12)
 
 
-def test_forward_dynamics_solves_for_the_acceleration(at) -> None:
+def test_forward_dynamics_solves_the_mass_matrix(at) -> None:
     """a = M⁻¹ (u − F): the inverse is of the difference."""
     u = np.linspace(-3.0, 3.0, ARM.nv)
     a = np.linalg.solve(ARM.mass_matrix(at.q), u - ARM.bias_force(at.q, at.v))

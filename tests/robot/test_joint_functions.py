@@ -1,4 +1,4 @@
-"""The functions of a joint by itself, on arrays: against the contract on floats, and against what they mean."""
+"""Functions of a joint by itself, on arrays: compared with the contract on floats, and with their definitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def columns(parts: Any) -> list[Any]:
 # -- the table, the methods, and what is compiled
 
 
-def test_a_method_for_every_row() -> None:
+def test_every_joint_function_is_a_method_with_the_stated_arguments() -> None:
     for name, row in JOINT.items():
         method = getattr(lw.Joint, name)
         parameters = list(inspect.signature(method).parameters)[1:]
@@ -40,7 +40,7 @@ def test_a_method_for_every_row() -> None:
         assert ("child" in parameters or "on" in parameters) == row.needs_placement
 
 
-def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joints_of_equal_type_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     compiled = kernels.compile_requests
     monkeypatch.setattr(kernels, "compile_requests", lambda *a: made.append(a) or compiled(*a))
@@ -56,7 +56,7 @@ def test_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @every_joint
-def test_batches_broadcast_and_single_samples_agree(joint: lw.Joint) -> None:
+def test_joint_functions_broadcast_batches_with_equal_samples(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     together = joint.twist(q[:, None], v[None, :])
     assert together.shape == (SAMPLES, SAMPLES, 6)
@@ -69,7 +69,7 @@ def test_batches_broadcast_and_single_samples_agree(joint: lw.Joint) -> None:
 
 
 @pytest.mark.parametrize("name", ["fixed", "revolute", "floating"])
-def test_float32_in_float32_out(name: str) -> None:
+def test_float32_configurations_give_float32_results(name: str) -> None:
     joint = EVERY[name]
     q, v, _ = state(joint)
     found = joint.twist(q.astype(np.float32), v.astype(np.float32))
@@ -81,13 +81,13 @@ def test_float32_in_float32_out(name: str) -> None:
 
 
 @every_joint
-def test_transform(joint: lw.Joint) -> None:
+def test_transform_is_the_pose_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     near(joint.transform(q), sample_by_sample(lambda q: joint.type.X(q).elements(), q))
 
 
 @every_joint
-def test_twist(joint: lw.Joint) -> None:
+def test_twist_is_the_subspace_times_velocity_and_the_rate_of_the_transform(joint: lw.Joint) -> None:
     """S v; and the transform's rate along the step that v gives."""
     q, v, _ = state(joint)
     V = joint.twist(q, v)
@@ -104,7 +104,7 @@ def test_joint_twist_is_the_subspace_times_the_velocity(joint: lw.Joint) -> None
 
 
 @every_joint
-def test_spatial_acceleration(joint: lw.Joint) -> None:
+def test_spatial_acceleration_is_the_rate_of_the_twist(joint: lw.Joint) -> None:
     """The rate of the twist while v changes at rate a."""
     q, v, a = state(joint)
     A = joint.spatial_acceleration(q, v, a)
@@ -115,14 +115,14 @@ def test_spatial_acceleration(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_bias_acceleration(joint: lw.Joint) -> None:
+def test_bias_acceleration_is_the_rate_of_the_subspace_times_velocity(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     near(joint.bias_acceleration(q, v), sample_by_sample(lambda q, v: joint.type.bias(q, v).elements(), q, v))
     near(joint.bias_acceleration(q, v), joint.spatial_acceleration(q, v, 0.0 * v))
 
 
 @every_joint
-def test_motion_subspace(joint: lw.Joint) -> None:
+def test_motion_subspace_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     S = joint.motion_subspace(q)
     assert S.shape == (SAMPLES, 6, joint.nv)
@@ -130,15 +130,15 @@ def test_motion_subspace(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_configuration_of(joint: lw.Joint) -> None:
+def test_configuration_of_inverts_the_transform(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     X = joint.transform(q)
     near(joint.transform(joint.configuration_of(X)), X, within=1e-12)
 
 
 @every_joint
-def test_velocity_of(joint: lw.Joint) -> None:
-    """Of motions of the joint their velocities; of others those of least squares."""
+def test_velocity_of_inverts_the_twist_by_least_squares(joint: lw.Joint) -> None:
+    """Motions of the joint have their velocities; other motions have those of least squares."""
     q, v, _ = state(joint)
     near(joint.velocity_of(q, joint.twist(q, v)), v, within=1e-12)
     any_twist = np.random.default_rng(3).normal(size=(SAMPLES, 6))
@@ -147,8 +147,8 @@ def test_velocity_of(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_gap(joint: lw.Joint) -> None:
-    """Nothing at the joint's poses; told by the wrenches that the joint bears half a turn away from them."""
+def test_gap_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
+    """Zero at the joint's poses; measured by constraint wrenches half a turn away from them."""
     q, _, _ = state(joint)
     X = joint.transform(q)
     near(joint.pose_residual(X), np.zeros((SAMPLES, 6)), within=1e-12)
@@ -160,7 +160,7 @@ def test_gap(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_constraint_wrench_subspace(joint: lw.Joint) -> None:
+def test_constraint_wrenches_do_no_work_on_the_joints_motion(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     S, T = joint.motion_subspace(q), joint.constraint_wrench_subspace(q)
     assert T.shape == (SAMPLES, 6, 6 - joint.nv)
@@ -173,8 +173,8 @@ def test_constraint_wrench_subspace(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_torque(joint: lw.Joint) -> None:
-    """Power: τ·v = w·(S v); and no torque of a wrench of the constraint."""
+def test_torque_has_the_power_of_the_wrench(joint: lw.Joint) -> None:
+    """τ·v = w·(S v); and wrenches of the constraint have no torque."""
     q, v, _ = state(joint)
     w = np.random.default_rng(5).normal(size=(SAMPLES, 6))
     tau = joint.torque(q, w)
@@ -189,7 +189,7 @@ def test_torque(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_velocity_to_configuration_derivative(joint: lw.Joint) -> None:
+def test_velocity_to_configuration_derivative_equals_the_joint_type(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     q_dot = joint.velocity_to_configuration_derivative(q, v)
     h = 1e-6
@@ -198,7 +198,7 @@ def test_velocity_to_configuration_derivative(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_velocity_to_configuration_derivative_jacobian(joint: lw.Joint) -> None:
+def test_velocity_to_configuration_derivative_jacobian_is_its_matrix(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     J = joint.velocity_to_configuration_derivative_jacobian(q)
     assert J.shape == (SAMPLES, joint.nq, joint.nv)
@@ -206,13 +206,13 @@ def test_velocity_to_configuration_derivative_jacobian(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_configuration_derivative_to_velocity(joint: lw.Joint) -> None:
+def test_configuration_derivative_to_velocity_inverts_the_derivative(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     near(joint.configuration_derivative_to_velocity(q, joint.velocity_to_configuration_derivative(q, v)), v, 1e-12)
 
 
 @every_joint
-def test_configuration_derivative_to_velocity_jacobian(joint: lw.Joint) -> None:
+def test_configuration_derivative_to_velocity_jacobian_is_its_matrix(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     q_dot = np.random.default_rng(3).normal(size=(SAMPLES, joint.nq))
     J = joint.configuration_derivative_to_velocity_jacobian(q)
@@ -221,7 +221,7 @@ def test_configuration_derivative_to_velocity_jacobian(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_configuration_derivative_to_velocity_adjoint(joint: lw.Joint) -> None:
+def test_configuration_derivative_to_velocity_adjoint_is_the_transpose(joint: lw.Joint) -> None:
     q, v, f_v = state(joint)
     f_q = joint.configuration_derivative_to_velocity_adjoint(q, f_v)
     assert f_q.shape == (SAMPLES, joint.nq)
@@ -230,7 +230,7 @@ def test_configuration_derivative_to_velocity_adjoint(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_local_coordinates(joint: lw.Joint) -> None:
+def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
     """φ leads back to q; it is zero at q0; φ̇ is its rate while q moves."""
     q0, v, phi = state(joint)
     phi = 0.3 * phi
@@ -244,21 +244,21 @@ def test_local_coordinates(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_global_coordinates(joint: lw.Joint) -> None:
+def test_global_coordinates_step_from_q0(joint: lw.Joint) -> None:
     q0, phi, _ = state(joint)
     near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.integrate, q0, phi))
     near(joint.transform(joint.global_coordinates(q0, 0.0 * phi)), joint.transform(q0))
 
 
 @every_joint
-def test_normalize_configuration(joint: lw.Joint) -> None:
+def test_normalize_configuration_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     near(joint.normalize_configuration(q), q, 1e-15)
     near(joint.normalize_configuration(1.25 * q), sample_by_sample(joint.type.normalize, 1.25 * q))
 
 
 @every_joint
-def test_principal_value(joint: lw.Joint) -> None:
+def test_principal_value_has_the_same_transform(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     principal = joint.principal_value(q)
     near(joint.transform(principal), joint.transform(q), 1e-12)
@@ -266,7 +266,7 @@ def test_principal_value(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_random_configuration(joint: lw.Joint) -> None:
+def test_random_configurations_of_a_joint_are_within_limits(joint: lw.Joint) -> None:
     assert joint.random_configuration(seed=0).shape == (joint.nq,)
     assert joint.random_configuration(seed=0, size=5).shape == (5, joint.nq)
     assert np.array_equal(
@@ -279,7 +279,7 @@ def test_random_configuration(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_zero_configuration(joint: lw.Joint) -> None:
+def test_zero_configuration_has_the_transform_of_the_types_zero(joint: lw.Joint) -> None:
     zero = joint.zero_configuration()
     assert zero.tolist() == list(joint.type.zero())
     near(joint.transform(zero), matrix(joint.type.X(joint.type.zero())), 1e-15)
@@ -289,32 +289,32 @@ def test_zero_configuration(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_num_positions(joint: lw.Joint) -> None:
+def test_num_positions_is_the_length_of_q(joint: lw.Joint) -> None:
     assert joint.num_positions == joint.nq == len(joint.type.q_units) == joint.zero_configuration().size
 
 
 @every_joint
-def test_num_velocities(joint: lw.Joint) -> None:
+def test_num_velocities_is_the_length_of_v(joint: lw.Joint) -> None:
     assert joint.num_velocities == joint.nv == len(joint.type.v_units)
 
 
 @every_joint
-def test_num_constraints(joint: lw.Joint) -> None:
+def test_num_constraints_is_six_minus_the_velocities(joint: lw.Joint) -> None:
     assert joint.num_constraints == 6 - joint.nv == joint.constraint_wrench_subspace(state(joint)[0]).shape[-1]
 
 
 @every_joint
-def test_is_floating(joint: lw.Joint) -> None:
+def test_is_floating_holds_for_floating_joints(joint: lw.Joint) -> None:
     assert joint.is_floating == (joint.num_constraints == 0)
 
 
 @every_moving_joint
-def test_has_fixed_subspaces(joint: lw.Joint) -> None:
+def test_has_fixed_subspaces_holds_for_constant_subspaces(joint: lw.Joint) -> None:
     S = joint.motion_subspace(state(joint, n=8)[0])
     assert joint.has_fixed_subspaces == bool(np.ptp(S, axis=0).max() <= 1e-14)
 
 
-def test_bounds() -> None:
+def test_bounds_have_lower_and_upper_values_per_coordinate() -> None:
     """`position_bounds`, `velocity_bounds`, `effort_bounds`: lower and upper, one for each number."""
     joint = lw.Joint.of(lw.joints.Floating(), lower=-2.0, velocity=[1, 2, 3, 4, 5, 6], effort=7.0)
     assert joint.position_bounds.lower.tolist() == [-2.0] * 7
@@ -326,7 +326,7 @@ def test_bounds() -> None:
     assert not joint.position_bounds.lower.flags.writeable
 
 
-def test_a_joint_has_a_direction() -> None:
+def test_a_joint_has_a_direction_from_parent_to_child() -> None:
     joint = EVERY["revolute"]
     assert joint.links == ("before", "after")
     assert isinstance(joint.type, JointType)

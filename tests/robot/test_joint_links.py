@@ -1,4 +1,4 @@
-"""A joint between its two links, asked in either direction: against matrices and their differences."""
+"""A joint between its two links, evaluated in either direction: compared with matrices and their differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def link_motion(joint, ends, seed=7):
     return q, v, a, X, rng.normal(size=(SAMPLES, 6)), rng.normal(size=(SAMPLES, 6))
 
 
-def test_attached_links() -> None:
+def test_a_joint_is_attached_to_two_links() -> None:
     joint = EVERY["revolute"]
     assert joint.links == (joint.parent, joint.child) == ("before", "after")
     moved = joint.with_links("hip", "thigh")
@@ -47,7 +47,7 @@ def test_attached_links() -> None:
 
 
 @every_joint
-def test_rest_transform(joint) -> None:
+def test_rest_transform_is_the_link_transform_at_zero(joint) -> None:
     near(joint.rest_transform(), joint.link_transform(joint.zero_configuration()), 1e-15)
     near(joint.rest_transform(child="before") @ joint.rest_transform(), np.eye(4))
     rest = EVERY["prismatic"].rest_transform()
@@ -59,7 +59,7 @@ def test_rest_transform(joint) -> None:
 
 
 @pytest.mark.parametrize("name", ["revolute", "prismatic"])
-def test_axis_from_either_link(name) -> None:
+def test_the_joint_axis_from_either_link_is_the_same_line(name) -> None:
     """The same line; its direction is that of the child's motion relative to the parent, so it turns round."""
     joint = EVERY[name]
     for q in state(joint)[0]:
@@ -81,7 +81,7 @@ def test_axis_from_either_link(name) -> None:
 
 
 @every_joint
-def test_axes_of_every_degree_of_freedom(joint) -> None:
+def test_axes_of_every_degree_of_freedom_span_the_motion_subspace(joint) -> None:
     """Direction, point and pitch give the columns of the motion subspace up to their length."""
     q = state(joint)[0]
     S = np.swapaxes(joint.link_motion_subspace(q), -1, -2)
@@ -112,7 +112,7 @@ class Parallelogram(lw.joints.JointType):
 
 
 @pytest.mark.parametrize("length", [1e-3, 0.3, 50.0])
-def test_a_motion_that_turns_by_rounding_is_a_translation(length: float) -> None:
+def test_a_motion_that_rotates_by_rounding_is_a_translation(length: float) -> None:
     """At every scale; and a hinge far from its link is still one."""
     joint = lw.Joint.of(Parallelogram(length))
     q = np.linspace(-3.0, 3.0, 41)[:, None]
@@ -124,8 +124,8 @@ def test_a_motion_that_turns_by_rounding_is_a_translation(length: float) -> None
     assert axes.pitch.tolist() == [0.0] and abs(axes.point[0, 0] + 1e6 * length) <= 1e-3 * length
 
 
-def test_links_welded_to_a_joints_links() -> None:
-    """Another name in the same place; elsewhere it is refused, with the link that is meant and the way to it."""
+def test_welded_links_count_as_links_of_the_joint() -> None:
+    """A welded link is another name of the same body; other links are refused."""
     robot = lw.Robot.from_urdf_string(WELDED)
     joint = robot.joint("hinge")
     for child in ("arm", "sleeve"):
@@ -162,7 +162,7 @@ WELDED = """
 
 
 @every_joint
-def test_transform_either_way(joint) -> None:
+def test_link_transform_is_inverted_for_swapped_links(joint) -> None:
     """X_PB = placement X_FM rotor, and its inverse for the links swapped."""
     q = state(joint)[0]
     X = joint.link_transform(q)
@@ -173,8 +173,8 @@ def test_transform_either_way(joint) -> None:
 
 
 @derivatives
-def test_transform_derivative(joint, ends) -> None:
-    """By each position coordinate: differences of the formula where q is free, and along q̇ always."""
+def test_transform_derivative_equals_differences(joint, ends) -> None:
+    """Derivatives by each position coordinate, where q is free, and along q̇ always."""
     q, v, _ = state(joint)
     dX = joint.link_transform_derivative(q, **ends)
     assert dX.shape == (SAMPLES, joint.nq, 4, 4)
@@ -194,8 +194,8 @@ def test_transform_derivative(joint, ends) -> None:
 
 
 @every_joint
-def test_motion_subspace_of_either_link(joint) -> None:
-    """In the child's frame; of the other link relative to this one it is the opposite motion."""
+def test_motion_subspaces_of_both_links_are_opposite(joint) -> None:
+    """In the child's frame; the other link's relative motion is the opposite."""
     q, v, _ = state(joint)
     one = np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v)
     other = np.einsum("nij,nj->ni", joint.link_motion_subspace(q, child="before"), v)
@@ -204,13 +204,13 @@ def test_motion_subspace_of_either_link(joint) -> None:
 
 
 @few
-def test_propagation_of_position(joint, ends) -> None:
+def test_positions_propagate_from_link_to_link(joint, ends) -> None:
     q, _, _, X, _, _ = link_motion(joint, ends)
     near(joint.link_pose(q, X, **ends), X @ joint.link_transform(q, **ends))
 
 
 @few
-def test_propagation_of_velocity(joint, ends) -> None:
+def test_velocities_propagate_from_link_to_link(joint, ends) -> None:
     """V_B is X_AB's rate when X_AP moves with V_P and the joint with v."""
     q, v, _, _, V, _ = link_motion(joint, ends)
     back = np.linalg.inv(joint.link_transform(q, **ends))
@@ -219,7 +219,7 @@ def test_propagation_of_velocity(joint, ends) -> None:
 
 
 @few
-def test_propagation_of_acceleration(joint, ends) -> None:
+def test_accelerations_propagate_from_link_to_link(joint, ends) -> None:
     """The rate of V_B's components, while V_P changes at the rate A_P, v at a and q at q̇(v)."""
     q, v, a, _, V, A = link_motion(joint, ends)
     found = joint.link_acceleration(q, v, a, V, A, **ends)
@@ -232,7 +232,7 @@ def test_propagation_of_acceleration(joint, ends) -> None:
 
 
 @few
-def test_propagation_of_velocity_with_acceleration(joint, ends) -> None:
+def test_velocity_and_acceleration_propagate_together(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     found = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
     near(found.twist, joint.link_velocity(q, v, V, **ends))
@@ -240,7 +240,7 @@ def test_propagation_of_velocity_with_acceleration(joint, ends) -> None:
 
 
 @every_joint
-def test_propagation_of_position_velocity_and_acceleration(joint) -> None:
+def test_pose_velocity_and_acceleration_propagate_together(joint) -> None:
     """The pose by matrices, the twist with the joint's own, the acceleration as the rate of the twist's components."""
     q, v, a, X, V, A = link_motion(joint, {})
     found = joint.link_motion(q, v, a, X, V, A)
@@ -256,14 +256,14 @@ def test_propagation_of_position_velocity_and_acceleration(joint) -> None:
 
 
 @few
-def test_propagation_of_bias_acceleration(joint, ends) -> None:
+def test_bias_acceleration_propagates_from_link_to_link(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     near(joint.link_bias_acceleration(q, v, V, A, **ends), joint.link_acceleration(q, v, 0.0 * a, V, A, **ends))
 
 
 @every_joint
-def test_propagation_there_and_back(joint) -> None:
-    """From the parent to the child and back again, nothing has changed."""
+def test_propagation_to_the_child_and_back_is_the_identity(joint) -> None:
+    """Parent to child and back again."""
     q, v, a, X, V, A = link_motion(joint, {})
     there = joint.link_motion(q, v, a, X, V, A)
     back = joint.link_motion(q, v, a, *there, child="before", parent="after")
@@ -272,8 +272,8 @@ def test_propagation_there_and_back(joint) -> None:
 
 
 @every_joint
-def test_torque_whichever_link_applies_the_wrench(joint) -> None:
-    """By the parent on the child, and the reaction, by the child on the parent."""
+def test_the_torque_is_equal_for_wrench_and_reaction(joint) -> None:
+    """Wrench of the parent on the child, and the reaction."""
     q = state(joint)[0]
     w = np.random.default_rng(1).normal(size=(SAMPLES, 6))
     tau = joint.link_torque(q, w)
@@ -284,7 +284,7 @@ def test_torque_whichever_link_applies_the_wrench(joint) -> None:
 
 
 @every_joint
-def test_reversed(joint) -> None:
+def test_a_reversed_joint_swaps_links_and_keeps_q_v_and_torque(joint) -> None:
     """The joint of the opposite direction: the links change roles, q, v and τ keep their signs."""
     q, v, a, X, V, A = link_motion(joint, {})
     other = joint.reversed()

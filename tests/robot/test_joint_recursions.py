@@ -1,4 +1,4 @@
-"""The recursions of a chain of numbered joint types, 1 to 4, written out in vectors, against a robot's kinematics.
+"""Recursions of a chain of numbered joint types, 1 to 4, written in vectors, compared with a robot's kinematics.
 
 1: prismatic, 2: translational, 3: revolute, 4: spherical by a quaternion with its scalar last.  Subscripts p are the
 parent's; C is a body's rotation in the world, w its angular velocity, e the position of its joint, r of its centre.
@@ -132,17 +132,17 @@ def equation_2c(a: float, b: float, c: float, d: float) -> np.ndarray:
     )
 
 
-def test_the_four_types_by_number() -> None:
+def test_numbered_joint_types_have_the_stated_sizes() -> None:
     sizes = {k: (by_number(k).nq, by_number(k).nv) for k in (1, 2, 3, 4)}
     assert sizes == {1: (1, 1), 2: (3, 3), 3: (1, 1), 4: (4, 3)}
 
 
 @pytest.mark.slow
-def test_parents_come_first(c) -> None:
+def test_parents_precede_their_children_in_the_chain(c) -> None:
     assert all(p < i for i, p, _ in c.tree.outward())
 
 
-def test_equation_2_attitude(c) -> None:
+def test_equation_2_gives_the_attitude(c) -> None:
     for i, number, (C_p, *_), _, (q, _, _) in c.rows():
         near(c.C[i], C_p @ relative(c, i, number, q))
 
@@ -153,29 +153,29 @@ def test_equation_2a_translation_does_not_turn() -> None:
         assert np.array_equal(joint.transform(joint.random_configuration(seed=0))[:3, :3], np.eye(3))
 
 
-def test_equation_2b_rotation_about_an_axis() -> None:
+def test_equation_2b_rotates_about_an_axis() -> None:
     joint = lw.Joint.of(by_number(3))
     for t in (0.0, 0.4, -3.0):
         near(joint.transform([t])[:3, :3], equation_2b(AXES[3], t))
 
 
-def test_equation_2c_quaternion() -> None:
+def test_equation_2c_rotates_by_a_quaternion() -> None:
     joint = lw.Joint.of(by_number(4))
     for q in joint.random_configuration(seed=0, size=5):
         near(joint.transform(q)[:3, :3], equation_2c(*scalar_last(joint.type, q)))
 
 
-def test_equation_3_joint_positions(c) -> None:
+def test_equation_3_gives_joint_positions(c) -> None:
     for i, number, (C_p, e_p, *_), d, (q, _, _) in c.rows():
         near(c.e[i], e_p + d + slide(c, i, number, C_p, q))
 
 
-def test_equation_4_centres_of_mass(c) -> None:
+def test_equation_4_gives_centers_of_mass(c) -> None:
     for i, name in enumerate(c.centres):
         near(c.robot.pose(c.q, name)[:3, 3], c.e[i] + c.s[i])
 
 
-def test_equation_5_rate_of_the_quaternion() -> None:
+def test_equation_5_gives_the_rate_of_the_quaternion() -> None:
     """ε̇ = ½ E Ω."""
     joint = lw.Joint.of(by_number(4))
     order = [joint.type.q_names.index(name) for name in ("qx", "qy", "qz", "qw")]
@@ -190,12 +190,12 @@ def joint_rate(c: Chain, i: int, number: int, v: np.ndarray) -> np.ndarray:
     return {3: lambda: c.C[i] @ AXES[3] * v[0], 4: lambda: c.C[i] @ v}.get(number, lambda: np.zeros(3))()
 
 
-def test_equation_6_angular_velocities(c) -> None:
+def test_equation_6_gives_angular_velocities(c) -> None:
     for i, number, (_, _, w_p, *_), _, (_, v, _) in c.rows():
         near(c.w[i], w_p + joint_rate(c, i, number, v))
 
 
-def test_equation_7_relative_rate_in_the_world(c) -> None:
+def test_equation_7_gives_the_relative_rate_in_the_world(c) -> None:
     for i, number, _, _, (q, v, _) in c.rows():
         if number == 4:
             joint = c.robot.joints[i]
@@ -207,25 +207,25 @@ def slide(c: Chain, i: int, number: int, C_p: np.ndarray, x: np.ndarray) -> np.n
     return {1: lambda: c.C[i] @ AXES[1] * x[0], 2: lambda: C_p @ x}.get(number, lambda: np.zeros(3))()
 
 
-def test_equation_8_joint_velocities(c) -> None:
+def test_equation_8_gives_joint_velocities(c) -> None:
     for i, number, (C_p, _, w_p, de_p, *_), d, (q, v, _) in c.rows():
         d = d + slide(c, i, number, C_p, q)
         near(c.de[i], de_p + np.cross(w_p, d) + slide(c, i, number, C_p, v))
 
 
 @pytest.mark.slow
-def test_equation_9_velocities_of_centres(c) -> None:
+def test_equation_9_gives_velocities_of_centers_of_mass(c) -> None:
     found = np.array([c.robot.twist(c.q, c.v, name)[3:] for name in c.centres])
     near(found, c.de + np.cross(c.w, c.s))
 
 
-def test_equation_10_angular_accelerations(c) -> None:
+def test_equation_10_gives_angular_accelerations(c) -> None:
     for i, number, (_, _, w_p, _, dw_p, _), _, (_, v, a) in c.rows():
         rate, second = joint_rate(c, i, number, v), joint_rate(c, i, number, a)
         near(c.dw[i], dw_p + second + np.cross(w_p, rate))
 
 
-def test_equation_11_joint_accelerations(c) -> None:
+def test_equation_11_gives_joint_accelerations(c) -> None:
     for i, number, (C_p, _, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
         d = d + slide(c, i, number, C_p, q)
         rate, second = (slide(c, i, number, C_p, x) for x in (v, a))
@@ -233,7 +233,7 @@ def test_equation_11_joint_accelerations(c) -> None:
         near(c.dde[i], expected, 1e-12)
 
 
-def test_equation_11_has_the_displacement_once(c) -> None:
+def test_equation_11_counts_the_displacement_once(c) -> None:
     """The d of (8) has δ ĝ in it already: with (11) as it stands beside that d, the displacement counts twice."""
     twice = 0.0
     for i, number, (C_p, e_p, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
@@ -252,7 +252,7 @@ def test_equation_11_has_the_displacement_once(c) -> None:
 
 
 @pytest.mark.slow
-def test_equation_12_accelerations_of_centres(c) -> None:
+def test_equation_12_gives_accelerations_of_centers_of_mass(c) -> None:
     found = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
     near(found, c.dde + np.cross(c.dw, c.s) + np.cross(c.w, np.cross(c.w, c.s)), 1e-12)
 
@@ -260,13 +260,13 @@ def test_equation_12_accelerations_of_centres(c) -> None:
 # -- examples: compositions that equal the built-in types
 
 
-def test_ball_and_slider() -> None:
+def test_ball_joints_and_slides_have_the_stated_coordinates() -> None:
     """One joint each: a quaternion, a displacement."""
     assert by_number(4).nv == 3
     near(lw.Joint.of(by_number(1)).transform([0.7])[:3, 3], 0.7 * AXES[1])
 
 
-def test_universal_and_six_dof_as_compositions() -> None:
+def test_universal_and_six_dof_joints_are_compositions() -> None:
     x, y = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)
     universal = lw.Joint.of(joints.Universal(x, y))
     made = lw.Joint.of(joints.Composite((joints.Revolute(x), joints.Revolute(y))))
@@ -285,7 +285,7 @@ def test_universal_and_six_dof_as_compositions() -> None:
 
 
 @pytest.mark.slow
-def test_equations_13_to_16_position_markers(c) -> None:
+def test_equations_13_to_16_give_the_motion_of_position_markers(c) -> None:
     """p = C p', its position, velocity and acceleration, for a marker on every body; in one kernel each."""
     rng = np.random.default_rng(3)
     bodies, marks = [*c.names], rng.normal(size=(len(c.names), 3))
@@ -297,7 +297,7 @@ def test_equations_13_to_16_position_markers(c) -> None:
 
 
 @pytest.mark.slow
-def test_equations_17_to_19_direction_markers(c) -> None:
+def test_equations_17_to_19_give_the_motion_of_direction_markers(c) -> None:
     """u = C u', u̇ = ω × u and ü = ω̇ × u + ω × (ω × u)."""
     marks = np.random.default_rng(4).normal(size=(len(c.names), 3))
     marks /= np.linalg.norm(marks, axis=1, keepdims=True)

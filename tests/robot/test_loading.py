@@ -1,4 +1,4 @@
-"""The options of loading, and what is told about what reading repaired."""
+"""Options of loading robots, and warnings about repairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def loaded(text: str, **options: typing.Any) -> lw.Robot:
 # -- options
 
 
-def test_the_ways_to_a_robot_take_the_same_options():
+def test_all_loading_functions_take_the_same_options():
     parameters = [p for p in list(inspect.signature(lw.load).parameters.values())[1:] if p.name != "format"]
     assert {p.name: p.default for p in parameters} == {name: getattr(Options(), name) for name in Options.__slots__}
     hints = typing.get_type_hints(LoadOptions)
@@ -45,7 +45,7 @@ def test_the_ways_to_a_robot_take_the_same_options():
     assert sorted(hints) == sorted(p.name for p in parameters)
 
 
-def test_an_option_that_is_not_known(tmp_path: Path):
+def test_unknown_loading_options_are_refused_with_a_hint(tmp_path: Path):
     for function in (lw.Robot.from_urdf_string, lw.Robot.from_urdf):
         with pytest.raises(TypeError, match=r"from_urdf.*no option named 'floting_base'; did you mean 'floating_base'"):
             function(arm(), floting_base=True)
@@ -57,7 +57,7 @@ def test_an_option_that_is_not_known(tmp_path: Path):
             loaded(arm(), **{name: "x"})
 
 
-def test_home_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_tilde_in_paths_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "arm.urdf").write_text(arm(), encoding="utf-8")
@@ -71,7 +71,7 @@ def test_home_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         lw.load("~")
 
 
-def test_a_path_that_no_file_can_have():
+def test_paths_with_invalid_characters_are_refused():
     for path in ("a\ud800.urdf", "\ud800", "arm\0.urdf", Path("a\ud800")):
         for read in (lw.load, lw.Robot.from_urdf):
             with pytest.raises(ModelError, match="a path cannot contain") as caught:
@@ -81,7 +81,7 @@ def test_a_path_that_no_file_can_have():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
-def test_a_file_name_that_is_no_text(tmp_path: Path):
+def test_file_names_that_are_no_unicode_are_opened(tmp_path: Path):
     file = os.fsencode(tmp_path) + b"/arm\xff.urdf"
     try:
         with open(file, "w", encoding="utf-8") as out:
@@ -94,7 +94,7 @@ def test_a_file_name_that_is_no_text(tmp_path: Path):
 # -- what is told
 
 
-def test_repairs_are_told_once_where_the_robot_is_loaded(tmp_path: Path):
+def test_repairs_are_warned_of_once_at_the_call(tmp_path: Path):
     file = tmp_path / "odd.urdf"
     file.write_text(ODD, encoding="utf-8")
     for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(ODD)):
@@ -108,7 +108,7 @@ def test_repairs_are_told_once_where_the_robot_is_loaded(tmp_path: Path):
         assert found.report.repairs == found.report.warnings
 
 
-def test_the_line_told_is_the_users():
+def test_the_warning_points_to_the_users_line():
     def user() -> lw.Robot:
         return lw.Robot.from_urdf_string(ODD)
 
@@ -117,7 +117,7 @@ def test_the_line_told_is_the_users():
     assert (told[0].filename, told[0].lineno) == (__file__, user.__code__.co_firstlineno + 1)
 
 
-def test_many_repairs_are_told_in_short():
+def test_many_repairs_are_summarised_in_one_warning():
     joints = [joint(f"j{k}", "a", f"b{k}", inner='<axis xyz="0 0 2"/>' + LIMIT) for k in range(50)]
     with pytest.warns(ModelWarning) as told:
         found = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
@@ -126,7 +126,7 @@ def test_many_repairs_are_told_in_short():
     assert len(found.report.repairs) == 50
 
 
-def test_what_is_only_noted_is_not_told():
+def test_notes_cause_no_warning():
     noted = arm(more='<safety_controller k_velocity="1"/>').replace("</robot>", "<gazebo/></robot>")
     found = loaded(noted)
     assert {issue.code for issue in found.report.warnings} == {"IGNORED"} and found.report.repairs == ()
@@ -134,7 +134,7 @@ def test_what_is_only_noted_is_not_told():
     assert str(loaded(arm()).report) == "no findings"
 
 
-def test_a_filter_keeps_it_quiet():
+def test_model_warnings_can_be_filtered():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=ModelWarning)
@@ -147,7 +147,7 @@ def test_a_filter_keeps_it_quiet():
 # -- inertias that no body has, and joints that follow none
 
 
-def test_the_nearest_inertia():
+def test_the_nearest_possible_inertia_is_used_on_request():
     with pytest.raises(ModelError, match="INERTIA_NOT_PSD"):
         loaded(arm(NEGATIVE))
     for bad in (NEGATIVE, IMPOSSIBLE):
@@ -164,7 +164,7 @@ def test_the_nearest_inertia():
     assert loaded(arm(), inertia="nearest") == loaded(arm())
 
 
-def test_kinematics_without_inertias():
+def test_robots_are_loaded_without_inertias_for_kinematics():
     found = loaded(arm(FAR), inertia="ignore")
     assert found.tree.inertias_ignored and found.report.repairs == ()
     assert [issue.code for issue in found.report.warnings] == ["INERTIA_IGNORED"]
@@ -193,7 +193,7 @@ def test_kinematics_without_inertias():
     assert loaded(arm(), inertia="ignore", strict=True) == found
 
 
-def test_mimics_can_be_left_out():
+def test_mimics_are_ignored_on_request():
     text = arm(more='<mimic joint="other"/>')
     with pytest.raises(ModelError, match="MIMIC_UNKNOWN") as caught:
         loaded(text)

@@ -1,4 +1,4 @@
-"""Pictures of robots: shapes, meshes that are found, and lines where there is nothing else to draw."""
+"""Plots of robots: shapes, meshes, and lines for links without shapes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lines(axes) -> list[np.ndarray]:
     return [np.stack(line.get_data_3d(), axis=1) for line in axes.lines]
 
 
-def test_shapes_frames_scenes_and_several_configurations():
+def test_robots_are_plotted_with_shapes_frames_scenes_and_several_configurations():
     arm = lw.load("arm7")
     axes = arm.plot()
     (surfaces,) = axes.collections
@@ -45,7 +45,7 @@ def test_shapes_frames_scenes_and_several_configurations():
         arm.plot(np.zeros(3))
 
 
-def test_a_skeleton_where_meshes_are_not_found_and_meshes_where_they_are(tmp_path):
+def test_a_skeleton_is_drawn_for_missing_meshes(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(MESHES, encoding="utf-8")
     robot = lw.load(file)
@@ -77,7 +77,7 @@ def test_loops_are_closed_in_a_skeleton():
         assert np.abs(ends - bare.pose(q, name)[:3, 3]).max(axis=1).min() < 1e-12
 
 
-def test_faces_turned_away_are_left_out_and_long_ones_divided():
+def test_hidden_faces_are_left_out_and_long_faces_divided():
     box = lw.Robot.build("box", lw.Link("box", mass=1.0)).with_collisions("box", lw.shapes.Box((1.0, 2.0, 3.0)))
     axes = box.plot()
     (surfaces,) = axes.collections
@@ -91,7 +91,7 @@ def test_faces_turned_away_are_left_out_and_long_ones_divided():
     assert len(np.unique(surfaces.get_facecolor(), axis=0)) == 5  # not the face at the back
 
 
-def test_large_meshes_are_simplified(tmp_path):
+def test_large_meshes_are_simplified_in_plots(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     (tmp_path / "arm").mkdir()
     ball = trimesh.creation.icosphere(subdivisions=5, radius=1.0)
@@ -104,7 +104,7 @@ def test_large_meshes_are_simplified(tmp_path):
     assert radii.min() > 0.095 and radii.max() < 0.1005
 
 
-def test_what_a_file_shows_and_the_robot_does_not_have_is_noted():
+def test_file_content_that_the_robot_lacks_is_noted_in_plots():
     tree = lw.load("arm7").with_attached("cup", "hand", lw.shapes.Sphere(0.03)).tree
     issue = lw.errors.Issue("NOT_DRAWN", "skins are not drawn: 'fur$'")
     robot = lw.Robot(replace(tree, report=replace(tree.report, warnings=(issue,))))

@@ -1,4 +1,4 @@
-"""The robot as users hold it: where it comes from, what it says of itself, what it compiles."""
+"""Robots: loading by name, path and text; properties; compiled functions."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ def arm():
 # -- where robots come from
 
 
-def test_by_name_path_and_text(tmp_path, one):
+def test_robots_are_loaded_by_name_path_and_text(tmp_path, one):
     file = tmp_path / "one.urdf"
     file.write_text(TEXT, encoding="utf-8")
     for found in (
@@ -57,7 +57,7 @@ def test_by_name_path_and_text(tmp_path, one):
     assert lw.load("arm7").tree.source == str(lw.robots.path("arm7"))
 
 
-def test_a_file_in_the_way_of_a_name(tmp_path, monkeypatch):
+def test_names_of_bundled_robots_come_before_files(tmp_path, monkeypatch):
     """Names of robots inside come first; any other name may be a file here."""
     monkeypatch.chdir(tmp_path)
     for name in ("arm7", "mine"):
@@ -67,7 +67,7 @@ def test_a_file_in_the_way_of_a_name(tmp_path, monkeypatch):
     assert lw.load("mine").name == "one"
 
 
-def test_what_cannot_be_loaded(tmp_path):
+def test_unknown_robots_and_files_are_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="did you mean 'arm7'"):
         lw.load("arm77")
     for missing in ("nowhere.urdf", tmp_path / "nowhere", "./arm77"):
@@ -84,7 +84,7 @@ def test_what_cannot_be_loaded(tmp_path):
             lw.load(wrong)
 
 
-def test_gravity(one):
+def test_gravity_is_an_option_of_loading_and_affects_dynamics(one):
     moon = lw.Robot.from_urdf_string(TEXT, gravity=(0, 0, -1.62))
     q = np.array([0.3])
     assert np.array_equal(moon.gravity, [0.0, 0.0, -1.62])
@@ -99,7 +99,7 @@ def test_gravity(one):
             lw.load("arm7", gravity=wrong)
 
 
-def test_a_floating_base(one):
+def test_a_floating_base_adds_seven_positions_and_six_velocities(one):
     free = lw.Robot.from_urdf_string(TEXT, floating_base=True)
     assert (free.nq, free.nv) == (one.nq + 7, one.nv + 6)
     base = free.joints[0]
@@ -110,7 +110,7 @@ def test_a_floating_base(one):
     assert np.array_equal(free.pose(q, "arm"), one.pose(q[7:], "arm"))
 
 
-def test_strict_makes_errors_of_repairs():
+def test_strict_loading_makes_repairs_errors():
     text = TEXT.replace('xyz="0 1 0"', 'xyz="0 2 0"')
     with pytest.warns(ModelWarning, match="the axis has length 2"):
         assert [issue.code for issue in lw.Robot.from_urdf_string(text).report.warnings] == ["AXIS_NORM"]
@@ -121,7 +121,7 @@ def test_strict_makes_errors_of_repairs():
 # -- what it is
 
 
-def test_what_a_robot_says_of_itself(one):
+def test_a_robot_states_its_name_sizes_and_mass(one):
     assert (one.name, one.nq, one.nv, one.mass) == ("one", 1, 1, 2.0)
     assert one.bodies == ("arm",)
     assert one.frames == ("base", "arm")
@@ -129,7 +129,7 @@ def test_what_a_robot_says_of_itself(one):
     assert one.report.warnings == ()
 
 
-def test_a_joint(one, legs):
+def test_joints_state_their_links_type_and_slices(one, legs):
     hinge = one.joint("hinge")
     assert hinge == one.joints[0]
     assert (hinge.name, hinge.parent, hinge.child, hinge.type_name) == ("hinge", "world", "arm", "revolute")
@@ -149,7 +149,7 @@ def test_a_joint(one, legs):
     assert legs.joints[-1].q_slice.stop == legs.nq
 
 
-def test_mimic_is_kept_and_not_enforced():
+def test_mimics_are_preserved_and_free_by_default():
     gripper = shipped("arm7_gripper")
     followers = [joint for joint in gripper.joints if joint.mimic]
     assert followers
@@ -158,7 +158,7 @@ def test_mimic_is_kept_and_not_enforced():
         assert joint.nv == 1
 
 
-def test_joints_are_values(legs):
+def test_joints_are_compared_by_value(legs):
     again = lw.load("quadruped", floating_base=True)
     assert legs.joints == again.joints
     assert {*legs.joints} == {*again.joints}
@@ -166,7 +166,7 @@ def test_joints_are_values(legs):
     assert pickle.loads(pickle.dumps(legs.joints)) == legs.joints
 
 
-def test_nothing_of_a_robot_can_be_changed(arm):
+def test_attributes_of_a_robot_cannot_be_changed(arm):
     body, joint, frame = arm.tree.bodies[0], arm.joints[0], arm.tree.frames[0]
     for value, name in ((arm.tree, "name"), (body, "name"), (body, "inertia"), (joint, "name"), (frame, "body"),
                         (body.joint, "axis"), (body.inertia, "mass"), (body.placement, "rotation")):  # fmt: skip
@@ -201,7 +201,7 @@ def test_random_configurations_lie_within_the_limits(arm, legs):
     assert np.all(np.abs(free.random_configuration(seed=0, size=100)) <= np.pi)
 
 
-def test_random_configurations_by_seed_and_size(arm):
+def test_random_configurations_depend_on_seed_and_size(arm):
     assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(seed=3))
     assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(np.random.default_rng(3)))
     generator = np.random.default_rng(3)
@@ -233,7 +233,7 @@ def test_random_configurations_by_seed_and_size(arm):
 # -- compiled code
 
 
-def test_several_functions_in_one_kernel(arm):
+def test_several_functions_are_compiled_into_one_kernel(arm):
     kernel = arm.compile(["mass_matrix", "bias_force", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0, size=4), np.ones(arm.nv)
     found = kernel(q, v)
@@ -246,7 +246,7 @@ def test_several_functions_in_one_kernel(arm):
     assert np.allclose(found.jacobian, arm.jacobian(q, "hand"), rtol=1e-13, atol=1e-13)
 
 
-def test_names_of_outputs(arm):
+def test_outputs_of_kernels_are_named_by_function_and_frame(arm):
     q = arm.neutral()
     hands = arm.compile([("pose", "hand"), ("pose", "tool"), "gravity_force"])
     assert hands(q)._fields == ("pose_hand", "pose_tool", "gravity_force")
@@ -259,14 +259,14 @@ def test_names_of_outputs(arm):
     assert arm.compile(("pose", {"frame": "hand", "relative_to": "tool"}))(q).shape == (4, 4)
 
 
-def test_one_kernel_for_one_question(arm):
+def test_equal_requests_share_one_kernel(arm):
     assert arm.compile("mass_matrix") is arm.compile("mass_matrix")
     assert arm.compile("mass_matrix") is arm.compile(["mass_matrix"])
     assert arm.compile(("pose", "hand")) is not arm.compile(("pose", "tool"))
     assert lw.load("arm7").compile("mass_matrix") is not arm.compile("mass_matrix")
 
 
-def test_what_cannot_be_compiled(arm):
+def test_invalid_compile_requests_are_refused(arm):
     for nothing in ([], {}):
         with pytest.raises(ValueError, match="at least one function"):
             arm.compile(nothing)
@@ -293,7 +293,7 @@ def test_what_cannot_be_compiled(arm):
 # -- a value
 
 
-def test_robots_are_values(arm, legs):
+def test_robots_are_compared_by_value(arm, legs):
     again = lw.load("arm7")
     assert again == arm
     assert hash(again) == hash(arm)
@@ -305,7 +305,7 @@ def test_robots_are_values(arm, legs):
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))],
                          ids=["copy", "deepcopy", "pickle"])  # fmt: skip
-def test_clones_give_the_same_bits(legs, clone):
+def test_copies_and_pickles_give_the_same_bits(legs, clone):
     other = clone(legs)
     assert other == legs
     assert hash(other) == hash(legs)
@@ -328,7 +328,7 @@ RESTING = {
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", RESTING)
-def test_without_degrees_of_freedom(name):
+def test_robots_without_degrees_of_freedom_have_all_functions(name):
     """Every function of fixed bodies, a third of them of each other robot."""
     functions = ROBOT if name == "fixed bodies" else share([*RESTING].index(name), 3)
     for batch in ((), (3,), (0,)):

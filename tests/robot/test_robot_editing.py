@@ -1,4 +1,4 @@
-"""Robots made of robots: other inertias, payloads, locked joints."""
+"""Edited robots: other inertias, payloads, locked joints."""
 
 import inspect
 import re
@@ -30,7 +30,7 @@ def arm():
 # -- gravity
 
 
-def test_another_gravity():
+def test_gravity_is_edited():
     for name, free in (("arm7_gripper", False), ("quadruped", True)):
         robot = lw.load(name, floating_base=free)
         moon = robot.with_gravity((0.0, 0.0, -1.62))
@@ -65,8 +65,8 @@ WEIGHED = {"arm7": ("wrist",), "panda": ("panda_hand", "panda_link5"), "quadrupe
 
 
 @pytest.mark.parametrize(("name", "links"), WEIGHED.items())
-def test_an_inertia_is_that_of_the_file_to_the_bit(name, links):
-    """Of a body's own link and of one welded to it."""
+def test_edited_inertias_equal_those_of_an_edited_file_to_the_bit(name, links):
+    """Inertia of a body's own link and of a welded link."""
     example = ROBOTS[name]
     for link in links:
         text = with_inertial(example.text(), link, INERTIAL)
@@ -77,7 +77,7 @@ def test_an_inertia_is_that_of_the_file_to_the_bit(name, links):
         assert type(found) is lw.Robot
 
 
-def test_what_is_left_out_of_an_inertia_stays(arm):
+def test_omitted_arguments_of_an_edited_inertia_are_unchanged(arm):
     heavy = arm.with_inertia("hand", **NUMBERS)
     for name, value in {"mass": 0.5, "com": (0.0, 0.01, 0.0), "inertia": (0.02, 0.02, 0.03)}.items():
         changed = heavy.with_inertia("hand", **{name: value})
@@ -92,7 +92,7 @@ def numbers(inertia):
     return [inertia.mass, *inertia.moment, *inertia.about.elements()]
 
 
-def test_an_inertia_counts_in_every_function(arm):
+def test_an_edited_inertia_affects_every_function(arm):
     """A point of 2 kg more at the hand's origin adds Jᵀ(2 kg)J to M, and its weight to what holds the arm."""
     q = arm.random_configuration(seed=0)
     heavier = arm.with_inertia("hand", mass=2.0)
@@ -101,7 +101,7 @@ def test_an_inertia_counts_in_every_function(arm):
     assert_close(heavier.mass_matrix(q) - arm.mass_matrix(q), 2.0 * J.T @ J, 1e-12)
 
 
-def test_inertias_that_no_body_has(arm):
+def test_impossible_inertias_are_refused_in_edits(arm):
     for given, message in (
         ({"mass": -1.0}, r"with_inertia: link 'hand': mass must not be negative, got -1\.0"),
         ({"mass": np.nan}, "expected finite numbers"),
@@ -126,8 +126,8 @@ def test_inertias_that_no_body_has(arm):
             arm.with_inertia(name, mass=1.0)
 
 
-def test_an_odd_inertia_is_reported(arm):
-    """As the reader does with such a file."""
+def test_a_suspicious_inertia_is_reported_in_edits(arm):
+    """The reader reports it, too."""
     odd = arm.with_inertia("hand", mass=1.0, inertia=(0.1, 0.1, 0.3))
     (issue,) = odd.report.warnings
     assert issue.code == "INERTIA_TRIANGLE"
@@ -138,7 +138,7 @@ def test_an_odd_inertia_is_reported(arm):
 # -- payloads
 
 
-def test_a_payload_is_a_link_of_its_own(arm):
+def test_a_payload_is_a_separate_link(arm):
     about = np.diag([0.02, 0.03, 0.04])
     loaded = arm.with_payload("cup", "hand", 2.0, (0.01, 0.02, 0.1), about)
     assert loaded.mass == pytest.approx(arm.mass + 2.0, rel=1e-14)
@@ -158,7 +158,7 @@ def spatial(m, c, about):
     return np.block([[about + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
 
 
-def test_payloads_that_cannot_be(arm):
+def test_invalid_payloads_are_refused(arm):
     once = arm.with_payload("payload", "hand", 1.0)
     assert once.with_payload("other", "hand", 1.0).mass == pytest.approx(arm.mass + 2.0)
     for name in ("payload", "hand", "world"):
@@ -172,7 +172,7 @@ def test_payloads_that_cannot_be(arm):
         arm.with_payload("payload", "hnd", 1.0)
 
 
-def test_robots_whose_links_have_no_inertias():
+def test_robots_without_link_inertias_take_payloads_and_edits():
     """The bodies' are then their own links'."""
     tree = random_tree(np.random.default_rng(5), 3, types=(Revolute, Prismatic))
     bare = lw.Robot(replace(tree, frames=without_inertias(tree.frames)))
@@ -208,7 +208,7 @@ LOCKED = {
 
 
 @pytest.mark.parametrize("name", LOCKED)
-def test_locked_at_zero_is_the_file_with_fixed_joints_to_the_bit(name):
+def test_joints_locked_at_zero_equal_fixed_joints_of_the_file_to_the_bit(name):
     example = ROBOTS[name]
     robot = example.robot()
     names = LOCKED[name]
@@ -233,7 +233,7 @@ def kept(tree, names):
 
 
 @pytest.mark.parametrize("name", ["arm7", "humanoid", "ur5", "icub", "pr2"])
-def test_locked_anywhere_has_the_constrained_dynamics(name):
+def test_robots_with_locked_joints_have_the_constrained_dynamics(name):
     """At v = 0 and a = 0 of the locked joints, the others' equations of motion are the whole robot's."""
     robot = ROBOTS[name].robot()
     tree, rng = robot.tree, np.random.default_rng(3)
@@ -300,7 +300,7 @@ def test_locking_a_master_locks_its_followers():
         wide.with_locked_joints({"left_finger_slide": 0.02})
 
 
-def test_what_locked_is_and_is_not(arm):
+def test_locked_joints_become_fixed_joints(arm):
     found = arm.with_locked_joints({"elbow": -1.2})
     assert "elbow" not in [joint.name for joint in found.joints]
     (frame,) = (f for f in found.tree.frames if f.fixed_joint == "elbow")
@@ -335,7 +335,7 @@ def test_what_locked_is_and_is_not(arm):
     assert np.allclose(standing.pose(standing.neutral(), base.frames[0])[:3, 3], [0, 0, 0.5], atol=1e-15)
 
 
-def test_edits_take_a_name_a_frame_and_where_in_this_order():
+def test_edits_take_a_name_and_a_frame_in_this_order():
     edits = {name: getattr(lw.Robot, name) for name in dir(lw.load("arm6")) if name.startswith("with_")}
     parameters = {name: [*inspect.signature(edit).parameters][1:] for name, edit in edits.items()}
     placed = {name: said[:2] for name, said in parameters.items() if {"name", "frame"} <= {*said}}

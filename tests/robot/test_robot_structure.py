@@ -1,4 +1,4 @@
-"""What a robot is made of: links, fixed joints and names of numbers; how it is shown."""
+"""Structure of a robot: links, fixed joints and names of coordinates; printing."""
 
 import pickle
 import re
@@ -32,7 +32,7 @@ def gripper():
 
 @pytest.mark.slow(every=9)
 @some_robots
-def test_links_and_joints_are_those_of_the_file(name):
+def test_links_and_joints_equal_those_of_the_file(name):
     """Names, parents, masses and inertias, as another reader of XML finds them."""
     example = ROBOTS[name]
     robot = example.robot()
@@ -69,7 +69,7 @@ def test_links_and_joints_are_those_of_the_file(name):
 
 
 @some_robots
-def test_links_are_where_they_say(name):
+def test_links_have_poses_relative_to_their_bodies(name):
     robot = ROBOTS[name].robot()
     tree, q = robot.tree, robot.random_configuration(seed=0)
     X = dict(zip(robot.bodies, robot.forward_kinematics(q), strict=True), world=np.eye(4))
@@ -82,7 +82,7 @@ def test_links_are_where_they_say(name):
     assert tree.frames  # nothing of it was changed
 
 
-def test_a_fixed_joint_is_a_joint(gripper):
+def test_fixed_joints_have_transforms_like_other_joints(gripper):
     mount = gripper.joint("hand_mount")
     assert mount in gripper.fixed_joints
     assert mount not in gripper.joints
@@ -99,7 +99,7 @@ def test_a_fixed_joint_is_a_joint(gripper):
     assert np.allclose(locked.joint("elbow").link_transform([]), gripper.joint("elbow").link_transform([-1.2]))
 
 
-def test_a_link_is_a_value(gripper):
+def test_links_state_body_joint_parent_and_mass(gripper):
     hand, finger, base = (gripper.link(name) for name in ("hand", "left_finger", "base"))
     assert (hand.body, hand.joint, hand.parent, hand.is_welded) == ("flange", "hand_mount", "flange", True)
     assert (finger.body, finger.joint, finger.parent, finger.is_welded) == (
@@ -122,7 +122,7 @@ def test_a_link_is_a_value(gripper):
             gripper.link(name)
 
 
-def test_links_without_masses():
+def test_links_of_robots_without_inertias_have_no_mass():
     robot = lw.load("arm7", inertia="ignore")
     assert repr(robot.link("wrist")) == "<PlacedLink 'wrist': moves on 'forearm_distal' by 'wrist_flex'>"
     assert " kg" not in re.sub(r'srcdoc="[^"]*"', "", robot._repr_html_())  # without the page of the picture
@@ -131,7 +131,7 @@ def test_links_without_masses():
             getattr(robot.link("wrist"), name)
 
 
-def test_a_frame_on_a_link_is_no_link():
+def test_a_frame_on_a_link_is_a_massless_link():
     pendulum = lw.Robot.build(
         "pendulum",
         [
@@ -146,7 +146,7 @@ def test_a_frame_on_a_link_is_no_link():
     assert repr(tip) == "<PlacedLink 'tip': a frame on 'rod', 0 kg>"
 
 
-def test_a_load_on_the_world():
+def test_a_payload_on_the_world_is_a_link_of_the_world():
     robot = shipped("arm7").with_payload("stone", "world", 1.0)
     assert robot.link("stone").parent == "world"
     assert robot.joint("stone_joint").links == ("world", "stone")
@@ -155,7 +155,7 @@ def test_a_load_on_the_world():
 # -- sequences with names
 
 
-def test_names_are_found_and_completed(gripper):
+def test_names_are_looked_up_and_completed(gripper):
     for found, kind in ((gripper.joints, "joint"), (gripper.frames, "frame"), (gripper.bodies, "body"),
                         (gripper.links, "link"), (gripper.fixed_joints, "fixed joint")):  # fmt: skip
         names = found._ipython_key_completions_()
@@ -178,7 +178,7 @@ def test_names_are_found_and_completed(gripper):
 
 
 @some_robots
-def test_every_number_has_a_name(name):
+def test_every_coordinate_has_a_unique_name(name):
     robot = ROBOTS[name].robot()
     assert len(set(robot.q_names)) == len(robot.q_names) == robot.nq
     assert len(set(robot.v_names)) == len(robot.v_names) == robot.nv
@@ -194,7 +194,7 @@ def test_every_number_has_a_name(name):
     assert np.array_equal(v[..., index][..., np.argsort(index)], v)
 
 
-def test_names_of_several_numbers():
+def test_coordinates_of_a_floating_base_are_named():
     legs = shipped("quadruped")
     assert legs.q_names[:7] == tuple(f"floating_base.{x}" for x in ("qw", "qx", "qy", "qz", "x", "y", "z"))
     assert legs.v_names[:6] == tuple(f"floating_base.{x}" for x in ("wx", "wy", "wz", "vx", "vy", "vz"))
@@ -234,7 +234,7 @@ def test_a_program_prints_short(gripper):
     assert repr(program) == f"<Program g: q(9) -> g(9), {len(program.instructions)} instructions>"
 
 
-class Odd(JointType):
+class PlainType(JointType):
     """A type that is no dataclass."""
 
     nq, nv = 1, 1
@@ -248,13 +248,13 @@ class Odd(JointType):
         return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
 
 
-def test_types_of_ones_own_are_shown():
-    robot = lw.Robot(random_tree(np.random.default_rng(0), 2, types=(Odd,)))
+def test_user_defined_joint_types_are_printed():
+    robot = lw.Robot(random_tree(np.random.default_rng(0), 2, types=(PlainType,)))
     assert "joint1  odd" in str(robot)
     assert "<td>odd</td>" in robot._repr_html_()
 
 
-def test_html_escapes_every_name():
+def test_html_tables_escape_every_name():
     evil = '<script>alert("1")&'
     text = f"""
 <robot name='{escaped(evil)}'><link name='{escaped(evil)}'/><link name='{escaped(evil)}b'/><link name='c'/>
@@ -279,7 +279,7 @@ def escaped(text):
 
 
 @pytest.mark.slow(every=9)
-def test_html_of_large_robots_is_bounded():
+def test_html_of_large_robots_has_limited_size():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 300, types=(Revolute,), shape="chain"))
     html = robot._repr_html_()
     assert html.count("<tr>") == 201

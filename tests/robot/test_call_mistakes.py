@@ -1,4 +1,4 @@
-"""What is said to those who ask in another order, or for another kind of thing."""
+"""Errors of calls with arguments in another order, or of another kind: each names the remedy."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def told(ask: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-def test_attributes_are_found_by_pythons_own_lookup() -> None:
-    """A class with a `__getattr__`, to answer words of other libraries, takes twice as long for a single call."""
+def test_attributes_are_looked_up_by_python_itself() -> None:
+    """A class with `__getattr__` for words of other libraries takes twice as long for a single call."""
     for whole in (lw.Robot, lw.Joint, lw.Kernel):
         assert not any("__getattr__" in vars(part) or "__getattribute__" in vars(part) for part in whole.__mro__[:-1])
 
 
-def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
+def test_a_joint_passed_as_a_frame_is_named_with_its_link() -> None:
     for ask, remedy in (
         (lambda: ARM.jacobian(Q, "elbow"), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.pose(Q, "hand_mount"), "it is a joint, which carries link 'hand'"),
@@ -44,7 +44,7 @@ def test_another_kind_of_thing_is_told_for_what_it_is() -> None:
         assert f"; {remedy}" in told(ask)  # type: ignore[arg-type]
 
 
-def test_frames_are_names_and_come_after_arrays() -> None:
+def test_frames_passed_before_arrays_are_refused_with_the_order() -> None:
     assert told(lambda: ARM.pose("hand", Q)) == (  # type: ignore[arg-type]
         "pose: frame: expected a frame's name, got an array of shape (7,); pass arrays before it, as in pose(q, frame)"
     )
@@ -57,22 +57,22 @@ def test_frames_are_names_and_come_after_arrays() -> None:
         assert told(ask).startswith(begins)
 
 
-def test_functions_go_by_their_names() -> None:
+def test_a_method_passed_as_a_function_is_refused_with_its_name() -> None:
     assert "pass the function's name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
 
 
-def test_a_robot_is_no_name() -> None:
+def test_a_name_passed_as_a_tree_is_refused_with_the_remedy() -> None:
     assert "Robot: tree: expected a Tree, got 'arm7'; use linkwork.load" in told(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
 
 
-def test_methods_go_by_the_name_of_their_class() -> None:
+def test_missing_arguments_name_the_public_class() -> None:
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)))
     assert told(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
     assert told(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
     assert pickle.loads(pickle.dumps(lw.Robot.pose)) is lw.Robot.pose
 
 
-def test_numbers_of_a_floating_base_are_missed() -> None:
+def test_missing_coordinates_of_a_floating_base_are_named() -> None:
     dog = lw.load("quadruped", floating_base=True)
     text = told(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
     assert text.endswith("; the first 6 elements are those of joint 'floating_base'")
@@ -82,19 +82,19 @@ def test_numbers_of_a_floating_base_are_missed() -> None:
     assert "floating_base" not in told(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
-def test_one_number_stands_in_brackets() -> None:
+def test_a_number_passed_for_a_vector_is_refused_with_brackets() -> None:
     elbow = ARM.joint("elbow")
     assert told(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
     assert told(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
 
 
-def test_parts_are_what_they_are_said_to_be() -> None:
+def test_values_passed_as_parts_are_shown_in_errors() -> None:
     assert told(lambda: ARM.with_joint("elbow")).endswith("got 'elbow'")  # type: ignore[arg-type]
     assert told(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
-def test_what_random_configurations_take(of: Any) -> None:
+def test_invalid_sizes_and_seeds_of_random_configurations_are_refused(of: Any) -> None:
     expected = "size: expected an integer or a tuple of integers, got 2.0"
     assert expected in told(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
@@ -102,7 +102,7 @@ def test_what_random_configurations_take(of: Any) -> None:
         assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 
-def test_rooms_list_their_documented_names() -> None:
+def test_modules_list_their_documented_names() -> None:
     for room in (lw, lw.joints, lw.shapes, lw.spatial, lw.expr, lw.robots):
         optional = ["environments"] if room is lw else []  # which needs gymnasium: ``import *`` leaves it out
         assert dir(room) == sorted([*room.__all__, *optional])

@@ -1,4 +1,4 @@
-"""`check_joint` on every type there is, and on joints that break the contract, each in one line."""
+"""`check_joint` on every joint type, and on joints that break the contract in one line each."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from linkwork.robot.joint_checks.declaration_checks import RESULTS
 
 
 @every_joint
-def test_every_type_keeps_the_contract(joint: lw.Joint) -> None:
+def test_every_joint_type_satisfies_the_joint_contract(joint: lw.Joint) -> None:
     report = lw.check_joint(joint.type, num_samples=4)
     assert report.success, str(report)
     report.raise_if_failed()
     assert "keeps the contract" in str(report)
 
 
-def test_requirements_of_all_types_hold_to_rounding(drawn) -> None:
-    """Of those that are equations of closed forms, without what is compiled."""
+def test_requirements_of_joint_types_hold_to_rounding(drawn) -> None:
+    """Requirements by closed-form equations, without compiled functions."""
     for name, joint in drawn([*TYPES.items()]):
         trial = Trial(lw.Joint.of(joint), 1, np.random.default_rng(0))
         for line in LINES:
@@ -36,7 +36,7 @@ def test_requirements_of_all_types_hold_to_rounding(drawn) -> None:
                 assert max(line.errors(trial), default=0.0) <= allowed, (name, line.name)
 
 
-def test_a_joint_of_a_robot_is_tried_within_its_bounds() -> None:
+def test_check_joint_samples_within_the_joints_limits() -> None:
     report = lw.check_joint(lw.load("arm7").joint("elbow"), num_samples=3, seed=np.random.default_rng(1))
     assert report.success
 
@@ -46,12 +46,14 @@ def _made(kind: type[JointType]) -> JointType:
 
 
 @pytest.mark.parametrize(("kind", "lines", "noticed", "allowed"), SLIGHT, ids=lambda x: getattr(x, "__name__", None))
-def test_a_slight_deviation_is_named(kind: type[JointType], lines: set[str], noticed: float, allowed: float) -> None:
+def test_check_joint_names_a_requirement_that_is_broken_slightly(
+    kind: type[JointType], lines: set[str], noticed: float, allowed: float
+) -> None:
     assert_sharp(lambda made: lw.check_joint(made(), num_samples=3), kind, lines, noticed, allowed)
 
 
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
-def test_a_broken_line_is_named(kind: type[JointType]) -> None:
+def test_check_joint_names_the_broken_requirement(kind: type[JointType]) -> None:
     report = lw.check_joint(_made(kind), num_samples=3)
     assert not report.success
     assert BREAKS[kind] in [line.name for line in report.failures]
@@ -61,7 +63,7 @@ def test_a_broken_line_is_named(kind: type[JointType]) -> None:
         report.raise_if_failed()
 
 
-def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
+def test_every_attribute_of_a_joint_type_has_a_requirement_that_can_fail() -> None:
     """Every public name of the contract is held by a line, every line holds one that there is, and each can fail."""
     said = {name for name in (*vars(JointType), *JointType.__annotations__) if not name.startswith("_")}
     lines = [line for line in LINES if line not in RESULTS]
@@ -72,8 +74,8 @@ def test_nothing_that_a_type_can_say_goes_unchecked() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
-    """A robot's mass matrix with them against the same joint without statements: off by far more than rounding."""
+def test_wrong_declarations_of_a_joint_type_give_wrong_physics_and_fail() -> None:
+    """A robot's mass matrix with them differs from that without declarations by far more than rounding."""
 
     def arm(kind: JointType) -> lw.Robot:
         robot = lw.load("arm7")
@@ -94,17 +96,17 @@ def test_wrong_statements_are_wrong_physics_and_do_not_pass() -> None:
         assert np.max(np.abs(arm(kind).mass_matrix(q) - expected)) <= 1e-13 * np.max(np.abs(expected))
 
 
-def test_what_a_joint_raises_is_told_with_its_line() -> None:
+def test_an_exception_of_a_joint_type_is_reported_with_its_line() -> None:
     (line,) = [line for line in lw.check_joint(Broken(), num_samples=1).failures if line.name == "bias"]
     assert line.problem.startswith("AttributeError: 'list' object has no attribute 'nonsense' in Broken.bias, line ")
     assert line.problem.endswith(": return q.nonsense")
 
 
-def test_a_zero_elsewhere_is_found() -> None:
+def test_a_neutral_configuration_that_is_not_zero_is_detected() -> None:
     (line,) = [line for line in lw.check_joint(WrongZero(), num_samples=1).failures if line.name == "zero"]
     assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
 
 
 @pytest.mark.slow(every=3)
-def test_the_example_of_every_joint_is_a_value() -> None:
+def test_the_example_of_every_joint_type_is_comparable_by_value() -> None:
     assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")
