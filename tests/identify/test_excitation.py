@@ -150,6 +150,20 @@ def test_derivatives_of_measured_positions() -> None:
     assert np.abs(found.a[inside]).max() < 1e-4 and np.array_equal(found.q, turning)
 
 
+def test_rates_of_a_sine_lose_the_share_that_the_docstring_states() -> None:
+    """5 Hz at 100 samples a second, of ball joints that oscillate about fixed axes, and of plain coordinates."""
+    pytest.importorskip("scipy")
+    robot, t, w, inside = robot_of(TREES["spherical_chain"]), np.arange(400) * 0.01, 10.0 * np.pi, slice(60, -60)
+    turn = 0.4 * np.random.default_rng(1).normal(size=robot.nv)
+    signals = identify.differentiate(
+        robot, t, robot.integrate(robot.random_configuration(seed=2), np.sin(w * t)[:, None] * turn), cutoff=40.0
+    )
+    loss = (w * 0.01) ** 4 / 30.0
+    for rates, exact, share in ((signals.v, w * np.cos(w * t), loss), (signals.a, -w * w * np.sin(w * t), 2.0 * loss)):
+        gain = (rates[inside] / turn * exact[inside, None]).mean(axis=0) / (exact[inside] ** 2).mean()
+        assert_close(1.0 - gain, np.full(robot.nv, share), 5e-5)
+
+
 def test_signals_that_cannot_be() -> None:
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")

@@ -8,6 +8,7 @@ SciPy is imported where it is used.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +37,12 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     """Return q, v and a from measured positions, low-pass filtered without delay.
 
     t (n,) [s] are equal time steps, q (n, nq) are positions of the ``robot``, and the ``cutoff`` is in [Hz].
-    Velocities are central differences in the tangent space (`Robot.difference` of neighbours), for all joint types;
-    accelerations are those of the filtered velocities.  The filter is a Butterworth filter of an ``order``, run forward
-    and backward.  If a joint's configuration is plain coordinates, with v their rates, q is filtered too; otherwise it
-    is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first and last few periods of the
+    Velocities are central differences of fourth order in the tangent space (`Robot.difference` from a sample to two
+    before and two after it), for all joint types; accelerations are those of the filtered velocities.  For a sine of
+    frequency f, velocities are too small by the share (2π f h)⁴ / 30, with the time step h, and accelerations by twice
+    that: 0.06 % at 5 Hz and 100 samples a second, besides the filter's own loss.  The filter is a Butterworth filter of
+    an ``order``, run forward and backward.  If a joint's configuration is plain coordinates, with v their rates, q is
+    filtered too; otherwise it is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first and last few periods of the
     cutoff are less accurate: leave them out.
 
     Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for unequal time steps, for angles that jump
@@ -57,18 +60,28 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
         )
     step = _step(caller, t, positions, "q")
     _refuse_wrapped_angles(caller, robot, positions)
-    v = np.empty((len(positions), robot.nv))
-    v[1:-1] = robot.difference(positions[:-2], positions[2:]) / (2.0 * step)
-    v[0] = robot.difference(positions[0], positions[1]) / step
-    v[-1] = robot.difference(positions[-2], positions[-1]) / step
-    v = _filtered(caller, v, 1.0 / step, cutoff, order)
+    v = _filtered(caller, _rates(positions, step, robot.difference), 1.0 / step, cutoff, order)
     smooth = positions.copy()
     for _, body in robot.tree.stacked():
         index = robot.q_index([body.joint_name])
         if is_plain(body.joint):
             smooth[:, index] = _filtered(caller, positions[:, index], 1.0 / step, cutoff, order)
-    a: Any = np.gradient(v, step, axis=0)
-    return Signals(smooth, v, a)
+    return Signals(smooth, v, _rates(v, step, lambda x, y: y - x))
+
+
+def _rates(x: np.ndarray, step: float, difference: Callable[[np.ndarray, np.ndarray], Any]) -> np.ndarray:
+    """Return the rates of samples: (8 (x₊₁ − x₋₁) − (x₊₂ − x₋₂)) / (12 h), where − is a difference from the sample.
+
+    The rate of a sine of angular frequency ω is too small by the share (ω h)⁴ / 30, that of the second sample from each
+    end by (ω h)² / 6.  At the ends it is the difference to the next sample.
+    """
+    ahead = [np.asarray(difference(x[:-k], x[k:])) for k in (1, 2)]
+    behind = [np.asarray(difference(x[k:], x[:-k])) for k in (1, 2)]
+    result = np.empty((len(x), ahead[0].shape[1]))
+    result[0], result[-1] = ahead[0][0] / step, -behind[0][-1] / step
+    result[1:-1] = (ahead[0][1:] - behind[0][:-1]) / (2.0 * step)
+    result[2:-2] = (8.0 * (ahead[0][2:-1] - behind[0][1:-2]) - (ahead[1][2:] - behind[1][:-2])) / (12.0 * step)
+    return result
 
 
 @public
