@@ -42,8 +42,8 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     frequency f, velocities are too small by the share (2π f h)⁴ / 30, with the time step h, and accelerations by twice
     that: 0.06 % at 5 Hz and 100 samples a second, besides the filter's own loss.  The filter is a Butterworth filter of
     an ``order``, run forward and backward.  If a joint's configuration is plain coordinates, with v their rates, q is
-    filtered too; otherwise it is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first and last few periods of the
-    cutoff are less accurate: leave them out.
+    filtered too; otherwise it is unchanged.  Joint forces should be filtered in the same way: `low_pass`.  The first
+    and last few periods of the cutoff are less accurate: leave them out.
 
     Needs SciPy: ``pip install "linkwork[identify]"``.  Raises ValueError for unequal time steps, for angles that jump
     by more than half a revolution between samples, as wrapped angles do, and for a cutoff that is not below half the
