@@ -1,4 +1,4 @@
-"""Signed distances of bodies to forty digits, and proofs of them: nothing here knows how the package finds its own.
+"""Signed distances of bodies to forty digits, with proofs: independent of the package's algorithms.
 
 A body near a point is p(n, u): a curved part is its farthest point along the normal n that leaves it, and along lines
 and faces, which are across n, it goes on by u.  Of two bodies, with n from A to B, the nearest points obey

@@ -1,4 +1,4 @@
-"""Points, segments and boxes against boxes: against the facets of their Minkowski difference."""
+"""Points, segments and boxes against boxes: compared with the facets of their Minkowski difference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def many(kind, rng):
     return np.vstack([known, x]), np.vstack([boxes, y])
 
 
-def test_boxes_against_the_facets_of_minkowski_differences() -> None:
+def test_distances_of_boxes_equal_facets_of_minkowski_differences() -> None:
     for kind in ("point", "segment", "box"):
         kernel = compiled(kind, "box")
         rng = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_boxes_against_the_facets_of_minkowski_differences() -> None:
         assert (d < 0.0).sum() > 20, kind
 
 
-def test_gaps_of_boxes_have_the_sign_of_distances() -> None:
+def test_separation_bounds_of_boxes_have_the_sign_of_distances() -> None:
     rng = np.random.default_rng(1)
     x, y = many("box", rng)
     box = lambda x: BoxCore(placed(x), Vec3.of(x[12:]))  # noqa: E731
@@ -67,8 +67,8 @@ def test_gaps_of_boxes_have_the_sign_of_distances() -> None:
     assert (gap <= distance + 1e-13)[gap > 0.0].all()
 
 
-def test_boxes_that_hardly_touch() -> None:
-    """Gaps of 1e-9 and less, on faces, edges and corners: distances to rounding, and normals where they are known."""
+def test_nearly_touching_boxes_have_distances_and_normals_to_rounding() -> None:
+    """Gaps of 1e-9 and less, on faces, edges and corners."""
     kernel = compiled("box", "box")
     rng = np.random.default_rng(2)
     R = rotations(rng, 1)[0]
@@ -85,7 +85,7 @@ def test_boxes_that_hardly_touch() -> None:
             assert np.abs(n - R[:, 0]).max() < 1e-13, (gap, n)
 
 
-def test_shapes_without_size_are_legal() -> None:
+def test_boxes_without_size_have_distances() -> None:
     rng = np.random.default_rng(3)
     box_box, segment_box = compiled("box", "box"), compiled("segment", "box")
     x, y = rows("box", rng, 64), rows("box", rng, 64)
@@ -103,7 +103,7 @@ def test_shapes_without_size_are_legal() -> None:
         assert np.isfinite(nothing).all() and nothing[0] == 0.0 and abs(np.linalg.norm(nothing[1:4]) - 1.0) < 1e-15
 
 
-def test_boxes_know_where_others_are_as_near() -> None:
+def test_ties_between_nearest_features_of_boxes_are_not_unique() -> None:
     X = lambda *p: Pose.of([[1.0, 0.0, 0.0, p[0]], [0.0, 1.0, 0.0, p[1]], [0.0, 0.0, 1.0, p[2]], [0.0, 0.0, 0.0, 1.0]])  # noqa: E731
     turned = Pose.of([[0.6, -0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     one = Vec3(1.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""What every signed distance obeys, of all pairs that have a formula; and points against points of round surfaces."""
+"""Identities of signed distances with a closed form; points compared with points of round surfaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = [("point", kind) for kind in CORES if kind != "hull"] + [
 NEAR = 0.35
 
 
-def test_identities() -> None:
+def test_closed_form_distances_satisfy_identities() -> None:
     rng = np.random.default_rng(0)
     R, p = rotations(rng, 1)[0], rng.normal(size=3)
     for a, b in PAIRS:
@@ -50,8 +50,8 @@ def test_identities() -> None:
                 assert np.abs(there[:, 1:4] - n).max() < 1e-6, (a, b, gap)
 
 
-def test_every_finite_pose_has_an_answer() -> None:
-    """No NaN, of sizes and places of nothing or of a world, and of bodies in one place."""
+def test_every_finite_pose_of_a_closed_form_pair_has_a_finite_distance() -> None:
+    """No NaN for sizes and positions of zero, next to zero, or very large, and for coincident bodies."""
     rng = np.random.default_rng(7)
     for a, b in PAIRS:
         x, y = extremes(a, rows(a, rng, 400, NEAR), rng), extremes(b, rows(b, rng, 400, NEAR), rng)
@@ -87,8 +87,8 @@ def inside(kind, s, x, y, z):
     return (x / s[0]) ** 2 + (y / s[1]) ** 2 + (z / s[2]) ** 2 < 1.0
 
 
-def test_no_point_of_a_surface_is_nearer() -> None:
-    """Nor farther than a bit, for as many are sampled; and a point is inside where a support plane says so."""
+def test_no_point_of_a_surface_is_nearer_than_the_distance() -> None:
+    """Sampled points; a point is inside if a support plane confirms it."""
     rng = np.random.default_rng(1)
     for kind in ("cylinder", "cone", "ellipsoid"):
         kernel = compiled("point", kind)
@@ -105,8 +105,8 @@ def test_no_point_of_a_surface_is_nearer() -> None:
             assert np.array_equal(found[:, 0] < 0.0, inside(kind, s, *points.T)), (kind, s)
 
 
-def test_ellipsoids_of_every_shape_to_rounding() -> None:
-    """Against the point's own coordinates: a surface point, moved by d along the normal there, is d away."""
+def test_distances_of_ellipsoids_of_every_shape_are_exact_to_rounding() -> None:
+    """A surface point that is moved by d along its normal has distance d."""
     kernel = compiled("point", "ellipsoid")
     rng = np.random.default_rng(2)
     radii = 10.0 ** rng.uniform(-3.0, 1.0, size=(400, 3))
@@ -126,7 +126,7 @@ def test_ellipsoids_of_every_shape_to_rounding() -> None:
         assert (np.abs(found[:, 1:4] + n).max(1) < 1e-12 * np.maximum(1.0, 1e-4 * radii.max(1) / focal)).all(), part
 
 
-def test_ellipsoids_that_are_flat_or_have_no_size_are_legal() -> None:
+def test_flat_and_empty_ellipsoids_have_distances() -> None:
     kernel = compiled("point", "ellipsoid")
     disc = np.concatenate([np.eye(3).ravel(), np.zeros(3), [0.5, 0.5, 0.0]])
     for point, d in (((0.1, 0.2, 0.3), 0.3), ((0.9, 0.0, 0.3), 0.5), ((0.0, 0.9, 0.0), 0.4), ((0.0, 0.0, -2.0), 2.0)):
@@ -148,7 +148,7 @@ def test_ellipsoids_that_are_flat_or_have_no_size_are_legal() -> None:
         assert abs(found[0] - exact) < 1e-15 and found[10] == one, part
 
 
-def test_formulas_run_on_floats_and_batches_as_compiled() -> None:
+def test_closed_forms_on_floats_and_arrays_equal_compiled_ones() -> None:
     rng = np.random.default_rng(3)
     for a, b in PAIRS:
         x, y = rows(a, rng, 3, NEAR), rows(b, rng, 3, NEAR)
@@ -163,7 +163,7 @@ def test_formulas_run_on_floats_and_batches_as_compiled() -> None:
             assert abs(back.distance - one.distance) < 4e-15, (a, b)
 
 
-def test_single_precision_has_no_surprises() -> None:
+def test_float32_distances_are_finite_and_near_those_of_float64() -> None:
     rng = np.random.default_rng(4)
     for a, b in (("point", "ellipsoid"), ("segment", "segment"), ("segment", "box"), ("box", "box")):
         x, y = rows(a, rng, 100, NEAR), rows(b, rng, 100, NEAR)
@@ -178,8 +178,8 @@ def test_single_precision_has_no_surprises() -> None:
         assert np.isfinite(found).all() and np.abs(found[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)
 
 
-def test_distances_have_derivatives() -> None:
-    """By a shift of one of them: the normal, also where the distance is found by steps or in a branch."""
+def test_the_gradient_of_a_distance_is_the_normal() -> None:
+    """Derivative by a shift of one body, also for iterated or branching distances."""
     rng = np.random.default_rng(5)
     for a, b in (("point", "ellipsoid"), ("segment", "box"), ("box", "box")):
         core_a, core_b = CORES[a][1], CORES[b][1]

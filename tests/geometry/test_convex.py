@@ -1,4 +1,4 @@
-"""Convex bodies without a closed form: what every signed distance obeys, for each kind of body with some other."""
+"""Convex bodies without a closed form: identities of signed distances, for each kind of body with another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shifted(b, y, way):
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_identities(a, b) -> None:
+def test_distances_of_convex_bodies_satisfy_identities(a, b) -> None:
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 0)
     found = kernel(x, y)
@@ -69,8 +69,8 @@ def scaled(x, factor):
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_what_moves_changes_the_distance_by_no_more(a, b) -> None:
-    """Moved by the distance they touch; and from there the distance grows and falls as the normal says."""
+def test_moving_a_body_changes_the_distance_by_at_most_the_displacement(a, b) -> None:
+    """Bodies touch after moving by the distance; then the distance changes as the normal predicts."""
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 1)
     found = kernel(x, y)
@@ -105,7 +105,7 @@ def test_what_moves_changes_the_distance_by_no_more(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_sizes_that_differ_by_a_thousand(a, b) -> None:
+def test_distances_of_bodies_with_size_ratio_1000_are_accurate(a, b) -> None:
     kernel = compiled(a, b)
     for part in (1e-3, 1e3):
         _, x, y = pairs(a, b, 2, 40, 0.0)
@@ -127,8 +127,8 @@ def test_sizes_that_differ_by_a_thousand(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_every_finite_pose_has_an_answer(a, b) -> None:
-    """No NaN: far away, in one place, hardly apart, and with sizes of nothing, next to nothing, or of a world."""
+def test_every_finite_pose_of_convex_bodies_has_a_finite_distance(a, b) -> None:
+    """No NaN: far away, coincident, hardly apart, and with sizes of zero, next to zero, or very large."""
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 4, 64)
     x, y = extremes(a, x, rng), extremes(b, y, rng)
@@ -136,8 +136,8 @@ def test_every_finite_pose_has_an_answer(a, b) -> None:
     assert np.isfinite(found).all(), np.flatnonzero(~np.isfinite(found).all(1))
 
 
-def test_what_is_unique() -> None:
-    """One nearest pair of points, apart and in each other; and faces on faces, lines on faces, bodies in the middle."""
+def test_unique_nearest_points_are_recognised() -> None:
+    """Apart and overlapping; faces on faces, lines on faces and concentric bodies have ties."""
     at = lambda p, sizes, R=ONE: np.concatenate([R, p, np.ravel(sizes)])  # noqa: E731
     lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).ravel()  # z along y
     askew = rotations(np.random.default_rng(5), 1)[0].ravel()
@@ -167,8 +167,8 @@ def test_what_is_unique() -> None:
     assert crossed(np.array([0.0, 0.0, 1.0, 0.5, 0.0, 0.0]), at((0, 0, 0), can, lying))[10] == 1.0  # across it
 
 
-def test_bodies_in_the_middle_of_others() -> None:
-    """A can in the middle of an ellipsoid, then moved out along its axis; one without a radius is a segment."""
+def test_concentric_bodies_have_the_known_depths() -> None:
+    """A cylinder in the middle of an ellipsoid, then moved out along its axis; one without a radius is a segment."""
     kernel = compiled("cylinder", "ellipsoid")
     still = np.tile(np.concatenate([ONE, np.zeros(3), [0.5, 0.8]]), (12, 1))
     along = np.tile(np.concatenate([ONE, np.zeros(3), [0.9, 0.5, 0.3]]), (12, 1))

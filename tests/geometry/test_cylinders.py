@@ -1,4 +1,4 @@
-"""Boxes, segments and cylinders: at poses where features of both are parallel, nearly so, or in one place."""
+"""Boxes, segments and cylinders at poses with parallel, nearly parallel, or coincident features."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cases(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_answers_are_proved_where_features_are_parallel(a, b) -> None:
+def test_distances_of_parallel_features_are_proved_optimal(a, b) -> None:
     """Planes across the normal keep the distance, and points apart by it are on both: apart that is all there is to
     prove.  Of overlaps a search of all directions finds nothing less."""
     kernel = compiled(a, b)
@@ -90,7 +90,7 @@ def test_answers_are_proved_where_features_are_parallel(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_next_to_touching(a, b) -> None:
+def test_tiny_gaps_of_cylinders_are_exact_to_rounding(a, b) -> None:
     """However small the gap, it is known to rounding."""
     kernel = compiled(a, b)
     rng = np.random.default_rng(12)
@@ -106,7 +106,7 @@ def test_next_to_touching(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_yes_or_no_is_what_the_distance_says(a, b) -> None:
+def test_collision_tests_of_cylinders_agree_with_the_distance(a, b) -> None:
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
 
     def near(x, y, most):
@@ -123,8 +123,8 @@ def test_yes_or_no_is_what_the_distance_says(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_points_in_single_precision(a, b) -> None:
-    """What a normal was made across or along is known without comparing it with rounding."""
+def test_witness_points_in_float32_are_accurate(a, b) -> None:
+    """Normals by cross products are used without a comparison with rounding errors."""
     rng = np.random.default_rng(14)
     x, y = rows(a, rng, 2000, 0.5), rows(b, rng, 2000, 0.5)
     found, single = compiled(a, b)(x, y), compiled(a, b)(x.astype(np.float32), y.astype(np.float32))

@@ -1,4 +1,4 @@
-"""Two ellipsoids: what is proved is best, whatever it began with; and the distances, by directions everywhere."""
+"""Pairs of ellipsoids: proved solutions are optimal for any start, and distances are compared with all directions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def drawn(seed: int, count: int, spread: float) -> tuple[np.random.Generator, np
     return rng, rows("ellipsoid", rng, count, spread), rows("ellipsoid", rng, count, spread)
 
 
-def test_what_is_proved_is_best() -> None:
-    """From many directions on: where two valleys are settled in, only the deeper is proved, and most of those are."""
+def test_proved_ellipsoid_distances_are_optimal() -> None:
+    """Starts in many directions: with two local minima only the deeper one is proved."""
 
     def settled(x: Any, y: Any, start: Any) -> Any:
         a, b = (EllipsoidCore(placed(v), Vec3.of(v[12:15])) for v in (x, y))
@@ -53,7 +53,7 @@ def test_what_is_proved_is_best() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_no_direction_is_better() -> None:
+def test_no_direction_separates_ellipsoids_further() -> None:
     kernel = compiled("ellipsoid", "ellipsoid")
     for seed, spread in ((1, 0.0), (2, 0.15), (3, 1.0)):
         rng, x, y = drawn(seed, PAIRS, spread)
@@ -71,8 +71,8 @@ def test_no_direction_is_better() -> None:
             assert (gap(u / np.linalg.norm(u, axis=-1, keepdims=True)).max(axis=1) <= d + 3e-15).all(), near
 
 
-def test_one_of_two_may_be_flat_or_thin() -> None:
-    """Left to the search for any two bodies: with a radius that is nothing, or next to nothing."""
+def test_flat_and_thin_ellipsoids_have_distances() -> None:
+    """Searched by the general method, with a radius of zero or next to zero."""
     kernel = compiled("ellipsoid", "ellipsoid")
     _, x, y = drawn(4, 40, 0.5)
     x[:20, 12], x[20:, 13] = 0.0, 1e-9

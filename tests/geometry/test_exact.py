@@ -1,4 +1,4 @@
-"""Pairs of every kind of body against answers of forty digits: apart, touching, and in each other."""
+"""Pairs of every kind of body compared with results of forty digits: apart, touching, and overlapping."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(a, b, x, y, found, where):
 
 
 @pytest.mark.slow(every=3)
-def test_pairs_apart_to_forty_digits() -> None:
+def test_distances_apart_equal_forty_digit_results() -> None:
     rng = np.random.default_rng(0)
     for a, b in itertools.combinations_with_replacement(CORES, 2):
         x, y = rows(a, rng, 1)[0], rows(b, rng, 1)[0]
@@ -67,8 +67,8 @@ def test_pairs_apart_to_forty_digits() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_overlaps_to_forty_digits() -> None:
-    """And those that touch, where one of the two is smooth: the other may touch with a corner."""
+def test_depths_of_overlaps_equal_forty_digit_results() -> None:
+    """Touching pairs are included if one body is smooth."""
     rng = np.random.default_rng(1)
     for a, b in SEARCHED:
         kernel = compiled(a, b)

@@ -1,4 +1,4 @@
-"""Height fields, point clouds, distance fields and compounds: against all of their triangles, points and parts."""
+"""Height fields, point clouds, distance fields and compounds: compared with all of their triangles, points and parts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def triangles_of(field):
 # -- clouds
 
 
-def test_the_nearest_of_many_points() -> None:
+def test_the_nearest_point_of_a_cloud_is_exact() -> None:
     rng = np.random.default_rng(0)
     cloud = shapes.PointCloud(rng.normal(size=(37, 3)), 0.05)
     arrays = fields.cloud_arrays(cloud, 128)
@@ -119,7 +119,7 @@ def on_ground(given, b):
     return fields.field_distance(shapes.HeightField, given, Pose.identity(), b)
 
 
-def test_points_and_ground() -> None:
+def test_distances_of_points_and_height_fields_equal_triangles() -> None:
     rng = np.random.default_rng(2)
     triangles = triangles_of(GROUND)
     p = rng.uniform(-0.8, 0.8, (600, 3)) * [1.0, 1.0, 0.5]
@@ -145,7 +145,7 @@ def test_points_and_ground() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_other_solids_and_ground() -> None:
+def test_distances_of_solids_and_height_fields_equal_triangles() -> None:
     rng = np.random.default_rng(3)
     arrays = fields.ground_arrays(GROUND)
     triangles = triangles_of(GROUND)
@@ -180,7 +180,7 @@ def test_other_solids_and_ground() -> None:
 # -- distance fields
 
 
-def test_distance_fields_keep_their_bounds() -> None:
+def test_interpolated_distance_fields_stay_within_their_error_bounds() -> None:
     rng = np.random.default_rng(4)
     box = shapes.Box((0.3, 0.2, 0.25))
     ball = shapes.Sphere(0.1)
@@ -226,7 +226,7 @@ def test_distance_fields_keep_their_bounds() -> None:
 # -- compounds
 
 
-def test_compounds_are_the_least_of_their_parts() -> None:
+def test_distances_of_compounds_are_minima_over_parts() -> None:
     rng = np.random.default_rng(5)
     X = [Pose.of(x.tolist()) for x in poses(rng, 3, 0.5)]
     one = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])
@@ -256,7 +256,7 @@ def test_compounds_are_the_least_of_their_parts() -> None:
 # -- values
 
 
-def test_values_and_what_they_refuse() -> None:
+def test_invalid_fields_and_unsupported_pairs_are_refused() -> None:
     cloud, voxels = shapes.PointCloud([[0, 3, 4]], 0.5), shapes.DistanceField(np.ones((2, 3, 4)), 0.5)
     compound = shapes.Compound([shapes.Sphere(0.5).at((0, 0, 1))])
     for value in (GROUND, cloud, voxels, compound):

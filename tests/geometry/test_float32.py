@@ -47,7 +47,7 @@ def at_one_pose(a: str, b: str, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 @pytest.mark.slow(every=4)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_distances_are_those_of_float64(a: str, b: str) -> None:
+def test_float32_distances_equal_those_of_float64_to_rounding(a: str, b: str) -> None:
     rng = np.random.default_rng(3)
     kernel = compiled(a, b)
     inputs = [(rows(a, rng, SIZE), rows(b, rng, SIZE)), (on_grid(a, rng, SIZE), on_grid(b, rng, SIZE))]
@@ -66,8 +66,8 @@ def test_distances_are_those_of_float64(a: str, b: str) -> None:
 
 @pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("a", "b"), [*SEARCHED, ("box", "box"), ("point", "cone")])
-def test_each_bound_in_a_formula_has_a_counterpart_in_float32(a: str, b: str) -> None:
-    """No constant is 0, infinite or 1 by rounding, and no tolerance but a marked one is below its rounding errors."""
+def test_each_constant_of_a_distance_has_a_counterpart_in_float32(a: str, b: str) -> None:
+    """No constant is 0, infinite or 1 by rounding, and tolerances exceed float32's rounding errors."""
     program: Any = compiled(a, b).program
     constants = {x.value for part in listings(program) for x in part.instructions if x.operation.name == "constant"}
     lost = [x for x in constants if x not in (0.0, 1.0, -1.0) and in_float32(x) == x
@@ -76,8 +76,8 @@ def test_each_bound_in_a_formula_has_a_counterpart_in_float32(a: str, b: str) ->
 
 
 @pytest.mark.slow(every=3)
-def test_rays_hit_what_they_hit_in_float64() -> None:
-    """Also a cone, to whose surface a ray goes by steps that end at rounding errors."""
+def test_float32_rays_hit_the_bodies_of_float64_rays() -> None:
+    """Cones are included: rays reach their surface by steps that end at rounding errors."""
     rng = np.random.default_rng(0)
     for kind in ("box", "cone", "cylinder"):
         elements, core = CORES[kind]

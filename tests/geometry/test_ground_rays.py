@@ -1,4 +1,4 @@
-"""Rays on height fields: where lines meet triangles one by one, planes and ramps in closed form, and derivatives."""
+"""Rays on height fields: compared with intersections of lines and triangles, with closed forms, and derivatives."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def above(field, p):
     return p[:, 2] - np.where(t < s, a + (b - a) * s + (d - b) * t, a + (d - c) * s + (c - a) * t)
 
 
-def test_rays_end_at_the_first_triangle_or_at_the_side_or_go_on():
+def test_rays_end_at_the_first_triangle_or_side_of_the_ground():
     rng = np.random.default_rng(1)
     field = lw.shapes.HeightField(0.4 * rng.normal(size=(9, 7)), (0.5, 0.3), (-1.9, -0.8))
     kernel = ray_on(field)
@@ -90,8 +90,8 @@ def test_rays_end_at_the_first_triangle_or_at_the_side_or_go_on():
     assert [float(kernel(o[k], d[k])) for k in range(20)] == found[:20].tolist()  # alone, to the bit
 
 
-def test_what_is_a_plane_is_met_as_one():
-    """A field that is a plane, at angles down to a tenth of a degree, over a hundred cells; and one with a ramp."""
+def test_rays_on_planar_height_fields_have_closed_form_lengths():
+    """Planes at angles down to a tenth of a degree, over a hundred cells, and a ramp."""
     rng = np.random.default_rng(2)
     x, y = 0.1 * np.arange(101) - 5.0, 0.08 * np.arange(101) - 4.0
     slope = np.array([0.2, -0.1])
@@ -113,7 +113,7 @@ def test_what_is_a_plane_is_met_as_one():
         assert np.isclose(kernel([-1.0, 0.1, high], level), (2.0 * high + 1.0) / level[0], atol=1e-12)
 
 
-def test_lengths_vary_as_the_way_to_the_plane_that_is_met():
+def test_derivatives_of_ray_lengths_equal_differences():
     rng = np.random.default_rng(3)
     field = lw.shapes.HeightField(0.3 * rng.normal(size=(8, 8)), 0.4)
     kernel = ray_on(field)

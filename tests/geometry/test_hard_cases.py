@@ -1,4 +1,4 @@
-"""Cases that broke other libraries, with the distances that they have: by thought, by facets, or to forty digits."""
+"""Cases that broke other libraries, with distances by reasoning, by facets, or to forty digits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row(size, place=(0.0, 0.0, 0.0), R=X):
     return np.concatenate([R.ravel(), place, 0.5 * np.asarray(size)])
 
 
-def test_boxes_that_all_but_touch() -> None:
+def test_distances_of_boxes_that_almost_touch_are_exact() -> None:
     kernel = compiled("box", "box")
     unit = row((1.0, 1.0, 1.0))
     known = [
@@ -58,7 +58,7 @@ def test_boxes_that_all_but_touch() -> None:
         assert np.abs(found[7:10] - found[4:7] - found[0] * found[1:4]).max() < 2e-15 * scale
 
 
-def test_boxes_whose_distance_facets_know() -> None:
+def test_distances_of_special_boxes_equal_facets() -> None:
     turned = lambda *rows: np.linalg.qr(np.array(rows))[0] * np.sign(np.diag(np.linalg.qr(np.array(rows))[1]))  # noqa: E731
     pairs = [
         # fcl 445: apart by no more than rounding; 388: a link along a shelf
@@ -97,7 +97,7 @@ def test_boxes_whose_distance_facets_know() -> None:
             assert abs(compiled("box", "box")(x, y)[0] - expected) < 4e-15, expected
 
 
-def test_boxes_and_cylinders() -> None:
+def test_distances_of_boxes_and_cylinders_in_special_poses_are_exact() -> None:
     kernel = compiled("box", "cylinder")
     can = lambda radius, length, place, R: np.concatenate([np.asarray(R).ravel(), place, [radius, 0.5 * length]])  # noqa: E731
     c, s = np.cos(2.0 * 0.130526), np.sin(2.0 * 0.130526)
@@ -130,8 +130,8 @@ def frame(z):
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def test_boxes_on_large_boxes() -> None:
-    """mujoco_warp 1430: half sizes of 1 to 100 m, with a small box that rests on them, anywhere: four contacts."""
+def test_a_small_box_on_a_large_box_has_four_contacts() -> None:
+    """mujoco_warp 1430: half sizes of 1 to 100 m, with a small box that rests on them, anywhere."""
     kernel = compiled("box", "box")
     upright = lambda *p: Pose(Rotation.identity(), Vec3(*p))  # noqa: E731
     for half in (1.0, 10.0, 25.0, 50.0, 100.0):
@@ -145,8 +145,8 @@ def test_boxes_on_large_boxes() -> None:
             assert [abs(p.depth + gap) < 1e-16 * half for p in points if p.there] == [True] * 4, (half, part, gap)
 
 
-def test_hulls_apart_are_never_said_to_touch() -> None:
-    """mujoco 3383: random hulls; planes across the normal prove how far apart they are, points that it is no more."""
+def test_separated_hulls_never_touch() -> None:
+    """mujoco 3383: random hulls; planes across the normal prove the distance."""
     rng = np.random.default_rng(7)
     n = 3000
     x, y = rows("hull", rng, n), rows("hull", rng, n)
@@ -171,8 +171,8 @@ def test_hulls_apart_are_never_said_to_touch() -> None:
         assert ((b @ directions.T).min(0) - (a @ directions.T).max(0)).max() <= d[k] + 2e-15
 
 
-def test_prisms_in_each_other() -> None:
-    """drake 21673: a wheel's prism of six sides and a triangle's, by facets; and just touching."""
+def test_overlapping_prisms_have_the_depth_of_facets() -> None:
+    """drake 21673: a wheel's prism of six sides and a triangle's; and just touching."""
     place, (c, s) = (4.2864836941313040342, 7.3869576872253679412), (-0.94039051098122172778, 0.34009658459984087875)
     ring = [(np.cos(k * np.pi / 3.0), np.sin(k * np.pi / 3.0)) for k in range(6)] @ np.array([[s, -c], [c, s]]) + place
     triangle = ((4.149402, 8.493709), (5.188451, 7.476263), (3.931647, 7.374503))
@@ -187,8 +187,8 @@ def test_prisms_in_each_other() -> None:
         assert abs(found[0] - gap) < 1e-14
 
 
-def test_directions_that_are_not_known() -> None:
-    """Spheres about one center, segments along each other, parallel edges, and bodies in the middle of others."""
+def test_pairs_without_a_unique_direction_have_exact_distances() -> None:
+    """Spheres about one center, segments along each other, parallel edges, and concentric bodies."""
     rng = np.random.default_rng(3)
     R = rotations(rng, 1)[0]
     center = np.array([0.1, -0.2, 0.3])

@@ -56,7 +56,7 @@ HARD = (
 
 
 @pytest.mark.parametrize("kinds", FAMILIES)
-def test_points_normals_and_depths(kinds: tuple[str, str]) -> None:
+def test_random_and_aligned_pairs_satisfy_identities_of_points_normals_and_depths(kinds: tuple[str, str]) -> None:
     both = kinds in BOTH_ORDERS or kinds[0] == kinds[1]
     for placement in PLACEMENTS:
         a, b = pairs(kinds, placement, 300, seed=1)
@@ -102,14 +102,14 @@ def touching(kinds: tuple[str, str], placement: str, count: int) -> tuple[Bodies
     return a, replace(b, X=X)
 
 
-def test_pairs_of_hulls_without_ties_are_unique() -> None:
-    """Of a wedge and an octahedron that overlap at random, no two facets are as near."""
+def test_overlapping_hulls_without_ties_are_unique() -> None:
+    """A wedge and an octahedron that overlap at random have no two equally near facets."""
     a, b = pairs(("wedge", "octahedron"), "random", 2000, seed=1)
     d, *_, unique = measured(a, b)
     assert (d < 0.0).sum() > 500 and unique[d < 0.0].min() == 1.0
 
 
-def test_every_family_that_is_measured_is_drawn() -> None:
+def test_every_pair_with_a_formula_is_drawn_by_the_identities() -> None:
     assert {("cone", "hull"), ("box", "cylinder"), ("half-space", "ellipsoid"), ("wedge", "wedge")} <= {*FAMILIES}
 
     class NewCore:
@@ -120,7 +120,7 @@ def test_every_family_that_is_measured_is_drawn() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_corner_flush_with_the_end_of_a_cylinder() -> None:
+def test_a_corner_flush_with_the_end_of_a_cylinder_has_the_exact_normal() -> None:
     can, octahedron = lw.shapes.Cylinder(0.2, 0.4), lw.shapes.Polytope(0.2 * np.vstack([np.eye(3), -np.eye(3)]))
     expected, way = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
     for above in (0.0, 1e-12, -1e-12, 1e-9, -1e-9):
@@ -141,7 +141,7 @@ def test_a_corner_flush_with_the_end_of_a_cylinder() -> None:
 
 @pytest.mark.slow(every=3)
 def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
-    """By a face, by an edge, and as a hull that does not know that it is a box."""
+    """By a face, an edge, and a hull that is not recognised as a box."""
     corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
     can = lw.shapes.Cylinder(0.2, 0.2)
     for cube in (lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Polytope(corners)):
@@ -153,8 +153,8 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> None:
-    """A rod in a cone about one axis is parted by a ring of directions alike: few cuts tell the depth; it is tied."""
+def test_bodies_of_revolution_about_parallel_axes_need_few_cuts() -> None:
+    """A rod in a cone about one axis is separated by a ring of equal directions: the depth is tied."""
 
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
         rod, cone = core("segment", Pose.of(X), x), core("cone", Pose.of(Y), y)
@@ -181,8 +181,8 @@ def test_bodies_of_revolution_about_parallel_axes_are_searched_in_a_lune() -> No
 
 
 @pytest.mark.slow(every=3)
-def test_ties_of_overlaps_are_not_unique() -> None:
-    """By normals that are no images of each other in the planes and about the axes of the bodies."""
+def test_tied_depths_of_overlaps_are_not_unique() -> None:
+    """Normals that are no images of each other by the symmetries of the bodies."""
     for kinds, sizes, R, p in (
         (("cylinder", "octahedron"), ([0.15, 0.4], []), [[-1, 0, 0], [0, 0, 1], [0, 1, 0]], (0, -0.2, 0)),
         (("cylinder", "octahedron"), ([0.45, 0.35], []), [[0, 1, 0], [1, 0, 0], [0, 0, -1]], (-0.2, 0, 0)),
@@ -194,7 +194,7 @@ def test_ties_of_overlaps_are_not_unique() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_beside_level_valleys() -> None:
+def test_depths_beside_nearly_level_minima_are_exact() -> None:
     """A cylinder in a hull, a rod next to a cone's axis, and cones about one axis but for 1e-9: other directions part
     them with almost as little."""
     beside = lw.pose((0.0, -9.999999717180685e-10, 0.0))

@@ -1,4 +1,4 @@
-"""Points and segments: against points sampled along both, and by what every distance obeys."""
+"""Points and segments: compared with sampled points, and identities of signed distances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def measured(a, b):
     return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
 
 
-def test_segments_are_measured_to_rounding() -> None:
+def test_distances_of_segments_are_exact_to_rounding() -> None:
     capsule = lambda x, radius: Solid(SegmentCore(Vec3.of(x[:3]), Vec3.of(x[3:])), radius)  # noqa: E731
     kernel = lw.compile(lambda a, b: measured(capsule(a, 0.1), capsule(b, 0.2)), a=6, b=6)
     rng = np.random.default_rng(0)
@@ -40,14 +40,14 @@ def test_segments_are_measured_to_rounding() -> None:
     assert np.array_equal(found[:50, 10] == 0.0, beside) and beside.sum() == 44 and (found[100:, 10] == 1.0).all()
 
 
-def test_points_that_are_one_have_a_normal() -> None:
+def test_coincident_points_have_a_normal() -> None:
     here = Solid(PointCore(Vec3(1.0, 2.0, 3.0)), 0.5)
     found = signed_distance(here, Solid(SegmentCore(Vec3(1.0, 2.0, 3.0), Vec3(0.0, 0.0, 0.0)), 0.25))
     assert found.distance == -0.75 and [*found.normal] == [0.0, 0.0, 1.0] and found.unique == 0.0
 
 
-def test_segments_that_cross_are_parted_across_both() -> None:
-    """As do segments that meet in other ways: moved by the depth along the normal, they are at the radii."""
+def test_crossing_segments_are_separated_across_both() -> None:
+    """Segments that meet in other ways, too: moved by the depth along the normal, they touch."""
     kernel = compiled("segment", "segment")
     rng = np.random.default_rng(1)
     for meets in ((0.3, -0.2), (1.0, 0.4), (-0.7, 1.0), (1.0, 1.0), (-1.0, 1.0)):
@@ -64,8 +64,8 @@ def test_segments_that_cross_are_parted_across_both() -> None:
     assert abs(along[0]) < 1e-15 and abs(along[1:4] @ [1.0, 2.0, 3.0]) < 1e-15 and along[10] == 0.0
 
 
-def test_segments_almost_parallel_and_of_very_different_lengths() -> None:
-    """The distance of lines through points at ±0.5 of both is known; and the ends' are, where they are the nearest."""
+def test_nearly_parallel_segments_of_different_lengths_are_accurate() -> None:
+    """The distance of lines through points at ±0.5 of both is known, or that of the ends."""
     kernel = compiled("segment", "segment")
     rng = np.random.default_rng(2)
     for sine in (1e-2, 1e-5, 1e-8, 1e-11, 1e-14, 1e-16, 0.0):
@@ -95,7 +95,7 @@ def exact_distance(a, b):
     return np.sqrt(float(min(dot(way, way) for way in ways)))
 
 
-def test_segments_against_fractions() -> None:
+def test_segment_distances_equal_rational_arithmetic() -> None:
     """Almost parallel, of lengths that differ by 1e6, and almost meeting: to rounding, relative to their size."""
     rng = np.random.default_rng(3)
     n = 200

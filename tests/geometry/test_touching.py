@@ -1,4 +1,4 @@
-"""Bodies whose cores touch, in placements with known normals; `test_identities` has all pairs in random ones."""
+"""Bodies with touching cores, in placements with known normals; `test_identities` has all pairs in random ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def placed(W: np.ndarray, points: np.ndarray) -> np.ndarray:
     return X
 
 
-def test_spheres_centered_on_surfaces_and_axes() -> None:
-    """On a face the normal is the face's; on an axis, an edge or a corner it is one of many."""
+def test_spheres_centered_on_surfaces_have_the_faces_normal() -> None:
+    """On an axis, an edge or a corner the normal is one of many."""
     rng = np.random.default_rng(0)
     W = np.array([lw.pose(rng.uniform(-1.0, 1.0, 3), rpy=rng.uniform(-3.0, 3.0, 3)) for _ in range(100)])
     t = rng.uniform(0.1, 0.9, 100)
@@ -44,7 +44,7 @@ def test_spheres_centered_on_surfaces_and_axes() -> None:
             assert np.abs(np.einsum("ki,ki->k", found.normal, W[:, :3, 2])).max() < 1e-15
 
 
-def test_capsules_whose_axis_is_in_a_face_or_meets_another_axis() -> None:
+def test_capsules_with_an_axis_in_a_face_or_through_another_axis_have_known_normals() -> None:
     rng = np.random.default_rng(2)
     W = np.array([lw.pose(rng.uniform(-1.0, 1.0, 3), rpy=rng.uniform(-3.0, 3.0, 3)) for _ in range(100)])
     capsule, box = lw.shapes.Capsule(0.05, 0.1), lw.shapes.Box((0.2, 0.2, 0.2))
@@ -56,8 +56,8 @@ def test_capsules_whose_axis_is_in_a_face_or_meets_another_axis() -> None:
     assert (found.unique == 0.0).all() and np.abs(found.distance + 0.1).max() < 1e-15
 
 
-def test_spheres_centered_on_the_ground() -> None:
-    """A plane as a height field: its normal is known, a rounding error above and below it."""
+def test_spheres_centered_on_a_planar_height_field_have_its_normal() -> None:
+    """A rounding error above and below it."""
     rng, x = np.random.default_rng(4), np.linspace(-1.0, 1.0, 11)
     ground = lw.shapes.HeightField(0.3 * x[:, None] + 0.1 * x, 0.2)
     up = np.array([-0.3, -0.1, 1.0]) / np.sqrt(1.1)
@@ -72,8 +72,8 @@ def test_spheres_centered_on_the_ground() -> None:
             assert np.abs(found.distance - gap + 0.05).max() < 1e-15, gap
 
 
-def test_derivatives_where_cores_touch() -> None:
-    """The gradient by B's position is the normal, and all derivatives are finite."""
+def test_derivatives_are_finite_at_touching_cores() -> None:
+    """The gradient by B's position is the normal."""
     cone, capsule, box = lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.2, 0.4), lw.shapes.Box((0.2, 0.2, 0.2))
     for a, b, p in (
         (cone, lw.shapes.Sphere(0.2), (0.1, 0.0, 0.0)),

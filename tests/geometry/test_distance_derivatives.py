@@ -1,4 +1,4 @@
-"""How distances vary to second order, and their normals and points to first: against differences, and in reverse."""
+"""Second derivatives of distances, and first derivatives of normals and points: compared with differences, in reverse."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def listed(found: SignedDistance, n: int) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_how_the_wrench_of_the_normal_answers_to_motions() -> None:
-    """∂(p × n; n) by a twist of one body against central differences, of all closed forms, apart and overlapping."""
+def test_derivatives_of_the_normals_wrench_equal_differences() -> None:
+    """∂(p × n; n) by a twist of one body, of all closed forms, apart and overlapping."""
     n, h = 60, 1e-5
     steps = np.vstack([np.zeros((1, 6)), h * np.eye(6), -h * np.eye(6)])
     z = [np.tile(column, n) for column in steps.T]
@@ -109,8 +109,8 @@ def test_how_the_wrench_of_the_normal_answers_to_motions() -> None:
             assert np.array_equal(np.broadcast_to(known, n) > 0.5, there)
 
 
-def test_the_same_of_either_body() -> None:
-    """With the bodies exchanged it is A that moves: both by the twist V, and B back, so −F answers by K V − V ×* F."""
+def test_wrench_derivatives_of_either_body_agree() -> None:
+    """The bodies exchanged, A moves: both by the twist V, and B back, so −F varies by K V − V ×* F."""
     rng = np.random.default_rng(9)
     for kind, other in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):
         a, b = (CORES_AND_FLOOR[one][1](core_rows(one, rng, 1)[:, 0].tolist()) for one in (kind, other))
@@ -125,8 +125,8 @@ def test_the_same_of_either_body() -> None:
         assert exists == known == 1.0 and np.abs(np.array(back) - (np.array(K) - crossed)).max() < 1e-12, (kind, other)
 
 
-def test_dual_numbers_take_the_rule() -> None:
-    """Floats with derivatives, without a trace: the rate of all that is found, by a shift of one body."""
+def test_dual_numbers_of_distances_equal_differences() -> None:
+    """Floats with derivatives, without a trace: rates of all results, by a shift of one body."""
     can = CylinderCore(Pose.identity(), 0.2, 0.3)
     egg = lambda x: Solid(EllipsoidCore(motion([0.3, 0.5, 0.1, *x]), Vec3(0.5, 0.3, 0.2)))  # noqa: E731
     x, way, h = [0.7, 0.4, 0.5], [0.3, -0.5, 0.8], 1e-6
@@ -144,8 +144,8 @@ def listed_of(found: SignedDistance) -> list[Any]:
     return [found.distance, *found.normal, *found.on_a, *found.on_b]
 
 
-def test_what_is_known_in_closed_form() -> None:
-    """Spheres: (1 − n nᵀ)/‖c‖ of their centres' distance, whatever the radii; a point on a plane: nothing of shifts."""
+def test_distance_derivatives_of_spheres_and_planes_have_closed_forms() -> None:
+    """Spheres: (1 − n nᵀ)/‖c‖ for any radii; a point on a plane: no change with shifts."""
     a, b = PointCore(Vec3(0.0, 0.0, 0.0)), PointCore(Vec3(0.3, -0.4, 1.2))
     solids = Solid(a, 0.2), Solid(b, 0.7)
     K, exists = motion_response(*solids, signed_distance(*solids))
@@ -156,8 +156,8 @@ def test_what_is_known_in_closed_form() -> None:
     assert exists == 1.0 and np.allclose(np.array(K)[3:], 0.0, atol=1e-15)
 
 
-def test_where_there_is_none() -> None:
-    """Faces on faces, parallel edges, spheres about one centre, and normals where the nearest feature changes."""
+def test_distance_derivatives_are_reported_missing_at_ties() -> None:
+    """Faces on faces, parallel edges, spheres about one centre, and changes of the nearest feature."""
     cube = Pose.identity()
     boxes = [
         (BoxCore(cube, Vec3(1.0, 1.0, 1.0)), BoxCore(Pose(cube.rotation, Vec3(0.1, 0.2, z)), Vec3(0.5, 0.5, 0.5)))
@@ -173,8 +173,8 @@ def test_where_there_is_none() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_searched_pairs_in_functions_of_ones_own() -> None:
-    """Forward, in reverse and twice, through a search; all that is found varies as differences say."""
+def test_derivatives_of_searched_distances_in_user_functions_equal_differences() -> None:
+    """Forward, in reverse and twice."""
     can, egg = lw.shapes.Cylinder(0.2, 0.6), lw.shapes.Ellipsoid((0.5, 0.3, 0.2))
     weights = np.random.default_rng(3).normal(size=10)
 

@@ -1,4 +1,4 @@
-"""Contacts lie on both surfaces, are as deep as the signed distance says, and span what the bodies share."""
+"""Contact points: on both surfaces, as deep as the signed distance, and spanning the shared area."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _shared(a: BoxCore, b: BoxCore) -> float:
     return float(ConvexHull(np.array(polygon)).volume) if len(polygon) > 2 else 0.0
 
 
-def test_on_a_half_space_everything_is_as_deep_as_it_is_under_the_plane() -> None:
+def test_contacts_on_a_half_space_have_the_depth_below_the_plane() -> None:
     rng = np.random.default_rng(0)
     vertices = tuple(Vec3(*v) for v in rng.normal(size=(14, 3)).tolist())
     for _ in range(8):
@@ -106,7 +106,7 @@ def test_on_a_half_space_everything_is_as_deep_as_it_is_under_the_plane() -> Non
             assert [*other.normal] == [*(-found.normal)]
 
 
-def test_what_stands_or_lies_on_a_half_space_touches_in_as_many_points_as_it_needs() -> None:
+def test_bodies_on_a_half_space_have_enough_contact_points() -> None:
     upright, lying = Rotation.identity(), Rotation.about(Vec3(1.0, 0.0, 0.0), math.pi / 2)
     sunk = 1e-3
     standing = contacts(FLOOR, Solid(CylinderCore(Pose(upright, Vec3(0.1, 0.2, 0.3 - sunk)), 0.2, 0.3)))
@@ -132,8 +132,8 @@ def test_what_stands_or_lies_on_a_half_space_touches_in_as_many_points_as_it_nee
     assert not _there(contacts(FLOOR, Solid(PointCore(Vec3(0.0, 0.0, 0.2)), 0.1)))
 
 
-def test_cylinders_on_boxes_touch_what_is_under_them() -> None:
-    """Standing or lying, wholly or in part, and boxes on caps: points of the surfaces, as deep as they are."""
+def test_cylinders_on_boxes_touch_the_surface_below() -> None:
+    """Standing or lying, wholly or in part, and boxes on caps: points of the surfaces with the right depth."""
     table = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.5, 0.5, 0.1))
     upright, lying = Rotation.identity(), Rotation.about(Vec3(0.0, 1.0, 0.0), 0.5 * math.pi)
     sunk = 1e-3
@@ -159,7 +159,7 @@ def test_cylinders_on_boxes_touch_what_is_under_them() -> None:
     assert max(p.depth for p in _there(found)) == pytest.approx(-least.distance, abs=1e-9)
 
 
-def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
+def test_contacts_of_polytopes_keep_most_of_the_support_area() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         angles = np.sort(rng.uniform(0.0, 2.0 * math.pi, 9))
@@ -172,7 +172,7 @@ def test_polytopes_keep_most_of_the_area_that_they_stand_on() -> None:
         assert ConvexHull(kept[:, :2]).volume > 0.9 * ConvexHull(ring[:, :2]).volume
 
 
-def test_boxes_on_boxes_touch_where_their_faces_lie_on_each_other() -> None:
+def test_boxes_on_boxes_touch_where_their_faces_overlap() -> None:
     rng = np.random.default_rng(2)
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     for k in range(60):
@@ -195,7 +195,7 @@ def test_boxes_on_boxes_touch_where_their_faces_lie_on_each_other() -> None:
         assert max(p.depth for p in _there(other)) == pytest.approx(max(p.depth for p in points), abs=1e-9)
 
 
-def test_aligned_boxes_keep_the_whole_rectangle() -> None:
+def test_aligned_boxes_touch_on_the_whole_rectangle() -> None:
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     upper = BoxCore(Pose(Rotation.identity(), Vec3(0.25, 0.1, 0.099)), Vec3(0.1, 0.2, 0.1))
     found = _there(contacts(Solid(lower), Solid(upper)))
@@ -205,7 +205,7 @@ def test_aligned_boxes_keep_the_whole_rectangle() -> None:
         assert len(_there(contacts(Solid(lower), Solid(upper)))) == 4
 
 
-def test_edges_touch_in_one_point_or_along_two() -> None:
+def test_edges_touch_in_one_point_or_along_a_segment() -> None:
     quarter = math.pi / 4
     lower = BoxCore(Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), quarter), Vec3.zero()), Vec3(0.5, 0.1, 0.1))
     R = Rotation.about(Z, 1.2) @ Rotation.about(Vec3(1.0, 0.0, 0.0), quarter)
@@ -223,8 +223,8 @@ def test_edges_touch_in_one_point_or_along_two() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_has_no_known_faces_touches_by_its_outline(drawn: Any) -> None:
-    """Cubes as hulls do as boxes do, on boxes and hulls, whole and in part; cones and prisms stand on their bases."""
+def test_bodies_without_known_faces_touch_along_their_outline(drawn: Any) -> None:
+    """Cubes as hulls touch like boxes, on boxes and hulls; cones and prisms stand on their bases."""
     rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)
     corners = lambda h: tuple(Vec3(h.x * i, h.y * j, h.z * k) for i in (1, -1) for j in (1, -1) for k in (1, -1))  # noqa: E731
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
@@ -277,8 +277,8 @@ def test_a_capsule_lies_on_a_box_with_two_points() -> None:
         assert deepest <= -least.distance + 1e-9
 
 
-def test_contacts_go_on_as_bodies_slide(drawn: Any) -> None:
-    """Not by jumps: as far as the bodies, times what slants, also where faces share eight corners."""
+def test_contacts_move_continuously_as_bodies_slide(drawn: Any) -> None:
+    """Contacts move as far as the bodies, times a factor for slanted faces, also if faces share eight corners."""
     lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     half, lifted = Vec3(0.1, 0.2, 0.1), Rotation.about(Vec3(1.0, 0.0, 0.0), 1e-3)
     turn = lambda angle: Rotation.about(Z, angle)  # noqa: E731
@@ -306,7 +306,7 @@ def test_contacts_go_on_as_bodies_slide(drawn: Any) -> None:
             last = now
 
 
-def test_kernels_give_what_numbers_give() -> None:
+def test_compiled_contacts_equal_those_on_floats() -> None:
     def touch(Xa: np.ndarray, Xb: np.ndarray, n: np.ndarray) -> tuple:
         a, b = BoxCore(Pose.of(Xa), Vec3(0.3, 0.2, 0.1)), BoxCore(Pose.of(Xb), Vec3(0.2, 0.25, 0.1))
         normal = Vec3.of(n)
@@ -335,7 +335,7 @@ def test_kernels_give_what_numbers_give() -> None:
     assert there.sum() > 100
 
 
-def test_contact_points_are_asked_of_shapes() -> None:
+def test_contact_points_are_available_for_public_shapes() -> None:
     box, floor, ball = lw.shapes.Box((0.4, 0.2, 0.1)), lw.shapes.HalfSpace(), lw.shapes.Sphere(0.1)
     X = np.stack(
         [lw.pose((0, 0, 0.049)), lw.pose((0, 0, 0.06)), lw.pose((1.0, 2.0, 0.149), rpy=(0.0, math.pi / 2, 0.1))]

@@ -1,4 +1,4 @@
-"""Support points and spheres around cores: against points that are sampled, and by what a support obeys."""
+"""Support points and bounding spheres of cores: compared with sampled points, and identities of supports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sampled(kind, s, rng):
             return CORNERS * s
 
 
-def test_supports_are_the_farthest_points() -> None:
+def test_support_points_are_the_farthest_points() -> None:
     rng = np.random.default_rng(0)
     assert set(CORES) == set(SUPPORTS)
     for kind, core in CORES.items():
@@ -92,7 +92,7 @@ def test_supports_are_the_farthest_points() -> None:
             assert np.abs(way - found[:, 7:8] * found[:, 8:11]).max() < 1e-14, kind
 
 
-def test_half_spaces_know_what_lies_flat() -> None:
+def test_half_spaces_have_support_points_only_where_bounded() -> None:
     X = Pose.of(np.eye(4))
     plane = Solid(HalfSpaceCore(Vec3(0.0, 0.0, -2.0), Vec3(0.0, 0.0, 1.0)))
     tilted = Solid(HalfSpaceCore(Vec3(0.0, 0.0, -2.0), Vec3(0.6, 0.48, 0.64)))

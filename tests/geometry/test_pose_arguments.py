@@ -1,4 +1,4 @@
-"""What functions of two shapes take for poses, one and many: the same answers, or a word on what is wrong."""
+"""Pose arguments of functions of two shapes: single and batched poses, and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def asked(caller, X_a, X_b):
 
 
 @pytest.mark.parametrize("caller", ["signed_distance", "contact_points"])
-def test_what_is_a_pose_and_what_is_none(caller: str) -> None:
+def test_functions_of_two_shapes_take_single_and_batched_poses(caller: str) -> None:
     many = asked(caller, lw.pose(), X)
     for k in (0, 7, 19):
         assert np.array_equal(asked(caller, lw.pose(), X[k]), many[k])

@@ -1,4 +1,4 @@
-"""Polytopes whose faces are known when code is made: depths are those of the facets of their difference."""
+"""Polytopes with constant vertices: depths are those of the facets of their difference."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PLACE = (
 )
 
 
-def test_what_is_unique() -> None:
+def test_ties_between_cubes_are_not_unique() -> None:
     """Cubes on faces, along edges, and about one center have many points or normals; askew they have one."""
     a = shapes.Polytope(CUBE)
     X = np.tile(np.eye(4), (4, 1, 1))
@@ -99,8 +99,8 @@ def test_what_is_unique() -> None:
     assert np.abs(found.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
 
 
-def test_an_arc_whose_bound_is_below_zero() -> None:
-    """Two hulls off their origins: the least is in an arc whose bound is less than nothing."""
+def test_a_hull_pair_with_a_negative_bound_on_an_arc_has_the_exact_depth() -> None:
+    """The minimum lies on an arc with a bound below zero."""
     a, b = np.reshape(FEW, (-1, 3)), np.reshape(MORE, (-1, 3))
     X = np.eye(4)
     X[:3] = PLACE
@@ -130,7 +130,7 @@ def poses(count: int) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_are_those_of_facets() -> None:
+def test_depths_of_constant_polytopes_equal_facets() -> None:
     X, at = poses(60), lw.pose()
     for a, b in CASES:
         found = lw.signed_distance(a, at, b, X)

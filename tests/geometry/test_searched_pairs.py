@@ -1,4 +1,4 @@
-"""Pairs that random searches found: overlaps whose depth, or whose points, rounding once kept from being exact.
+"""Pairs from random searches: overlaps with depths or points that rounding once spoiled.
 
 Of the polytopes, slivers among the facets of their difference take more nested cuts than there is room for; the others
 are touched next to the end of a side, which seemed to be touched itself.
@@ -42,7 +42,7 @@ def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_and_points_are_exact() -> None:
+def test_depths_and_points_of_difficult_pairs_are_exact() -> None:
     for pair in FOUND:
         (a, b), x, y = pair["kinds"], np.array(pair["a"]), np.array(pair["b"])
         found = compiled(a, b, len(x), len(y))(x, y)

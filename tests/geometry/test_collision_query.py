@@ -1,4 +1,4 @@
-"""Whether two solids are within a distance: the same as the distance says, and right where they just touch."""
+"""Collision query within a distance: consistent with the distance, and right at contact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def grown(core, r=0.0, share=1.0):
 
 
 @pytest.mark.parametrize(("a", "b"), CLOSED)
-def test_it_is_what_the_distance_says(a: str, b: str) -> None:
+def test_collision_queries_agree_with_the_distance(a: str, b: str) -> None:
     rng = np.random.default_rng(3)
     x, y = rows(a, rng, 2000, 0.5), rows(b, rng, 2000, 0.5)
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
@@ -57,7 +57,7 @@ def hull(x):
     return PolytopeCore(box.pose, [Vec3(i * box.half.x, j * box.half.y, k * box.half.z) for i, j, k in signs])
 
 
-def test_pairs_without_closed_form_are_those_of_the_same_bodies_with_one() -> None:
+def test_collision_queries_without_closed_form_agree_with_equal_bodies_that_have_one() -> None:
     rng, (n, box), (m, cylinder) = np.random.default_rng(3), CORES["box"], CORES["cylinder"]
     x, y, z, c = (rows(kind, rng, 1000, 0.5) for kind in ("box", "box", "cylinder", "point"))
 
@@ -75,7 +75,7 @@ def test_pairs_without_closed_form_are_those_of_the_same_bodies_with_one() -> No
     check(lw.compile(balls, x=m, y=3, r=(), d=()), z, c, apart(z, c))
 
 
-def test_parallel_and_degenerate_bodies_are_told_apart() -> None:
+def test_collision_queries_separate_parallel_and_degenerate_bodies() -> None:
     eye = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     cases = {
         ("segment", "segment"): [
@@ -110,8 +110,8 @@ def test_parallel_and_degenerate_bodies_are_told_apart() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("a", "b"), [("box", "hull"), ("hull", "hull"), ("box", "cylinder")])
-def test_separations_are_distances_where_bodies_are_apart(a: str, b: str) -> None:
-    """The same bits and normals unless they almost touch, and no positive value where they overlap."""
+def test_separation_bounds_equal_distances_of_separated_bodies(a: str, b: str) -> None:
+    """The same bits and normals unless the bodies almost touch, and no positive value for overlaps."""
     rng, ((na, core_a), (nb, core_b)) = np.random.default_rng(4), (CORES[a], CORES[b])
     x, y = rows(a, rng, 500, 0.5), rows(b, rng, 500, 0.5)
 

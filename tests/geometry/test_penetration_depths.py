@@ -1,4 +1,4 @@
-"""Depths that are nearly as small in very many directions: no direction has less."""
+"""Depths with many nearly optimal directions: no direction has a smaller depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 RADII = np.array([0.9, 0.5, 0.495])
 
 
-def test_a_segment_near_the_middle_of_an_ellipsoid_that_is_almost_round_across_it() -> None:
+def test_a_segment_in_a_nearly_round_ellipsoid_has_the_minimum_depth() -> None:
     rng = np.random.default_rng(8)
     ellipsoid = EllipsoidCore(Pose(Rotation.identity(), Vec3.zero()), Vec3.of(map(float, RADII)))
 
