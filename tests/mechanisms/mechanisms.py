@@ -1,4 +1,4 @@
-"""Random mechanisms: random trees, closed by joints of any type where they are; and functions of them on floats."""
+"""Random mechanisms: random trees, closed by joints of any type at their poses; and their functions on floats."""
 
 from __future__ import annotations
 

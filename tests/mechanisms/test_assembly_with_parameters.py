@@ -1,4 +1,4 @@
-"""Assembly with other numbers of the robot in the call, and velocities and accelerations of what follows drivers."""
+"""Assembly with robot parameters in the call, and velocities and accelerations along driven motions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from helpers.cut_four_bar import four_bar
 
 
 @pytest.mark.slow(every=3)
-def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
-    """In one call or in several, with the code of the first."""
+def test_assembly_with_parameters_equals_that_of_the_edited_robot():
+    """Parameters in one call or in several, with one kernel."""
     robot = four_bar("C")
     guess = robot.assemble(hold={"A": 0.8}).q
     for length in (0.45, 0.52):
@@ -32,8 +32,8 @@ def test_assembly_with_other_numbers_is_that_of_the_robot_with_them():
 
 
 @pytest.mark.slow(every=3)
-def test_a_batch_of_variations_is_each_of_them_alone():
-    """Assembled and driven, with other lengths; one that cannot be closed or followed does not disturb the others."""
+def test_a_batch_of_variations_equals_each_variation_alone():
+    """Assembled and driven, with other lengths; variations that fail do not disturb the others."""
     robot, rng = four_bar("C"), np.random.default_rng(0)
     guess, angles = robot.assemble(hold={"A": 0.8}).q, np.linspace(0.8, 3.0, 9)
     ends, places = np.zeros((2, 3, 6)), np.zeros((3, 6))
@@ -67,7 +67,7 @@ def test_a_batch_of_variations_is_each_of_them_alone():
         robot.drive_mechanism({"A": shifted["A"][:, 0]}, guess, parameters={"placement:D": np.zeros((3, 6))})
 
 
-def test_parameters_that_are_none_are_refused():
+def test_invalid_parameters_of_assembly_are_refused():
     robot = four_bar("C")
     for wrong, error, message in (
         ({"frame:nothing": np.zeros(6)}, KeyError, "no frame named 'nothing'"),
@@ -79,8 +79,8 @@ def test_parameters_that_are_none_are_refused():
             robot.assemble(parameters=wrong)
 
 
-def test_velocities_and_accelerations_along_a_motion_are_its_rates():
-    """Differences of q by time are of fourth order; and what a driver may not have is refused."""
+def test_velocities_and_accelerations_of_driven_motions_are_rates():
+    """Differences of q by time are of fourth order; invalid drivers are refused."""
     robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
     t = h * np.arange(-3, 4)
     angles = 0.8 + omega * t + 0.5 * alpha * t * t

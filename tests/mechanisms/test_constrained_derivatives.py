@@ -1,4 +1,4 @@
-"""Derivatives of constrained forward dynamics, against differences, dual numbers, Pinocchio and what they must obey."""
+"""Derivatives of constrained forward dynamics: differences, dual numbers, Pinocchio and identities."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def state(robot, seed=0):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("case", CASES)
-def test_derivatives_are_those_of_differences(case):
+def test_derivatives_of_constrained_dynamics_equal_differences(case):
     robot, q, v = CASES[case]()
     tau, w = state(robot), np.arange(1.0, 7.0)
     frame = robot.bodies[-1]
@@ -49,8 +49,8 @@ def test_derivatives_are_those_of_differences(case):
     np.testing.assert_allclose(found[6], differences(lambda x: forward(dw=x), 6, 1.0)[0], rtol=0, atol=1e-9)
 
 
-def test_derivatives_of_loop_joints_are_those_of_any_constraint(monkeypatch):
-    """By twists along the path, and by directions of q and v, of loops in trees of all joint types, closed or not."""
+def test_derivatives_of_loop_joint_functions_equal_those_of_general_constraints(monkeypatch):
+    """Twists along the path, and directions of q and v, of loops in trees of all joint types."""
     trees = [lw.load(name).tree for name in ("jansen_leg", "stewart")]
     for seed in range(3):
         tree = random_tree(np.random.default_rng(seed), 7, types=lw.joints.ALL[1:], shape="chain")
@@ -73,7 +73,7 @@ def test_derivatives_of_loop_joints_are_those_of_any_constraint(monkeypatch):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["fourbars", "doubled"])
-def test_derivatives_are_those_of_dual_numbers(case):
+def test_derivatives_of_constrained_dynamics_equal_dual_numbers(case):
     robot, q, v = CASES[case]()
     tau = state(robot)
     by_q, by_v, by_tau, *by_state = robot.constrained_forward_dynamics_derivatives(q, v, tau)
@@ -88,7 +88,7 @@ def test_derivatives_are_those_of_dual_numbers(case):
         np.testing.assert_allclose(pulled @ told, pulled @ forces, rtol=0, atol=1e-10 * np.abs(pulled @ forces).max())
 
 
-def test_by_joint_forces_is_the_constrained_inverse():
+def test_the_derivative_by_joint_forces_is_the_constrained_inverse_mass_matrix():
     for doubled in (False, True):
         robot, q, v = standing(doubled=doubled)
         _, _, by_tau, *_, forces_by_tau = robot.constrained_forward_dynamics_derivatives(q, v, state(robot))
@@ -112,7 +112,7 @@ def test_redundant_rows_change_no_derivative():
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_without_constraints_has_those_of_forward_dynamics():
+def test_derivatives_of_a_robot_without_constraints_equal_forward_dynamics():
     robot = lw.load("arm6")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 6))
     found = robot.constrained_forward_dynamics_derivatives(q, v, tau)
@@ -121,7 +121,7 @@ def test_a_robot_without_constraints_has_those_of_forward_dynamics():
     assert [x.shape for x in found[3:]] == [(0, 6)] * 3
 
 
-def test_a_spherical_pendulum_is_that_of_lagrange():
+def test_derivatives_of_a_spherical_pendulum_equal_lagranges_equations():
     m, length, g = 2.0, 0.8, np.array([0.0, 0.0, -9.81])
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="bob")
     robot = lw.Robot.build("pendulum", lw.Link("bob", mass=m, inertia=(0.1, 0.2, 0.3)), free)
@@ -144,7 +144,7 @@ def test_a_spherical_pendulum_is_that_of_lagrange():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_hold_along_motions_that_constraints_allow():
+def test_derivatives_hold_along_motions_that_constraints_permit():
     robot, rng = lw.load("differential_drive"), np.random.default_rng(0)  # rows of rolling that depend on each other
     q, *_ = robot.project_configuration(robot.random_configuration(seed=0))
     v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
@@ -164,7 +164,7 @@ def test_derivatives_hold_along_motions_that_constraints_allow():
     np.testing.assert_allclose(told, pulled @ (forces - less) / (2 * step), rtol=0, atol=1e-6 * np.abs(told).max())
 
 
-def test_linear_system_is_that_of_the_constrained_robot():
+def test_linearize_returns_the_constrained_linear_system():
     robot, q, v = moving_fourbars()
     n, tau = robot.nv, state(robot)
     by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau)
@@ -183,7 +183,7 @@ def test_linear_system_is_that_of_the_constrained_robot():
 
 
 @pytest.mark.slow(every=9)
-def test_humanoid_on_both_feet_is_that_of_pinocchio():
+def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchio():
     pin = pytest.importorskip("pinocchio")
     from benchmarks.peers.pinocchio_peer import PinocchioModel
 
@@ -219,7 +219,7 @@ def test_humanoid_on_both_feet_is_that_of_pinocchio():
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["differential_drive", "bicycle"])
 def test_derivatives_of_wheels_by_velocity_are_exact(name):
-    """Rows that depend on each other contradict each other at velocities that roll nowhere: no rounding is magnified.
+    """Dependent rows contradict each other at velocities that roll nowhere: no rounding is magnified.
 
     Accelerations are quadratic in v, so differences over unit steps are exact; the least-squares solution is by SVD.
     """

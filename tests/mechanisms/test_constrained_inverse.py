@@ -21,7 +21,7 @@ def dense(robot, q, v, a, actuated, weights):
 
 
 @pytest.mark.slow(every=9)
-def test_forces_of_actuators_reproduce_the_motion():
+def test_inverse_dynamics_of_chosen_actuators_reproduces_the_motion():
     rng = np.random.default_rng(0)
     for (robot, q, v), actuators in (
         (moving_fourbars(), ["A0"]),
@@ -49,7 +49,7 @@ def test_forces_of_actuators_reproduce_the_motion():
             np.testing.assert_allclose(found, tau, rtol=0, atol=1e-10)
 
 
-def test_joint_forces_are_least_where_there_are_many():
+def test_redundant_actuators_share_forces_of_least_norm():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
     for actuators, weights in ((None, np.ones(5)), (["A0", "B2", "A2"], np.array([1.0, 2.0, 3.0, 0.1, 5.0]))):
@@ -63,7 +63,7 @@ def test_joint_forces_are_least_where_there_are_many():
     assert np.abs(robot.forward_dynamics(q, zeros, held)).max() < 1e-11  # the static balance
 
 
-def test_one_four_bar_shares_its_crank_s_torque():
+def test_the_three_hinges_of_a_four_bar_share_the_torque_equally():
     robot = fourbars(1)
     q, v = parallel(robot, 0.8, rate=1.1)
     a = robot.forward_dynamics(q, v, np.array([2.0, 0.0, 0.0]))
@@ -73,7 +73,7 @@ def test_one_four_bar_shares_its_crank_s_torque():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["one", "many"])
-def test_derivatives_are_those_of_differences(case):
+def test_derivatives_of_constrained_inverse_dynamics_equal_differences(case):
     robot, q, v = moving_fourbars()
     n, a = robot.nv, robot.forward_dynamics(q, v, np.zeros(5))
     more = {"actuators": "A0"} if case == "one" else {"weights": np.array([1.0, 2.0, 3.0, 4.0, 5.0]), "passive": True}
@@ -97,7 +97,7 @@ def test_derivatives_are_those_of_differences(case):
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
-def test_derivatives_of_a_delta_robot_along_random_directions():
+def test_directional_derivatives_of_a_delta_robot_equal_differences():
     """Its matrices are so large that their code is loops and calls."""
     robot, rng = lw.load("delta"), np.random.default_rng(2)
     q, (v, a) = robot.neutral(), rng.normal(size=(2, robot.nv))
@@ -116,7 +116,7 @@ def test_derivatives_of_a_delta_robot_along_random_directions():
         np.testing.assert_allclose(found[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
 
 
-def test_what_actuators_cannot_do_is_named():
+def test_motions_that_actuators_cannot_produce_are_refused_by_name():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
     with pytest.raises(lw.errors.UnderactuatedError, match=r"actuators none cannot induce the motion \(B2 1, ") as told:
@@ -136,7 +136,7 @@ def test_what_actuators_cannot_do_is_named():
         robot.constrained_inverse_dynamics(robot.neutral(), v, a, actuators=["A00"])
 
 
-def test_a_robot_without_constraints_has_ordinary_inverse_dynamics():
+def test_constrained_inverse_dynamics_of_an_open_tree_is_inverse_dynamics():
     robot = lw.load("arm6")
     q, v, a = np.random.default_rng(0).normal(size=(3, 7, 6))
     tau, forces, _ = robot.constrained_inverse_dynamics(q, v, a)

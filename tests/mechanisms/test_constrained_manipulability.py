@@ -1,4 +1,4 @@
-"""Manipulability of mechanisms: the volume of what unit velocities of the motors move."""
+"""Manipulability of mechanisms: the volume of frame velocities per unit velocities of the motors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
 
 @pytest.mark.slow(every=9)
-def test_it_is_the_volume_of_permitted_motions(drawn):
-    """By a basis of the velocities that the constraints permit, for motors and degrees of freedom of any number."""
+def test_manipulability_is_the_volume_of_permitted_motions(drawn):
+    """A basis of the permitted velocities, for any number of motors and degrees of freedom."""
     cases = (
         ("scissor_lift", "platform", None),
         ("jansen_leg", "toe", None),
@@ -48,7 +48,7 @@ def test_it_is_the_volume_of_permitted_motions(drawn):
             assert abs(found - expected) < 1e-9 * max(values[0], 1e-3) ** count, (name, part)
 
 
-def test_more_motors_than_degrees_of_freedom():
+def test_more_motors_than_degrees_of_freedom_share_the_velocity():
     """Hinges of a four-bar move a frame of one degree of freedom by |J u| per norm of their velocities u."""
     bar = lw.load("fourbar")
     q = bar.assemble().q
@@ -57,7 +57,7 @@ def test_more_motors_than_degrees_of_freedom():
     assert abs(bar.manipulability(q, "rocker_tip") - expected) < 1e-12
 
 
-def test_what_motors_do_not_move_is_infinite_and_open_trees_have_no_actuators():
+def test_frames_that_move_without_motors_have_infinite_manipulability():
     robot = lw.load("delta")
     q = robot.assemble().q
     assert robot.manipulability(q, "platform", part="position", actuators=["shoulder_1", "shoulder_2"]) == np.inf
@@ -66,8 +66,8 @@ def test_what_motors_do_not_move_is_infinite_and_open_trees_have_no_actuators():
     assert not robot.manipulability_gradient(q, "platform", part="position", actuators=["shoulder_1"]).any()
 
 
-def test_the_gradient_is_the_rate_along_the_mechanism():
-    """So is the rate of the gradient.  Singular values of the symmetric Delta are equal, the four-bar has one."""
+def test_the_manipulability_gradient_is_the_rate_along_the_mechanism():
+    """The rate of the gradient as well; the symmetric Delta has equal singular values."""
     cases = (
         ("delta", "platform", "position", None),
         ("fourbar", "coupler", "all", ["crank_hinge"]),
@@ -92,7 +92,7 @@ def test_the_gradient_is_the_rate_along_the_mechanism():
         np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
 
 
-def test_the_task_is_the_logarithm_of_the_manipulability_of_all_motors():
+def test_manipulability_tasks_use_the_logarithm_over_all_motors():
     """Its rate along the mechanism is that of the logarithm."""
     cases = (
         (lw.load("fourbar"), "coupler", "all"),

@@ -1,4 +1,4 @@
-"""Motor torques and pin forces in all states of a turn: beside dead centres, in them, and in any place in space."""
+"""Motor torques and pin forces over a full turn: beside dead centres, in them, and at any pose in space."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _place(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_a_motor_at_any_joint_does_the_virtual_work(drawn):
+def test_motor_torques_satisfy_virtual_work_at_any_joint(drawn):
     """τ = u·r/u_k along the only motion u, in all states in which the motor's joint moves."""
     for seed in drawn(range(6)):
         size = (1.0, 1e-3, 10.0)[seed % 3]
@@ -68,7 +68,7 @@ def test_a_motor_at_any_joint_does_the_virtual_work(drawn):
             assert np.abs(tau[:, k] - expected).max() < 1e-8 * np.abs(expected).max(), (seed, name)
 
 
-def test_torques_in_a_folded_state_are_those_beside_it():
+def test_torques_in_a_folded_state_are_limits_of_those_beside_it():
     """A slider-crank of equal bars folds, where the constraints permit another motion; its pins lock up there."""
     robot = _linkage([0.3, 0.3], _place(2))
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])
@@ -90,8 +90,8 @@ def test_torques_in_a_folded_state_are_those_beside_it():
         assert not wide[[0, 1, 3, 4]].any() and np.abs(forces[[1, 3]]).max() > 1.9 * np.abs(forces[[0, 4]]).max()
 
 
-def test_one_dead_centre_does_not_lose_a_batch():
-    """A slide cannot turn its crank where both bars are in line: NaN and a warning in a batch, an error alone."""
+def test_one_dead_centre_does_not_spoil_a_batch():
+    """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error alone."""
     lengths = [0.1, 0.3]
     robot, q = _linkage(lengths, _place(0)), _turn(lengths)
     still = np.zeros_like(q)
@@ -107,7 +107,7 @@ def test_one_dead_centre_does_not_lose_a_batch():
         robot.constrained_inverse_dynamics(q[1:180], still[1:180], still[1:180], actuators=[])
 
 
-def test_a_joint_that_moves_no_inertia():
+def test_a_joint_that_moves_no_inertia_needs_no_torque():
     """A point mass at the end of a rod turns about itself without effort."""
     links = rod("A", 0.1), rod("B", 0.3), lw.Link("C", mass=1.0)
     joints = [

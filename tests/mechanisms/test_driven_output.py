@@ -19,7 +19,7 @@ def motion():
 
 
 @pytest.mark.slow(every=3)
-def test_motors_supply_the_power_that_bodies_and_dampers_take(motion):
+def test_motors_supply_the_power_of_bodies_and_dampers(motion):
     robot = motion.trajectory().robot
     for passive in (True, False):
         loads = motion.reactions(passive=passive)
@@ -39,7 +39,7 @@ def test_motors_supply_the_power_that_bodies_and_dampers_take(motion):
         motion.reactions(actuators=())
 
 
-def test_a_motion_over_time_is_that_of_its_drivers(motion):
+def test_a_driven_motion_becomes_a_trajectory_over_time(motion):
     path = motion.trajectory()
     robot, t = path.robot, np.linspace(0.0, np.pi / 3, 500)
     assert np.isclose(path.duration, np.pi / 3, rtol=1e-12)
@@ -69,8 +69,8 @@ def test_a_motion_over_time_is_that_of_its_drivers(motion):
 
 
 @pytest.mark.slow(every=3)
-def test_constraints_that_depend_on_time_have_no_motion_over_time():
-    """States of a driven motion have one time, so their rates are not those of a motion through them."""
+def test_time_dependent_constraints_have_no_trajectory_over_time():
+    """States of a driven motion have one time, so their rates are not those of a motion."""
     plain = lw.load("double_pendulum")
     base, other = (joint.name for joint in plain.joints)
     robot = plain.with_constraints(lw.constraints.Prescribed(base, lambda t: 0.3 * t, name="motor"))
@@ -92,7 +92,7 @@ def test_constraints_that_depend_on_time_have_no_motion_over_time():
     np.testing.assert_allclose(path(0.3).q, [0.09, 0.3], rtol=0, atol=1e-9)
 
 
-def test_tables_and_plots_have_forces(motion, tmp_path):
+def test_tables_and_plots_of_driven_motions_have_forces(motion, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
     table, loads = motion.to_pandas(), motion.reactions()
@@ -115,7 +115,7 @@ def test_tables_and_plots_have_forces(motion, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_a_batch_has_the_forces_of_each_variation():
+def test_a_batch_of_driven_motions_has_the_forces_of_each_variation():
     robot, rng = four_bar("C"), np.random.default_rng(1)
     ends = np.zeros((3, 6))
     ends[:, 3] = 0.01, -0.01, 5.0

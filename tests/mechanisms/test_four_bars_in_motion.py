@@ -1,4 +1,4 @@
-"""Four-bars side by side through their flat positions, where one degree of freedom becomes N + 1.
+"""Four-bars side by side through their flat positions, in which one degree of freedom becomes N + 1.
 
 As long as rods stay side by side they are one pendulum, ((N+1)/3 + N) θ̈ = −((N+1)/2 + N) g cos θ.
 """

@@ -1,4 +1,4 @@
-"""Impacts, inertias, forces that are told, power, errors that fade, equilibria and parameters of mechanisms."""
+"""Impacts, inertias, unique forces, power, stabilisation, equilibria and parameters of mechanisms."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def parts(robot, q):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_impacts_take_velocities_to_those_that_constraints_allow(case):
+def test_impacts_project_velocities_onto_the_constraints(case):
     robot, q, v = CASES[case]()
     M_inv, G, held = parts(robot, q)
     M = robot.mass_matrix(q)
@@ -43,7 +43,7 @@ def test_impacts_take_velocities_to_those_that_constraints_allow(case):
     np.testing.assert_array_equal(after, robot.impact(q, v, impulses={frame: p}))
 
 
-def test_a_falling_four_bar_that_meets_a_stop_is_an_inelastic_pendulum():
+def test_a_four_bar_that_hits_a_stop_is_an_inelastic_pendulum():
     robot = fourbars(1)
     q, v = parallel(robot, 0.9, rate=1.0)
     stopped = robot.with_frame("stop", "world", robot.pose(q, "tip1")).with_loop(
@@ -57,7 +57,7 @@ def test_a_falling_four_bar_that_meets_a_stop_is_an_inelastic_pendulum():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", CASES)
-def test_inertias_are_those_of_dense_algebra(case):
+def test_constrained_mass_matrices_equal_dense_algebra(case):
     robot, q, v = CASES[case]()
     M_inv, G, held = parts(robot, q)
     M, n = robot.mass_matrix(q), robot.nv
@@ -73,7 +73,7 @@ def test_inertias_are_those_of_dense_algebra(case):
     np.testing.assert_allclose(found @ (P @ v), M @ (P @ v), rtol=0, atol=1e-10)
 
 
-def test_forces_are_unique_where_nothing_else_does_the_same():
+def test_determinate_constraint_forces_are_the_unique_ones():
     robot = fourbars(1)  # a plane's loop closed by a hinge in space: three rows do nothing
     q, _ = parallel(robot, 0.8)
     G = robot.constraint_jacobian(q)
@@ -111,7 +111,7 @@ def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
             assert abs(power) > 1e-3 and time
 
 
-def test_errors_fade_in_a_time_constant():
+def test_constraint_errors_decay_with_the_stabilisation_time_constant():
     robot, q, v = moving_fourbars()
     G, T = robot.constraint_jacobian(q), 0.05
     tau = np.zeros(robot.nv)
@@ -130,7 +130,7 @@ def test_errors_fade_in_a_time_constant():
 
 
 @pytest.mark.slow(every=3)
-def test_equilibria_are_found_or_it_is_said_why_not():
+def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
     robot = fourbars(1)
     q, _ = parallel(robot, -1.2)
     found = robot.equilibrium(q)
@@ -156,7 +156,7 @@ def test_equilibria_are_found_or_it_is_said_why_not():
 
 
 @pytest.mark.slow(every=3)
-def test_parameters_are_differentiated_through_constraints():
+def test_constrained_dynamics_is_differentiated_by_parameters():
     robot, q, v = moving_fourbars()
     tau, names = np.linspace(1.0, 2.0, 5), ["inertia:rod1", "frame:tip1"]
     moved = np.array([0.0, -0.2, 0.0, 0.05, 0.0, 0.02])  # in the plane

@@ -1,4 +1,4 @@
-"""Which constraints of velocities are constraints of positions, against what is known of wheels, blades and balls."""
+"""Integrability of velocity constraints: known results for wheels, blades and balls."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def dimensions(report):
     ],
     ids=["skate", "function", "coin", "disc", "ball", "arrow", "car"],
 )  # fmt: skip
-def test_what_no_position_follows_from(robot, constraints, q, growth):
+def test_nonholonomic_constraints_are_recognised_with_their_growth_vector(robot, constraints, q, growth):
     report = robot.with_constraints(*constraints).integrability(q)
     assert dimensions(report) == (growth[0], growth[-1])
     assert report.growth == growth and report.generic and report.margin > 1e6
@@ -60,7 +60,7 @@ def test_what_no_position_follows_from(robot, constraints, q, growth):
     assert f"{growth[0]} of velocity, {growth[-1]} of configuration" in str(report)
 
 
-def test_positions_that_follow_have_names():
+def test_holonomic_consequences_of_velocity_constraints_are_named():
     slider = planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0)))
     slope = planar().with_direction("slope", "body", (0, 1, 0))
     for robot, constraint, q, expected in (
@@ -85,7 +85,7 @@ def test_positions_that_follow_have_names():
     assert slope.with_constraints(C.NoSlip("body", "slope")).integrability(HERE).configuration_dof == 3
 
 
-def test_wheels_of_a_differential_drive_give_its_heading():
+def test_wheels_of_a_differential_drive_determine_its_heading():
     q = [*HERE, 0.4, 0.5]
     robot = planar(*WHEELS).with_constraints(C.Rolling("left", radius=0.1), C.Rolling("right", radius=0.1))
     report = robot.integrability(q)
@@ -98,7 +98,7 @@ def test_wheels_of_a_differential_drive_give_its_heading():
 
 
 @pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
-def test_small_and_large_carts_are_alike(size):
+def test_small_and_large_carts_have_equal_integrability(size):
     parts = [*turning("left", (0, 3 * size, size), (0, 1, 0)), *turning("right", (0, -3 * size, size), (0, 1, 0))]
     rolling = [C.Rolling(name, radius=size) for name in ("left", "right")]
     report = planar(*parts).with_constraints(*rolling).integrability([0.1 * size, 0.2 * size, 0.3, 0.4, 0.5])
@@ -109,7 +109,7 @@ def test_small_and_large_carts_are_alike(size):
     assert report.growth == (3, 4, 5) and report.generic
 
 
-def test_a_configuration_is_closed_relative_to_the_size_of_the_mechanism():
+def test_the_tolerance_of_a_closed_configuration_scales_with_the_mechanism():
     bar = lw.load("fourbar")
     q, ahead = bar.assemble({"crank_hinge": 0.6}).q, np.array([1.0, 0.0, 0.0])
     for size in (1e-4, 1.0, 1e4):
@@ -119,8 +119,8 @@ def test_a_configuration_is_closed_relative_to_the_size_of_the_mechanism():
             robot.integrability(q + 1e-5 * ahead)
 
 
-def test_integrating_factors_are_no_obstacle():
-    """dx + x dy = 0 is x exp(y) = const, and θ̇ x = y θ ẏ of three numbers is none."""
+def test_integrating_factors_do_not_hide_integrability():
+    """dx + x dy = 0 is x exp(y) = const, and θ̇ x = y θ ẏ is not integrable."""
 
     def exact(k):
         return k.point_velocity("body")[0] + k.point("body")[0] * k.point_velocity("body")[1]
@@ -133,8 +133,8 @@ def test_integrating_factors_are_no_obstacle():
     assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
 
 
-def test_brackets_that_vanish_here_are_found_on_the_way():
-    """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, and what can be reached is the same."""
+def test_brackets_that_vanish_at_the_configuration_are_recognised():
+    """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, with the same reachable set."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
     )
@@ -143,8 +143,8 @@ def test_brackets_that_vanish_here_are_found_on_the_way():
         assert dimensions(report) == (2, 3) and report.generic and not report.integrable
 
 
-def test_special_configurations_are_told():
-    """θ̇ = θ x ẏ: θ = 0 stays, and beside it all can be reached; flat four-bars have more velocities than beside it."""
+def test_special_configurations_are_reported_as_not_generic():
+    """θ̇ = θ x ẏ: θ = 0 is invariant; flat four-bars have more velocities than beside it."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
     )
@@ -157,7 +157,7 @@ def test_special_configurations_are_told():
     assert dimensions(report) == (1, 1) and not report.generic
 
 
-def test_loops_and_velocities_together():
+def test_integrability_combines_loops_and_velocity_constraints():
     robot = fourbars(2)
     q, _ = parallel(robot, 0.8)
     assert dimensions(robot.integrability(q)) == (1, 1) and robot.integrability(q).holonomic
@@ -168,7 +168,7 @@ def test_loops_and_velocities_together():
         robot.integrability(q + 0.1)
 
 
-def test_bad_questions_are_refused():
+def test_invalid_arguments_of_integrability_are_refused():
     robot = planar().with_constraints(C.KnifeEdge("body"))
     for q in (HERE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
         with pytest.raises((ValueError, TypeError), match="integrability: q"):
@@ -195,8 +195,8 @@ def test_bad_questions_are_refused():
     ],
     ids=["turning", "rotating", "drifting", "scaled", "moved", "scaled and moved"],
 )
-def test_coefficients_that_depend_on_time(form, growth, stays):
-    """Time is a direction of its own: what is integrable at each time alone may be none of all."""
+def test_time_dependent_coefficients_count_in_integrability(form, growth, stays):
+    """Time is a direction: constraints integrable at each fixed time may be non-integrable."""
 
     def rate(k):
         linear = k.twist("body", expressed_in="world")

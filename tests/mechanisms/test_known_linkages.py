@@ -1,4 +1,4 @@
-"""Linkages and transmissions whose motion is known in closed form, and constraints that say the same in two ways."""
+"""Linkages and transmissions with closed-form motion, and equivalent constraints."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def closed(robot, q, held):
     return q
 
 
-def test_a_universal_joint_of_two_yokes_and_a_cross():
+def test_a_universal_joint_satisfies_its_angle_equation():
     """tan φ₂ = tan φ₁ cos β, over a full turn, with the cross as a body and with the angle of its arms alone."""
     beta, x = 0.7, lw.joints.Revolute((1, 0, 0))
     yokes = [part("yoke1"), on(x, "in", "world", "yoke1"), part("yoke2")]
@@ -54,7 +54,7 @@ def test_a_universal_joint_of_two_yokes_and_a_cross():
         assert abs(q[i] - 2 * np.pi) < 1e-12
 
 
-def test_peaucellier_draws_a_straight_line():
+def test_peaucelliers_linkage_draws_a_straight_line():
     """Seven rods: B goes round a circle through O, and D, with OB · OD = L² − s², along a line."""
     r, L, s = 0.6, 1.7, 0.8
     robot = lw.Robot.build(
@@ -87,7 +87,7 @@ def test_peaucellier_draws_a_straight_line():
         assert abs(seen[-1][1] - seen[0][1]) > 0.9
 
 
-def test_a_spatial_slider_crank():
+def test_a_spatial_slider_crank_has_its_closed_form():
     """A crank about z, a slide along x that is beside and above it, and a rod with ball joints between them."""
     a, l, y, z = 0.3, 0.9, 0.15, 0.25
     robot = lw.Robot.build(
@@ -113,7 +113,7 @@ def test_a_spatial_slider_crank():
         np.testing.assert_allclose(robot.constraint_bias(q, v)[0], bias, rtol=0, atol=1e-14)
 
 
-def test_gear_trains():
+def test_gear_trains_have_the_rates_of_willis_equation():
     """A train of two stages, and a planetary gear whose ring stands still (Willis): rates and accelerations."""
     wheels = [item for k in range(4) for item in (part(f"w{k}", inertia=0.1 + k), on(AXLE, f"j{k}", "world", f"w{k}"))]
     train = lw.Robot.build("train", *wheels)
@@ -146,8 +146,8 @@ def test_gear_trains():
 
 
 @pytest.mark.slow(every=3)
-def test_couplings_are_those_that_eliminate():
-    """Accelerations with a constraint are those of the robot in which one joint follows the other."""
+def test_coupling_constraints_equal_eliminated_joints():
+    """Accelerations with a constraint equal those of the robot in which one joint follows the other."""
     parts = [part("car"), on(SLIDE, "slide", "world", "car"), part("drum"), on(HINGE, "turn", "world", "drum")]
     parts += [part("wheel"), on(AXLE, "spin", "drum", "wheel", (0.3, 0, 0.1))]
     robot = lw.Robot.build("machine", *parts).with_inertia("wheel", com=(0.2, 0.1, 0.0))
@@ -182,7 +182,7 @@ def test_couplings_are_those_that_eliminate():
 
 
 @pytest.mark.slow(every=3)
-def test_welds_and_balls_are_loops_of_joints():
+def test_weld_and_ball_constraints_equal_loops_of_joints():
     robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 7))
     X = robot.pose(q, "grip")
@@ -205,7 +205,7 @@ def test_welds_and_balls_are_loops_of_joints():
             assert abs(np.linalg.norm(first[-3:]) - np.linalg.norm(second[-3:])) < 1e-8
 
 
-def test_prescribed_motions_take_the_forces_of_inverse_dynamics():
+def test_prescribed_motions_need_the_forces_of_inverse_dynamics():
     robot = lw.load("arm7")
     names, t = [joint.name for joint in robot.joints], 0.4
     laws = [lambda t, k=k: 0.1 * k + np.sin((1 + 0.1 * k) * t) for k in range(7)]
@@ -220,8 +220,8 @@ def test_prescribed_motions_take_the_forces_of_inverse_dynamics():
     np.testing.assert_allclose(forces, robot.inverse_dynamics(q, v, a), rtol=0, atol=1e-8)
 
 
-def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
-    """Opposite directions, points that meet, directions where an angle has no slope."""
+def test_constraints_stay_finite_at_singular_directions():
+    """Opposite directions, coincident points, directions with an undefined slope of the angle."""
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
     robot = lw.Robot.build("free", part("body"), free).with_point("p", "body", (0.3, 0, 0))
     robot = robot.with_constraints(
@@ -243,8 +243,8 @@ def test_nothing_is_a_zero_that_should_not_be_one_and_nothing_is_nan():
 
 
 @pytest.mark.slow(every=3)
-def test_a_machine_of_many_kinds():
-    """A gear, a rod, a wheel on the ground, a cam and a blade: all are obeyed, and robots of them are the same anew."""
+def test_a_machine_with_many_constraint_kinds_obeys_all_of_them():
+    """A gear, a rod, a wheel on the ground, a cam and a blade; the robot is rebuilt and equal."""
 
     def piece(name, joint, place=(0, 0, 0), parent="base"):
         return part(name), on(joint, name, parent, name, place)

@@ -1,4 +1,4 @@
-"""A small spatial mechanism whose equations SymPy writes with Lagrange's multipliers."""
+"""A small spatial mechanism compared with Lagrange's equations with multipliers, written by SymPy."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def lagrange():
 
 
 @pytest.mark.slow(every=3)
-def test_accelerations_and_multipliers_are_those_of_sympy():
+def test_accelerations_and_multipliers_equal_sympys_lagrange_equations():
     robot, system, rng = spatial_slider_crank(), lagrange(), np.random.default_rng(0)
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.5, 1.0]).q)
     assert robot.mobility(minimal.at).dof == 1

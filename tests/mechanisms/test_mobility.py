@@ -1,4 +1,4 @@
-"""Degrees of freedom and what rows are to them, by name, of mechanisms that are known."""
+"""Mobility: degrees of freedom and redundant, inconsistent or dependent rows of known mechanisms."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def rods(gap, joint=HINGE):
     return robot.with_loop("pin", "left tip", "right tip", joint)
 
 
-def test_planar_four_bar_in_space_has_three_redundant_rows():
+def test_a_planar_four_bar_in_space_has_three_redundant_rows():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
     found = robot.mobility(q)
@@ -39,7 +39,7 @@ def test_planar_four_bar_in_space_has_three_redundant_rows():
     assert "C1: translation x  independent" in found.table and "C1: rotation z     redundant" in found.table
 
 
-def test_many_four_bars_lying_flat_are_singular():
+def test_many_flat_four_bars_are_singular():
     for count in (2, 12):
         robot = fourbars(count)
         q, _ = parallel(robot, 0.9)
@@ -55,7 +55,7 @@ def test_many_four_bars_lying_flat_are_singular():
             assert np.abs(G @ v).max() < 1e-12
 
 
-def test_overconstrained_loops_move():
+def test_overconstrained_loops_of_bennett_and_bricard_have_one_degree_of_freedom():
     robot = bennett()
     for angle in (0.4, 1.3, -2.0):
         q = bennett_angles(angle)
@@ -73,14 +73,14 @@ def test_overconstrained_loops_move():
         assert np.abs(bricard().constraint_error(found.q)).max() < 1e-12
 
 
-def test_a_truss_is_locked_and_a_stretched_one_only_shakes():
+def test_a_truss_is_rigid_and_a_stretched_truss_has_an_infinitesimal_motion():
     found = rods(1.2).mobility()
     assert found.dof == 1 and found.locked == ("a", "b") and found.untouched == ("c",) and len(found.redundant) == 3
     stretched = rods(2.0).mobility([0.0, 0.0, np.pi] if rods(2.0).v_names == ("a", "c", "b") else [0.0, np.pi, 0.0])
     assert stretched.dof == 2 and stretched.mobility == 1 and stretched.singular and len(stretched.redundant) == 3
 
 
-def test_what_cannot_be_met_is_inconsistent():
+def test_unsatisfiable_constraints_are_reported_as_inconsistent():
     found = rods(2.3).mobility()
     assert not found.assembled and {*found.inconsistent} == {"pin: translation x"}
     assert abs(found.inconsistent["pin: translation x"]) == pytest.approx(0.3, abs=1e-6)
@@ -94,7 +94,7 @@ def test_what_cannot_be_met_is_inconsistent():
     assert found.inconsistent and {"slow", "fast"} <= {name[:4] for name in found.inconsistent}
 
 
-def test_length_scales_angles_and_is_stated():
+def test_the_length_scale_of_angles_is_stated():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
     usual, tiny = robot.mobility(q), robot.mobility(q, length=1e-3)
@@ -104,7 +104,7 @@ def test_length_scales_angles_and_is_stated():
     assert moved.rank == 2 and 0 < moved.moved < 5e-3 and "m from the given q" in str(moved)
 
 
-def test_the_report_states_where_and_of_which_parameters():
+def test_mobility_reports_state_configuration_and_parameters():
     """A loop of four equal bars is folded in its neutral configuration; with a longer bar it is a four-bar."""
     robot = fourbars(1)
     flat = robot.mobility()
@@ -130,7 +130,7 @@ def numbers(report):
 
 
 @pytest.mark.slow(every=3)
-def test_batches_of_mechanisms_have_the_report_of_each():
+def test_batches_of_mechanisms_have_the_mobility_of_each():
     """Four-bars whose hinges are parallel, or not and so jammed; robots without constraints; times that contradict."""
     robot, offsets = lw.load("fourbar"), np.zeros((2, 3, 6))
     offsets[..., 3:] = np.random.default_rng(0).normal(0.0, 1e-3, (2, 3, 3)) * [1.0, 0.0, 1.0]
@@ -169,7 +169,7 @@ def test_batches_of_mechanisms_have_the_report_of_each():
     assert none.q.shape == (0, 3, 3) and len(none) == len([*none]) == 0
 
 
-def test_robots_without_constraints_and_bad_input():
+def test_mobility_handles_open_robots_and_refuses_invalid_arguments():
     weld = lw.Joint.of(lw.joints.Fixed(), name="weld", parent="world", child="body")
     fixed = lw.Robot.build("fixed", lw.Link("body", mass=1.0), weld)
     assert fixed.mobility().dof == 0 and fixed.equilibrium(np.zeros((2, 0))).stability.tolist() == ["stable"] * 2
@@ -187,7 +187,7 @@ def test_robots_without_constraints_and_bad_input():
 
 
 @pytest.mark.slow(every=3)
-def test_a_rocker_rests_at_its_dead_centre():
+def test_a_rocker_at_its_dead_centre_has_zero_velocity():
     robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
     crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)
     found = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})

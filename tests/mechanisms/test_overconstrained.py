@@ -1,4 +1,4 @@
-"""Mechanisms that move though counting says they cannot: Bennett's, Bricard's, and flat ones closed in space."""
+"""Overconstrained mechanisms that move: Bennett's, Bricard's, and flat ones closed in space."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def reduced(m: Mechanism, n: np.ndarray, n_rate: np.ndarray, rate: float, tau: n
     return n * (n @ left) / (n @ m.M @ n) + n_rate * rate**2
 
 
-def test_bennetts_linkage_moves_as_its_closed_form_says() -> None:
-    """Of five rows two count; angles θ₁ + θ₃ = θ₂ + θ₄ = 2π and tan(θ₁/2) tan(θ₂/2) = sin((β+α)/2) / sin((β−α)/2)."""
+def test_bennetts_linkage_moves_as_its_closed_form() -> None:
+    """Two of five rows count; angles θ₁ + θ₃ = θ₂ + θ₄ = 2π and tan(θ₁/2) tan(θ₂/2) = sin((β+α)/2) / sin((β−α)/2)."""
     a, alpha, beta = 1.0, 0.6, 1.1
     b = a * math.sin(beta) / math.sin(alpha)
     robot = ring_of_hinges([(a, alpha), (b, beta), (a, alpha), (b, beta)])
@@ -77,7 +77,7 @@ def test_bennetts_linkage_moves_as_its_closed_form_says() -> None:
 
 
 def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
-    """Those of states that differ by rounding agree; along the motion they are differences of a, and of τ."""
+    """States that differ by rounding have equal derivatives; along the motion they equal differences."""
     robot, tau = bennett(), np.array([1.0, -0.5, 0.3])
     f, theta, h = Functions(robot.tree), 1.1, 1e-4
 
@@ -104,7 +104,7 @@ def bricard() -> tuple[lw.Robot, np.ndarray]:
 
 
 @pytest.mark.slow(every=9)
-def test_bricards_linkage_moves_and_keeps_its_energy() -> None:
+def test_bricards_linkage_conserves_energy_while_it_swings() -> None:
     """One redundant row of five; ten seconds of swinging under gravity, by Runge and Kutta's method with projection."""
     robot, start = bricard()
     sign = next(s for s in ((1, 1), (1, -1)) if np.max(np.abs(robot.constraint_error(start * np.resize(s, 5)))) < 1e-12)
@@ -138,7 +138,7 @@ def test_bricards_linkage_moves_and_keeps_its_energy() -> None:
     assert np.max(np.abs(robot.constraint_error(q))) < 1e-12
 
 
-def test_a_flat_four_bar_closed_in_space_by_hinges() -> None:
+def test_a_flat_four_bar_closed_in_space_by_hinges_has_three_redundant_rows() -> None:
     """A parallelogram in a plane that leans, its hinges about the plane's normal: three rows of five do nothing."""
     lean = Pose(Rotation.about(Vec3(*(np.array([1.0, -2.0, 0.5]) / math.sqrt(5.25)).tolist()), 0.9), Vec3.zero())
     R = np.array([list(row) for row in (lean.rotation.x, lean.rotation.y, lean.rotation.z)], dtype=float)

@@ -1,4 +1,4 @@
-"""Loops as Pinocchio's constraints of three and six rows have them, and MuJoCo's equalities as stiff as it allows."""
+"""Loops compared with Pinocchio's constraints of three and six rows, and with MuJoCo's stiff equalities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tied(joint: lw.joints.JointType, frame: str = "hand") -> tuple[lw.Robot, np.
 
 
 @pytest.mark.parametrize("joint", [Spherical(), Fixed()], ids=["3 rows", "6 rows"])
-def test_accelerations_are_pinocchios(joint: lw.joints.JointType) -> None:
+def test_constrained_accelerations_equal_pinocchios(joint: lw.joints.JointType) -> None:
     pin = pytest.importorskip("pinocchio")
     frame = lw.load("arm7").links[-1].name
     robot, q, v = tied(joint, frame)
@@ -68,7 +68,7 @@ FOURBAR = """
 """
 
 
-def test_accelerations_are_mujocos_as_stiff_as_it_is() -> None:
+def test_constrained_accelerations_are_near_those_of_stiff_mujoco_equalities() -> None:
     """At rest, since it leaves the rows' own rates out; a four-bar whose loop is a hinge here and a ball there."""
     mujoco = pytest.importorskip("mujoco")
     robot = fourbars(1, HINGE)

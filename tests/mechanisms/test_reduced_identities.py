@@ -1,4 +1,4 @@
-"""What holds of every mechanism in independent velocities: random ones of all joint types, closed by all types."""
+"""Identities of mechanisms in independent velocities: random ones of all joint types, closed by all types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made(name: str) -> tuple[Mechanism, list[int], float]:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_reduced_dynamics_is_that_of_multipliers(name: str) -> None:
+def test_reduced_dynamics_of_random_mechanisms_equals_multipliers(name: str) -> None:
     """INVARIANTS 56: accelerations to 1e-10 times the condition; G K = 0; the velocities that are allowed."""
     m, picked, condition = made(name)
     names = [names_of(m.tree, "v")[k] for k in picked]

@@ -1,4 +1,4 @@
-"""Mechanisms in other units, far from the origin and with other frames: the same, as only their description changes."""
+"""Mechanisms in other units, far from the origin and with other frames: equal results."""
 
 from dataclasses import replace
 
@@ -50,8 +50,8 @@ def moving(robot, seed=1):
     return q, robot.project_velocity(q, np.random.default_rng(seed).normal(size=robot.nv))
 
 
-def test_the_length_of_a_mechanism_is_its_own(drawn):
-    """It scales with the mechanism, and depends neither on its place nor on the frames of its bodies."""
+def test_the_characteristic_length_scales_with_the_mechanism_only(drawn):
+    """It depends neither on the mechanism's position nor on the frames of its bodies."""
     for name in drawn(MECHANISMS):
         tree = MECHANISMS[name]().tree
         length = characteristic_length(tree)
@@ -64,8 +64,8 @@ def test_the_length_of_a_mechanism_is_its_own(drawn):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_mechanisms_of_any_size_far_away(name):
-    """From 0.1 mm to 10 km, 10 km from the origin: projected, assembled, analysed and simulated as at 1 m."""
+def test_mechanisms_of_any_size_far_from_the_origin_behave_as_at_one_metre(name):
+    """Sizes from 0.1 mm to 10 km, 10 km from the origin: projected, assembled, analysed and simulated."""
     robot = MECHANISMS[name]()
     q, v = moving(robot)
     start = robot.integrate(q, 0.03 * np.random.default_rng(2).normal(size=robot.nv))
@@ -87,7 +87,7 @@ def test_mechanisms_of_any_size_far_away(name):
 
 
 @pytest.mark.slow(every=3)
-def test_dependent_rows_that_round_are_not_taken_for_a_singular_configuration():
+def test_dependent_rows_with_rounding_errors_are_not_singular():
     """A bicycle of 0.1 mm, 10 km from the origin: the rows of its wheels are dependent, and contradict by rounding."""
     robot, rng, L = lw.load("bicycle"), np.random.default_rng(0), 1e-4
     start, moves = robot.assemble().q, 0.5 * rng.normal(size=(50, robot.nv))
@@ -101,8 +101,8 @@ def test_dependent_rows_that_round_are_not_taken_for_a_singular_configuration():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_mechanisms_move_the_same_in_any_frames(name):
-    """Also where planar loops are outside of the coordinate planes, so that rows without effect are rounding."""
+def test_mechanisms_move_equally_in_any_frames(name):
+    """Planar loops outside of the coordinate planes have rows that are rounding errors."""
     robot = MECHANISMS[name]()
     q, v = moving(robot)
     other = lw.Robot(reframed(robot.tree))
@@ -128,8 +128,8 @@ def limited(robot, at=None, room=50.0):
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")  # of the robot without parameters
 @pytest.mark.parametrize("name", ["linkage", "bennett", "planetary_gear"])
-def test_mechanisms_that_touch_and_stick_move_the_same_in_any_place(name):
-    """With limits that are reached, contact, dry friction, springs and dampers, the world turned by parameters."""
+def test_mechanisms_with_contact_and_friction_move_equally_in_any_pose(name):
+    """Limits that are reached, contact, dry friction, springs and dampers, with a rotated world."""
     robot = {**MECHANISMS, "linkage": linkage}[name]()
     q, v = moving(robot)
     robot = lw.Robot(resisted(limited(robot, q, 0.01).tree))

@@ -1,4 +1,4 @@
-"""Equilibria of chains: from any start the hung chain and the pendulum are found, in the stable equilibrium."""
+"""Equilibria of chains: the stable equilibrium is reached from any start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helpers.linkages import linkage
 
 @pytest.mark.parametrize("count", [6, 8])
 @pytest.mark.parametrize("is_hung", [True, False])
-def test_chains_come_to_rest_from_any_start(count, is_hung, drawn):
+def test_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, drawn):
     robot = chain(count, 0.7 * count if is_hung else None)
     rng, lowest, energies = np.random.default_rng(1), None, []
     for start in drawn([sagging(robot, rng) if is_hung else rng.uniform(-2.5, 2.5, count) for _ in range(30)]):
@@ -36,7 +36,7 @@ def test_chains_come_to_rest_from_any_start(count, is_hung, drawn):
 
 
 @pytest.mark.slow(every=9)
-def test_saddles_are_left_and_forces_without_a_potential_are_followed():
+def test_searches_leave_saddles_and_follow_forces_without_a_potential():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])
     assert robot.equilibrium(up).stability == "unstable" and robot.equilibrium(up).iterations == 0
@@ -66,7 +66,7 @@ def test_saddles_are_left_and_forces_without_a_potential_are_followed():
 
 
 @pytest.mark.slow(every=3)
-def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
+def test_soft_directions_beside_stiff_springs_are_no_free_directions():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
     leg = lw.load("leg")
     starts = [leg.neutral(), leg.assemble(leg.random_configuration(seed=3)).q]
@@ -78,8 +78,8 @@ def test_soft_directions_beside_stiff_springs_are_told_from_free_ones():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_equilibria_of_slides_in_other_units() -> None:
-    """A load on three springs and a pendulum, in mm, m and km, in g, kg and t: the same steps to the same place."""
+def test_equilibria_of_slides_are_equal_in_other_units() -> None:
+    """A load on three springs and a pendulum, in mm, m and km, in g, kg and t: the same iterations."""
     known = None
     for length, mass in ((1.0, 1.0), (1e-3, 1.0), (1e3, 1.0), (1e3, 1e3)):
         parts, axes = [lw.Link("base")], ((1, 0, 0), (0, 1, 0), (0, 0, 1))
@@ -100,7 +100,7 @@ def test_equilibria_of_slides_in_other_units() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_weights_as_wrenches_are_payloads():
+def test_equilibria_under_wrenches_equal_those_with_payloads():
     """Equilibria of open and closed robots under a dead weight, and of a rod that a horizontal force pulls."""
     rod, chained = (chain(n).with_frame("end", f"rod{n - 1}", lw.pose((1.0, 0, 0))) for n in (1, 2))
     pulled = rod.equilibrium([0.3], wrenches={"end": [0, 0, 0, 2.0, 0, 0]})
@@ -118,8 +118,8 @@ def test_weights_as_wrenches_are_payloads():
 
 
 @pytest.mark.slow(every=3)
-def test_states_of_a_batch_take_the_steps_of_each_alone(monkeypatch):
-    """Descents, saddles, searches that fail or stop, and Newton's method, in blocks of other sizes: the same bits."""
+def test_states_of_a_batch_take_the_iterations_of_each_alone(monkeypatch):
+    """Descents, saddles, failures and Newton's method, in blocks of other sizes: the same bits."""
     monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)
     rng, hung, rods = np.random.default_rng(3), linkage(), chain(2)
     starts = np.vstack([rng.uniform(-2.5, 2.5, (6, 2)), [[-np.pi / 2, 0.4], [np.pi / 2, 0.0]]])
@@ -143,8 +143,8 @@ def test_states_of_a_batch_take_the_steps_of_each_alone(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_batches_of_equilibria_are_each_of_them():
-    """Of starts, loads and other lengths and masses; a search that fails does not lose the others."""
+def test_batches_of_equilibria_equal_single_equilibria():
+    """Starts, loads, lengths and masses; a failed search does not affect the others."""
     robot = linkage()
     start = robot.assemble().q
     ends, rng = np.zeros((2, 1, 6)), np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""Projection back to where constraints hold: idempotent, nearest, and no harm where a mechanism is singular."""
+"""Projection onto constraints: idempotent, nearest, and harmless at singular configurations."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from helpers.linkages import five_bar
 
 
 @pytest.mark.parametrize("metric", ["mass", "plain"])
-def test_projected_twice_is_projected_once(metric):
+def test_projection_is_idempotent(metric):
     """Invariant 55."""
     rng = np.random.default_rng(0)
     for robot in (fourbars(2), five_bar()):
@@ -27,7 +27,7 @@ def test_projected_twice_is_projected_once(metric):
         np.testing.assert_allclose(robot.project_velocity(found, v, metric=metric), v, rtol=0, atol=1e-13)
 
 
-def test_a_projected_velocity_is_the_nearest():
+def test_a_projected_velocity_is_the_nearest_permitted_velocity():
     """Against the equations M δ = Gᵀ λ, G (v + δ) = 0 solved densely."""
     robot, rng = fourbars(2), np.random.default_rng(1)
     q, _ = parallel(robot, 0.8)
@@ -51,8 +51,8 @@ def test_a_small_projection_is_the_nearest_to_second_order():
 
 
 @pytest.mark.parametrize("metric", ["mass", "plain"])
-def test_flat_four_bars_are_left_alone(metric):
-    """Where 1 degree of freedom becomes 11, errors of rounding are moved by rounding."""
+def test_projection_moves_flat_four_bars_by_rounding_only(metric):
+    """One degree of freedom becomes 11 in the flat position."""
     robot, rng = fourbars(10, plane=np.eye(4)), np.random.default_rng(0)
     q, v = parallel(robot, 0.0, rate=1.0)
     np.testing.assert_array_equal(robot.project_configuration(q, metric=metric).q, q)
@@ -66,7 +66,7 @@ def test_flat_four_bars_are_left_alone(metric):
         assert np.abs(found.error).max() < 1e-13 and np.abs(found.q - q).max() < 500 * size
 
 
-def test_a_free_robot_is_left_alone():
+def test_projection_does_not_change_a_robot_without_constraints():
     robot = lw.load("arm7")
     q = robot.random_configuration(seed=0, size=3)
     found = robot.project_configuration(q)

@@ -1,4 +1,4 @@
-"""Minimal coordinates: expansion, reduced dynamics and its linearisation, against the equations with multipliers."""
+"""Minimal coordinates: expansion, reduced dynamics and linearisation, compared with equations with multipliers."""
 
 import numpy as np
 import pytest
@@ -44,8 +44,8 @@ def floating_coin():
 
 
 @pytest.mark.slow(every=3)
-def test_reduced_dynamics_is_that_of_multipliers():
-    """INVARIANTS 56: u̇ and all that follows from it, to 1e-10 times the condition; batches too."""
+def test_reduced_dynamics_equals_the_equations_with_multipliers():
+    """INVARIANTS 56: u̇ and derived quantities, to 1e-10 times the condition number; batches too."""
     rng = np.random.default_rng(0)
     cases = [
         (five_bar(), five_bar().mobility().q, None),
@@ -83,7 +83,7 @@ def test_reduced_dynamics_is_that_of_multipliers():
 
 
 @pytest.mark.slow(every=3)
-def test_explicit_map_and_its_rate():
+def test_minimal_coordinates_expand_by_the_explicit_map():
     for robot, q, names in (
         (linkage(), linkage().mobility([0.4, 1.0, -1.0]).q, ["crank"]),
         (bennett(), bennett_angles(1.1), ["theta2"]),
@@ -102,7 +102,7 @@ def test_explicit_map_and_its_rate():
         np.testing.assert_allclose(minimal.jacobian_derivative(y, u) @ u, a, atol=1e-11)
 
 
-def test_coordinates_follow_a_driver_through_a_turn():
+def test_minimal_coordinates_follow_a_driver_through_a_turn():
     robot = linkage()
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     y = np.linspace(-np.pi, np.pi, 41)[:, None]
@@ -119,7 +119,7 @@ def test_coordinates_follow_a_driver_through_a_turn():
         minimal.expand([np.nan])
 
 
-def test_coordinates_of_a_floating_joint_in_part():
+def test_minimal_coordinates_may_be_components_of_a_floating_joint():
     robot = floating_coin()
     minimal = robot.minimal_coordinates(q=[1, 0, 0, 0, 0, 0, RADIUS])
     assert minimal.dof == 3 and len(minimal.independent) == 5 and set(minimal.speeds) < set(minimal.independent)
@@ -130,7 +130,7 @@ def test_coordinates_of_a_floating_joint_in_part():
 
 
 @pytest.mark.slow(every=3)
-def test_linearisation_is_that_of_finite_differences():
+def test_linearisations_in_minimal_coordinates_equal_differences():
     robot = linkage()
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     tau = np.array([0.3, -0.2, 0.5])
@@ -176,7 +176,7 @@ def _apart(robot, moved, q, v, time=1e-4):
     return (gone[0] - gone[1]) / (2 * time)
 
 
-def test_rolling_coin_is_stable_above_the_known_speed():
+def test_a_rolling_coin_is_stable_above_the_known_speed():
     """A λ² (A + m r²) = A m g r − C (C + m r²) Ω²: stable where v² > g r/3."""
     robot = coin()
     minimal = robot.minimal_coordinates(
@@ -192,7 +192,7 @@ def test_rolling_coin_is_stable_above_the_known_speed():
         assert (largest.real > 1e-3) == ((spin * RADIUS) ** 2 < 9.81 * RADIUS / 3)
 
 
-def test_constraints_that_move_by_themselves():
+def test_minimal_coordinates_follow_time_dependent_constraints():
     swung = linkage().with_constraints(
         lw.constraints.Holonomic("drive", lambda k: k.q("crank") - 0.3 * k.time**2 - 0.4)
     )
@@ -207,7 +207,7 @@ def test_constraints_that_move_by_themselves():
     np.testing.assert_allclose(a, slope(lambda t: minimal.expand(y, empty, near=q, time=1.2 + t)[1], 0.0), atol=1e-8)
 
 
-def test_near_dead_centres_digits_are_lost_with_the_condition_alone():
+def test_near_dead_centres_accuracy_falls_with_the_condition_number_only():
     """K of a crank against its closed form, as the coupler comes to lie on the rocker's line."""
     robot = fourbars(1)
     worst = []
@@ -218,8 +218,8 @@ def test_near_dead_centres_digits_are_lost_with_the_condition_alone():
     assert max(worst) < 1e-14, worst  # the condition is 1/angle
 
 
-def test_the_margin_does_not_depend_on_rounding():
-    """Of a robot with many dependent coordinates it is the least sine of a column of G to the span of the others."""
+def test_the_margin_of_minimal_coordinates_does_not_depend_on_rounding():
+    """The minimum sine of a column of G to the span of the others."""
     robot = lw.load("delta")
     names = ("shoulder_1", "shoulder_2", "shoulder_3")
     q, still = np.asarray(robot.assemble(robot.neutral()).q), np.zeros(robot.nv)
@@ -235,7 +235,7 @@ def test_the_margin_does_not_depend_on_rounding():
     np.testing.assert_allclose([margin, *batch, compiled], expected, rtol=1e-9)
 
 
-def test_named_coordinates_are_refused_with_reasons():
+def test_unsuitable_minimal_coordinates_are_refused_with_reasons():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
     rolling = coin()

@@ -1,4 +1,4 @@
-"""Assembly against closed forms, its limits and wishes, its derivatives, and what it says where there is none."""
+"""Assembly of mechanisms: closed forms, limits and preferences, derivatives, and failures."""
 
 import pickle
 
@@ -29,8 +29,8 @@ def nearest_way(angles, expected):
     return wrapped(angles[..., np.newaxis] - expected).min(axis=-1)
 
 
-def test_freudensteins_linkage_over_the_full_turn():
-    """Both of its branches, to rounding, from near and from anywhere."""
+def test_freudensteins_linkage_is_assembled_over_the_full_turn():
+    """Both branches, to rounding, from near and far guesses."""
     robot, angle = linkage(), np.linspace(0.0, 2 * np.pi, 361)
     expected = freudenstein(angle)
     for way in (0, 1):
@@ -50,7 +50,7 @@ def _knee(way):
     return [0.4 if way else -0.4]
 
 
-def test_closed_forms_of_a_slider_crank_and_of_three_legs():
+def test_slider_crank_and_three_legs_are_assembled_as_their_closed_forms():
     robot, angle = spatial_slider_crank(), np.linspace(0.0, 6.0, 50)
     found = robot.assemble([0.0, 1.0], hold={"crank": angle})
     x, z = SLIDER["crank"] * np.cos(angle), -SLIDER["crank"] * np.sin(angle)
@@ -64,8 +64,8 @@ def test_closed_forms_of_a_slider_crank_and_of_three_legs():
         assert np.abs(wrapped(legs - three_leg_angles(*pose)).max(axis=-1).min(axis=-1)).max() < 1e-12
 
 
-def test_results_are_the_nearest():
-    """The way to what is preferred is across all ways that are open, weighed as asked."""
+def test_assembled_configurations_are_the_nearest_to_the_preference():
+    """The displacement is orthogonal to the permitted directions, in the stated weights."""
     robot, rng = five_bar(), np.random.default_rng(0)
     guess = rng.uniform(-2.0, 2.0, (60, 4))
     for weights in (None, [1.0, 0.1, 2.0, 0.5]):
@@ -82,7 +82,7 @@ def test_results_are_the_nearest():
     robot.assemble([0.5, -1.0, 0.4, -0.6], hold={"left_hip": -1.2}, prefer={"left_knee": 0.5})
 
 
-def test_limits_are_kept_or_it_says_no():
+def test_assembly_respects_limits_or_fails():
     """Invariant 60."""
     free, angle = linkage(), np.linspace(0.0, 2 * np.pi, 90)
     bounded = linkage(lower=-2.0, upper=-1.4)
@@ -105,7 +105,7 @@ def test_limits_are_kept_or_it_says_no():
 
 
 @pytest.mark.slow(every=3)
-def test_what_cannot_be_assembled_is_said():
+def test_failed_assemblies_state_the_remaining_error():
     robot = linkage()
     with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as told:
         robot.assemble(hold={"rocker": 0.0})
@@ -126,7 +126,7 @@ def test_what_cannot_be_assembled_is_said():
         apart.project(np.zeros(3))
 
 
-def test_bad_calls_are_refused_by_name():
+def test_invalid_arguments_of_assembly_are_refused_by_name():
     robot = linkage()
     for arguments, message in (
         ({"hold": {"crank": np.nan}}, "hold: joint 'crank': .*got nan"),
@@ -157,7 +157,7 @@ def test_bad_calls_are_refused_by_name():
         )
 
 
-def test_a_state_does_not_depend_on_its_neighbours():
+def test_a_batch_assembles_each_state_independently():
     robot, rng = linkage(), np.random.default_rng(3)
     guess, angle = rng.uniform(-3, 3, (37, 3)), rng.uniform(-3, 3, 37)
     rocker = np.where(np.arange(37) % 5 == 0, 0.0, -1.7)  # every fifth cannot be
@@ -173,8 +173,8 @@ def test_a_state_does_not_depend_on_its_neighbours():
     assert redundant.assemble(hold={"A0": -0.7}).error < 1e-13
 
 
-def test_derivatives_by_what_is_held():
-    """Invariant 64: against differences of what is assembled again, and the closed form."""
+def test_derivatives_of_assembly_by_driven_joints_equal_differences():
+    """Invariant 64: differences of repeated assemblies, and the closed form."""
     robot, angle = linkage(), 0.7
     q = robot.assemble([-angle, 0.0, -1.6], hold={"crank": -angle}).q
     K = robot.assembly_derivatives(q, hold="crank")
@@ -195,7 +195,7 @@ def test_derivatives_by_what_is_held():
     assert np.abs(robot.constraint_jacobian(q) @ K).max() < 1e-13
 
 
-def test_derivatives_by_geometry():
+def test_derivatives_of_assembly_by_geometry_equal_differences():
     """dq = −G_f⁺ φ_p, φ_p by a kernel with the parameter as an input."""
     robot = linkage()
     q = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
@@ -208,8 +208,8 @@ def test_derivatives_by_geometry():
     np.testing.assert_allclose(dq, (other[0] - other[1]) / (2 * h), rtol=0, atol=1e-7)
 
 
-def test_derivatives_inside_of_functions():
-    """Forward and in reverse, by what is held and by the geometry, and of second order: without the iterations."""
+def test_assembly_is_differentiated_inside_of_functions():
+    """Forward, in reverse and twice, by driven joints and geometry, without the iterations."""
     robot = linkage()
 
     def angles(angle, offset):
@@ -236,8 +236,8 @@ def test_derivatives_inside_of_functions():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_projections():
-    """I − A G on what is assembled, in the metric, of joints with quaternions too."""
+def test_derivatives_of_projections_are_projectors():
+    """I − A G at closed configurations, in the metric, with quaternion joints."""
     ball = lw.Robot.build(
         "hung",
         lw.Link("body", mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.3, 0.4, 0.5)),
@@ -267,8 +267,8 @@ def test_derivatives_of_projections():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_that_close_loops_keep_their_bounds() -> None:
-    """Of a four-bar's two assemblies one is within the bounds of its pin; where none is, that is said."""
+def test_assembly_respects_limits_of_loop_joints() -> None:
+    """One of two assemblies of a four-bar is within the bounds of its pin; without any, an error is raised."""
     free = fourbars(1).without_constraints()
     found = free.with_loop("pin", "tip1", "end1", HINGE).branches(hold={"A0": -1.0})
     angles = [
