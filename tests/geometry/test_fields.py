@@ -1,4 +1,4 @@
-"""Height fields, point clouds, distance fields and compounds: compared with all of their triangles, points and parts."""
+"""Height fields, point clouds, distance fields and compounds: compared with all triangles, points and parts."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_a_corner_flush_with_the_end_of_a_cylinder_has_the_exact_normal() -> Non
 
 @pytest.mark.slow(every=3)
 def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
-    """By a face, an edge, and a hull that is not recognised as a box."""
+    """Nearest points on a face, on an edge, and of a hull that is not recognised as a box."""
     corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
     can = lw.shapes.Cylinder(0.2, 0.2)
     for cube in (lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Polytope(corners)):
