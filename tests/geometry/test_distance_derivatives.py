@@ -1,4 +1,4 @@
-"""Second derivatives of distances, and first derivatives of normals and points: compared with differences.
+"""Second derivatives of distances, and first derivatives of normals and points: compared with differences."""
 
 from __future__ import annotations
 
