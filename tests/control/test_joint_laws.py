@@ -1,4 +1,4 @@
-"""Controllers in joint space: what errors do under them, saturation, robots with fewer motors, what is refused."""
+"""Controllers in joint space: error dynamics, saturation, robots with fewer motors, refused arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mechanisms.mechanisms import KINDS, mechanism, mechanisms
 from oracles.trees import TREES, robot_of
 
 
-def test_errors_obey_a_linear_equation_under_computed_torque() -> None:
+def test_computed_torque_errors_obey_a_linear_equation() -> None:
     rng = np.random.default_rng(0)
     # with a motor a joint
     robot: Any = lw.load("double_pendulum")
@@ -66,7 +66,7 @@ def _arm(effort: float | None = None) -> Any:
     return lw.Robot.from_dh("arm", rows, convention="standard")
 
 
-def test_a_sinusoid_is_followed_with_feedforward() -> None:
+def test_feedforward_control_follows_a_sinusoid() -> None:
     """Three joints, 200 and 20, 0.5 Hz at 1 kHz: below half a degree with it, and far off without."""
     robot = _arm()
     h, count = 1e-3, 2000
@@ -82,8 +82,8 @@ def test_a_sinusoid_is_followed_with_feedforward() -> None:
     assert left["dynamics"] < 0.5 and 3.0 < left["none"] < 15.0, left
 
 
-def test_an_integral_does_not_wind_up() -> None:
-    """A step that motors cannot follow at once: with either way it goes less too far, and ends where it should."""
+def test_integrators_of_pid_controllers_do_not_wind_up() -> None:
+    """A step that motors cannot follow at once: both anti-windup options overshoot less and reach the target."""
     robot, h = _arm(30.0), 2e-3
     aim = np.array([1.5, 0.3, 0.4])
     over, left = {}, {}
@@ -98,7 +98,7 @@ def test_an_integral_does_not_wind_up() -> None:
     assert max(over["clamping"], over["back_calculation"]) < 0.5 * over["none"], over
 
 
-def test_joints_are_meant_by_name() -> None:
+def test_controllers_address_joints_by_name() -> None:
     robot: Any = lw.load("quadruped", floating_base=True)
     q, rng = robot.neutral(), np.random.default_rng(0)
     legs = [joint.name for joint in robot.joints if joint.nv == 1]
@@ -112,7 +112,7 @@ def test_joints_are_meant_by_name() -> None:
     assert np.abs(a[6:]).max() < 1e-9
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_invalid_arguments_of_joint_controllers_are_refused() -> None:
     robot: Any = lw.load("double_pendulum")
     with pytest.raises(ValueError, match=r"PD: kp: .*got -1 for"):
         PD(robot, kp=[1.0, -1.0], kd=1.0)
@@ -135,8 +135,8 @@ def test_what_is_wrong_is_refused() -> None:
         robot.simulate(robot.neutral(), controller=law, duration=0.01, constants={"target_q": np.zeros(3)})
 
 
-def test_joints_have_the_inertia_that_is_asked_for() -> None:
-    """Pushed from outside they move as masses on springs: in one state, by time, and where one of two is driven."""
+def test_joint_impedance_realises_the_desired_inertia() -> None:
+    """External forces move joints as masses on springs: in one state, over time, and with one of two joints driven."""
     robot, rng = _arm(), np.random.default_rng(3)
     M_d = np.diag([2.0, 1.0, 0.5]) + 0.2
     K, D = np.array([80.0, 60.0, 40.0]), np.array([10.0, 8.0, 6.0])
@@ -189,8 +189,8 @@ def test_joints_have_the_inertia_that_is_asked_for() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_regulators_are_controllers() -> None:
-    """Of `track` and `hold`, in kernels as on numbers: before, in and after the motion, with few motors."""
+def test_lqr_controllers_are_controllers_of_simulations() -> None:
+    """Controllers of `track` and `hold`, in kernels and on arrays: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")
     way = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
     along = lw.control.lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01)
@@ -204,8 +204,8 @@ def test_regulators_are_controllers() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_robots_with_resistance_follow_references_by_default() -> None:
-    """Springs, damping and friction count in laws as in simulations, also where a step does not resolve friction."""
+def test_robots_with_losses_follow_references_by_default() -> None:
+    """Springs, damping and friction count in laws as in simulations, also if a step does not resolve friction."""
     for name in ("arm6", "arm7", "arm7_gripper"):
         robot: Any = lw.load(name)
         robot = robot.with_joint_dynamics(stiffness=np.full(robot.nv, 0.5), rest=np.full(robot.nv, 0.1))
@@ -231,7 +231,7 @@ def test_robots_with_resistance_follow_references_by_default() -> None:
     assert np.isclose(measured[5], -40.0 * V[5], rtol=1e-6) and np.isclose(measured[3], -20.0 * V[3], rtol=1e-6)
 
 
-def test_impedance_with_an_inertia_moves_a_frame_as_that_mass() -> None:
+def test_cartesian_impedance_realises_the_desired_mass() -> None:
     """M A = F − D V at the target, whatever the velocity and the wrench."""
     arm: Any = lw.load("arm6")
     rng = np.random.default_rng(0)
@@ -272,7 +272,7 @@ def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_laws_hold_every_kind_of_loop_at_its_target(drawn: Any) -> None:
+def test_joint_controllers_drive_every_kind_of_loop_to_its_target(drawn: Any) -> None:
     """Joints with several velocities are actuated as a whole, in loops and in the targets of an admittance."""
     for kind in drawn(list(KINDS.values())):
         made = mechanism(kind)
@@ -288,7 +288,7 @@ def test_laws_hold_every_kind_of_loop_at_its_target(drawn: Any) -> None:
             assert np.abs(a).max() < 1e-6 * (1.0 + np.abs(tau).max()), made
 
 
-def test_a_whole_body_law_counts_resistances_in_loop_joints() -> None:
+def test_whole_body_control_compensates_losses_in_loop_joints() -> None:
     robot = linkage()
     loop = robot.constraints[0]
     robot = robot.without_constraints(loop.name).with_loop("pin", "end", "tip", loop.joint, damping=0.1, stiffness=5.0)
@@ -299,7 +299,7 @@ def test_a_whole_body_law_counts_resistances_in_loop_joints() -> None:
     assert answer.found and np.allclose(a, answer.acceleration, atol=1e-6 * (1.0 + np.abs(a).max()))
 
 
-def test_laws_count_the_time_of_driven_joints() -> None:
+def test_joint_controllers_account_for_the_time_of_driven_joints() -> None:
     robot: Any = lw.load("double_pendulum")
     driven, free = robot.v_names
     robot = robot.with_constraints(lw.constraints.Prescribed(driven, lambda t: 0.2 + 0.3 * lw.expr.sin(t)))
@@ -315,7 +315,7 @@ def test_laws_count_the_time_of_driven_joints() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_actuators_that_do_not_determine_a_mechanism_obey_the_equation() -> None:
+def test_redundant_actuators_of_a_mechanism_satisfy_the_error_equation() -> None:
     """Motions that constraints and actuators leave free follow from no force, as those of a bicycle that falls."""
     made = mechanisms()["couplings and a floating body"]
     loops, bicycle = lw.Robot(made.tree), lw.load("bicycle")

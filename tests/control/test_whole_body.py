@@ -1,4 +1,4 @@
-"""Whole-body control: its program against another solver, dynamics, contacts, limits, priorities, loops."""
+"""Whole-body control: its quadratic program, dynamics, contacts, limits, priorities, loops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _carrier() -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_the_program_is_solved_as_by_another_solver() -> None:
+def test_the_sparse_qp_equals_another_solver() -> None:
     """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
     rng = np.random.default_rng(0)
     held = []
@@ -94,7 +94,7 @@ def test_the_program_is_solved_as_by_another_solver() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_it_finds_is_the_motion() -> None:
+def test_whole_body_accelerations_satisfy_the_dynamics() -> None:
     robot, rng = _carrier(), np.random.default_rng(0)
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     tasks = [JointTask("shoulder"), JointTask("elbow", weight=2.0)]
@@ -135,7 +135,7 @@ def test_what_it_finds_is_the_motion() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
+def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
     robot = _carrier()
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     law = WholeBody(robot, [JointTask("shoulder"), JointTask("elbow")], 100.0, contacts=ground)
@@ -154,7 +154,7 @@ def test_it_stands_in_a_simulation_while_its_arm_moves() -> None:
 
 
 @pytest.mark.slow
-def test_feet_that_turn_are_held() -> None:
+def test_rotating_feet_are_kept_on_the_ground() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
     feet, corners = ("left_foot", "right_foot"), [(x, y, -0.01) for x in (-0.05, 0.12) for y in (-0.04, 0.04)]
@@ -186,7 +186,7 @@ def test_feet_that_turn_are_held() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_soles_on_legs_with_few_joints_are_held() -> None:
+def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
     """Soles have more equations than their legs have joints: in motion those of one sole contradict the other's, and
     what is left of all points' p̈ + k ṗ is not far from the least that joints allow."""
     leg = lw.joints.Revolute((0, 1, 0))
@@ -224,8 +224,8 @@ def test_soles_on_legs_with_few_joints_are_held() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("units", [(1e3, 1e3, 1e3), (1e3, 1.0, 1.0), (1.0, 1e-3, 1e3), (1e-3, 1.0, 1e-3)])
-def test_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> None:
-    """Of length, mass and time: a robot that stands, beside limits of its motors, its positions and a slide in m."""
+def test_whole_body_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> None:
+    """A standing robot with limits of motors, positions and a slide, in other units of length, mass and time."""
     found = []
     for L, m, t in ((1.0, 1.0, 1.0), units):
         force = m * L / t**2
@@ -261,7 +261,7 @@ def test_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> N
         assert np.abs(one - other).max() < 1e-6 * np.abs(one).max()
 
 
-def test_levels_and_limits_of_speed() -> None:
+def test_priority_levels_and_speed_limits_hold() -> None:
     """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
     robot: Any = lw.load("double_pendulum")
     first = robot.v_names[0]
@@ -275,7 +275,7 @@ def test_levels_and_limits_of_speed() -> None:
     assert np.isclose(v[0] + 0.05 * far.acceleration[0], robot.velocity_limits[0])
 
 
-def test_loops_are_kept() -> None:
+def test_whole_body_control_keeps_loops_closed() -> None:
     loop: Any = lw.load("fourbar")
     crank = loop.v_names[0]
     law = WholeBody(
@@ -291,7 +291,7 @@ def test_loops_are_kept() -> None:
     assert np.isclose(a[-1], 2.5 - 10.0 * v[-1], rtol=1e-4)
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_invalid_arguments_of_whole_body_control_are_refused() -> None:
     robot = _carrier()
     with pytest.raises(TypeError, match=r"contacts: expected linkwork\.simulation\.ContactGround"):
         WholeBody(robot, PoseTask("body"), contacts=["body"])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Operational space, impedance, admittance and hybrid control: what tasks, frames and contacts do under them."""
+"""Operational space, impedance, admittance and hybrid control: error dynamics of tasks, frames and contacts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLANE = {"axes": "reference", "tolerance": (1e-6, 1e-6, np.inf)}  # x and y of t
 
 
 @pytest.mark.slow(every=3)
-def test_tasks_do_as_they_are_told_by_their_priority() -> None:
+def test_operational_space_tasks_accelerate_by_priority() -> None:
     robot, rng = _planar(), np.random.default_rng(0)
     tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
     posture = PostureTask(level=2, target=Q)
@@ -65,7 +65,7 @@ def test_tasks_do_as_they_are_told_by_their_priority() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_errors_obey_their_equation() -> None:
+def test_operational_space_errors_obey_the_stated_equation() -> None:
     """ë + k_d ė + k_p e = 0 of errors themselves, by their second differences, in any axes, near and far, and while the
     target moves and turns."""
     arm: Any = lw.load("arm7")
@@ -118,7 +118,7 @@ def test_errors_obey_their_equation() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_singularities_are_passed_with_bounded_forces() -> None:
+def test_operational_space_forces_are_bounded_at_singularities() -> None:
     """A hand is pulled out of reach and back, so that the arm is stretched: alone and among others to the bit."""
     robot, h = _planar(), 2e-3
     tip = PositionTask(TIP, **PLANE)
@@ -156,7 +156,7 @@ def test_singularities_are_passed_with_bounded_forces() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_springs_at_a_frame() -> None:
+def test_impedance_acts_as_a_spring_at_a_frame() -> None:
     robot, rng = _planar(), np.random.default_rng(1)
     q, v = Q + 0.1, rng.normal(size=4)
     target = robot.pose(Q, TIP)
@@ -189,7 +189,7 @@ def test_springs_at_a_frame() -> None:
     assert np.abs(again - tau).max() < 1e-9 * np.abs(tau).max()
 
 
-def test_a_target_gives_way_to_a_force() -> None:
+def test_admittance_yields_to_a_measured_force_as_stated() -> None:
     """M ẍ + D ẋ + K x = F, which the robot under computed torque follows."""
     robot, h = _planar(), 1e-3
     law = Admittance(
@@ -209,7 +209,7 @@ def test_a_target_gives_way_to_a_force() -> None:
     assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
 
 
-def test_a_force_is_held_on_a_wall() -> None:
+def test_hybrid_control_regulates_the_force_on_a_wall() -> None:
     """12 N along x while the tip goes up along the wall, without a measurement."""
     robot, h = _planar(), 1e-3
     start = robot.pose(Q, TIP)
@@ -251,7 +251,7 @@ def test_a_force_is_held_on_a_wall() -> None:
     assert np.isclose(law(0.0, Q, 0.0 * Q, carried, **given)[1][0] - carried[0], -0.1 * 2.0 * 8.0)
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_invalid_arguments_of_cartesian_controllers_are_refused() -> None:
     robot = _planar()
     floating: Any = lw.load("quadruped", floating_base=True)
     with pytest.raises(ValueError, match=r"without an actuator.*WholeBody"):
@@ -283,8 +283,8 @@ def test_what_is_wrong_is_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
-    """A target beyond an arm's reach: what limits cut pulls less, not aslant, so the arm stretches and rests."""
+def test_unreachable_targets_are_approached_within_effort_limits() -> None:
+    """Effort limits scale the pull without changing its direction, so the arm stretches and rests."""
     robot = _planar()
     for name, effort in zip(robot.v_names, (60.0, 25.0, 12.0, 5.0), strict=True):
         robot = robot.with_joint(robot.joint(name).with_effort_limit(effort))
@@ -307,7 +307,7 @@ def test_what_is_out_of_reach_is_settled_at_within_limits() -> None:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
-def test_arms_rest_wherever_the_target_is(name: str) -> None:
+def test_arms_come_to_rest_at_reachable_and_unreachable_targets(name: str) -> None:
     """Targets within and out of reach, alone and with a rotation, with and without limits and friction: all come to
     rest, those within reach at the target."""
     arm: Any = lw.load(name)
@@ -357,7 +357,7 @@ def _kinds_of_tasks() -> list[Any]:
 
 
 @pytest.mark.slow(every=9)
-def test_errors_of_all_tasks_obey_the_stated_equation(drawn: Any) -> None:
+def test_all_operational_space_tasks_obey_the_stated_equation(drawn: Any) -> None:
     """ë + k_d ė + k_p e = 0, for targets and axes that move: by differences along the motion that forces cause."""
     arm: Any = lw.load("arm7")
     for task in drawn(_kinds_of_tasks()):
@@ -414,7 +414,7 @@ def _left_of_equation(arm: Any, law: OperationalSpace) -> tuple[np.ndarray, floa
     return left[np.isfinite(task.tolerances)], float(np.abs(second).max())
 
 
-def test_an_impedance_without_inertia_solves_no_system_for_friction() -> None:
+def test_impedance_without_desired_inertia_solves_no_system_for_friction() -> None:
     """The forces of damping and friction cancel in the law, so it costs as much as one without them."""
     robot: Any = lw.load("arm7").with_joint_dynamics(stiffness=np.full(7, 0.5), rest=np.full(7, 0.1))
     q, v = 0.3 * np.ones(7), 0.1 * np.sin(np.arange(7.0))

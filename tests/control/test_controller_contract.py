@@ -1,4 +1,4 @@
-"""`check_controller` on every controller there is, and on controllers that break the contract, each in one line."""
+"""`check_controller` on every controller, and on controllers that break the contract in one line each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONTROLLERS = {
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", CONTROLLERS)
 @pytest.mark.filterwarnings("ignore:simulate. dt")  # random states that are stiff
-def test_every_controller_keeps_the_contract(name: str) -> None:
+def test_every_controller_satisfies_the_controller_contract(name: str) -> None:
     report = check_controller(CONTROLLERS[name](), samples=3)
     assert report.success, str(report)
     report.raise_if_failed()
@@ -171,7 +171,7 @@ BROKEN = {
 }
 
 
-def test_a_controller_of_ones_own_keeps_the_contract() -> None:
+def test_a_users_controller_satisfies_the_controller_contract() -> None:
     report = check_controller(Sound(), samples=3, inputs={"gain": lambda rng: rng.uniform(1.0, 2.0)})
     assert report.success, str(report)
     assert str(report).startswith("controller Sound keeps the contract\nok")
@@ -190,14 +190,16 @@ def test_a_controller_of_ones_own_keeps_the_contract() -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+def test_check_controller_names_a_requirement_that_is_broken_slightly(
+    kind: type[Slight], line: str, noticed: float, allowed: float | None
+) -> None:
     gain = {"gain": lambda rng: rng.uniform(50.0, 60.0)}
     assert_sharp(lambda made: check_controller(made(), samples=3, inputs=gain), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_a_broken_requirement_is_named(kind: type[Sound]) -> None:
+def test_check_controller_names_the_broken_requirement(kind: type[Sound]) -> None:
     report = check_controller(kind(), samples=3)
     assert not report.success
     assert BROKEN[kind] in [line.name for line in report.failures], str(report)
@@ -205,7 +207,7 @@ def test_a_broken_requirement_is_named(kind: type[Sound]) -> None:
         report.raise_if_failed()
 
 
-def test_what_is_no_controller_is_refused() -> None:
+def test_check_controller_refuses_values_that_are_no_controller() -> None:
     with pytest.raises(TypeError, match=r"controller: expected a linkwork\.control\.ControlLaw, got"):
         check_controller(lambda t, q, v: q)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="gian"):

@@ -1,4 +1,4 @@
-"""Model-predictive control of weak motors: limits of effort are bounds of the plan, and what is cut is said."""
+"""Model-predictive control of weak motors: effort limits are bounds of the plan, and cut commands are reported."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
-    """With a weak motor of the robot's own, or of the controller's: commands are cut nowhere."""
+def test_mpc_plans_respect_effort_limits(own: bool) -> None:
+    """A weak motor of the robot, or of the controller: no command is cut."""
     robot = _cart(15.0 if own else 100.0)
     options = {} if own else {"effort_limits": 15.0}
     controller = _reach(robot).controller(max_iterations=40, first_max_iterations=200, **options)
@@ -54,7 +54,7 @@ def test_a_cart_goes_where_its_plan_leads(own: bool) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_search_with_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_with_effort_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINKWORK_EFFORT", raising=False)
     robot = _cart(15.0)
     controller, same = (_reach(robot, 7).controller() for _ in range(2))
@@ -66,7 +66,7 @@ def test_the_search_with_limits_is_compiled_in_the_background(monkeypatch: pytes
     assert early.torque == late.torque == [15.0]
 
 
-def test_limits_that_are_not_reached_change_nothing() -> None:
+def test_inactive_effort_limits_do_not_change_commands() -> None:
     weak, strong = (_reach(_cart(effort)).controller() for effort in (15.0, np.inf))
     q, v = np.zeros(1), np.zeros(1)
     for _ in range(5):
@@ -77,8 +77,8 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_limits_are_those_of_what_is_exerted() -> None:
-    """Of an arm that swings, centrifugal forces among them, and until limits do not count any more."""
+def test_effort_limits_apply_to_actuator_forces() -> None:
+    """A swinging arm with centrifugal forces, until limits become inactive."""
     controller, status = _reach(TWO, 6).controller(), []
     q, v = np.array([0.1, 0.2]), np.zeros(2)
     for _ in range(12):
@@ -96,14 +96,14 @@ def test_limits_are_those_of_what_is_exerted() -> None:
     assert status[0] == ("planned", True) and status[-1] == ("planned", False)
 
 
-def test_what_is_cut_is_said() -> None:
+def test_cut_commands_are_reported() -> None:
     """A search that ends too early asks for more than there is."""
     command = _reach(_cart(15.0)).controller(first_max_iterations=1).step(([0.0], [0.0]), {"place": [5.0]})
     assert command.status == "saturated" and command.torque.tolist() == [15.0]
     assert command.violation > 0.0  # the search knows
 
 
-def test_environments_reach_limits_alone(tmp_path: Path) -> None:
+def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> None:
     """Each is what it is alone, whether limits count in it or not; what is carried is in files and pickled."""
     problem, options = _reach(TWO, 6), {"max_iterations": 4}
     together = problem.controller(**options)
@@ -127,7 +127,7 @@ def test_environments_reach_limits_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joints_without_motor_exert_no_force_in_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cart with a pole: its hinge exerts nothing in the plan, and the cart goes where it leads."""
     rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
     pole = lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
@@ -147,7 +147,7 @@ def test_what_has_no_motor_is_planned_without(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow(every=3)
-def test_what_holds_a_robot_bears_its_share() -> None:
+def test_loops_and_motors_together_produce_the_planned_motion() -> None:
     """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
     robot = lw.load("fourbar")
     start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
@@ -167,7 +167,7 @@ def test_what_holds_a_robot_bears_its_share() -> None:
         assert np.abs(left - G.T @ np.linalg.lstsq(G.T, left, rcond=1e-9)[0]).max() < 1e-6
 
 
-def test_a_problem_that_says_what_has_no_motor_is_taken_as_it_is() -> None:
+def test_problems_that_constrain_motorless_joints_are_accepted_as_stated() -> None:
     robot = _cart(np.inf)
     problem = _reach(robot)
     assert problem.controller().planner._own.prepared.problem is problem

@@ -1,4 +1,4 @@
-"""Model-predictive control where something is wrong: features that are no numbers, limits, and time."""
+"""Model-predictive control in failures: features that are NaN, limits, and time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _problem(scale: float = 0.1) -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_no_number_is_no_plan() -> None:
+def test_features_that_return_nan_make_the_robot_brake() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     odd: dict[str, Any] = {
         "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
@@ -51,7 +51,7 @@ def test_what_is_no_number_is_no_plan() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_controller_says_how_it_is_made_and_called() -> None:
+def test_a_controller_prints_and_explains_its_calls() -> None:
     controller = _problem().controller()
     assert repr(controller) == "<ModelPredictiveController of 'double_pendulum': 4 steps, period 0.05 s>"
     with pytest.raises(
@@ -62,7 +62,7 @@ def test_a_controller_says_how_it_is_made_and_called() -> None:
         lw.control.ModelPredictiveController(TWO)
 
 
-def test_commands_are_within_limits_beside_the_plan() -> None:
+def test_fallback_commands_are_within_limits() -> None:
     rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", effort=2.0)
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), rail)
     problem = lw.TrajectoryProblem(mass, num_steps=STEPS, duration=STEPS * TAU).add(
@@ -76,8 +76,8 @@ def test_commands_are_within_limits_beside_the_plan() -> None:
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_multipliers_are_carried(solver: str) -> None:
-    """A limit of speed that holds the plan: with what it pressed with before, a step of one iteration keeps to it."""
+def test_multipliers_of_limits_are_warm_started(solver: str) -> None:
+    """A speed limit that bounds the plan: with its last multiplier, a step of one iteration respects it."""
     problem = _problem(0.01).add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
     controller, target = problem.controller(solver=solver, max_iterations=2), {"place": [2.0, 0.0]}
     q, v = np.zeros(2), np.zeros(2)
@@ -95,7 +95,7 @@ def test_multipliers_are_carried(solver: str) -> None:
     assert carried.violation < 0.5 * forgets.step((q, v), target, elapsed=TAU).violation
 
 
-def test_code_is_made_with_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mpc_compiles_all_code_when_it_is_constructed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No step compiles anything: the first, one of several environments, a late one, one that brakes."""
 
     def refused(*_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Regulators of robots: around states, along trajectories; against matrices, motions and what is refused."""
+"""Linear quadratic regulators of robots: around states and along trajectories."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
 
 
 @pytest.mark.slow(every=3)
-def test_a_state_is_held_also_by_few_joints() -> None:
+def test_lqr_about_a_state_stabilises_with_all_or_few_motors() -> None:
     robot = lw.load("double_pendulum")
     q = np.array([np.pi, 0.0])
     for how in ({}, {"dt": 0.005}):
@@ -55,7 +55,7 @@ def test_a_state_is_held_also_by_few_joints() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(held)).K, held.K)
 
 
-def test_a_regulator_about_a_state_is_a_controller_of_simulations() -> None:
+def test_lqr_controllers_run_in_simulations() -> None:
     robot, q, v = lw.load("double_pendulum"), np.array([0.1, 0.2]), np.ones(2)
     held = lqr_about_state(robot, np.zeros(2))
     for same in (held(3.0, q, v), held(q=q, v=v), held(q, v=v)):
@@ -80,7 +80,7 @@ def _held_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.slow(every=3)
-def test_a_trajectory_is_followed(tmp_path: Path) -> None:
+def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
     along = lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01, dt=0.01)
@@ -112,7 +112,7 @@ def test_a_trajectory_is_followed(tmp_path: Path) -> None:
         TVLQRController.load(tmp_path / "way.npz", robot=robot)
 
 
-def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
+def test_deviations_of_free_bodies_are_tangent_vectors_of_their_manifold() -> None:
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
@@ -126,7 +126,7 @@ def test_deviations_of_free_bodies_are_those_of_their_manifold() -> None:
         lqr_about_state(robot, q)
 
 
-def test_what_robots_regulators_refuse() -> None:
+def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
     way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
@@ -153,7 +153,7 @@ def test_what_robots_regulators_refuse() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_two_weights_are_those_of_positions_and_velocities(n: int) -> None:
+def test_two_weights_apply_to_positions_and_velocities(n: int) -> None:
     whole = np.diag(np.repeat([10.0, 2.0], n))
     one, other = np.full(n, 10.0), np.full(n, 2.0)
     for value in ((10.0, 2.0), [10.0, 2.0], np.array([10.0, 2.0]), (one, 2.0), [10.0, other], [one, other]):
@@ -165,7 +165,7 @@ def test_two_weights_are_those_of_positions_and_velocities(n: int) -> None:
         state_cost("f", "Q", [1.0, np.ones(n + 1)], n)
 
 
-def test_steps_of_no_length_are_refused() -> None:
+def test_time_steps_that_are_not_positive_are_refused() -> None:
     robot, still = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: dt"):
@@ -195,7 +195,7 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
     assert _by_directions(lw.Robot.build("none", *parts), *np.zeros((3, 1)), None, "euler", False) is None
 
 
-def test_passive_forces_count_in_regulators() -> None:
+def test_passive_forces_count_in_lqr() -> None:
     """A mass on a spring and a damper, against its matrices; dry friction has no part in gains."""
     k, d, m = 100.0, 40.0, 1.5
     losses = {"stiffness": k, "damping": d, "armature": 0.5}
@@ -217,7 +217,7 @@ def test_passive_forces_count_in_regulators() -> None:
         assert np.allclose(along.K[0], stay.K, rtol=1e-6) and along.feedforward(0.5) == pytest.approx(30.0)
 
 
-def test_forces_of_regulators_are_within_limits() -> None:
+def test_forces_of_lqr_controllers_are_within_limits() -> None:
     robot = lw.load("double_pendulum")
     start = np.array([np.pi + 0.4, 0.0])
     still = robot.spline([0.0, 1.0], [[np.pi, 0.0]] * 2, boundary="clamped")
@@ -245,7 +245,7 @@ def test_forces_of_regulators_are_within_limits() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_regulators_along_trajectories_of_loops() -> None:
+def test_lqr_along_trajectories_of_loops_equals_that_of_the_crank() -> None:
     """Those of the crank's angle alone, up to the error of time steps; the four-bar is led back to its trajectory."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]

@@ -1,4 +1,4 @@
-"""Controllers of robots whose numbers come with each step: plans, forces, gains and brakes know them."""
+"""Model-predictive control with robot parameters in each step: plans, forces, gains and braking depend on them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_loads_come_with_a_step(solver: str) -> None:
+def test_mpc_with_a_payload_parameter_equals_mpc_of_the_edited_robot(solver: str) -> None:
     """Environments with a load each are what controllers of these robots are; what is not said is as it was made."""
     many = _reach(ARM, parameters="inertia:payload", solver=solver)
     alone = [_reach(ARM.with_parameters({"inertia:payload": x}), solver=solver) for x in LOADS]
@@ -66,8 +66,8 @@ def test_loads_come_with_a_step(solver: str) -> None:
     assert np.allclose(plain.torque[2], ARM.inverse_dynamics(q[2], v[2] + 0.5, a), atol=1e-9)
 
 
-def test_what_they_were_made_with_counts_where_a_step_says_none() -> None:
-    """By environment, too; other names are refused, and axes that are not the state's."""
+def test_parameters_of_the_problem_apply_if_a_step_states_none() -> None:
+    """Also by environment; other names are refused, and axes that are not the state's."""
     given = {"inertia:payload": LOADS[1:], "gravity": [0.0, 0.0, -1.62]}
     both, said = _reach(ARM, parameters=given), _reach(ARM, parameters=[*given])
     state = np.tile([0.1, 0.2], (2, 1)), np.zeros((2, 2))
@@ -84,7 +84,7 @@ def test_what_they_were_made_with_counts_where_a_step_says_none() -> None:
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_a_leg_carries_what_its_trunk_weighs(solver: str) -> None:
+def test_a_standing_leg_carries_the_trunks_current_mass(solver: str) -> None:
     standing, trunks = np.array([0.5, -0.5]), np.multiply.outer([TRUNK, 6.0], [1.0] + [0.0] * 9)
     problem = lw.TrajectoryProblem(HOPPER, num_steps=4, duration=0.2)
     problem = problem.add_contact("foot", friction=None, effort=0.0)
@@ -105,8 +105,8 @@ def test_a_leg_carries_what_its_trunk_weighs(solver: str) -> None:
     assert (braking.status == "braking").all() and np.allclose(braking.torque, wanted, atol=1e-9)
 
 
-def test_planners_of_ones_own_are_told() -> None:
-    """What makes one is given the parameters, and its ``numbers`` what they are."""
+def test_a_users_planner_receives_the_parameters() -> None:
+    """The maker receives the parameters, and ``numbers`` their values."""
     told: list[Any] = []
 
     def making(problem: Any, names: Any, effort: Any, passive: bool, parameters: tuple[Parameter, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""Model-predictive control of robots that contacts or loops hold: forces, gains and brakes know what holds them."""
+"""Model-predictive control of robots in contact or with loops: forces, gains and braking account for constraints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _stands(**contact: Any) -> Any:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
+def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path) -> None:
     """The hip carries the trunk, with a plan, without a new one, and without any; gains are the trunk's."""
     problem = _stands()
     if solver == "augmented":
@@ -69,7 +69,7 @@ def test_a_leg_that_stands_pushes(solver: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_loop_bears_its_share() -> None:
+def test_mpc_of_a_four_bar_equals_that_with_loop_forces_as_unknowns() -> None:
     """What a four-bar's crank does of the motion, with forces of the loop among the unknowns and without."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
@@ -105,7 +105,7 @@ def test_a_loop_bears_its_share() -> None:
         assert braking.status == "braking" and abs(free_to @ left) < 1e-9 and braking.torque[0] != 0.0
 
 
-def test_contacts_that_may_slide_are_refused() -> None:
+def test_mpc_with_sliding_contacts_is_refused() -> None:
     for solver in ("augmented", "ilqr"):
         with pytest.raises(
             ValueError, match=r"controller.*contact 'foot': stays: expected True: contacts that may slide"
@@ -115,7 +115,7 @@ def test_contacts_that_may_slide_are_refused() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_phases_move_with_time(solver: str) -> None:
+def test_contact_phases_of_mpc_advance_in_time(solver: str) -> None:
     """A hop whose stance and flight are said anew in each step is planned as the problem is that has them so."""
 
     def hops(stance: tuple[int, int], down: tuple[int, int]) -> Any:

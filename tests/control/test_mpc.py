@@ -1,4 +1,4 @@
-"""Model-predictive control: against regulators, what is carried, what is done without a plan, and what is refused."""
+"""Model-predictive control: compared with regulators; warm starts, fallbacks, and refused arguments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _regulator(last: float = 1.0) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
+def test_mpc_of_a_linear_robot_equals_the_regulator(problem: Any) -> None:
     K, robot, of_path = _regulator(), problem.robot, _regulator(0.5)
     controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
@@ -74,7 +74,7 @@ def test_of_a_linear_robot_it_is_the_regulator(problem: Any) -> None:
     assert np.abs(q).max() < 0.05  # on its way
 
 
-def test_limits_hold_and_references_are_followed(problem: Any) -> None:
+def test_mpc_respects_limits_and_follows_references(problem: Any) -> None:
     controller, robot = problem.controller(max_iterations=8), problem.robot
     q, v, fastest = np.zeros(2), np.zeros(2), 0.0
     for _ in range(60):
@@ -84,7 +84,7 @@ def test_limits_hold_and_references_are_followed(problem: Any) -> None:
     assert np.abs(q - [4.0, -1.0]).max() < 1e-3 and 1.99 < fastest < 2.0 + 1e-3
 
 
-def test_what_is_carried_moves_with_time(problem: Any) -> None:
+def test_the_warm_start_of_mpc_is_shifted_in_time(problem: Any) -> None:
     controller = problem.controller()
     controller.step((np.array([3.0, -1.0]), np.array([1.9, 0.0])))
     planner, search = controller.planner, controller._search
@@ -103,7 +103,9 @@ def test_what_is_carried_moves_with_time(problem: Any) -> None:
     assert again.iterations == 3 and np.abs(controller.plan.q[0] - path.q[1]).max() == 0.0
 
 
-def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mpc_without_time_continues_the_last_plan_and_then_brakes(
+    problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     robot, controller = problem.robot, problem.controller(time_limit=0.0, fallback_braking_time=0.25)
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
     braking = robot.inverse_dynamics(q, v, -v / 0.25)
@@ -132,7 +134,7 @@ def test_without_time_the_last_plan_goes_on_then_it_brakes(problem: Any, monkeyp
     assert command.status == "shortened" and command.iterations == 1 and np.isfinite(command.torque).all()
 
 
-def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> None:
+def test_mpc_environments_are_independent(problem: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     q, v = 0.3 * rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
     q[1] = 5.0  # it takes more iterations until its path is as slow as it has to be
@@ -160,7 +162,7 @@ def test_environments_are_what_they_are_alone(problem: Any, tmp_path: Path) -> N
     assert command.torque.shape == (3, 2) and set(told) == {"planned", "failed"}
 
 
-def test_references_have_the_axes_of_environments(problem: Any) -> None:
+def test_mpc_references_have_the_axes_of_environments(problem: Any) -> None:
     rng = np.random.default_rng(1)
     q, aims = rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 3, 2))
     together = problem.controller().step((q, 0.0 * q), {"place": aims})
@@ -173,7 +175,7 @@ def test_references_have_the_axes_of_environments(problem: Any) -> None:
         problem.controller().step((q, 0.0 * q), {"place": np.zeros((4, 2))})
 
 
-def test_what_plans_is_exchangeable(problem: Any) -> None:
+def test_mpc_accepts_a_users_planner(problem: Any) -> None:
     class Slow(AugmentedPlanner):
         def iterate(self, search: Any, q: Any, v: Any, inputs: Any, iterations: int) -> Any:
             counts.append(iterations)
@@ -195,7 +197,7 @@ def test_what_plans_is_exchangeable(problem: Any) -> None:
     assert told[0] == ["y"] and told[1].tolist() == [4.0, 4.0] and told[2] is True
 
 
-def test_iterative_lqr_plans_too(problem: Any) -> None:
+def test_iterative_lqr_plans_for_mpc(problem: Any) -> None:
     robot = problem.robot
     free = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(
         "configuration", "least_squares", scale=3.0, name="place"
@@ -215,8 +217,8 @@ def test_iterative_lqr_plans_too(problem: Any) -> None:
         q, v = _moved(robot, q, v, command.torque)
 
 
-def test_iterative_lqr_fails_and_is_carried(problem: Any, tmp_path: Path) -> None:
-    """Of two environments one moves faster than it may: it has no plan, begins anew, and the other does not notice."""
+def test_a_failed_ilqr_environment_restarts_without_affecting_others(problem: Any, tmp_path: Path) -> None:
+    """One of two environments exceeds a limit: it has no plan and restarts."""
     hasty = lw.TrajectoryProblem(problem.robot, num_steps=STEPS, duration=STEPS * TAU).add(
         "configuration", "least_squares", scale=3.0
     )
@@ -237,7 +239,7 @@ def test_iterative_lqr_fails_and_is_carried(problem: Any, tmp_path: Path) -> Non
     assert pickle.loads(pickle.dumps(copy.planner))._options["control_limits"][1].tolist() == [5.0, 5.0]
 
 
-def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
+def test_iterative_lqr_plans_with_the_available_motors() -> None:
     """A cart with a pole has one motor, and it plans with that: what it plans is what the cart does."""
     cart = lw.Robot.build(
         "cart",
@@ -262,7 +264,7 @@ def test_iterative_lqr_plans_with_the_motors_there_are() -> None:
     assert np.abs(controller.plan.q[1:] - there[0]).max() < 1e-3
 
 
-def test_what_is_refused_leaves_the_plan(problem: Any) -> None:
+def test_refused_arguments_leave_the_mpc_plan_unchanged(problem: Any) -> None:
     controller, twin = problem.controller(), problem.controller()
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
     for one in (controller, twin):

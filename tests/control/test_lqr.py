@@ -1,4 +1,4 @@
-"""Regulators: against SciPy, formulas and the costs of motions; derivatives; what has none."""
+"""Linear quadratic regulators: SciPy, closed forms and costs of motions; derivatives; unsolvable systems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _systems(seed: int, many: int, n: int, m: int, discrete: bool) -> list[np.nd
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_regulators_are_those_of_scipy_and_make_motions_end(discrete: bool) -> None:
+def test_lqr_equals_scipys_solution_and_stabilises(discrete: bool) -> None:
     solver = solve_discrete_are if discrete else solve_continuous_are
     A, B, Q, R, N = _systems(0, 40, *_SIZES, discrete)
     found = lqr(A, B, Q, R, N, discrete=discrete)
@@ -53,7 +53,7 @@ def test_regulators_are_those_of_scipy_and_make_motions_end(discrete: bool) -> N
     assert np.abs(plain.X - solver(A[0], B[0], Q[0], R[0])).max() < 1e-8 * np.abs(plain.X).max()
 
 
-def test_formulas_and_scales() -> None:
+def test_lqr_equals_closed_forms_in_any_units() -> None:
     # a pushed mass: X = [[√3, 1], [1, √3]]; times and lengths in other units change nothing but units
     for time in (1e-3, 1.0, 1e3):
         A, B = [[0.0, 1.0 / time], [0.0, 0.0]], [[0.0], [1.0 / time]]
@@ -68,7 +68,7 @@ def test_formulas_and_scales() -> None:
     assert abs(found.K[0, 0]) < 1e-12 and found.residual < 1e-9
 
 
-def test_horizons_cost_what_they_say() -> None:
+def test_finite_horizon_lqr_has_the_stated_cost() -> None:
     n, m = _SIZES
     A, B, Q, R, N = _systems(1, 12, n, m, True)  # twelve steps
     end = np.diag([1.0, 2.0, 3.0])
@@ -94,7 +94,7 @@ def test_horizons_cost_what_they_say() -> None:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_derivatives_are_those_of_the_solution(discrete: bool) -> None:
+def test_derivatives_of_lqr_equal_those_of_the_solution(discrete: bool) -> None:
     n, m = 2, 1
     shapes = [(n, n), (n, m), (n, n), (m, m), (n, m)]
     ends = np.cumsum([a * b for a, b in shapes])
@@ -120,7 +120,7 @@ def test_derivatives_are_those_of_the_solution(discrete: bool) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("discrete", [False, True])
-def test_second_derivatives_where_first_ones_are_zero(discrete: bool) -> None:
+def test_second_derivatives_of_lqr_are_right_at_zero_first_derivatives(discrete: bool) -> None:
     """A state apart from the others costs nothing: X = q/(1 − a²) or −q/(2a) of it, twice differentiated at q = 0."""
     a = 0.8 if discrete else -0.8
     A, B, Q, R = np.diag([0.5, a]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0]), np.eye(1)
@@ -135,7 +135,7 @@ def test_second_derivatives_where_first_ones_are_zero(discrete: bool) -> None:
     np.testing.assert_allclose(lw.compile(mixed, A=(2, 2), Q=(2, 2))(A, Q), [expected, expected, 0.0], atol=1e-12)
 
 
-def test_robots_are_held() -> None:
+def test_lqr_of_an_arm_returns_to_the_state() -> None:
     arm = lw.load("arm6")
     n = arm.nv
     q, v = arm.random_configuration(seed=0), np.zeros(n)
@@ -149,7 +149,7 @@ def test_robots_are_held() -> None:
     assert np.abs(arm.difference(q, at)).max() < 1e-4 and np.abs(rate).max() < 1e-4
 
 
-def test_what_is_refused() -> None:
+def test_invalid_and_unstabilisable_systems_are_refused() -> None:
     A, B, Q, R = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1)
     for how in ({}, {"discrete": True}):
         with pytest.raises(ValueError, match="eigenvalue 1 of A does not decay and is not controllable"):
@@ -189,7 +189,7 @@ def test_what_is_refused() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
+def test_rapidly_growing_systems_with_small_costs_have_a_regulator() -> None:
     """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
     n = 14
     draws = []
@@ -222,7 +222,7 @@ def test_what_grows_fast_and_costs_little_has_a_regulator() -> None:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_many_states_need_no_kernel(discrete: bool) -> None:
+def test_systems_beyond_the_kernels_size_equal_scipys_solution(discrete: bool) -> None:
     """Systems beyond the kernels' size, alone and in batches, are SciPy's to rounding."""
     solver = solve_discrete_are if discrete else solve_continuous_are
     for n, m in ((14, 7), (39, 13)):
@@ -238,8 +238,8 @@ def test_many_states_need_no_kernel(discrete: bool) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_costs_that_are_semidefinite() -> None:
-    """What inputs cost may be nothing in steps of time, and what states cost where A's motions grow by themselves."""
+def test_semidefinite_costs_are_supported() -> None:
+    """Inputs may cost zero in discrete time, and states if A's motions grow by themselves."""
     rng = np.random.default_rng(5)
     for n in (1, 3, 14):
         A, B, none = rng.normal(size=(n, n)), rng.normal(size=(n, 2 if n > 1 else 1)), np.zeros((n, n))
@@ -282,7 +282,7 @@ def test_costs_that_are_semidefinite() -> None:
     assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])
 
 
-def test_sizes_of_eigenvalues_by_powers() -> None:
+def test_eigenvalues_are_bounded_by_powers() -> None:
     rng = np.random.default_rng(2)
     for scale in (1e-3, 1.0, 1e4):
         M = scale * rng.normal(size=(30, 30))
@@ -298,8 +298,8 @@ def test_sizes_of_eigenvalues_by_powers() -> None:
         assert _sizes(np.triu(np.ones((4, 4)), 1))[0] >= 1e-3
 
 
-def test_many_states_have_the_regulators_of_few() -> None:
-    """γ of the transform is another where eigenvalues are bounded by powers; the regulator is the same."""
+def test_large_systems_use_the_same_solution_as_small_ones() -> None:
+    """γ of the transform differs if eigenvalues are bounded by powers; the regulator is the same."""
     for discrete in (False, True):
         A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))
         known = lqr(A, B, Q, R, N, discrete=discrete)
@@ -309,7 +309,7 @@ def test_many_states_have_the_regulators_of_few() -> None:
         assert np.abs(found.X - known.X).max() < 1e-8 * np.abs(known.X).max()
 
 
-def test_gains_do_not_depend_on_units() -> None:
+def test_lqr_gains_do_not_depend_on_units() -> None:
     """Gains are exactly zero where nothing costs, and scale as the units of time, cost and inputs say."""
     for n in (1, 2, 14):
         for A in (np.zeros((n, n)), -np.eye(n)):
@@ -328,7 +328,7 @@ def test_gains_do_not_depend_on_units() -> None:
             assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
 
 
-def test_regulators_of_a_four_bar_are_those_of_its_crank() -> None:
+def test_lqr_of_a_four_bar_equals_that_of_its_crank() -> None:
     """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
@@ -352,7 +352,7 @@ def test_regulators_of_a_four_bar_are_those_of_its_crank() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_regulators_of_loops_run_and_follow_trajectories() -> None:
+def test_lqr_of_loops_holds_states_and_follows_trajectories() -> None:
     """A four-bar at rest and along a trajectory, what is refused, and a Delta robot in minimal coordinates."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
@@ -390,7 +390,7 @@ def test_regulators_of_loops_run_and_follow_trajectories() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_curves_that_open_redundant_loops_have_the_regulators_of_closed_ones() -> None:
+def test_trajectories_that_open_redundant_loops_have_the_regulators_of_closed_ones() -> None:
     """Quintics between states of Bennett's linkage open it by 1e-4: its constraints are not redundant there."""
     robot: Any = bennett()
     times = np.linspace(0.0, 1.0, 5)
