@@ -14,15 +14,17 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.ik.algorithms.defaults import WIDE
+from linkwork.ik.algorithms.defaults import WIDE, WIDE_LENGTH
 from linkwork.ik.algorithms.task_stack import TaskState, WideRows
 from linkwork.ik.kernels import AIMED
 from linkwork.ik.tasks.modifiers import ConstraintTask, LimitRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.limited_coordinates import limited_coordinates
+from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_references
 from linkwork.spatial.arguments import checked_pose
 
@@ -39,6 +41,7 @@ __all__ = [
     "read_tolerances",
     "refuse_locked_beyond_limits",
     "wide_rows",
+    "wide_tolerances",
 ]
 
 OWN = 1e-8  # [m, rad] tolerance of a robot's own constraints
@@ -128,12 +131,14 @@ def _refuse_rigid_pair(caller: str, robot: Any, task: Task) -> None:
         )
 
 
-def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, value: Any) -> WideRows:
+def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: np.ndarray, value: Any) -> WideRows:
     """Return the errors whose finite tolerances widen the set of solutions, in groups whose norm is bounded.
 
-    ``tolerances`` are those of all errors, and ``value`` is what they are read from; None for the tasks' own values.
+    ``tolerances`` are those of all errors, ``wide`` are `wide_tolerances`, and ``value`` is what tolerances are read
+    from; None for the tasks' own values.
     """
-    if not (np.isfinite(tolerances) & (tolerances > WIDE / math.sqrt(3.0))).any():
+    tolerances = tolerances / wide
+    if not (np.isfinite(tolerances) & (tolerances > 1.0 / math.sqrt(3.0))).any():
         return ()
     groups: list[tuple[int, ...]] = []
     start = 0
@@ -147,7 +152,13 @@ def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, value: Any) -> Wi
         for unit in dict.fromkeys(task.row_units):
             own = tuple(k for k in bounded if task.row_units[k - rows.start] == unit)
             groups += [own] if unit in norms and own else [(k,) for k in own]
-    return tuple(group for group in groups if np.linalg.norm(tolerances[[*group]]) > WIDE)
+    return tuple(group for group in groups if np.linalg.norm(tolerances[[*group]]) > 1.0)
+
+
+def wide_tolerances(tree: Tree, tasks: Iterable[Task]) -> np.ndarray:
+    """Return the tolerance of each error above which it widens the set of solutions."""
+    length = WIDE_LENGTH * characteristic_length(tree)
+    return np.array([length if unit == "m" else WIDE for task in tasks for unit in task.row_units])
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:

@@ -24,6 +24,7 @@ from linkwork.ik.arguments import (
     read_tolerances,
     refuse_locked_beyond_limits,
     wide_rows,
+    wide_tolerances,
 )
 from linkwork.ik.closed_form import ClosedForm
 from linkwork.ik.differential import DifferentialIK
@@ -102,7 +103,8 @@ class IKProblem:
         self.shapes = target_shapes(robot.tree, self.tasks)
         own = [x for task in self.tasks for x in task.tolerances]
         self.tolerances = read_tolerances(caller, self.tasks, own if tolerance is None else tolerance)
-        self.wide = wide_rows(self.tasks, self.tolerances, tolerance)
+        self._wide_tolerances = wide_tolerances(robot.tree, self.tasks)
+        self.wide = wide_rows(self.tasks, self.tolerances, self._wide_tolerances, tolerance)
         self.tasks = freed(self.tasks, self.tolerances, self.wide, self.solver)
         self.weights = np.array([x for task in self.tasks for x in task.weights])
         self._starts = num_starts
@@ -222,7 +224,7 @@ class IKProblem:
         """
         if tolerance is not None:
             tolerances = read_tolerances(self.caller, self.tasks, tolerance)
-            wide = wide_rows(self.tasks, tolerances, tolerance)
+            wide = wide_rows(self.tasks, tolerances, self._wide_tolerances, tolerance)
             tasks = freed(self.tasks, tolerances, wide, self.solver)
             if (tasks, wide) != (self.tasks, self.wide):
                 options = {"tolerance": tolerance, "time_limit": time_limit, "num_solutions": num_solutions}

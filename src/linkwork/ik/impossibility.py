@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from linkwork.ik.algorithms.defaults import WIDE
+from linkwork.ik.arguments import wide_tolerances
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.tasks.frame_tasks import OrientationTask, PoseTask, PositionTask
 from linkwork.ik.tasks.joint_tasks import JointTask
@@ -52,7 +52,7 @@ def _joint_out_of_limits(
 def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray) -> bool:
     """Return True if all configurations of a pose are isolated, and each exceeds a limit by more than the tolerance."""
     form = problem.form
-    if form is None or tolerances.max() > WIDE:
+    if form is None or (tolerances > wide_tolerances(problem.robot.tree, problem.tasks)).any():
         return False
     (target,) = targets.values()
     result = form.branches(target, position_limits=False, q_init=problem.midrange)

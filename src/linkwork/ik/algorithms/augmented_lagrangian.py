@@ -35,10 +35,10 @@ from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, ne
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import start_configuration
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, scaled_lengths
+from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
-from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
+from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
 
 __all__ = ["SECOND_ORDER", "Minimum", "ResidualSpec", "descend", "search"]
 
@@ -221,7 +221,7 @@ def descend(
         )
         scale = dict.fromkeys(length_coordinates, state.length_scale)
         step = newton_step(H, state.gradient, most, box, state.q, scale=scale)
-        step = shortened(step, scaled_lengths(longest, scale))
+        step = shortened(step, longest_steps(longest, scale))
         predicted = -2.0 * dot(step, state.gradient) - dot(step, [dot(row, step) for row in H])
         length: Any = 0.0
         for x, unit in zip(step, longest, strict=True):
@@ -235,7 +235,7 @@ def descend(
         soft_cost: Any = 0.0
         for x, w, is_hard in zip(beyond, spec.weights, spec.hard, strict=True):
             soft_cost = soft_cost if is_hard else soft_cost + (x * w) * (x * w)
-        initial_rho = _stiffness(spec, beyond, at.rows)
+        initial_rho = _stiffness(spec, beyond, [[x * y for x, y in zip(row, longest, strict=True)] for row in at.rows])
         rho = where(lt(state.rho, _MIN_TOTAL_DAMPING), initial_rho, state.rho)
         result = _Squares.of(spec, at.errors, at.rows, state.multipliers, rho)
         cost = dot(result.residuals, result.residuals)
@@ -265,7 +265,8 @@ def descend(
         columns = transposed(now.rows)
         gradient = [dot(column, now.residuals) for column in columns]
         lower = [dot(columns[i], columns[j]) for i in range(tree.nv) for j in range(i + 1)]
-        curvature = sum(dot(column, column) for column in columns) * (1.0 / max(tree.nv, 1))
+        curvature = sum(x * x * dot(column, column) for x, column in zip(longest, columns, strict=True))
+        curvature = curvature * (1.0 / max(tree.nv, 1))
         if tree.nv <= SECOND_ORDER:
             multiplier_weights = [r * w for r, w in zip(now.residuals, now.weights, strict=True)]
             lower = [x + y for x, y in zip(lower, stack.second_derivatives(q, multiplier_weights), strict=True)]
@@ -337,7 +338,7 @@ def descend(
         at,
         zero,
         flat,
-        1.0,
+        characteristic_length(tree),
         0.0,
         _INFINITE,
         1.0,
@@ -374,7 +375,7 @@ def _noise(cost: Any, curvature: Any) -> Any:
 
 
 def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
-    """Return the initial penalty ρ of the hard errors.
+    """Return the initial penalty ρ of the hard errors, from the Jacobian by unit steps.
 
     ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
     other bounds the violation of hard errors that the gradient of the soft cost causes.

@@ -8,8 +8,9 @@ within tolerance: e is then the excess over the tolerance.  For a robot with a f
 moves in the first steps of a start, unless loops tie it to the limbs.  A new start leaves the base where it was best.
 
 The last iterations of all refine the best configuration.  Where ‖W e‖ does not vanish, the rows lack the curvature that
-comes with it; damping is increased as far as needed, and a share of the previous step is added.  Everything is one
-loop, so a sample of a batch that has ended makes room for the next.
+comes with it; damping is increased as far as needed, and a share of the previous step is added.  Costs that differ by
+rounding count as equal there, since they determine q to the root of rounding only, and steps to less.  Everything is
+one loop, so a sample of a batch that has ended makes room for the next.
 
 Sources: Fan and Yuan, On the quadratic convergence of the Levenberg-Marquardt method without nonsingularity assumption,
 Computing 74, 2005; Beeson and Ames, TRAC-IK, Humanoids 2015 (the protocol by which constants here were chosen).
@@ -26,7 +27,7 @@ from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import MIN_SPARSE_ROWS, bounded_step, shortened
 from linkwork.ik.algorithms.restarts import start_configuration
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, scaled_lengths
+from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
@@ -36,7 +37,8 @@ __all__ = ["MAX_ITERATIONS", "SearchResult", "search"]
 Scalars = Sequence[Any]
 
 MAX_ITERATIONS = 20_000  # maximum iterations of all starts; each call has its own budget
-_NO_STEP = by_type(1e-9)  # steps below this count as zero
+_NO_STEP = by_type(1e-9)  # [rad, characteristic lengths] steps below this count as zero
+_COST_ROUNDING = by_type(1e-15)  # relative rounding error of ‖W e‖²
 _SLOW = 0.9  # an iteration is slow if it leaves more than this share of ‖W e‖²
 _LARGE = 20.0  # ‖W e‖ above which damping grows linearly instead of quadratically
 _REFINEMENT_ITERATIONS = 120.0  # final iterations from the best configuration of a failed search
@@ -129,19 +131,19 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         if base_first:
             moving = where(early, 0.0, 1.0)
             rows = [[x * moving if k in limbs and not is_zero(x) else x for k, x in enumerate(row)] for row in rows]
-        better = lt(cost, state.cost)
+        better = lt(cost, state.cost * where(last, 1.0 + _COST_ROUNDING, 1.0))
         refinement_damping = state.refinement_damping * where(better, _SOFTER, _STIFFER)
         slow = where(lt(_SLOW * state.cost, cost), state.slow + 1.0, 0.0)
         slow = where(early, 0.0, slow) if base_first else slow
         damping = constants.damping * fmin(cost, _LARGE * sqrt(cost)) + refinement_damping
         scale = dict.fromkeys(length_coordinates, length_scale(stack, beyond, weights)) if length_coordinates else {}
         step = bounded_step(rows, errors, damping, box, q, constants.bound_rounds, scale)
-        step = shortened(step, scaled_lengths(longest, scale))
+        step = shortened(step, longest_steps(longest, scale))
         momentum, back = where(last, _MOMENTUM, 0.0), where(last, 0.0, 0.5)
         step = [where(better, a + momentum * b, back * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0
-        for x in step:
-            size = size if is_zero(x) else fmax(size, fabs(x))
+        for x, unit in zip(step, longest, strict=True):
+            size = size if is_zero(x) else fmax(size, fabs(x) * (1.0 / unit))
         start_iterations = state.start_iterations + 1.0
         stalled = and_(lt(size, _NO_STEP), or_(better, not_(last)))
         if base_first:  # the limbs follow where the base has arrived
@@ -151,7 +153,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         closing = and_(lt(budget - room - 1.5, state.iterations), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))
         number = where(and_(again, not_(closing)), state.starts + 1.0, state.starts)
-        best = or_(done, lt(left, state.best_cost))
+        best = or_(or_(done, lt(left, state.best_cost)), and_(last, better))
         best_q = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         best_cost = where(best, left, state.best_cost)
         start = start_configuration(tree, q_init, box, point(number), stack.locked_dofs)

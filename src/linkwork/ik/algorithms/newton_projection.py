@@ -35,7 +35,7 @@ from linkwork.expr.linalg.sparse_dot import dot, product, transposed
 from linkwork.expr.scalar.functions import and_, fmin, lt, not_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import bounded_step, shortened
 from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS, SearchResult
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, scaled_lengths
+from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, unit_steps
@@ -57,7 +57,7 @@ def projection(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first:
         cost = dot(errors, errors)
         damping = _DAMPING * fmin(cost, _LARGE * sqrt(cost))
         scale = dict.fromkeys(length_coordinates, length_scale(stack, beyond, weights)) if length_coordinates else {}
-        return shortened(bounded_step(rows, errors, damping, box, q, scale=scale), scaled_lengths(longest, scale))
+        return shortened(bounded_step(rows, errors, damping, box, q, scale=scale), longest_steps(longest, scale))
 
     return iterate_steps(stack, q_init, box, budget, first, step)
 

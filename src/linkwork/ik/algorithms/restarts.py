@@ -23,7 +23,7 @@ __all__ = ["sequence_point", "start_configuration"]
 Scalars = Sequence[Any]
 
 _MANY = 16  # number of starts after which every second one is near bounds
-_NO_BOUND = 1e6  # [rad, m] larger bounds count as absent
+_NO_BOUND = 1e6  # larger bounds, relative to the reach without bounds, count as absent
 
 
 def start_configuration(
@@ -59,10 +59,10 @@ def sequence_point(tree: Tree, q: Scalars, box: LimitBox, index: Any, locked_dof
     for k, n in coordinate_indices(tree).items():
         if k in locked_dofs or k not in box.indices:
             continue
-        low, high = box.lower[n], box.upper[n]
+        low, high, far = box.lower[n], box.upper[n], _NO_BOUND * reach[k]
         low, high = (
-            where(lt(low, -_NO_BOUND), where(lt(_NO_BOUND, high), -reach[k], high - 2.0 * reach[k]), low),
-            where(lt(_NO_BOUND, high), where(lt(low, -_NO_BOUND), reach[k], low + 2.0 * reach[k]), high),
+            where(lt(low, -far), where(lt(far, high), -reach[k], high - 2.0 * reach[k]), low),
+            where(lt(far, high), where(lt(low, -far), reach[k], low + 2.0 * reach[k]), high),
         )
         result[n] = low + (high - low) * fractions[k]
     return result

@@ -30,7 +30,7 @@ from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, lt, no
 from linkwork.ik.algorithms.damped_least_squares import shortened
 from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS, SearchResult
 from linkwork.ik.algorithms.sqp_step import QuadraticPrograms
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, scaled_lengths
+from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices, unit_steps
@@ -291,7 +291,7 @@ class _Search:
         step = [0.0] * tree.nv
         for k, x in zip(used, next_.step, strict=True):
             step[k] = x
-        step = shortened(step, scaled_lengths(self.reach, scale))
+        step = shortened(step, longest_steps(self.reach, scale))
         step = [where(accepted, a, 0.5 * b) for a, b in zip(step, state.step, strict=True)]
         size: Any = 0.0
         for x in step:

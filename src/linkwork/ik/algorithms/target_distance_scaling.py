@@ -3,9 +3,10 @@
 Angles have a natural unit, the radian.  Lengths have none: a target may be a link away or a kilometre.  Where position
 errors exceed a characteristic length L, steps of these coordinates are therefore computed for δ' = δ/s with
 
-    s = max(1, |e| min(|e|/L, 10))   [m/rad].
+    s = max(3 L, |e| min(|e|/L, 10))   [m/rad].
 
-With damping μ ‖δ'‖² and a largest entry of L, one step of a linear problem then covers nearly the whole distance.
+With damping μ ‖δ'‖² and entries of δ' up to 0.4 rad, one step of a linear problem then covers nearly the whole
+distance, and a search is the same in all units.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
 
-__all__ = ["length_dofs", "length_scale", "scaled_lengths"]
+__all__ = ["length_dofs", "length_scale", "longest_steps", "scaled_lengths"]
 
 Scalars = Sequence[Any]
 
+_MIN_SCALE = 3.0  # minimum of s relative to L
 _MAX_SCALE = 10.0  # maximum of s relative to the distance
+_LONGEST = 0.4  # [rad] maximum of δ'
 
 
 def length_dofs(stack: Stack) -> list[int]:
@@ -32,7 +35,7 @@ def length_dofs(stack: Stack) -> list[int]:
 
 
 def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
-    """Return the factor s ≥ 1 [m/rad] by which steps of length coordinates are enlarged, from the remaining errors.
+    """Return the factor s [m/rad] by which steps of length coordinates are enlarged, from the remaining errors.
 
     The errors outside their ranges, ``beyond``, are those that are not in rad and have a positive weight.
     """
@@ -42,10 +45,16 @@ def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
         if unit != "rad"
     ]
     lengths = [x for x in lengths if not is_zero(x)]
+    length = characteristic_length(stack.tree)
     if not lengths:
-        return 1.0
+        return _MIN_SCALE * length
     distance = sqrt(dot(lengths, lengths))
-    return fmax(1.0, distance * fmin(distance * (1.0 / characteristic_length(stack.tree)), _MAX_SCALE))
+    return fmax(_MIN_SCALE * length, distance * fmin(distance * (1.0 / length), _MAX_SCALE))
+
+
+def longest_steps(units: Sequence[float], scale: Mapping[int, Any]) -> list[Any]:
+    """Return the maximum step of each velocity [rad, m]: that of ``units``, but of length coordinates by their s."""
+    return [_LONGEST * scale[k] if k in scale else unit for k, unit in enumerate(units)]
 
 
 def scaled_lengths(vector: Scalars, scale: Mapping[int, Any]) -> list[Any]:

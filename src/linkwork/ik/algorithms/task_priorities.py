@@ -31,14 +31,14 @@ from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.restarts import start_configuration
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.ik.tasks.task import Task
-from linkwork.kinematics.algorithms.coordinates import LimitBox
+from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
 
 __all__ = ["PRESERVED", "search"]
 
 Scalars = Sequence[Any]
 
 _PATIENCE = 100  # iterations of a stage without progress before it ends
-PRESERVED = 1e-7  # [m, rad] tolerance with which earlier stages are preserved
+PRESERVED = 1e-7  # [rad, 2.5 characteristic lengths] tolerance with which earlier stages are preserved
 _HEAVY = 300.0  # weight of a stage with remaining errors relative to the next soft stage
 _UNBOUNDED = 1e30  # end of the range of an error that is not constrained
 _NEGLIGIBLE = 0.01  # errors below this share of their tolerance count as zero
@@ -52,7 +52,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
     stages = sorted({_stage(task) for task in stack.tasks})
     spec = ResidualSpec.of(stack)
     q, iterations, starts = start_configuration(stack.tree, q_init, box, first, stack.locked_dofs), 0.0, 0.0
-    multipliers: list[Any] = [0.0] * len(spec.hard)
+    multipliers, preserved = [0.0] * len(spec.hard), _preserved(stack)
     succeeded: Any = 1.0
     for stage in stages:
         tasks_so_far = [k for k, task in enumerate(stack.tasks) if _stage(task) <= stage]
@@ -67,7 +67,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         left = {one: _has_errors(stack, spec, one, indices, errors) for one in stages}
         bounds = []
         for row, x, h in zip(indices, errors, is_earlier, strict=True):
-            low, high, tolerance = _preserved_range(spec, row, x) if h else _own_range(spec, row)
+            low, high, tolerance = _preserved_range(spec, row, x, preserved[row]) if h else _own_range(spec, row)
             if h and not spec.hard[row]:
                 is_open = left[_stage(stack.tasks[stack.owners[row]])]
                 low, high = where(is_open, -_UNBOUNDED, low), where(is_open, _UNBOUNDED, high)
@@ -114,42 +114,52 @@ def _is_stationary(
 ) -> Any:
     """Return 1 if no small step lowers the cost of a stage without raising that of an earlier one, else 0."""
     nv, result, beyond = stack.tree.nv, 1.0, spec.beyond(at.errors)
+    preserved, units = _preserved(stack), unit_steps(stack.tree)
+    scale = {k: unit for k, unit in enumerate(units) if unit != 1.0}
     earlier = [[0.0] * nv for _ in range(nv)]
     for stage in stages:
         own = [row for row, k in enumerate(stack.owners) if _stage(stack.tasks[k]) == stage]
         pulls = [
             spec.weights[row] * spec.weights[row] * beyond[row] if row in own else 0.0 for row in range(len(beyond))
         ]
-        active = [_is_active(spec, row, at.errors[row]) * spec.weights[row] for row in own]
+        active = [_is_active(spec, row, at.errors[row], preserved[row]) * spec.weights[row] for row in own]
         columns = transposed([[x * w for x in at.rows[row]] for row, w in zip(own, active, strict=True)])
-        curvature = sum((dot(column, column) for column in columns), _LEAST_CURVATURE) * (1.0 / max(nv, 1))
+        squares = (x * x * dot(column, column) for x, column in zip(units, columns, strict=True))
+        curvature = sum(squares, _LEAST_CURVATURE) * (1.0 / max(nv, 1))
         if stage[1]:
             g = [dot(column, pulls) for column in transposed(at.rows)]
             stiff = [[x * curvature for x in row] for row in earlier]
-            step = newton_step(stiff, g, curvature, box, q)
-            bent_cost = sum(x * (curvature * x + dot(row, step)) for x, row in zip(step, stiff, strict=True))
+            step = newton_step(stiff, g, curvature, box, q, scale=scale)
+            damped = (curvature * (x / (unit * unit)) for x, unit in zip(step, units, strict=True))
+            bent_cost = sum(x * (y + dot(row, step)) for x, y, row in zip(step, damped, stiff, strict=True))
             decrease = -(dot(step, g) + 0.5 * bent_cost)
             cost = 0.5 * sum(pulls[row] * beyond[row] for row in own)
             lowest = 0.5 * sum((spec.weights[row] * _NEGLIGIBLE * spec.tolerances[row]) ** 2 for row in own)
             result = result * where(le(decrease, _SHARE * cost + lowest), 1.0, 0.0)
         if stage == stages[-1]:
             break
-        scale = _STIFFNESS / curvature
+        stiffness = _STIFFNESS / curvature
         bent = stack.second_derivatives(q, pulls) if stage[1] and nv <= SECOND_ORDER else [0.0] * (nv * (nv + 1) // 2)
         curved = mirrored_of(bent, nv)
         earlier = [
-            [old + scale * (dot(a, b) + x) for old, b, x in zip(row, columns, second, strict=True)]
+            [old + stiffness * (dot(a, b) + x) for old, b, x in zip(row, columns, second, strict=True)]
             for row, a, second in zip(earlier, columns, curved, strict=True)
         ]
     return result
 
 
-def _is_active(spec: ResidualSpec, row: int, x: Any) -> Any:
+def _preserved(stack: Stack) -> list[float]:
+    """Return the tolerance with which each error of an earlier stage is preserved."""
+    length = 2.5 * characteristic_length(stack.tree)
+    return [PRESERVED * length if unit == "m" else PRESERVED for unit in stack.units]
+
+
+def _is_active(spec: ResidualSpec, row: int, x: Any, preserved: float) -> Any:
     """Return 1 for an error with a single value or at the end of its range, 0 within the range."""
     low, high = spec.low[row], spec.high[row]
     if is_single_value(low, high):
         return 1.0
-    return where(and_(lt(low + PRESERVED, x), lt(x, high - PRESERVED)), 0.0, 1.0)
+    return where(and_(lt(low + preserved, x), lt(x, high - preserved)), 0.0, 1.0)
 
 
 def _stage(task: Task) -> tuple[int, bool]:
@@ -160,13 +170,13 @@ def _own_range(spec: ResidualSpec, row: int) -> tuple[Any, Any, Any]:
     return spec.low[row], spec.high[row], spec.tolerances[row]
 
 
-def _preserved_range(spec: ResidualSpec, row: int, x: Any) -> tuple[Any, Any, Any]:
+def _preserved_range(spec: ResidualSpec, row: int, x: Any, preserved: float) -> tuple[Any, Any, Any]:
     """Return the range that preserves an error x of an earlier stage, with its tolerance.
 
     It is the error's own range if that is satisfied, else its own range extended to x.
     """
     low, high, tolerance = _own_range(spec, row)
     if not spec.hard[row]:
-        return fmin(low, x), fmax(high, x), PRESERVED
+        return fmin(low, x), fmax(high, x), preserved
     done = le(fabs(x - fmin(fmax(x, low), high)), tolerance)
-    return where(done, low, fmin(low, x)), where(done, high, fmax(high, x)), where(done, tolerance, PRESERVED)
+    return where(done, low, fmin(low, x)), where(done, high, fmax(high, x)), where(done, tolerance, preserved)

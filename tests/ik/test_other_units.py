@@ -1,0 +1,60 @@
+"""Searches in other units: they take the same steps, since no threshold is an absolute length."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from invariants.changes import in_other_units
+from linkwork.joints import Prismatic, Revolute
+
+
+def cart():
+    """A cart on a rail with an arm of three joints."""
+    parts = [lw.Link("ground")]
+    joints = (Prismatic((0.8, 0.6, 0.0)), Revolute((0.1, 0.0, 0.995)), Revolute((0, 0.6, 0.8)), Revolute((0, 0.8, 0.6)))
+    for k, joint in enumerate(joints):
+        parts.append(lw.Link(f"l{k}", mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.01, 0.02, 0.025)))
+        child, parent = f"l{k}", f"l{k - 1}" if k else "ground"
+        place = (0.37, 0.05, 0.02) if k > 1 else (0.0, 0.0, 0.1)
+        parts.append(
+            lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, placement=place, lower=-2.0, upper=2.3)
+        )
+    return lw.Robot.build("cart", *parts).with_frame("tip", "l3", (0.3, 0.1, 0.05))
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level"])
+def test_lengths_times_a_power_of_two(case):
+    """Every second target is out of reach.  Products with powers of two have no rounding errors."""
+    robot, rng, L = cart(), np.random.default_rng(3), 1024.0
+    tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
+    targets, start = robot.pose(robot.random_configuration(rng, size=12), "tip")[:, :3, 3], np.full(4, 0.3)
+    targets[::2] *= 4.0
+
+    def solved(robot, unit, s_q, s_v):
+        hand = lw.ik.PositionTask("tip", name="hand", tolerance=(2e-3 if case == "wide" else 1e-6) * unit)
+        posture = lw.ik.PostureTask(target=0.3 * s_q, weight=1.0 / s_v, level=1 if case == "level" else 0)
+        tasks = [hand, posture] if case in ("soft", "level") else [hand]
+        options = {"solver": "projection"} if case == "projection" else {}
+        return robot.ik_problem(tasks, **options).solve(np.tile(start * s_q, (12, 1)), hand=targets * unit)
+
+    expected, found = solved(robot, 1.0, np.ones(4), np.ones(4)), solved(lw.Robot(tree), L, s_q, s_v)
+    assert (found.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
+    if case in ("soft", "level"):  # sums of posture errors have other rounding
+        np.testing.assert_allclose(found.q / s_q, expected.q, rtol=0, atol=1e-8)
+    else:
+        np.testing.assert_array_equal(found.q / s_q, expected.q)
+        np.testing.assert_array_equal(found.iterations, expected.iterations)
+
+
+@pytest.mark.slow(every=3)
+def test_unreachable_targets_to_rounding():
+    """The gradient Jᵀe vanishes, also where costs of neighbours differ by rounding alone."""
+    robot, rng = lw.load("arm6"), np.random.default_rng(1)
+    targets = 3.0 * robot.pose(robot.random_configuration(rng, size=60), "tool")[:, :3, 3]
+    problem = robot.ik_problem(lw.ik.PositionTask("tool", name="hand"), position_limits=False)
+    found = problem.solve(np.full((60, 6), 0.3), hand=targets)
+    e = robot.pose(found.q, "tool")[:, :3, 3] - targets
+    gradient = np.einsum("nij,ni->nj", robot.jacobian(found.q, "tool")[:, 3:], e)
+    relative = np.linalg.norm(gradient, axis=1) / np.linalg.norm(e, axis=1)
+    assert np.median(relative[~found.success]) < 4e-9 and (~found.success).sum() > 30
