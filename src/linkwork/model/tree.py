@@ -5,12 +5,13 @@ Unknown names raise errors with hints: frame words of other libraries, joint nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.messages import did_you_mean, nearest
 from linkwork.errors import NOTED, Issue, UnknownNameError
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import check_inertias
@@ -319,10 +320,17 @@ class Tree:
             roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
             roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
             points: dict[str, Point] = self._points  # type: ignore[attr-defined]
-            remedy = kind_hint("frame", name, self.carried) or frame_hint(name, roots)
+            remedy = kind_hint("frame", name, self.carried)
             if not remedy and isinstance(name, str) and name in points:
                 remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame adds frames"
+            remedy = remedy or frame_hint(name, roots, self._ends(), index)
             raise UnknownNameError("frame", name, ["world", *index], remedy) from None
+
+    def _ends(self) -> list[str]:
+        """Return the last frame of each body that carries no other, and no frame if there are no bodies."""
+        parents = {body.parent for body in self.bodies}
+        last = {frame.body: frame.name for frame in self.frames}
+        return [last[i] for i in range(len(self.bodies)) if i not in parents and i in last]
 
     def point(self, name: str) -> Point:
         """Return the named point; a frame's name stands for its origin.  Raises UnknownNameError."""
@@ -350,20 +358,23 @@ def _named(kind: str, name: str, result: Mapping[str, T], more: Iterable[str], r
     try:
         return result[name]
     except (KeyError, TypeError):
-        remedy = remedy or (f"Robot.with_{kind} adds one" if not result else "")
+        is_similar = result or did_you_mean(str(name), [*more])
+        remedy = remedy or ("" if is_similar else f"Robot.with_{kind} adds one")
         raise UnknownNameError(kind, name, [*result, *more], remedy) from None
 
 
-_OWN = {"local", "body", "self", "own", "tool", "ee", "end_effector"}
+_OWN = {"local", "body", "self", "own"}
+_ENDS = {"ee", "eef", "end_effector", "endeffector", "tcp", "tool", "tool0", "tool_frame", "tip", "hand", "gripper"}
 _ALIGNED = {"local_world_aligned", "world_aligned", "aligned", "lwa", "mixed", "hybrid"}
 _WORLDS = {"world", "universe", "ground", "global", "inertial", "map", "origin"}
 _ROOTS = {"base", "base_link", "root", "root_link", "root_joint", "floating_base", "trunk", "torso", "pelvis"}
 
 
-def frame_hint(name: object, roots: Sequence[str]) -> str:
+def frame_hint(name: object, roots: Sequence[str], ends: Sequence[str], known: Collection[str]) -> str:
     """Return a hint for an unknown frame name that is common in other libraries, such as "local", else "".
 
-    ``roots`` are the links fixed to the world or floating in it.
+    ``roots`` are the links fixed to the world or floating in it, ``ends`` the frames at the ends of the chains, and
+    ``known`` are all frames.
     """
     word = name.lower().replace("-", "_").replace(" ", "_") if isinstance(name, str) else ""
     if word in _OWN:
@@ -375,6 +386,8 @@ def frame_hint(name: object, roots: Sequence[str]) -> str:
         )
     if word in _WORLDS:
         return 'the world\'s frame is called "world"'
+    if word in _ENDS and ends and not did_you_mean(word, known):
+        return f"the last frame of the chain is {' or '.join(map(repr, ends[:4]))}; {nearest(word, known)}"
     if word in _ROOTS and roots:
         return f"the root link is called {' or '.join(map(repr, roots[:3]))}"
     return ""
