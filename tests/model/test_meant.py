@@ -27,7 +27,7 @@ ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
         (DOG, "base", "the root link is called 'trunk'"),
         (ARM, "hnad", "did you mean 'hand'?"),
         (ARM, None, "expected a frame's name, a string"),
-        (ARM, "tool0", "the last frame of the chain is 'hand'; there are 'base', "),
+        (ARM, "ee", "the last frame of the chain is 'tool'; there are 'base', "),
         (DOG, "ee", "the last frame of the chain is 'front_left_foot' or 'front_right_foot' or 'hind_left_foot' or "),
     ],
 )
