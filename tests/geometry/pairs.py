@@ -1,4 +1,4 @@
-"""Cores of every kind from arrays of sizes and poses, for tests of pairs: random and moved cores, and surfaces.
+"""Cores of every kind from arrays of sizes and poses, for tests of pairs: random and moved cores, and surfaces."""
 
 from __future__ import annotations
 
