@@ -1,4 +1,4 @@
-"""Laws of dry friction: the contract of each, and a new one that every function of a robot takes."""
+"""Laws of dry friction: the contract of each, and a new law in every function of a robot."""
 
 from dataclasses import replace
 from typing import get_args
@@ -17,11 +17,11 @@ ARM = lw.load("arm7").with_joint_dynamics(friction=1.5, static_friction={"elbow"
 
 
 @pytest.mark.parametrize("law", ALL, ids=lambda law: law.name)
-def test_contract(law):
+def test_every_friction_law_satisfies_the_contract(law):
     check_friction_law(law).raise_if_failed()
 
 
-def test_names_of_signatures_are_those_of_the_list():
+def test_signatures_name_all_friction_laws():
     assert get_args(FrictionName) == tuple(law.name for law in ALL)
 
 
@@ -35,7 +35,7 @@ class Rough(FrictionLaw):
         return friction.sliding * (v / sqrt(v * v + friction.velocity * friction.velocity))
 
 
-def test_a_law_of_ones_own():
+def test_a_users_friction_law_acts_in_all_functions():
     check_friction_law(Rough()).raise_if_failed()
     tree, rng = ARM.tree, np.random.default_rng(0)
     q, v, a = ARM.random_configuration(seed=0), *rng.normal(size=(2, ARM.nv))
@@ -100,7 +100,7 @@ class Sticking(Coulomb):
         (Jumping, "rest", 3e-7, 3e-8),
     ],
 )
-def test_slight_deviations_are_reported(kind, line, noticed, allowed):
+def test_slight_violations_of_the_friction_contract_are_reported(kind, line, noticed, allowed):
     assert_sharp(lambda made: check_friction_law(made()), kind, line, noticed, allowed)
 
 
@@ -115,11 +115,11 @@ class Accelerating(FrictionLaw):
 @pytest.mark.parametrize(
     ("law", "failures"), [(Sticking(), ["rest"]), (Accelerating(), ["dissipation", "far from rest", "stops"])]
 )
-def test_broken_laws_are_reported(law, failures):
+def test_broken_friction_laws_are_reported(law, failures):
     assert [line.name for line in check_friction_law(law).failures] == failures
 
 
-def test_stribeck_peaks_at_its_velocity():
+def test_stribeck_friction_peaks_at_its_velocity():
     law, friction = friction_laws.BY_NAME["stribeck"], DryFriction(1.0, 1.6, 0.05)
     speeds = np.linspace(0.0, 1.0, 20_001)
     F = np.array([law.resistance(v, friction) for v in speeds])
@@ -128,7 +128,7 @@ def test_stribeck_peaks_at_its_velocity():
     assert F[-1] == pytest.approx(1.0, abs=1e-2)
 
 
-def test_stribeck_in_compiled_functions():
+def test_stribeck_friction_acts_in_compiled_functions():
     q, v = ARM.random_configuration(seed=0), np.linspace(-0.3, 0.3, ARM.nv)
     law = friction_laws.BY_NAME["stribeck"]
     dry = [DryFriction(1.5, f_s, 0.1) for f_s in ARM.static_friction]
@@ -148,7 +148,7 @@ def test_stribeck_in_compiled_functions():
     assert Y @ pi == pytest.approx(even.inverse_dynamics(q, v, a, passive=True, friction="stribeck"), abs=1e-9)
 
 
-def test_static_friction_alone_counts_by_stribecks_law():
+def test_static_friction_alone_acts_by_stribecks_law():
     tree = ARM.tree
     bodies = [replace(body, friction=(0.0,), drive=replace(body.drive, static_friction=(1.0,))) for body in tree.bodies]
     robot = lw.Robot(replace(tree, bodies=tuple(bodies)))
@@ -157,14 +157,14 @@ def test_static_friction_alone_counts_by_stribecks_law():
     assert robot.passive_force(q, v) + robot.damping * v == pytest.approx(np.zeros(7), abs=1e-12)
 
 
-def test_laws_are_equal_by_class_and_attributes():
+def test_friction_laws_are_compared_by_class_and_attributes():
     assert Rough() == Rough() and hash(Rough()) == hash(Rough())
     assert Rough() != Accelerating()
     assert friction_laws.read_friction("f", Coulomb()) == "coulomb"
     assert friction_laws.read_friction("f", Sticking()) == Sticking()
 
 
-def test_functions_name_the_laws_that_they_take():
+def test_functions_list_the_friction_laws_that_they_accept():
     robot = lw.load("fourbar")
     q, rest = robot.assemble().q, np.zeros(robot.nv)
     stuck = "friction: expected a law that does not stick, got 'coulomb'; choose one of 'smooth', 'stribeck'"

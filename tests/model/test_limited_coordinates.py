@@ -1,4 +1,4 @@
-"""Coordinates with limits: their values and the rows of their rates, for all joint types, both ways, in loops."""
+"""Coordinates with limits: values and rates, for all joint types, reversed, and in loops."""
 
 import math
 
@@ -23,7 +23,7 @@ def _free(joint):
 
 
 @pytest.mark.parametrize("joint", _types(), ids=lambda joint: joint.type_name())
-def test_one_velocity_alone_moves_these_coordinates(joint):
+def test_each_limited_coordinate_moves_with_one_velocity_if_stated(joint):
     """x(q ⊕ φ) = x + φ_k, whatever the other velocities are, where one is stated; else several change x."""
     rng = np.random.default_rng(0)
     alone = moved_alone(joint)
@@ -38,7 +38,7 @@ def test_one_velocity_alone_moves_these_coordinates(joint):
     assert is_plain(joint) == (joint.nq == joint.nv and None not in alone)
 
 
-def test_reversed_and_composite_joints_of_plain_ones_are_plain():
+def test_reversed_and_composite_joints_of_plain_joints_have_plain_coordinates():
     assert is_plain(Universal().reversed()) and is_plain(Composite((Universal(), Revolute((0, 0, 1)))))
     assert moved_alone(Planar()) == moved_alone(Planar().reversed()) == (None, None, 2)
     assert moved_alone(Composite((Spherical(), Revolute((0, 0, 1))))) == (None, None, None, None, 3)
@@ -57,7 +57,7 @@ def _limited(joint, in_loop):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("in_loop", [False, True])
-def test_rows_are_the_rates_of_values(in_loop, drawn):
+def test_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
     """Along a motion on the constraints, x changes by r·v dt, in the tree and in a loop alike."""
     for joint in drawn(_types()):
         robot, rng = _limited(joint, in_loop), np.random.default_rng(1)
@@ -86,8 +86,8 @@ def test_rows_are_the_rates_of_values(in_loop, drawn):
             assert np.allclose([np.dot(np.array(one.row(state), dtype=float), v) for one in speeds], rates, atol=1e-7)
 
 
-def test_limits_of_loops_beyond_half_a_revolution():
-    """Of the angles of a hinge that differ by revolutions, the one nearest to the middle of the limits counts."""
+def test_limits_of_loops_beyond_half_a_revolution_select_the_nearest_angle():
+    """Hinge angles that differ by revolutions: the one nearest to the middle of the limits counts."""
     free = lw.Joint.of(Revolute((0, 0, 1)), name="free", parent="world", child="hand")
     robot = lw.Robot.build("one", lw.Link("hand", mass=1.0), free)
     robot = robot.with_loop("limited", "world", "hand", Revolute((0, 0, 1)), lower=3.0, upper=4.0)

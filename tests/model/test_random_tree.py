@@ -1,4 +1,4 @@
-"""Random trees: what they are made of, and dynamics on trees of any seed, size and mix of joint types."""
+"""Random trees: their structure, and dynamics on trees of any seed, size and mix of joint types."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def principal_moments(inertia):
     return np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def test_the_same_generator_gives_the_same_tree():
+def test_equal_generators_give_equal_random_trees():
     assert tree(3) == tree(3)
     assert hash(tree(3)) == hash(tree(3))
     assert tree(3) != tree(4)
@@ -34,13 +34,13 @@ def test_the_same_generator_gives_the_same_tree():
 
 
 @pytest.mark.parametrize("bodies", [len(ALL), len(ALL) + 1, 3 * len(ALL)])
-def test_every_type_takes_its_turn(bodies):
+def test_random_trees_use_every_joint_type_equally(bodies):
     kinds = [type(body.joint) for body in tree(bodies=bodies).bodies]
     assert {*kinds[: len(ALL)]} == {*ALL}
     assert max(map(kinds.count, ALL)) - min(map(kinds.count, ALL)) <= 1
 
 
-def test_shapes():
+def test_random_trees_have_the_requested_shape():
     assert [body.parent for body in tree(shape="chain").bodies] == [-1, 0, 1, 2, 3, 4]
     assert [body.parent for body in tree(shape="star").bodies] == [-1, 0, 0, 0, 0, 0]
     parents = {tuple(body.parent for body in tree(seed).bodies) for seed in range(20)}
@@ -50,7 +50,7 @@ def test_shapes():
 
 
 @every_plain_tree
-def test_what_a_tree_has(tree):
+def test_random_trees_have_unique_names_and_possible_inertias(tree):
     names = [frame.name for frame in tree.frames]
     assert len({*names}) == len(names)
     assert len({body.joint_name for body in tree.bodies}) == len(tree.bodies)
@@ -66,7 +66,7 @@ def test_what_a_tree_has(tree):
         assert moments[2] < moments[0] + moments[1]
 
 
-def test_parts():
+def test_random_poses_and_axes_are_normalised():
     rng = np.random.default_rng(0)
     for _ in range(100):
         low, middle, high = principal_moments(random_inertia(rng))
@@ -77,7 +77,7 @@ def test_parts():
         assert np.all(np.abs(matrix[:3, 3]) <= 2.0)
 
 
-def test_what_is_no_tree():
+def test_invalid_arguments_of_random_trees_are_refused():
     assert tree(bodies=0).bodies == ()
     with pytest.raises(ValueError, match="number of bodies"):
         tree(bodies=-1)
@@ -87,7 +87,7 @@ def test_what_is_no_tree():
         tree(shape="ring")
 
 
-def test_the_trees_that_tests_run_on_have_every_type():
+def test_the_trees_of_the_tests_have_every_joint_type():
     assert {type(body.joint) for tree in TREES.values() for body in tree.bodies} >= {*ALL}
 
 
@@ -99,7 +99,7 @@ def test_the_trees_that_tests_run_on_have_every_type():
     types=st.lists(st.sampled_from(ALL), min_size=1, max_size=4),
     shape=st.sampled_from(["random", "chain", "star"]),
 )
-def test_dynamics_of_any_tree(seed, bodies, types, shape):
+def test_dynamics_of_random_trees_satisfies_newton_and_inverse_identities(seed, bodies, types, shape):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, bodies, types=types, shape=shape)
     q = np.concatenate([body.joint.random(rng, body.limits.lower, body.limits.upper, ()) for body in tree.bodies])

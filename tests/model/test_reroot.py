@@ -1,4 +1,4 @@
-"""Trees with another root: the same mechanism, the same joints, the same places in q and v."""
+"""Trees with another root: the same mechanism, joints and coordinates."""
 
 import pickle
 from dataclasses import replace
@@ -99,7 +99,7 @@ def assert_equal_but_for_rounding(one, other):
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
-def test_a_reversed_joint_is_the_inverse(kind):
+def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
     rng = np.random.default_rng(0)
     joint = kind.example(rng)
     other = joint.reversed()
@@ -125,7 +125,7 @@ def test_a_reversed_joint_is_the_inverse(kind):
 
 @every_fixed
 @pytest.mark.parametrize("link", ["body5", "tool3", "body1", "ground1"])
-def test_links_move_as_before_relative_to_each_other(tree, link):
+def test_links_move_equally_relative_to_each_other_after_rerooting(tree, link):
     found = reroot(tree, link)
     assert_same_places(tree, found)
     q, v, a = state(tree)
@@ -136,7 +136,7 @@ def test_links_move_as_before_relative_to_each_other(tree, link):
 
 
 @every_fixed
-def test_dynamics_with_another_root(tree):
+def test_dynamics_with_another_root_satisfies_the_identities(tree):
     found = reroot(tree, "tool5")
     q, v, a = state(found)
     book, f = Textbook(found, q, v, a), Direct(found)
@@ -148,13 +148,13 @@ def test_dynamics_with_another_root(tree):
 
 @every_fixed
 @pytest.mark.parametrize("link", ["body5", "tool3"])
-def test_there_and_back(tree, link):
+def test_rerooting_twice_restores_the_tree(tree, link):
     if tree.bodies[tree.frame(link).body].joint.is_floating:
         pytest.skip("the joint that then carries the rest from the world is a floating base")
     assert_equal_but_for_rounding(tree, reroot(reroot(tree, link), "base"))
 
 
-def test_the_root_itself():
+def test_rerooting_at_the_root_changes_no_tree():
     tree = FIXED["mixed_0"]
     assert reroot(tree, "base") == tree == reroot(tree, "world")
     walker = lw.load("quadruped", floating_base=True)
@@ -165,7 +165,7 @@ def test_the_root_itself():
 @pytest.mark.parametrize(
     ("name", "link"), [("panda", "panda_hand"), ("arm7_gripper", "hand"), ("pr2", "head_pan_link")]
 )
-def test_arms_held_by_their_hands(name, link):
+def test_arms_rerooted_at_the_hand_equal_floating_arms_with_a_fixed_hand(name, link):
     """As the floating robot whose hand is held at the world's origin."""
     fixed = EXAMPLE[name].load(floating_base=False)
     held, floating = fixed.with_root(link), EXAMPLE[name].load(floating_base=True).with_root(link)
@@ -185,7 +185,7 @@ def test_arms_held_by_their_hands(name, link):
 
 
 @pytest.mark.slow(every=3)
-def test_platforms_of_parallel_robots_are_fixed_to_the_world():
+def test_platforms_of_parallel_robots_can_become_the_root():
     """The joint of the platform then carries the base, in the same coordinates."""
     rng = np.random.default_rng(3)
     for name in ("stewart", "delta"):
@@ -211,7 +211,7 @@ def test_platforms_of_parallel_robots_are_fixed_to_the_world():
 @pytest.mark.parametrize(
     ("name", "link"), [("talos", "leg_left_6_link"), ("quadruped", "front_left_foot"), ("g1", "left_rubber_hand")]
 )
-def test_walkers_by_their_feet(name, link):
+def test_rerooted_walkers_have_transformed_dynamics(name, link):
     """M, h and joint forces are those before, after the change of the base's coordinates."""
     old = EXAMPLE[name].robot()
     new = old.with_root(link)
@@ -260,8 +260,8 @@ def _configuration(X):
 
 
 @pytest.mark.slow
-def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
-    """With the base's wrench zero, equal joint forces give equal joint accelerations, whatever carries the base."""
+def test_joint_accelerations_of_free_robots_do_not_depend_on_the_root():
+    """The base's wrench is zero; equal joint forces give equal joint accelerations."""
     old = lw.load("quadruped", floating_base=True, gravity=(0.0, 0.0, 0.0))
     new = old.with_root("hind_right_foot")
     rng = np.random.default_rng(2)
@@ -274,7 +274,7 @@ def test_joint_forces_of_a_robot_that_nothing_holds_do_not_depend_on_the_root():
     assert_close(new.forward_dynamics(there, zero, tau)[6:], here, 1e-10)
 
 
-def test_couplings_survive():
+def test_couplings_survive_rerooting():
     old = lw.load("arm7_gripper", mimic="coupled")
     new = old.with_root("right_finger")
     assert_same_places(old.tree, new.tree)
@@ -291,12 +291,12 @@ def test_couplings_survive():
 # -- names
 
 
-def test_names_that_are_not_there():
+def test_unknown_root_names_are_refused():
     with pytest.raises(UnknownNameError, match="no frame named 'foot'"):
         lw.load("arm7").with_root("foot")
 
 
-def test_a_link_named_world():
+def test_a_massless_link_named_world_stays_behind_on_rerooting():
     """One without mass or shapes is the world itself, and stays behind; one with mass cannot move by this name."""
     joints = joint("weld", "world", "base", "fixed"), joint("j", "base", "arm", inner=LIMIT)
     plain = lw.Robot.from_urdf_string(robot(link("world", ""), link("base"), link("arm"), *joints))
@@ -308,7 +308,7 @@ def test_a_link_named_world():
         heavy.with_root("arm")
 
 
-def test_nothing_on_the_ground():
+def test_a_link_named_ground_is_added_on_rerooting():
     """A new link "ground" moves then, with the same relative poses; a frame of that name keeps it."""
     tree = random_tree(np.random.default_rng(0), 2, types=[MOVING[0]], shape="chain")
     old = lw.Robot(replace(tree, frames=tuple(f for f in tree.frames if f.body != WORLD)))
@@ -323,7 +323,7 @@ def test_nothing_on_the_ground():
 
 
 @pytest.mark.slow
-def test_long_chains():
+def test_long_chains_are_rerooted():
     tree = grounded(random_tree(np.random.default_rng(0), 3000, types=[MOVING[0]], shape="chain"))
     found = reroot(tree, "body2999")
     assert [b.joint_name for b in found.bodies[:2]] == ["joint2999", "joint2998"]

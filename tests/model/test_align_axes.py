@@ -1,4 +1,4 @@
-"""Tilted trees: the same dynamics and the same frames, with joints tilted about one coordinate axis."""
+"""Aligned axes: the same dynamics and frames, with joints rotated about one coordinate axis."""
 
 from dataclasses import replace
 
@@ -44,18 +44,18 @@ def assert_same_robot(tree, seed=0, size=4):
 
 
 @every_tree
-def test_random_trees_stay_the_same(tree):
+def test_aligning_axes_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_skew_trees_stay_the_same(seed):
+def test_aligning_axes_preserves_skew_trees(seed):
     assert_same_robot(skew_tree(seed, types=ALL if seed % 3 == 0 else (Revolute, Prismatic)), seed)
     assert_same_robot(skew_tree(seed, shape="random"), seed)
 
 
 @every_robot
-def test_robots_stay_the_same(example):
+def test_aligning_axes_preserves_robots(example):
     assert_same_robot(example.robot().tree, size=2)
 
 
@@ -64,28 +64,28 @@ def general(tree):
     return sum(not body.placement.rotation.is_turn for body in tree.bodies if body.parent >= 0)
 
 
-def test_every_joint_of_a_chain_is_tilted_about_one_axis():
+def test_every_joint_of_a_chain_is_rotated_about_one_coordinate_axis():
     trees = [skew_tree(seed, 10) for seed in range(20)]
     assert sum(map(general, trees)) > 80
     assert all(general(align_axes(tree)) == 0 for tree in trees)
 
 
-def test_what_is_simple_stays():
+def test_trees_with_aligned_axes_are_unchanged():
     for tree in (SHIPPED[2].robot().tree, SHIPPED[5].robot().tree):
         assert align_axes(tree) == tree
     once = align_axes(skew_tree(3))
     assert align_axes(once) == once
 
 
-def test_what_may_not_turn_does_not():
-    """A free body's velocity is in its axes, and a joint of the user's says nothing about turning."""
+def test_axes_of_free_bodies_and_users_joints_are_not_rotated():
+    """A free body's velocity is in its axes; a user's joint states nothing about rotations."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
         assert align_axes(tree) == tree
 
 
-def test_turns_commute_with_the_joint(drawn):
+def test_rotations_about_a_joint_commute_with_its_transform(drawn):
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
         for joint in (kind.example(rng) for _ in range(5)):

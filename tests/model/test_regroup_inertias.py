@@ -1,4 +1,4 @@
-"""Regrouped trees: the same joint-space dynamics from inertias of fewer numbers, on trees of every joint type."""
+"""Regrouped inertias: the same joint-space dynamics with fewer nonzero parameters, for every joint type."""
 
 from dataclasses import replace
 
@@ -34,20 +34,20 @@ def zeros(tree):
 
 
 @every_tree
-def test_joint_space_dynamics_stay(tree):
+def test_regrouping_preserves_joint_space_dynamics(tree):
     assert_same_dynamics(tree, regroup_inertias(tree), *state(tree))
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
     assert_same_dynamics(tilted, regroup_inertias(tilted), *state(tree, seed=1))
 
 
 @every_robot
-def test_joint_space_dynamics_of_robots_stay(example):
+def test_regrouping_preserves_the_dynamics_of_real_robots(example):
     tree = example.robot().tree
     assert_same_dynamics(tree, regroup_inertias(tree), *state(tree, size=3))
 
 
 @every_tree
-def test_only_inertias_change(tree):
+def test_regrouping_changes_inertias_only(tree):
     found = regroup_inertias(tree)
     kept = [replace(body, inertia=old.inertia) for body, old in zip(found.bodies, tree.bodies, strict=True)]
     assert replace(found, bodies=tuple(kept), frames=tree.frames) == tree
@@ -55,7 +55,7 @@ def test_only_inertias_change(tree):
 
 
 @every_tree
-def test_regrouping_again_changes_nothing_but_rounding(tree):
+def test_regrouping_is_idempotent_to_rounding(tree):
     once = regroup_inertias(tree)
     twice = regroup_inertias(once)
     for one, other in zip(once.bodies, twice.bodies, strict=True):
@@ -63,7 +63,7 @@ def test_regrouping_again_changes_nothing_but_rounding(tree):
 
 
 @every_robot
-def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
+def test_regrouped_robots_take_fewer_operations(example):
     tree = example.robot().tree
     found = regroup_inertias(tree)
     assert zeros(found) > zeros(tree)
@@ -79,7 +79,7 @@ def test_robots_have_fewer_numbers_and_take_fewer_operations(example):
             assert body.inertia.about.elements() == (0.0,) * 6
 
 
-def test_masses_on_the_axis_make_no_difference(drawn):
+def test_masses_on_a_joints_axis_do_not_affect_regrouped_inertias(drawn):
     """What `reduced_inertia` leaves out neither resists the joint nor looks different from F as it moves."""
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
@@ -95,8 +95,8 @@ def test_masses_on_the_axis_make_no_difference(drawn):
             assert_close(numbers(joint.reduced_inertia(felt)), numbers(felt), 1e-14)
 
 
-def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
-    """∫z² = 0 without rounding, so that it is a zero of every trace, and the resistance to the joint is untouched."""
+def test_regrouped_bodies_about_a_coordinate_axis_are_exactly_flat():
+    """∫z² = 0 without rounding, a zero of every trace; the resistance to the joint is unchanged."""
     rng = np.random.default_rng(1)
     for k in range(3):
         axis = [0.0, 0.0, 0.0]
@@ -110,12 +110,12 @@ def test_about_a_coordinate_axis_a_body_becomes_flat_exactly():
             assert sum(across) == (K[0], K[3], K[5])[k] == (J[0], J[3], J[5])[k]
 
 
-def test_a_user_s_joint_feels_everything():
+def test_inertias_at_a_users_joint_are_not_regrouped():
     tree = random_tree(np.random.default_rng(2), 3, types=[Cam], shape="chain")
     assert regroup_inertias(tree) == tree
 
 
-def test_what_forward_dynamics_refuses_it_still_refuses():
+def test_singular_inertias_are_refused_after_regrouping_as_before():
     """A point mass on a hinge's skew axis: rounding is all that resists, and it is measured against the mass."""
     for axis in (Vec3(0.0, 0.0, 1.0), Vec3(0.6, 0.48, 0.64)):
         tree = random_tree(np.random.default_rng(4), 2, types=[Revolute], shape="chain")

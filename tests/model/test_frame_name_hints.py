@@ -1,4 +1,4 @@
-"""Names of frames that other libraries have: the error says what they are called here."""
+"""Frame names of other libraries: the error states the name in linkwork."""
 
 import pickle
 
@@ -31,7 +31,7 @@ ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
         (DOG, "ee", "the last frame of the chain is 'front_left_foot' or 'front_right_foot' or 'hind_left_foot' or "),
     ],
 )
-def test_what_is_meant(robot, name, remedy):
+def test_frame_names_of_other_libraries_are_refused_with_linkworks_name(robot, name, remedy):
     q = robot.neutral()
     for ask in (
         lambda: robot.jacobian(q, robot.frames[-1], expressed_in=name),
@@ -45,6 +45,6 @@ def test_what_is_meant(robot, name, remedy):
         assert str(again) == str(caught.value) and again.known == caught.value.known
 
 
-def test_a_frame_of_such_a_name_is_that_frame():
+def test_existing_frames_with_such_names_are_returned():
     assert ARM.pose(ARM.neutral(), "base").shape == (4, 4)
     assert ARM.pose(ARM.neutral(), "world").shape == (4, 4)

@@ -1,4 +1,4 @@
-"""The inertias that a body can have, and the nearest of them."""
+"""Physically possible inertias, and the nearest possible one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def second_moments(J: Symmetric3) -> np.ndarray:
 
 
 @given(SIX)
-def test_the_nearest_is_possible_and_nothing_possible_is_nearer(given_: Symmetric3):
-    """Of the projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and across P."""
+def test_the_nearest_inertia_is_possible_and_optimal(given_: Symmetric3):
+    """Projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and orthogonal to P."""
     found, distance = nearest_physical(given_)
     size = np.linalg.norm(second_moments(given_))
     before, after = second_moments(given_), second_moments(found)
@@ -38,7 +38,7 @@ def test_the_nearest_is_possible_and_nothing_possible_is_nearer(given_: Symmetri
     assert np.linalg.norm(matrix(again) - matrix(found)) <= 1e-13 * size
 
 
-def test_by_hand():
+def test_nearest_inertias_equal_hand_calculations():
     possible = Symmetric3.diagonal(1.0, 2.0, 3.0)
     assert nearest_physical(possible) == (possible, 0.0)  # a flat body, which is just possible
     assert nearest_physical(Symmetric3.zero()) == (Symmetric3.zero(), 0.0)
@@ -48,7 +48,7 @@ def test_by_hand():
     assert all_wrong == (Symmetric3.zero(), 1.0)
 
 
-def test_it_does_not_depend_on_the_axes():
+def test_the_nearest_inertia_does_not_depend_on_the_axes():
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
     given_ = Symmetric3(-0.2, 0.1, 0.0, 1.0, 0.3, 0.7)
     (found, distance), (turned, same) = nearest_physical(given_), nearest_physical(R @ given_)
@@ -57,7 +57,7 @@ def test_it_does_not_depend_on_the_axes():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e40])
-def test_at_any_magnitude(scale: float):
+def test_the_nearest_inertia_scales_with_the_magnitude(scale: float):
     found, distance = nearest_physical(Symmetric3.diagonal(scale, scale, 4.0 * scale))
     assert distance == pytest.approx(1.0 / 3.0)
     assert [found.xx, found.yy, found.zz] == pytest.approx([2.0 * scale, 2.0 * scale, 4.0 * scale])
@@ -71,7 +71,7 @@ def checked(about: Symmetric3, *, nearest: bool | None = True, strict: bool = Fa
     return check_inertial(findings, WHERE, 1.0, Vec3(0.1, 0.0, 0.0), about, (), nearest=nearest), findings
 
 
-def test_repairs_are_listed():
+def test_repaired_inertias_are_reported():
     for about, expected in (
         (Symmetric3.diagonal(1.0, 1.0, 4.0), Symmetric3.diagonal(2.0, 2.0, 4.0)),
         (Symmetric3.diagonal(-0.2, 1.0, 1.0), nearest_physical(Symmetric3.diagonal(-0.2, 1.0, 1.0))[0]),
@@ -86,13 +86,13 @@ def test_repairs_are_listed():
         assert checked(about, strict=True)[1].errors[0].code == "INERTIA_NEAREST"
 
 
-def test_what_rounding_explains_is_left_alone():
+def test_inertias_impossible_by_rounding_are_accepted():
     for about in (Symmetric3.diagonal(1.0, 1.0, 2.00001), Symmetric3.diagonal(-1e-6, 1.0, 1.0)):
         inertia, findings = checked(about)
         assert inertia == Inertia.at_center(1.0, Vec3(0.1, 0.0, 0.0), about) and not findings.warnings
 
 
-def test_what_is_too_far_is_refused():
+def test_inertias_far_from_possible_are_refused():
     far = Symmetric3.diagonal(-1.0, -1.0, -1.0)
     _, findings = checked(far)
     assert [issue.code for issue in findings.errors] == ["INERTIA_FAR"]

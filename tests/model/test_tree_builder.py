@@ -1,4 +1,4 @@
-"""From a description to a tree: what is welded, what is carried, and in what order."""
+"""Tree builder: welded links, frames, names and order of bodies from a description."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def welded() -> str:
     )
 
 
-def test_links_welded_to_a_fixed_root_stand_in_the_world():
+def test_links_welded_to_a_fixed_root_belong_to_the_world():
     tree = read(welded())
     assert [body.name for body in tree.bodies] == ["arm", "hand"]
     assert [body.joint_name for body in tree.bodies] == ["shoulder", "wrist"]
@@ -54,7 +54,7 @@ def test_links_welded_to_a_fixed_root_stand_in_the_world():
     ]
 
 
-def test_placements_are_composed():
+def test_placements_of_welded_links_are_composed():
     tree = read(welded())
     twice = X_MOVED @ X_MOVED
     frames = {frame.name: frame.placement for frame in tree.frames}
@@ -71,7 +71,7 @@ def test_placements_are_composed():
     assert all(body.rotor == IDENTITY for body in tree.bodies)
 
 
-def test_inertias_are_summed_in_the_body_frame():
+def test_inertias_of_welded_links_are_summed_in_the_body_frame():
     tree = read(welded())
     assert tree.bodies[1].inertia == I_LINK
     assert tree.bodies[0].inertia == I_LINK + X_MOVED @ I_LINK + (X_MOVED @ X_MOVED) @ I_LINK
@@ -82,7 +82,7 @@ def test_inertias_are_summed_in_the_body_frame():
     assert tree.bodies[0].inertia.about.xx == (1.0 + 0.0) + (2.0 + 4.0) + (1.0 + 8.0)
 
 
-def test_a_floating_base_carries_the_root():
+def test_a_floating_base_carries_the_root_link():
     tree = read(welded(), floating_base=True)
     first = tree.bodies[0]
     assert (first.name, first.joint_name, first.joint, first.parent) == ("base", "floating_base", Floating(), WORLD)
@@ -96,18 +96,18 @@ def test_a_floating_base_carries_the_root():
     assert [frame.body for frame in tree.frames] == [0, 0, 1, 1, 1, 2]
 
 
-def test_one_link_is_a_robot():
+def test_a_single_link_is_a_robot():
     assert read(robot(link("a"))).bodies == ()
     assert read(robot(link("a")), floating_base=True).nq == 7
 
 
-def test_floating_joints_anywhere():
+def test_floating_joints_may_occur_anywhere_in_a_tree():
     tree = read(robot(*map(link, "abc"), joint("j", "a", "b", "floating", ""), joint("k", "b", "c", "floating", "")))
     assert [body.joint for body in tree.bodies] == [Floating(), Floating()]
     assert (tree.nq, tree.nv) == (14, 12)
 
 
-def test_the_name_of_the_floating_base():
+def test_the_name_of_the_floating_base_must_be_free():
     text = robot(link("a"), link("b"), joint("floating_base", "a", "b"))
     assert read(text).bodies[0].joint_name == "floating_base"
     found = error(text, floating_base=True)
@@ -116,7 +116,7 @@ def test_the_name_of_the_floating_base():
     assert read(fixed, floating_base=True).frames[1].fixed_joint == "floating_base"
 
 
-def test_a_root_named_world():
+def test_a_root_link_named_world_is_fixed():
     text = robot(link("world"), link("b"), joint("j", "world", "b", "fixed", MOVED))
     tree = read(text)
     assert tree.frame("world") == tree.frames[0]
@@ -127,12 +127,12 @@ def test_a_root_named_world():
 
 
 @pytest.mark.parametrize("kind", ["fixed", "revolute"])
-def test_another_link_named_world(kind: str):
+def test_a_link_named_world_that_is_no_root_is_refused(kind: str):
     found = error(robot(link("a"), link("world"), joint("j", "a", "world", kind)))
     assert found.code == "BAD_NAME" and "'world'" in found.message and found.where.line == 3
 
 
-def test_gravity():
+def test_gravity_defaults_to_the_earths_and_is_checked():
     description = parse_urdf(robot(link("a")))
     assert build_tree(description).gravity == Vec3(0.0, 0.0, -9.81)
     assert build_tree(description, gravity=(0, 0, 0)).gravity == Vec3(0.0, 0.0, 0.0)
@@ -142,7 +142,7 @@ def test_gravity():
             build_tree(description, gravity=gravity)
 
 
-def test_names_source_and_warnings_are_kept():
+def test_trees_store_name_source_and_warnings():
     text = robot(link("a"), link("b"), joint("j", "a", "b", inner=""), "<gazebo/>")
     description = parse_urdf(text, source="arm.urdf")
     tree = build_tree(description)
@@ -154,7 +154,7 @@ def test_names_source_and_warnings_are_kept():
     assert [issue.code for issue in caught.value.issues] == ["LIMIT_MISSING"]
 
 
-def test_a_tree_is_a_value():
+def test_trees_are_compared_by_value():
     tree = read(welded())
     assert read(welded()) == tree and hash(read(welded())) == hash(tree)
     copy: Tree = pickle.loads(pickle.dumps(tree))
@@ -175,7 +175,7 @@ def turning(name: str, parent: str, child: str) -> JointDescription:
     return JointDescription(name, parent, child, revolute, X_MOVED, Limits.none(revolute), (0.0,), (0.0,))
 
 
-def test_rotors_are_kept_on_moving_joints_and_composed_on_fixed_ones():
+def test_rotor_offsets_belong_to_moving_joints_and_compose_on_fixed_joints():
     first = dataclasses.replace(turning("j", "a", "b"), rotor=X_MOVED)
     text = robot(*map(link, "abc"), joint("k", "b", "c", "fixed", MOVED))
     second = dataclasses.replace(parse_urdf(text).joints[0], rotor=X_MOVED)
@@ -201,14 +201,14 @@ def test_rotors_are_kept_on_moving_joints_and_composed_on_fixed_ones():
         (described(turning("", "a", "b"), turning("k", "b", "c")), "BAD_NAME"),
     ],
 )
-def test_messages_do_without_a_file(description: Description, code: str):
+def test_messages_about_descriptions_without_a_file_name_no_file(description: Description, code: str):
     with pytest.raises(ModelError, match=code) as caught:
         build_tree(description)
     assert caught.value.code == code
     assert "None" not in str(caught.value)
 
 
-def test_what_is_no_name_is_told():
+def test_invalid_names_in_descriptions_are_refused():
     mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
     for description, what in (
         (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected a string, got 'None'"),
@@ -223,7 +223,7 @@ def test_what_is_no_name_is_told():
         assert caught.value.code == "BAD_NAME" and what in caught.value.message
 
 
-def test_values_that_no_joint_can_have():
+def test_impossible_joint_values_in_descriptions_are_refused():
     good = turning("j", "a", "b")
     limits = good.limits
     skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
@@ -252,7 +252,7 @@ def test_values_that_no_joint_can_have():
         assert caught.value.code == code and what in caught.value.message and "'j'" in caught.value.message
 
 
-def test_values_that_no_link_can_have():
+def test_impossible_link_inertias_in_descriptions_are_refused():
     zero = Inertia.zero()
     for inertia, code in (
         (dataclasses.replace(zero, mass=-1.0), "MASS_NEGATIVE"),
@@ -266,7 +266,7 @@ def test_values_that_no_link_can_have():
         assert caught.value.code == code and "link 'a'" in caught.value.message
 
 
-def test_warnings_of_a_reader_are_those_of_the_tree():
+def test_warnings_of_a_reader_are_stored_in_the_tree():
     issue = Issue("SOMETHING", "was repaired")
     description = dataclasses.replace(described(links="a"), warnings=(issue,))
     assert build_tree(description).report.warnings == (issue,)
@@ -274,20 +274,20 @@ def test_warnings_of_a_reader_are_those_of_the_tree():
         build_tree(description, strict=True)
 
 
-def test_mimics_reach_the_bodies():
+def test_mimics_are_stored_in_the_bodies():
     follower = dataclasses.replace(turning("k", "b", "c"), mimic=Following("j", 2.0, 1.0))
     tree = build_tree(described(turning("j", "a", "b"), follower))
     assert [body.mimic for body in tree.bodies] == [None, Following("j", 2.0, 1.0)]
 
 
-def test_shapes_stay_with_their_link():
+def test_shapes_of_welded_links_stay_with_their_link():
     sphere = "<geometry><sphere radius='1'/></geometry>"
     shapes = f"<visual>{sphere}</visual><collision>{sphere}</collision>"
     tree = read(robot(link("a"), link("b", shapes), joint("j", "a", "b", "fixed")))
     assert [(len(frame.visuals), len(frame.collisions)) for frame in tree.frames] == [(0, 0), (1, 1)]
 
 
-def test_a_hash_is_of_a_value_and_of_a_process():
+def test_hashes_of_trees_differ_between_values_and_processes():
     """It is kept, so neither trees with other parts nor other processes, whose texts hash otherwise, may have it."""
     tree = read(welded())
     before = hash(tree)

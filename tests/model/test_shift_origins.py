@@ -1,4 +1,4 @@
-"""Slid trees: the same dynamics and the same frames, with origins where offsets have more zeros."""
+"""Shifted origins: the same dynamics and frames, with more zeros in the offsets."""
 
 from dataclasses import replace
 
@@ -53,12 +53,12 @@ def assert_same_robot(tree, seed=0, size=4):
 
 
 @every_tree
-def test_random_trees_stay_the_same(tree):
+def test_shifting_origins_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_aligned_trees_stay_the_same(seed):
+def test_shifting_origins_preserves_aligned_trees(seed):
     tree = aligned_tree(
         seed, types=ALL if seed % 2 else (Revolute, Prismatic), shape=("random", "chain", "star")[seed % 3]
     )
@@ -66,19 +66,19 @@ def test_aligned_trees_stay_the_same(seed):
 
 
 @every_robot
-def test_robots_stay_the_same(example):
+def test_shifting_origins_preserves_robots(example):
     assert_same_robot(example.robot().tree, size=2)
     assert coordinates(shift_origins(example.robot().tree)) <= coordinates(example.robot().tree)
 
 
-def test_offsets_lose_coordinates():
+def test_shifted_origins_have_fewer_nonzero_offsets():
     trees = [aligned_tree(seed, 12) for seed in range(20)]
     assert sum(coordinates(shift_origins(tree)) for tree in trees) < 0.8 * sum(map(coordinates, trees))
     for name, most in {"arm6": 4, "quadruped": 12}.items():
         assert coordinates(shift_origins(shipped(name).tree)) <= most < coordinates(shipped(name).tree)
 
 
-def test_only_places_change():
+def test_shifting_origins_changes_placements_only():
     tree = aligned_tree(5, 10)
     found = shift_origins(tree)
     assert found != tree
@@ -89,15 +89,15 @@ def test_only_places_change():
     assert shift_origins(found) == found
 
 
-def test_what_may_not_move_does_not():
-    """A free body's velocity is that of its origin, and a joint of the user's says nothing about sliding."""
+def test_origins_of_free_bodies_and_users_joints_are_not_shifted():
+    """A free body's velocity is that of its origin; a user's joint states nothing about shifts."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_translations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
         assert shift_origins(tree) == tree
 
 
-def test_slides_commute_with_the_joint(drawn):
+def test_shifts_along_a_joint_commute_with_its_transform(drawn):
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
         for joint in (kind.example(rng) for _ in range(5)):
@@ -109,7 +109,7 @@ def test_slides_commute_with_the_joint(drawn):
                     assert_close((back @ X @ there).elements(), X.elements(), 1e-15)
 
 
-def test_a_star_of_many_children():
+def test_shifting_origins_of_a_star_tests_few_candidates():
     """Few places are tried, however many children there are."""
     tree = aligned_tree(1, 400, types=[Revolute], shape="star")
     assert coordinates(shift_origins(tree)) <= coordinates(tree)

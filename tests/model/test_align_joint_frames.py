@@ -1,4 +1,4 @@
-"""Seated trees: the same dynamics and the same frames, without rotors."""
+"""Aligned joint frames: the same dynamics and frames, without rotor offsets."""
 
 from dataclasses import replace
 
@@ -24,18 +24,18 @@ def assert_same_robot(tree):
 
 
 @every_tree
-def test_random_trees_stay_the_same(tree):
+def test_aligning_joint_frames_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
 @pytest.mark.parametrize("example", SHIPPED[:4], ids=str)
-def test_robots_with_another_root_stay_the_same(example):
+def test_aligning_joint_frames_preserves_rerooted_robots(example):
     tree = example.robot().tree
     assert align_joint_frames(tree) is tree  # a URDF has no rotors
     assert_same_robot(reroot(tree, example.frames[0]))
 
 
-def test_a_tree_whose_bodies_are_seated_stays_as_it_is():
+def test_aligning_joint_frames_is_idempotent():
     tree = SHIPPED[1].robot().tree
     found = align_joint_frames(reroot(reroot(tree, tree.bodies[3].name), tree.frames[0].name))
     assert align_joint_frames(found) is found

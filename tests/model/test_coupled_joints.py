@@ -1,4 +1,4 @@
-"""Robots with joints that follow others, as values: how they are made, what they say, what is refused."""
+"""Robots with coupled joints: construction, properties, and refused couplings."""
 
 import copy
 import itertools
@@ -47,7 +47,7 @@ def bound(free):
 # -- how they are made
 
 
-def test_followers_have_their_masters_places(free, bound):
+def test_followers_take_no_coordinates_of_their_own(free, bound):
     assert (free.nq, bound.nq, bound.nv) == (4, 2, 2)
     assert [j.name for j in bound.joints] == ["j0", "j1", "j2", "j3"]
     slices = {j.name: (j.q_slice, j.v_slice) for j in bound.joints}
@@ -58,7 +58,7 @@ def test_followers_have_their_masters_places(free, bound):
     assert found == {"j0": None, "j1": Following("j3", -0.5, 0.25), "j2": Following("j3", -1.0, 0.5), "j3": None}
 
 
-def test_ratio_and_offset_have_defaults(free):
+def test_ratio_and_offset_of_a_coupling_have_defaults(free):
     one = free.with_couplings({"j1": ("j0", 1.0, 0.0)})
     assert (
         one
@@ -70,7 +70,7 @@ def test_ratio_and_offset_have_defaults(free):
     assert free.with_couplings({}) == free
 
 
-def test_couplings_one_after_the_other(free, bound):
+def test_couplings_are_added_in_any_order_and_replaced(free, bound):
     """A chain is the same in any order; a master may follow another later; what is given anew is replaced."""
     parts = {"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)}
     for order in itertools.permutations(parts):
@@ -82,7 +82,7 @@ def test_couplings_one_after_the_other(free, bound):
     assert bound.with_couplings({"j3": "j0"}).nq == 1
 
 
-def test_from_a_file(free, bound):
+def test_mimics_of_a_file_become_couplings_on_request(free, bound):
     given = text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>', j2='<mimic joint="j1" multiplier="2"/>')
     loaded = lw.Robot.from_urdf_string(given, mimic="coupled")
     assert [b.coupling for b in loaded.tree.bodies] == [b.coupling for b in bound.tree.bodies]
@@ -113,29 +113,29 @@ def test_from_a_file(free, bound):
         ({"j1": ("j0", 1e200), "j2": ("j1", 1e200)}, "overflows: j2 = inf * j0"),
     ],
 )
-def test_couplings_that_cannot_be(free, couplings, message):
+def test_invalid_couplings_are_refused(free, couplings, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         free.with_couplings(couplings)
 
 
-def test_a_cycle_with_what_is_there_already(bound):
+def test_a_cycle_with_an_existing_coupling_is_refused(bound):
     with pytest.raises(ValueError, match="in a cycle"):
         bound.with_couplings({"j3": ("j2", 1.0)})
 
 
-def test_names_that_are_not_there(free):
+def test_couplings_of_unknown_joints_are_refused(free):
     for couplings in ({"j9": "j0"}, {"j1": "j9"}, {"j1": (3, 1.0)}):
         with pytest.raises(UnknownNameError, match="no joint named"):
             free.with_couplings(couplings)
 
 
 @pytest.mark.parametrize("given", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
-def test_couplings_written_otherwise(free, given):
+def test_couplings_of_the_wrong_type_are_refused(free, given):
     with pytest.raises(TypeError, match="with_couplings: "):
         free.with_couplings(given)
 
 
-def test_joints_that_cannot_follow():
+def test_joints_with_several_coordinates_cannot_be_coupled():
     tree = random_tree(np.random.default_rng(0), 3, types=[Floating, Revolute], shape="chain")
     floating = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Floating))
     turning = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Revolute))
@@ -144,7 +144,7 @@ def test_joints_that_cannot_follow():
             lw.Robot(tree).with_couplings({follower: master})
 
 
-def test_a_tree_whose_couplings_do_not_fit():
+def test_trees_with_inconsistent_couplings_are_refused():
     from dataclasses import replace
 
     tree = random_tree(np.random.default_rng(0), 3, types=[Revolute])
@@ -167,7 +167,7 @@ def test_a_tree_whose_couplings_do_not_fit():
 # -- values
 
 
-def test_it_is_a_value(free, bound):
+def test_coupled_robots_are_compared_by_value(free, bound):
     again = free.with_couplings({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
     assert again == bound and hash(again) == hash(bound) and bound != free
     for same in (pickle.loads(pickle.dumps(bound)), copy.deepcopy(bound), copy.copy(bound)):
@@ -176,7 +176,7 @@ def test_it_is_a_value(free, bound):
         assert np.array_equal(same.mass_matrix(q), bound.mass_matrix(q))
 
 
-def test_the_caches_key_knows_the_couplings(free, bound):
+def test_the_cache_key_of_a_kernel_depends_on_couplings(free, bound):
     asked = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
     others = [free, bound, free.with_couplings({"j1": "j3", "j2": "j3"}), free.with_couplings({"j1": "j0", "j2": "j0"})]
     others += [
@@ -193,7 +193,7 @@ def test_the_caches_key_knows_the_couplings(free, bound):
 # -- configurations
 
 
-def test_configurations_within_all_limits():
+def test_random_configurations_are_within_the_limits_of_masters_and_followers():
     given = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
     found = lw.Robot.from_urdf_string(given, mimic="coupled")  # all limits are [-1, 2]
     q = found.random_configuration(seed=0, size=2000)[:, 0]
@@ -202,7 +202,7 @@ def test_configurations_within_all_limits():
     assert bounds(found.tree)[0] == ([-1.0], [0.5])
 
 
-def test_forces_of_masters_are_within_the_limits_of_followers():
+def test_effort_limits_of_masters_respect_those_of_followers():
     """Times the ratio, which is the follower's force at its master; a limit of 0 states that there is no motor."""
     hinge = Revolute(Vec3(0.0, 0.0, 1.0))
     parts = []
@@ -217,7 +217,7 @@ def test_forces_of_masters_are_within_the_limits_of_followers():
     assert np.abs(law(0.0, np.array([5.0, 5.0]), np.zeros(2), target_q=np.zeros(2))).tolist() == [2.0, 1.0]
 
 
-def test_limits_that_leave_nothing():
+def test_couplings_with_empty_limits_have_no_random_configurations():
     given = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
     found = lw.Robot.from_urdf_string(given, mimic="coupled")
     with pytest.raises(ValueError, match=r"joint 'j1' cannot be within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
@@ -229,7 +229,7 @@ def test_limits_that_leave_nothing():
         fixed.random_configuration(seed=0)
 
 
-def test_a_single_configuration_is_enough(free):
+def test_followers_with_an_offset_may_permit_a_single_configuration(free):
     """Zero, and minus zero from a ratio of −1."""
     tree = random_tree(np.random.default_rng(0), 2, types=[Revolute])
     from dataclasses import replace
@@ -240,7 +240,7 @@ def test_a_single_configuration_is_enough(free):
     assert not found.random_configuration(seed=0, size=3).any()
 
 
-def test_dicts_by_name(bound):
+def test_coordinates_of_coupled_robots_are_passed_by_name(bound):
     q = {"j0": 0.25, "j3": [0.5, -0.5]}
     assert np.array_equal(bound.mass_matrix(q), bound.mass_matrix(np.array([[0.25, 0.5], [0.25, -0.5]])))
     assert np.array_equal(bound.mass_matrix({}), bound.mass_matrix(bound.neutral()))
@@ -252,7 +252,7 @@ def test_dicts_by_name(bound):
         bound.mass_matrix(np.array([0.0, np.nan]))
 
 
-def test_a_slider_that_a_hinge_moves():
+def test_a_rack_adds_its_reflected_inertia_to_the_pinion():
     """A rack of mass m on a pinion of radius r adds m r² to the pinion's inertia."""
     robot = lw.Robot(_rack_and_pinion())
     driven = robot.with_couplings({"rack": ("pinion", 0.1)})
@@ -283,7 +283,7 @@ def _rack_and_pinion():
 # -- other ways in and out
 
 
-def test_info_shows_couplings(tmp_path, capsys):
+def test_the_command_info_shows_couplings(tmp_path, capsys):
     from linkwork.cli.main import main
 
     path = tmp_path / "r.urdf"
@@ -301,7 +301,7 @@ def test_info_shows_couplings(tmp_path, capsys):
     assert "(-0.5 × j3 + 0.25)" in capsys.readouterr().out
 
 
-def test_a_kernel_of_several_functions():
+def test_a_kernel_of_several_functions_supports_couplings():
     arm = shipped("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0), np.ones(arm.nv)

@@ -1,4 +1,4 @@
-"""One source of mass: a body's inertia is the sum of those of the links on it, and cannot be changed by itself."""
+"""Body inertias are sums over their links and cannot be changed separately."""
 
 from dataclasses import replace
 
@@ -18,8 +18,8 @@ from oracles.example_robots import EXAMPLES, shipped
 HEAVY = Inertia.at_center(3.0, Vec3(0.1, 0.0, 0.2), Symmetric3.diagonal(0.1, 0.2, 0.25))
 
 
-def test_half_of_a_mass_cannot_be_changed():
-    """With one of the two alone, the robot's mass and its mass matrix would tell of different robots."""
+def test_a_body_inertia_that_contradicts_its_links_is_refused():
+    """Changed alone, the robot's mass and its mass matrix would contradict each other."""
     for tree in (shipped("arm7").tree, shipped("quadruped").tree, random_tree(np.random.default_rng(0), 4)):
         for i in (0, len(tree.bodies) - 1):
             message = f"body '{tree.bodies[i].name}': its inertia is not the sum of the inertias of its links"
@@ -33,7 +33,7 @@ def test_half_of_a_mass_cannot_be_changed():
                     replace(tree, frames=(*tree.frames[:k], frame, *tree.frames[k + 1 :]))
 
 
-def test_small_numbers_count_too():
+def test_small_contradictions_of_body_inertias_are_refused():
     """A tenth of a per mille of the smallest moment of mass of one link."""
     tree = shipped("arm7").tree
     for part in ("mass", "moment", "about"):
@@ -45,7 +45,7 @@ def test_small_numbers_count_too():
             replace(tree, bodies=(*tree.bodies[:3], wrong, *tree.bodies[4:]))
 
 
-def test_both_together_are_another_robot():
+def test_link_and_body_inertias_changed_together_are_accepted():
     tree = shipped("arm7").tree
     k = next(k for k, frame in enumerate(tree.frames) if frame.name == "hand")
     frames = (*tree.frames[:k], replace(tree.frames[k], inertia=HEAVY), *tree.frames[k + 1 :])
@@ -55,7 +55,7 @@ def test_both_together_are_another_robot():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
+def test_body_inertias_of_real_and_transformed_robots_are_sums_over_links(example):
     """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
@@ -64,7 +64,7 @@ def test_sums_agree_on_real_robots_and_on_what_is_made_of_them(example):
     assert example.robot().with_root(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 
 
-def test_a_tree_whose_frames_have_no_inertias():
+def test_trees_without_link_inertias_use_those_of_the_bodies():
     """Then the bodies' are all there is, and the mass is theirs."""
     joint, here = Revolute(Vec3(0.0, 0.0, 1.0)), Pose.identity()
     body = Body("arm", WORLD, "hinge", joint, here, here, HEAVY, Limits.none(joint), (0.0,), (0.0,))
@@ -73,8 +73,8 @@ def test_a_tree_whose_frames_have_no_inertias():
     assert lw.Robot(tree).mass_matrix([0.0])[0, 0] == pytest.approx(HEAVY.about.zz)
 
 
-def test_links_of_joints_and_welds_are_the_file_s():
-    """Where a joint sits on a welded link it says so; there and back through another root too."""
+def test_welded_links_and_joints_of_rerooted_robots_are_those_of_the_file():
+    """A joint on a welded link states it; also after rerooting twice."""
     tree = shipped("arm7_gripper").tree
     frames = {frame.name: frame for frame in tree.frames}
     for body in tree.bodies:
