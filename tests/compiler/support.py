@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from benchmarks.soak import random_programs
 from hypothesis import strategies as st
 
-from benchmarks import random_programs
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.codegen.vector_math import CODES
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program

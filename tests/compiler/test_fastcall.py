@@ -1,4 +1,4 @@
-"""The single call: the kernel's result for plain arrays, and everything else handed on as it came."""
+"""Single calls by the fastcall protocol: the kernel's result for plain arrays, else the general call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def single(kernel: Kernel) -> tuple[Callable[..., Any], Handed]:
 
 
 @every_target
-def test_the_same_result_as_the_kernel(target: Target) -> None:
+def test_fastcall_gives_the_same_result_as_the_kernel(target: Target) -> None:
     kernel = Kernel(
         trace(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), "example", {"q": 3, "A": (2, 3)}),
         backend=CPUBackend(target),
@@ -60,7 +60,7 @@ def test_the_same_result_as_the_kernel(target: Target) -> None:
             assert bits_equal(a, b) and type(a) is type(b)
 
 
-def test_results_are_ordinary_arrays_of_their_own() -> None:
+def test_fastcall_results_are_new_ordinary_arrays() -> None:
     call, _ = single(compile(lambda q: 2.0 * q, q=(2, 2)))
     q = np.ones((2, 2))
     first, second = call(q), call(q)
@@ -70,13 +70,13 @@ def test_results_are_ordinary_arrays_of_their_own() -> None:
     assert sys.getrefcount(first) == sys.getrefcount(second)
 
 
-def test_one_output_comes_alone_and_a_number_as_a_scalar() -> None:
+def test_single_outputs_are_returned_alone_and_scalars_as_float64() -> None:
     call, _ = single(compile(lambda q: q @ q, q=3))
     assert type(call(np.ones(3))) is np.float64
     assert call(np.ones(3)) == 3.0
 
 
-def test_no_inputs_and_empty_ports() -> None:
+def test_fastcall_takes_no_inputs_and_empty_ports() -> None:
     call, handed = single(compile(lambda: np.array([1.0, 2.0])))
     assert call().tolist() == [1.0, 2.0]
     call, handed = single(compile(lambda q: (q, 5.0), q=(0,)))
@@ -89,7 +89,7 @@ class Sub(np.ndarray):
     pass
 
 
-OTHERS: dict[str, Callable[[np.ndarray], Any]] = {
+UNSUPPORTED: dict[str, Callable[[np.ndarray], Any]] = {
     "a batch": lambda a: a[np.newaxis],
     "fewer dimensions": lambda a: a[0],
     "another size": lambda a: np.zeros((2, 4)),
@@ -110,16 +110,16 @@ OTHERS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_anything_else_is_handed_on_untouched(kind: str) -> None:
+@pytest.mark.parametrize("kind", UNSUPPORTED)
+def test_unsupported_arguments_reach_the_general_call_unchanged(kind: str) -> None:
     call, handed = single(example())
-    q, other = np.ones(3), OTHERS[kind](np.ones((2, 3)))
-    assert call(q, other) == "handed on"
+    q, argument = np.ones(3), UNSUPPORTED[kind](np.ones((2, 3)))
+    assert call(q, argument) == "handed on"
     ((args, named),) = handed.calls
-    assert args[0] is q and args[1] is other and named == {}
+    assert args[0] is q and args[1] is argument and named == {}
 
 
-def test_other_numbers_of_arguments_and_keywords_are_handed_on() -> None:
+def test_wrong_argument_counts_and_keywords_reach_the_general_call() -> None:
     call, handed = single(example())
     q, A = np.ones(3), np.ones((2, 3))
     call()
@@ -141,18 +141,18 @@ def test_other_numbers_of_arguments_and_keywords_are_handed_on() -> None:
 
 
 @pytest.mark.slow
-def test_every_place_of_a_nan_is_seen() -> None:
+def test_a_nan_at_any_index_reaches_the_general_call() -> None:
     for size in [*range(1, 12), 127, 128, 129, 130]:
         call, handed = single(compile(lambda q: q, q=size))
-        for place in range(size):
+        for index in range(size):
             for value in (np.nan, np.inf, -np.inf):
                 q = np.zeros(size)
-                q[place] = value
+                q[index] = value
                 assert call(q) == "handed on"
         assert len(handed.calls) == 3 * size
 
 
-def test_read_only_arrays_and_large_numbers_are_taken() -> None:
+def test_read_only_arrays_and_values_up_to_1e99_are_computed() -> None:
     call, handed = single(compile(lambda q: q[::-1] * 1.0, q=2))
     q = np.array([1e99, 1.0])
     q.flags.writeable = False
@@ -161,7 +161,7 @@ def test_read_only_arrays_and_large_numbers_are_taken() -> None:
     assert len(handed.calls) == 1
 
 
-def test_errors_pass_through() -> None:
+def test_errors_of_the_general_call_are_raised() -> None:
     def otherwise(*args: Any) -> Any:
         raise LookupError("as it comes")
 
@@ -171,7 +171,7 @@ def test_errors_pass_through() -> None:
 
 
 @pytest.mark.slow
-def test_it_outlives_the_kernel_and_dies_with_its_last_reference() -> None:
+def test_a_fastcall_outlives_its_kernel_and_is_freed_with_its_last_reference() -> None:
     kernel = example()
     call, handed = single(kernel)
     gone = weakref.ref(handed)
@@ -184,7 +184,7 @@ def test_it_outlives_the_kernel_and_dies_with_its_last_reference() -> None:
     assert gone() is None
 
 
-def test_calls_leak_nothing() -> None:
+def test_fastcalls_leak_no_memory_and_no_references() -> None:
     call, handed = single(example())
     q, A = np.ones(3), np.ones((2, 3))
     before = sys.getrefcount(q), sys.getrefcount(A), sys.getrefcount(np.ndarray)
@@ -205,7 +205,7 @@ def test_calls_leak_nothing() -> None:
     assert sys.getrefcount(q) == before[0]
 
 
-def test_threads() -> None:
+def test_fastcalls_of_several_threads_are_right() -> None:
     kernel = example()
     call, _ = single(kernel)
     wrong: list[int] = []
@@ -225,42 +225,42 @@ def test_threads() -> None:
     assert not wrong
 
 
-class Held:
-    """Holds one thing."""
+class Wrapper:
+    """Contains one array."""
 
     __slots__ = ("_numbers",)
 
     def __init__(self, sample_values: Any) -> None:
-        self._numbers = sample_values
+        self._array = sample_values
 
 
-def test_the_only_result_comes_in_what_holds_it() -> None:
-    for kernel, given, expected in (
+def test_a_single_result_is_wrapped_in_the_requested_class() -> None:
+    for kernel, argument, expected in (
         (compile(lambda q: 2.0 * q, q=2), np.ones(2), [2.0, 2.0]),
         (compile(lambda q: q @ q, q=2), np.ones(2), 2.0),
     ):
         handed = Handed()
-        call = single_call(kernel, handed, Held)
-        before = sys.getrefcount(Held)
-        found = [call(given) for _ in range(50)]
-        assert all(type(x) is Held and gc.is_tracked(x) for x in found) and not handed.calls
-        counts = [sys.getrefcount(x._numbers) for x in found]
-        assert np.asarray(found[0]._numbers).tolist() == expected and {*counts} == {2}
-        found.clear()
-        assert sys.getrefcount(Held) == before
-        assert np.asarray(kernel(given)).tolist() == expected, "the kernel's own call holds nothing"
+        call = single_call(kernel, handed, Wrapper)
+        before = sys.getrefcount(Wrapper)
+        results = [call(argument) for _ in range(50)]
+        assert all(type(x) is Wrapper and gc.is_tracked(x) for x in results) and not handed.calls
+        counts = [sys.getrefcount(x._array) for x in results]
+        assert np.asarray(results[0]._array).tolist() == expected and {*counts} == {2}
+        results.clear()
+        assert sys.getrefcount(Wrapper) == before
+        assert np.asarray(kernel(argument)).tolist() == expected, "the kernel's own call holds nothing"
         assert call([1.0, 1.0]) == "handed on"
 
 
-def test_what_does_not_look_as_expected_holds_nothing() -> None:
-    class Wide(Held):
+def test_a_class_with_another_layout_is_not_used_as_wrapper() -> None:
+    class Wide(Wrapper):
         __slots__ = ("more",)
 
     handed = Handed()
     assert single_call(compile(lambda q: 2.0 * q, q=2), handed, Wide) is handed
 
 
-def test_where_arrays_look_different_the_callable_itself_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fastcall_the_general_call_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     kernel = example()
     handed = Handed()

@@ -1,4 +1,4 @@
-"""The single call with ``out=``: nothing is allocated, and what it does not take goes NumPy's way."""
+"""Single calls with ``out=``: no allocation, and unsupported arrays go through NumPy's call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RIGHT = np.array([9.0, 7.0, 5.0, 3.0])
 
 
 class Refused:
-    """In the general call's place: says what came."""
+    """Records the arguments that reach the general call."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.calls = 0
@@ -46,7 +46,7 @@ class Refused:
 @fast
 @every_level
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
-def test_the_array_that_was_given_comes_back(level: str, cut: bool) -> None:
+def test_the_output_array_is_returned(level: str, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=5 if cut else 600):
         kernel = Kernel(trace(function, "turned", {"x": 4, "s": ()}), backend=CPUBackend(LEVELS[level]))
     refused = Refused(kernel)
@@ -56,7 +56,7 @@ def test_the_array_that_was_given_comes_back(level: str, cut: bool) -> None:
 
 
 @fast
-def test_nothing_is_allocated(kernel: Kernel) -> None:
+def test_calls_with_output_arrays_allocate_no_memory(kernel: Kernel) -> None:
     out = np.zeros(4)
     before = [sys.getrefcount(a) for a in (out, X, S)]
     for _ in range(1030):  # variables are compared at the 1024th call and the 2048th
@@ -70,17 +70,17 @@ def test_nothing_is_allocated(kernel: Kernel) -> None:
             kernel(X, S, out=out)
         now, peak = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
-        kept = [kernel(X, S) for _ in range(10)]
-        made = tracemalloc.get_traced_memory()[0] - now
+        results = [kernel(X, S) for _ in range(10)]
+        growth = tracemalloc.get_traced_memory()[0] - now
     finally:
         tracemalloc.stop()
     assert now - start <= 64 and peak - start <= 256  # the loop's own numbers
-    assert made >= sum(a.nbytes for a in kept)  # it would show
+    assert growth >= sum(a.nbytes for a in results)  # it would show
     assert [sys.getrefcount(a) for a in (out, X, S)] == before
 
 
 @fast
-def test_what_is_taken_and_what_is_handed_on(kernel: Kernel) -> None:
+def test_overlapping_and_unsuitable_outputs_reach_the_general_call(kernel: Kernel) -> None:
     refused = Refused(kernel)
     memory = np.zeros(12)
     for start in range(9):  # beside the input, over a part of it, and over all of it
@@ -93,7 +93,7 @@ def test_what_is_taken_and_what_is_handed_on(kernel: Kernel) -> None:
         assert overlap or np.array_equal(result, RIGHT)
     read_only = np.zeros(4)
     read_only.flags.writeable = False
-    others: list[Any] = [
+    calls: list[Any] = [
         np.zeros(3),
         np.zeros((1, 4)),
         np.zeros(()),
@@ -109,9 +109,9 @@ def test_what_is_taken_and_what_is_handed_on(kernel: Kernel) -> None:
         1.0,
         (),
     ]
-    for k, other in enumerate(others):
+    for k, unsuitable in enumerate(calls):
         before = refused.calls
-        assert refused.call(X, S, out=other) == "handed on", k
+        assert refused.call(X, S, out=unsuitable) == "handed on", k
         assert refused.calls == before + 1
     before = refused.calls
     assert np.array_equal(refused.call(X, S, out=None), RIGHT) and refused.calls == before
@@ -119,7 +119,7 @@ def test_what_is_taken_and_what_is_handed_on(kernel: Kernel) -> None:
     assert refused.call(X * np.nan, S, out=np.zeros(4)) == "handed on"
 
 
-def test_every_way_gives_the_result_or_an_error(kernel: Kernel) -> None:
+def test_outputs_of_all_layouts_get_the_result_or_raise(kernel: Kernel) -> None:
     for out in (np.zeros(4), np.zeros(4, ">f8"), np.zeros(8)[::2], np.zeros(4)[::-1], np.zeros(4, np.float32)):
         assert kernel(X, S, out=out) is out and np.array_equal(out, RIGHT)
         out[...] = 0.0
@@ -150,7 +150,7 @@ def test_every_way_gives_the_result_or_an_error(kernel: Kernel) -> None:
             kernel(X, S, out=out)
 
 
-def test_several_outputs() -> None:
+def test_several_outputs_are_written_to_a_tuple_of_arrays() -> None:
     kernel = compile(lambda x: {"turned": x[::-1] * 2.0, "square": x @ x}, name="pair", x=4)
     for out in (None, (None, None)):
         result = kernel(X, out=out)
@@ -171,7 +171,7 @@ def test_several_outputs() -> None:
         kernel(X, out=(part,))
 
 
-def test_an_exception_leaves_nothing_behind(kernel: Kernel) -> None:
+def test_an_exception_keeps_outputs_and_reference_counts_unchanged(kernel: Kernel) -> None:
     out = np.zeros(3)
     before = sys.getrefcount(out), sys.getrefcount(X)
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Kernels over float32: which types lead there, what values come out, and how far they are from float64's.
+"""Kernels in float32: result types, values, and distances from float64's results.
 
 The rule of types is that of NumPy's gufuncs: the loop over float32 is taken where every argument can be cast to float32
 safely, which is so for bool, 8- and 16-bit integers, float16 and float32.  Python's own numbers take no part where
@@ -17,7 +17,7 @@ import pytest
 import linkwork as lw
 from compiler.knobs import LEVELS, every_level
 from compiler.support import EXACT, SPECIAL, TRANSCENDENTAL, bits_equal
-from compiler.test_llvm import program_of
+from compiler.test_llvm_instructions import program_of
 from linkwork.compiler import kernel_code
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import SINGLE
@@ -40,7 +40,7 @@ PRODUCT = compile(lambda a, b: a * b, name="product", a=(3,), b=())
 
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(SMALL + LARGE, repeat=2)])
-def test_the_type_of_the_result(first: str, second: str) -> None:
+def test_the_type_of_the_result_follows_numpys_promotion(first: str, second: str) -> None:
     a, b = np.array([1, 0, 1], first), np.array([1, 1], second)
     expected = np.float32 if first in SMALL and second in SMALL else np.float64
     assert PRODUCT(a, b[0]).dtype == PRODUCT(np.stack([a, a]), b).dtype == expected
@@ -49,7 +49,7 @@ def test_the_type_of_the_result(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("number", [2.0, 2, True, -0.5])
-def test_pythons_numbers_take_no_part(number: Any) -> None:
+def test_python_floats_do_not_change_the_type_of_the_result(number: Any) -> None:
     for dtype in (np.float32, np.float64):
         a = np.ones(3, dtype)
         assert PRODUCT(a, number).dtype == dtype == np.add(a, number).dtype
@@ -60,12 +60,12 @@ def test_pythons_numbers_take_no_part(number: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [np.float64(2.0), np.array(2.0), [2.0, 1.0], np.int64(2), np.array([2, 1])])
-def test_all_other_numbers_do(number: Any) -> None:
+def test_numpy_float64_arguments_promote_the_result_to_float64(number: Any) -> None:
     assert PRODUCT(np.ones((2, 3), np.float32), number).dtype == np.float64
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_python_number_beyond_float32_is_infinite_and_warned_of_as_by_numpy() -> None:
+def test_a_python_number_beyond_float32_becomes_infinite_with_numpys_warning() -> None:
     a = np.ones(3, np.float32)
     for call in (PRODUCT, np.multiply):
         with pytest.raises(RuntimeWarning, match="overflow"):
@@ -75,7 +75,7 @@ def test_a_python_number_beyond_float32_is_infinite_and_warned_of_as_by_numpy() 
         assert np.isposinf(PRODUCT(a, 1e300)).all()
 
 
-def test_an_output_without_elements_is_of_the_type_of_the_others() -> None:
+def test_an_output_without_elements_has_the_type_of_the_other_outputs() -> None:
     kernel = compile(lambda a, b: (np.zeros((0,)), a * b), a=(3,), b=())
     single, double = np.ones(3, np.float32), np.ones(3)
     for a in (single, double, np.ones((4, 3), np.float32)):
@@ -84,7 +84,7 @@ def test_an_output_without_elements_is_of_the_type_of_the_others() -> None:
             assert empty.dtype == product.dtype and empty.shape[:-1] == product.shape[:-1]
 
 
-def test_a_kernel_without_inputs_is_of_float64() -> None:
+def test_a_kernel_without_inputs_computes_in_float64() -> None:
     kernel = compile(lambda: (np.array([0.1, 0.2]), np.zeros((0, 3)), 0.3))
     plain = compile(lambda: np.array([0.1, 0.2]))
     assert plain().dtype == plain.ufunc().dtype == np.float64
@@ -99,30 +99,30 @@ def test_a_kernel_without_inputs_is_of_float64() -> None:
 @pytest.mark.parametrize(
     "outside", [np.float16, np.float32, np.float64, np.longdouble, complex, np.int32, bool, object]
 )
-def test_out_of_other_types_is_taken_as_numpy_does(inside: type, outside: type) -> None:
-    """Computed in the type of the inputs, and cast; what may not be cast is refused."""
+def test_outputs_of_other_types_are_cast_as_numpy_does(inside: type, outside: type) -> None:
+    """Values are computed in the type of the inputs and cast; unsafe casts are refused."""
     for batch in ((), (5,)):
         a = np.linspace(0.1, 0.9, 3).astype(inside) * np.ones((*batch, 1), inside)
         b = np.asarray(0.3, inside)
-        out, other = np.zeros((*batch, 3), outside), np.zeros((*batch, 3), outside)
+        out, expected_out = np.zeros((*batch, 3), outside), np.zeros((*batch, 3), outside)
         try:
-            np.multiply(a, b, out=other)
+            np.multiply(a, b, out=expected_out)
         except TypeError:
             with pytest.raises(TypeError, match=r"out: expected .* got numbers of type"):
                 PRODUCT(a, b, out=out)
             assert outside in (np.int32, bool)
         else:
             assert PRODUCT(a, b, out=out) is out
-            assert np.array_equal(out, other) and np.any(out != 0)
+            assert np.array_equal(out, expected_out) and np.any(out != 0)
 
 
-@pytest.mark.parametrize("asked", [np.float32, np.float64])
-def test_the_gufunc_takes_a_type(asked: type) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gufunc_takes_a_dtype_argument(dtype: type) -> None:
     ufunc = PRODUCT.ufunc
     a = np.full((2, 3), 0.1)
-    result = ufunc(a, 0.3, dtype=asked, casting="same_kind")
-    assert result.dtype == asked
-    assert np.array_equal(result, a.astype(asked) * asked(0.3))
+    result = ufunc(a, 0.3, dtype=dtype, casting="same_kind")
+    assert result.dtype == dtype
+    assert np.array_equal(result, a.astype(dtype) * dtype(0.3))
 
 
 # -- values
@@ -130,7 +130,7 @@ def test_the_gufunc_takes_a_type(asked: type) -> None:
 
 @every_level
 @pytest.mark.parametrize("operation", EXACT, ids=by_name)
-def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> None:
+def test_exact_operations_equal_numpys_bit_for_bit(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
     got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x)
     with np.errstate(all="ignore"):
@@ -145,7 +145,7 @@ def test_exact_operations_are_numpys_bit_for_bit(operation: Any, level: str) -> 
 
 @every_level
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
-def test_functions_are_within_two_last_places_of_their_values(operation: Any, level: str) -> None:
+def test_functions_in_float32_are_right_to_two_units_in_the_last_place(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
     got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x).astype(np.float64)
     with np.errstate(all="ignore"):
@@ -173,7 +173,7 @@ def pairs(arity: int) -> np.ndarray:
     return np.concatenate([grid, random.astype(np.float32)])
 
 
-def test_a_sample_does_not_depend_on_its_place_or_its_batch() -> None:
+def test_a_float32_sample_does_not_depend_on_its_batch() -> None:
     kernel = compile(lambda x: np.array([f.sin(x[0]) / x[1], f.exp(x[1]) + x[0] * x[0], f.atan2(x[0], x[1])]), x=2)
     x = pairs(2)
     together = kernel(x)
@@ -185,13 +185,13 @@ def test_a_sample_does_not_depend_on_its_place_or_its_batch() -> None:
 
 
 @pytest.mark.skipif(not fastcall.available(), reason="no compiled single call here")
-def test_one_sample_has_numpys_types() -> None:
+def test_single_results_are_numpy_scalars_of_the_input_type() -> None:
     norm = compile(lambda x: x @ x, x=3)
     assert type(norm(np.ones(3, np.float32))) is np.float32
     assert type(norm(np.ones(3))) is np.float64
 
 
-def test_subnormal_numbers_are_kept() -> None:
+def test_subnormal_values_are_not_flushed_to_zero() -> None:
     kernel = compile(lambda x: x * 0.5, x=())
     tiny = np.float32(2.0**-148)
     assert kernel(tiny) == np.float32(2.0**-149) != 0.0
@@ -218,7 +218,7 @@ BOUNDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
-def test_robots_in_float32_are_near_float64(name: str) -> None:
+def test_robot_functions_in_float32_are_near_float64(name: str) -> None:
     robot = ROBOTS[name]()
     rng = np.random.default_rng(11)
     q = robot.random_configuration(rng, size=300).astype(np.float32)
@@ -226,11 +226,11 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
     q1 = robot.integrate(q.astype(np.float64), 0.5 * v).astype(
         np.float32
     )  # whole turns away, a twist is ill-conditioned
-    given = {"q": q, "v": v, "a": a, "q0": q, "q1": q1, "tau": a}
+    arguments = {"q": q, "v": v, "a": a, "q0": q, "q1": q1, "tau": a}
     for function, bound in [*BOUNDS.items(), ("forward_dynamics", None)]:
         if name == "humanoid" and function not in ("forward_kinematics", "mass_matrix", "integrate"):
             continue  # tens of thousands of operations: minutes to compile for all of them together
-        arrays = [given[i] for i in ROBOT[function].inputs]
+        arrays = [arguments[i] for i in ROBOT[function].inputs]
         single = getattr(robot, function)(*arrays)
         double = getattr(robot, function)(*(x.astype(np.float64) for x in arrays))
         assert single.dtype == np.float32 and double.dtype == np.float64
@@ -250,8 +250,8 @@ def test_robots_in_float32_are_near_float64(name: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_depends_on_rounding_is_computed_in_float64() -> None:
-    """Which constraints depend on others is decided there: by rows that say so, and in kernels that use them."""
+def test_functions_that_decide_by_rounding_compute_in_float64() -> None:
+    """Redundant constraints are found by comparisons, which float32's rounding would change."""
     robot = lw.load("fourbar")
     requests = [(name, row) for name, row in ROBOT.items() if not any(option.required for option in row.options)]
     decided = 0
@@ -272,8 +272,8 @@ def test_what_depends_on_rounding_is_computed_in_float64() -> None:
         assert kernel.ufunc.types == ["ddd->d"]
         out = np.zeros((5, 3), np.float32)
         assert kernel(q, v, tau, out=out) is out and np.array_equal(out, scale * expected)
-        found = kernel(q, v, tau)
-        assert found.dtype == np.float32 and np.array_equal(found, out)
+        acceleration = kernel(q, v, tau)
+        assert acceleration.dtype == np.float32 and np.array_equal(acceleration, out)
         assert bits_equal(kernel(q[0], v[0], tau[0]), out[0])
     assert doubled.jacobian("tau")(q, v, tau).dtype == np.float32
     forces = robot.constrained_forward_dynamics(q, v, tau)
@@ -281,7 +281,7 @@ def test_what_depends_on_rounding_is_computed_in_float64() -> None:
     assert compile(lambda x: 2.0 * x, x=3).ufunc.types == ["f->f", "d->d"]
 
 
-def test_a_robot_takes_and_fills_float32() -> None:
+def test_robot_functions_take_and_fill_float32_arrays() -> None:
     robot = lw.load("double_pendulum")
     q = np.linspace(-1.0, 1.0, 14, dtype=np.float32).reshape(7, 2)
     result = robot.gravity_force(q)
@@ -295,7 +295,7 @@ def test_a_robot_takes_and_fills_float32() -> None:
         robot.gravity_force(q)
 
 
-def test_traced_programs_are_one_for_both_types() -> None:
+def test_one_trace_serves_both_float_types() -> None:
     kernel = Kernel(trace(lambda x: f.sqrt(x) + 0.1, "root", {"x": ()}))
     x = np.float32(0.7)
     assert kernel(x) == np.sqrt(x) + np.float32(0.1)
@@ -319,24 +319,24 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.usefixtures("careless")
-def test_the_first_call_raises_no_flag() -> None:
+def test_the_first_call_sets_no_floating_point_flags() -> None:
     x = np.ones((40, 3), np.float32)
-    ways = [
+    calls = [
         lambda kernel: kernel(x),
         lambda kernel: kernel(list(x)),
         lambda kernel: kernel(x, out=np.zeros((40, 3))),
         lambda kernel: kernel.ufunc(x),
     ]
-    for k, way in enumerate(ways):
+    for k, call in enumerate(calls):
         kernel = compile(lambda x, k=k: (2.0 + k) * x, x=3)
         with np.errstate(all="raise"):
-            assert np.array_equal(way(kernel), (2.0 + k) * x)
+            assert np.array_equal(call(kernel), (2.0 + k) * x)
     robot = lw.load("double_pendulum")
     with np.errstate(all="raise"):
         assert robot.bias_force(x[:, :2], x[:, :2]).dtype == np.float32
 
 
-def test_it_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_for_float32_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     original = kernel_code.compiled
 
     def fails(source: Any, parts: Any, real: Any, best: bool) -> Any:

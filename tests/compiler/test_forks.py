@@ -1,4 +1,4 @@
-"""Processes that start while other threads compile: they find every lock free."""
+"""Processes that are forked while other threads compile: all locks are free."""
 
 from __future__ import annotations
 
@@ -71,13 +71,17 @@ if __name__ == "__main__":
 
 @forks
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "count"), [("fork", 8), ("spawn", 1)])
-def test_a_process_that_starts_while_others_compile_computes(way: str, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("start_method", "count"), [("fork", 8), ("spawn", 1)])
+def test_a_process_that_starts_while_threads_compile_can_compute(start_method: str, count: int, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     environment = os.environ | {"LINKWORK_CACHE": "off"}
     ran = subprocess.run(
-        [sys.executable, program, way, str(count)], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, program, start_method, str(count)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.stdout == f"{[7] * count}\n", ran.stderr
 
@@ -118,14 +122,14 @@ print(os.waitstatus_to_exitcode(ended[1]))
 
 @pytest.mark.slow(every=3)
 @forks
-def test_a_process_forked_while_another_thread_imports_a_module_imports_it_too() -> None:
+def test_a_process_forked_during_an_import_can_import_the_module() -> None:
     """Python's lock of a module is acquired forever in a process that is forked during its import."""
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORTING], capture_output=True, text=True, check=False)
     assert ran.stdout == "7\n" and "Exception ignored" not in ran.stderr, ran.stderr
 
 
 def forked(work: Callable[[], None]) -> int:
-    """How a forked process ends."""
+    """Return the exit code of a forked process."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -139,8 +143,8 @@ def forked(work: Callable[[], None]) -> int:
 
 @forks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own_stays() -> None:
-    lock, own = Lock(), Lock()
+def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
+    lock, own_lock = Lock(), Lock()
     has, may_go = threading.Event(), threading.Event()
 
     def keep() -> None:
@@ -148,27 +152,27 @@ def test_a_lock_that_another_thread_has_is_free_in_a_forked_process_and_ones_own
             has.set()
             may_go.wait()
 
-    other = threading.Thread(target=keep)
-    other.start()
+    thread = threading.Thread(target=keep)
+    thread.start()
     has.wait()
 
     def work() -> None:
-        with lock, lock, own:
+        with lock, lock, own_lock:
             pass
-        assert own._is_owned()
+        assert own_lock._is_owned()
 
-    with own:
+    with own_lock:
         assert forked(work) == 0
     assert not lock.acquire(blocking=False)  # here, it is still the other's
     may_go.set()
-    other.join()
-    with lock, own:
+    thread.join()
+    with lock, own_lock:
         pass
 
 
 @forks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_value_kept_by_an_object_is_free_in_a_forked_process() -> None:
+def test_a_cached_property_under_computation_is_free_in_a_forked_process() -> None:
     has, may_go = threading.Event(), threading.Event()
 
     class Keeper:
@@ -178,8 +182,8 @@ def test_a_value_kept_by_an_object_is_free_in_a_forked_process() -> None:
             may_go.wait()
             return 1
 
-    other = threading.Thread(target=lambda: Keeper().value)
-    other.start()
+    thread = threading.Thread(target=lambda: Keeper().value)
+    thread.start()
     has.wait()
 
     def work() -> None:

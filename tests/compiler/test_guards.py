@@ -1,4 +1,4 @@
-"""Guards: results that callers do not see, counted where they are greater than zero, whichever code computed them."""
+"""Guards: hidden results of which positive values are counted, for all kinds of calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ N = 5
 
 
 def program(guarded: bool = True, steps: int = 3) -> Program:
-    """Of x a recursion of some steps and the square of x; guarded: x·x and the size of the last number are below 1."""
+    """A recursion over x and the square of x, with bounds of 1 on x·x and on the last value."""
     graph = Graph()
     x = graph.inputs("x", (N,))
     y = list(x)
@@ -44,7 +44,7 @@ def samples(count: int) -> np.ndarray:
 
 
 def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
-    """Whether a call is counted as one with a guard greater than zero; and its result."""
+    """Return True if a call counts a positive guard, and the call's result."""
     before = call_state(kernel).off_calls
     result = kernel(x)
     return call_state(kernel).off_calls != before, result
@@ -53,7 +53,7 @@ def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("segmented", [False, True])
-def test_every_sample_of_a_batch_is_watched_and_results_stay_the_same(target: Target, segmented: bool) -> None:
+def test_guards_watch_every_sample_and_leave_results_unchanged(target: Target, segmented: bool) -> None:
     with sizes(whole=30, most=20) if segmented else sizes():
         kernel, plain = (
             Kernel(program(), backend=CPUBackend(target)),
@@ -63,31 +63,31 @@ def test_every_sample_of_a_batch_is_watched_and_results_stay_the_same(target: Ta
         for dtype in (np.float64, np.float32):
             for count in (1, 2, 3, 40, 41):
                 right = samples(count).astype(dtype)
-                off, found = counted(kernel, right)
-                assert not off and all_bits_equal(found, plain(right))
-                for place in {0, 1, count // 2, count - 1} & set(range(count)):
+                off, results = counted(kernel, right)
+                assert not off and all_bits_equal(results, plain(right))
+                for index in {0, 1, count // 2, count - 1} & set(range(count)):
                     wrong = right.copy()
-                    wrong[place] *= 1.2
+                    wrong[index] *= 1.2
                     spread_out = np.zeros((count, 2 * N), dtype)[:, ::2]
                     spread_out[:] = wrong
                     for x in (wrong, spread_out, wrong[::-1]):
-                        off, found = counted(kernel, x)
-                        assert off and all_bits_equal(found, plain(x))
+                        off, results = counted(kernel, x)
+                        assert off and all_bits_equal(results, plain(x))
     assert len(plan(kernel.program, 30, 20).segments) > 1 and kernel.program.guards == 3
 
 
-def test_threads_count_too() -> None:
+def test_guards_count_in_all_threads() -> None:
     with sizes(worth=1.0), num_threads(4):
         kernel = Kernel(program())
         x = samples(40_000)
         assert not counted(kernel, x)[0]
-        for place in (0, 17_321, 39_999):
+        for index in (0, 17_321, 39_999):
             wrong = x.copy()
-            wrong[place] *= 2.0
+            wrong[index] *= 2.0
             assert counted(kernel, wrong)[0]
 
 
-def test_infinity_counts_and_nan_and_the_bound_itself_do_not() -> None:
+def test_infinite_guards_count_and_nan_and_zero_do_not() -> None:
     graph = Graph()
     inputs = [(Port("x", (1,)), graph.inputs("x", (1,)))]
     ((_, (x,)),) = inputs
@@ -101,7 +101,7 @@ def test_infinity_counts_and_nan_and_the_bound_itself_do_not() -> None:
 
 @pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 @pytest.mark.parametrize("segmented", [False, True])
-def test_the_single_call_hands_on_what_a_guard_tells_of(segmented: bool) -> None:
+def test_a_single_call_with_a_positive_guard_reaches_the_general_call(segmented: bool) -> None:
     with sizes(whole=30, most=20) if segmented else sizes():
         kernel = Kernel(program())
     handed: list[tuple[np.ndarray, ...]] = []
@@ -115,7 +115,7 @@ def test_the_single_call_hands_on_what_a_guard_tells_of(segmented: bool) -> None
 @pytest.mark.slow
 @pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 @pytest.mark.parametrize("size", [3, 3000])
-def test_an_array_to_write_to_is_left_alone_where_a_guard_tells(size: int) -> None:
+def test_an_output_array_is_unchanged_where_a_guard_is_positive(size: int) -> None:
     graph = Graph()
     x = graph.inputs("x", (size,))
     traced = Program.of(
@@ -132,7 +132,7 @@ def test_an_array_to_write_to_is_left_alone_where_a_guard_tells(size: int) -> No
     assert handed[0] is out and (out == 7.0).all()
 
 
-def test_guards_are_hidden_and_cost_outputs_nothing() -> None:
+def test_guards_are_hidden_and_add_no_operations_to_outputs() -> None:
     guarded, plain = program(), program(guarded=False)
     assert guarded.operations == plain.operations and guarded.arithmetic == plain.arithmetic
     assert guarded.unguarded == plain and plain.unguarded is plain
@@ -146,7 +146,7 @@ def test_guards_are_hidden_and_cost_outputs_nothing() -> None:
     assert optimized.unguarded.operations == optimize(plain).operations
 
 
-def test_guards_are_part_of_what_is_verified_and_kept() -> None:
+def test_guards_are_verified_and_part_of_the_digest() -> None:
     guarded = program()
     with pytest.raises(InvalidProgramError, match="outputs and 2 guards"):
         verify(replace(guarded, guards=2))
@@ -154,7 +154,7 @@ def test_guards_are_part_of_what_is_verified_and_kept() -> None:
     assert len({content(p) for p in (guarded, guarded.unguarded, replace(guarded, guards=2))}) == 3
 
 
-def test_casadi_sees_outputs_alone() -> None:
+def test_casadi_functions_have_no_guards() -> None:
     pytest.importorskip("casadi")
     function = Kernel(program()).to_casadi()
     assert function.n_out() == 2 and function.name_out(0) == "y"

@@ -1,4 +1,4 @@
-"""The kernel as a gufunc of NumPy's: its life, its memory, and threads."""
+"""Kernels as NumPy gufuncs: lifetime, memory and threads."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def wave(scale: float = 1.0) -> Kernel:
     return compile(lambda q: scale * f.sin(q) * f.cos(q[::-1]) + q @ q, name="wave", q=6)
 
 
-def test_signature() -> None:
+def test_signatures_have_numpys_form() -> None:
     assert signature([Port("q", (7,))], [Port("M", (7, 7)), Port("E", ())]) == "(7)->(7,7),()"
     assert signature([], [Port("z", ())]) == "->()"
     assert signature([Port("q", (0, 3))], [Port("z", (0,))]) == "(none,3)->(none)"
 
 
-def test_it_is_a_ufunc_with_name_and_documentation() -> None:
+def test_a_kernels_ufunc_has_a_name_and_documentation() -> None:
     def length(x: np.ndarray) -> object:
-        """How long x is."""
+        """Length of x."""
         return f.sqrt(x @ x)
 
     ufunc = compile(length, x=3).ufunc
@@ -43,10 +43,10 @@ def test_it_is_a_ufunc_with_name_and_documentation() -> None:
     assert (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) == (1, 1, 2, 2)
     assert ufunc.types == ["f->f", "d->d"] and ufunc.signature == "(3)->()" and ufunc.identity is None
     assert ufunc.__name__ == "length"
-    assert ufunc.__doc__ is not None and ufunc.__doc__.endswith("How long x is.")
+    assert ufunc.__doc__ is not None and ufunc.__doc__.endswith("Length of x.")
 
 
-def test_numpys_own_keywords_work() -> None:
+def test_the_ufunc_takes_numpys_keywords() -> None:
     ufunc = compile(lambda a, b: np.array([a @ b, a[0] - b[0]]), a=3, b=3).ufunc
     a, b = np.arange(12.0).reshape(3, 4), np.ones((4, 3))
     result = ufunc(a, b, axes=[0, 1, 0])
@@ -56,16 +56,16 @@ def test_numpys_own_keywords_work() -> None:
         ufunc(a.T.astype(np.float32), b, casting="no")
 
 
-def test_other_libraries_may_take_over() -> None:
-    class Other:
+def test_foreign_arrays_may_override_the_ufunc() -> None:
+    class ForeignArray:
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **named: object) -> object:
             return ufunc.__name__, method, len(inputs)
 
-    assert wave().ufunc(Other()) == ("wave", "__call__", 1)
-    assert wave()(Other()) == ("wave", "__call__", 1)
+    assert wave().ufunc(ForeignArray()) == ("wave", "__call__", 1)
+    assert wave()(ForeignArray()) == ("wave", "__call__", 1)
 
 
-def test_as_many_arrays_as_numpy_takes_and_more() -> None:
+def test_kernels_take_more_arguments_than_a_ufunc_can() -> None:
     for count in (63, 64):  # and an output: a ufunc has at most 64
         kernel = compile(lambda **x: sum(x.values()), **dict.fromkeys([f"x{k}" for k in range(count)], ()))
         assert kernel(*range(count)) == sum(range(count))
@@ -93,7 +93,7 @@ def test_the_ufunc_outlives_the_kernel() -> None:
     assert again[2](q).shape == (11, 6)
 
 
-def test_code_goes_with_the_last_kernel_without_the_collector() -> None:
+def test_machine_code_is_freed_with_its_last_kernel() -> None:
     kernel = wave()
     machine_code = weakref.ref(kernel._code.entry("loop").owner)
     gc.disable()
@@ -109,11 +109,11 @@ MEMORY = Path("/proc/self/statm")
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
-def test_kernels_that_come_and_go_leave_no_memory_behind() -> None:
+def test_created_and_deleted_kernels_leak_no_memory() -> None:
     def resident() -> int:
         return int(MEMORY.read_text().split()[1]) * mmap.PAGESIZE
 
-    def some(count: int) -> None:
+    def create_kernels(count: int) -> None:
         for k in range(count):
             wave(1.0 + k)(np.ones((3, 6)))
         gc.collect()
@@ -121,13 +121,13 @@ def test_kernels_that_come_and_go_leave_no_memory_behind() -> None:
     def grown(count: int) -> tuple[int, int]:
         """Python's memory and the process's, for each kernel: what is never given back grows every time."""
         python, whole = tracemalloc.get_traced_memory()[0], resident()
-        some(count)
+        create_kernels(count)
         return (tracemalloc.get_traced_memory()[0] - python) // count, (resident() - whole) // count
 
-    some(10)
+    create_kernels(10)
     tracemalloc.start()
     try:
-        some(2)
+        create_kernels(2)
         rounds = [grown(20) for _ in range(3)]
         assert min(python for python, _ in rounds) < 1000
         assert min(whole for _, whole in rounds) < 50_000
@@ -135,7 +135,7 @@ def test_kernels_that_come_and_go_leave_no_memory_behind() -> None:
         tracemalloc.stop()
 
 
-def test_calls_leave_no_memory_behind() -> None:
+def test_repeated_calls_leak_no_references() -> None:
     kernel = compile(lambda q, v: (q * v, q @ v), q=5, v=5)
     q = np.ones((4, 5))
     counts = [sys.getrefcount(x) for x in (q, kernel.ufunc, kernel._code)]
@@ -170,7 +170,7 @@ def in_threads(work: Callable[[int], None], count: int = 8) -> None:
         raise errors[0]
 
 
-def test_threads_may_call_one_kernel_at_once() -> None:
+def test_threads_may_call_one_kernel_together() -> None:
     kernel = wave()
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(n, 6)) for n in (1, 2, 3, 8, 100, 999, 2000, 5000)]
@@ -179,8 +179,8 @@ def test_threads_may_call_one_kernel_at_once() -> None:
 
     def work(number: int) -> None:
         for k in range(30):
-            place = (number + k) % 8
-            assert bits_equal(kernel(inputs[place]), alone[place])
+            index = (number + k) % 8
+            assert bits_equal(kernel(inputs[index]), alone[index])
 
     in_threads(work)
     for a, b in zip(alone, expected, strict=True):
@@ -188,7 +188,7 @@ def test_threads_may_call_one_kernel_at_once() -> None:
 
 
 @pytest.mark.slow
-def test_threads_may_compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_may_compile_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     q = np.linspace(-1.0, 1.0, 6)
     expected = [wave(float(k))(q) for k in range(8)]
@@ -202,20 +202,20 @@ def test_threads_may_compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gc.isenabled()
 
 
-def test_a_long_call_lets_other_threads_run() -> None:
-    """With no turns taken by time, another thread gets to run only where the call lets go of the interpreter."""
+def test_a_long_call_releases_the_interpreter_lock() -> None:
+    """Thread switches by time are off, so another thread runs only where the call releases the lock."""
     kernel = wave()
     q = np.ones((200_000, 6))
     out = np.empty_like(q)
     progress: list[None] = []
     waiting, go = threading.Event(), threading.Event()
 
-    def other() -> None:
+    def record_progress() -> None:
         waiting.set()
         go.wait()
         progress.append(None)
 
-    thread = threading.Thread(target=other)
+    thread = threading.Thread(target=record_progress)
     thread.start()
     waiting.wait()
     interval = sys.getswitchinterval()

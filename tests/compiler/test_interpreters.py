@@ -1,4 +1,4 @@
-"""Kernels in an interpreter of Python's that is not its first: nothing waits for what cannot come."""
+"""Kernels in a subinterpreter of Python."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ except ImportError as error:
 @pytest.mark.skipif(
     not any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters"))), reason="only one interpreter here"
 )
-def test_float32_in_another_interpreter() -> None:
+def test_float32_kernels_run_in_a_subinterpreter() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert ran.stdout.startswith("done") and "Error" not in ran.stderr, ran.stderr

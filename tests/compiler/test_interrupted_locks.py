@@ -1,4 +1,4 @@
-"""Signal handlers that raise: wherever one does, locks are free afterwards, threads work, and the interrupt is raised.
+"""Signal handlers that raise: locks are released, threads work, and the interrupt is raised.
 
 `compiler.interruptions` has the places and the scenarios.
 """
@@ -24,24 +24,24 @@ STRIDES = {"entries": 301, "kernels": 3001}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_an_interrupt_leaves_no_lock_no_thread_and_no_file_behind(name: str, drawn: Any) -> None:
-    stride, places = STRIDES.get(name, 31), 0
+def test_an_interrupt_leaves_all_locks_free_and_no_thread_or_file(name: str, drawn: Any) -> None:
+    stride, count_of_positions = STRIDES.get(name, 31), 0
     for offset in drawn(range(OFFSETS)):
         count, wrong = tried(name, stride, offset * stride // OFFSETS)
-        places += count
+        count_of_positions += count
         assert not wrong
-    assert places >= 4
+    assert count_of_positions >= 4
 
 
 def test_deletions_call_no_python() -> None:
     """An exception that a signal handler raises there is printed and dropped."""
     root = Path(linkwork.__file__).parent
-    found = []
+    calls = []
     for path in root.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if "viewer" not in path.relative_to(root).parts and ("__del__" in text or "weakref" in text):
-            found += [f"{path.relative_to(root)}:{line}" for line in python_at_deletion(ast.parse(text))]
-    assert not found
+            calls += [f"{path.relative_to(root)}:{line}" for line in python_at_deletion(ast.parse(text))]
+    assert not calls
 
 
 def python_at_deletion(tree: ast.Module) -> Iterator[int]:
@@ -60,7 +60,7 @@ def python_at_deletion(tree: ast.Module) -> Iterator[int]:
                     yield node.lineno
 
 
-def test_what_calls_python_at_deletion_is_found() -> None:
+def test_python_calls_at_deletion_are_detected() -> None:
     lines = [
         "import weakref",
         "from weakref import WeakSet",
@@ -75,7 +75,7 @@ def test_what_calls_python_at_deletion_is_found() -> None:
     assert [*python_at_deletion(ast.parse("\n".join(lines)))] == [2, 3, 4, 6]
 
 
-def test_once_releases_the_key_of_what_could_not_be_made() -> None:
+def test_a_lazy_cache_releases_the_key_of_a_failed_value() -> None:
     once: LazyCache[int] = LazyCache()
 
     def fail() -> int:

@@ -1,4 +1,4 @@
-"""Signals while a batch is computed: what handlers raise ends it, what they do not lets it go on; nothing is timed."""
+"""Signals during a batch: an exception of a handler ends it, and a handler that returns lets it finish."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def printed(code: str, samples: int = 3_000_000) -> list[str]:
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_batch_however_it_is_called() -> None:
+def test_ctrl_c_ends_a_batch_for_all_kinds_of_calls() -> None:
     code = """
     out = np.zeros(len(whole))
     for threads in (1, 3):
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_batch_however_it_is_called() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_s_function_ends_too() -> None:
+def test_ctrl_c_ends_a_function_of_a_robot() -> None:
     code = """
     robot = lw.load("arm7")
     q = np.zeros((2_000_000, 7))
@@ -107,7 +107,7 @@ def test_a_robot_s_function_ends_too() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_a_handler_raises_is_raised_as_it_is_and_one_that_returns_lets_the_batch_go_on() -> None:
+def test_exceptions_of_signal_handlers_end_the_batch_and_returning_handlers_do_not() -> None:
     code = """
     class TooLong(Exception):
         pass
@@ -142,7 +142,7 @@ def test_what_a_handler_raises_is_raised_as_it_is_and_one_that_returns_lets_the_
 
 
 @pytest.mark.slow(every=3)
-def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> None:
+def test_ctrl_c_ends_a_batch_beside_other_threads_and_in_a_forked_process() -> None:
     code = """
     out = np.zeros(len(whole))
     worker = threading.Thread(target=lambda: kernel(whole, out=out))
@@ -169,7 +169,7 @@ def test_other_threads_compute_on_and_a_forked_process_is_interrupted_too() -> N
     assert printed("import sys\n" + textwrap.dedent(code)) == ["True", "interrupted True 0"]
 
 
-def test_an_error_that_could_not_be_raised_is_raised_after_the_next_call() -> None:
+def test_an_interrupted_error_is_raised_after_the_next_call() -> None:
     """A second interrupt may end the Python code that raises the error of the first one."""
     kernel, state = lw.compile(lambda x: 2.0 * x, x=3), interrupts._interrupts
     assert np.array_equal(kernel(np.ones((5, 3))), np.full((5, 3), 2.0))
@@ -213,7 +213,7 @@ def ended(call):
 
 
 @pytest.mark.slow(every=9)
-def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
+def test_ctrl_c_ends_long_loops_of_single_samples_and_batches() -> None:
     code = """
     few = lambda s: [0.5 * s[0] + 1.0, s[1] + 1.0]
     many = lambda s: np.sin(s) + np.concatenate([s[1:], s[:1]])
@@ -244,7 +244,7 @@ def test_ctrl_c_ends_long_loops_of_one_sample_and_of_batches() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_simulator_s_steps_and_leaves_its_state() -> None:
+def test_ctrl_c_ends_a_simulators_steps_and_keeps_its_state() -> None:
     code = """
     robot = lw.load("double_pendulum")
     simulator = lw.Simulator(robot)

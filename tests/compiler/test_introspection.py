@@ -1,4 +1,4 @@
-"""What a kernel says of itself, whether it was compiled or found in the cache; and that nothing keeps it alive."""
+"""Descriptions of kernels, new or from the cache, and the memory of kernels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from linkwork.expr.scalar import functions as f
 
 
 def function(q: Any, A: Any) -> Any:
-    """What it is for."""
+    """Purpose of the function."""
     return {"y": A @ f.sin(q) + q[0] * 2.0, "length": f.sqrt(q @ q), "none": np.zeros((0, 2))}
 
 
-def made() -> Kernel:
+def example_kernel() -> Kernel:
     return compile(function, name="example", q=3, A=(2, 3))
 
 
@@ -49,8 +49,8 @@ def said(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def test_what_a_kernel_says(cache_folder: Path) -> None:
-    kernel = made()
+def test_a_kernel_describes_its_ports_signature_and_operations(cache_folder: Path) -> None:
+    kernel = example_kernel()
     about = said(kernel)
     assert about["repr"] == "<Kernel example: q(3), A(2, 3) -> y(2), length(), none(0, 2)>"
     assert about["inputs"] == (Port("q", (3,)), Port("A", (2, 3)))
@@ -58,7 +58,7 @@ def test_what_a_kernel_says(cache_folder: Path) -> None:
     assert str(about["python"]) == "(q, A, *, out=None)"
     assert about["python"].bind(np.zeros(3), A=np.zeros((2, 3)), out=None)
     assert about["ufunc"] == ("example", about["signature"], ("ff->fff", "dd->ddd"))
-    assert about["doc"].endswith("What it is for.")
+    assert about["doc"].endswith("Purpose of the function.")
     assert about["operations"]["sin"] == 3 and about["operations"]["sqrt"] == 1
     assert about["arithmetic"] == sum(
         about["operations"][name] for name in ("mul", "add", "sub") if name in about["operations"]
@@ -70,14 +70,14 @@ def test_what_a_kernel_says(cache_folder: Path) -> None:
     assert kernel.compile_time > 0.0
 
 
-def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = made()
+def test_a_kernel_from_the_cache_describes_itself_equally(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = example_kernel()
     arguments = np.arange(3.0), np.arange(6.0).reshape(2, 3)
     make_ready(first)
     with monkeypatch.context() as patch:
         patch.setattr(cpu_backend, "emit", lambda *_: pytest.fail("compiled"))
         patch.setattr(own_code, "_replaced", {})  # the name in the cache stays that of the backend
-        second = made()
+        second = example_kernel()
         make_ready(second)
     assert said(second) == said(first)
     assert second.compile_time > 0.0
@@ -88,7 +88,7 @@ def test_a_kernel_from_the_cache_says_the_same(cache_folder: Path, monkeypatch: 
     assert source_and_code(second)[0].traced == source_and_code(first)[0].traced
 
 
-def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(
+def test_a_cached_robot_kernel_is_traced_when_its_program_is_read(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = lw.load("arm6").compile("mass_matrix")
@@ -102,8 +102,8 @@ def test_a_robots_kernel_from_the_cache_is_traced_when_it_is_asked(
     assert second.llvm_ir == first.llvm_ir and second.assembly == first.assembly
 
 
-def test_what_a_kernel_says_cannot_be_set() -> None:
-    kernel = made()
+def test_descriptions_of_a_kernel_are_read_only() -> None:
+    kernel = example_kernel()
     for name in ("name", "inputs", "program", "llvm_ir", "compile_time", "signature", "operations", "ufunc"):
         with pytest.raises(AttributeError, match=f"property '{name}' of 'Kernel' object has no setter"):
             setattr(kernel, name, None)
@@ -116,7 +116,7 @@ def test_what_a_kernel_says_cannot_be_set() -> None:
 
 @pytest.mark.parametrize("how", ["not called", "called", "float32", "failed", "inspected", "single", "several"])
 def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
-    kernel = compile(lambda x: 2.0 * x, x=3) if how == "single" else made()
+    kernel = compile(lambda x: 2.0 * x, x=3) if how == "single" else example_kernel()
     arrays = (np.ones(3),) if how == "single" else (np.ones(3), np.ones((2, 3)))
     gc.collect()
     gc.disable()
@@ -142,7 +142,7 @@ def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
 
 
 def test_a_ufunc_keeps_its_loops_and_its_counter() -> None:
-    kernel = made()
+    kernel = example_kernel()
     ufunc, state = kernel.ufunc, call_state(kernel)
     del kernel
     gc.collect()
@@ -161,18 +161,18 @@ def resident() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
-def test_two_hundred_kernels_of_both_types_leave_no_memory_behind(cache_folder: Path) -> None:
-    """Most of them come out of the cache: what is looked at is what stays, not how it was made."""
+def test_two_hundred_kernels_of_both_types_leak_no_memory(cache_folder: Path) -> None:
+    """Most of them come from the cache, since only the memory of kernels in use is measured."""
 
-    def some(count: int) -> None:
+    def create_kernels(count: int) -> None:
         for k in range(count):
             kernel = compile(lambda x: (1.0 + k % 5) * x[::-1] + x @ x, x=4)  # noqa: B023
             for dtype in (np.float64, np.float32):
                 kernel(np.ones((9, 4), dtype))
 
-    some(30)
+    create_kernels(30)
     gc.collect()
     before = resident()
-    some(200)
+    create_kernels(200)
     gc.collect()
     assert resident() - before < 200 * 20_000

@@ -1,4 +1,4 @@
-"""Machine code in this process: well-formed modules, large programs, large arrays, little memory."""
+"""Machine code in this process: valid modules, large programs, large arrays, memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MEMORY = Path("/proc/self/statm")
 
 @every_target
 @pytest.mark.parametrize("name", SAMPLES)
-def test_llvm_finds_the_module_well_formed(name: str, target: Target) -> None:
+def test_llvm_accepts_the_modules_of_all_parts(name: str, target: Target) -> None:
     for real in (DOUBLE, SINGLE):
         texts = CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
         assert texts == CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
@@ -42,18 +42,18 @@ def test_llvm_finds_the_module_well_formed(name: str, target: Target) -> None:
             llvm.parse_assembly(text).verify()
 
 
-def test_empty_modules_are_well_formed() -> None:
+def test_llvm_accepts_modules_of_empty_programs() -> None:
     host()
     for inputs in ((), (Port("x", (0,)),), (Port("x", (3, 0)), Port("y", ()))):
         for outputs in ((Port("z", (0,)),), (Port("z", (0, 2)), Port("w", ()))):
-            one = (Instruction(CONSTANT, (), 1.0),)
-            program = Program("empty", inputs, outputs, one, (0,) * sum(port.size for port in outputs))
+            constants = (Instruction(CONSTANT, (), 1.0),)
+            program = Program("empty", inputs, outputs, constants, (0,) * sum(port.size for port in outputs))
             for text in CodegenOptions(program, host()).texts(PARTS):
                 llvm.parse_assembly(text).verify()
 
 
 @every_target
-def test_what_is_visible_carries_the_kernels_name(target: Target) -> None:
+def test_visible_symbols_begin_with_the_kernels_name(target: Target) -> None:
     host()
     visible = set()
     program = replace(optimize(sample("chain of rotations")), name="größe")
@@ -63,7 +63,7 @@ def test_what_is_visible_carries_the_kernels_name(target: Target) -> None:
     assert visible == {"gr__e.loop", "gr__e.few", "gr__e.block", "gr__e.sample", "gr__e.fast"}
 
 
-def test_names_that_are_llvms_own_are_not_taken() -> None:
+def test_names_of_kernels_do_not_collide_with_llvms_names() -> None:
     assert symbol_prefix("llvm") == "llvm_" and symbol_prefix("llvm1") == "llvm1"
     for name in ("llvm", "lw", "größe", "_"):
         kernel = compile(lambda x: f.sin(x) + x, x=2, name=name)
@@ -72,7 +72,7 @@ def test_names_that_are_llvms_own_are_not_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_an_entry_needs_its_parts_and_no_other(name: str) -> None:
+def test_an_entry_point_needs_only_its_own_parts(name: str) -> None:
     if not available(name, DOUBLE):
         pytest.skip("not to be had here")
     design, entry = CodegenOptions(optimize(sample("horner")), host()), ENTRIES[name]
@@ -94,17 +94,21 @@ def test_code_uses_no_registers_wider_than_the_target() -> None:
 
 
 def long_program(length: int) -> Program:
-    """Values within [-1, 1], each made of values not far back: 1 - 2 a², in which every bit counts, or (a + b) / 2."""
+    """Values within [-1, 1], each computed from recent ones: 1 - 2 a², in which every bit counts, or (a + b) / 2."""
     rng = np.random.default_rng(0)
     sample_values = [Instruction(CONSTANT, (), value) for value in (0.5, 1.0, 2.0)]
     instructions = [*sample_values, *(Instruction(INPUT, (), k) for k in range(40))]
     mul, add, sub = BY_NAME["mul"], BY_NAME["add"], BY_NAME["sub"]
-    half, one, two, values = 0, 1, 2, list(range(3, 43))
+    half, unit, two, values = 0, 1, 2, list(range(3, 43))
     while len(instructions) < length:
         a, b = (values[-k] for k in rng.integers(1, 40, size=2))
         last = len(instructions)
         if rng.random() < 0.5:
-            instructions += [Instruction(mul, (a, a)), Instruction(mul, (two, last)), Instruction(sub, (one, last + 1))]
+            instructions += [
+                Instruction(mul, (a, a)),
+                Instruction(mul, (two, last)),
+                Instruction(sub, (unit, last + 1)),
+            ]
         else:
             instructions += [Instruction(add, (a, b)), Instruction(mul, (half, last))]
         values.append(len(instructions) - 1)
@@ -112,7 +116,7 @@ def long_program(length: int) -> Program:
 
 
 @pytest.mark.slow(every=3)
-def test_a_program_of_twenty_thousand_instructions() -> None:
+def test_a_program_of_twenty_thousand_instructions_compiles() -> None:
     program = long_program(20_100)
     kernel = Kernel(program, without_passes=["fuse", "dead_code"])
     assert len(kernel.program.instructions) >= 20_000
@@ -125,7 +129,7 @@ def test_a_program_of_twenty_thousand_instructions() -> None:
 
 @every_target
 def test_large_arrays_need_no_large_stack(target: Target) -> None:
-    """Megabytes of vectors, in a thread whose stack has less."""
+    """Megabytes of vectors, in a thread with a smaller stack."""
 
     def function(x: Any) -> Any:
         return x[..., [0, 1, 20_000]] + x[..., [-1, -2, 7]]
@@ -136,18 +140,18 @@ def test_large_arrays_need_no_large_stack(target: Target) -> None:
     results: list[Any] = []
     before = threading.stack_size(1 << 19)
     try:
-        thread = threading.Thread(target=lambda: results.extend(kernel(given) for given in inputs))
+        thread = threading.Thread(target=lambda: results.extend(kernel(array) for array in inputs))
         thread.start()
     finally:
         threading.stack_size(before)
     thread.join()
-    for given, got in zip(inputs, results, strict=True):
-        assert np.array_equal(got, function(given))
+    for array, got in zip(inputs, results, strict=True):
+        assert np.array_equal(got, function(array))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
-def test_a_small_kernel_takes_little_memory() -> None:
+def test_a_small_kernel_takes_less_than_500_kB() -> None:
     def resident() -> int:
         gc.collect()
         return int(MEMORY.read_text().split()[1]) * mmap.PAGESIZE
@@ -169,7 +173,7 @@ def test_a_thread_allocates_its_memory_once_for_all_its_shares_of_a_batch():
     assert all(text.count("@malloc(") == text.count("@free(") == 1 for text in functions if "@malloc" in text)
 
 
-def test_size_of_instructions_is_that_of_llvm() -> None:
+def test_text_sizes_of_object_files_equal_llvms() -> None:
     for target in (host(), replace(host(), effort=0)):
         for code in emit(CodegenOptions(optimize(sample("chain of rotations")), target).texts(PARTS), target):
             sections = llvm.ObjectFileRef.from_data(code).sections()

@@ -1,4 +1,4 @@
-"""Kernels with more arrays than a NumPy ufunc has: calls of one sample, of batches, of both precisions."""
+"""Kernels with more arrays than a NumPy ufunc takes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def _function(**x: Any) -> Any:
     return {"total": total + vector[0] * vector[2], "scaled": [total * v for v in vector]}
 
 
-def test_a_kernel_takes_more_arrays_than_a_ufunc() -> None:
+def test_kernels_take_more_than_64_arrays() -> None:
     shapes = {"x0": (3,)} | {f"x{k}": () for k in range(1, COUNT)}
     kernel = lw.compile(_function, name="many", **shapes)
     rng = np.random.default_rng(0)
 
-    def expected(vector: Any, *rest: Any) -> tuple[Any, Any]:
-        total = sum((k + 2.0) * np.asarray(x) ** 2 for k, x in enumerate(rest))
+    def expected(vector: Any, *scalars: Any) -> tuple[Any, Any]:
+        total = sum((k + 2.0) * np.asarray(x) ** 2 for k, x in enumerate(scalars))
         vector = np.asarray(vector)
         return total + vector[..., 0] * vector[..., 2], total[..., None] * vector
 
-    one = [rng.normal(size=3), *rng.normal(size=COUNT - 1)]
+    sample = [rng.normal(size=3), *rng.normal(size=COUNT - 1)]
     strided = [rng.normal(size=(5, 3, 2))[..., 0], *rng.normal(size=(COUNT - 1, 5))]
     spread = [rng.normal(size=(4, 1, 3)), *rng.normal(size=(COUNT - 2, 5)), 2]
     for call in (kernel, pickle.loads(pickle.dumps(kernel))):
-        for arrays in (one, strided, spread):
+        for arrays in (sample, strided, spread):
             total, scaled = call(*arrays)
             sums, products = expected(*arrays)
             assert total.shape == sums.shape and np.allclose(total, sums, rtol=1e-12)
@@ -43,14 +43,14 @@ def test_a_kernel_takes_more_arrays_than_a_ufunc() -> None:
     out = np.empty(5), np.empty((5, 3))
     assert kernel(*strided, out=out).total is out[0] and np.array_equal(out[1], kernel(*strided).scaled)
     assert kernel(*[np.zeros((0, 3)), *[1.0] * (COUNT - 1)]).scaled.shape == (0, 3)
-    for wrong in ([rng.normal(size=4), *one[1:]], [rng.normal(size=(2, 3)), rng.normal(size=3), *one[2:]]):
+    for wrong in ([rng.normal(size=4), *sample[1:]], [rng.normal(size=(2, 3)), rng.normal(size=3), *sample[2:]]):
         with pytest.raises(ValueError, match=r"many: .*(x0|x1)"):
             kernel(*wrong)
-    assert np.allclose(kernel.interpret(*one).total, expected(*one)[0])
+    assert np.allclose(kernel.interpret(*sample).total, expected(*sample)[0])
 
 
 @pytest.mark.slow(every=3)
-def test_a_problem_has_many_terms() -> None:
+def test_a_trajectory_problem_takes_seventy_terms() -> None:
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=3, duration=0.3)
     for k in range(70):
         problem = problem.add("configuration", "least_squares", target=[0.01 * k, 0.0], name=f"t{k}")

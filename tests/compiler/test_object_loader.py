@@ -1,4 +1,4 @@
-"""Object files that are loaded without LLVM: the same results and data, and what only LLVM can load."""
+"""Object files loaded without LLVM: equal results and data, and files that only LLVM can load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkwork.compiler.codegen.jit import emit, link
 from linkwork.compiler.codegen.object_loader import loaded
 from linkwork.compiler.codegen.target import host
 
-HERE = sys.platform == "linux" and object_loader._is_available()
+IS_AVAILABLE = sys.platform == "linux" and object_loader._is_available()
 TEXT = """
 @{name}.constants = private constant [2 x i64] [i64 5, i64 7]
 @{name}.counter = global i64 40
@@ -48,37 +48,45 @@ end:
 
 def objects() -> list[bytes]:
     """Two objects whose functions call each other and one of the C library."""
-    texts = [TEXT.format(name=name, other=other) for name, other in (("one", "two"), ("two", "one"))]
+    texts = [TEXT.format(name=name, other=callee) for name, callee in (("one", "two"), ("two", "one"))]
     return emit([f'target triple = "{host().triple}"\n{text}' for text in texts], host())
 
 
-@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
-def test_functions_and_data_of_objects_that_refer_to_each_other() -> None:
-    found = loaded(objects(), {})
-    assert found is not None
-    one = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(found.addresses["one"])
-    counters = [ctypes.c_int64.from_address(found.addresses[f"{name}.counter"]) for name in ("one", "two")]
-    assert [one(x) for x in range(5)] == [7, 14, 21, 28, 35]
+@pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
+def test_object_files_that_refer_to_each_other_are_loaded() -> None:
+    library = loaded(objects(), {})
+    assert library is not None
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["one"])
+    counters = [ctypes.c_int64.from_address(library.addresses[f"{name}.counter"]) for name in ("one", "two")]
+    assert [function(x) for x in range(5)] == [7, 14, 21, 28, 35]
     assert [counter.value for counter in counters] == [49, 46]
     (code,) = link(objects(), host(), [("one", "two.counter")])
     assert ctypes.c_int64.from_address(code.table).value == 40
 
 
-@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
-def test_objects_that_llvm_loads() -> None:
+@pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
+def test_object_files_that_need_llvm_are_not_loaded() -> None:
     first, second = objects()
     text = "declare void @absent()\ndefine void @f() {} {{\n  call void @absent()\n  ret void\n}}"
-    other, unwinding = (
+    external, unwinding = (
         emit([f'target triple = "{host().triple}"\n{text.format(x)}'], host()) for x in ("nounwind", "")
     )
     machine = first[:18] + b"\xb7\x00" + first[20:]  # of an ARM processor
-    for files in ([first], [first, first, second], other, unwinding, [b""], [first[:100], second], [machine, second]):
+    for files in (
+        [first],
+        [first, first, second],
+        external,
+        unwinding,
+        [b""],
+        [first[:100], second],
+        [machine, second],
+    ):
         assert loaded(files, {}) is None
-    assert loaded(other, {"absent": 1}) is not None and loaded(unwinding, {"absent": 1}) is None
+    assert loaded(external, {"absent": 1}) is not None and loaded(unwinding, {"absent": 1}) is None
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_kernels_compute_the_same_as_with_llvm(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_loaded_without_llvm_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, rng = sample(name), np.random.default_rng(0)
     arrays = [rng.uniform(0.1, 0.9, (5, *port.shape)) for port in program.inputs]
     results = []
@@ -87,7 +95,9 @@ def test_kernels_compute_the_same_as_with_llvm(name: str, monkeypatch: pytest.Mo
         kernel = lw.Kernel(program)
         results.append([kernel(*arrays), kernel(*(x[0] for x in arrays))])
     for result, expected in zip(*results, strict=True):
-        both = ([np.ravel(x) for x in (one if isinstance(one, tuple) else (one,))] for one in (result, expected))
+        both = (
+            [np.ravel(x) for x in (value if isinstance(value, tuple) else (value,))] for value in (result, expected)
+        )
         for x, y in zip(*both, strict=True):
             np.testing.assert_array_equal(x, y)
 
@@ -103,9 +113,9 @@ print(sorted(name for name in sys.modules if name.startswith("llvmlite.")))
 """
 
 
-@pytest.mark.skipif(not HERE, reason="LLVM loads the objects of this system")
+@pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
 @pytest.mark.slow(every=3)
-def test_code_from_the_cache_runs_without_llvm(tmp_path: Path) -> None:
+def test_cached_code_runs_without_importing_llvm(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     printed = [
         subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, env=environment, check=True).stdout

@@ -1,4 +1,4 @@
-"""Programs: how they come from expressions, what the interpreter makes of them, what they say of themselves."""
+"""Programs: construction from expressions, interpretation and description."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def polynomial() -> Program:
     return Program.of("polynomial", [(Port("x", (2,)), x), (Port("y", ()), y)], [(Port("z", (3,)), elements)])
 
 
-def test_port_knows_its_size_and_prints_like_a_call() -> None:
+def test_ports_have_a_size_and_print_as_calls() -> None:
     assert Port("pose", (4, 4)).size == 16
     assert Port("energy", ()).size == 1
     assert Port("nothing", (3, 0)).size == 0
     assert str(Port("pose", (4, 4))) == "pose(4, 4)"
 
 
-def test_of_expressions_numbers_values_before_their_use() -> None:
+def test_instructions_of_a_program_come_before_their_use() -> None:
     program = polynomial()
     assert [i.operation.name for i in program.instructions] == ["input", "input", "input", "mul", "add", "constant"]
     assert all(a < k for k, i in enumerate(program.instructions) for a in i.args)
@@ -50,7 +50,7 @@ def test_of_expressions_numbers_values_before_their_use() -> None:
     assert program.instructions[2].value == 2
 
 
-def test_of_expressions_leaves_out_what_no_output_needs() -> None:
+def test_programs_leave_out_unneeded_expressions() -> None:
     graph = Graph()
     x = graph.inputs("x", (3,))
     f.sin(x[1])
@@ -59,7 +59,7 @@ def test_of_expressions_leaves_out_what_no_output_needs() -> None:
     assert program.operations == {"mul": 1}
 
 
-def test_of_numbers_keeps_both_zeros_and_shares_equal_ones() -> None:
+def test_programs_keep_both_zeros_and_share_equal_constants() -> None:
     program = Program.of("numbers", [], [(Port("z", (5,)), [0.0, -0.0, 1, 0.0, np.float32(1.0)])])
     assert [i.value for i in program.instructions] == [0.0, -0.0, 1.0]
     assert program.results == (0, 1, 2, 0, 2)
@@ -67,20 +67,20 @@ def test_of_numbers_keeps_both_zeros_and_shares_equal_ones() -> None:
     assert bits_equal(z, np.array([0.0, -0.0, 1.0, 0.0, 1.0]))
 
 
-def test_of_a_foreign_symbol_is_refused() -> None:
+def test_programs_refuse_symbols_that_are_not_inputs() -> None:
     graph = Graph()
-    x, other = graph.input("x"), graph.input("other")
+    x, foreign = graph.input("x"), graph.input("other")
     with pytest.raises(ValueError, match="'other' is used but is not among the inputs"):
-        Program.of("foreign", [(Port("x", ()), [x])], [(Port("z", ()), [x + other])])
+        Program.of("foreign", [(Port("x", ()), [x])], [(Port("z", ()), [x + foreign])])
 
 
-def test_of_symbols_of_two_traces_is_refused() -> None:
+def test_programs_refuse_symbols_of_two_traces() -> None:
     x, y = Graph().input("x"), Graph().input("y")
     with pytest.raises(ValueError, match="more than one trace"):
         Program.of("mixed", [(Port("x", ()), [x])], [(Port("z", (2,)), [x, y])])
 
 
-def test_values_are_alive_from_their_making_to_their_last_use() -> None:
+def test_values_are_alive_up_to_their_last_use() -> None:
     x = [Instruction(INPUT, (), 0), Instruction(CONSTANT, (), 2.0)]
     body = [
         Instruction(MUL, (0, 1)),  # value 2, which waits for the last instruction
@@ -93,7 +93,7 @@ def test_values_are_alive_from_their_making_to_their_last_use() -> None:
     assert Program("nothing", (), (), (), ()).alive() == [0]
 
 
-def test_operations_and_arithmetic() -> None:
+def test_programs_count_operations_and_arithmetic() -> None:
     x = [Instruction(INPUT, (), k) for k in range(3)]
     body = [Instruction(MUL, (0, 1)), Instruction(ADD, (3, 2)), Instruction(SUB, (4, 3)), Instruction(SINCOS, (5,))]
     fused = [Instruction(o, (0, 1, 2)) for o in (FMA, FMS, FNMA)]
@@ -103,17 +103,17 @@ def test_operations_and_arithmetic() -> None:
     assert program.arithmetic == 9
 
 
-def test_rebuilt_keeps_name_and_ports() -> None:
+def test_rebuilt_programs_keep_name_and_ports() -> None:
     program = polynomial()
-    other = program.rebuilt(list(program.instructions), list(program.results))
-    assert other == program
-    assert isinstance(other.instructions, tuple) and isinstance(other.results, tuple)
+    rebuilt = program.rebuilt(list(program.instructions), list(program.results))
+    assert rebuilt == program
+    assert isinstance(rebuilt.instructions, tuple) and isinstance(rebuilt.results, tuple)
 
 
-def test_interpret_one_sample_and_batches() -> None:
+def test_programs_interpret_single_samples_and_batches() -> None:
     program = polynomial()
-    (one,) = program.interpret([2.0, 3.0], 1.0)
-    assert one.shape == (3,) and one.tolist() == [7.0, 6.0, 3.0]
+    (single,) = program.interpret([2.0, 3.0], 1.0)
+    assert single.shape == (3,) and single.tolist() == [7.0, 6.0, 3.0]
     x, y = np.arange(24.0).reshape(4, 3, 2), np.arange(3.0)
     (many,) = program.interpret(x, y)
     assert many.shape == (4, 3, 3)
@@ -121,7 +121,7 @@ def test_interpret_one_sample_and_batches() -> None:
     assert np.array_equal(many, np.stack([product + y, product, np.full((4, 3), 3.0)], axis=-1))
 
 
-def test_interpret_gives_arrays_of_its_own() -> None:
+def test_interpreted_results_are_new_arrays() -> None:
     program = Program("same", (Port("x", (2,)),), (Port("z", (2,)),), (Instruction(INPUT, (), 1),), (0, 0))
     x = np.arange(2.0)
     (z,) = program.interpret(x)
@@ -130,12 +130,12 @@ def test_interpret_gives_arrays_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("batch", [(0,), (2, 0), (0, 3)])
-def test_interpret_empty_batches(batch: tuple[int, ...]) -> None:
+def test_programs_interpret_empty_batches(batch: tuple[int, ...]) -> None:
     (z,) = polynomial().interpret(np.ones((*batch, 2)), 1.0)
     assert z.shape == (*batch, 3)
 
 
-def test_interpret_empty_ports() -> None:
+def test_programs_interpret_empty_ports() -> None:
     ports = (Port("x", (0, 2)),), (Port("y", (3, 0)), Port("z", ()))
     program = Program("empty", *ports, (Instruction(CONSTANT, (), 4.0),), (0,))
     y, z = program.interpret(np.zeros((5, 0, 2)))
@@ -144,19 +144,19 @@ def test_interpret_empty_ports() -> None:
 
 
 @pytest.mark.parametrize("x", [1.0, [1.0], [[1.0], [2.0]], [1.0, 2.0, 3.0], np.ones((2, 1))])
-def test_interpret_refuses_other_shapes(x: object) -> None:
+def test_interpreting_refuses_wrong_shapes(x: object) -> None:
     with pytest.raises(ValueError, match=r"x: expected an array of shape"):
         polynomial().interpret(x, 1.0)
     with pytest.raises(ValueError, match="argument 2"):
         polynomial().interpret([1.0, 2.0])
 
 
-def test_interpret_refuses_batches_that_do_not_broadcast() -> None:
+def test_interpreting_refuses_batches_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         polynomial().interpret(np.ones((4, 2)), np.ones(3))
 
 
-def test_interpret_gives_no_warnings() -> None:
+def test_interpreting_causes_no_warnings() -> None:
     instructions = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1), Instruction(BY_NAME["div"], (0, 1)))
     program = Program("div", (Port("x", (2,)),), (Port("z", ()),), instructions, (2,))
     with np.errstate(all="raise"):
@@ -164,7 +164,7 @@ def test_interpret_gives_no_warnings() -> None:
     assert z[0] == np.inf and np.isnan(z[1]) and z[2] == np.inf
 
 
-def test_interpret_the_compilers_own_operations() -> None:
+def test_programs_interpret_fused_operations_and_sincos_pairs() -> None:
     x = [Instruction(INPUT, (), k) for k in range(3)]
     body = [Instruction(FMA, (0, 1, 2)), Instruction(FMS, (0, 1, 2)), Instruction(FNMA, (0, 1, 2))]
     pair = [Instruction(SINCOS, (0,)), Instruction(SIN_OF, (6,)), Instruction(COS_OF, (6,))]

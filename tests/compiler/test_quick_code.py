@@ -64,8 +64,8 @@ def tiers(folder: Path) -> list[str]:
     return sorted(fact.get("tier", "best") for fact in facts if fact is not None)
 
 
-def same(one: Any, other: Any) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+def same(left: Any, right: Any) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(left, right, strict=True))
 
 
 @pytest.fixture(params=["written at once", "written later"])
@@ -76,21 +76,23 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.mark.slow(every=3)
-def test_first_calls_use_quick_code_of_the_same_results(cache_folder: Path, source: str) -> None:
+def test_quick_code_gives_the_same_results_as_the_best_code(cache_folder: Path, source: str) -> None:
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
-    one, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
+    single_result, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
     call = quick.__call__
     assert is_quick(quick)
     assert lw.wait_for_compiler(timeout=60.0) and not is_quick(quick)
     assert tiers(cache_folder) == ["best"] * len(tiers(cache_folder)) and tiers(cache_folder)
     for again in (quick, call, kernel()):  # the function that was taken before runs the best code, too
-        assert same(again(x, y), one) and same(again(xs, ys), many)
+        assert same(again(x, y), single_result) and same(again(xs, ys), many)
     assert same(quick(xs.astype(np.float32), ys.astype(np.float32)), single)
 
 
 @pytest.mark.slow(every=3)
-def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    """A long batch, a robot's precompile and an effort in the environment wait for the best code."""
+def test_long_batches_and_precompilation_wait_for_the_best_code(
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
+    """Calls with an effort in the environment wait, too."""
     many, (xs, ys) = kernel("many"), arguments(2, (2048,))
     many(xs, ys)
     assert not any(name == "loop" for name, _ in source_and_code(many)[1]._improve)
@@ -101,15 +103,15 @@ def test_the_best_code_at_once(monkeypatch: pytest.MonkeyPatch, cache_folder: Pa
 
 
 @pytest.mark.slow(every=3)
-def test_effort_0_makes_quick_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_effort_0_makes_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
     (x, y), (xs, ys) = arguments(), arguments(1, (64,))
     monkeypatch.setenv(target.EFFORT, "2")
     best = kernel()
-    one, many = best(x, y), best(xs, ys)
+    expected, many = best(x, y), best(xs, ys)
     monkeypatch.setenv(target.EFFORT, "0")
     monkeypatch.setattr(Source, "texts", None)  # of the best code
     quick = kernel()
-    assert same(quick(x, y), one) and same(quick(xs, ys), many)
+    assert same(quick(x, y), expected) and same(quick(xs, ys), many)
     assert not is_quick(quick)  # nothing is to replace it
 
 
@@ -120,28 +122,28 @@ def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
     waiting: list[Any] = []
     monkeypatch.setattr(background_emit._background, "submit", waiting.append)
     quick, (x, y) = kernel(), arguments()
-    one = quick(x, y)
+    expected = quick(x, y)
     assert waiting and "quick" in tiers(cache_folder)
     assert ("source of the best code" in tiers(cache_folder)) == (source == "written at once")
     monkeypatch.undo()
     monkeypatch.setenv("LINKWORK_CACHE", str(cache_folder))
     monkeypatch.delenv(target.EFFORT, raising=False)
     later = kernel()
-    assert is_quick(later) and source_and_code(later)[1].cached and same(later(x, y), one)
-    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
+    assert is_quick(later) and source_and_code(later)[1].cached and same(later(x, y), expected)
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), expected)
     assert set(tiers(cache_folder)) == {"best"}
 
 
 @pytest.mark.slow(every=3)
-def test_calls_while_code_is_replaced() -> None:
+def test_results_stay_equal_while_code_is_replaced() -> None:
     """Threads that call without end see the same results from both kinds of code."""
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (40,))
-    one, many = quick(x, y), quick(xs, ys)
+    expected, many = quick(x, y), quick(xs, ys)
     done, wrong = threading.Event(), []
 
     def work() -> None:
         while not done.is_set():
-            if not (same(quick(x, y), one) and same(quick(xs, ys), many)):
+            if not (same(quick(x, y), expected) and same(quick(xs, ys), many)):
                 wrong.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
@@ -155,9 +157,9 @@ def test_calls_while_code_is_replaced() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_code_that_is_made_in_the_background_before_it_is_called(cache_folder: Path) -> None:
-    """The best code is made without quick code; a second kernel finds it in the cache, and errors are left to calls."""
-    (x, y), one = arguments(), kernel("first")(*arguments())
+def test_code_is_compiled_in_the_background_before_its_first_call(cache_folder: Path) -> None:
+    """The best code is made without quick code; a second kernel loads it from the cache, and calls raise its errors."""
+    (x, y), expected = arguments(), kernel("first")(*arguments())
     assert lw.wait_for_compiler(timeout=60.0)
     before = len(tiers(cache_folder))
     for name, added in (("new", 3), ("new", 0), ("first", 1)):  # of the parts fast, few and sample
@@ -167,7 +169,11 @@ def test_code_that_is_made_in_the_background_before_it_is_called(cache_folder: P
         assert len(tiers(cache_folder)) == before + added and set(tiers(cache_folder)) == {"best"}
         code = source_and_code(later)[1]
         compiled = compilations()
-        assert not code._improve and same(later(x, y), one) and same(later(x[None], y[None]), [z[None] for z in one])
+        assert (
+            not code._improve
+            and same(later(x, y), expected)
+            and same(later(x[None], y[None]), [z[None] for z in expected])
+        )
         assert compilations() == compiled, name
         before += added
     make_ready_later(_refused)
@@ -179,17 +185,17 @@ def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(background_emit._background, "submit", waiting.append)
     later, (x, y) = compile_later("urgent"), arguments()
     make_ready_later(lambda: later, samples=1)
-    one = later(x, y)
+    result = later(x, y)
     assert [job.urgent for job in waiting] == [True, False] and is_quick(later)
     monkeypatch.undo()
     for job in waiting:
         background_emit.submit(job)
-    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), one)
+    assert lw.wait_for_compiler(timeout=60.0) and not is_quick(later) and same(later(x, y), result)
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])
-def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+def test_failures_of_the_compiling_process_leave_kernels_usable(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
     """A child that cannot be started is replaced by this process; one that fails leaves the quick code in use."""
     monkeypatch.setattr(background_emit, "_background", background_emit._Background())
     if trouble == "dies":
@@ -208,10 +214,10 @@ def test_trouble_with_the_compiling_process(monkeypatch: pytest.MonkeyPatch, tro
     else:
         monkeypatch.setattr(background_emit._Child, "compile", _failed)
     quick, (x, y) = kernel(), arguments()
-    one = quick(x, y)
+    expected = quick(x, y)
     assert lw.wait_for_compiler(timeout=60.0)
     assert is_quick(quick) == (trouble in ("dies", "error of LLVM"))
-    assert same(quick(x, y), one)
+    assert same(quick(x, y), expected)
     background_emit._background.stop()
 
 
@@ -223,7 +229,7 @@ def _failed(*_: Any) -> Any:
     raise RuntimeError("LLVM could not")
 
 
-def test_arguments_of_wait_for_compiler() -> None:
+def test_wait_for_compiler_checks_its_timeout() -> None:
     for wrong in (-1.0, np.nan):
         with pytest.raises(ValueError, match="timeout: expected a number >= 0"):
             lw.wait_for_compiler(wrong)
@@ -263,8 +269,8 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow(every=9)
-def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path) -> None:
-    """It does not wait for the thread that writes, and the next process writes it."""
+def test_an_exit_does_not_wait_for_the_writer_of_the_best_code(cache_folder: Path) -> None:
+    """The next process writes it."""
     slow = """
     from linkwork.compiler import code_parts, kernel_code
     code_parts._LONG = 0
@@ -288,8 +294,8 @@ def test_an_exit_while_the_source_of_the_best_code_is_written(cache_folder: Path
 
 
 @pytest.mark.slow(every=9)
-def test_ends_of_a_process(cache_folder: Path) -> None:
-    """A process that exits or is interrupted while code is compiled leaves no child, and its exit code is its own."""
+def test_an_ending_process_leaves_no_child(cache_folder: Path) -> None:
+    """A process that exits or is interrupted while code is compiled keeps its own exit code."""
     tail = """
     pids = [child.process.pid for child in background_emit._background.children]
     print(*pids, flush=True)
@@ -320,8 +326,8 @@ def _is_gone(pid: int) -> bool:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
-    """Both processes get the best code, each from its own children."""
+def test_a_forked_process_gets_the_best_code_too(cache_folder: Path) -> None:
+    """Both processes get it, each from its own children."""
     done = ended(
         """
         pid = os.fork()
@@ -338,7 +344,9 @@ def test_a_fork_while_code_is_compiled(cache_folder: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_caches_in_trouble(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disabled_and_damaged_caches_do_not_prevent_the_best_code(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Off, too small, damaged: the best code comes all the same."""
     (x, y), results = arguments(), []
     for setting in ("off", "tiny", "damaged"):

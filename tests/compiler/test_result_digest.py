@@ -1,4 +1,4 @@
-"""Digests of results: equal for equal content in every process, different for other code and for what code reads."""
+"""Digests of results: equal for equal content in every process, different for other code and other variables."""
 
 from __future__ import annotations
 
@@ -68,11 +68,13 @@ def _values(**changed: object) -> dict[str, object]:
 
 
 def test_code_of_users_and_its_variables_change_the_digest() -> None:
-    own = {name: result_digest(value) for name, value in _values().items()}
-    assert own == {name: result_digest(value) for name, value in _values().items()} and len({*own.values()}) == len(own)
+    digests = {name: result_digest(value) for name, value in _values().items()}
+    assert digests == {name: result_digest(value) for name, value in _values().items()} and len(
+        {*digests.values()}
+    ) == len(digests)
     part = _values()["object"]
-    assert result_digest(part) == own["object"] and part.shown and result_digest(part) == own["object"]  # type: ignore[attr-defined]
-    for choice, other, names in (
+    assert result_digest(part) == digests["object"] and part.shown and result_digest(part) == digests["object"]  # type: ignore[attr-defined]
+    for choice, new_value, names in (
         ("gain", 2.5, {"function", "partial"}),
         ("factor", 3.5, {"function", "partial"}),
         ("inner", 8, {"function"}),
@@ -82,11 +84,13 @@ def test_code_of_users_and_its_variables_change_the_digest() -> None:
         ("entry", 6.0, {"object", "method"}),
         ("bound", 5, {"partial"}),
     ):
-        changed = {name for name, value in _values(**{choice: other}).items() if result_digest(value) != own[name]}
+        changed = {
+            name for name, value in _values(**{choice: new_value}).items() if result_digest(value) != digests[name]
+        }
         assert changed == names, choice
 
 
-def test_values_are_compared_and_not_their_types() -> None:
+def test_values_are_digested_by_content_and_not_by_type() -> None:
     assert result_digest(1, [2.0, 0.0], True) == result_digest(1.0, (2, -0.0), True)
     spheres = lw.shapes.Sphere(1.0), lw.shapes.Sphere(2.0)
     values = (1, 1.5, True, "1", None, 2**60, 2**60 + 1, {"a": 1}, {"a": 2}, *spheres)

@@ -1,4 +1,4 @@
-"""Code for callers other than Python: it calls nothing, has the same bits, and a status and counters for each call."""
+"""Code for callers other than Python: no external calls, equal bits, and a status and counters for each call."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ PROGRAMS = {"wide": trace(wide, "wide", {"x": 2}), "until": trace(until, "until"
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("level", [*LEVELS, "scalar"])
-def test_code_for_any_caller_needs_nothing_and_has_the_same_bits(level: str, tmp_path: Path) -> None:
+def test_standalone_code_needs_no_library_and_has_the_same_bits(level: str, tmp_path: Path) -> None:
     vectors = LEVELS["sse2" if level == "scalar" else level]
     rng = np.random.default_rng(1)
     for name, program in PROGRAMS.items():
@@ -139,33 +139,33 @@ def test_code_for_any_caller_needs_nothing_and_has_the_same_bits(level: str, tmp
         memory = ctypes.create_string_buffer(library.memory)
         assert library.memory or name != "wide"
         results = kernel(x) if len(program.outputs) > 1 else (kernel(x),)
-        status, found = library.sample([x[0]], memory)
-        assert status == 0 and all(bits_equal(a, b[0]) for a, b in zip(found, results, strict=True))
+        status, outputs = library.sample([x[0]], memory)
+        assert status == 0 and all(bits_equal(a, b[0]) for a, b in zip(outputs, results, strict=True))
         for count in (1, 2, 11):  # samples one by one, and vectors of them
             call = Call(memory=ctypes.addressof(memory))
-            status, found = library.batch([x[:count]], call)
-            assert status == 0 and all(bits_equal(a, b[:count]) for a, b in zip(found, results, strict=True))
+            status, outputs = library.batch([x[:count]], call)
+            assert status == 0 and all(bits_equal(a, b[:count]) for a, b in zip(outputs, results, strict=True))
             assert (call.not_finite_calls, call.off_calls, call.failed_calls) == (0, 0, 0)
 
 
-def test_each_call_has_a_status_and_counters_of_its_own(tmp_path: Path) -> None:
+def test_each_standalone_call_has_its_own_status_and_counters(tmp_path: Path) -> None:
     library = Library(PROGRAMS["wide"], host(), tmp_path)
     memory = ctypes.create_string_buffer(library.memory)
     x = np.ones((11, 2))
     assert library.sample([x[0]], None)[0] == NO_MEMORY
     for count in (1, 11):
         call = Call()
-        status, found = library.batch([x[:count]], call)
-        assert status == NO_MEMORY and call.failed_calls and np.all(found[0] == 7.0)
+        status, results = library.batch([x[:count]], call)
+        assert status == NO_MEMORY and call.failed_calls and np.all(results[0] == 7.0)
         ended = Call(memory=ctypes.addressof(memory), stop=1)
-        status, found = library.batch([x[:count]], ended)
-        assert status == ENDED and not ended.failed_calls and np.all(found[0] == 7.0)
+        status, results = library.batch([x[:count]], ended)
+        assert status == ENDED and not ended.failed_calls and np.all(results[0] == 7.0)
         spoilt = Call(memory=ctypes.addressof(memory), not_finite_calls=5)
         assert library.batch([np.full((count, 2), np.nan)], spoilt)[0] == 0 and spoilt.not_finite_calls == 1
 
 
 @pytest.mark.parametrize(("lanes", "real"), [(2, SINGLE), (2, DOUBLE), (1, DOUBLE)])
-def test_guards_are_in_the_status(lanes: int, real: FloatType, tmp_path: Path) -> None:
+def test_guards_set_the_status_of_standalone_calls(lanes: int, real: FloatType, tmp_path: Path) -> None:
     library = Library(guarded(), replace(LEVELS["sse2"], lanes=lanes), tmp_path, real)
     for count in (1, 40):
         for off in (False, True):

@@ -30,7 +30,7 @@ from linkwork.model.friction_laws import FrictionLaw
 from linkwork.simulation import Event
 
 GENERATOR, OLD, PLAIN = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
-COUNTER, VALUES, NUMBERS = itertools.count(), iter([1.0, 2.0, 3.0]), [0.0]
+COUNTER, VALUES, LIST_VALUES = itertools.count(), iter([1.0, 2.0, 3.0]), [0.0]
 TABLE, LOG, WEIGHTS = np.zeros(3), StringIO(), np.arange(3.0)
 ARM = lw.load("arm6")
 CALLS = 0
@@ -78,7 +78,7 @@ def changed(q: Any) -> Any:
 
 
 def listed(q: Any) -> Any:
-    NUMBERS[0] += 1.0
+    LIST_VALUES[0] += 1.0
     return q
 
 
@@ -112,7 +112,7 @@ def opened(q: Any) -> Any:
 
 
 SQUARES = squares()
-RANDOM, CLOCK, FILE, OTHER = "pass random numbers as", "pass the time as", "read and write outside", ""
+RANDOM, CLOCK, FILE, NO_REMEDY = "pass random numbers as", "pass the time as", "read and write outside", ""
 REPORTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "np.random draws": (lambda q: q + np.random.normal(), RANDOM),
     "normal draws": (lambda q: q + normal(), RANDOM),
@@ -140,7 +140,7 @@ REPORTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "self.calls has changed": (Law().counting, "return the computed"),
     "CALLS has changed": (counted, "return the computed"),
     "TABLE has changed": (changed, "return the computed"),
-    "NUMBERS[0] has changed": (listed, "return the computed"),
+    "LIST_VALUES[0] has changed": (listed, "return the computed"),
 }
 
 
@@ -152,13 +152,16 @@ def reports(call: Callable[[], Any]) -> list[str]:
     return [str(x.message) for x in caught if issubclass(x.category, TraceWarning)]
 
 
-@pytest.mark.parametrize("what", REPORTED)
-def test_what_happens_in_the_trace_alone_is_reported(what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    function, remedy = REPORTED[what]
-    found = reports(lambda: trace(function, "f", {"q": 3}))
-    assert len(found) == 1, found
-    assert found[0].startswith(f"f: {what}") and f"compiled, and not at each call of the kernel: {remedy}" in found[0]
-    assert "test_side_effects.py:" in found[0]
+@pytest.mark.parametrize("effect", REPORTED)
+def test_side_effects_during_a_trace_are_reported_once(effect: str, capsys: pytest.CaptureFixture[str]) -> None:
+    function, remedy = REPORTED[effect]
+    reported = reports(lambda: trace(function, "f", {"q": 3}))
+    assert len(reported) == 1, reported
+    assert (
+        reported[0].startswith(f"f: {effect}")
+        and f"compiled, and not at each call of the kernel: {remedy}" in reported[0]
+    )
+    assert "test_side_effects.py:" in reported[0]
 
 
 def seeded(q: Any) -> Any:
@@ -199,7 +202,7 @@ def test_constants_are_not_reported() -> None:
     def chosen(q: Any) -> Any:
         if False:
             print(time.time(), np.random.normal(), next(COUNTER))
-        return q * drawn * NUMBERS[0] + TABLE
+        return q * drawn * LIST_VALUES[0] + TABLE
 
     def weighed(q: Any) -> Any:
         return WEIGHTS * q
@@ -210,28 +213,28 @@ def test_constants_are_not_reported() -> None:
     assert law.matrix is not None
 
 
-def test_a_profiler_is_left_in_its_place() -> None:
-    seen: list[str] = []
+def test_a_profiler_of_the_user_stays_active() -> None:
+    events: list[str] = []
 
     def profiler(frame: Any, event: str, argument: Any) -> None:
-        seen.append(event)
+        events.append(event)
 
     sys.setprofile(profiler)
     try:
-        found = reports(lambda: trace(lambda q: q + time.time(), "f", {"q": 3}))
+        reported = reports(lambda: trace(lambda q: q + time.time(), "f", {"q": 3}))
         assert sys.getprofile() is profiler
     finally:
         sys.setprofile(None)
-    assert "c_call" in seen and not found
+    assert "c_call" in events and not reported
     with SideEffects(opened).noted():
         assert isinstance(getattr(sys.getprofile(), "__self__", None), SideEffects)
     assert sys.getprofile() is None
 
 
 @pytest.mark.slow(every=3)
-def test_functions_inside_kernels_of_linkwork_are_reported() -> None:
+def test_side_effects_in_controllers_and_laws_are_reported() -> None:
     rng, robot = np.random.default_rng(3), lw.load("double_pendulum")
-    q, still = robot.neutral(), np.zeros(ARM.nv)
+    q, zero_velocity = robot.neutral(), np.zeros(ARM.nv)
 
     class Noisy(FrictionLaw):
         name, uses = "noisy", ("sliding",)
@@ -242,14 +245,16 @@ def test_functions_inside_kernels_of_linkwork_are_reported() -> None:
     for call in (
         lambda: robot.simulate(q, duration=0.02, dt=0.01, controller=lambda t, q, v: -q + rng.normal()),
         lambda: robot.simulate(q, duration=0.02, dt=0.01, events=Event("end", lambda t, q, v: q[0] - rng.normal())),
-        lambda: ARM.inverse_dynamics(still, still, still, passive=True, friction=Noisy()),
+        lambda: ARM.inverse_dynamics(zero_velocity, zero_velocity, zero_velocity, passive=True, friction=Noisy()),
     ):
-        found = reports(call)
-        assert found and all(": rng draws random numbers (" in x and "test_side_effects.py:" in x for x in found), found
+        reported = reports(call)
+        assert reported and all(
+            ": rng draws random numbers (" in x and "test_side_effects.py:" in x for x in reported
+        ), reported
 
 
 @pytest.mark.slow(every=9)
-def test_rewards_and_observations_of_environments_are_reported() -> None:
+def test_side_effects_in_rewards_and_observations_are_reported() -> None:
     pytest.importorskip("gymnasium")
     from linkwork.environments import TASKS, VectorEnvironment
 
@@ -265,5 +270,5 @@ def test_rewards_and_observations_of_environments_are_reported() -> None:
         envs.step(np.zeros(envs.action_space.shape))
 
     for name in noisy:
-        found = reports(partial(run, name))
-        assert found and all(": rng draws random numbers (" in x for x in found), found
+        reported = reports(partial(run, name))
+        assert reported and all(": rng draws random numbers (" in x for x in reported), reported

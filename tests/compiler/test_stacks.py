@@ -1,4 +1,4 @@
-"""Threads with little stack: compiled code stays within it, asks for what it needs, or takes its memory elsewhere."""
+"""Threads with small stacks: compiled code stays within them or allocates memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ else:
 @pytest.mark.slow(every=9)
 @posix
 @pytest.mark.parametrize("little", ["thread", "compiling", "limit"])
-def test_little_stack(little: str) -> None:
+def test_kernels_run_in_threads_with_small_stacks(little: str) -> None:
     """Calls from a thread of 128 KiB; a process whose threads have 256 KiB, which compiles on one, or on the first."""
     import resource
 

@@ -1,4 +1,4 @@
-"""Traces on disk: which functions have a key, what it depends on, and how a later process uses a stored trace."""
+"""Traces on disk: functions with keys, what a key depends on, and use in later processes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ OURS = "linkwork.example"
 @pytest.fixture(autouse=True, scope="module")
 def this_module_is_linkworks():
     """Prove that `linkwork.example`, under which `ours` puts functions and classes, is linkwork's own module."""
-    here = sys.modules[__name__]
-    sys.modules[OURS], own_code._libraries[OURS] = here, (here, True)
+    module = sys.modules[__name__]
+    sys.modules[OURS], own_code._libraries[OURS] = module, (module, True)
     yield
     del sys.modules[OURS], own_code._libraries[OURS]
 
@@ -113,9 +113,9 @@ DIFFERENT = [
 ]
 
 
-def test_values_of_other_content_have_other_digests() -> None:
+def test_values_of_different_content_have_different_digests() -> None:
     digests = [content_digest(value) for value in DIFFERENT]
-    twice = [value for value, one in zip(DIFFERENT, digests, strict=True) if digests.count(one) > 1]
+    twice = [value for value, content in zip(DIFFERENT, digests, strict=True) if digests.count(content) > 1]
     assert twice == []
     assert content_digest(1, 2) != content_digest((1, 2)) != content_digest(1) != content_digest()
 
@@ -140,7 +140,7 @@ def test_values_of_equal_content_have_equal_digests() -> None:
     assert content_digest((shared, shared)) == content_digest(((1, 2), (*range(1, 3),)))
 
 
-def test_robots_differ_by_all_that_a_trace_may_read() -> None:
+def test_digests_of_edited_robots_differ() -> None:
     arm = lw.load("arm7")
     edited = [
         arm,
@@ -156,7 +156,7 @@ class Theirs(lw.joints.Revolute):
     """A user's joint type, whose code is unknown."""
 
 
-def test_code_that_is_not_linkworks_has_no_digest() -> None:
+def test_code_outside_of_linkwork_has_no_digest() -> None:
     def holds_itself():
         value = Plain(None)
         value.a = value
@@ -181,7 +181,7 @@ def test_code_that_is_not_linkworks_has_no_digest() -> None:
             content_digest(value)
 
 
-def test_functions_that_call_themselves_have_a_digest() -> None:
+def test_recursive_functions_have_a_digest() -> None:
     @ours
     def factorial(n):
         return 1 if n == 0 else n * factorial(n - 1)
@@ -200,7 +200,7 @@ def traces(cache_folder, monkeypatch) -> list[str]:
     monkeypatch.setattr(
         module,
         "traced_function",
-        lambda f, name, *rest, **more: (traced.append(name), original(f, name, *rest, **more))[1],
+        lambda f, name, *arguments, **more: (traced.append(name), original(f, name, *arguments, **more))[1],
     )
     return traced
 
@@ -225,13 +225,13 @@ def test_the_second_kernel_of_a_function_is_not_traced(traces) -> None:
     first = compile_later(nested(2.0), name="f", x=2, k=())
     expected = first(x, k)
     again = compile_later(nested(2.0), name="f", x=2, k=())
-    other = compile_later(nested(3.0), name="f", x=2, k=())
+    changed = compile_later(nested(3.0), name="f", x=2, k=())
     renamed = compile_later(nested(2.0), name="g", x=2, k=())
     assert traces == ["f", "f", "g"]
     result = again(x, k)
     assert traces == ["f", "f", "g"]  # nor was its code compiled
     assert repr(result) == repr(expected) and again.outputs == first.outputs and repr(again) == repr(first)
-    assert np.array_equal(other(x, k)["pair"][0], 3.0 * x) and renamed.name == "g"
+    assert np.array_equal(changed(x, k)["pair"][0], 3.0 * x) and renamed.name == "g"
     assert again.operations == first.operations and traces.count("f") == 3  # needs the program
 
 
@@ -261,7 +261,7 @@ def test_traces_of_users_functions_are_not_stored(traces, cache_folder) -> None:
     assert traces == ["f", "f"]
 
 
-def test_a_damaged_or_unreadable_trace_is_made_again(traces, cache_folder) -> None:
+def test_damaged_and_unreadable_traces_are_replaced(traces, cache_folder) -> None:
     def entry():
         (path,) = cache_folder.glob("*-trace.linkwork")
         return path
@@ -284,7 +284,7 @@ def test_a_damaged_or_unreadable_trace_is_made_again(traces, cache_folder) -> No
     assert traces == ["f"] * 5
 
 
-def test_stored_traces_are_checked_when_debugging(traces, cache_folder, monkeypatch) -> None:
+def test_stored_traces_are_compared_with_new_ones_in_debug_mode(traces, cache_folder, monkeypatch) -> None:
     monkeypatch.setenv("LINKWORK_DEBUG", "1")
     compile_later(scaled(2.0), name="f", x=3, shift=())
     compile_later(scaled(2.0), name="f", x=3, shift=())
@@ -319,7 +319,7 @@ print(json.dumps([traced, [np.asarray(x).tolist() for x in results]]))
 
 
 @pytest.mark.slow(every=9)
-def test_another_process_traces_nothing(cache_folder) -> None:
+def test_another_process_uses_stored_traces(cache_folder) -> None:
     def run(seed):
         env = {**os.environ, "LINKWORK_CACHE": str(cache_folder), "PYTHONHASHSEED": seed, "LINKWORK_EFFORT": "0"}
         env.pop("LINKWORK_DEBUG", None)

@@ -1,4 +1,4 @@
-"""The machine that code is made for."""
+"""Targets of machine code: processors, features and vector widths."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from linkwork.compiler.passes import optimize
 
 
 @pytest.mark.best_code
-def test_this_machine() -> None:
-    here = host()
-    assert here is host()
-    assert here.lanes in (2, 4, 8)
-    assert here.triple and here.cpu
-    assert platform.machine().lower() not in ("arm64", "aarch64") or here.fma
+def test_the_host_target_has_a_triple_processor_and_lanes() -> None:
+    target = host()
+    assert target is host()
+    assert target.lanes in (2, 4, 8)
+    assert target.triple and target.cpu
+    assert platform.machine().lower() not in ("arm64", "aarch64") or target.fma
 
 
 @pytest.mark.best_code
-def test_a_target_is_a_value() -> None:
-    here = host()
-    same = Target(here.triple, here.cpu, here.features, here.lanes, here.fma)
-    assert same == here and hash(same) == hash(here)
-    assert Target(here.triple, here.cpu, here.features, 2, False) != here
+def test_targets_compare_by_value_and_are_immutable() -> None:
+    target = host()
+    same = Target(target.triple, target.cpu, target.features, target.lanes, target.fma)
+    assert same == target and hash(same) == hash(target)
+    assert Target(target.triple, target.cpu, target.features, 2, False) != target
     with pytest.raises(AttributeError, match="cannot assign to field 'lanes'"):
-        here.lanes = 4  # type: ignore[misc]
+        target.lanes = 4  # type: ignore[misc]
 
 
 @every_target
-def test_llvm_knows_the_target(target: Target) -> None:
+def test_llvm_knows_the_targets(target: Target) -> None:
     machine = target.machine()
     assert machine.triple == target.triple
     assert str(machine.target_data)
@@ -48,7 +48,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_code_for_other_machines_assembles(name: str) -> None:
+def test_code_for_foreign_processors_assembles(name: str) -> None:
     target = FOREIGN[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -58,6 +58,6 @@ def test_code_for_other_machines_assembles(name: str) -> None:
         assert len(target.machine().emit_object(module)) > 1000
 
 
-def test_older_processors_of_the_family_are_at_hand_for_the_tests() -> None:
+def test_tests_have_older_processors_of_the_family_as_targets() -> None:
     if platform.machine().lower() in ("x86_64", "amd64"):
         assert TARGETS["sse2"].lanes == 2 and not TARGETS["sse2"].fma

@@ -1,4 +1,4 @@
-"""Batches that are shared between threads: the same bits for every count and split, from anywhere, at any time."""
+"""Batches shared by threads: equal bits for all thread counts and splits, from any thread."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def splitting(level: str, *, cut: bool = False) -> Kernel:
 @every_level
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_same_bits_for_every_count_and_split(level: str, cut: bool, dtype: type) -> None:
+def test_batches_have_the_same_bits_for_all_thread_counts_and_splits(level: str, cut: bool, dtype: type) -> None:
     kernel = splitting(level, cut=cut)
     x = np.random.default_rng(3).normal(size=(1003, 3)).astype(dtype)
     x[::97, 1], x[::31, 0] = np.inf, -0.0
@@ -112,7 +112,7 @@ def printed(code: str) -> str:
 
 
 @pytest.mark.slow
-def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
+def test_the_number_of_started_threads_is_limited_by_the_setting_and_the_work() -> None:
     lanes = host().lanes
     code = f"""
     kernel = made(worth=0.0)
@@ -126,7 +126,7 @@ def test_as_many_threads_are_started_as_are_allowed_and_worth_it() -> None:
 
 
 @pytest.mark.slow
-def test_where_some_threads_or_all_cannot_be_started_the_others_do_all_the_work() -> None:
+def test_batches_finish_when_threads_cannot_be_started() -> None:
     code = """
     kernel = made(worth=0.0)
     refused = lambda asked: asked % 2 == 1
@@ -141,21 +141,21 @@ def test_where_some_threads_or_all_cannot_be_started_the_others_do_all_the_work(
 
 
 @every_level
-def test_nan_is_counted_once_whichever_thread_meets_it(level: str) -> None:
+def test_nan_is_counted_once_for_all_threads(level: str) -> None:
     kernel = splitting(level)
     x = np.ones((515, 3))
     for dtype in (np.float64, np.float32):
         with num_threads(5):
-            seen = call_state(kernel).not_finite_calls
+            count_before = call_state(kernel).not_finite_calls
             kernel(x.astype(dtype))
-            assert call_state(kernel).not_finite_calls == seen
-            for places in ([0], [514], [256], [0, 100, 200, 300, 400, 514], range(515)):
+            assert call_state(kernel).not_finite_calls == count_before
+            for indices in ([0], [514], [256], [0, 100, 200, 300, 400, 514], range(515)):
                 spoilt = x.astype(dtype)
-                spoilt[list(places), 1] = np.nan
-                seen = call_state(kernel).not_finite_calls
+                spoilt[list(indices), 1] = np.nan
+                count_before = call_state(kernel).not_finite_calls
                 result = kernel(spoilt)
-                assert call_state(kernel).not_finite_calls == seen + 1
-                assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == list(places)
+                assert call_state(kernel).not_finite_calls == count_before + 1
+                assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == list(indices)
 
 
 def test_a_robot_refuses_nan_that_another_thread_met() -> None:
@@ -171,7 +171,7 @@ def test_a_robot_refuses_nan_that_another_thread_met() -> None:
             assert bits_equal(robot.gravity_force(q), expected)
 
 
-def test_no_warning_comes_from_another_thread() -> None:
+def test_worker_threads_cause_no_warnings() -> None:
     kernel = splitting(next(reversed(LEVELS)))
     x = np.zeros((999, 3))
     with num_threads(4), np.errstate(all="raise"):
@@ -182,13 +182,13 @@ def test_no_warning_comes_from_another_thread() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_many_threads_of_python_call_at_once(dtype: type) -> None:
-    """The first calls find a loop over float32 that is not compiled yet; the number of threads changes meanwhile."""
+def test_python_threads_may_call_one_kernel_together(dtype: type) -> None:
+    """The first calls compile float32's loop, and the number of threads changes meanwhile."""
     with sizes(worth=0.0):
         kernel = Kernel(trace(wave, "wave", {"x": 3}))
         rng = np.random.default_rng(5)
         inputs = [rng.normal(size=(n, 3)).astype(dtype) for n in (1, 2, 7, 64, 200, 515, 700, 999)]
-        found: list[list[np.ndarray]] = [[] for _ in inputs]
+        outputs: list[list[np.ndarray]] = [[] for _ in inputs]
         together, errors = threading.Barrier(len(inputs)), []
 
         def work(k: int) -> None:
@@ -197,7 +197,7 @@ def test_many_threads_of_python_call_at_once(dtype: type) -> None:
                 for turn in range(30):
                     if k == 0:
                         lw.set_num_threads(1 + turn % 4)
-                    found[k].append(kernel(inputs[k]))
+                    outputs[k].append(kernel(inputs[k]))
             except BaseException as error:
                 errors.append(error)
 
@@ -209,13 +209,13 @@ def test_many_threads_of_python_call_at_once(dtype: type) -> None:
                 worker.join()
         assert not errors
         with num_threads(1):
-            for x, results in zip(inputs, found, strict=True):
+            for x, results in zip(inputs, outputs, strict=True):
                 assert len(results) == 30
                 assert all(bits_equal(result, kernel(x)) and result.dtype == dtype for result in results)
 
 
 def without_float32(source: Any, parts: Any, real: Any, best: bool, compiled: Any = kernel_code.compiled) -> Any:
-    """In the place of `kernel_code.compiled`: there is room for float64 alone."""
+    """Compile float64, and raise an error for float32."""
     if real is SINGLE:
         raise OSError("no room")
     return compiled(source, parts, real, best)
@@ -246,7 +246,7 @@ def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch)
     assert compiled == ["float"]
 
 
-def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_later(
+def test_a_failed_float32_compilation_raises_and_is_retried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kernel, original = Kernel(trace(wave, "wave", {"x": 3})), kernel_code.compiled
@@ -260,17 +260,17 @@ def test_what_goes_wrong_while_compiling_float32_is_raised_and_may_go_right_late
     assert kernel(x).dtype == np.float32
 
 
-def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread's whole call comes between this one's work and its look at what became of it."""
+def test_a_failed_call_raises_though_another_thread_succeeds_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's whole call runs before this one reads its status."""
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
-    ufunc, others = kernel.ufunc, []
+    ufunc, results = kernel.ufunc, []
 
     def interrupted(*arrays: np.ndarray) -> np.ndarray:
         result = ufunc(*arrays)
         if result.dtype == np.float32:
-            other = threading.Thread(target=lambda: others.append(kernel(np.ones((5, 3)))))
-            other.start()
-            other.join()
+            thread = threading.Thread(target=lambda: results.append(kernel(np.ones((5, 3)))))
+            thread.start()
+            thread.join()
         return result
 
     kernel(np.ones((5, 3)))
@@ -279,10 +279,10 @@ def test_a_call_that_failed_says_so_though_another_ended_meanwhile(monkeypatch: 
     for k in range(3):
         with pytest.raises(OSError, match="no room"):
             kernel(list(np.ones((5, 3), np.float32)))  # a list: what NumPy makes of it is seen by its loop alone
-        assert len(others) == k + 1 and np.array_equal(others[k], ufunc(np.ones((5, 3))))
+        assert len(results) == k + 1 and np.array_equal(results[k], ufunc(np.ones((5, 3))))
 
 
-def test_a_call_is_right_though_one_of_another_thread_fails_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_succeeds_though_another_thread_fails_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
     ufunc, refused = kernel.ufunc, []
 
@@ -296,9 +296,9 @@ def test_a_call_is_right_though_one_of_another_thread_fails_meanwhile(monkeypatc
         result = ufunc(*arrays)
         if result.dtype == np.float64:
             for _ in range(3):
-                other = threading.Thread(target=fail)
-                other.start()
-                other.join()
+                thread = threading.Thread(target=fail)
+                thread.start()
+                thread.join()
         return result
 
     expected = kernel(np.ones((5, 3)))
@@ -312,7 +312,7 @@ def test_a_call_is_right_though_one_of_another_thread_fails_meanwhile(monkeypatc
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_process_forked_after_threads_computes() -> None:
+def test_a_process_forked_after_threads_started_computes() -> None:
     kernel = splitting(next(reversed(LEVELS)))
     x = np.random.default_rng(6).normal(size=(2000, 3))
     with num_threads(4):
@@ -333,7 +333,7 @@ def test_a_process_forked_after_threads_computes() -> None:
 # -- the setting
 
 
-def test_the_number_of_threads_is_a_whole_number_from_1_to_256() -> None:
+def test_the_number_of_threads_is_an_integer_from_1_to_256() -> None:
     before = threads.get_num_threads()
     for right in (1, 256, np.int64(7), np.uint8(3)):
         with num_threads(right):
@@ -347,7 +347,7 @@ def test_the_number_of_threads_is_a_whole_number_from_1_to_256() -> None:
     assert threads.get_num_threads() == before
 
 
-def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_the_initial_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for text, count in (("1", 1), ("256", 256), (" 3 ", 3)):
         monkeypatch.setenv(threads.VARIABLE, text)
         assert threads._from_environment() == count
@@ -363,7 +363,7 @@ def test_the_environment_says_how_many_at_first(monkeypatch: pytest.MonkeyPatch)
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"
 
 
-def test_threads_that_load_code_at_once_register_the_check_for_signals_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_for_signals_is_registered_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second registration would free the first one's function, to which loaded code refers."""
     registered: list[Any] = []
     two = threading.Event()

@@ -1,4 +1,4 @@
-"""From a Python function to a program: what it may return, what is refused, and what a trace leaves behind."""
+"""Traces from a Python function to a program: allowed results, refusals, and memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linkwork.expr.scalar.symbol import Graph, Symbol
 Pair = namedtuple("Pair", ["sum", "difference"])
 
 
-def test_the_example_in_the_documentation_runs() -> None:
+def test_examples_in_the_documentation_of_compile_run() -> None:
     results = doctest.testmod(trace_module)
     assert results.attempted >= 3 and results.failed == 0
 
@@ -34,54 +34,54 @@ def test_the_example_in_the_documentation_runs() -> None:
 
 
 def test_inputs_are_object_arrays_of_symbols_in_order() -> None:
-    seen: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
 
     def function(**arrays: Any) -> float:
-        seen.update(arrays)
+        arguments.update(arrays)
         return 0.0
 
-    with pytest.warns(TraceWarning, match="seen holds symbols"):
+    with pytest.warns(TraceWarning, match="arguments holds symbols"):
         program = trace(function, "f", {"b": 3, "a": (2, 2), "none": (0, 4), "one": ()})
-    assert list(seen) == ["b", "a", "none", "one"]
+    assert list(arguments) == ["b", "a", "none", "one"]
     assert program.inputs == (Port("b", (3,)), Port("a", (2, 2)), Port("none", (0, 4)), Port("one", ()))
-    assert isinstance(seen["one"], Symbol)
+    assert isinstance(arguments["one"], Symbol)
     for name in ("b", "a", "none"):
-        assert seen[name].dtype == object and all(isinstance(x, Symbol) for x in seen[name].ravel())
-    assert [x.value for x in seen["a"].ravel()] == ["a[0]", "a[1]", "a[2]", "a[3]"]
+        assert arguments[name].dtype == object and all(isinstance(x, Symbol) for x in arguments[name].ravel())
+    assert [x.value for x in arguments["a"].ravel()] == ["a[0]", "a[1]", "a[2]", "a[3]"]
 
 
-def test_scalars_compare_and_choose() -> None:
+def test_comparisons_and_choices_of_scalars_compile() -> None:
     kernel = compile(lambda x, y: f.where(x < y, f.fmin(x, 1.0), f.copysign(y, -x)), x=(), y=())
     assert kernel([0.5, 3.0, 3.0], [4.0, 4.0, 2.0]).tolist() == [0.5, 1.0, -2.0]
 
 
 @pytest.mark.parametrize("shape", [3, (3,), [3], np.int64(3), np.array([3]), (np.int32(3),)])
-def test_shapes_may_be_written_in_several_ways(shape: Any) -> None:
+def test_shapes_may_be_integers_tuples_or_arrays(shape: Any) -> None:
     assert trace(lambda q: q, "f", {"q": shape}).inputs == (Port("q", (3,)),)
 
 
 @pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), {}, {"n": -1}, 1j])
-def test_what_is_no_shape_is_refused(shape: Any) -> None:
+def test_invalid_shapes_are_refused(shape: Any) -> None:
     with pytest.raises(ValueError, match=r"^compile: q.*: expected .*shape.* got"):
         compile(lambda q: q, q=shape)
 
 
-def test_names_that_mean_something_else_are_refused() -> None:
+def test_names_of_options_are_refused_as_inputs() -> None:
     with pytest.raises(TypeError, match="an input cannot be called 'name'"):
         compile(lambda name: name, name=(3,))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an input cannot be called 'out'"):
         compile(lambda out: out, out=(3,))
 
 
-def test_inputs_are_the_functions_arguments() -> None:
+def test_inputs_must_match_the_functions_arguments() -> None:
     with pytest.raises(TypeError, match=r"^compile: .*unexpected keyword argument 'r'; inputs are .* compile\(f, q="):
         compile(lambda q: q, q=3, r=3)
     with pytest.raises(TypeError, match=r"missing a required argument: 'q'; .* as in compile\(f, q=\(3,\), p=\(3,\)\)"):
-        compile(lambda q, p, way=1: q)
+        compile(lambda q, p, option=1: q)
     assert compile(lambda **arrays: arrays["q"], q=2)([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
-def test_no_inputs_and_unused_inputs() -> None:
+def test_functions_without_inputs_and_with_unused_inputs_compile() -> None:
     assert compile(lambda: [1.0, 2.0])().tolist() == [1.0, 2.0]
     kernel = compile(lambda q, unused: q * 2.0, q=(), unused=(3,))
     assert kernel(2.0, np.zeros(3)) == 4.0
@@ -110,7 +110,7 @@ RETURNED: dict[str, tuple[Callable[[Any], Any], list[tuple[str, tuple[int, ...]]
 
 
 @pytest.mark.parametrize("kind", RETURNED)
-def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
+def test_returned_values_become_named_outputs(kind: str) -> None:
     function, ports = RETURNED[kind]
     program = trace(function, "f", {"q": 3})
     assert [(port.name, port.shape) for port in program.outputs] == ports
@@ -151,12 +151,12 @@ def test_what_is_returned_becomes_the_outputs(kind: str) -> None:
         (lambda q: f.where(q[0] < 1.0, q[1] < 1.0, q[2] < 1.0) + 1.0, r"expected arguments \('truth', 'number', 'num"),
     ],
 )
-def test_what_is_no_number_is_refused(function: Callable[[Any], Any], message: str) -> None:
+def test_results_of_other_types_than_float_are_refused(function: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"^wrong: .*{message}"):
         compile(function, name="wrong", q=3)
 
 
-def test_numbers_as_conditions_are_refused_also_in_functions_of_robots() -> None:
+def test_numeric_conditions_are_refused_also_inside_robot_functions() -> None:
     """A task, a law and a field of force are traced within linkwork's own functions, in bodies of loops too."""
     arm, wrong = lw.load("arm6"), r"expected arguments \('truth', 'number', 'number'\).*x != 0.0 converts a number"
     task = lw.ik.FunctionTask("f", lambda k, z: f.where(k.point("tool")[2], z, 2.0), shape=(), weight=1.0)
@@ -176,15 +176,15 @@ def test_branching_on_a_symbol_is_refused_with_the_remedy() -> None:
 # -- names
 
 
-def test_the_kernel_is_named_for_the_function() -> None:
+def test_the_kernel_is_named_after_its_function() -> None:
     def length(x: Any) -> Any:
-        """How long x is."""
+        """Length of x."""
         return f.sqrt(x @ x)
 
     assert compile(length, x=3).name == "length"
     assert compile(length, name="norm", x=3).name == "norm"
     assert compile(lambda x: x, x=3).name == "function"
-    assert compile(length, x=3).ufunc.__doc__.endswith("How long x is.")  # type: ignore[union-attr]
+    assert compile(length, x=3).ufunc.__doc__.endswith("Length of x.")  # type: ignore[union-attr]
 
     class Callable_:
         def __call__(self, x: Any) -> Any:
@@ -210,7 +210,7 @@ def test_a_kernel_keeps_no_symbols() -> None:
 
 
 @pytest.mark.slow
-def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
+def test_a_failing_function_leaves_no_symbols_and_the_collector_on() -> None:
     before = symbols_alive()
 
     def fails(q: Any) -> Any:
@@ -226,7 +226,7 @@ def test_a_function_that_raises_leaves_nothing_and_the_collector_on() -> None:
     assert symbols_alive() <= before  # what other tests left may be gone by now
 
 
-def test_the_collector_stays_off_where_it_was_off() -> None:
+def test_the_collector_stays_off_if_it_was_off() -> None:
     gc.disable()
     try:
         compile(lambda q: q, q=3)
@@ -237,7 +237,7 @@ def test_the_collector_stays_off_where_it_was_off() -> None:
     assert gc.isenabled()
 
 
-def test_objects_that_a_user_has_frozen_stay_so_and_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_frozen_by_the_user_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     for name in ("freeze", "unfreeze"):
         monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
@@ -253,7 +253,7 @@ def test_objects_that_a_user_has_frozen_stay_so_and_are_counted_once(monkeypatch
         assert calls == expected
 
 
-def test_the_function_goes_with_the_kernel() -> None:
+def test_the_function_is_freed_with_the_kernel() -> None:
     class Function:
         def __call__(self, q: Any) -> Any:
             return q
@@ -270,7 +270,7 @@ def test_the_function_goes_with_the_kernel() -> None:
 # -- traces inside of traces
 
 
-def test_a_function_may_compile_and_call_another_while_it_is_traced() -> None:
+def test_a_traced_function_may_compile_and_call_another() -> None:
     def outer(q: Any) -> Any:
         inner = compile(lambda x: x @ x, x=2)
         assert not gc.isenabled()

@@ -1,4 +1,4 @@
-"""Variables that change after a trace: the kernel's next calls report each, with its name and the remedy."""
+"""Variables that change after a trace: later calls report each of them once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkwork.compiler.trace.result_digest import result_digest
 from linkwork.errors import TraceWarning
 from linkwork.model.friction_laws import FrictionLaw
 
-ROW, OTHER, NUMBERS, BLOCK = np.arange(3.0), np.ones(3), [1.0, 2.0, 3.0], np.eye(3)
+ROW, SECOND_ROW, LIST_VALUES, BLOCK = np.arange(3.0), np.ones(3), [1.0, 2.0, 3.0], np.eye(3)
 TABLE, GAIN = {"a": np.ones(3), "b": np.ones(3)}, 2.0
 NESTED: list[list[Any]] = [[np.ones(3)], [{"k": 1.0}]]
 SETTINGS, SPACE, PLAIN = ModuleType("settings"), SimpleNamespace(gain=1.0), array("d", [1.0, 2.0, 3.0])
@@ -84,13 +84,13 @@ def rebind(**values: Any) -> None:
 KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any], str]] = {
     "element of an array": (lambda x: ROW * x, lambda: ROW.__setitem__(0, 7.0), "ROW"),
     "slice of an array": (lambda x: BLOCK[0] * x, lambda: BLOCK.__setitem__((0, slice(1, 3)), 7.0), "BLOCK"),
-    "array in place": (lambda x: OTHER * x, lambda: OTHER.__imul__(3.0), "OTHER"),
-    "whole array": (lambda x: OTHER * x, lambda: rebind(OTHER=np.full(3, 9.0)), "OTHER"),
+    "array in place": (lambda x: SECOND_ROW * x, lambda: SECOND_ROW.__imul__(3.0), "SECOND_ROW"),
+    "whole array": (lambda x: SECOND_ROW * x, lambda: rebind(SECOND_ROW=np.full(3, 9.0)), "SECOND_ROW"),
     "number": (lambda x: GAIN * x, lambda: rebind(GAIN=3.0), "GAIN"),
     "variable of a helper": (lambda x: helper(x), lambda: rebind(GAIN=4.0), "GAIN"),
     "code of a helper": (lambda x: helper(x), lambda: rebind(helper=lambda x: x), "helper"),
-    "list": (lambda x: NUMBERS[1] * x, lambda: NUMBERS.__setitem__(1, 5.0), "NUMBERS"),
-    "longer list": (lambda x: sum(NUMBERS) * x, lambda: NUMBERS.append(5.0), "NUMBERS"),
+    "list": (lambda x: LIST_VALUES[1] * x, lambda: LIST_VALUES.__setitem__(1, 5.0), "LIST_VALUES"),
+    "longer list": (lambda x: sum(LIST_VALUES) * x, lambda: LIST_VALUES.append(5.0), "LIST_VALUES"),
     "array of Python": (lambda x: PLAIN[0] * x, lambda: PLAIN.__setitem__(0, 5.0), "PLAIN"),
     "dict of arrays": (lambda x: TABLE["b"] * x, lambda: TABLE["b"].__setitem__(2, 5.0), "TABLE"),
     "containers in containers": (lambda x: NESTED[0][0] * x, lambda: NESTED[0][0].__setitem__(0, 5.0), "NESTED"),
@@ -123,7 +123,7 @@ def reported(call: Callable[..., Any], *arguments: Any) -> list[str]:
     return [str(x.message) for x in caught]
 
 
-def test_each_kind_of_variable_is_named() -> None:
+def test_changed_variables_of_each_kind_are_reported_by_name() -> None:
     x = np.ones(3)
     kernels = {kind: lw.compile(function, name="law", x=3) for kind, (function, _, _) in KINDS.items()}
     assert reported(lambda k: [kernel(x) for kernel in kernels.values()], *range(20)) == []
@@ -154,7 +154,7 @@ def test_batches_derivatives_and_nested_arguments_report_changes() -> None:
     assert not reported(kernel, *np.ones((5, 3)))
 
 
-def test_comparisons_are_at_calls_1_2_4_and_so_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_compared_at_calls_1_2_4_and_so_on(monkeypatch: pytest.MonkeyPatch) -> None:
     row = np.ones(3)
     kernel = lw.compile(lambda x: row * x, x=3)
     watch = kernel._watch
@@ -168,7 +168,7 @@ def test_comparisons_are_at_calls_1_2_4_and_so_on(monkeypatch: pytest.MonkeyPatc
     assert compared == [2**k for k in range(17)] + [2**17]
 
 
-def test_variables_that_are_not_read_are_not_reported() -> None:
+def test_unread_variables_are_not_reported() -> None:
     law = Law()
     kernel = lw.compile(lambda x: law.gain * law(x), name="law", x=3)
 
@@ -181,7 +181,7 @@ def test_variables_that_are_not_read_are_not_reported() -> None:
     assert reported(run, *range(20)) == []
 
 
-def test_attributes_are_not_taken_for_global_variables_of_the_same_name() -> None:
+def test_attributes_are_distinguished_from_global_variables_of_the_same_name() -> None:
     class Pair:
         UNREAD = 2.0
 
@@ -195,7 +195,7 @@ def test_attributes_are_not_taken_for_global_variables_of_the_same_name() -> Non
     assert reported(run, *range(1, 9)) == [] and result_digest(kernel.function) == digest
 
 
-def test_a_variable_that_cannot_be_read_does_not_stop_a_call() -> None:
+def test_an_unreadable_variable_does_not_stop_a_call() -> None:
     class Table(dict[str, float]):
         changes = False
 
@@ -213,7 +213,7 @@ def test_a_variable_that_cannot_be_read_does_not_stop_a_call() -> None:
     assert message.startswith("law: table has changed")
 
 
-def test_kernels_without_machine_code_for_single_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_reported_without_fastcall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     row = np.ones(3)
     kernel = lw.compile(lambda x: row * x, name="law", x=3)

@@ -1,4 +1,4 @@
-"""Kernels in worker processes: results to the bit, one thread by default, said once."""
+"""Kernels in worker processes: equal bits, and one thread by default, logged once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ if __name__ == "__main__":
 """
 
 
-def found_in_workers(tmp_path: Path, methods: str, libraries: str, **variables: str) -> dict[str, Any]:
+def results_in_workers(tmp_path: Path, methods: str, libraries: str, **variables: str) -> dict[str, Any]:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "LINKWORK_EFFORT": "0", "RAY_AUTH_MODE": "disabled", **variables}
@@ -100,10 +100,10 @@ START_METHODS = " ".join(["fork", "spawn", "forkserver"] if hasattr(os, "fork") 
 
 @pytest.mark.slow(every=3)
 def test_workers_of_all_start_methods_compute_the_same_on_one_thread(tmp_path: Path) -> None:
-    found = found_in_workers(tmp_path, START_METHODS, "")
-    _, said, expected = found.pop("here")
-    assert not said and len(found) == len(START_METHODS.split())
-    for threads, said, results in found.values():
+    by_method = results_in_workers(tmp_path, START_METHODS, "")
+    _, said, expected = by_method.pop("here")
+    assert not said and len(by_method) == len(START_METHODS.split())
+    for threads, said, results in by_method.values():
         assert threads == 1 and results == expected
         assert said == [
             "this process is a worker of multiprocessing: batches use one thread; set_num_threads(n) or "
@@ -113,16 +113,16 @@ def test_workers_of_all_start_methods_compute_the_same_on_one_thread(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["loky", "ray"])
-def test_workers_of_other_libraries(library: str, tmp_path: Path) -> None:
+def test_workers_of_other_libraries_compute_on_one_thread(library: str, tmp_path: Path) -> None:
     pytest.importorskip({"loky": "joblib"}.get(library, library))
-    found = found_in_workers(tmp_path, "", library)
-    assert found[library] == [1, found["here"][2]]
+    results = results_in_workers(tmp_path, "", library)
+    assert results[library] == [1, results["here"][2]]
 
 
 @pytest.mark.slow
 def test_the_environment_sets_the_threads_of_workers(tmp_path: Path) -> None:
-    found = found_in_workers(tmp_path, "fork" if hasattr(os, "fork") else "spawn", "", LINKWORK_NUM_THREADS="3")
-    assert [(threads, said) for threads, said, _ in found.values()] == [(3, []), (3, [])]
+    results = results_in_workers(tmp_path, "fork" if hasattr(os, "fork") else "spawn", "", LINKWORK_NUM_THREADS="3")
+    assert [(threads, said) for threads, said, _ in results.values()] == [(3, []), (3, [])]
 
 
 def test_workers_are_recognized_by_their_modules(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Results that are zero whatever the inputs are: written side by side, and not one by one."""
+"""Results that are constant zeros: written in runs, and not one by one."""
 
 import numpy as np
 import pytest
@@ -7,19 +7,19 @@ from compiler.knobs import sizes
 from compiler.support import all_bits_equal
 from linkwork.compiler.trace.trace import compile
 
-PLACES = ((0, 5), (7, 9), (9, 30), (31, 40))  # of 40 numbers: zeros in runs, at the start, and at the end
+ZERO_RUNS = ((0, 5), (7, 9), (9, 30), (31, 40))  # of 40 numbers: zeros in runs, at the start, and at the end
 
 
 def scattered(x):
     """Zeros between numbers, an output of zeros alone, and zeros with a minus, which are others."""
     first = [x[k % 3] * (k + 1.0) for k in range(40)]
-    for start, stop in PLACES:
+    for start, stop in ZERO_RUNS:
         first[start:stop] = [0.0] * (stop - start)
     first[20] = -0.0
     return np.array(first, dtype=object).reshape(8, 5), np.zeros((4, 4)), np.array([-0.0] * 6)
 
 
-def test_every_zero_is_there_alone_and_in_batches_whole_and_in_segments():
+def test_constant_zeros_are_written_in_all_kinds_of_calls():
     x = np.random.default_rng(0).normal(size=(37, 3))
     for whole in (2000, 10):
         with sizes(whole=whole, most=10):
@@ -36,11 +36,11 @@ def test_every_zero_is_there_alone_and_in_batches_whole_and_in_segments():
         assert all_bits_equal([part[3] for part in single], kernel(x[3].astype(np.float32)))
 
 
-def test_thousands_of_zeros_are_one_instruction():
+def test_thousands_of_zeros_are_written_by_one_instruction():
     def corner(x):
-        found = np.zeros((70, 70), dtype=object)
-        found[0, 0] = x * 2.0
-        return found
+        array = np.zeros((70, 70), dtype=object)
+        array[0, 0] = x * 2.0
+        return array
 
     kernel = compile(corner, x=())
     sample = kernel.llvm_ir.partition("@corner.sample(")[2].partition("\n}")[0]
@@ -48,13 +48,13 @@ def test_thousands_of_zeros_are_one_instruction():
     assert kernel(1.5)[0, 0] == 3.0 and np.count_nonzero(kernel(1.5)) == 1
 
 
-def test_many_zeros_between_numbers_are_one_instruction_too():
+def test_zeros_between_values_are_written_by_one_instruction():
     def banded(x):
-        found = np.zeros((40, 40), dtype=object)
+        array = np.zeros((40, 40), dtype=object)
         for k in range(40):
-            found[k, k] = x * (k + 1.0)
-            found[k, (k + 2) % 40] = -0.0
-        return found
+            array[k, k] = x * (k + 1.0)
+            array[k, (k + 2) % 40] = -0.0
+        return array
 
     kernel = compile(banded, x=())
     for whole in (2000, 10):
@@ -68,7 +68,7 @@ def test_many_zeros_between_numbers_are_one_instruction_too():
 
 
 @pytest.mark.slow(every=9)
-def test_numbers_that_stand_in_an_array_many_times_are_copied_by_a_table():
+def test_repeated_values_are_copied_by_a_table():
     def repeated(x):
         rows = [[x[0] * x[1], x[1] * 3.0, 0.0, float(k % 7), x[2] * (k + 1.0)] for k in range(1000)]
         return np.array(rows, dtype=object), x * 2.0
@@ -80,6 +80,6 @@ def test_numbers_that_stand_in_an_array_many_times_are_copied_by_a_table():
         sample = kernel.llvm_ir.partition("@repeated.sample(")[2].partition("\n}")[0]
         assert sample.count("@repeated.copies.out0") == 1
         expected = kernel.interpret(x)
-        for k, one in enumerate(x):
-            assert all_bits_equal(kernel(one), [part[k] for part in expected])
+        for k, point in enumerate(x):
+            assert all_bits_equal(kernel(point), [part[k] for part in expected])
         assert all_bits_equal(kernel(x), expected)

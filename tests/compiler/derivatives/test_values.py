@@ -1,4 +1,4 @@
-"""Derivatives of kernels of one's own functions, against dual numbers, differences and each other."""
+"""Derivatives of kernels of user functions, against dual numbers, differences and each other."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ FUNCTIONS = (smooth, chosen, rolled, solved, rooted)
 
 @pytest.fixture(scope="module", params=FUNCTIONS, ids=lambda f: f.__name__)
 def function(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    found: Callable[..., Any] = request.param
-    return found
+    kind: Callable[..., Any] = request.param
+    return kind
 
 
 @pytest.fixture(scope="module")
@@ -62,26 +62,28 @@ def states(count: int = 5) -> tuple[np.ndarray, ...]:
     return tuple(rng.uniform(-1.0, 1.0, (count, n)) for n in (3, 2, 3, 2, 3))  # x, y, directions of both, weights
 
 
-def close(one: Any, other: Any, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * (1.0 + np.abs(other).max(initial=0.0)))
+def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(
+        actual, expected, rtol=tolerance, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0))
+    )
 
 
-def test_first_derivatives_are_those_of_dual_numbers(function: Callable[..., Any], kernel: lw.Kernel) -> None:
+def test_first_derivatives_equal_dual_number_derivatives(function: Callable[..., Any], kernel: lw.Kernel) -> None:
     x, y, dx, dy, w = states()
     jvp = kernel.jvp()(x, y, dx, dy)
     for k in range(len(x)):
         moving = seeded([*x[k], *y[k]], [*dx[k], *dy[k]])
-        found = function(np.array(moving[:3]), np.array(moving[3:]))
-        close(jvp[k], [float(parts(z, moving[0].level)[1]) for z in found])
-    ways = [kernel.jacobian(mode=mode)(x, y) for mode in ("forward", "reverse", "auto")]
-    for by_x, by_y in ways:
+        dual_results = function(np.array(moving[:3]), np.array(moving[3:]))
+        close(jvp[k], [float(parts(z, moving[0].level)[1]) for z in dual_results])
+    jacobians = [kernel.jacobian(mode=mode)(x, y) for mode in ("forward", "reverse", "auto")]
+    for by_x, by_y in jacobians:
         close(jvp, np.einsum("bij,bj->bi", by_x, dx) + np.einsum("bij,bj->bi", by_y, dy))
     gradients = kernel.vjp()(x, y, w)
-    for gradient, whole in zip(gradients, ways[0], strict=True):
+    for gradient, whole in zip(gradients, jacobians[0], strict=True):
         close(gradient, np.einsum("bij,bi->bj", whole, w))
 
 
-def test_second_derivatives_are_rates_of_first_ones(kernel: lw.Kernel) -> None:
+def test_second_derivatives_are_rates_of_first_derivatives(kernel: lw.Kernel) -> None:
     x, y, dx, dy, w = states()
     hessian = kernel.hessian(weights=True)
     xx, xy, yy = hessian(x, y, w)
@@ -94,9 +96,9 @@ def test_second_derivatives_are_rates_of_first_ones(kernel: lw.Kernel) -> None:
     by_y = np.einsum("bji,bj->bi", xy, dx) + np.einsum("bij,bj->bi", yy, dy)
     close(by_x, rates[0], 1e-6)
     close(by_y, rates[1], 1e-6)
-    for found in (kernel.hessian(weights=True, vector=True)(x, y, w, dx, dy), vjp.jvp("x", "y")(x, y, w, dx, dy)):
-        close(found[0], by_x)
-        close(found[1], by_y)
+    for product in (kernel.hessian(weights=True, vector=True)(x, y, w, dx, dy), vjp.jvp("x", "y")(x, y, w, dx, dy)):
+        close(product[0], by_x)
+        close(product[1], by_y)
     twice = np.einsum("bi,bi->b", by_x, dx) + np.einsum("bi,bi->b", by_y, dy)
     again = kernel.jvp().jvp("x", "y")(x, y, dx, dy, dx, dy)
     close(np.einsum("bi,bi->b", again, w), twice)
@@ -104,7 +106,7 @@ def test_second_derivatives_are_rates_of_first_ones(kernel: lw.Kernel) -> None:
     close(np.einsum("bijk,bi->bjk", whole, w), xx)
 
 
-def test_sparse_values_are_the_dense_ones_that_are_not_zero(kernel: lw.Kernel) -> None:
+def test_sparse_derivatives_are_the_nonzero_dense_derivatives(kernel: lw.Kernel) -> None:
     x, y, _, _, w = states()
     for dense, sparse, patterns in (
         (kernel.jacobian()(x, y), kernel.jacobian(sparse=True)(x, y), kernel.jacobian_pattern()),
@@ -122,7 +124,7 @@ def test_sparse_values_are_the_dense_ones_that_are_not_zero(kernel: lw.Kernel) -
             assert (np.diff(flat) > 0).all()
 
 
-def test_they_are_kernels_like_all_others(kernel: lw.Kernel) -> None:
+def test_derivative_kernels_take_batches_outputs_and_interpretation(kernel: lw.Kernel) -> None:
     x, y, _, _, w = states(300)
     vjp = kernel.vjp()
     by_x, by_y = vjp(x, y, w)
@@ -141,18 +143,18 @@ def test_they_are_kernels_like_all_others(kernel: lw.Kernel) -> None:
         vjp.call_python(x, y, w)
 
 
-def test_they_run_on_symbols() -> None:
+def test_derivatives_run_on_symbols() -> None:
     kernel = lw.compile(smooth, x=3, y=2)
     jacobian = kernel.jacobian("x")
     outer = lw.compile(lambda x, y, d: jacobian(x, y) @ d, x=3, y=2, d=3)
     x, y, dx, *_ = states()
     close(outer(x, y, dx), kernel.jvp("x")(x, y, dx))
-    nothing = lw.compile(lambda x: np.array([1.0, 2.0]), x=0)
-    assert nothing.jacobian()(np.zeros((4, 0))).shape == (4, 2, 0)
-    assert nothing.vjp()(np.zeros(0), [1.0, 1.0]).shape == (0,)
+    constant = lw.compile(lambda x: np.array([1.0, 2.0]), x=0)
+    assert constant.jacobian()(np.zeros((4, 0))).shape == (4, 2, 0)
+    assert constant.vjp()(np.zeros(0), [1.0, 1.0]).shape == (0,)
 
 
-def test_through_a_loop_of_unknown_length_there_is_forward_alone() -> None:
+def test_while_loops_are_differentiated_in_forward_mode_only() -> None:
     def newton(a: Any) -> Any:
         def step(z: Any) -> Any:
             return 0.5 * (z + a[0] / z)
@@ -169,9 +171,8 @@ def test_through_a_loop_of_unknown_length_there_is_forward_alone() -> None:
             reverse(*[a, np.ones(2)][: len(reverse.inputs)])
 
 
-def test_what_many_outputs_need_of_one_solution_is_gone_through_once() -> None:
-    """Two sets of rows of one solution take little more than one, are what differences and forward are, and stay
-    numbers where an output chooses not to look at a solution that is none."""
+def test_reverse_mode_passes_a_shared_linear_solve_once() -> None:
+    """Several outputs cost little more than one; derivatives are finite where an output ignores a NaN solution."""
 
     def both(x: Any, y: Any) -> Any:
         z = lw.solve(np.array([[x[0] * x[0], 0.1 * x[1]], [0.1 * x[1], 2.0 + y[1]]]), y, assume="pos")
@@ -182,8 +183,8 @@ def test_what_many_outputs_need_of_one_solution_is_gone_through_once() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0.5, 1.0, (5, 3)), rng.uniform(0.2, 1.0, (5, 2))
     pulled, pushed = kernel.jacobian(mode="reverse"), kernel.jacobian(mode="forward")
-    for one, other in zip(pulled(x, y), pushed(x, y), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+    for first, second in zip(pulled(x, y), pushed(x, y), strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-13)
     small = 1e-6
     for k in range(3):
         move = small * np.eye(3)[k]
@@ -193,5 +194,5 @@ def test_what_many_outputs_need_of_one_solution_is_gone_through_once() -> None:
     assert count(("first", "second")) < 0.8 * (count("first") + count("second"))
     none = np.zeros(3), np.ones(2)
     assert not np.isfinite(kernel(*none).first).all()
-    found = pulled(*none)
-    assert np.array_equal(found.d_second_d_x[2:], np.eye(3)[:2]) and np.isfinite(found.d_second_d_y).all()
+    jacobian = pulled(*none)
+    assert np.array_equal(jacobian.d_second_d_x[2:], np.eye(3)[:2]) and np.isfinite(jacobian.d_second_d_y).all()

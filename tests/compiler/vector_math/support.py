@@ -1,4 +1,4 @@
-"""What the tests of vector functions share: variants of the code, comparisons of bits, arguments."""
+"""Helpers of the tests of vector functions: variants of the code, comparisons of bits, arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the float64 functions in units in the last place, against mpmath, over every range of arguments.
+"""Errors of the float64 functions in units in the last place, against mpmath, over all ranges of arguments.
 
 float32 functions are tested against those of float64.
 """
@@ -34,7 +34,7 @@ def exact(code: str, name: str) -> list[tuple[mpmath.mpf, ...]]:
 
 @every_variant
 @pytest.mark.parametrize(("code", "name"), RANGES)
-def test_error_is_below_a_last_place(variant: Variant, code: str, name: str) -> None:
+def test_vector_functions_are_right_to_one_unit_in_the_last_place(variant: Variant, code: str, name: str) -> None:
     x = arguments(code, 64, SAMPLES)[name]
     bound = 0.85 if name == "subnormal" else BOUND.get(code, 0.85)
     for k, got in enumerate(compiled(code, 64, variant).functions[8](*x)):
@@ -44,7 +44,7 @@ def test_error_is_below_a_last_place(variant: Variant, code: str, name: str) -> 
 
 @every_variant
 @every_code
-def test_float32_against_float64(variant: Variant, code: str) -> None:
+def test_float32_functions_are_near_float64_functions(variant: Variant, code: str) -> None:
     for name, x in arguments(code, 32, 3000).items():
         wide = compiled(code, 64, variant).functions[8](*(a.astype(np.float64) for a in x))
         for got, true in zip(compiled(code, 32, variant).functions[16](*x), wide, strict=True):
@@ -52,12 +52,12 @@ def test_float32_against_float64(variant: Variant, code: str) -> None:
                 rounded = true.astype(np.float32)
             endless = np.isinf(rounded)
             assert np.array_equal(got[endless], rounded[endless]), name
-            place = np.ldexp(1.0, np.maximum(np.frexp(true)[1] - 24, -149))
-            error = np.where(endless, 0.0, np.abs(got - true) / place)
+            spacing = np.ldexp(1.0, np.maximum(np.frexp(true)[1] - 24, -149))
+            error = np.where(endless, 0.0, np.abs(got - true) / spacing)
             assert error.max() < (0.9 if code == "sincos" else 0.505), (name, [a[error.argmax()] for a in x])
 
 
-def test_errors_in_last_places() -> None:
+def test_errors_are_measured_in_units_in_the_last_place() -> None:
     assert error_in_ulp(1.0 + 2.0**-52, mpmath.mpf(1)) == 1.0
     assert error_in_ulp(5e-324, mpmath.ldexp(1, -1075)) == 0.5
     assert error_in_ulp(np.inf, mpmath.ldexp(1, 1024)) == 0.0

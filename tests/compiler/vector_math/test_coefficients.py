@@ -1,4 +1,4 @@
-"""Polynomials and constants: the errors that their comments state, and the sums that they are parts of."""
+"""Polynomials and constants: the errors that their comments state, and the sums of split constants."""
 
 from __future__ import annotations
 
@@ -54,28 +54,28 @@ CASES: dict[str, tuple[Sequence[float], float, Function, Callable[[mpmath.mpf], 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_polynomials_are_as_good_as_stated(name: str) -> None:
-    coefficients, end, made, true, bound = CASES[name]
+def test_polynomials_have_the_stated_errors(name: str) -> None:
+    coefficients, end, approximation, true, bound = CASES[name]
     # e^r is approximated on both sides of 0, with the error relative to r
     start = -end if name.startswith("exp") else 0.0
     nodes = start + (end - start) * (1 - np.cos(np.linspace(0, np.pi, 202))) / 2
     with mpmath.workprec(200):
         worst = mpmath.mpf(0)
         for x in map(mpmath.mpf, nodes[1:-1].tolist()):
-            value, exact = made(x, sum(c * x**i for i, c in enumerate(coefficients))), true(x)
+            value, exact = approximation(x, sum(c * x**i for i, c in enumerate(coefficients))), true(x)
             scale = 1 if name.startswith("exp") else exact if not name.startswith(("log", "pow")) else 2
             worst = max(worst, abs(value - exact) / scale)
         assert mpmath.log(worst, 2) < bound
         assert mpmath.log(worst, 2) > bound - 1.5  # nor are the statements idle
 
 
-def test_the_first_guess_of_the_cube_root_is_as_good_as_stated() -> None:
+def test_the_first_guess_of_the_cube_root_has_the_stated_error() -> None:
     m = np.linspace(0.5**0.5, 2.0**0.5, 1001)
     error = np.abs(np.polyval(piecewise.CBRT[::-1], m) / np.cbrt(m) - 1.0).max()
     assert -13.8 < np.log2(error) < -13.7
 
 
-def test_parts_of_constants() -> None:
+def test_split_constants_add_up_to_their_value() -> None:
     with mpmath.workprec(300):
         third, fifth = map(mpmath.mpf, power._TWO_THIRDS), map(mpmath.mpf, power._TWO_FIFTHS)
         sums = {
@@ -99,7 +99,7 @@ def test_parts_of_constants() -> None:
     assert (math.ldexp(inverse._EIGHTH[0], 51)).is_integer()
 
 
-def test_parts_of_half_pi_for_float32() -> None:
+def test_half_pi_for_float32_adds_up_to_its_value() -> None:
     with mpmath.workprec(300):
         for ends in (circular32._ENDS_FMA, circular32._ENDS_PLAIN):
             parts = reduction.half_pi_parts(ends)

@@ -1,4 +1,4 @@
-"""What every vector function promises of its text: names, declarations, and what is refused."""
+"""Definitions of vector functions: names, declarations and refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 @every_code
 @both_precisions
 @pytest.mark.parametrize("lanes", LANES)
-def test_a_function_brings_what_it_needs(code: str, bits: int, lanes: int) -> None:
+def test_a_vector_function_defines_its_helpers_once(code: str, bits: int, lanes: int) -> None:
     function, text = vector_function(code, lanes, bits, True), IrModule()
     text.add(function)
     text.add(function)
@@ -36,7 +36,7 @@ def test_a_function_brings_what_it_needs(code: str, bits: int, lanes: int) -> No
 
 @every_code
 @both_precisions
-def test_no_instruction_may_be_rearranged(code: str, bits: int) -> None:
+def test_no_instruction_of_a_vector_function_allows_fast_math(code: str, bits: int) -> None:
     for fma in (True, False):
         assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text(code, bits, fma))
 
@@ -44,7 +44,7 @@ def test_no_instruction_may_be_rearranged(code: str, bits: int) -> None:
 @every_code
 @both_precisions
 @every_variant
-def test_nothing_outside_is_called(code: str, bits: int, variant: Variant) -> None:
+def test_vector_functions_call_no_external_function(code: str, bits: int, variant: Variant) -> None:
     text = module_text(code, bits, variant.fma)
     declared = set(re.findall(r"@llvm\.([a-z]+)\.", text))
     assert declared <= INTRINSICS
@@ -53,7 +53,7 @@ def test_nothing_outside_is_called(code: str, bits: int, variant: Variant) -> No
     assert called and all("lw." in target for target in called)
 
 
-def test_what_is_refused() -> None:
+def test_unknown_vector_functions_lanes_and_bits_are_refused() -> None:
     with pytest.raises(ValueError, match="got 'gamma'"):
         vector_function("gamma", 4, 64, True)
     with pytest.raises(ValueError, match="lanes"):

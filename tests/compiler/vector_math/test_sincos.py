@@ -1,4 +1,4 @@
-"""Sine and cosine as compiled from `linkwork.compiler.codegen.vector_math`.
+"""Compiled sine and cosine in float64.
 
 Tested are the error in units in the last place against mpmath, over every range of arguments; the special values;
 that every lane count, and every target, gives the same bits; that lanes do not disturb each other; and that the code
@@ -91,7 +91,7 @@ def all_arguments() -> np.ndarray:
 
 @every_variant
 @pytest.mark.parametrize("name", RANGES)
-def test_error_is_below_three_quarters_of_a_last_place(variant: Variant, name: str) -> None:
+def test_sine_and_cosine_are_right_to_three_quarters_of_a_unit_in_the_last_place(variant: Variant, name: str) -> None:
     sine, cosine = compiled(variant).functions[8](ranges()[name])
     with mpmath.workprec(160):
         for x, s, c, (true_s, true_c) in zip(ranges()[name], sine, cosine, exact(name), strict=True):
@@ -101,7 +101,7 @@ def test_error_is_below_three_quarters_of_a_last_place(variant: Variant, name: s
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_zeros_infinities_and_nan(variant: Variant, lanes: int) -> None:
+def test_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: Variant, lanes: int) -> None:
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan])
     sine, cosine = compiled(variant).functions[lanes](x)
     assert np.array_equal(sine[:2], [0.0, 0.0]) and np.array_equal(np.signbit(sine[:2]), [False, True])
@@ -111,7 +111,7 @@ def test_zeros_infinities_and_nan(variant: Variant, lanes: int) -> None:
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_smallest_arguments_are_their_own_sine(variant: Variant, lanes: int) -> None:
+def test_the_sine_of_tiny_arguments_is_the_argument(variant: Variant, lanes: int) -> None:
     x = np.concatenate([ranges()["subnormal"], [5e-324, -5e-324, 2.0**-1022, 1e-300, 1e-100, -1e-9]])
     sine, cosine = compiled(variant).functions[lanes](x)
     assert np.array_equal(sine, x)
@@ -120,21 +120,21 @@ def test_smallest_arguments_are_their_own_sine(variant: Variant, lanes: int) -> 
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES[1:])
-def test_lane_counts_agree_to_the_bit(variant: Variant, lanes: int) -> None:
+def test_sine_and_cosine_do_not_depend_on_the_number_of_lanes(variant: Variant, lanes: int) -> None:
     x = all_arguments()
     functions = compiled(variant).functions
     assert same_bits(functions[lanes](x), functions[1](x))
 
 
 @pytest.mark.skipif(SKIPS["sse2"], reason="no sse2 here")
-def test_targets_agree_to_the_bit() -> None:
+def test_sine_and_cosine_do_not_depend_on_the_processor() -> None:
     x = all_arguments()
     assert same_bits(compiled(VARIANTS["sse2"]).functions[8](x), compiled(VARIANTS["no-fma"]).functions[8](x))
 
 
 @every_variant
 @pytest.mark.parametrize("lanes", [2, 4, 8])
-def test_lanes_do_not_disturb_each_other(variant: Variant, lanes: int) -> None:
+def test_large_arguments_do_not_change_neighbouring_lanes(variant: Variant, lanes: int) -> None:
     run = compiled(variant).functions[lanes]
     rng = np.random.default_rng(11)
     near, far = rng.uniform(-50, 50, lanes), log_uniform(rng, 1e7, 1e300, lanes)
@@ -143,12 +143,12 @@ def test_lanes_do_not_disturb_each_other(variant: Variant, lanes: int) -> None:
         is_far = (subset >> np.arange(lanes) & 1).astype(bool)
         expected = tuple(np.where(is_far, f, n) for n, f in zip(alone_near, alone_far, strict=True))
         assert same_bits(run(np.where(is_far, far, near)), expected)
-    others = np.where(np.arange(lanes) == 0, near, np.resize([np.nan, np.inf, -np.inf], lanes))
-    assert run(others)[0][0] == alone_near[0][0] and np.isnan(run(others)[0][1:]).all()
+    arguments = np.where(np.arange(lanes) == 0, near, np.resize([np.nan, np.inf, -np.inf], lanes))
+    assert run(arguments)[0][0] == alone_near[0][0] and np.isnan(run(arguments)[0][1:]).all()
 
 
 @every_variant
-def test_symmetry(variant: Variant) -> None:
+def test_sine_is_antisymmetric_and_cosine_is_symmetric(variant: Variant) -> None:
     x = all_arguments()
     run = compiled(variant).functions[8]
     sine, cosine = run(x)
@@ -156,7 +156,7 @@ def test_symmetry(variant: Variant) -> None:
 
 
 @every_variant
-def test_nothing_outside_is_called(variant: Variant) -> None:
+def test_sine_and_cosine_call_no_external_function(variant: Variant) -> None:
     text = IrModule()
     text.add(vector_function("sincos", 8, 64, variant.fma))
     declared = re.findall(r"@llvm\.([a-z]+)\.", "\n".join(text.declarations))
@@ -166,12 +166,12 @@ def test_nothing_outside_is_called(variant: Variant) -> None:
     assert called and all("lw." in target for target in called)
 
 
-def test_no_instruction_may_be_rearranged() -> None:
+def test_no_instruction_of_sincos_allows_fast_math() -> None:
     for fma in (True, False):
         assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text("sincos", 64, fma))
 
 
-def test_stored_bits_of_pi() -> None:
+def test_stored_bits_of_pi_are_right() -> None:
     with mpmath.workprec(1400):
         assert int(mpmath.floor(mpmath.ldexp(2 / mpmath.pi, 1216))) == reduction.TWO_OVER_PI
         assert int(mpmath.floor(mpmath.ldexp(mpmath.pi / 2, 255))) == reduction.HALF_PI

@@ -1,4 +1,4 @@
-"""Sine and cosine in float32: the error against float64's sincos, which is tested against mpmath, over every range."""
+"""Compiled sine and cosine in float32, against float64's sincos over all ranges."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def arguments() -> np.ndarray:
 
 
 def errors(x: np.ndarray, got: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """In units of the last place of float32."""
+    """Return errors in units in the last place of float32."""
     return np.abs(got - true) / np.ldexp(1.0, np.maximum(np.frexp(true)[1] - 24, -149))
 
 
 @every_variant
-def test_error_is_below_nine_tenths_of_a_last_place(variant: Variant) -> None:
+def test_float32_sine_and_cosine_are_right_to_nine_tenths_of_a_unit_in_the_last_place(variant: Variant) -> None:
     x = arguments()
     true = compiled("sincos", 64, variant).functions[8](x.astype(np.float64))
     for got, exact in zip(single(variant).functions[16](x), true, strict=True):
@@ -52,7 +52,7 @@ def test_error_is_below_nine_tenths_of_a_last_place(variant: Variant) -> None:
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_zeros_infinities_and_nan(variant: Variant, lanes: int) -> None:
+def test_float32_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: Variant, lanes: int) -> None:
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan], dtype=np.float32)
     sine, cosine = single(variant).functions[lanes](x)
     assert np.array_equal(sine[:2], [0.0, 0.0]) and np.array_equal(np.signbit(sine[:2]), [False, True])
@@ -61,7 +61,7 @@ def test_zeros_infinities_and_nan(variant: Variant, lanes: int) -> None:
 
 
 @every_variant
-def test_smallest_arguments_are_their_own_sine(variant: Variant) -> None:
+def test_the_float32_sine_of_tiny_arguments_is_the_argument(variant: Variant) -> None:
     x = neighbours([1e-45, 1e-40, 2.0**-126, 1e-30, 1e-6], 0, 32)
     sine, cosine = single(variant).functions[8](np.concatenate([x, -x]))
     assert np.array_equal(sine, np.concatenate([x, -x]))
@@ -70,20 +70,20 @@ def test_smallest_arguments_are_their_own_sine(variant: Variant) -> None:
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES[1:])
-def test_lane_counts_agree_to_the_bit(variant: Variant, lanes: int) -> None:
+def test_float32_sine_and_cosine_do_not_depend_on_the_number_of_lanes(variant: Variant, lanes: int) -> None:
     x = np.random.default_rng(1).permutation(arguments())
     functions = single(variant).functions
     assert same_bits(functions[lanes](x), functions[1](x))
 
 
 @pytest.mark.skipif(SKIPS["sse2"], reason="no sse2 here")
-def test_targets_agree_to_the_bit() -> None:
+def test_float32_sine_and_cosine_do_not_depend_on_the_processor() -> None:
     x = arguments()
     assert same_bits(single(VARIANTS["sse2"]).functions[8](x), single(VARIANTS["no-fma"]).functions[8](x))
 
 
 @every_variant
-def test_lanes_do_not_disturb_each_other(variant: Variant) -> None:
+def test_large_float32_arguments_do_not_change_neighbouring_lanes(variant: Variant) -> None:
     run = single(variant).functions[8]
     rng = np.random.default_rng(11)
     near, far = rng.uniform(-50, 50, 8), rng.uniform(1e5, 1e30, 8)
@@ -92,12 +92,12 @@ def test_lanes_do_not_disturb_each_other(variant: Variant) -> None:
         is_far = (subset >> np.arange(8) & 1).astype(bool)
         expected = tuple(np.where(is_far, f, n) for n, f in zip(alone_near, alone_far, strict=True))
         assert same_bits(run(np.where(is_far, far, near)), expected)
-    others = np.where(np.arange(8) == 0, near, np.resize([np.nan, np.inf, -np.inf], 8))
-    assert run(others)[0][0] == alone_near[0][0] and np.isnan(run(others)[0][1:]).all()
+    arguments = np.where(np.arange(8) == 0, near, np.resize([np.nan, np.inf, -np.inf], 8))
+    assert run(arguments)[0][0] == alone_near[0][0] and np.isnan(run(arguments)[0][1:]).all()
 
 
 @every_variant
-def test_symmetry(variant: Variant) -> None:
+def test_float32_sine_is_antisymmetric_and_cosine_is_symmetric(variant: Variant) -> None:
     x = arguments()
     run = single(variant).functions[16]
     sine, cosine = run(x)

@@ -1,4 +1,4 @@
-"""Special values: every function where its value on NumPy arrays is, element by element, with the signs of zeros."""
+"""Special values: vector functions equal NumPy's element by element, with the signs of zeros."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def arguments(code: str, bits: int) -> tuple[np.ndarray, ...]:
 @both_precisions
 @pytest.mark.parametrize("code", VALUES)
 @pytest.mark.parametrize("lanes", LANES)
-def test_special_values_are_numpys(variant: Variant, bits: int, code: str, lanes: int) -> None:
+def test_vector_functions_of_special_values_equal_numpys(variant: Variant, bits: int, code: str, lanes: int) -> None:
     x = arguments(code, bits)
     (got,) = compiled(code, bits, variant).functions[lanes](*x)
     with np.errstate(all="ignore"):
@@ -51,8 +51,8 @@ def test_special_values_are_numpys(variant: Variant, bits: int, code: str, lanes
     assert np.isfinite(got[finite]).all()
     with np.errstate(over="ignore"):
         spacing = np.spacing(np.abs(true[finite]))
-    places = np.abs(got[finite].astype(np.longdouble) - true[finite]) / spacing
-    assert places.max() <= 4  # what NumPy's own functions may miss
+    errors = np.abs(got[finite].astype(np.longdouble) - true[finite]) / spacing
+    assert errors.max() <= 4  # what NumPy's own functions may miss
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_special_values_are_numpys(variant: Variant, bits: int, code: str, lanes
     ],
 )
 @every_variant
-def test_named_cases(variant: Variant, code: str, x: tuple[float, ...], result: float) -> None:
+def test_named_special_cases_are_exact(variant: Variant, code: str, x: tuple[float, ...], result: float) -> None:
     (got,) = compiled(code, 64, variant).functions[4](*(np.array([v]) for v in x))
     assert np.array_equal(got, [result], equal_nan=True)
     assert np.isnan(result) or np.signbit(got[0]) == np.signbit(result)

@@ -1,4 +1,4 @@
-"""Memory of large results is used again, and never while somebody may still look at it."""
+"""Pool of buffers: memory of large results is reused when no array refers to it."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from linkwork.compiler.trace.trace import trace
 
 @pytest.fixture
 def kernel() -> Kernel:
-    made = Kernel(trace(lambda x, y: (np.outer(x, y), x + y), "two", {"x": 16, "y": 16}))
-    made(np.zeros((9, 16)), np.zeros((9, 16)))  # from the second batch on
-    return made
+    built = Kernel(trace(lambda x, y: (np.outer(x, y), x + y), "two", {"x": 16, "y": 16}))
+    built(np.zeros((9, 16)), np.zeros((9, 16)))  # from the second batch on
+    return built
 
 
 def address(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-def test_memory_is_used_again_only_when_all_views_are_gone(kernel: Kernel) -> None:
+def test_memory_is_reused_only_when_all_views_are_deleted(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 500, 16))
     first = kernel(x, y)
     view, at = first.output0[3:5, 2], address(first.output0)
-    kept = view.copy()
+    expected = view.copy()
     del first
-    others = [kernel(x + k, y) for k in range(4)]
-    assert at not in [address(found.output0) for found in others]
-    assert np.array_equal(view, kept)
+    results = [kernel(x + k, y) for k in range(4)]
+    assert at not in [address(result.output0) for result in results]
+    assert np.array_equal(view, expected)
     del view
     again = kernel(x, y)
     assert address(again.output0) == at
     assert np.array_equal(again.output0, x[:, :, None] * y[:, None, :])
 
 
-def test_results_are_arrays_like_any(kernel: Kernel) -> None:
+def test_pooled_results_are_ordinary_arrays(kernel: Kernel) -> None:
     x = np.random.default_rng(1).normal(size=(600, 16))
-    found = kernel(x, x[0]).output0
-    assert type(found) is np.ndarray
-    assert found.dtype == np.float64
-    assert found.flags.writeable
-    assert found.flags.c_contiguous
-    found.flags.writeable = False
-    found.flags.writeable = True
-    assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
+    array = kernel(x, x[0]).output0
+    assert type(array) is np.ndarray
+    assert array.dtype == np.float64
+    assert array.flags.writeable
+    assert array.flags.c_contiguous
+    array.flags.writeable = False
+    array.flags.writeable = True
+    assert np.array_equal(pickle.loads(pickle.dumps(array)), array)
     again = kernel(x, x[1])
     assert kernel(x, x[0], out=again).output0 is again.output0  # what a call returned may be written to
-    assert np.array_equal(again.output0, found)
-    found[0] = 0.0
+    assert np.array_equal(again.output0, array)
+    array[0] = 0.0
     assert not np.any(kernel(np.zeros((600, 16)), x).output0)
 
 
-def test_batches_broadcast_and_wrong_ones_are_named_by_numpy(kernel: Kernel) -> None:
+def test_pooled_batches_broadcast_and_wrong_shapes_are_refused(kernel: Kernel) -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(3, 1, 200, 16)), rng.normal(size=(4, 200, 16))
     assert kernel(x, y).output0.shape == (3, 4, 200, 16, 16)
@@ -70,28 +70,28 @@ def test_batches_broadcast_and_wrong_ones_are_named_by_numpy(kernel: Kernel) -> 
         kernel(np.ma.masked_array(rng.normal(size=(4096, 16))), y[:1, :1])
 
 
-def test_what_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_memory_of_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recycled, "_MAX_UNUSED", 1 << 20)
     monkeypatch.setattr(recycled, "_MAX_EACH", 1 << 19)
-    kept = recycled._Pool()
+    pool = recycled._Pool()
     for size in (1 << 19, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 18):
-        lent = [kept.lend(size) for _ in range(5)]
+        lent = [pool.lend(size) for _ in range(5)]
         addresses = {ctypes.addressof(x) for x in lent}
         del lent
-        waiting = sum(memory.memory.size for unused in kept._by_size.values() for memory in unused)
-        assert waiting <= kept.most_unused <= 1 << 20
-        assert ctypes.addressof(kept.lend(size)) in addresses or size > 1 << 20
+        waiting = sum(memory.memory.size for unused in pool._by_size.values() for memory in unused)
+        assert waiting <= pool.most_unused <= 1 << 20
+        assert ctypes.addressof(pool.lend(size)) in addresses or size > 1 << 20
 
 
-def test_threads_never_share_memory(kernel: Kernel) -> None:
+def test_threads_never_share_pooled_memory(kernel: Kernel) -> None:
     x = np.random.default_rng(3).normal(size=(400, 16))
     wrong: list[int] = []
 
     def work(k: int) -> None:
         for _ in range(50):
             mine = x * (k + 1)
-            found = kernel(mine, x).output0
-            if not np.array_equal(found, mine[:, :, None] * x[:, None, :]):
+            result = kernel(mine, x).output0
+            if not np.array_equal(result, mine[:, :, None] * x[:, None, :]):
                 wrong.append(k)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
@@ -103,8 +103,8 @@ def test_threads_never_share_memory(kernel: Kernel) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_small_results_are_what_they_are_beside_large_ones() -> None:
-    """One number beside a large array is NumPy's own number, whatever was called before."""
+def test_small_results_beside_large_ones_are_numpy_scalars() -> None:
+    """Their type does not depend on earlier calls."""
     kernel = Kernel(trace(lambda x: (x[0] * 2.0, np.array([x[1]] * 17_000, dtype=object)), "beside", {"x": 2}))
     kernel(np.ones((3, 2)))
     for x in (np.ones(2), np.ones(4)[::2], np.array([np.nan, 1.0])):
@@ -112,11 +112,11 @@ def test_small_results_are_what_they_are_beside_large_ones() -> None:
         assert kernel(np.broadcast_to(x, (3, 2))).output0.shape == (3,)
 
 
-def test_who_owns_the_memory_of_an_array() -> None:
-    lent, own = recycled.empty((100_000, 7)), np.ones(10)
-    assert recycled.owner(lent) is recycled.owner(lent[3:9][1:]) is not None and recycled.owner(own[2:]) is own
+def test_the_owner_of_an_arrays_memory_is_known() -> None:
+    lent, plain = recycled.empty((100_000, 7)), np.ones(10)
+    assert recycled.owner(lent) is recycled.owner(lent[3:9][1:]) is not None and recycled.owner(plain[2:]) is plain
     assert (
-        recycled.owner(np.frombuffer(own.data)) is None
+        recycled.owner(np.frombuffer(plain.data)) is None
         and recycled.owner(3.0) is None
         and recycled.owner(np.ma.array([1.0])) is None
     )

@@ -1,4 +1,4 @@
-"""Calls with few samples: code without vectors, which compiles the loop over vectors when a call needs it."""
+"""Calls with few samples: scalar code first; the vector loop is compiled when a call needs it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernel(name: str = "f") -> Kernel:
 
 
 def entries(kernel: Kernel, real=DOUBLE) -> set[str]:
-    return {name for name, other in source_and_code(kernel)[1]._entries if other == real}
+    return {name for name, entry_type in source_and_code(kernel)[1]._entries if entry_type == real}
 
 
 def same(a, b) -> bool:
@@ -37,7 +37,7 @@ def same(a, b) -> bool:
 
 
 @pytest.mark.slow(every=3)
-def test_few_samples_need_no_code_for_vectors_and_more_compile_it() -> None:
+def test_small_batches_run_scalar_code_and_large_ones_compile_the_vector_loop() -> None:
     f, whole = kernel(), kernel()
     make_ready(whole)
     assert entries(whole) == {"fast", "loop"}
@@ -51,7 +51,7 @@ def test_few_samples_need_no_code_for_vectors_and_more_compile_it() -> None:
     assert same(f(*f32), whole(*f32)) and entries(f, SINGLE) == {"few", "loop"}
 
 
-def test_arguments_that_are_not_contiguous_compile_the_loop() -> None:
+def test_arguments_that_are_not_contiguous_compile_the_vector_loop() -> None:
     whole, wide, out = kernel(), np.zeros((2, 6)), (np.zeros((2, 3)), np.zeros(2))
     wide[:, ::2] = X[:2]
     f = kernel()
@@ -62,7 +62,7 @@ def test_arguments_that_are_not_contiguous_compile_the_loop() -> None:
     assert same(out, whole(X[:2], Y[:2])) and entries(f) == {"few"}
 
 
-def test_counters_are_those_of_the_loop() -> None:
+def test_scalar_code_counts_nan_and_guards_as_the_loop_does() -> None:
     f = kernel()
     before = call_state(f).not_finite_calls
     f(X[:2], np.array([1.0, np.nan]))
@@ -89,7 +89,7 @@ def test_an_error_of_the_loops_compilation_is_raised(monkeypatch: pytest.MonkeyP
     assert same(f(X, Y), kernel()(X, Y))
 
 
-def test_many_threads_that_need_the_loop_compile_it_once() -> None:
+def test_threads_that_need_the_loop_compile_it_once() -> None:
     f, expected, results = kernel(), kernel()(X, Y), []
     f(X[:1], Y[:1])
     together = threading.Barrier(6)
@@ -106,7 +106,7 @@ def test_many_threads_that_need_the_loop_compile_it_once() -> None:
     assert len(results) == 6 and all(same(result, expected) for result in results)
 
 
-def test_code_for_few_samples_alone() -> None:
+def test_code_for_few_samples_is_prepared_alone() -> None:
     f = kernel()
     make_ready(f, samples=2)
     assert entries(f) == {"fast", "few"}

@@ -1,4 +1,4 @@
-"""The loop over samples: arrays of every size and layout, in and out, and arrays that overlap.
+"""Loops over batches: arrays of all sizes and layouts, and overlapping arrays.
 
 The function computes with whole numbers, exactly, so what is compared is only where numbers are read and written.
 """
@@ -21,13 +21,13 @@ from linkwork.compiler.kernel import Kernel, call_state
 from linkwork.compiler.trace.trace import trace
 
 Shape = tuple[int, ...]
-HERE = host()
+HOST = host()
 UNTOUCHED = 0.125
-BATCHES = [1, 2, 3, HERE.lanes - 1, HERE.lanes, HERE.lanes + 1, 2 * HERE.lanes, 3 * HERE.lanes + 2]
+BATCHES = [1, 2, 3, HOST.lanes - 1, HOST.lanes, HOST.lanes + 1, 2 * HOST.lanes, 3 * HOST.lanes + 2]
 
 
 def permuted(x: np.ndarray, core: int, shape: Shape) -> np.ndarray:
-    """y[j] = (j + 1) x[3 j + 1] + j, with the elements counted in row-major order and round and round."""
+    """y[j] = (j + 1) x[3 j + 1] + j, with cyclic indices in row-major order."""
     flat = x.reshape(*x.shape[: x.ndim - core], -1) if x.size else x.reshape(*x.shape[: x.ndim - core], 0)
     size = flat.shape[-1]
     sample_values = [
@@ -39,41 +39,41 @@ def permuted(x: np.ndarray, core: int, shape: Shape) -> np.ndarray:
 
 
 @functools.cache
-def kernel_of(inside: Shape, outside: Shape, target: Target = HERE) -> Kernel:
+def kernel_of(inside: Shape, outside: Shape, target: Target = HOST) -> Kernel:
     function = lambda x: permuted(np.array(x, dtype=object), len(inside), outside)  # noqa: E731
     return Kernel(trace(function, "permuted", {"x": inside}), backend=CPUBackend(target))
 
 
-def whole_numbers(*shape: int) -> np.ndarray:
+def integer_values(*shape: int) -> np.ndarray:
     return np.random.default_rng(math.prod(shape) + 1).integers(-9, 10, size=shape).astype(np.float64)
 
 
 @every_target
 @pytest.mark.parametrize("size", range(21))
-def test_ports_of_every_size(size: int, target: Target) -> None:
+def test_ports_of_all_sizes_are_right(size: int, target: Target) -> None:
     check(kernel_of((size,), (20 - size,), target))
 
 
 @pytest.mark.slow(every=9)
 @every_target
-def test_large_ports_of_every_remainder(target: Target) -> None:
+def test_large_ports_with_all_remainders_are_right(target: Target) -> None:
     for size in range(150 - target.lanes, 151):
         check(kernel_of((size,), (298 - size,), target))
 
 
 def check(kernel: Kernel) -> None:
     (size,), outside = kernel.inputs[0].shape, kernel.outputs[0].shape
-    for batch in [(), (0,), *((n,) for n in range(1, 2 * HERE.lanes + 3))]:
-        x = whole_numbers(*batch, size)
+    for batch in [(), (0,), *((n,) for n in range(1, 2 * HOST.lanes + 3))]:
+        x = integer_values(*batch, size)
         assert np.array_equal(kernel(x), permuted(x, 1, outside))
 
 
 @pytest.mark.parametrize("inside", [(), (1, 1), (1, 5), (5, 1), (3, 4), (4, 4), (0, 3), (2, 3, 4), (7, 1, 6)])
 @pytest.mark.parametrize("outside", [(), (1, 7), (6, 3), (2, 2, 5), (3, 0)])
-def test_matrices_and_more_dimensions(inside: Shape, outside: Shape) -> None:
+def test_matrix_ports_and_multidimensional_batches_are_right(inside: Shape, outside: Shape) -> None:
     kernel = kernel_of(inside, outside)
     for batch in [(), *((n,) for n in BATCHES), (2, 3), (2, 0), (1, 1, 4)]:
-        x = whole_numbers(*batch, *inside)
+        x = integer_values(*batch, *inside)
         result = kernel(x)
         assert result.shape == (*batch, *outside)
         assert np.array_equal(result, permuted(x, len(inside), outside))
@@ -88,10 +88,10 @@ def padded(a: np.ndarray) -> np.ndarray:
 def unaligned(a: np.ndarray, offset: int = 1) -> np.ndarray:
     raw = np.zeros(a.nbytes + 16, dtype=np.uint8)
     start = -raw.ctypes.data % 8 + offset
-    made: np.ndarray = np.ndarray(a.shape, np.float64, raw, start)
-    made[...] = a
-    assert not made.flags.aligned
-    return made
+    array: np.ndarray = np.ndarray(a.shape, np.float64, raw, start)
+    array[...] = a
+    assert not array.flags.aligned
+    return array
 
 
 def spread(a: np.ndarray, axis: int) -> np.ndarray:
@@ -147,10 +147,10 @@ CORES: list[tuple[Shape, Shape]] = [((3, 5), (6, 2)), ((1, 9), (4, 1)), ((8, 2),
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("layout", IN_LAYOUTS)
-def test_inputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None:
+def test_inputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape]) -> None:
     kernel = kernel_of(*core)
     for n in BATCHES:
-        x = whole_numbers(n, *core[0])
+        x = integer_values(n, *core[0])
         expected = permuted(x, 2, core[1])
         assert np.array_equal(kernel(IN_LAYOUTS[layout](x)), expected)
         assert np.array_equal(kernel(IN_LAYOUTS[layout](x)[n - 1]), expected[n - 1])
@@ -158,10 +158,10 @@ def test_inputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None:
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_outputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None:
+def test_outputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape]) -> None:
     kernel = kernel_of(*core)
     for n in BATCHES:
-        x = whole_numbers(n, *core[0])
+        x = integer_values(n, *core[0])
         out = LAYOUTS[layout](np.full((n, *core[1]), -1.0))
         assert kernel(x, out=out) is out
         assert np.array_equal(out, permuted(x, 2, core[1]))
@@ -170,10 +170,10 @@ def test_outputs_of_every_layout(layout: str, core: tuple[Shape, Shape]) -> None
 
 
 @every_target
-def test_odd_layouts_on_every_target(target: Target) -> None:
+def test_unusual_layouts_are_right_on_every_target(target: Target) -> None:
     kernel = kernel_of((3, 5), (6, 2), target)
     for n in range(1, 2 * target.lanes + 2):
-        x = whole_numbers(n, 3, 5)
+        x = integer_values(n, 3, 5)
         expected = permuted(x, 2, (6, 2))
         for layout in ("fortran", "samples last", "every second column", "padded", "rows backwards"):
             out = LAYOUTS[layout](np.zeros((n, 6, 2)))
@@ -181,7 +181,7 @@ def test_odd_layouts_on_every_target(target: Target) -> None:
             assert np.array_equal(out, expected)
 
 
-def test_bools_and_numbers_that_are_no_arrays() -> None:
+def test_bools_lists_and_ranges_are_converted() -> None:
     kernel = kernel_of((4,), (5,))
     x = np.array([[True, False, True, True], [False, False, True, False]])
     assert np.array_equal(kernel(x), permuted(x.astype(float), 1, (5,)))
@@ -189,19 +189,19 @@ def test_bools_and_numbers_that_are_no_arrays() -> None:
     assert np.array_equal(kernel(np.arange(4)), kernel(range(4)))
 
 
-def test_one_sample_for_many_is_read_in_place() -> None:
+def test_a_broadcast_sample_is_read_in_place() -> None:
     kernel = kernel_of((5,), (5,))
-    one = whole_numbers(5)
+    sample = integer_values(5)
     for n in BATCHES:
-        x = np.broadcast_to(one, (n, 5))
+        x = np.broadcast_to(sample, (n, 5))
         assert np.array_equal(kernel(x), permuted(x, 1, (5,)))
-    x = np.broadcast_to(whole_numbers(7, 1), (7, 5))
+    x = np.broadcast_to(integer_values(7, 1), (7, 5))
     assert np.array_equal(kernel(x), permuted(x, 1, (5,)))
 
 
 def test_leading_dimensions_of_several_inputs_broadcast() -> None:
     kernel = Kernel(trace(lambda a, b, c: (a * b[0] + b[1] - c, b * c), "three", {"a": (), "b": 2, "c": ()}))
-    a, b, c = whole_numbers(3, 1, 4), whole_numbers(5, 1, 2), whole_numbers()
+    a, b, c = integer_values(3, 1, 4), integer_values(5, 1, 2), integer_values()
     first, second = kernel(a, b, c)
     assert np.array_equal(first, a * b[..., 0] + b[..., 1] - c)
     assert first.shape == (3, 5, 4)
@@ -209,7 +209,7 @@ def test_leading_dimensions_of_several_inputs_broadcast() -> None:
 
 
 @pytest.mark.parametrize("batch", [(0,), (0, 3), (3, 0), (0, 0)])
-def test_empty_batches(batch: Shape) -> None:
+def test_empty_batches_give_empty_results(batch: Shape) -> None:
     kernel = kernel_of((3,), (2, 2))
     assert kernel(np.zeros((*batch, 3))).shape == (*batch, 2, 2)
     assert kernel(np.zeros((*batch, 3)), out=np.zeros((*batch, 2, 2))).size == 0
@@ -217,9 +217,9 @@ def test_empty_batches(batch: Shape) -> None:
 
 @pytest.mark.parametrize("n", BATCHES)
 @pytest.mark.parametrize("size", [1, 2, 5, 8, 11])
-def test_out_may_be_the_input_itself_or_overlap_it(n: int, size: int) -> None:
+def test_an_output_may_be_its_input_or_overlap_it(n: int, size: int) -> None:
     kernel = kernel_of((size,), (size,))
-    x = whole_numbers(n, size)
+    x = integer_values(n, size)
     expected = permuted(x, 1, (size,))
     for start in (0, 1, size, 2 * size + 1):  # where the output begins in the memory of the input
         memory = np.zeros((n + 3) * size + 2)
@@ -235,20 +235,20 @@ def test_out_may_be_the_input_itself_or_overlap_it(n: int, size: int) -> None:
     assert np.array_equal(turned, expected[::-1])
 
 
-def test_out_may_be_the_input_of_one_sample() -> None:
+def test_an_output_may_be_the_input_of_a_single_sample() -> None:
     kernel = kernel_of((7,), (7,))
-    x = whole_numbers(7)
+    x = integer_values(7)
     expected = permuted(x, 1, (7,))
     assert kernel(x, out=x) is x
     assert np.array_equal(x, expected)
 
 
 @every_target
-def test_out_may_be_any_of_the_inputs(target: Target) -> None:
+def test_an_output_may_be_any_of_the_inputs(target: Target) -> None:
     function = lambda a, b, c: (a[::-1] + 2 * b, b[::-1] - c * a)  # noqa: E731
     kernel = Kernel(trace(function, "three", {"a": 5, "b": 5, "c": 5}), backend=CPUBackend(target))
     for n in (1, 2, 3, target.lanes, 2 * target.lanes + 1):
-        arrays = [whole_numbers(n, 5) + k for k in range(3)]
+        arrays = [integer_values(n, 5) + k for k in range(3)]
         a, b, c = arrays
         expected = a[:, ::-1] + 2 * b, b[:, ::-1] - c * a
         for first in range(3):
@@ -260,19 +260,19 @@ def test_out_may_be_any_of_the_inputs(target: Target) -> None:
                     assert np.array_equal(copies[second], expected[1])
 
 
-def test_the_same_input_twice() -> None:
+def test_one_array_may_be_two_inputs() -> None:
     kernel = Kernel(trace(lambda a, b: a[::-1] * b, "twice", {"a": 3, "b": 3}))
-    x = whole_numbers(11, 3)
+    x = integer_values(11, 3)
     assert np.array_equal(kernel(x, x), x[:, ::-1] * x)
 
 
 @pytest.mark.parametrize("shape", [(3, 5, 4), (5,), (), (3, 5, 1), (1, 3, 4), (3, 6), (5, 3)])
-def test_other_core_shapes_are_refused(shape: Shape) -> None:
+def test_inputs_of_wrong_core_shapes_are_refused(shape: Shape) -> None:
     with pytest.raises(ValueError, match=r"permuted: x: expected an array of shape \(\.\.\., 3, 5\), got shape"):
         kernel_of((3, 5), (6, 2))(np.zeros(shape))
 
 
-def test_outputs_of_other_shapes_are_refused() -> None:
+def test_outputs_of_wrong_shapes_and_types_are_refused() -> None:
     kernel = kernel_of((3, 5), (6, 2))
     for shape in [(6,), (2, 6), (6, 3)]:
         with pytest.raises(ValueError, match=r"permuted: "):
@@ -286,7 +286,7 @@ def test_outputs_of_other_shapes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype", [complex, object, "U3", np.longdouble, "datetime64[s]"])
-def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
+def test_inputs_of_types_without_safe_conversion_are_refused(dtype: object) -> None:
     with pytest.raises(TypeError, match=r"x: expected an array .* which NumPy does not convert to float64 safely"):
         kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
 
@@ -294,14 +294,14 @@ def test_inputs_of_other_kinds_are_refused(dtype: object) -> None:
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("batch", [1, 2, 9, 17])
-def test_what_is_not_finite_is_counted_once_for_each_call_that_meets_it(batch: int, target: Target) -> None:
+def test_a_call_counts_values_that_are_not_finite_once(batch: int, target: Target) -> None:
     for size in [*range(1, 2 * target.lanes + 2), 127, 128, 129, 150]:
         kernel = kernel_of((size,), (size,), target)
-        x = whole_numbers(batch, size)
-        seen = call_state(kernel).not_finite_calls
+        x = integer_values(batch, size)
+        count_before = call_state(kernel).not_finite_calls
         kernel(x)
         kernel(np.where(x > 0, 1e97, x))  # the sum of magnitudes stays below 1e100
-        assert call_state(kernel).not_finite_calls == seen
+        assert call_state(kernel).not_finite_calls == count_before
         for sample in {0, batch // 2, batch - 1}:
             for element in {0, size // 2, size - 1}:
                 for layout, value in (
@@ -311,21 +311,20 @@ def test_what_is_not_finite_is_counted_once_for_each_call_that_meets_it(batch: i
                 ):
                     spoilt = layout(x.copy())
                     spoilt[sample, element] = value
-                    seen = call_state(kernel).not_finite_calls
+                    count_before = call_state(kernel).not_finite_calls
                     kernel(spoilt)
-                    assert call_state(kernel).not_finite_calls == seen + 1
+                    assert call_state(kernel).not_finite_calls == count_before + 1
 
 
-def test_all_targets_are_tried() -> None:
-    assert {target.lanes for target in TARGETS.values()} >= {2, HERE.lanes} or HERE.triple.startswith(("aarch", "arm"))
+def test_tests_cover_several_vector_widths() -> None:
+    assert {target.lanes for target in TARGETS.values()} >= {2, HOST.lanes} or HOST.triple.startswith(("aarch", "arm"))
 
 
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("steps", [0, 40], ids=["a vector", "two vectors"])
-def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(steps: int, target: Target) -> None:
-    """Whole vectors of contiguous samples, beside the ordinary way: by strides, by what all samples share, one by one;
-    and numbers that nothing uses are looked at for NaN all the same."""
+def test_register_loops_of_short_programs_give_equal_bits(steps: int, target: Target) -> None:
+    """Contiguous vectors equal strided, broadcast and single samples; NaN in unused values is counted too."""
 
     def function(X: np.ndarray, p: np.ndarray, t: object) -> dict[str, object]:
         moved = [X[i, 3] / (p[0] * p[0] + 1.5) + X[i, 0] * p[i] for i in range(3)]
@@ -340,11 +339,11 @@ def test_short_programs_go_from_arrays_to_registers_with_the_same_bits(steps: in
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         X, p, t = (rng.normal(size=(37, *shape)).astype(dtype) for shape in ((4, 4), (3,), ()))
-        alone = [np.stack(one) for one in zip(*(kernel(*row) for row in zip(X, p, t, strict=True)), strict=True)]
+        alone = [np.stack(output) for output in zip(*(kernel(*row) for row in zip(X, p, t, strict=True)), strict=True)]
         for n in (3, target.lanes_of(SINGLE), 20, 36, 37):
             strided = (np.repeat(x, 2, axis=0)[::2] for x in (X, p, t))
-            for given in ((X, p, t), tuple(strided), (np.asfortranarray(X), p[:, ::-1].copy()[:, ::-1], t)):
-                for got, expected in zip(kernel(*(x[:n] for x in given)), alone, strict=True):
+            for arguments in ((X, p, t), tuple(strided), (np.asfortranarray(X), p[:, ::-1].copy()[:, ::-1], t)):
+                for got, expected in zip(kernel(*(x[:n] for x in arguments)), alone, strict=True):
                     np.testing.assert_array_equal(got, expected[:n])
         shared, copied = kernel(X, p[0], t), kernel(X, np.tile(p[0], (37, 1)), t)
         for got, expected in zip(shared, copied, strict=True):

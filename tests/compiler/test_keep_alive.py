@@ -1,4 +1,4 @@
-"""Code and definitions outlive the functions that need them, whatever the garbage collector takes apart first."""
+"""Lifetime of machine code and definitions under the garbage collector."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ PERTURBED = {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}  # what is freed 
         pytest.param(AT_LAST, PERTURBED, id="called at last, perturbed", marks=pytest.mark.slow(every=9)),
     ],
 )
-def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None:
+def test_a_robot_in_cyclic_garbage_is_freed_without_a_crash(program: str, memory: dict[str, str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program],
         env=os.environ | memory | {"LINKWORK_EFFORT": "0"},
@@ -126,9 +126,9 @@ def test_a_robot_in_cyclic_garbage(program: str, memory: dict[str, str]) -> None
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
 
 
-@pytest.mark.skipif(not fastcall.available(), reason="kernels are no built-in functions here")
-def test_what_this_rests_on() -> None:
-    """The collector looks into no array, and takes no tuple, no built-in function and no ufunc apart."""
+@pytest.mark.skipif(not fastcall.available(), reason="kernels need built-in functions of CPython")
+def test_the_collector_does_not_clear_the_owners_of_machine_code() -> None:
+    """The collector ignores arrays, and clears no tuple, built-in function or ufunc."""
     kernel = compile(lambda q: 2.0 * q, q=3)
     assert not gc.is_tracked(keep_alive(object()))
     slot = ctypes.pythonapi["PyType_GetSlot"]
@@ -137,7 +137,7 @@ def test_what_this_rests_on() -> None:
     assert slot(type(kernel._general), _TP_CLEAR)  # it would tell
 
 
-def test_what_is_held_lives_as_long_as_what_holds_it() -> None:
+def test_objects_live_as_long_as_an_object_that_refers_to_them() -> None:
     class Thing:
         pass
 
@@ -152,18 +152,18 @@ def test_what_is_held_lives_as_long_as_what_holds_it() -> None:
     assert gone() is None
 
 
-def test_code_goes_with_the_last_that_needs_it() -> None:
+def test_machine_code_is_freed_with_its_last_user() -> None:
     kernel = compile(lambda q: 2.0 * q, q=3)
     kernel(np.ones((5, 3), np.float32))
     code = [weakref.ref(kernel._code.entry("loop", real).owner) for real in (DOUBLE, SINGLE)]
     call, ufunc = kernel.__call__, kernel.ufunc
     del kernel
     gc.collect()
-    assert call(np.ones(3)).tolist() == [2.0] * 3 and all(one() is not None for one in code)
+    assert call(np.ones(3)).tolist() == [2.0] * 3 and all(reference() is not None for reference in code)
     del call
     gc.collect()
     for dtype in (np.float32, np.float64):
         assert ufunc(np.ones((5, 3), dtype)).dtype == dtype
     del ufunc
     gc.collect()
-    assert [one() for one in code] == [None, None]
+    assert [reference() for reference in code] == [None, None]

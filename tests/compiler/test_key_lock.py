@@ -41,7 +41,7 @@ def locked(folder: Path, warn: Callable[[str], object] = lambda message: None) -
             lock.release()
 
 
-def test_one_thread_has_the_lock_and_others_wait(folder: Path) -> None:
+def test_threads_wait_for_the_lock_of_another_thread(folder: Path) -> None:
     running, most, waited = 0, 0, []
 
     def work() -> None:
@@ -62,40 +62,40 @@ def test_one_thread_has_the_lock_and_others_wait(folder: Path) -> None:
     assert not any(folder.iterdir()) and not key_lock._held
 
 
-def test_a_thread_does_not_wait_for_itself(folder: Path) -> None:
+def test_a_thread_does_not_wait_for_its_own_lock(folder: Path) -> None:
     with locked(folder), locked(folder) as inner:
         assert inner.waited
     assert not key_lock._held
 
 
 @pytest.mark.parametrize("limit", ["LONGEST_WAIT", "_STALLED"])
-def test_a_wait_for_a_thread_ends(limit: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_stuck_thread_ends_with_a_message(
+    limit: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(key_lock, limit, 0.02)
-    other, said = KeyLock(folder, "name"), []
-    thread = threading.Thread(target=other.attempt)
+    stuck_lock, said = KeyLock(folder, "name"), []
+    thread = threading.Thread(target=stuck_lock.attempt)
     thread.start()
     thread.join()
     with locked(folder, said.append) as lock:
         assert lock.waited and not lock.is_acquired
     assert len(said) == 1 and "another thread or process has compiled the same code" in said[0]
-    other.release()
+    stuck_lock.release()
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_without_locks_of_the_file_system_nothing_waits(
-    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_file_locks_no_thread_waits(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(file: int) -> None:
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(key_lock, "_lock", refuse)
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
-    with locked(folder) as one, locked(folder) as other:
-        assert not one.waited and not other.waited
+    with locked(folder) as first, locked(folder) as second:
+        assert not first.waited and not second.waited
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
 
 
-def test_in_a_folder_that_cannot_be_written_nothing_waits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locks_in_a_read_only_folder_do_not_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Any, file: Any, name: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -119,20 +119,20 @@ time.sleep(600)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the progress of processes is known on Linux")
 @pytest.mark.parametrize("works", [False, True])
-def test_a_wait_for_a_process_ends_when_it_makes_no_progress(
+def test_waiting_for_a_process_ends_without_its_progress(
     works: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that computes is waited for, up to the longest wait."""
+    """A process that uses processor time is waited for, up to the longest wait."""
     looks: list[tuple[int, int]] = []
     look = KeyLock._owner
 
-    def looking(lock: KeyLock) -> tuple[int, int]:
+    def watch_progress(lock: KeyLock) -> tuple[int, int]:
         looks.append(look(lock))
         if len(looks) == 8:  # more looks than those after which a process without progress is given up
             monkeypatch.setattr(key_lock, "LONGEST_WAIT", 0.0)
         return looks[-1]
 
-    monkeypatch.setattr(KeyLock, "_owner", looking)
+    monkeypatch.setattr(KeyLock, "_owner", watch_progress)
     monkeypatch.setattr(key_lock, "_LOOK", 0.5 if works else 0.0)
     monkeypatch.setattr(key_lock, "_STALLED", 600.0 if works else 0.0)
     command, said = [sys.executable, "-c", HOLDER, str(folder), *["works"] * works], []
@@ -162,13 +162,13 @@ def test_a_killed_process_releases_its_lock(folder: Path) -> None:
 
 
 @posix
-def test_a_forked_process_has_no_lock_of_its_parent(folder: Path) -> None:
+def test_a_forked_process_does_not_have_its_parents_lock(folder: Path) -> None:
     lock = KeyLock(folder, "name")
     assert lock.attempt()
     child = os.fork()
     if child == 0:
-        other = KeyLock(folder, "name")
-        attempt = other.attempt()
+        child_lock = KeyLock(folder, "name")
+        attempt = child_lock.attempt()
         lock.release()  # not this process's lock
         os._exit(40 + attempt + 2 * (folder / f"name{LOCK_SUFFIX}").exists())
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
@@ -186,12 +186,12 @@ def test_threads_with_equal_kernels_compile_once(cache_folder: Path, monkeypatch
 
     monkeypatch.setattr(code_parts, "_emitted", counted)
     start = threading.Barrier(4)
-    found = []
+    results = []
 
     def work() -> None:
         kernel = lw.Kernel(program, later=True)
         start.wait()
-        found.append(float(kernel(0.5)))
+        results.append(float(kernel(0.5)))
 
     program = lw.compile(lambda x: x * 1.125 + 3.25, x=()).program
     emitted.clear()
@@ -202,7 +202,7 @@ def test_threads_with_equal_kernels_compile_once(cache_folder: Path, monkeypatch
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [0.5 * 1.125 + 3.25] * 4
+    assert results == [0.5 * 1.125 + 3.25] * 4
     assert emitted and max(Counter(emitted).values()) == 1
 
 
@@ -241,30 +241,30 @@ def compiled_by(processes: int, robot: str, folder: Path) -> None:
     running = [subprocess.Popen(command, **options) for _ in range(processes)]
     outputs = [process.communicate()[0] for process in running]
     assert all(process.returncode == 0 for process in running)
-    found = [json.loads(output) for output in outputs]
-    assert len({json.dumps(results) for _, _, results in found}) == 1
+    reports = [json.loads(output) for output in outputs]
+    assert len({json.dumps(results) for _, _, results in reports}) == 1
     for emitted in (
-        [name for names, _, _ in found for name in names],
-        [name for _, names, _ in found for name in names],
+        [name for names, _, _ in reports for name in names],
+        [name for _, names, _ in reports for name in names],
     ):
         assert max(Counter(emitted).values(), default=1) == 1
-    assert any(names for names, _, _ in found)
+    assert any(names for names, _, _ in reports)
     assert not [file for file in folder.iterdir() if file.name.endswith(LOCK_SUFFIX)]
 
 
 @pytest.mark.slow(every=9)
-def test_two_processes_compile_once(tmp_path: Path) -> None:
+def test_two_processes_compile_each_part_once(tmp_path: Path) -> None:
     compiled_by(2, "double_pendulum", tmp_path / "cache")
 
 
 @pytest.mark.slow
-def test_eight_processes_compile_once(tmp_path: Path) -> None:
+def test_eight_processes_compile_each_part_once(tmp_path: Path) -> None:
     compiled_by(8, "arm7", tmp_path / "cache")
 
 
 @pytest.mark.slow(every=3)
-def test_a_first_batch_does_not_wait_for_a_job_that_waits_for_it(tmp_path):
-    """The first call makes quick code and a background job; the batch needs the entry that the job compiles."""
+def test_a_first_batch_does_not_deadlock_with_its_background_job(tmp_path):
+    """The first call makes quick code and a background job; the batch needs the entry point that the job compiles."""
     program = """
 from linkwork.compiler.cache import key_lock
 key_lock.LONGEST_WAIT = 1e9

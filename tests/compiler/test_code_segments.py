@@ -1,4 +1,4 @@
-"""Programs in segments: the plan keeps every value until its last use, and the code computes what the whole does."""
+"""Programs in segments: the plan keeps every value until its last use, and results stay equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from linkwork.expr.scalar.operations import BY_NAME
 
 
 def check(cut: Plan, most: int) -> None:
-    """Run the plan on names of values instead of numbers: every operation has to meet the values that it names."""
+    """Run the plan on names of values: every operation must read the values that it names."""
     program = cut.program
     workspace: dict[int, int] = {}
     computed: set[int] = set()
@@ -36,32 +36,32 @@ def check(cut: Plan, most: int) -> None:
     assert cut.segments[-1].stop == len(program.instructions)
     for segment in cut.segments:
         assert segment.stop - segment.start <= most
-        here: set[int] = set()
-        for value, place in segment.reads.items():
-            assert workspace[place] == value, "another value stands in the place that this one is taken from"
+        values: set[int] = set()
+        for value, slot in segment.reads.items():
+            assert workspace[slot] == value, "another value stands in the place that this one is taken from"
             assert value < segment.start
         for k in range(segment.start, segment.stop):
             operation, args, _ = program.instructions[k]
             for a in args:
                 leaf = program.instructions[a].operation in (INPUT, CONSTANT)
-                assert leaf or a in here or a in segment.reads, "a value is neither here nor taken"
-                assert program.instructions[a].operation is not SINCOS or a in here, "a pair waits in the workspace"
+                assert leaf or a in values or a in segment.reads, "a value is neither here nor taken"
+                assert program.instructions[a].operation is not SINCOS or a in values, "a pair waits in the workspace"
             if operation in (SIN_OF, COS_OF):
-                assert args[0] in here
-            here.add(k)
+                assert args[0] in values
+            values.add(k)
             if k in segment.writes:  # as the code does: while a segment runs
                 assert 0 <= segment.writes[k] < cut.slots
                 workspace[segment.writes[k]] = k
         assert not set(segment.writes.values()) & set(segment.reads.values()), "a place is written that is still read"
         assert len(set(segment.writes.values())) == len(segment.writes)
-        computed |= here
+        computed |= values
     assert computed == set(range(len(program.instructions)))
 
 
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(program=programs(most=120), most=st.integers(4, 40))
-def test_every_value_waits_where_it_is_looked_for(program: Program, most: int) -> None:
+def test_segmented_programs_keep_every_value_for_its_last_use(program: Program, most: int) -> None:
     optimized = optimize(program)
     cut = plan(optimized, 3, most)
     if len(optimized.instructions) <= 3:
@@ -72,14 +72,14 @@ def test_every_value_waits_where_it_is_looked_for(program: Program, most: int) -
     assert all_bits_equal(cut.program.interpret(*arrays), optimized.interpret(*arrays))
 
 
-def test_a_short_program_is_left_whole() -> None:
+def test_a_short_program_is_not_segmented() -> None:
     program = Program("one", (Port("x", ()),), (Port("y", ()),), (Instruction(INPUT, (), 0),), (0,))
     assert plan(program).program is program and not plan(program).segmented and plan(program).slots == 0
     assert MAX_SEGMENT < MAX_WHOLE
 
 
-def test_places_are_used_again() -> None:
-    """A long chain needs but a few places, however long it is."""
+def test_slots_of_values_are_reused() -> None:
+    """A long chain needs a few slots, however long it is."""
     instructions = [Instruction(INPUT, (), 0)]
     for k in range(5000):
         instructions.append(Instruction(BY_NAME["mul"], (k, k)))
@@ -90,7 +90,7 @@ def test_places_are_used_again() -> None:
 
 
 @pytest.mark.parametrize(("alive", "most"), [(2, MAX_SEGMENT_OF_FEW), (150, MAX_SEGMENT)])
-def test_segments_are_shorter_where_much_is_alive(alive: int, most: int) -> None:
+def test_segments_are_shorter_where_many_values_are_alive(alive: int, most: int) -> None:
     instructions = [Instruction(INPUT, (), 0)]
     instructions += [Instruction(BY_NAME["neg"], (k,)) for k in range(alive)]
     for _ in range(6000):
@@ -110,7 +110,7 @@ def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:
 @every_level
 @settings(max_examples=6)
 @given(program=programs(most=80), most=st.integers(4, 12), seed=st.integers(0, 1000))
-def test_segments_compute_what_the_whole_does(level: str, program: Program, most: int, seed: int) -> None:
+def test_segmented_code_has_the_bits_of_whole_code(level: str, program: Program, most: int, seed: int) -> None:
     with sizes():
         whole = Kernel(program, backend=CPUBackend(LEVELS[level]))
     with sizes(whole=3, most=most):
@@ -145,7 +145,7 @@ def truths_and_pairs() -> Program:
     return Program("far", (Port("x", (3,)),), (Port("y", (3,)),), tuple(instructions), results)
 
 
-def test_a_pair_does_not_wait_however_far_its_parts_are_used() -> None:
+def test_sincos_pairs_do_not_occupy_slots_between_segments() -> None:
     instructions = [Instruction(INPUT, (), 0), Instruction(SINCOS, (0,))]
     for _ in range(30):
         instructions.append(Instruction(BY_NAME["neg"], (len(instructions) - 1 if len(instructions) > 2 else 0,)))
@@ -166,7 +166,7 @@ def test_a_pair_does_not_wait_however_far_its_parts_are_used() -> None:
 @pytest.mark.slow(every=9)
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
+def test_comparisons_and_sincos_pairs_are_right_across_segments(level: str, dtype: type) -> None:
     program = truths_and_pairs()
     pairs = {SINCOS, SIN_OF, COS_OF}
     assert pairs <= {i.operation for i in optimize(program).instructions}
@@ -185,8 +185,8 @@ def test_truth_values_and_pairs_wait(level: str, dtype: type) -> None:
 
 @pytest.mark.slow
 @every_level
-def test_a_workspace_on_the_heap(level: str) -> None:
-    """So many values wait that a thread's stack is not asked for their vectors."""
+def test_many_values_between_segments_are_stored_on_the_heap(level: str) -> None:
+    """They need more memory than a thread's stack has."""
     inputs, half = [Instruction(INPUT, (), k) for k in range(2)], [Instruction(CONSTANT, (), 0.5)]
     instructions = [*inputs, *half]
     values = [0, 1]
@@ -212,7 +212,7 @@ def test_a_workspace_on_the_heap(level: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
+def test_segments_without_memory_raise_an_error() -> None:
     code = """
     import resource
     import numpy as np
@@ -242,7 +242,7 @@ def test_where_there_is_no_memory_for_a_sample_it_says_so() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
-def test_memory_from_the_heap_is_given_back() -> None:
+def test_heap_memory_of_segments_is_freed() -> None:
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 

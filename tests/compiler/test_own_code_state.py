@@ -1,4 +1,4 @@
-"""Names of code in the cache: one look at replaced attributes for all names of a kernel."""
+"""Names of code in the cache: replaced attributes are examined once for all names of a kernel."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def kernel(meanwhile: Any = lambda: None) -> Kernel:
     return Kernel(build.Recipe(PROGRAM.name, PROGRAM.inputs, PROGRAM.outputs, traced, ("content",)), later=True)
 
 
-def test_the_first_call_of_a_kernel_looks_when_it_begins_and_before_it_stores(
-    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_call_examines_replaced_attributes_twice(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[Any] = []
     state = build.own_state
     monkeypatch.setattr(build, "own_state", lambda: looks.append(state()) or looks[-1])
@@ -40,7 +38,7 @@ def test_the_first_call_of_a_kernel_looks_when_it_begins_and_before_it_stores(
     assert len(looks) == 3  # code from the cache
 
 
-def test_code_is_not_stored_under_the_name_of_another_linkwork(
+def test_code_compiled_with_replaced_attributes_is_not_cached(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as replaced:

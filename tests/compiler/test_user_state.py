@@ -1,4 +1,4 @@
-"""Code of users: kernels are found again only if all that they were traced from is the same."""
+"""Code of users: cached kernels are reused only if all that they were traced from is unchanged."""
 
 from __future__ import annotations
 
@@ -139,19 +139,19 @@ def digest_of(value: Any) -> str | None:
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
-def test_code_that_reads_other_values_has_another_name(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_reads_other_values_has_another_digest(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions and objects of users never have the digest, nor the state, of those that read other values."""
     pairs, unknown = 0, 0
     for name in MODULES:
         modules = monkeypatch if is_imported and name not in ("types", "signal", "__main__") else None
-        one, other = module_of(name, 1.0, modules), module_of(name, 5.0, modules)
-        for kind, value in one.items():
-            digests = digest_of(value), digest_of(other[kind])
+        first, second = module_of(name, 1.0, modules), module_of(name, 5.0, modules)
+        for kind, value in first.items():
+            digests = digest_of(value), digest_of(second[kind])
             assert digests[0] != digests[1] or digests == (None, None), (name, kind)
             if kind not in ("built_in", "array", "many", "set_", "structured", "ufunc"):
                 assert digests == (None, None), (name, kind)
                 state = user_state(value)
-                assert state is not None and state != user_state(other[kind]), (name, kind)
+                assert state is not None and state != user_state(second[kind]), (name, kind)
                 assert state == user_state(value), (name, kind)
             pairs, unknown = pairs + 1, unknown + (digests[0] is None)
     assert pairs > 300 and unknown > 250
@@ -194,23 +194,23 @@ def changes() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
     yield "constant", lambda objects: setattr(objects["constant"], "__code__", objects["lambda_"].__code__)
 
 
-def test_a_kernel_of_a_function_is_made_again_when_it_reads_another_value() -> None:
+def test_a_kernel_is_rebuilt_when_its_function_reads_another_value() -> None:
     for name, change in changes():
         objects = module_of("mine", 1.0)
         value = objects[name]
         caches: LazyCache[float] = LazyCache()
 
-        def made(value: Any = value, caches: LazyCache[float] = caches) -> float:
+        def cached_value(value: Any = value, caches: LazyCache[float] = caches) -> float:
             return caches.get(("kernel", value), lambda: float(np.asarray(value(np.ones(2)))[0]))
 
-        assert made() == made() == 1.0, name
+        assert cached_value() == cached_value() == 1.0, name
         change(objects)
         expected = float(np.asarray(value(np.ones(2)))[0])
-        assert made() == expected and (expected != 1.0 or name == "constant"), name
+        assert cached_value() == expected and (expected != 1.0 or name == "constant"), name
 
 
-def test_replaced_code_of_linkwork_has_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of attributes is that of the import again when the replacement is taken back."""
+def test_replaced_code_of_linkwork_has_other_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digest is the original one again when the replacement is taken back."""
     from linkwork.joints import Revolute
     from linkwork.spatial import Rotation, Vec3
     from linkwork.spatial import rotation as module
@@ -245,20 +245,20 @@ def test_replaced_code_of_linkwork_has_other_names(monkeypatch: pytest.MonkeyPat
     assert own_code.is_own(Rotation) and not own_code.is_own(object)
 
 
-def test_plain_calls_are_compared_with_nothing_and_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_calls_examine_no_user_code_and_trace_once(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("double_pendulum")
-    q, looked = np.zeros(2), []
-    monkeypatch.setattr(kernel_cache, "user_state", lambda key: looked.append(user_state(key)) or looked[-1])
+    q, states = np.zeros(2), []
+    monkeypatch.setattr(kernel_cache, "user_state", lambda key: states.append(user_state(key)) or states[-1])
     robot.simulate(q, duration=0.01)
-    made = len(looked)
-    assert made > 0 and {*looked} == {None}
+    count_before = len(states)
+    assert count_before > 0 and {*states} == {None}
     robot.mass_matrix(q)
     before = compilations()
     robot.simulate(q, duration=0.01)
-    assert compilations() == before and {*looked[made:]} <= {None}
+    assert compilations() == before and {*states[count_before:]} <= {None}
 
 
-def test_objects_that_change_without_a_word_in_the_code_are_no_reason_for_a_trace() -> None:
+def test_changes_outside_of_a_functions_variables_cause_no_trace() -> None:
     class App:
         def __init__(self) -> None:
             self.gain, self.results, self.count = 2.0, [], 0
@@ -306,7 +306,7 @@ print(json.dumps([np.asarray(x).tolist() for x in results]))
 
 
 @pytest.mark.slow(every=3)
-def test_a_users_file_that_is_edited_is_traced_again(tmp_path: Path) -> None:
+def test_an_edited_file_of_the_user_is_traced_again(tmp_path: Path) -> None:
     """The file has the name of a module of Python; results are those without a cache."""
     cached, uncached = [], []
     for gain in (1.0, 5.0):
@@ -324,5 +324,5 @@ def test_a_users_file_that_is_edited_is_traced_again(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
             results.append(json.loads(done.stdout))
     assert cached == uncached
-    assert all(one != other for one, other in zip(*cached, strict=True))
+    assert all(result != edited for result, edited in zip(*cached, strict=True))
     assert all(run[0] == run[-1] for run in cached)

@@ -1,4 +1,4 @@
-"""Every instruction set that this processor can run, in float64 and float32, with programs whole and in segments.
+"""All SIMD levels of this processor, in float64 and float32, with whole and segmented programs.
 
 Guard pages show that nothing is read or written beyond an array's end; layouts, that it is read and written in place.
 """
@@ -17,7 +17,7 @@ import pytest
 from compiler.guarded import AVAILABLE, Guarded
 from compiler.knobs import LEVELS, every_level, num_threads, sizes
 from compiler.support import bits_equal
-from compiler.test_loops import LAYOUTS
+from compiler.test_batch_loop import LAYOUTS
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.target import EFFORT, VARIABLE, host, levels
@@ -70,7 +70,7 @@ def check(kernel: Kernel, batch: int, at_end: bool, dtype: Any) -> None:
 @every_level
 @every_type
 @cut_or_not
-def test_nothing_beyond_the_end_of_an_array_is_touched(level: str, real: FloatType, cut: bool) -> None:
+def test_all_simd_levels_stay_inside_of_arrays(level: str, real: FloatType, cut: bool) -> None:
     lanes = LEVELS[level].lanes_of(real)
     for size in sorted({1, 2, 3, 7, lanes - 1, lanes + 1, 2 * lanes + 3}):
         kernel = kernel_of(size, level, cut)
@@ -81,7 +81,7 @@ def test_nothing_beyond_the_end_of_an_array_is_touched(level: str, real: FloatTy
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")
-def test_the_guard_guards_float32() -> None:
+def test_access_beyond_a_guarded_float32_array_ends_the_process() -> None:
     code = (
         "import ctypes, numpy as np\nfrom compiler.guarded import Guarded\n"
         "a = Guarded().array((5,), at_end=True, dtype=np.float32)\na[:] = 1.0\nprint(a.sum(), flush=True)\n"
@@ -97,36 +97,38 @@ def test_the_guard_guards_float32() -> None:
 @every_type
 @cut_or_not
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in ("float32", "unaligned by four")])
-def test_layouts_of_inputs_and_outputs(layout: str, level: str, real: FloatType, cut: bool) -> None:
+def test_inputs_and_outputs_of_all_layouts_are_right_at_all_levels(
+    layout: str, level: str, real: FloatType, cut: bool
+) -> None:
     kernel = transposing(level, cut)
     lanes = LEVELS[level].lanes_of(real)
     for batch in (1, 3, lanes - 1, lanes + 1, 8 * lanes + 3):
         x = np.random.default_rng(batch).integers(-99, 99, size=(batch, 3, 5)).astype(real.dtype)
         out = LAYOUTS[layout](np.full((batch, 5, 3), 0.5)).astype(real.dtype)
-        given = relaid(x, layout)
+        source = relaid(x, layout)
         target = relaid(out, layout)
-        assert kernel(given, out=target) is target
+        assert kernel(source, out=target) is target
         assert np.array_equal(target, expected(x))
-        assert np.array_equal(kernel(given), expected(x))
+        assert np.array_equal(kernel(source), expected(x))
 
 
 def relaid(a: np.ndarray, layout: str) -> np.ndarray:
-    """A layout of float64 with the strides of the type: what `test_loops` makes, as bytes of another size."""
+    """Return an array in the layout that `test_loops` makes for float64, with the strides of its own type."""
     if a.dtype == np.float64:
         return LAYOUTS[layout](a)
     if layout == "other byte order":
         return a.astype(a.dtype.newbyteorder())
     if layout == "unaligned":
-        made: np.ndarray = np.ndarray(a.shape, a.dtype, np.zeros(a.nbytes + 16, np.uint8), 1)
-        made[...] = a
-        return made
+        copied: np.ndarray = np.ndarray(a.shape, a.dtype, np.zeros(a.nbytes + 16, np.uint8), 1)
+        copied[...] = a
+        return copied
     wide = LAYOUTS[layout](a.astype(np.float64))
     strides = tuple(stride // 2 for stride in wide.strides)
     reach = sum(abs(stride) * (n - 1) for stride, n in zip(strides, a.shape, strict=True))
     start = sum(-stride * (n - 1) for stride, n in zip(strides, a.shape, strict=True) if stride < 0)
-    made = np.ndarray(a.shape, a.dtype, np.zeros(reach + 4, np.uint8), start, strides)
-    made[...] = a
-    return made
+    copied = np.ndarray(a.shape, a.dtype, np.zeros(reach + 4, np.uint8), start, strides)
+    copied[...] = a
+    return copied
 
 
 @functools.cache
@@ -144,7 +146,7 @@ def expected(x: np.ndarray) -> np.ndarray:
 @every_level
 @every_type
 @cut_or_not
-def test_outputs_over_inputs(level: str, real: FloatType, cut: bool) -> None:
+def test_outputs_may_overlap_inputs_at_all_levels(level: str, real: FloatType, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=6 if cut else 600, worth=0.0):
         kernel = Kernel(
             trace(lambda a, b: (a[::-1] + 2.0 * b, b - a), "two", {"a": 5, "b": 5}), backend=CPUBackend(LEVELS[level])
@@ -168,7 +170,7 @@ def test_outputs_over_inputs(level: str, real: FloatType, cut: bool) -> None:
             assert np.array_equal(swapped[1], right[0]) and np.array_equal(swapped[0], right[1])
 
 
-def test_an_array_that_is_input_and_output_of_other_ranks() -> None:
+def test_an_output_may_overlap_an_input_of_another_rank() -> None:
     """Each sample of s reads all of m, and writes a row of it."""
     kernel = Kernel(trace(lambda m, s: m[0] * s + m[-1] + m[5], "rows", {"m": (40, 40), "s": ()}))
     m, s = np.arange(1600.0).reshape(40, 40), np.arange(40.0)
@@ -182,7 +184,7 @@ def test_an_array_that_is_input_and_output_of_other_ranks() -> None:
 
 
 @every_type
-def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: FloatType) -> None:
+def test_levels_with_fused_operations_agree_and_so_do_levels_without(real: FloatType) -> None:
     def function(x: Any) -> Any:
         return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]) / x[2], f.atan2(x[0], x[1] * x[2] - x[0])])
 
@@ -190,15 +192,15 @@ def test_levels_that_fuse_agree_and_so_do_those_that_do_not(real: FloatType) -> 
     x = rng.normal(size=(301, 3)).astype(real.dtype)
     program = trace(function, "mixed", {"x": 3})
     for fma in (False, True):
-        found = [Kernel(program, backend=CPUBackend(target))(x) for target in LEVELS.values() if target.fma is fma]
-        assert all(r.dtype == real.dtype and bits_equal(r, found[0]) for r in found)
+        results = [Kernel(program, backend=CPUBackend(target))(x) for target in LEVELS.values() if target.fma is fma]
+        assert all(r.dtype == real.dtype and bits_equal(r, results[0]) for r in results)
 
 
 # -- which level
 
 
 @pytest.mark.best_code
-def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_chooses_the_simd_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     best = host()
     for level, target in levels().items():
@@ -221,10 +223,8 @@ def test_the_variable_chooses_the_level(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.slow(every=9)
 @every_level
 @every_type
-def test_what_is_computed_does_not_depend_on_the_effort(
-    level: str, real: FloatType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lanes, what is left of them, and one sample alone; straight-line code, and a loop that some lanes leave early."""
+def test_results_do_not_depend_on_the_effort(level: str, real: FloatType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors, remaining samples and single samples; straight-line code, and a loop with varying iterations."""
 
     def function(x: Any) -> Any:
         grown = while_loop(lambda r: r < 4.0, lambda r: r * 1.5 + 0.1, abs(x[0]), max_iterations=20).state
@@ -233,17 +233,17 @@ def test_what_is_computed_does_not_depend_on_the_effort(
     program = trace(function, "mixed", {"x": 3})
     x = np.random.default_rng(0).normal(size=(37, 3)).astype(real.dtype)
     monkeypatch.setenv(VARIABLE, level)
-    found, code = [], set()
+    results, code = [], set()
     for effort in "", "2", "1", "0":
         monkeypatch.setenv(EFFORT, effort)
         kernel = Kernel(program)
-        found.append(np.vstack([kernel(x), kernel(x[:1]), kernel(x[0])[None]]))
+        results.append(np.vstack([kernel(x), kernel(x[:1]), kernel(x[0])[None]]))
         code.add(kernel.assembly)
     assert len(code) == 3  # none is left as it was
-    assert all(bits_equal(r, found[0]) for r in found)
+    assert all(bits_equal(r, results[0]) for r in results)
 
 
-def test_an_effort_that_there_is_none_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_effort_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EFFORT, "3")
     with pytest.raises(ValueError, match="LINKWORK_EFFORT: expected one of 0, 1, 2, got '3'"):
         Kernel(program_of(3))

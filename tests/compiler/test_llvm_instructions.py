@@ -1,4 +1,4 @@
-"""Machine code for every operation of the table, on every target, against the operation's meaning.
+"""Machine code of every operation on every target, against the operation's definition.
 
 What IEEE 754 defines exactly is compared bit for bit; functions that may round differently, with their true values.
 """
@@ -77,7 +77,7 @@ def arguments(operation: Operation) -> np.ndarray:
 
 @every_target
 @pytest.mark.parametrize("operation", EXACT, ids=by_name)
-def test_exact_operations_are_the_interpreters_bit_for_bit(operation: Operation, target: Target) -> None:
+def test_exact_operations_equal_the_interpreters_bit_for_bit(operation: Operation, target: Target) -> None:
     kernel = kernel_of(operation, target)
     x = arguments(operation)
     got, expected = kernel(x), kernel.interpret(x)
@@ -122,7 +122,7 @@ RANGES: dict[str, tuple[tuple[float, float], ...]] = {
 
 
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
-def test_functions_are_within_two_last_places(operation: Operation) -> None:
+def test_functions_are_right_to_two_units_in_the_last_place(operation: Operation) -> None:
     rng = np.random.default_rng(5)
     ranges = RANGES.get(operation.name, ((-20.0, 20.0),) * operation.arity)
     x = np.stack([rng.uniform(low, high, 300) for low, high in ranges], axis=-1)
@@ -135,13 +135,13 @@ def test_functions_are_within_two_last_places(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=by_name)
-def test_every_sample_is_computed_alike(operation: Operation) -> None:
-    """The scalar code, full blocks and the last block of a batch give the same bits, whatever stands beside."""
+def test_every_sample_of_an_operation_has_the_same_bits_in_all_batches(operation: Operation) -> None:
+    """The scalar code, full blocks and the last block of a batch agree, whatever their neighbours are."""
     kernel = kernel_of(operation)
     x = arguments(operation)
     together = kernel(x)
-    some = np.arange(0, len(x), 7)
-    assert bits_equal(np.array([kernel(x[k]) for k in some]), together[some])
+    every_seventh = np.arange(0, len(x), 7)
+    assert bits_equal(np.array([kernel(x[k]) for k in every_seventh]), together[every_seventh])
     assert bits_equal(kernel(x[::-1])[::-1], together)
     assert bits_equal(kernel(x[3:]), together[3:])
 
@@ -165,7 +165,7 @@ def test_fused_operations_round_once(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", [FMA, FMS, FNMA], ids=by_name)
-def test_fused_operations_on_special_values(operation: Operation) -> None:
+def test_fused_operations_treat_special_values_as_the_interpreter(operation: Operation) -> None:
     x = np.array(list(itertools.product([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan], repeat=3)))
     kernel = kernel_of(operation)
     assert bits_equal(kernel(x), kernel.interpret(x))
@@ -180,7 +180,7 @@ def outputs(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray
 @every_target
 @settings(max_examples=20)
 @given(program=programs(operations=EXACT, most=60), seed=st.integers(0, 1000))
-def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, program: Program, seed: int) -> None:
+def test_random_programs_equal_the_interpreter_bit_for_bit(target: Target, program: Program, seed: int) -> None:
     kernel = Kernel(program, backend=CPUBackend(target), without_passes=["fuse"])
     arrays = arrays_for(program, seed, 2 * target.lanes + 1)
     assert all_bits_equal(outputs(kernel, arrays), program.interpret(*arrays))
@@ -189,7 +189,7 @@ def test_random_programs_are_the_interpreters_bit_for_bit(target: Target, progra
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(program=programs(), seed=st.integers(0, 1000))
-def test_random_programs_compute_every_sample_alike(program: Program, seed: int) -> None:
+def test_random_programs_compute_every_sample_independently(program: Program, seed: int) -> None:
     kernel = Kernel(program)
     arrays = arrays_for(program, seed, 2 * host().lanes + 3)
     together = outputs(kernel, arrays)
@@ -200,32 +200,32 @@ def test_random_programs_compute_every_sample_alike(program: Program, seed: int)
 @every_target
 @settings(max_examples=examples(30))
 @given(program=programs())
-def test_llvm_finds_the_module_well_formed(target: Target, program: Program) -> None:
+def test_llvm_accepts_the_modules_of_random_programs(target: Target, program: Program) -> None:
     host()  # LLVM knows the target from here on
-    found = set()
+    names = set()
     for text in CodegenOptions(optimize(program), target).texts(PARTS):
         module = llvm.parse_assembly(text)
         module.verify()
-        found |= {function.name for function in module.functions if not function.is_declaration}
-    assert {"random.loop", "random.block", "random.sample", "random.fast"} <= found
+        names |= {function.name for function in module.functions if not function.is_declaration}
+    assert {"random.loop", "random.block", "random.sample", "random.fast"} <= names
 
 
 @every_target
 @pytest.mark.parametrize("operation", OPERATIONS, ids=by_name)
-def test_no_instruction_may_be_rearranged(operation: Operation, target: Target) -> None:
+def test_no_instruction_allows_fast_math(operation: Operation, target: Target) -> None:
     words = set(" ".join(CodegenOptions(optimize(program_of(operation)), target).texts(PARTS)).split())
     assert not words & {"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"}
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.5, math.pi, 5e-324, math.inf, -math.inf, math.nan])
-def test_numbers_are_written_bit_for_bit(value: float) -> None:
+def test_constants_are_compiled_bit_for_bit(value: float) -> None:
     program = Program("number", (), (Port("z", ()),), (Instruction(CONSTANT, (), value),), (0,))
     assert bits_equal(Kernel(program)(), np.float64(value))
     for real in (DOUBLE, SINGLE):
         assert real.literal(value, 4).count(real.name) in (1, 4) and real.name not in real.literal(value)
 
 
-def test_an_operation_without_lowering_is_named() -> None:
+def test_an_operation_without_lowering_is_refused_by_name() -> None:
     unknown = Operation("gamma", 1, np.sin, math.sin, None, Lowering("vector", "gamma"))
     with pytest.raises(ValueError, match="no lowering for the operation <operation gamma>"):
         kernel_of(unknown)

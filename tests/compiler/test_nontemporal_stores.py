@@ -1,4 +1,4 @@
-"""Results written past the caches: the same numbers, wherever samples begin, and nothing beside them."""
+"""Non-temporal stores of large results: equal values at all alignments, and no writes outside."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .support import every_target
 
 @every_target
 @pytest.mark.parametrize("sizes", [(131,), pytest.param((127, 128, 150), marks=pytest.mark.slow(every=9))])
-def test_streamed_results_are_those_of_the_function(
+def test_streamed_results_equal_the_functions_values(
     target: Target, sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of arrays that begin anywhere in a line, with and without gaps between samples, of either type."""
+    """Arrays begin anywhere in a cache line, with and without gaps between samples, in both float types."""
     monkeypatch.setattr(loops, "STREAMED", 1)  # all that can be
     for size in sizes:
 
@@ -44,8 +44,8 @@ def test_streamed_results_are_those_of_the_function(
                 assert np.all(room == -7.0), "something was written beside the samples"
 
 
-def test_threads_stream_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More results than caches hold, shared between threads: the same as of a few samples at a time."""
+def test_streamed_results_of_several_threads_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results larger than the caches, shared by threads, equal those of small batches."""
     import linkwork as lw
 
     kernel = Kernel(trace(lambda x: np.outer(x, x) + np.sin(x[0]), "outer", {"x": 20}))
@@ -54,9 +54,9 @@ def test_threads_stream_too(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         for count in (1, 3):
             lw.set_num_threads(count)
-            found = kernel(x)
-            assert found.nbytes > 1 << 24
+            results = kernel(x)
+            assert results.nbytes > 1 << 24
             parts = [kernel(x[k : k + 500]) for k in range(0, len(x), 500)]
-            assert np.array_equal(found, np.concatenate(parts))
+            assert np.array_equal(results, np.concatenate(parts))
     finally:
         lw.set_num_threads(before)

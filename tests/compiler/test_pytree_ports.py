@@ -1,4 +1,4 @@
-"""Nested inputs and outputs, the decorator, and the Python function behind a kernel."""
+"""Nested inputs and outputs, the decorator, and the Python function of a kernel."""
 
 from __future__ import annotations
 
@@ -70,42 +70,44 @@ def arguments(size: tuple[int, ...] = ()) -> tuple[Any, ...]:
     return State(q, v), Gains(k, d), {"a": a, "b": (b, matrix)}, t
 
 
-def same(found: Any, expected: Any) -> None:
-    assert list(found) == ["next", "work"] and isinstance(found["next"], State) and isinstance(found["work"], tuple)
-    for one, other in zip((*found["next"], *found["work"]), (*expected["next"], *expected["work"]), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14)
+def same(result: Any, expected: Any) -> None:
+    assert list(result) == ["next", "work"] and isinstance(result["next"], State) and isinstance(result["work"], tuple)
+    for value, reference in zip(
+        (*result["next"], *result["work"]), (*expected["next"], *expected["work"]), strict=True
+    ):
+        np.testing.assert_allclose(value, reference, rtol=1e-14)
 
 
-def test_ports_are_named_by_what_leads_to_them(kernel: lw.Kernel) -> None:
+def test_ports_are_named_by_their_paths(kernel: lw.Kernel) -> None:
     inputs = "state_q state_v gains_stiffness gains_damping goals_a goals_b_0 goals_b_1 t"
     assert [port.name for port in kernel.inputs] == inputs.split()
     assert [port.name for port in kernel.outputs] == ["next_q", "next_v", "work_0", "work_1"]
     assert list(inspect.signature(kernel).parameters) == ["state", "gains", "goals", "t", "out"]
 
 
-def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
+def test_nested_kernels_take_and_return_the_values_of_their_function(kernel: lw.Kernel) -> None:
     """One state, a batch, by name, interpreted, call_python, and composed in another function."""
-    given = arguments()
-    expected = nested(*given)
-    same(kernel(*given), expected)
-    state, gains, goals, t = given
+    arrays = arguments()
+    expected = nested(*arrays)
+    same(kernel(*arrays), expected)
+    state, gains, goals, t = arrays
     same(kernel(state, t=t, goals=goals, gains=gains), expected)
     same(kernel(list(state), gains, goals, t), expected)
-    same(kernel.interpret(*given), expected)
-    same(kernel.call_python(*given), expected)
+    same(kernel.interpret(*arrays), expected)
+    same(kernel.call_python(*arrays), expected)
     outer = lw.compile(lambda **x: kernel(**x), **SHAPES)
-    same(outer(*given), expected)
+    same(outer(*arrays), expected)
     many = arguments((5,))
     one_by_one = [nested(*arguments_of(many, k)) for k in range(5)]
-    found = {
+    results = {
         "next": State(*(np.array([x["next"][i] for x in one_by_one]) for i in range(2))),
         "work": tuple(np.array([x["work"][i] for x in one_by_one]) for i in range(2)),
     }
-    same(kernel(*many), found)
-    same(kernel.call_python(*many), found)
+    same(kernel(*many), results)
+    same(kernel.call_python(*many), results)
     out = {"next": State(np.empty((5, 2)), np.empty((5, 2))), "work": (np.empty(5), np.empty(5))}
     kernel(*many, out=out)
-    same(out, found)
+    same(out, results)
     plain, sums = lw.compile(lambda pair: pair[0] + 2.0 * pair[1], pair=((2,), ())), np.empty((5, 2))
     assert plain((many[0].q, many[3]), out=sums) is sums
     np.testing.assert_allclose(sums, many[0].q + 2.0 * many[3][:, None], rtol=1e-15)
@@ -114,11 +116,11 @@ def test_it_takes_and_gives_what_the_function_does(kernel: lw.Kernel) -> None:
 def arguments_of(many: tuple[Any, ...], k: int) -> tuple[Any, ...]:
     state, gains, goals, t = many
     b, matrix = goals["b"]
-    rest = {"a": goals["a"][k], "b": (b[k], matrix[k])}
-    return State(state.q[k], state.v[k]), Gains(gains.stiffness[k], gains.damping[k]), rest, t[k]
+    goal = {"a": goals["a"][k], "b": (b[k], matrix[k])}
+    return State(state.q[k], state.v[k]), Gains(gains.stiffness[k], gains.damping[k]), goal, t[k]
 
 
-def test_what_is_nested_otherwise_is_refused(kernel: lw.Kernel) -> None:
+def test_wrongly_nested_arguments_are_refused(kernel: lw.Kernel) -> None:
     state, gains, goals, t = arguments()
     wrong: list[tuple[tuple[Any, ...], str]] = [
         (
@@ -131,36 +133,36 @@ def test_what_is_nested_otherwise_is_refused(kernel: lw.Kernel) -> None:
         ((state, gains, {"a": 1.0, "b": 2.0}, t), r"goals\['b'\]: expected tuple\(.*\), got float"),
         ((state, gains, goals), "missing argument 't'"),
     ]
-    for given, message in wrong:
+    for wrong_arguments, message in wrong:
         with pytest.raises(TypeError, match=message):
-            kernel(*given)
+            kernel(*wrong_arguments)
     with pytest.raises(TypeError, match="unexpected or repeated argument 'state'"):
         kernel(state, gains, goals, state=state)
     with pytest.raises(ValueError, match=r"(?s)shape|core dimension"):
         kernel(State(np.zeros(3), state.v), gains, goals, t)
 
 
-def test_names_that_meet_are_refused() -> None:
+def test_ports_with_equal_names_are_refused() -> None:
     with pytest.raises(ValueError, match="two arrays would be called 'a_b'"):
         trace(lambda a, a_b: a_b, "f", {"a": {"b": 2}, "a_b": 2})
     with pytest.raises(TypeError, match="expected entries named by identifiers, got 'a_b c'"):
         trace(lambda a: a, "f", {"a": {"b c": 2}})
 
 
-def test_flat_outputs_are_what_they_were() -> None:
+def test_flat_outputs_stay_named_tuples() -> None:
     Pair = namedtuple("Pair", ["x", "y"])
     for returned in (lambda q: (q, q), lambda q: Pair(q, q), lambda q: {"x": q, "y": q}):
-        found = lw.compile(returned, q=2)([1.0, 2.0])
-        assert isinstance(found, tuple) and type(found).__name__ == "function_result" and len(found) == 2
+        result = lw.compile(returned, q=2)([1.0, 2.0])
+        assert isinstance(result, tuple) and type(result).__name__ == "function_result" and len(result) == 2
         assert all(
-            np.array_equal(x, y) for x, y in zip(found, lw.compile(returned, q=2).call_python([1.0, 2.0]), strict=True)
+            np.array_equal(x, y) for x, y in zip(result, lw.compile(returned, q=2).call_python([1.0, 2.0]), strict=True)
         )
     single = lw.compile(lambda q: Plain(1.0, q), q=2)([1.0, 2.0])
     assert isinstance(single, Plain) and single.a == 1.0 and np.array_equal(single.b, [1.0, 2.0])
     assert lw.compile(lambda q: ({"only": 2.0 * q},), q=())(2.0) == ({"only": 4.0},)
 
 
-def test_it_is_a_decorator_too() -> None:
+def test_compile_is_also_a_decorator() -> None:
     @lw.compile(x=(3,), k=())
     def spring(x: Any, k: Any) -> Any:
         """A spring."""
@@ -177,7 +179,7 @@ def test_it_is_a_decorator_too() -> None:
         lw.compile(3)  # type: ignore[call-overload]
 
 
-def test_constants_of_closures_are_constants() -> None:
+def test_variables_of_closures_are_constants() -> None:
     scale, table = 2.0, np.array([1.0, 2.0, 3.0])
     kernel = lw.compile(lambda x: scale * table * x, x=3)
     expected = [2.0, 4.0, 6.0]
@@ -200,25 +202,25 @@ UNCOMPILED: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("what", UNCOMPILED)
-def test_uncompiled_is_the_function_itself(what: str) -> None:
-    function, shapes = UNCOMPILED[what]
+@pytest.mark.parametrize("kind", UNCOMPILED)
+def test_call_python_runs_the_original_function(kind: str) -> None:
+    function, shapes = UNCOMPILED[kind]
     kernel = lw.compile(function, **shapes)
     rng = np.random.default_rng(0)
     for size in ((), (4,), (3, 4), (0,)):
-        given = [rng.uniform(0.2, 1.0, (*size, *port.shape)) for port in kernel.inputs]
-        found, expected = kernel.call_python(*given), kernel(*given)
+        arrays = [rng.uniform(0.2, 1.0, (*size, *port.shape)) for port in kernel.inputs]
+        result, expected = kernel.call_python(*arrays), kernel(*arrays)
         several = isinstance(expected, tuple)
-        for one, other in zip(*((found, expected) if several else ([found], [expected])), strict=True):
-            assert np.shape(one) == np.shape(other)
-            np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-14)
-    if len(given) > 1:  # one that is the same for all
-        given = [rng.uniform(0.2, 1.0, (*(size if k else ()), *p.shape)) for k, p in enumerate(kernel.inputs)]
-        found, expected = kernel.call_python(*given), kernel(*given)
-        assert [np.shape(x) for x in found] == [np.shape(x) for x in expected]
+        for first, second in zip(*((result, expected) if several else ([result], [expected])), strict=True):
+            assert np.shape(first) == np.shape(second)
+            np.testing.assert_allclose(first, second, rtol=1e-14, atol=1e-14)
+    if len(arrays) > 1:  # one that is the same for all
+        arrays = [rng.uniform(0.2, 1.0, (*(size if k else ()), *p.shape)) for k, p in enumerate(kernel.inputs)]
+        result, expected = kernel.call_python(*arrays), kernel(*arrays)
+        assert [np.shape(x) for x in result] == [np.shape(x) for x in expected]
 
 
-def test_what_has_no_function_says_so() -> None:
+def test_kernels_without_a_python_function_say_so() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     with pytest.raises(TypeError, match=r"not compiled from a Python function; `interpret`"):
         kernel.call_python(np.zeros(7))

@@ -1,4 +1,4 @@
-"""The writer of LLVM IR: what its loops and branches do when they run."""
+"""Writer of LLVM IR: loops and branches."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def function() -> IrFunction:
     return IrFunction("define void @f(ptr %out, i64 %a, i64 %b)")
 
 
-def count(f: IrFunction, place: int, by: str | int = 1) -> None:
-    pointer = f.at("%out", 8 * place)
+def count(f: IrFunction, slot: int, by: str | int = 1) -> None:
+    pointer = f.at("%out", 8 * slot)
     f.store("i64", f.let(f"add i64 {f.load('i64', pointer)}, {by}"), pointer)
 
 
 @pytest.mark.parametrize(("stop", "step"), [(0, 1), (1, 1), (5, 1), (7, 2), (8, 2), (-3, 1), (9, 4)])
-def test_a_loop_runs_below_its_stop(stop: int, step: int) -> None:
-    for given in ("%a", stop):
+def test_a_loop_runs_up_to_its_stop(stop: int, step: int) -> None:
+    for limit in ("%a", stop):
         f = function()
-        with f.loop(given, step=step) as index:
+        with f.loop(limit, step=step) as index:
             count(f, 0)
             count(f, 1, index)
         assert run(f, stop, 0)[:2] == [len(range(0, stop, step)), sum(range(0, stop, step))]
 
 
-def test_a_loop_may_start_later() -> None:
+def test_a_loop_starts_at_its_start() -> None:
     f = function()
     with f.loop("%a", start=3) as index:
         count(f, 0, index)
@@ -55,7 +55,7 @@ def test_a_loop_may_start_later() -> None:
     assert run(f, 2, 0)[0] == 0
 
 
-def test_loops_and_branches_inside_each_other() -> None:
+def test_loops_and_branches_nest() -> None:
     f = function()
     with f.loop("%a") as i:
         with f.when(f.let(f"icmp eq i64 {i}, 1")), f.loop("%b") as j, f.unless(f.let(f"icmp eq i64 {j}, 2")):
@@ -69,7 +69,7 @@ def test_loops_and_branches_inside_each_other() -> None:
 
 
 @pytest.mark.parametrize("values", [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_flags_together(values: tuple[int, int]) -> None:
+def test_conditions_combine_by_and_and_or(values: tuple[int, int]) -> None:
     f = function()
     flags = [f.let(f"icmp ne i64 {name}, 0") for name in ("%a", "%b")]
     with f.when(f.all_of(flags)):
@@ -81,8 +81,8 @@ def test_flags_together(values: tuple[int, int]) -> None:
     assert run(f, *values)[:3] == [int(all(values)), int(any(values)), 1]
 
 
-def test_what_is_required_leads_elsewhere_where_it_does_not_hold() -> None:
-    def made() -> Any:
+def test_failed_requirements_jump_to_their_label() -> None:
+    def function_with_requirements() -> Any:
         f = IrFunction("define void @f(ptr %out, i64 %a, i64 %b)", end="ret void")
         f.require(f.let("icmp slt i64 %a, 10"), "other")
         f.require(f.let("icmp slt i64 %b, 10"), "other")
@@ -92,6 +92,6 @@ def test_what_is_required_leads_elsewhere_where_it_does_not_hold() -> None:
         count(f, 1)
         return f
 
-    assert run(made(), 1, 1)[:2] == [1, 0]
-    assert run(made(), 10, 1)[:2] == [0, 1]
-    assert run(made(), 1, 10)[:2] == [0, 1]
+    assert run(function_with_requirements(), 1, 1)[:2] == [1, 0]
+    assert run(function_with_requirements(), 10, 1)[:2] == [0, 1]
+    assert run(function_with_requirements(), 1, 10)[:2] == [0, 1]

@@ -1,4 +1,4 @@
-"""What goes wrong while a function is traced names the user's line; what it does besides returning is told."""
+"""Errors while a function is traced name the user's line, and side effects are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.errors import TraceWarning, UnknownNameError
 from linkwork.expr import where
 
-KEPT: list[Any] = []
+STORED: list[Any] = []
 ARM = lw.load("arm7")
 
 
@@ -41,15 +41,15 @@ def indexes_by_truth(q: Any) -> Any:
 
 
 def writes(q: Any) -> Any:
-    found = np.zeros(3)
-    found[0] = q[0]
-    return found
+    array = np.zeros(3)
+    array[0] = q[0]
+    return array
 
 
 def adds_to(q: Any) -> Any:
-    found = np.zeros(3)
-    found += q
-    return found
+    array = np.zeros(3)
+    array += q
+    return array
 
 
 def sorts(q: Any) -> Any:
@@ -88,14 +88,14 @@ def test_errors_name_the_users_line(function: Any) -> None:
     kind, text = REFUSED[function]
     with pytest.raises(kind, match=f"(?s){text}") as caught:
         trace(lambda q: function(q), "f", {"q": 3})
-    place = re.search(r"at (.*):(\d+), in (\w+): (.*)", str(caught.value))
-    assert place, caught.value
-    assert place[1] == __file__ and place[3] == function.__name__
+    location = re.search(r"at (.*):(\d+), in (\w+): (.*)", str(caught.value))
+    assert location, caught.value
+    assert location[1] == __file__ and location[3] == function.__name__
     with open(__file__, encoding="utf-8") as file:
-        assert file.read().splitlines()[int(place[2]) - 1].strip() == place[4]
+        assert file.read().splitlines()[int(location[2]) - 1].strip() == location[4]
 
 
-def test_other_errors_keep_their_words_and_get_a_note() -> None:
+def test_foreign_errors_keep_their_message_and_get_a_note() -> None:
     def fails(q: Any) -> Any:
         raise LookupError("mine")
 
@@ -107,7 +107,7 @@ def test_other_errors_keep_their_words_and_get_a_note() -> None:
     assert unknown.value.__notes__
 
 
-def test_what_is_found_after_the_trace_names_the_function() -> None:
+def test_errors_after_the_trace_name_the_function() -> None:
     def wrong(q: Any) -> Any:
         return q[0] < 1.0, q
 
@@ -115,30 +115,30 @@ def test_what_is_found_after_the_trace_names_the_function() -> None:
         return (q[0] < 1.0) + q
 
     line = wrong.__code__.co_firstlineno
-    with pytest.raises(TypeError, match=rf"(?s)has a truth value.*in wrong \(.*test_running.py:{line}\)"):
+    with pytest.raises(TypeError, match=rf"(?s)has a truth value.*in wrong \(.*test_trace_errors.py:{line}\)"):
         trace(wrong, "wrong", {"q": 3})
     line = adds.__code__.co_firstlineno
-    with pytest.raises(TypeError, match=rf"(?s)expected arguments.*in adds \(.*test_running.py:{line}\)"):
+    with pytest.raises(TypeError, match=rf"(?s)expected arguments.*in adds \(.*test_trace_errors.py:{line}\)"):
         trace(adds, "adds", {"q": 3})
 
 
-def test_symbols_that_leak_name_both_functions() -> None:
-    kept: list[Any] = []
+def test_symbols_that_leak_between_traces_name_both_functions() -> None:
+    stored: list[Any] = []
 
     def leaks(q: Any) -> Any:
-        kept.append(q[0])
+        stored.append(q[0])
         return q
 
     with pytest.warns(TraceWarning):
         trace(leaks, "leaks", {"q": 3})
     with pytest.raises(ValueError, match=r"(?s)two traces.*of the trace of uses \(.*of the trace of leaks \(.*at .*: "):
-        trace(lambda q: kept[0] + q, "uses", {"q": 3})
+        trace(lambda q: stored[0] + q, "uses", {"q": 3})
     with pytest.raises(ValueError, match=r"uses: output holds <symbol q\[0\]>, which is of the trace of leaks \("):
-        trace(lambda q: kept[0], "uses", {"q": 3})
+        trace(lambda q: stored[0], "uses", {"q": 3})
 
 
 class Controller:
-    """What keeps something of a call."""
+    """A controller that stores values of a call."""
 
     def __init__(self) -> None:
         self.last: Any = None
@@ -157,14 +157,14 @@ class Controller:
 
 
 def keeps_globally(q: Any) -> Any:
-    KEPT.append(1.0)
+    STORED.append(1.0)
     return q
 
 
-def test_side_effects_are_told_with_variable_and_line() -> None:
+def test_side_effects_are_reported_with_variable_and_line() -> None:
     last: Any = None
-    seen: dict[str, Any] = {}
-    found: set[Any] = set()
+    values: dict[str, Any] = {}
+    constants: set[Any] = set()
 
     def rebinds(q: Any) -> Any:
         nonlocal last
@@ -172,28 +172,28 @@ def test_side_effects_are_told_with_variable_and_line() -> None:
         return q
 
     def fills(q: Any) -> Any:
-        seen["q"] = q
-        found.add(2.0)
+        values["q"] = q
+        constants.add(2.0)
         return q
 
     def helps(q: Any) -> Any:
         return keeps_globally(q)
 
-    told = {
-        "KEPT, by another function": (helps, keeps_globally.__code__.co_firstlineno + 1, "has grown"),
+    expected = {
+        "STORED, by another function": (helps, keeps_globally.__code__.co_firstlineno + 1, "has grown"),
         "last": (rebinds, rebinds.__code__.co_firstlineno + 2, "holds symbols"),
-        "seen": (fills, fills.__code__.co_firstlineno + 1, "holds symbols"),
-        "KEPT": (keeps_globally, keeps_globally.__code__.co_firstlineno + 1, "has grown"),
+        "values": (fills, fills.__code__.co_firstlineno + 1, "holds symbols"),
+        "STORED": (keeps_globally, keeps_globally.__code__.co_firstlineno + 1, "has grown"),
         "self.last": (Controller().keeps, None, "holds symbols"),
         "self.log": (functools.partial(Controller().counts), None, "has grown"),
     }
-    for variable, (function, line, what) in told.items():
+    for variable, (function, line, effect) in expected.items():
         with pytest.warns(TraceWarning) as caught:
             trace(function, "f", {"q": 3})
         messages = [str(warning.message) for warning in caught]
-        assert any(message.startswith(f"f: {variable.partition(',')[0]} {what}") for message in messages), messages
-        assert line is None or any(f"test_running.py:{line})" in message for message in messages), messages
-    assert any(message.startswith("f: found has grown") for message in _messages(fills))
+        assert any(message.startswith(f"f: {variable.partition(',')[0]} {effect}") for message in messages), messages
+        assert line is None or any(f"test_trace_errors.py:{line})" in message for message in messages), messages
+    assert any(message.startswith("f: constants has grown") for message in _messages(fills))
     assert any("holds symbols" in message for message in _messages(Controller()))
 
 
@@ -207,7 +207,7 @@ def _messages(function: Any) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_what_is_only_read_is_not_told() -> None:
+def test_reading_variables_is_not_reported() -> None:
     table, robot, cell = [1.0, 2.0, 3.0], ARM, {"k": 2.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Derivatives by configurations: along tangent vectors, of every joint type, and where their formulas need care."""
+"""Derivatives by configurations: along tangent vectors, for every joint type, and near singular formulas."""
 
 from __future__ import annotations
 
@@ -40,14 +40,16 @@ class Case:
         self.kernel = lw.compile(function, q=space, v=robot.nv)
         self.of = {"output0": None, "output1": None, "output2": space}
 
-    def places(self) -> dict[str, np.ndarray]:
-        """Zero, near it, and turned by nearly half a turn."""
+    def configurations(self) -> dict[str, np.ndarray]:
+        """Configurations at zero, near zero, and near half a revolution."""
         unit = np.random.default_rng(1).normal(size=self.robot.nv)
         unit /= np.linalg.norm(unit)
         half = np.zeros(self.robot.nv)
         for i, body in self.tree.stacked():
-            own = unit[self.tree.v_slices[i]]
-            half[self.tree.v_slices[i]] = own / np.linalg.norm(own[:3] if body.joint.nv > 3 else own) * (np.pi - 1e-9)
+            joint_unit = unit[self.tree.v_slices[i]]
+            half[self.tree.v_slices[i]] = (
+                joint_unit / np.linalg.norm(joint_unit[:3] if body.joint.nv > 3 else joint_unit) * (np.pi - 1e-9)
+            )
         steps = {"zero": 0.0 * unit, "near zero": 1e-12 * unit, "half a turn": half}
         return {name: self.robot.integrate(self.zero, step) for name, step in steps.items()}
 
@@ -58,59 +60,62 @@ def case(kind: type[JointType]) -> Case:
 
 
 def precise(x: Sequence[Any]) -> np.ndarray:
-    found = np.empty(len(x), dtype=object)
-    found[:] = [Precise(float(y)) if isinstance(y, (float, int)) else y for y in x]
-    return found
+    exact = np.empty(len(x), dtype=object)
+    exact[:] = [Precise(float(y)) if isinstance(y, (float, int)) else y for y in x]
+    return exact
 
 
-def moved(here: Case, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    return np.array(here.robot.integrate(precise(q.tolist()), step), dtype=object)
+def moved(case: Case, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    return np.array(case.robot.integrate(precise(q.tolist()), step), dtype=object)
 
 
-def along(here: Case, q: np.ndarray, v: np.ndarray, *terms: tuple[Any, np.ndarray, np.ndarray]) -> list[np.ndarray]:
-    """The function's results, to 120 digits, at q and v moved by the sum of some times two tangent vectors."""
-    n = here.robot.nv
+def along(case: Case, q: np.ndarray, v: np.ndarray, *terms: tuple[Any, np.ndarray, np.ndarray]) -> list[np.ndarray]:
+    """The function's results to 120 digits, at q and v displaced by sums of multiples of two tangent vectors."""
+    n = case.robot.nv
     step_q = precise([sum((Precise(t) * float(x[k]) for t, x, _ in terms), Precise(0.0)) for k in range(n)])
     step_v = [sum((Precise(t) * float(y[k]) for t, _, y in terms), Precise(float(v[k]))) for k in range(n)]
-    tau, far, following = here.function(moved(here, q, step_q), precise(step_v))
+    tau, far, following = case.function(moved(case, q, step_q), precise(step_v))
     return [tau, far, following]
 
 
-def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
+def close(result: Any, expected: Any, tolerance: float = 1e-12) -> None:
     expected = np.array(expected, dtype=float)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
+    assert np.isfinite(result).all()
+    np.testing.assert_allclose(result, expected, rtol=0.0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
 
 
 @pytest.mark.slow
 @every_kind
 def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: type[JointType]) -> None:
-    here, rng = case(kind), np.random.default_rng(5)
-    n = here.robot.nv
-    jacobian, hessian = here.kernel.jacobian(of=here.of), here.kernel.hessian(of=here.of, weights=True)
-    product = here.kernel.hessian(of=here.of, weights=True, vector=True)
-    for name, q in here.places().items():
+    case_of_kind, rng = case(kind), np.random.default_rng(5)
+    n = case_of_kind.robot.nv
+    jacobian, hessian = (
+        case_of_kind.kernel.jacobian(of=case_of_kind.of),
+        case_of_kind.kernel.hessian(of=case_of_kind.of, weights=True),
+    )
+    product = case_of_kind.kernel.hessian(of=case_of_kind.of, weights=True, vector=True)
+    for name, q in case_of_kind.configurations().items():
         v = rng.normal(size=n) * {"zero": 0.0, "near zero": 1e-12}.get(name, 1.0)
         weights = [rng.normal(size=n) for _ in range(3)]
         (x, y), (ax, ay) = rng.normal(size=(2, 2, n))
         with mpmath.workdps(DIGITS):
-            middle = along(here, q, v)
-            ends = [along(here, q, v, (sign * STEP, x, y)) for sign in (1, -1)]
+            middle = along(case_of_kind, q, v)
+            ends = [along(case_of_kind, q, v, (sign * STEP, x, y)) for sign in (1, -1)]
             rates = [[(a - b) / (2 * STEP) for a, b in zip(*both, strict=True)] for both in zip(*ends, strict=True)]
-            rates[2] = here.space.velocity_from_rate(middle[2].tolist(), rates[2])
+            rates[2] = case_of_kind.space.velocity_from_rate(middle[2].tolist(), rates[2])
             values = {}
             for s in (1, -1):
                 for t in (1, -1):
-                    tau, far, following = along(here, q, v, (s * STEP, x, y), (t * STEP, ax, ay))
-                    parts = [tau, far, here.robot.difference(middle[2], following)]
+                    tau, far, following = along(case_of_kind, q, v, (s * STEP, x, y), (t * STEP, ax, ay))
+                    parts = [tau, far, case_of_kind.robot.difference(middle[2], following)]
                     values[s, t] = sum(
-                        (a * float(w) for part, own in zip(parts, weights, strict=True)
-                         for a, w in zip(part, own, strict=True)), Precise(0.0)
+                        (a * float(w) for part, directions in zip(parts, weights, strict=True)
+                         for a, w in zip(part, directions, strict=True)), Precise(0.0)
                     )  # fmt: skip
             bend = (values[1, 1] - values[1, -1] - values[-1, 1] + values[-1, -1]) / (4 * STEP * STEP)
-        found = jacobian.interpret(q, v)
+        first = jacobian.interpret(q, v)
         for k in range(3):
-            close(found[2 * k] @ x + found[2 * k + 1] @ y, rates[k])
+            close(first[2 * k] @ x + first[2 * k + 1] @ y, rates[k])
         qq, qv, vv = hessian.interpret(q, v, *weights)
         np.testing.assert_array_equal(qq, qq.T)
         size = 1.0 + max(np.abs(block).max() for block in (qq, qv, vv))
@@ -122,26 +127,28 @@ def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: typ
 
 @every_kind
 def test_gradients_are_transposed_jacobians_in_both_spaces(kind: type[JointType]) -> None:
-    here, rng = case(kind), np.random.default_rng(6)
-    q, v = here.robot.random_configuration(seed=8), rng.normal(size=here.robot.nv)
-    for space, of in (("tangent", here.of), ("coordinates", None)):
-        forward, reverse = (here.kernel.jacobian(of=of, space=space, mode=mode) for mode in ("forward", "reverse"))  # type: ignore[arg-type]
-        for one, other in zip(forward.interpret(q, v), reverse.interpret(q, v), strict=True):
-            close(one, other)
+    case_of_kind, rng = case(kind), np.random.default_rng(6)
+    q, v = case_of_kind.robot.random_configuration(seed=8), rng.normal(size=case_of_kind.robot.nv)
+    for space, of in (("tangent", case_of_kind.of), ("coordinates", None)):
+        forward, reverse = (
+            case_of_kind.kernel.jacobian(of=of, space=space, mode=mode) for mode in ("forward", "reverse")
+        )  # type: ignore[arg-type]
+        for first, second in zip(forward.interpret(q, v), reverse.interpret(q, v), strict=True):
+            close(first, second)
         weights = [rng.normal(size=port.shape[0]) for port in forward.outputs[::2]]
-        gradients = here.kernel.vjp(of=of, space=space).interpret(q, v, *weights)  # type: ignore[arg-type]
+        gradients = case_of_kind.kernel.vjp(of=of, space=space).interpret(q, v, *weights)  # type: ignore[arg-type]
         whole = forward.interpret(q, v)
         close(gradients[0], sum(w @ J for w, J in zip(weights, whole[::2], strict=True)))
-        directions = [rng.normal(size=port.shape) for port in here.kernel.jvp(space=space).inputs[2:]]  # type: ignore[arg-type]
-        for k, part in enumerate(here.kernel.jvp(of=of, space=space).interpret(q, v, *directions)):  # type: ignore[arg-type]
+        directions = [rng.normal(size=port.shape) for port in case_of_kind.kernel.jvp(space=space).inputs[2:]]  # type: ignore[arg-type]
+        for k, part in enumerate(case_of_kind.kernel.jvp(of=of, space=space).interpret(q, v, *directions)):  # type: ignore[arg-type]
             close(part, whole[2 * k] @ directions[0] + whole[2 * k + 1] @ directions[1])
-    by_numbers = here.kernel.jacobian("q", of="output0", space="coordinates").interpret(q, v)
-    by_tangent = here.kernel.jacobian("q", of="output0").interpret(q, v)
-    units = np.eye(here.robot.nv)
-    close(by_tangent, by_numbers @ np.array([here.space.q_dot(q, unit) for unit in units]).T)
+    by_numbers = case_of_kind.kernel.jacobian("q", of="output0", space="coordinates").interpret(q, v)
+    by_tangent = case_of_kind.kernel.jacobian("q", of="output0").interpret(q, v)
+    units = np.eye(case_of_kind.robot.nv)
+    close(by_tangent, by_numbers @ np.array([case_of_kind.space.q_dot(q, unit) for unit in units]).T)
 
 
-def test_kernels_of_robots_know_their_configurations() -> None:
+def test_kernels_of_robots_differentiate_along_their_configuration_space() -> None:
     robot = robot_of(TREES["mixed_0"])
     nq, nv = robot.nq, robot.nv
     assert nq != nv
@@ -156,50 +163,50 @@ def test_kernels_of_robots_know_their_configurations() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_1"])
-def test_kernels_of_robots_agree_with_functions_of_ones_own(name: str) -> None:
+def test_derivatives_of_robot_kernels_equal_derivatives_of_user_functions(name: str) -> None:
     tree = TREES[name]
     robot = robot_of(tree)
     q, v, a = state(tree)
-    own = lw.compile(robot.inverse_dynamics, q=robot.configuration_space, v=robot.nv, a=robot.nv)
+    user_kernel = lw.compile(robot.inverse_dynamics, q=robot.configuration_space, v=robot.nv, a=robot.nv)
     theirs = robot.compile("inverse_dynamics")
-    found = theirs.jacobian()(q, v, a)
-    for one, other in zip(own.jacobian()(q, v, a), found, strict=True):
-        close(one, other)
-    close(found[2], robot.mass_matrix(q))
+    derivatives = theirs.jacobian()(q, v, a)
+    for result, derivative in zip(user_kernel.jacobian()(q, v, a), derivatives, strict=True):
+        close(result, derivative)
+    close(derivatives[2], robot.mass_matrix(q))
     single = theirs.jacobian()(*(x.astype(np.float32) for x in (q, v, a)))
-    for one, other in zip(single, found, strict=True):
-        assert one.dtype == np.float32
-        close(one, other, 1e-3)
+    for result, derivative in zip(single, derivatives, strict=True):
+        assert result.dtype == np.float32
+        close(result, derivative, 1e-3)
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"])
-def test_recursions_written_by_hand_give_the_same(name: str) -> None:
+def test_derivatives_of_kernels_equal_the_recursive_derivatives(name: str) -> None:
     tree, robot = TREES[name], robot_of(TREES[name])
     state_of = state(tree, size=3)
     for function in ("inverse_dynamics", "forward_dynamics"):
-        found = robot.compile(function).jacobian().interpret(*state_of)
+        derivatives = robot.compile(function).jacobian().interpret(*state_of)
         theirs = getattr(Direct(tree, "batch"), f"{function}_derivatives")(*state_of)
-        for one, other in zip(found, theirs, strict=True):
-            close(one, other)
+        for first, second in zip(derivatives, theirs, strict=True):
+            close(first, second)
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
-def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: str, drawn: Any) -> None:
-    """As by their operations, which functions of one's own follow, in fewer of them."""
+def test_derivatives_of_forward_dynamics_follow_from_its_equation(name: str, drawn: Any) -> None:
+    """They equal the derivatives of its operations, which functions of the user have, with fewer operations."""
     tree, robot = TREES[name], robot_of(TREES[name])
     q, v, tau = state(tree, size=2)
     n = robot.nv
     rng = np.random.default_rng(4)
     w, *d = rng.normal(size=(4, 2, n))
     theirs = robot.compile(["forward_dynamics", "kinetic_energy"])
-    own = lw.compile(
+    user_kernel = lw.compile(
         lambda q, v, tau: {"forward_dynamics": robot.forward_dynamics(q, v, tau)},
         q=robot.configuration_space, v=n, tau=n,
     )  # fmt: skip
     of = "forward_dynamics"
-    ways = (
+    derivative_kinds = (
         (lambda k: k.vjp(of=of), [w]),
         (lambda k: k.jvp(of=of), d),
         (lambda k: k.hessian("q", "v", of=of, weights=True), [w]),
@@ -207,12 +214,15 @@ def test_accelerations_are_differentiated_by_the_equation_that_they_solve(name: 
         (lambda k: k.jacobian("tau", of=of, mode="reverse"), []),
         (lambda k: k.vjp("q", of=of).jvp("v"), [w, d[1]]),
     )
-    for make, arrays in drawn(ways):
-        ruled, followed = make(theirs), make(own)
-        for one, other in zip(ruled.interpret(q, v, tau, *arrays), followed.interpret(q, v, tau, *arrays), strict=True):
-            close(one, other)
+    for make, arrays in drawn(derivative_kinds):
+        ruled, followed = make(theirs), make(user_kernel)
+        for first, second in zip(
+            ruled.interpret(q, v, tau, *arrays), followed.interpret(q, v, tau, *arrays), strict=True
+        ):
+            close(first, second)
     assert (
-        theirs.hessian(of=of, weights=True, vector=True).arithmetic < own.hessian(weights=True, vector=True).arithmetic
+        theirs.hessian(of=of, weights=True, vector=True).arithmetic
+        < user_kernel.hessian(weights=True, vector=True).arithmetic
     )
     energy = theirs.value_and_gradient("q", of="kinetic_energy")
     assert "div" not in energy.operations  # no acceleration is computed for it
@@ -232,7 +242,7 @@ def test_rates_of_gradients_are_hessians() -> None:
     close(np.einsum("bij,bj->bi", hessian, v), kernel.hessian("q", vector=True)(q, v))
 
 
-def test_nested_states_hold_points_of_spaces() -> None:
+def test_nested_states_contain_points_of_spaces() -> None:
     robot = robot_of(TREES["spherical_chain"])
     space, nv = robot.configuration_space, robot.nv
     kernel = lw.compile(lambda s: robot.kinetic_energy(s["q"], s["v"]), s={"q": space, "v": nv})
@@ -244,7 +254,7 @@ def test_nested_states_hold_points_of_spaces() -> None:
     close(kernel.jvp()({"q": q, "v": v}, direction), np.einsum("bi,bi->b", by_q, v))
 
 
-def test_spaces_are_values() -> None:
+def test_spaces_compare_by_value_and_convert_rates() -> None:
     robot, joint = robot_of(TREES["mixed_0"]), robot_of(TREES["spherical_chain"]).joints[0]
     space = robot.configuration_space
     assert isinstance(space, Space) and space == robot.configuration_space and hash(space) == hash(space)
@@ -258,7 +268,7 @@ def test_spaces_are_values() -> None:
     assert turned.jacobian().outputs[0].shape == (4, 4, 3)
 
 
-def test_without_degrees_of_freedom() -> None:
+def test_derivatives_of_a_robot_without_degrees_of_freedom_are_empty() -> None:
     robot = robot_of(TREES["fixed_chain"])
     kernel = robot.compile(["inverse_dynamics", "kinetic_energy"])
     q = np.zeros((3, 0))
@@ -268,7 +278,7 @@ def test_without_degrees_of_freedom() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_long_robots_are_outlined() -> None:
+def test_derivatives_of_long_robots_are_outlined() -> None:
     """Steps that repeat are marked in derivatives too."""
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")
     for kernel in map(lw.Robot(tree).compile, ("inverse_dynamics", "forward_dynamics")):

@@ -1,4 +1,4 @@
-"""What derivatives of kernels are asked for, what their inputs and outputs are called, and what is refused."""
+"""Derivatives of kernels: arguments, names of inputs and outputs, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ports(kernel: lw.Kernel) -> list[str]:
     return [", ".join(map(str, side)) for side in (kernel.inputs, kernel.outputs)]
 
 
-def test_inputs_and_outputs_are_named_after_the_kernels(flat: lw.Kernel) -> None:
+def test_derivatives_name_ports_after_the_kernels_ports(flat: lw.Kernel) -> None:
     assert ports(flat.jvp("y")) == ["x(2), y(3), d_y(3)", "d_a(2), d_b()"]
     assert ports(flat.vjp(of="b")) == ["x(2), y(3), w_b()", "grad_x(2), grad_y(3)"]
     assert ports(flat.jacobian("y", "x", of=["b"])) == ["x(2), y(3)", "d_b_d_y(3), d_b_d_x(2)"]
@@ -50,24 +50,24 @@ def test_inputs_and_outputs_are_named_after_the_kernels(flat: lw.Kernel) -> None
     assert flat.jacobian().name == "f_jacobian" and flat.jvp().vjp().name == "f_jvp_vjp"
 
 
-def test_a_name_that_is_taken_gets_a_number(flat: lw.Kernel) -> None:
+def test_a_repeated_port_name_gets_a_number(flat: lw.Kernel) -> None:
     twice = flat.jvp("x").jvp("x", of="d_b")
     assert ports(twice) == ["x(2), y(3), d_x(2), d2_x(2)", "d_d_b()"]
     assert "d3_x" in [port.name for port in twice.jvp().inputs]
 
 
-def test_asked_for_again_a_derivative_is_the_same_kernel(flat: lw.Kernel) -> None:
+def test_equal_derivatives_are_the_same_kernel(flat: lw.Kernel) -> None:
     assert flat.jvp("x", of=["a"]) is flat.jvp("x", of=("a",)) and flat.jvp("x") is not flat.jvp("y")
 
 
 def test_nested_inputs_have_nested_directions(nested: lw.Kernel) -> None:
     jvp = nested.jvp("state", of="energy")
     x, v, dx, dv = np.arange(8.0).reshape(4, 2)
-    found = jvp(State(x, v), 2.0, State(dx, dv))
-    assert found == pytest.approx(4.0 * x @ dx + v @ dv)
+    rate = jvp(State(x, v), 2.0, State(dx, dv))
+    assert rate == pytest.approx(4.0 * x @ dx + v @ dv)
     assert ports(jvp) == ["state_x(2), state_v(2), k(), d_state_x(2), d_state_v(2)", "d_energy()"]
-    one = nested.jvp("state_v", of="energy")
-    assert one(state=State(x, v), k=2.0, d_state_v=dv) == pytest.approx(v @ dv)
+    by_velocity = nested.jvp("state_v", of="energy")
+    assert by_velocity(state=State(x, v), k=2.0, d_state_v=dv) == pytest.approx(v @ dv)
     whole = nested.jacobian("k", of="next")
     assert ports(whole)[1] == "d_next_x_d_k(2), d_next_v_d_k(2)"
     assert whole(State(x, v), 2.0)[0] == pytest.approx(np.cos(2.0) * x)
@@ -75,7 +75,7 @@ def test_nested_inputs_have_nested_directions(nested: lw.Kernel) -> None:
     assert gradient._fields == ("energy", "grad_state_x", "grad_state_v", "grad_k")
 
 
-def test_what_is_not_there_is_refused_with_what_is(flat: lw.Kernel, nested: lw.Kernel) -> None:
+def test_unknown_ports_are_refused_with_the_known_ones(flat: lw.Kernel, nested: lw.Kernel) -> None:
     for kernel, by, of, text in (
         (flat, ("z",), None, "'x', 'y'"),
         (flat, ("a",), None, "of='...'"),
@@ -87,7 +87,7 @@ def test_what_is_not_there_is_refused_with_what_is(flat: lw.Kernel, nested: lw.K
             kernel.jacobian(*by, of=of)
 
 
-def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> None:
+def test_invalid_arguments_of_derivatives_are_refused_with_a_remedy(flat: lw.Kernel) -> None:
     for by, options, text in (
         ((["x", "y"],), {}, "as separate arguments, as in vjp"),
         ((0,), {}, "got 0"),
@@ -120,7 +120,7 @@ def test_what_cannot_be_asked_for_is_refused_with_a_remedy(flat: lw.Kernel) -> N
         ambiguous.jacobian()
 
 
-def test_spaces_are_checked(flat: lw.Kernel) -> None:
+def test_spaces_of_outputs_are_checked(flat: lw.Kernel) -> None:
     space = lw.load("arm7").configuration_space
     with pytest.raises(ValueError, match=r"a has shape \(2,\), but a point of <Space .*shape \(7,\)"):
         flat.jvp(of={"a": space})
@@ -128,14 +128,14 @@ def test_spaces_are_checked(flat: lw.Kernel) -> None:
         flat.jvp(of={"a": 3})  # type: ignore[dict-item]
 
 
-def test_a_call_that_is_kept(flat: lw.Kernel) -> None:
-    """Before the kernel is compiled: it compiles once, and says what is missing where its kernel is gone."""
-    made = flat.vjp()
-    call = made.__call__
-    first = call(*[np.ones(port.shape) for port in made.inputs])
-    compiled = made._call
-    assert np.array_equal(call(*[np.ones(port.shape) for port in made.inputs])[0], first[0])
-    assert made._call is compiled
+def test_a_bound_call_of_a_derivative_compiles_once(flat: lw.Kernel) -> None:
+    """It raises an error after its kernel is deleted."""
+    derivative = flat.vjp()
+    call = derivative.__call__
+    first = call(*[np.ones(port.shape) for port in derivative.inputs])
+    compiled = derivative._call
+    assert np.array_equal(call(*[np.ones(port.shape) for port in derivative.inputs])[0], first[0])
+    assert derivative._call is compiled
     lost = lw.compile(lambda x: x * x, x=3).jvp().__call__
     with pytest.raises(ReferenceError, match="keep a reference to the kernel"):
         lost(np.ones(3), np.ones(3))

@@ -1,4 +1,4 @@
-"""A compilation of more than a second is announced once, and logged.  The clock is the test's."""
+"""Compilations of more than a second are announced once and logged.  The test controls the clock."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def compiled(name: str = "spring") -> None:
     lw.compile(lambda x: x + 2.0, name=name, x=3)([1.0, 2.0, 3.0])
 
 
-def test_it_is_said_after_a_second_and_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notice_appears_after_one_second_and_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = at(monkeypatch, Terminal(), 0.25)
     notice = console.CompileNotice("spring", stored=False)
     assert [notice() for _ in range(6)] == [0.75, 0.5, 0.25, None, None, None]
@@ -71,7 +71,7 @@ def test_it_is_said_after_a_second_and_once_in_a_process(monkeypatch: pytest.Mon
     ("kind", "step", "said"),
     [(Terminal, 5.0, True), (Cell, 5.0, True), (Terminal, 1e-6, False), (io.StringIO, 5.0, False)],
 )
-def test_a_long_compilation_is_announced_to_people(
+def test_a_long_compilation_is_announced_on_terminals(
     kind: type[io.StringIO],
     step: float,
     said: bool,
@@ -92,7 +92,7 @@ def test_a_long_compilation_is_announced_to_people(
 def test_every_long_compilation_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logger: logging.Logger
 ) -> None:
-    """With its name and seconds, also where nothing is printed."""
+    """The line has the kernel's name and seconds, also without a terminal."""
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     with caplog.at_level(logging.INFO, logger="linkwork"):
         at(monkeypatch, io.StringIO(), 5.0)
@@ -100,14 +100,14 @@ def test_every_long_compilation_is_logged(
         compiled("damper")
         at(monkeypatch, io.StringIO(), 1e-6)
         compiled("mass")
-    found = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
-    texts = [text for name, level, text in found if (name, level) == ("linkwork", logging.INFO)]
-    assert len(texts) == len(found) >= 2
+    records = [(record.name, record.levelno, record.getMessage()) for record in caplog.records]
+    texts = [text for name, level, text in records if (name, level) == ("linkwork", logging.INFO)]
+    assert len(texts) == len(records) >= 2
     assert texts[0] == "compiled spring to machine code in 5.0 s"
     assert {text.split()[1] for text in texts} == {"spring", "damper"}
 
 
-def test_the_logger_turns_the_line_off(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger) -> None:
+def test_the_logger_turns_the_notice_off(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     logger.setLevel(logging.WARNING)
     stream = at(monkeypatch, Terminal(), 5.0)
@@ -118,7 +118,7 @@ def test_the_logger_turns_the_line_off(monkeypatch: pytest.MonkeyPatch, logger: 
     assert stream.getvalue().startswith("linkwork: compiling spring")
 
 
-def test_nothing_is_said_beside_a_progress_bar_or_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notice_does_not_appear_beside_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     for progress in (True, False):
         stream = at(monkeypatch, Terminal(), 5.0)
