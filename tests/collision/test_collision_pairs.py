@@ -1,4 +1,4 @@
-"""Which pairs are looked at: adjacent, disabled, found by sampling and proof, as SRDF has them; attached objects."""
+"""Collision pairs: adjacent, disabled, found by sampling and proof, as in SRDF; attached objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def arm(limit=1.0):
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_never_and_what_is_sometimes() -> None:
+def test_collision_pairs_are_classified_as_always_never_or_sometimes() -> None:
     robot = arm()
     assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
     found = robot.find_collision_pairs(num_samples=300, seed=1)
@@ -80,7 +80,7 @@ def chain(rng, shapes, limit):
 
 
 @pytest.mark.slow(every=9)
-def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
+def test_boxes_of_configurations_proved_free_are_free() -> None:
     """Against distances at configurations in it, for every kind of shape."""
     rng = np.random.default_rng(0)
     hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))
@@ -106,7 +106,7 @@ def test_a_box_of_configurations_is_as_free_as_a_proof_says() -> None:
     assert tight >= 5  # and it is no idle bound
 
 
-def test_many_joints_and_whole_turns() -> None:
+def test_pairs_far_apart_are_proved_free_for_many_joints_and_full_turns() -> None:
     rng = np.random.default_rng(1)
     small = chain(rng, [Sphere(0.05)] * 7, 0.3)
     found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).classifications}
@@ -126,7 +126,7 @@ def test_many_joints_and_whole_turns() -> None:
     assert (pair.kind, pair.proved) == ("never", True)
 
 
-def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_that_first_samples_classify_are_not_sampled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = arm(2.9)
     whole = robot.find_collision_pairs(num_samples=400, prove=False)
     monkeypatch.setattr(pair_classification, "_MANY", 0)
@@ -142,7 +142,7 @@ def test_what_first_samples_settle_is_not_sampled_on(monkeypatch: pytest.MonkeyP
     assert ("base", "tip") in asked[1]["pairs"] and ("base", "tip") not in asked[2]["pairs"]
 
 
-def test_pairs_are_chosen_and_written() -> None:
+def test_collision_pairs_are_selected_and_written() -> None:
     robot = arm()
     some = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
     assert some.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != some
@@ -159,7 +159,7 @@ def test_pairs_are_chosen_and_written() -> None:
         robot.with_collision_pairs([("base", "base")])
 
 
-def test_srdf_is_read_strictly() -> None:
+def test_invalid_srdf_collision_pairs_are_errors() -> None:
     begin = '<robot name="planar"><group name="arm"/>'
     for body, said in (
         ('<disable_collisions link1="base" link2="tpi"/>', "tip"),
@@ -196,7 +196,7 @@ def test_links_without_default_collisions_keep_the_pairs_that_are_enabled() -> N
         assert robot.with_srdf_document(edited.srdf_document()).collision_pairs == edited.collision_pairs
 
 
-def test_what_is_held_is_looked_at() -> None:
+def test_attached_objects_are_checked_for_collisions() -> None:
     robot = arm()
     held = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0))
     assert ("upper", "stick") in held.collision_pairs and ("lower", "stick") not in held.collision_pairs
@@ -223,8 +223,8 @@ def test_what_is_held_is_looked_at() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_not_proved_is_looked_at() -> None:
-    """Two links of an arm that touch where few samples are: no sample sees it, and no proof says that they never do."""
+def test_pairs_without_a_proof_are_checked() -> None:
+    """Two links of an arm touch in few samples: neither samples nor proofs exclude them."""
     robot = lw.load("arm7")
     found = robot.find_collision_pairs(num_samples=50)
     kinds = {(pair.a, pair.b): pair for pair in found.classifications}

@@ -31,8 +31,8 @@ def robot() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_hessians_against_differences_of_gradients(robot: lw.Robot) -> None:
-    """Of links on two branches, of obstacles, written out and in loops; a second derivative by φ of q ⊕ φ."""
+def test_distance_hessians_equal_differences_of_gradients(robot: lw.Robot) -> None:
+    """Pairs of links on two branches, and obstacles, unrolled and in loops; a second derivative by φ of q ⊕ φ."""
     scene = lw.Scene().with_box("box", (0.3, 0.2, 0.4), (0.5, 0.3, 0.4)).with_half_space("floor", (0, 0, -0.2))
     some = [("base", "lower"), ("hand", "arm"), ("lower", "arm"), ("upper", "mast"), ("hand", "box"), ("arm", "box"),
             ("arm", "floor"), ("base", "hand")]  # fmt: skip
@@ -55,8 +55,8 @@ def test_hessians_against_differences_of_gradients(robot: lw.Robot) -> None:
     assert np.array_equal(found.hessian, np.swapaxes(found.hessian, -1, -2))
 
 
-def test_where_there_is_none_it_is_said() -> None:
-    """A slider of a box over a box, and of spheres through one centre: no Hessian, and finite numbers."""
+def test_missing_distance_hessians_are_reported() -> None:
+    """A box above a sliding box, and concentric spheres: no Hessian, and finite values."""
     for shape in (Box((0.2, 0.2, 0.2)), Sphere(0.1)):
         robot = lw.Robot.build(
             "slider",
@@ -70,8 +70,8 @@ def test_where_there_is_none_it_is_said() -> None:
         assert found.exists[:, 0].tolist() == expected and not found.hessian.any()
 
 
-def test_searched_pairs_are_differentiated_in_reverse() -> None:
-    """What is compiled of them is differentiated as what they find: no loop of unknown length is in the way."""
+def test_searched_distances_are_differentiated_in_reverse() -> None:
+    """Derivatives of the result: no loop of unknown length is differentiated."""
     robot = lw.load("double_pendulum").with_collisions("lower_rod", Sphere(0.05).at((0, 0, -0.3)))
     scene = lw.Scene().with_ellipsoid("egg", (0.3, 0.2, 0.1), (0.5, 0.3, -0.5))
     pairs = [("lower_rod", "egg")]

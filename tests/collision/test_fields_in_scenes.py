@@ -1,4 +1,4 @@
-"""Ground, clouds, distance fields and compounds in a robot's scene: against the same measured one by one."""
+"""Height fields, clouds, distance fields and compounds in a robot's scene: compared with single pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scene(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_fields_are_data_of_a_call() -> None:
+def test_distances_with_fields_of_a_call_equal_single_pairs() -> None:
     q = ROBOT.random_configuration(seed=1, size=24)
     centres = {
         f.name: (ROBOT.pose(q, f.name) @ np.reshape(f.collisions[0].origin.elements(), (4, 4)))[..., :3, 3]
@@ -68,7 +68,7 @@ def test_fields_are_data_of_a_call() -> None:
             assert np.quantile(np.abs(differences - found.gradient[:6, ..., axis])[:, exact], 0.98) < 1e-7
 
 
-def test_ground_under_a_robot() -> None:
+def test_the_height_of_a_ball_is_its_distance_from_level_ground() -> None:
     """Over level ground a ball's distance is its height."""
     q = ROBOT.random_configuration(seed=3, size=9)
     level = lw.Scene().with_height_field("ground", np.full((7, 6), -0.05), 1.0)
@@ -79,7 +79,7 @@ def test_ground_under_a_robot() -> None:
     assert np.abs(np.abs(found.normal[:, 0, 2]) - 1.0).max() < 1e-12
 
 
-def test_two_shapes_one_of_them_a_field() -> None:
+def test_distances_of_two_shapes_support_one_field() -> None:
     rng = np.random.default_rng(7)
     ball, X = shapes.Sphere(0.1), lw.pose((0.1, 0.2, 0.3), rpy=(0.5, 0.6, 0.7))
     at = np.tile(np.eye(4), (20, 1, 1))
@@ -106,7 +106,7 @@ def test_two_shapes_one_of_them_a_field() -> None:
         lw.signed_distance(level, 2.0 * np.eye(4), ball, lw.pose())
 
 
-def test_what_scenes_refuse() -> None:
+def test_invalid_fields_in_scenes_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Scene: 'x': expected a linkwork.shapes.DistanceField"):
         lw.Scene().with_distance_field("x", np.zeros((2, 2, 2)))
     with pytest.raises(ValueError, match="height field: spacing"):

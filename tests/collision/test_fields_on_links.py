@@ -1,4 +1,4 @@
-"""Compounds and fields as shapes of links, and clouds of points against other fields."""
+"""Compounds and fields as shapes of links, and point clouds against other fields."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def robot(*held: object) -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_a_cloud_on_a_link_is_its_points() -> None:
-    """Against a link, convex obstacles, a floor, and fields: the least of the points'; gradients as differences say."""
+def test_a_cloud_on_a_link_has_the_minimum_distance_of_its_points() -> None:
+    """Against a link, convex obstacles, a floor, and fields; gradients equal differences."""
     offset = lw.pose((0.3, 0, 0.05), rpy=(0.2, 0.4, 0.1))
     holding = robot(CLOUD.at(offset))
     scene = (
@@ -67,7 +67,7 @@ def test_a_cloud_on_a_link_is_its_points() -> None:
     assert not second.exists.any() and np.isfinite(second.hessian).all()
 
 
-def test_a_compound_on_a_link_is_its_parts() -> None:
+def test_a_compound_on_a_link_has_the_distance_of_its_parts() -> None:
     parts = [shapes.Sphere(0.05).at((0.1, 0, 0)), shapes.Sphere(0.08).at((0.3, 0.1, 0))]
     turned = lw.pose((0, 0.1, 0), rpy=(0, 0.3, 0))
     apart = [p.shape.at(turned @ np.reshape(p.origin.elements(), (4, 4))) for p in parts]
@@ -77,7 +77,7 @@ def test_a_compound_on_a_link_is_its_parts() -> None:
     assert np.array_equal(one.distances(q).distance, two.distances(q).distance)
 
 
-def test_a_function_of_a_cloud_has_a_gradient_in_reverse() -> None:
+def test_distances_of_a_cloud_are_differentiated_in_reverse() -> None:
     box = shapes.Box((0.2, 0.3, 0.4))
 
     def distance(x: object) -> object:
@@ -92,7 +92,7 @@ def test_a_function_of_a_cloud_has_a_gradient_in_reverse() -> None:
     assert np.abs(kernel.jacobian(mode="reverse")(x) + normal).max() < 1e-12
 
 
-def test_what_nothing_measures_is_refused() -> None:
+def test_unsupported_pairs_of_fields_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r"a HeightField and a DistanceField is not supported: one of them must be convex"
     ):

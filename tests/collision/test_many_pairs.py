@@ -1,4 +1,4 @@
-"""Robots with very many pairs of shapes: loops over tables find what code written out for each pair does."""
+"""Robots with very many pairs of shapes: loops over tables equal unrolled code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
 @pytest.mark.parametrize(
     "bodies", [pytest.param(n, marks=pytest.mark.slow(every=every)) for n, every in ((4, 3), (7, 12))]
 )
-def test_loops_over_tables_find_what_written_out_pairs_do(bodies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_in_loops_equal_unrolled_distances(bodies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bush(bodies)
     rng = np.random.default_rng(1)
     q0 = rng.uniform(-1.0, 1.0, (120, robot.nq))
@@ -90,7 +90,7 @@ def test_loops_over_tables_find_what_written_out_pairs_do(bodies: int, monkeypat
     assert 0.1 < plain[0].mean() < 0.9 and 0.1 < free.mean() < 0.9
 
 
-def test_sums_along_the_tree_bound_all_motions() -> None:
+def test_motion_bounds_summed_along_the_tree_bound_all_motions() -> None:
     rng = np.random.default_rng(7)
     for seed in range(12):
         tree = straight_tree(random_tree(np.random.default_rng(seed), 4, types=joints.ALL[1:], shape="chain"))
@@ -114,7 +114,7 @@ def test_sums_along_the_tree_bound_all_motions() -> None:
             assert turn <= bound.acceleration * (1.0 + 1e-9) + 1e-9, (seed, shared)
 
 
-def test_sums_of_a_straight_chain_are_its_bounds() -> None:
+def test_motion_bounds_of_a_straight_chain_are_sharp() -> None:
     parts: list[Any] = []
     for k in range(6):
         parts.append(lw.Link(f"link{k}", mass=1.0))
@@ -135,14 +135,14 @@ def test_sums_of_a_straight_chain_are_its_bounds() -> None:
         assert found.speed == pytest.approx(lever, rel=1e-12)
 
 
-def test_forks_of_a_body_are_those_of_each_pair() -> None:
+def test_common_ancestors_of_a_body_equal_those_of_each_pair() -> None:
     tree = random_tree(np.random.default_rng(3), 14)
     for body in range(14):
         assert shared_ancestors(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_of_many_links_is_planned_for_in_loops() -> None:
+def test_paths_of_a_robot_with_many_links_are_planned_in_loops() -> None:
     parts: list[Any] = []
     for k in range(48):
         parts.append(lw.Link(f"link{k}", mass=1.0, collisions=[Sphere(0.05)]))

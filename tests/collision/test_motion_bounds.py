@@ -1,4 +1,4 @@
-"""No point moves faster than its bound, nor turns off faster: every joint type, against dense samples."""
+"""Motion bounds: no point moves faster than its bound, nor turns off faster; every joint type, dense samples."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.
 
 
 @pytest.mark.slow(every=3)
-def test_no_point_is_faster_or_turns_off_faster() -> None:
+def test_no_point_exceeds_its_bounds_of_speed_and_acceleration() -> None:
     rng = np.random.default_rng(7)
     tight = []
     for seed in range(12):
@@ -76,7 +76,7 @@ def test_no_point_is_faster_or_turns_off_faster() -> None:
 
 
 @pytest.mark.parametrize("kind", joints.ALL)
-def test_every_joint_type_is_bounded(kind: type[joints.JointType]) -> None:
+def test_every_joint_type_has_motion_bounds(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(3)
     own = random_tree(rng, 1, types=[kind])
     trees = [own] * 3 + ([] if straight_tree(own) is own else [straight_tree(own)] * 3)
@@ -95,8 +95,8 @@ def test_every_joint_type_is_bounded(kind: type[joints.JointType]) -> None:
 
 
 @pytest.mark.parametrize(("size", "slide", "tight"), [(0.01, 1.0, 0.7), (0.4, 0.0, 0.5)])
-def test_a_slide_on_a_joint_turns_off_by_twice_the_cross_product(size: float, slide: float, tight: float) -> None:
-    """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near what there is."""
+def test_a_slide_on_a_joint_accelerates_by_twice_the_cross_product(size: float, slide: float, tight: float) -> None:
+    """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near the maximum."""
     rng = np.random.default_rng(5)
     for kind in (joints.Revolute, joints.Floating, joints.Universal):
         ratios = []
@@ -129,7 +129,7 @@ def test_a_hinge_is_bounded_by_the_distance_from_its_axis() -> None:
     assert bound.acceleration == pytest.approx(0.25 * lever, rel=1e-12)
 
 
-def test_balls_hold_what_their_numbers_give() -> None:
+def test_ball_arithmetic_encloses_all_values() -> None:
     from linkwork.expr import cos, sin, sqrt
 
     rng = np.random.default_rng(1)
@@ -144,7 +144,7 @@ def test_balls_hold_what_their_numbers_give() -> None:
         sqrt(Enclosure(1.0, 0.1))
 
 
-def test_what_moves_by_an_exponential_has_one_twist() -> None:
+def test_joints_that_move_by_an_exponential_have_a_constant_twist() -> None:
     rng = np.random.default_rng(0)
     for kind in (joints.Revolute, joints.Prismatic, joints.Helical, joints.Planar, joints.Floating, joints.Spherical):
         assert constant_twist(kind.example(rng))

@@ -1,4 +1,4 @@
-"""Distances of robots: against shapes measured one by one, differences, and what minima are of."""
+"""Distances of robots: compared with single pairs of shapes, differences, and minima."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def centres(q):
             for f in ROBOT.tree.frames if f.collisions}  # fmt: skip
 
 
-def test_all_pairs_are_measured_and_named() -> None:
+def test_all_collision_pairs_are_measured_and_named() -> None:
     found, X = ROBOT.distances(Q, SCENE), centres(Q)
     assert len(set(found.pairs)) == len(found.pairs) and found.distance.shape == (40, len(found.pairs))
     for k, (a, b) in enumerate(found.pairs):
@@ -38,7 +38,7 @@ def test_all_pairs_are_measured_and_named() -> None:
     assert np.array_equal(chosen.distance[:, 1], found.of("wrist", "ball3").distance)
 
 
-def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
+def test_minimum_distance_nearest_pair_and_collision_agree_with_all_pairs() -> None:
     d = ROBOT.distances(Q, SCENE).distance
     assert np.array_equal(ROBOT.minimum_distance(Q, SCENE), d.min(-1))
     single = ROBOT.minimum_distance(Q.astype(np.float32), SCENE)
@@ -57,7 +57,7 @@ def test_minimum_nearest_and_collision_are_those_of_all_pairs() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_gradients_are_differences_and_smooth_minima_keep_their_bound() -> None:
+def test_distance_gradients_equal_differences_and_smooth_minima_are_bounded() -> None:
     robot = with_balls("quadruped")
     scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6
     distance, gradient, pairs = robot.distance_derivatives(q, scene)
@@ -78,7 +78,7 @@ def test_gradients_are_differences_and_smooth_minima_keep_their_bound() -> None:
     assert np.abs(smooth - exact).max() < 1e-14
 
 
-def test_one_is_as_in_a_batch_whatever_the_capacity() -> None:
+def test_single_distances_equal_batches_for_any_scene_capacity() -> None:
     alone = np.array([ROBOT.minimum_distance(q, SCENE) for q in Q])
     assert np.array_equal(alone, ROBOT.minimum_distance(Q, SCENE))
     assert np.array_equal(ROBOT.distances(Q[7], SCENE).distance, ROBOT.distances(Q, SCENE).distance[7])
@@ -95,7 +95,7 @@ def test_one_is_as_in_a_batch_whatever_the_capacity() -> None:
     assert np.array_equal(ROBOT.minimum_distance(Q, lw.Scene()), own.distance.min(-1))
 
 
-def test_what_is_wrong_is_said() -> None:
+def test_invalid_arguments_of_robot_distances_are_refused() -> None:
     bare = lw.Robot(replace(ROBOT.tree, frames=tuple(replace(f, collisions=()) for f in ROBOT.tree.frames)))
     with pytest.raises(ValueError, match="no collision shapes"):
         bare.distances(Q)
@@ -127,8 +127,8 @@ PAIRS = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist",
     [pytest.param(PAIRS[3:], marks=pytest.mark.slow(every=3)), pytest.param(PAIRS, marks=pytest.mark.slow)],
     ids=["few", "all"],
 )
-def test_pairs_are_those_that_are_meant_and_no_others(pairs: list[tuple[str, str]]) -> None:
-    """Of shapes that meet different obstacles: every function against the distances of these pairs."""
+def test_obstacles_are_checked_against_the_selected_links_only(pairs: list[tuple[str, str]]) -> None:
+    """Shapes with different obstacles: every function against the distances of these pairs."""
     robot = lw.load("arm7")
     balls = {"a": (0.8, 0.0, 0.3), "b": (0.0, 0.4, 1.0)}
     scene = lw.Scene().with_box("c", (0.1, 0.1, 0.1), (0.0, -0.5, 0.5))

@@ -1,4 +1,4 @@
-"""Ways along which something holds: a cup stays upright, loops stay closed, and what starts elsewhere is told so."""
+"""Planning with path constraints: a cup stays upright, loops stay closed, and violated starts are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _finely(robot, way, count=40):
 
 
 @pytest.mark.slow(every=3)
-def test_a_cup_is_held_upright_around_a_wall():
+def test_a_cup_stays_upright_around_a_wall():
     robot = lw.load("arm7")
     space = _space(robot, ROOM, [UPRIGHT])
     ends = []
@@ -79,7 +79,7 @@ def test_a_cup_is_held_upright_around_a_wall():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["fourbar", "delta"])
-def test_loops_stay_closed(name):
+def test_loops_stay_closed_along_planned_paths(name):
     robot = lw.load(name)
     if name == "fourbar":
         ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
@@ -118,7 +118,7 @@ def _planar():
     return robot.with_frame("tip", "lower", along).with_collisions("lower", lw.shapes.Sphere(0.05))
 
 
-def test_edges_converge_or_are_refused():
+def test_constrained_edges_converge_or_are_refused():
     robot = _planar()
     line = _space(robot, NOWHERE, [lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)
     q = np.array(
@@ -158,7 +158,7 @@ def test_edges_converge_or_are_refused():
     assert above.dimension() == 2
 
 
-def test_projection_leads_to_the_nearest():
+def test_projection_moves_samples_to_the_nearest_permitted_configuration():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     problem = robot.ik_problem(line, solver="projection")
@@ -187,7 +187,7 @@ def test_projection_leads_to_the_nearest():
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_no_way_to_keep_is_told():
+def test_starts_and_goals_that_violate_path_constraints_are_reported():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     kept = _space(robot, NOWHERE, line).constraint_tasks

@@ -1,4 +1,4 @@
-"""Shorter and shorter ways: they tend to the shortest, which is known around a box, and never become longer."""
+"""Asymptotically optimal planning: paths converge to the shortest, which is known around a box, and never lengthen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _shortest() -> float:
 
 
 @pytest.mark.slow(every=9)
-def test_paths_tend_to_the_shortest_around_a_box():
+def test_optimal_paths_converge_to_the_shortest_around_a_box():
     best = _shortest()
     for seed in range(2):
         first = ROBOT.plan(START, GOAL, SCENE, seed=seed)
@@ -50,7 +50,7 @@ def test_paths_tend_to_the_shortest_around_a_box():
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_straight_is_the_shortest_and_several_goals_take_the_nearest():
+def test_straight_paths_and_nearest_goals_are_selected():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
     found = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)
     assert found.goal == 1 and len(found.path) == 2 and found.cost == pytest.approx(1.8)
@@ -61,7 +61,7 @@ def test_what_is_straight_is_the_shortest_and_several_goals_take_the_nearest():
         ROBOT.plan(START, GOAL, SCENE, method="optimal", max_iterations=1.5)
 
 
-def test_samples_are_those_through_which_a_shorter_way_may_lead():
+def test_informed_samples_can_improve_the_path():
     space = PlanningSpace(ROBOT, SCENE, weights=np.array([2.0, 1.0]))
     for cost, drawn in ((6.3, 400), (60.0, 400)):
         samples = InformedSamples(space, START[None], GOAL[None], 3)
@@ -81,7 +81,7 @@ def test_samples_are_those_through_which_a_shorter_way_may_lead():
     assert len(near) > 150 and np.median(np.abs(near[::2] - path[1]).max(axis=1)) < 0.2
 
 
-def test_shortest_ways_along_edges_are_those_of_brute_force():
+def test_shortest_paths_in_a_graph_equal_brute_force():
     rng = np.random.default_rng(0)
     space = PlanningSpace(ROBOT, SCENE)
     q = rng.uniform(-1.0, 1.0, (12, 2))

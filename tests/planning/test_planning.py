@@ -1,4 +1,4 @@
-"""Paths among obstacles: what they move in, that they are free and the same for a seed, and why there is none."""
+"""Path planning among obstacles: configuration spaces, free and reproducible paths, and failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _bounded(robot: lw.Robot) -> lw.Robot:
     return lw.Robot(replace(tree, bodies=tuple(bodies)))
 
 
-def test_every_joint_type_has_differences_samples_and_bounds() -> None:
+def test_every_joint_type_has_distances_samples_and_bounds_for_planning() -> None:
     every = lw.Robot(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
     with pytest.raises(ValueError, match=r"is an unbounded length in \[-inf, inf\] m.*position_limits=\{"):
         PlanningSpace(every, WALL)
@@ -52,21 +52,21 @@ def test_every_joint_type_has_differences_samples_and_bounds() -> None:
     assert np.abs(robot.difference(way[:-1], way[1:])[:, space.turning]).max() <= np.pi + 1e-12
 
 
-def test_points_of_halton_are_those_of_the_book() -> None:
+def test_halton_points_equal_published_values() -> None:
     assert np.allclose(
         halton(1, 6, [2, 3]).T, [[1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8], [1 / 3, 2 / 3, 1 / 9, 4 / 9, 7 / 9, 2 / 9]]
     )
     assert np.allclose(halton(4, 3, [2, 3]), halton(1, 6, [2, 3])[3:])
 
 
-def test_trees_grow_and_lead_to_their_roots() -> None:
+def test_planning_trees_return_the_path_to_the_root() -> None:
     tree = PlanningTree(np.zeros((1, 2)))
     for k in range(1, 200):
         assert tree.extend(np.array([[k, -k]]), np.array([k // 2 if k > 1 else 0])) == [k]
     assert [int(tree.q[k, 0]) for k in tree.nodes_to(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
 
 
-def test_a_tree_is_cut_with_what_grew_on_it() -> None:
+def test_a_planning_tree_is_cut_with_its_descendants() -> None:
     tree = PlanningTree(np.zeros((2, 1)))
     places = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
     assert places.tolist() == [2, 3, 4, 5, 6]
@@ -114,7 +114,7 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
 
 
 @pytest.mark.slow(every=9)
-def test_paths_are_free_and_the_same_for_a_seed(arm: lw.Robot) -> None:
+def test_planned_paths_are_free_and_equal_for_a_seed(arm: lw.Robot) -> None:
     assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):
         found = arm.plan(START, GOAL, SCENE, seed=seed)
@@ -155,7 +155,7 @@ def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
+def test_attached_objects_are_avoided_and_weights_define_the_cost(arm: lw.Robot) -> None:
     holding = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     found = holding.plan(START, GOAL, SCENE)
     assert found.success and _least(holding, found.path, SCENE) > 0.0
@@ -172,7 +172,7 @@ def test_what_is_held_is_looked_at_and_weights_count(arm: lw.Robot) -> None:
     assert heavy.success and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
 
 
-def test_goals_of_every_kind(arm: lw.Robot, drawn: Any) -> None:
+def test_goals_are_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     X = arm.pose(q, "tip")
     inside = lw.planning.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
@@ -201,7 +201,7 @@ def test_goals_of_every_kind(arm: lw.Robot, drawn: Any) -> None:
     assert several.timed(acceleration=1.0).duration == 0.0
 
 
-def test_a_goal_is_a_position_with_free_orientation(arm: lw.Robot) -> None:
+def test_a_goal_position_leaves_the_orientation_free(arm: lw.Robot) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     position = arm.pose(q[0], "tip")[:3, 3]
     for goal, how in ((position, {"frame": "tip"}), (position.tolist(), {"frame": "tip"}), ({"tip": position}, {})):
@@ -214,7 +214,7 @@ def test_a_goal_is_a_position_with_free_orientation(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_several_positions_of_a_robot_without_three_coordinates() -> None:
+def test_several_goal_positions_of_a_robot_without_three_coordinates_are_refused() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
     home, there = np.zeros(4), np.full(4, 0.3)
@@ -234,7 +234,7 @@ def test_several_positions_of_a_robot_without_three_coordinates() -> None:
             robot.plan(home, goal, WALL, **how)
 
 
-def test_a_region_with_free_angles() -> None:
+def test_a_goal_region_may_have_free_angles() -> None:
     free = lw.planning.PoseRegion("tip", (0.1, 0.2, 0.3), [-np.inf] * 3 + [0.0] * 3, [np.inf] * 3 + [0.0] * 3)
     X = free.sampled(200)
     assert np.allclose(X[:, :3, 3], (0.1, 0.2, 0.3)) and (X[:, :3, :3].min(axis=0) < -0.5).all()
@@ -248,7 +248,7 @@ def test_a_region_with_free_angles() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_goals_that_are_hard_to_find_are_not_called_unreachable(arm: lw.Robot) -> None:
+def test_goals_that_are_hard_to_sample_are_not_called_unreachable(arm: lw.Robot) -> None:
     wide, free = np.array([np.inf] * 3 + [20.0, 20.0, 0.0]), np.array([np.inf] * 3 + [20.0, 20.0, 20.0])
     for X, bounds in (
         (arm.pose(START, "tip"), wide),  # a board of 40 m around the present pose
@@ -274,7 +274,7 @@ def test_goals_that_are_hard_to_find_are_not_called_unreachable(arm: lw.Robot) -
 
 
 @pytest.mark.slow(every=3)
-def test_times_in_the_text_of_a_plan(arm: lw.Robot) -> None:
+def test_a_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> None:
     arm.plan(START, START, SCENE)
     found = arm.plan(START, START, SCENE)
     assert str(found._replaced(seconds=0.25)).endswith(", in 250 ms")
@@ -284,7 +284,7 @@ def test_times_in_the_text_of_a_plan(arm: lw.Robot) -> None:
     assert another.plan(START, START)._compiled == (compilations() > first)
 
 
-def test_a_first_plan_compiles_no_check_of_configurations(arm: lw.Robot) -> None:
+def test_the_first_plan_compiles_no_check_of_single_configurations(arm: lw.Robot) -> None:
     bare = arm.with_collisions("fore", lw.shapes.Capsule(0.021, 0.1))
     found = bare.plan(START, START)
     compiled = [name for block in found._space.blocks for name in block.selection.kernels]
@@ -292,14 +292,14 @@ def test_a_first_plan_compiles_no_check_of_configurations(arm: lw.Robot) -> None
     assert not any("in_collision" in str(name) for name in compiled)
 
 
-def test_angles_without_limits_go_the_short_way(arm: lw.Robot) -> None:
+def test_continuous_joints_rotate_the_short_direction_in_plans(arm: lw.Robot) -> None:
     found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
     assert found.success and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
     assert np.abs(found.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
     assert abs(found.trajectory().path_length() - found.cost) < 1e-6
 
 
-def test_what_floats_goes_through_a_window() -> None:
+def test_a_floating_rod_is_planned_through_a_window() -> None:
     rod = lw.Robot.build("rod", lw.Link("rod", lw.shapes.Capsule(0.05, 0.5), mass=1.0), floating_base=True)
     window = lw.Scene()
     for name, size, place in (
@@ -321,7 +321,7 @@ def test_what_floats_goes_through_a_window() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
+def test_trajectories_of_plans_follow_the_path(arm: lw.Robot) -> None:
     found = arm.plan(START, GOAL, SCENE)
     straight = found.trajectory()
     assert abs(straight.duration - found.cost) < 1e-12 and np.allclose(straight(straight.knots).q, found.path)
@@ -332,7 +332,7 @@ def test_trajectories_go_along_the_path(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
+def test_blended_corners_stay_within_the_proved_clearance(arm: lw.Robot) -> None:
     found = arm.plan(START, GOAL, SCENE)
     smooth, straight = found.trajectory(smooth=True), found.trajectory()
     assert len(found.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
@@ -366,7 +366,7 @@ def test_corners_are_blended_by_what_is_proved(arm: lw.Robot) -> None:
         joint_reaches(ball.tree, ball.lower, ball.upper)
 
 
-def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_state_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = np.array([0.0, 1.4, 0.3])
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = {"time_limit": 0.1, "position_limits": apart}
@@ -406,7 +406,7 @@ def test_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow(every=3)
-def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm: lw.Robot) -> None:
+def test_long_edges_are_sampled_in_parts_within_the_time_limit(arm: lw.Robot) -> None:
     space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
     here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
     assert space.edges_are_free(here, there).all()  # 200 000 samples
@@ -424,7 +424,7 @@ def test_long_edges_are_sampled_in_parts_and_the_clock_is_looked_at_between(arm:
 
 
 @pytest.mark.slow(every=3)
-def test_a_pose_is_no_batch_of_configurations_of_four_joints() -> None:
+def test_a_pose_goal_is_no_batch_of_configurations_of_four_joints() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
     home, there = np.zeros(4), np.full(4, 0.3)
@@ -446,7 +446,7 @@ def test_a_pose_is_no_batch_of_configurations_of_four_joints() -> None:
     assert robot.plan(home, lw.spatial.Pose.of(X.tolist()), WALL, frame="body3").success
 
 
-def test_what_is_refused(arm: lw.Robot) -> None:
+def test_invalid_arguments_of_planning_are_refused(arm: lw.Robot) -> None:
     for arguments, how, error, words in (
         (([np.nan, 0.0, 0.0], GOAL), {}, ValueError, "start.*NaN"),
         ((START, [0.0, np.nan, 0.0]), {}, ValueError, "goal.*NaN"),
@@ -501,7 +501,7 @@ def test_what_is_refused(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_picture_has_the_obstacles(arm: lw.Robot) -> None:
+def test_plots_of_plans_show_the_obstacles(arm: lw.Robot) -> None:
     pytest.importorskip("matplotlib")
     axes = arm.plan(START, GOAL, SCENE).plot("tip")
     assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved: path of tip"

@@ -1,4 +1,4 @@
-"""Searches and shortcuts as loops: around a disc in a plane, on plain numbers and compiled; trees that are cut."""
+"""Searches and shortcuts as compiled loops: around a disc in a plane, on floats and compiled; trees that are cut."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _length(path: np.ndarray) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def test_points_are_spread_evenly() -> None:
+def test_quasirandom_points_are_spread_evenly() -> None:
     for d in (1, 2, 10):
         g = 1.0 / kronecker_rates(d)[0]
         assert abs(g ** (d + 1) - g - 1.0) < 1e-12
@@ -115,7 +115,7 @@ def test_points_are_spread_evenly() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_trees_meet_and_paths_are_cut_short() -> None:
+def test_two_trees_meet_and_paths_are_shortened() -> None:
     nodes, links, told = _grow(*_begun(), np.array([0.2, 400.0]))
     count, (here, there) = int(told[0] + told[1]), told[2:4].astype(int)
     side, parent = links[:count].astype(int).T
@@ -161,7 +161,7 @@ def test_trees_meet_and_paths_are_cut_short() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_searches_find_shorter_and_shorter_paths() -> None:
+def test_compiled_searches_shorten_paths_step_by_step() -> None:
     """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
     tables = [np.zeros(shape) for shape in shapes.values()]
@@ -202,7 +202,7 @@ def test_searches_find_shorter_and_shorter_paths() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_tables_have_no_effect_on_a_search_unless_they_are_crowded(drawn: Any) -> None:
+def test_table_sizes_affect_a_search_only_if_they_overflow(drawn: Any) -> None:
     """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
     rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}
 

@@ -1,4 +1,4 @@
-"""Roadmaps: the same ways as by hand, many queries, files that are checked, threads, and why there is no way."""
+"""Roadmaps: paths compared with brute force, many queries, checked files, threads, and failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _free(path):
     return True
 
 
-def test_ways_are_free_and_short_lazy_or_not():
+def test_roadmap_paths_are_free_and_short_with_lazy_and_full_checks():
     full = Roadmap(ROBOT, WALL, num_nodes=300, seed=2)
     lazy = Roadmap(ROBOT, WALL, num_nodes=300, seed=2, lazy=True)
     assert np.array_equal(full.nodes, lazy.nodes) and len(full) == 300 and len(np.unique(full.components)) == 1
@@ -60,7 +60,7 @@ def test_ways_are_free_and_short_lazy_or_not():
     assert costs[1] < 1.1 * SHORTEST
 
 
-def test_why_there_is_no_way():
+def test_roadmaps_state_why_there_is_no_path():
     roadmap = Roadmap(ROBOT, CLOSED, num_nodes=60, num_neighbors=8)
     found = roadmap.plan(START, GOAL)
     assert found.status == "disconnected" and not found.success and len(found.path) == 0
@@ -88,7 +88,7 @@ def test_why_there_is_no_way():
             make()
 
 
-def test_files_pickles_and_threads(tmp_path):
+def test_roadmaps_are_saved_pickled_and_shared_by_threads(tmp_path):
     roadmap = Roadmap(ROBOT, WALL, num_nodes=120, lazy=True, seed=1)
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
@@ -166,7 +166,7 @@ def _limit(bound, sign=-1.0):
 
 
 @pytest.mark.slow(every=3)
-def test_roadmaps_are_of_the_functions_and_masses_that_they_depend_on(tmp_path):
+def test_roadmaps_belong_to_the_functions_and_masses_that_they_depend_on(tmp_path):
     where, error = tmp_path / "roadmap.npz", "expected the robot, scene and options of the roadmap"
     Roadmap(ROBOT, WALL, num_nodes=20, lazy=True, path_constraints=[_limit(1.0)]).save(where)
     assert (Roadmap.load(where, ROBOT, WALL, path_constraints=[_limit(1.0)]).nodes[:, 0] <= 1.0 + 1e-6).all()
@@ -183,7 +183,7 @@ def test_roadmaps_are_of_the_functions_and_masses_that_they_depend_on(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_a_roadmap_of_closed_loops():
+def test_roadmaps_plan_for_closed_loops():
     robot = lw.load("fourbar")
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
     roadmap = Roadmap(robot, scene, num_nodes=40, lazy=True)

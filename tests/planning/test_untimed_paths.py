@@ -1,4 +1,4 @@
-"""Paths that are not timed: their parameter is the path length, which files, pictures and printing name."""
+"""Untimed paths: their parameter is the path length, which files, plots and printing name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_plan_is_a_path_over_its_length_until_it_is_timed(plan: lw.planning.Pl
     assert fastest.trajectory.satisfies_limits() and fastest.duration > 5.0
 
 
-def test_limits_over_time_need_times(plan: lw.planning.PlanResult) -> None:
+def test_limits_over_time_need_timed_paths(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert set(path.limit_margins()) == {"lower", "upper"} and path.satisfies_limits()
     with pytest.raises(ValueError, match="limit_margins: expected a trajectory over time"):
@@ -53,7 +53,7 @@ def test_limits_over_time_need_times(plan: lw.planning.PlanResult) -> None:
         lw.control.lqr_about_trajectory(SLOW, path, Q=(1.0, 1.0), R=1.0)
 
 
-def test_motions_in_the_place_of_arrays_are_refused_with_their_remedy(plan: lw.planning.PlanResult) -> None:
+def test_trajectories_in_place_of_arrays_are_refused_with_the_remedy(plan: lw.planning.PlanResult) -> None:
     law, q, fast = lw.control.ComputedTorque(SLOW, 100.0), SLOW.neutral(), plan.timed(acceleration=1.0)
     for motion, remedy in (
         (plan, r"pass its \.timed\(\.\.\.\)\.trajectory in time_inputs"),
@@ -77,7 +77,7 @@ def test_motions_in_the_place_of_arrays_are_refused_with_their_remedy(plan: lw.p
         SLOW.simulate(q, controller=law, duration=0.002, time_inputs={"target_q": fast.trajectory})
 
 
-def test_files_and_pictures_name_the_length(plan: lw.planning.PlanResult, tmp_path: Path) -> None:
+def test_files_and_plots_of_untimed_paths_name_the_length(plan: lw.planning.PlanResult, tmp_path: Path) -> None:
     path, timed = plan.trajectory(), plan.trajectory().retimed(10.0)
     for trajectory, name, unit in ((path, "length", "rad, m"), (timed, "t", "s")):
         for suffix in ("csv", "npz"):
@@ -98,7 +98,7 @@ def test_files_and_pictures_name_the_length(plan: lw.planning.PlanResult, tmp_pa
     assert labels == ["path length [rad, m]", "t [s]"]
 
 
-def test_a_tracked_path_has_times_with_a_speed() -> None:
+def test_a_tracked_path_is_timed_with_a_speed() -> None:
     X = SLOW.pose(np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2]), "tool")
     line = lw.motion.line(X, lw.pose((0.05, -0.1, 0.05)) @ X)
     tracked = SLOW.track_cartesian_path(line, "tool", q_init=np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2]))

@@ -1,4 +1,4 @@
-"""What is certified contains no colliding sample; what collides, collides at the configuration that is given."""
+"""Motion checks: certified segments contain no colliding sample, and collisions are at the stated configuration."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def arm() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
+def test_certified_segments_contain_no_collision(arm: lw.Robot) -> None:
     rng = np.random.default_rng(0)
     free = colliding = undecided = 0
     for seed in range(4):
@@ -81,7 +81,7 @@ def test_nothing_is_wrongly_certified(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
+def test_segments_certified_by_searched_distances_contain_no_collision() -> None:
     swing = lw.load("double_pendulum").with_attached("can", "tip", Cylinder(0.05, 0.4))
     rng = np.random.default_rng(8)
     scene = Scene()
@@ -99,7 +99,7 @@ def test_distances_that_are_searched_for_certify_nothing_wrongly() -> None:
     assert (found.status == "undecided").sum() < 15
 
 
-def test_fields_are_kept_clear_of() -> None:
+def test_segments_certified_with_fields_contain_no_collision() -> None:
     swing = lw.load("double_pendulum").with_attached("ball", "tip", Sphere(0.05))
     rng = np.random.default_rng(9)
     scene = Scene().with_shape("hills", HeightField(rng.uniform(0.0, 0.5, (5, 5)), 1.0), (0.3, 0.2, -1.0))
@@ -122,7 +122,7 @@ def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     assert (found.clearance[found.status == "colliding"] <= 0.03).all()
 
 
-def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
+def test_certified_checks_detect_collisions_between_samples(arm: lw.Robot) -> None:
     q0, q1 = (np.array([turn, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0]) for turn in (-0.6, 0.6))
     hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
     plate = FAR.with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
@@ -134,7 +134,7 @@ def test_what_samples_step_over_is_found(arm: lw.Robot) -> None:
     assert coarse.success and not certified.success and 0.5 < certified.t < 1.0
 
 
-def test_a_segment_of_no_length_is_a_configuration(arm: lw.Robot) -> None:
+def test_a_segment_of_zero_length_is_checked_as_a_configuration(arm: lw.Robot) -> None:
     q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
     scene = FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
     found = arm.is_motion_free(q, q, scene)
@@ -142,7 +142,7 @@ def test_a_segment_of_no_length_is_a_configuration(arm: lw.Robot) -> None:
     assert found.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
 
 
-def test_bases_that_float_and_turn_are_bounded() -> None:
+def test_segments_of_floating_and_rotating_bases_are_certified() -> None:
     robot = lw.load("quadruped", floating_base=True)
     scene = Scene().with_box("wall", (0.02, 4.0, 4.0), (1.0, 0.0, 0.0))
     q0 = robot.neutral()
@@ -154,7 +154,7 @@ def test_bases_that_float_and_turn_are_bounded() -> None:
     assert abs(found.q[0, places["floating_base.x"]] - 1.0) <= 0.21 + 1e-9  # half of the trunk and of the wall
 
 
-def test_what_is_asked_wrongly_is_refused(arm: lw.Robot) -> None:
+def test_invalid_arguments_of_motion_checks_are_refused(arm: lw.Robot) -> None:
     q, scene = arm.neutral(), FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
     with pytest.raises(
         ValueError, match="is_motion_free: collision_check: expected one of certified, sampled, got 'exact'"

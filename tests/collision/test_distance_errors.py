@@ -1,4 +1,4 @@
-"""What distances are not asked of: each refusal says where, what it got, and what there is or what to do."""
+"""Errors of distances: each names the argument, the value, and the remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCENE = lw.Scene().with_box("table", (1, 1, 1), (3, 0, 0))
 Q = np.zeros(7)
 
 
-def test_refusals_say_where_what_and_what_to_do() -> None:
+def test_errors_of_distances_name_argument_value_and_remedy() -> None:
     box, X, infinite = Box((1, 1, 1)), lw.pose(), np.full(7, np.nan)
     wrong = {
         r"distances: pairs: 'wrist' and 'wrist' are on the same body": lambda: ROBOT.distances(
@@ -63,7 +63,7 @@ def test_refusals_say_where_what_and_what_to_do() -> None:
             call()
 
 
-def test_a_shape_and_itself() -> None:
+def test_a_shape_and_itself_have_the_negative_depth() -> None:
     for shape, depth in ((Box((1, 2, 3)), 1.0), (Sphere(0.5), 1.0)):
         found = lw.signed_distance(shape, lw.pose(), shape, lw.pose())
         assert found.distance == -depth and found.unique == 0.0 and np.linalg.norm(found.normal) == 1.0

@@ -1,4 +1,4 @@
-"""Robots with shapes whose pairs are searched for: boxes said as hulls are as far apart as boxes are."""
+"""Robots with polytopes: boxes as hulls have the distances of boxes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def robots():
 
 
 @pytest.mark.slow(every=3)
-def test_hulls_of_several_sizes_in_both_orders_are_as_boxes() -> None:
+def test_hulls_of_several_sizes_have_the_distances_of_boxes() -> None:
     plain, other = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))
     q = plain.random_configuration(seed=3, size=200)
@@ -57,8 +57,8 @@ def test_hulls_of_several_sizes_in_both_orders_are_as_boxes() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_motions_of_hulls_are_free_as_those_of_boxes() -> None:
-    """Vertices of a robot's hulls are rows of a table of constants, in checks of configurations and of motions."""
+def test_motions_of_hulls_are_certified_like_those_of_boxes() -> None:
+    """Vertices of a robot's hulls are constants in checks of configurations and of motions."""
     plain, other = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))
     q = plain.random_configuration(seed=4, size=24)

@@ -1,4 +1,4 @@
-"""Inverse kinematics that keeps clear of a scene: hard, soft, and of scenes that come with the call."""
+"""Inverse kinematics with clearance from a scene: hard, soft, and with scenes that are passed in the call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.collision.algorithms import pairwise_distances
 from linkwork.collision.kernels import select_pairs
 
 
-def test_answers_keep_clear() -> None:
+def test_clearance_tasks_keep_the_robot_away_from_obstacles() -> None:
     robot = with_balls("arm7")
     scene = lw.Scene().with_sphere("a", 0.15, (0.4, 0.0, 0.5)).with_sphere("b", 0.1, (0.2, 0.3, 0.6))
     q = robot.random_configuration(seed=3, size=60)
@@ -47,7 +47,7 @@ def test_answers_keep_clear() -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_distances_of_several_samples_are_those_of_each(monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
+def test_distances_of_several_samples_equal_single_ones(monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
     """Numbers of several samples are evaluated for all pairs of two kinds together, or in loops over pairs."""
     robot = lw.load("arm7") if together else with_balls("arm7")
     scene = lw.Scene().with_sphere("a", 0.15, (0.4, 0.0, 0.5)).with_box("b", (0.2, 0.1, 0.3), (0.3, 0.3, 0.4))
