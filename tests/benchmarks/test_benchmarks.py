@@ -1,4 +1,4 @@
-"""The benchmarks themselves: what is compared agrees, and the table says what was measured."""
+"""The benchmarks: compared results agree, and the table shows the measured values."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def test_outputs_agree_with_pinocchio(name, function):
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("panda", (9, 9)), ("talos", (39, 38)), ("g1", (36, 35))])
-def test_the_robots_are_those_of_the_targets(name, sizes):
+def test_benchmark_robots_have_the_sizes_of_the_targets(name, sizes):
     robot = loaded(name)
     assert (robot.nq, robot.nv) == sizes
 
 
-def test_a_robot_is_measured():
+def test_every_function_of_a_robot_is_measured():
     result = measure_robot(ROBOTS["double_pendulum"], TINY)
     assert [found.function for found in result.functions] == list(FUNCTIONS)
     for found in result.functions:
@@ -107,7 +107,7 @@ def test_targets_are_met_or_missed():
     assert [row.verdict for row in bad if "compile cold" in row.what] == ["met"] * 3
 
 
-def test_without_a_peer_nothing_is_claimed():
+def test_figures_without_a_peer_are_not_measured():
     rows = verdicts([made_up("panda", speed=None)], None)
     compared = [row for row in rows if "batch" in row.what or "one call" in row.what]
     assert {row.verdict for row in compared} == {"not measured"}
@@ -139,7 +139,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
 
 
-def test_the_compiler_is_measured():
+def test_compiler_figures_are_measured():
     instructions, seconds = long_program_seconds(3000)
     assert 2000 < instructions < 5000 and seconds > 0.0
     assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
@@ -175,7 +175,7 @@ def test_derivatives_of_robots_of_many_bodies_are_measured():
 
 
 @pytest.mark.slow(every=3)
-def test_growth_is_fitted():
+def test_growth_exponents_are_fitted():
     found = large_robots(TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5)
     assert [x.figure for x in fitted(found)] == list(FIGURES)
     operations = fitted(found)[0]
@@ -191,7 +191,7 @@ def test_growth_is_fitted():
 
 
 @pytest.mark.slow(every=3)
-def test_growth_is_printed(monkeypatch, tmp_path, capsys):
+def test_growth_exponents_are_printed(monkeypatch, tmp_path, capsys):
     found = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
     monkeypatch.setattr(growth_command, "grown", lambda effort, quick: found)
     monkeypatch.setattr(growth_command, "_CHECKED", "chain 4")
@@ -216,7 +216,7 @@ def test_matrices_agree_with_pinocchio(name):
         assert error <= bound < 1e-6, function
 
 
-def test_the_command_of_functions(monkeypatch, tmp_path, capsys):
+def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "functions.json"
     asked = ["jacobian_derivative", "mass_matrix_inverse", "--robots", "panda", "--quick", "--json", str(file)]
@@ -234,7 +234,7 @@ def test_the_command_of_functions(monkeypatch, tmp_path, capsys):
     assert "expected functions of" in capsys.readouterr().err
 
 
-def test_a_robot_of_ones_own(monkeypatch, tmp_path, capsys):
+def test_the_command_functions_measures_a_users_robot(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "mine.json"
     asked = ["inverse_dynamics", "jacobian", "--file", str(lw.robots.path("arm6")), "--quick", "--json", str(file)]
@@ -269,7 +269,7 @@ def test_figures_of_loops_are_shown():
 
 
 @pytest.mark.slow
-def test_what_is_measured_of_a_robot_besides_functions():
+def test_compiler_figures_of_a_robot_are_complete():
     pytest.importorskip("pinocchio")
     robot = loaded("panda")
     entry, peer = ROBOTS["panda"], Pinocchio(robot)
@@ -279,7 +279,7 @@ def test_what_is_measured_of_a_robot_besides_functions():
     assert all(figure.value > 0.0 for figure in found.values())
 
 
-def test_the_command(monkeypatch, tmp_path, capsys):
+def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, capsys):
     quick(monkeypatch)
     monkeypatch.setattr(command, "measure_robot", lambda entry, plan, done: made_up(entry.name))
     file = tmp_path / "new" / "results.json"
@@ -294,7 +294,7 @@ def test_the_command(monkeypatch, tmp_path, capsys):
     assert written["machine"]["numpy"] and written["method"]
 
 
-def test_a_difference_fails_the_command(monkeypatch, tmp_path, capsys):
+def test_different_outputs_fail_the_command(monkeypatch, tmp_path, capsys):
     def wrong(entry, plan, done):
         result = made_up(entry.name)
         result.functions[0].difference = float("inf")
@@ -316,7 +316,7 @@ def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsy
 
 
 @pytest.mark.slow(every=3)
-def test_a_fresh_process_imports_little():
+def test_a_fresh_process_imports_few_modules():
     startup = measure_startup(1)
     assert 0 < startup.import_seconds < startup.first_answer_seconds
     assert startup.pose_seconds > 0 and 100 < startup.pose_modules < 200

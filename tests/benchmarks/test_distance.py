@@ -1,4 +1,4 @@
-"""The benchmarks of distances: references are right on what is known, and the table says what was measured."""
+"""Benchmarks of distances: references are right in known cases, and the table shows the measured values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.distance.supports import KINDS, outside, support
 from benchmarks import distance as command
 
 
-def test_references_are_right():
+def test_reference_distances_are_right_in_known_cases():
     pytest.importorskip("scipy")
     corner = np.array([[[1.0, -1, -1], [1, 3, -1], [1, -1, 3]], [[2.0, 0, 0], [2, 0, 1], [3, 0, 0]]], np.longdouble)
     assert triangles_distance(corner).tolist() == [1.0, 2.0]
@@ -36,7 +36,7 @@ def test_references_are_right():
     assert np.abs(found.astype(float)).max() < 1e-15
 
 
-def test_surfaces_are_where_supports_touch():
+def test_surface_points_agree_with_support_functions():
     """A body's support in a direction is that of the point of its surface that is farthest there."""
     rng = np.random.default_rng(0)
     X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
@@ -53,7 +53,7 @@ def test_surfaces_are_where_supports_touch():
             assert outside(kind, X, x, p + 0.1 * n).min() > 0.01, kind
 
 
-def test_errors_are_found():
+def test_errors_of_distances_are_measured():
     found = measured(("segment", "segment"), 100, 5)
     assert found.apart.distance < 1e-12 and found.apart.witnesses < 1e-12 and found.apart.pairs == 100
     assert found.overlap.pairs == 0 and found.deeper is None
@@ -63,7 +63,7 @@ def test_errors_are_found():
     assert ("segment", "box") in FAMILIES and ("point", "point") not in FAMILIES
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_distance_command_measures_and_prints_tables(tmp_path, capsys):
     pytest.importorskip("coal")
     file = tmp_path / "found.json"
     code = command.main(["--quick", "--parts", "pairs", "--pairs", "capsule, capsule", "--json", str(file)])
@@ -77,7 +77,7 @@ def test_the_command(tmp_path, capsys):
         command.main(["--pairs", "sphere, moon"])
 
 
-def test_poses_are_on_their_sides():
+def test_random_poses_are_on_the_requested_side_of_touching():
     case = CASES["box, box, overlap"]
     X = poses(np.random.default_rng(0), 20, 1.0)
     assert np.abs(X[:, :3, :3] @ np.swapaxes(X[:, :3, :3], -1, -2) - np.eye(3)).max() < 1e-14
@@ -86,7 +86,7 @@ def test_poses_are_on_their_sides():
     assert len(found) == 64 and (kernel(case.a, case.b)(found)[0] < 1e-6).all()
 
 
-def test_what_is_searched_for_is_timed_on_both_sides():
+def test_searched_distances_are_timed_apart_and_overlapping():
     names = {name.rsplit(", ", 1)[0] for name in CASES if name.endswith(("apart", "overlap"))}
     assert {f"{name}, {side}" for name in names for side in ("apart", "overlap")} <= {*CASES} and len(names) == 6
     assert [case.beside for case in CASES.values()].count(5.0) == 2 and CASES["hulls of 64, apart"].most == 400e-9
@@ -94,7 +94,7 @@ def test_what_is_searched_for_is_timed_on_both_sides():
         command.main(["--parts", "pairs,moon"])
 
 
-def test_the_page_has_what_was_measured():
+def test_the_page_of_distances_has_the_measured_figures():
     machine = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
     pair = {
         "pair": "sphere, box",

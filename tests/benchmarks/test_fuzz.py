@@ -1,4 +1,4 @@
-"""The fuzzers, in a short form, what they found so far, and that they would notice what is wrong."""
+"""Fuzzers in a short form: earlier failures stay mended, and wrong results are detected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("what", ["reader", "sdf"])
-def test_reading_random_texts(what: str) -> None:
+def test_random_texts_are_read_or_refused(what: str) -> None:
     tally = fuzz(what, 5, range(500), 0.0)
     assert tally["cases"] == 500 and tally["finds"] == 0
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
@@ -33,7 +33,7 @@ def test_reading_random_texts(what: str) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mutated_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = Path(__file__).parents[1] / "formats" / "saved" / "version_1.json"
     assert main(["files", str(saved), "--count", "30", "--seed", "5"]) == 0
     assert "30 cases, 0 bad" in capsys.readouterr().out
@@ -50,14 +50,14 @@ def test_changed_files_are_read_in_processes(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.slow(every=3)
-def test_calling_with_random_arguments() -> None:
+def test_random_arguments_are_computed_or_refused() -> None:
     tally = fuzz("arguments", 5, range(250), 0.0)
     assert tally["cases"] == 250 and tally["finds"] == 0
     assert tally["computed"] > 100 and tally["refused"] > 50 and tally["expected: the same"] > 100
 
 
 @pytest.mark.parametrize("file", FOUND, ids=lambda file: file.stem)
-def test_texts_that_were_read_wrongly_once(file: Path) -> None:
+def test_texts_that_once_broke_a_reader_are_read_or_refused(file: Path) -> None:
     for number in range(12):
         rng = np.random.default_rng(number)
         if file.suffix == ".sdf":
@@ -66,13 +66,15 @@ def test_texts_that_were_read_wrongly_once(file: Path) -> None:
             fuzz_reader.check(file.read_bytes(), fuzz_reader.options(rng), rng, Counter())
 
 
-def test_a_case_repeats() -> None:
+def test_fuzzing_cases_are_reproducible() -> None:
     texts = [fuzz_reader.text(np.random.default_rng([3, case])) for case in range(20)]
     assert texts == [fuzz_reader.text(np.random.default_rng([3, case])) for case in range(20)]
     assert len({str(text) for text in texts}) == 20
 
 
-def test_what_is_read_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reader_fuzzer_detects_wrong_readers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def forgetful(self: Findings, issue: object) -> None:
         """What would be a warning is neither kept nor told, nor an error where strict."""
         if self.strict:
@@ -91,15 +93,15 @@ def test_what_is_read_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 @pytest.mark.slow(every=9)
-def test_wrong_answers_to_arguments_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_argument_fuzzer_detects_accepted_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments, **named: None)
     with pytest.raises(Find, match="a NaN is refused"):
         fuzz("arguments", 5, range(2000), 0.0)
 
 
 @pytest.mark.slow(every=3)
-def test_calling_public_functions_with_garbage() -> None:
-    """A sample of `python -m benchmarks.fuzz.callables`: of its functions those whose subjects are quick to make."""
+def test_public_functions_refuse_invalid_values() -> None:
+    """Sample of `python -m benchmarks.fuzz.callables`: its functions that are quick to prepare."""
     plain = re.compile(r"[A-Z][a-zA-Z]*|[a-z_]+|(Scene|Trajectory|Joint|Link|Kernel|CartesianPath)\.\w+")
     slow = re.compile(r"hold|track|time_optimal|inertias|placements|exciting_trajectory|Roadmap|Controller|VectorEnv.*")
     pairs = [(s, a) for s, a in fuzz_callables.pairs() if plain.fullmatch(s.name) and not slow.fullmatch(s.name)]
@@ -115,7 +117,7 @@ def test_calling_public_functions_with_garbage() -> None:
     assert tally["refused"] > 400 and tally["accepted"] > 20
 
 
-def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> None:
+def test_a_message_is_matched_to_the_function_and_argument_exactly() -> None:
     named, called = fuzz_callables.names_argument, fuzz_callables.names_function
     for text, name, expected in (
         ("pose: frame: no frame named 'x'", "frame", True),
@@ -135,8 +137,8 @@ def test_a_message_names_the_function_and_the_argument_not_words_like_them() -> 
 
 
 @pytest.mark.slow(every=3)
-def test_other_forms_of_good_arguments_are_taken() -> None:
-    """A sample of `python -m benchmarks.fuzz.callable_forms`: names in arrays, integers and truth values of NumPy."""
+def test_equivalent_forms_of_valid_arguments_are_accepted() -> None:
+    """Sample of `python -m benchmarks.fuzz.callable_forms`: names in arrays, integers and truth values of NumPy."""
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")
     chosen = [s for s in callable_subjects.subjects() if s.name in (*quick, "Robot.q_index", "Robot.hybrid_dynamics")]
     assert len(chosen) == 10
@@ -146,8 +148,8 @@ def test_other_forms_of_good_arguments_are_taken() -> None:
     assert {*callable_forms.forms_of(2.0)} == {"np.float64", "int", "np.int64", "np.float32"}
 
 
-def test_every_public_function_is_called_with_garbage() -> None:
-    """All that modules publish is among the subjects, but for what is left out with a reason."""
+def test_every_public_function_is_fuzzed() -> None:
+    """All published callables are subjects, except for listed reasons."""
     names = {subject.name for subject in callable_subjects.subjects()}
     assert len(names) > 550
     assert {
@@ -164,7 +166,7 @@ def test_every_public_function_is_called_with_garbage() -> None:
     assert all(isinstance(reason, str) for reason in callable_subjects.LEFT_OUT.values())
 
 
-def test_good_arguments_are_known_for_all_that_a_call_needs_and_for_nothing_else() -> None:
+def test_valid_values_are_known_for_every_required_parameter_and_no_other() -> None:
     taken, missing = set[str](), []
     for subject in callable_subjects.subjects():
         for name, p in subject.signature.parameters.items():
@@ -179,7 +181,7 @@ def test_good_arguments_are_known_for_all_that_a_call_needs_and_for_nothing_else
     assert not {*callable_values.known_values()} - taken
 
 
-def test_faults_of_public_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callable_fuzzer_detects_faulty_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     def pose(xyz: object, **more: object) -> object:
         if isinstance(xyz, dict):
             raise AttributeError("no")

@@ -1,4 +1,4 @@
-"""The benchmarks of inverse kinematics: what counts as reached, and that the table says what was measured."""
+"""Benchmarks of inverse kinematics: criteria of success, and a table of the measured values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def turning() -> Arm:
     return Arm("turning", "", "a", "d", chain(TURNING, "a", "d"))
 
 
-def test_a_chain_is_the_robots():
+def test_the_chain_of_an_arm_has_the_robots_kinematics():
     whole = lw.load("arm7_gripper")
     arm = Arm("arm", "arm7_gripper", "base", "hand")
     assert arm.n == 7 < whole.nq
@@ -58,7 +58,7 @@ def test_poses_out_of_reach_are_recognised() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_arms_are_where_pinocchio_has_them():
+def test_arms_have_pinocchios_kinematics():
     for arm in ARMS.values():
         try:
             q = configurations(arm, 3)
@@ -70,7 +70,7 @@ def test_arms_are_where_pinocchio_has_them():
         np.testing.assert_allclose(here, q, atol=1e-14)
 
 
-def test_what_counts_as_reached():
+def test_success_requires_tolerances_and_limits():
     arm = turning()
     q = configurations(arm, 50)
     X = arm.reference.pose(q)
@@ -101,7 +101,7 @@ def _small(off: np.ndarray) -> np.ndarray:
     return X
 
 
-def test_whole_turns_bring_answers_in():
+def test_full_turns_bring_solutions_within_limits():
     arm = turning()
     q = np.array([[9.0, 2.5 - 2 * np.pi, 0.2], [0.0, -2.0 - 1e-7, 0.1], [0.0, 3.1, 0.1], [0.0, 1.0, 0.5 + 0.1]])
     got = brought_in(arm, q)
@@ -109,7 +109,7 @@ def test_whole_turns_bring_answers_in():
     assert within(arm, got).tolist() == [True, True, False, False]
 
 
-def test_targets_are_what_they_are_called():
+def test_generated_targets_have_the_stated_properties():
     for arm in (ARM, turning()):
         low, high = arm.ranges
         edge = near_limits(arm, 200)
@@ -135,7 +135,7 @@ class Knowing(Peer):
         return self.known[(k - 1) % len(self.known)] if k % 2 else q_init
 
 
-def test_answers_are_not_believed():
+def test_reported_success_is_verified():
     solver, Q = Knowing(ARM), configurations(ARM, 10)
     solver.known = Q
     found = measured(ARM, solver, Q)  # it was asked once before
@@ -144,8 +144,8 @@ def test_answers_are_not_believed():
     assert lines[-1].split()[:5] == ["arm7", "knowing", "-", "10", "50.00"] and not list(protocol_rows([found]))
 
 
-def test_each_library_that_is_here_is_asked_rightly():
-    """On an easy pose: the configuration that is looked for is a little off the seed."""
+def test_each_installed_library_solves_an_easy_pose():
+    """The solution is a little off the seed."""
     q = ARM.middle + 0.05
     X = ARM.reference.pose(q)
     for kind in PEERS:
@@ -159,7 +159,7 @@ def test_each_library_that_is_here_is_asked_rightly():
         assert reached(ARM, brought_in(ARM, answer[None]), X[None]).all(), kind.name
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_ik_command_measures_and_prints_tables(tmp_path, capsys):
     file = tmp_path / "found.json"
     code = command.main(
         ["--robot", "arm7", "--poses", "20", "--peers", "none", "--parts", "protocol", "--json", str(file)]
@@ -176,7 +176,7 @@ def test_the_command(tmp_path, capsys):
     assert {x["what"] for x in data["targets"]} <= set(INVERSE_KINEMATICS)
 
 
-def test_misses_are_told():
+def test_missed_poses_are_listed():
     if not hasattr(lw.Robot, "inverse_kinematics"):
         pytest.skip("no inverse kinematics")
 

@@ -1,4 +1,4 @@
-"""Figures of maps on clusters: ratios of times, and samples that were lost or counted twice."""
+"""Figures of maps on clusters: ratios of times, and lost or repeated samples."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 from benchmarks.clusters.map_clusters import ClusterSpeed, Disturbed
 
 
-def test_ratios_of_times():
+def test_cluster_figures_have_ratios_of_times():
     found = ClusterSpeed("arm7", 1000, 4.0, 2.0, 3.9, 4.1, 1e8, 1.2e8, True)
     assert found.speedup == 2.0 and found.processor_speedup == pytest.approx(2 * 3.9 / 4.1)
 
 
-def test_samples_that_are_lost_or_counted_twice():
+def test_lost_and_repeated_samples_are_counted():
     for reported, equal, errors in (
         ([10, 20, 30], True, 0),
         ([10, 20], True, 10),

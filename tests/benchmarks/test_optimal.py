@@ -1,4 +1,4 @@
-"""Benchmarks of optimal motion and simulation: each part has a place in the page, rivals solve what they are given."""
+"""Benchmarks of optimal motion and simulation: each part is on the page, and peers solve the same problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import linkwork as lw
 from benchmarks import simulation
 
 
-def test_the_pages_have_every_part():
+def test_the_optimal_pages_have_every_part():
     rows = [MotionRow("a measure", 1.0)]
     about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
     for one, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
@@ -23,7 +23,7 @@ def test_the_pages_have_every_part():
 
 
 @pytest.mark.slow(every=3)
-def test_rivals_agree():
+def test_peers_find_the_same_optimal_path():
     pytest.importorskip("casadi")
     robot = lw.load("arm7")
     case = PathCase(robot, "hand", 6, 0.2)

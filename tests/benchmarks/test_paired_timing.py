@@ -12,8 +12,8 @@ from benchmarks.measurement.paired_timing import compare, percentiles
 from linkwork.cli.function_timings import Call, Effort
 
 
-def test_compare(monkeypatch):
-    """By a clock that only the calls move: a microsecond and four of them, and each fifth call is disturbed."""
+def test_paired_timing_compares_medians_of_alternating_rounds(monkeypatch):
+    """A simulated clock: a microsecond for one call, four for the other, and each fifth call is disturbed."""
     clock = SimpleNamespace(now=0.0, calls=0)
 
     def work(seconds):

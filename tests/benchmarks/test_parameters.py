@@ -1,4 +1,4 @@
-"""What parameters cost is measured of a small robot: constants are never dearer."""
+"""Cost of parameters, measured for a small robot: constants are never more expensive."""
 
 import pytest
 from benchmarks.dynamics.parameters import FUNCTIONS, cost_table, costs, parameter_sets
@@ -8,7 +8,7 @@ from linkwork.cli.function_timings import Effort
 
 
 @pytest.mark.slow(every=3)
-def test_costs_of_parameters():
+def test_parameters_never_cost_less_than_constants():
     robot = lw.load("double_pendulum")
     found = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
     assert len(found) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)

@@ -8,14 +8,14 @@ from benchmarks.first_calls.pickled_kernels import first_load, pickled_sizes, se
 import linkwork as lw
 
 
-def test_sizes_and_second_loads() -> None:
+def test_pickled_kernels_have_sizes_and_second_loads() -> None:
     kernel = lw.compile(lambda x: 3.0 * x, x=(2,), name="tripled")
     assert 100 < pickled_sizes({"tripled": kernel})["tripled"] < 1000
     assert second_load(kernel, repeats=3) > 0.0
 
 
 @pytest.mark.slow
-def test_first_loads_and_shared_caches() -> None:
+def test_pickled_kernels_have_first_loads_and_shared_caches() -> None:
     found = first_load(lw.load("double_pendulum").compile("mass_matrix"), repeats=1)
     assert found.cached and 0.0 < found.load < found.load_and_call
     shared = shared_cache(processes=2)

@@ -50,14 +50,14 @@ def peer(request, urdf):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_both_compute_the_same(peer, function):
+def test_the_peer_computes_the_results_of_linkwork(peer, function):
     error, bound = agreement(peer.robot, peer, function)
     assert error <= bound < 1e-6
 
 
 @pytest.mark.slow(every=9)
-def test_what_else_it_has(urdf):
-    """Every counterpart: of a robot whose joints stand in another order there, with links fixed to the world or not."""
+def test_every_counterpart_of_pinocchio_agrees(urdf):
+    """A robot with joints in another order in Pinocchio, with links fixed to the world or not."""
     for floating in (True, False):
         robot = lw.load(urdf(MIXED), floating_base=floating, gravity=(1.0, -2.0, -9.0))
         assert floating or robot.tree.fixed_inertia.mass > 0.0
@@ -72,7 +72,7 @@ def test_what_else_it_has(urdf):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_what_is_timed_computes_that_too(peer, function):
+def test_timed_calls_of_the_peer_compute_its_results(peer, function):
     states = random_states(peer.robot, function, 0, 5)
     expected = peer.results(function, states)
     call = peer.batch(function, states)
@@ -86,7 +86,7 @@ def test_what_is_timed_computes_that_too(peer, function):
         np.testing.assert_array_equal(peer.ours(found), expected[0])
 
 
-def test_states_are_translated(urdf):
+def test_states_are_translated_to_pinocchios_conventions(urdf):
     peer = Pinocchio(lw.load(urdf(MIXED), floating_base=True))
     q = np.array([0.5, -0.5, 0.5, 0.5, 1.0, 2.0, 3.0, 0.1, 0.2, 0.3])  # w x y z, position, z, x, y
     v = np.arange(1.0, 10.0)
@@ -98,7 +98,7 @@ def test_states_are_translated(urdf):
     np.testing.assert_allclose(found["v"], [4, 5, 6, 1, 2, 3, 9, 7, 8])  # there: y before z and what it carries
 
 
-def test_a_difference_shows():
+def test_a_disagreement_with_the_peer_is_detected():
     reference = np.array([[100.0, 1.0], [0.1, 0.2]])
     assert disagreement(reference, reference) == 0.0
     assert disagreement(np.array([[101.0, 1.0], [0.1, 0.2]]), reference) == pytest.approx(0.01)
@@ -107,7 +107,7 @@ def test_a_difference_shows():
     assert disagreement(reference[:1], reference) == np.inf
 
 
-def test_what_cannot_be_compared_says_so(urdf, monkeypatch):
+def test_robots_that_cannot_be_compared_are_refused(urdf, monkeypatch):
     robot = lw.load(urdf(MIXED))
     with pytest.raises(CannotCompare, match="no counterpart"):
         Pinocchio(robot).results("gravity_force", {"q": np.zeros((1, robot.nq))})

@@ -1,4 +1,4 @@
-"""The soak, in a short form: random kernels in every way of calling them, and that a wrong one would be noticed."""
+"""The soak test in a short form: random kernels called in every manner, and wrong kernels are detected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linkwork.compiler.passes.verifier import verify
 
 
 @pytest.mark.slow
-def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_kernels_match_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()
     soak(math.inf, 77, tally, cases=12, longest=600)
@@ -32,7 +32,7 @@ def test_some_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_kernels_with_loops_match_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()
     for case in range(5):
@@ -42,7 +42,7 @@ def test_some_cases_with_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow(every=3)
-def test_programs_with_loops_are_well_formed_and_passes_keep_what_they_compute() -> None:
+def test_compiler_passes_preserve_programs_with_loops() -> None:
     compared = 0
     for case in range(30):
         rng = np.random.default_rng(case)
@@ -58,7 +58,7 @@ def test_programs_with_loops_are_well_formed_and_passes_keep_what_they_compute()
     assert compared > 500
 
 
-def test_programs_are_the_seeds_and_are_well_formed() -> None:
+def test_random_programs_are_reproducible_and_well_formed() -> None:
     for case in range(20):
         program = random_program(np.random.default_rng(case), 50)
         assert program == random_program(np.random.default_rng(case), 50)
@@ -69,7 +69,7 @@ def test_programs_are_the_seeds_and_are_well_formed() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
+def test_the_reference_equals_the_interpreter_for_exact_operations() -> None:
     target = next(iter(levels().values()))
     if target.fma:
         pytest.skip("products and sums are fused here")
@@ -86,7 +86,7 @@ def test_the_reference_is_the_interpreter_where_operations_are_exact() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_code_that_is_wrong_is_noticed_and_told(
+def test_wrong_code_is_detected_and_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Numbers that do not fit in a strip come from the wrong place."""
@@ -114,7 +114,7 @@ def test_code_that_is_wrong_is_noticed_and_told(
     assert main(["--seed", "5", "--case", case, "--longest", "200"]) == 0
 
 
-def test_memory_that_grows_is_noticed() -> None:
+def test_growing_memory_is_detected() -> None:
     flat, growing = Tally(), Tally()
     for k in range(100):
         flat.memory.append((float(k), 100.0 + k % 7))

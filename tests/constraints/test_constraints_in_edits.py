@@ -1,4 +1,4 @@
-"""Robots with constraints are edited, rerooted, locked, compared and pickled like others."""
+"""Edits of robots with constraints: root, locked joints, comparison and pickling."""
 
 import copy
 import pickle
@@ -74,7 +74,7 @@ def every_kind():
 
 
 @pytest.mark.slow(every=3)
-def test_another_root_is_the_same_mechanism():
+def test_constrained_robots_with_another_root_are_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])
     for root in ("rod2", "tip", "pedestal"):
@@ -89,7 +89,7 @@ def test_another_root_is_the_same_mechanism():
     assert not any("world" in c.references.frames for c in robot.with_root("rod2").constraints)
 
 
-def test_a_floating_base_keeps_the_world():
+def test_constraints_to_the_world_survive_a_floating_base():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="pedestal")
     robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
     robot = robot.with_constraints(lw.constraints.Ball("pedestal", point=(0, 0, 1)))
@@ -97,7 +97,7 @@ def test_a_floating_base_keeps_the_world():
     assert robot.with_root("pedestal").constraints == robot.constraints
 
 
-def test_locked_joints():
+def test_locked_joints_are_removed_from_constraints():
     robot = arm().with_constraints(
         lw.constraints.Gear("wrist", "elbow", -2.0), lw.constraints.Distance("world", "tip", 1.3)
     )
@@ -138,7 +138,7 @@ def test_edited_robots_keep_their_constraints():
     np.testing.assert_allclose(coupled.constraint_jacobian([0.2, 0.3]), G @ E, rtol=0, atol=1e-13)
 
 
-def test_parameters_flow_into_rows():
+def test_parameters_of_the_robot_affect_constraint_rows():
     robot = arm().with_constraints(
         lw.constraints.Distance("corner", "world", 1.3),
         lw.constraints.PointOnLine("tip", "up"),
@@ -171,7 +171,7 @@ def test_parameters_flow_into_rows():
     np.testing.assert_allclose(found, other.forward_dynamics(q, q, np.ones(3)), rtol=0, atol=1e-9)
 
 
-def test_robots_of_functions_are_values():
+def test_robots_with_function_constraints_are_compared_by_value():
     robot = arm().with_constraints(lw.constraints.Holonomic("cam", cam), lw.constraints.Prescribed("base", turning))
     again = arm().with_constraints(lw.constraints.Holonomic("cam", cam), lw.constraints.Prescribed("base", turning))
     assert (
@@ -205,8 +205,8 @@ def test_robots_of_functions_are_values():
 
 
 @pytest.mark.slow(every=9)
-def test_no_machine_code_is_kept_for_functions():
-    """Two processes with functions of one name that differ: neither gets the other's code from the cache."""
+def test_cached_machine_code_is_not_shared_between_equal_names_of_functions():
+    """Two processes with different functions of one name: neither gets the other's code from the cache."""
     code = (
         "import linkwork as lw; r = lw.load('arm7');"
         "r = r.with_constraints(lw.constraints.Holonomic('f', lambda k: k.q('elbow') * {0}));"

@@ -1,4 +1,4 @@
-"""Every kind of constraint of configurations: its rows against its error, and closed forms against differentiation."""
+"""Constraints of configurations: rows and errors, closed forms and automatic differentiation."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def case(seed):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(2))
-def test_rows_are_the_derivatives_of_errors(seed):
+def test_rows_of_geometric_constraints_are_derivatives_of_errors(seed):
     tree, q, v, constraints = case(seed)
     tree = with_constraints(tree, constraints)
     scale = 1e-5
@@ -127,7 +127,7 @@ def test_rows_are_the_derivatives_of_errors(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_rates_are_of_any_scalar():
+def test_rates_of_geometric_constraints_equal_for_all_kinds_of_scalars():
     """Batches, and machine code of the robot as it is and of the lighter one that dynamics is traced on."""
     tree, q, v, constraints = case(0)
     rng = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""A joint that closes a loop has numbers of its own, and what resists and drives it acts on the robot."""
+"""Loop joints have coordinates, losses and forces that act on the robot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (
 
 
 @pytest.mark.parametrize("kinds", [*PAIRS, (SphericalEuler, Planar)], ids=lambda kinds: kinds[0].type_name())
-def test_what_resists_and_drives_a_joint_does_so_in_a_loop(kinds: tuple[type[JointType], type[JointType]]) -> None:
+def test_losses_of_a_joint_act_equally_in_tree_and_loop(kinds: tuple[type[JointType], type[JointType]]) -> None:
     """A ring opened at the joint with damping, friction and springs, and at another: the same accelerations.
 
     So with a motor's forces in the joint, given as joint forces of the tree, or of the loop.
@@ -54,7 +54,7 @@ def types_pose(m: Mechanism, q: list[float]) -> list[float]:
     return [float(x) for x in m.tree.constraints[0].joint.X(q).elements()]
 
 
-def test_the_facade_of_a_loop() -> None:
+def test_loop_joints_state_angle_rate_error_and_wrench() -> None:
     """A four-bar's pin: angle, rate, error and wrench, in a batch; limits, and what resists."""
     robot = fourbars(1, HINGE).without_constraints("C1")
     robot = robot.with_loop("pin", "end1", "tip1", HINGE, lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
@@ -78,7 +78,7 @@ def test_the_facade_of_a_loop() -> None:
         robot.joint("pinn")
 
 
-def test_the_wrench_of_a_loop_is_what_its_body_feels() -> None:
+def test_the_wrench_of_a_loop_joint_acts_on_its_bodies() -> None:
     """Cut open, and the wrench put on both of its frames, the robot accelerates as it did with the loop."""
     robot = fourbars(1, HINGE)
     (loop,) = robot.loops
@@ -100,7 +100,7 @@ def test_the_wrench_of_a_loop_is_what_its_body_feels() -> None:
     assert np.allclose(opened, a, atol=1e-11)
 
 
-def test_frame_and_other_are_the_ends_of_the_joint() -> None:
+def test_frame_and_other_are_the_ends_of_the_loop_joint() -> None:
     """F is the frame that is named first: a joint that is not the same from both ends tells."""
     joint = Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     robot = lw.Robot.build(
@@ -113,7 +113,7 @@ def test_frame_and_other_are_the_ends_of_the_joint() -> None:
     assert np.allclose(robot.loops["u"].configuration_from_pose(q), [0.5, 0.8], atol=1e-14)
 
 
-def test_what_a_loop_cannot_have_is_refused() -> None:
+def test_invalid_loop_joints_are_refused() -> None:
     robot = fourbars(1).without_constraints()
     for given, said in (
         ({"damping": -1.0}, "damping: expected a finite number, non-negative"),
@@ -133,7 +133,7 @@ def test_what_a_loop_cannot_have_is_refused() -> None:
         fourbars(1).constrained_forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), loop_forces=np.zeros(2))
 
 
-def test_what_resists_in_loops_is_part_of_derivatives() -> None:
+def test_losses_in_loops_count_in_derivatives() -> None:
     """∂a/∂q and ∂a/∂v with passive joints, against differences along feasible and other directions."""
     (_, m), rates, _ = ring((Universal, Spherical), 5, **RESISTING)
     v, tau, h = rates[1], np.zeros(m.tree.nv), 1e-6
@@ -152,7 +152,7 @@ def test_what_resists_in_loops_is_part_of_derivatives() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_loop_that_is_searched_for_is_compiled() -> None:
+def test_coordinates_of_a_composite_loop_joint_are_iterated_in_the_kernel() -> None:
     """A composite's configuration comes from a loop in the kernel: accelerations and its numbers, in a batch."""
     m = mechanism(Composite, 3)
     robot, v, tau = lw.Robot(m.tree), m.feasible(), np.ones(m.tree.nv)
@@ -164,7 +164,7 @@ def test_a_loop_that_is_searched_for_is_compiled() -> None:
     assert np.allclose(q, loop_configuration(m.tree, m.q), atol=1e-12) and joint.nq == q.shape[-1]
 
 
-def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
+def test_loops_files_state_limits_and_losses_of_a_joint() -> None:
     tree = lw.load("fourbar").without_constraints()
     loop = '"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "rocker_tip", "other": "coupler_tip"'
     text = f'{{"version": 1, "loops": [{{{loop}, "damping": 0.3, "limits": {{"lower": -1.0}}}}]}}'
@@ -180,7 +180,7 @@ def test_a_file_of_loops_says_what_is_in_a_joint() -> None:
             tree.with_loops_document(text.replace("0.3", wrong))
 
 
-def test_what_resists_in_loops_is_part_of_reduced_dynamics() -> None:
+def test_losses_in_loops_count_in_reduced_dynamics() -> None:
     robot = fourbars(1, HINGE).without_constraints().with_loop("pin", "end1", "tip1", HINGE, **RESISTING)
     q, v = (x.tolist() for x in parallel(robot, 0.6, 0.9))
     given = (robot.tree, q, v, [0.3, 0.1, -0.2])

@@ -1,4 +1,4 @@
-"""Rolling on planes: the rows, and what is known of how discs, wheels and balls move."""
+"""Rolling on planes: rows, and known motions of discs, wheels and balls."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def slope(function, x, step=1e-6):
     )
 
 
-def test_the_point_that_touches_is_the_lowest_of_the_rim():
+def test_the_contact_point_is_the_lowest_point_of_the_rim():
     rng = np.random.default_rng(0)
     for axis in ((0, 1, 0), (1.0, -2.0, 0.5)):
         robot = disc(axis=axis)
@@ -53,7 +53,7 @@ def turntable(radius=0.2):
 
 
 @pytest.mark.parametrize("robot", [disc(), disc(axis=(0.3, 0.2, -1.0)), turntable()])
-def test_rows_are_rates_and_biases_are_their_rates(robot):
+def test_rolling_rows_are_rates_and_biases_are_their_rates(robot):
     rng = np.random.default_rng(1)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
 
@@ -67,7 +67,7 @@ def test_rows_are_rates_and_biases_are_their_rates(robot):
     np.testing.assert_allclose(moved, robot.constraint_bias(q, v), atol=1e-8)
 
 
-def test_contact_comes_and_goes_with_rolling():
+def test_the_contact_constraint_is_added_and_removed_with_rolling():
     robot = disc()
     assert [c.name for c in robot.constraints] == ["disc rolls", "disc rolls: contact"]
     free = robot.without_constraints("disc rolls")
@@ -76,7 +76,7 @@ def test_contact_comes_and_goes_with_rolling():
     assert len(alone.constraints) == 1 and alone.constraint_error(alone.neutral()).shape == (0,)
 
 
-def test_bad_wheels_are_refused():
+def test_invalid_wheels_are_refused():
     for made, message in (
         (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
         (lambda: Rolling("disc", radius=float("nan")), "radius: expected a length"),
@@ -164,7 +164,7 @@ def test_a_leaning_disc_rolls_steadily_in_circles():
     np.testing.assert_allclose(x[6:], v, rtol=0, atol=1e-8)
 
 
-def test_a_rolling_disc_keeps_its_energy_and_stays_on_the_ground():
+def test_a_rolling_disc_conserves_energy_and_stays_on_the_ground():
     robot = coin()
     q, v = rolling_at(robot, 0.4, np.array([1.0, 0.5, 6.0]))
     x = runge_kutta(flow(robot), np.concatenate([q, v]), 5e-4, 2000)
@@ -177,7 +177,7 @@ def test_a_rolling_disc_keeps_its_energy_and_stays_on_the_ground():
     assert np.abs(robot.constraint_jacobian(x[:6]) @ x[6:]).max() < 1e-10
 
 
-def test_upright_discs_are_stable_above_their_speed():
+def test_upright_discs_are_stable_above_the_critical_speed():
     """λ² = (g r − 3 v²)/(5/4 r²) of a thin uniform disc, so that it is stable for v² > g r/3."""
     robot = coin()
 
@@ -227,7 +227,7 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
         assert abs(power - forces[3] * rate) < 1e-12 and abs(forces[:3] @ J[:3] @ v) < 1e-13
 
 
-def test_a_disc_that_lies_flat_has_numbers_and_no_contact():
+def test_a_disc_lying_flat_has_finite_rows():
     """Its rows mean nothing there, and beside it they are those of a disc that leans."""
     robot = disc(axis=(0, 0, 1))
     q = robot.neutral()
@@ -237,7 +237,7 @@ def test_a_disc_that_lies_flat_has_numbers_and_no_contact():
     assert abs(robot.constraint_error(tilted)[0] + RADIUS * np.sin(1e-3)) < 1e-15
 
 
-def test_batches_are_single_calls():
+def test_batches_of_rolling_robots_equal_single_calls():
     robot = turntable()
     q, v = robot.random_configuration(seed=0, size=37), np.random.default_rng(0).normal(size=(37, robot.nv))
     a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(robot.nv))

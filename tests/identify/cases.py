@@ -1,4 +1,4 @@
-"""Motions, forces with noise and robots that are a little other than what is known of them."""
+"""Motions, noisy forces, and robots that differ a little from their model."""
 
 from __future__ import annotations
 

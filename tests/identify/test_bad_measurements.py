@@ -1,4 +1,4 @@
-"""Measurements that are none, and what there is nothing to estimate of: refused by name."""
+"""Invalid measurements, and parameters that cannot be estimated, are refused by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oracles.trees import TREES, robot_of
 from .cases import motion, pendulum_motion
 
 
-def test_arrays_that_are_no_measurements() -> None:
+def test_invalid_arrays_of_measurements_are_refused() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)
@@ -42,8 +42,8 @@ def test_arrays_that_are_no_measurements() -> None:
         identify.base_parameters(robot, q[:4], v[:4], a[:4], tau[:4])
 
 
-def test_samples_that_are_too_few_to_weigh_forces_by() -> None:
-    """Parameters fit those of one force exactly: its σ would be none, and the estimate far off."""
+def test_too_few_samples_to_weigh_forces_are_refused() -> None:
+    """Parameters fit one joint force exactly: its σ would be zero, and the estimate far off."""
     robot = lw.load("double_pendulum")
     q, v, a = motion(robot, 4, 1)
     data = q, v, a, robot.inverse_dynamics(q, v, a) + 0.1 * np.random.default_rng(2).normal(size=v.shape)
@@ -63,7 +63,7 @@ def test_samples_that_are_too_few_to_weigh_forces_by() -> None:
         identify.placements(arm, q, X, "tool", held_out=0.0)
 
 
-def test_options_that_are_none() -> None:
+def test_invalid_options_of_identification_are_refused() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)
@@ -111,7 +111,7 @@ def test_options_that_are_none() -> None:
             identify.inertias(robot, q, v, a, tau, max_iterations=at_most)
 
 
-def test_robots_of_which_nothing_is_known() -> None:
+def test_robots_without_inertias_are_refused_for_identification() -> None:
     path = lw.robots.path("double_pendulum")
     without = lw.load(path, inertia="ignore")
     q, v, a = pendulum_motion(40)
@@ -139,7 +139,7 @@ def test_robots_of_which_nothing_is_known() -> None:
         identify.inertias(point, q, v, a, tau, bodies=["lower_rod"])
 
 
-def test_without_scipy_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identification_without_scipy_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)

@@ -1,4 +1,4 @@
-"""What motions show, motions that show much, and derivatives of measured positions."""
+"""Excitation of motions, exciting trajectories, and derivatives of measured positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cases import motion, pendulum_motion
 
 
 @pytest.mark.slow(every=3)
-def test_a_rich_motion_is_before_a_poor_one_before_a_constant_one() -> None:
+def test_rich_motions_excite_more_than_poor_and_constant_ones() -> None:
     robot = shipped("arm7")
     rich = identify.excitation(robot, *motion(robot, 200))
     q, v, a = motion(robot, 200)
@@ -38,7 +38,7 @@ def test_a_rich_motion_is_before_a_poor_one_before_a_constant_one() -> None:
         identify.base_parameters(robot, q, v, a, tau, passive=False)
 
 
-def test_its_numbers_are_those_of_the_regressor() -> None:
+def test_the_condition_of_an_excitation_is_that_of_the_regressor() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     weights = np.array([2.0, 5.0])
@@ -58,7 +58,7 @@ def test_its_numbers_are_those_of_the_regressor() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
+def test_exciting_trajectories_stay_within_limits_and_excite_all_parameters() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}
     found = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
@@ -86,7 +86,7 @@ def test_exciting_trajectories_stay_within_limits_and_show_everything() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_follows_stays_within_its_own_limits() -> None:
+def test_exciting_trajectories_respect_limits_of_followers() -> None:
     """A gripper of two fingers, one of which follows: its limits are its master's too."""
     robot = lw.load("arm7_gripper", mimic="coupled")
     follower = next(joint for joint in robot.joints if joint.mimic is not None)
@@ -98,7 +98,7 @@ def test_what_follows_stays_within_its_own_limits() -> None:
     assert q[:, place].min() >= master.lower[0] and q[:, place].max() <= master.upper[0]
 
 
-def test_trajectories_that_cannot_be() -> None:
+def test_impossible_exciting_trajectories_are_refused() -> None:
     robot = shipped("arm7")
     for options, problem in (
         ({"velocity": 0.0}, "velocity: no range of motion for 'shoulder_pan'"),
@@ -125,7 +125,7 @@ def test_trajectories_that_cannot_be() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_measured_positions() -> None:
+def test_derivatives_of_measured_positions_are_filtered_without_delay() -> None:
     """Of sines with noise: what is below the cutoff, without delay.  Ball joints and free bases by their tangents."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
@@ -164,7 +164,7 @@ def test_rates_of_a_sine_lose_the_share_that_the_docstring_states() -> None:
         assert_close(1.0 - gain, np.full(robot.nv, share), 5e-5)
 
 
-def test_signals_that_cannot_be() -> None:
+def test_invalid_measured_signals_are_refused() -> None:
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
     t = np.arange(100) * 0.01
@@ -194,7 +194,7 @@ def test_signals_that_cannot_be() -> None:
             identify.low_pass(t, q, cutoff=5.0, order=order)
 
 
-def test_angles_that_an_encoder_wraps() -> None:
+def test_wrapped_encoder_angles_are_refused_or_unwrapped() -> None:
     """Refused where they jump, of any joint that has angles; with turns unwrapped, or counted by a circle, they go."""
     pytest.importorskip("scipy")
     t = np.arange(200) * 0.01
@@ -215,7 +215,7 @@ def test_angles_that_an_encoder_wraps() -> None:
     identify.differentiate(slider, t, np.where(t[:, None] < 1.0, 0.0, 9.0) * np.ones(slider.nq), cutoff=5.0)
 
 
-def test_a_robot_without_anything_that_forces_show() -> None:
+def test_robots_with_parallel_slides_have_masses_as_base_parameters() -> None:
     """Prismatic joints along one line show masses alone: as many as there are."""
     tree = random_tree(np.random.default_rng(0), 3, types=[joints.Prismatic], shape="chain")
     robot = robot_of(tree)

@@ -1,4 +1,4 @@
-"""Geometric calibration: placements from poses, exact, within their covariance; what poses cannot tell is named."""
+"""Geometric calibration: placements from poses, exact, within their covariance; unidentifiable parameters are named."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_noise(X: np.ndarray, rotation: float, place: float, rng: np.random.Gene
 
 @pytest.mark.slow(every=3)
 def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
-    """Poses and places, large offsets, elsewhere too; as many are told apart as theory says: 4 R + 2 P + 6."""
+    """Large offsets and new configurations; the rank is 4 R + 2 P + 6."""
     robot = shipped("arm7")
     names = [*(f"placement:{joint.name}" for joint in robot.joints), "frame:hand"]
     other = moved(robot, names, 1e-2, 1)
@@ -62,7 +62,7 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
+def test_calibrated_offsets_agree_with_the_stated_covariance() -> None:
     """Of what is told apart: normalised errors have mean square 1; noise is found; held-out errors are the noise."""
     robot = robot_of(TREES["revolute_chain"])
     end = robot.bodies[-1]
@@ -92,7 +92,7 @@ def test_offsets_are_found_within_the_covariance_that_is_stated() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_zeros_and_the_base() -> None:
+def test_encoder_offsets_and_the_base_are_calibrated() -> None:
     """Readings that are off, in a tracker's own frame; the zero of the first joint is the base's turn about it."""
     robot = shipped("arm7")
     truth = np.array([0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02])
@@ -118,7 +118,7 @@ def test_zeros_and_the_base() -> None:
     assert_close(fit.zeros, v, 1e-10)
 
 
-def test_points_and_a_frame_alone() -> None:
+def test_calibration_works_with_points_and_a_single_frame() -> None:
     """The place of a point shows a tool's; a robot whose joints are known is asked for its tool and nothing else."""
     robot = shipped("arm6").with_point("probe", "tool", (0.0, 0.0, 0.1))
     other = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
@@ -148,7 +148,7 @@ def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> N
 
 
 @pytest.mark.slow(every=3)
-def test_patterns_stand_for_each_parameter_that_fits() -> None:
+def test_name_patterns_select_the_parameters_to_calibrate() -> None:
     """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
     robot = shipped("arm6")
     other = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
@@ -183,7 +183,7 @@ def test_patterns_stand_for_each_parameter_that_fits() -> None:
     assert {*fit.identifiable.of} == {f"zero:{name}" for name in coupled.v_names}  # a follower's is its master's
 
 
-def test_what_measurements_do_not_show_is_named() -> None:
+def test_unidentifiable_placements_are_named() -> None:
     robot = shipped("arm6")
     q = robot.random_configuration(seed=12, size=60)
     q[:, 2] = 0.4
@@ -202,7 +202,7 @@ def test_what_measurements_do_not_show_is_named() -> None:
         identify.placements(robot, q, robot.pose(q, "world"), "world", parameters=alone)
 
 
-def test_bad_input() -> None:
+def test_invalid_arguments_of_calibration_are_refused() -> None:
     fourbar = lw.load("fourbar")
     with pytest.raises(ValueError, match=r"robot 'fourbar' has constraints, .*without_constraints"):
         lw.identify.placements(fourbar, np.zeros((20, 3)), fourbar.pose(np.zeros((20, 3)), "coupler"), "coupler")

@@ -1,4 +1,4 @@
-"""`check_constraint` on the library's own constraints, and on some that break the contract, each in one line."""
+"""`check_constraint` on the library's own constraints, and on constraints that break the contract in one line each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
 
 
 @pytest.mark.parametrize(("one", "robot"), TRIED, ids=lambda x: type(x).__name__)
-def test_the_librarys_constraints_keep_the_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
+def test_the_librarys_constraints_satisfy_the_constraint_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
     check_constraint(one, robot).raise_if_failed()
 
 
@@ -72,7 +72,7 @@ def test_biases_of_all_constraints_are_rates() -> None:
         )
 
 
-def test_couplings_of_two_joints_are_their_equations() -> None:
+def test_couplings_of_two_joints_satisfy_their_equations() -> None:
     """Without options, and with each."""
     turn, slide, spin = q = np.array([0.37, -0.61, 0.83])
     for one, error in (
@@ -95,7 +95,7 @@ def test_couplings_of_two_joints_are_their_equations() -> None:
         assert [float(x) for x in one.error(k)] == pytest.approx([error], abs=1e-15), one
 
 
-def test_all_constraints_are_tried() -> None:
+def test_check_constraint_runs_over_all_public_constraints() -> None:
     assert set(constraints.ALL) == {type(one) for one, _ in TRIED}
 
 
@@ -229,7 +229,7 @@ class Misnamed(Height):
         return self
 
 
-def test_a_constraint_of_ones_own_passes() -> None:
+def test_a_users_constraint_satisfies_the_constraint_contract() -> None:
     check_constraint(Height(), ARM).raise_if_failed()
 
 
@@ -244,7 +244,9 @@ def test_a_constraint_of_ones_own_passes() -> None:
         (Heavy, "uses_inertia", 3e-7, 1e-8),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+def test_check_constraint_names_a_requirement_that_is_broken_slightly(
+    kind: type[Slight], line: str, noticed: float, allowed: float | None
+) -> None:
     assert_sharp(lambda made: check_constraint(made(), ARM), kind, line, noticed, allowed)
 
 
@@ -260,13 +262,13 @@ def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: flo
         (Misnamed, "attributes"),
     ],
 )
-def test_a_broken_line_is_named(kind: type[Height], line: str) -> None:
+def test_check_constraint_names_the_broken_requirement(kind: type[Height], line: str) -> None:
     report = check_constraint(kind(), ARM)
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"constraint {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_what_is_no_constraint() -> None:
+def test_check_constraint_refuses_values_that_are_no_constraint() -> None:
     with pytest.raises(TypeError, match="check_constraint: constraint: expected"):
         check_constraint("weld", ARM)  # type: ignore[arg-type]

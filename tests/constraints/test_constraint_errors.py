@@ -1,4 +1,4 @@
-"""What cannot be a constraint is refused before anything is computed, by name."""
+"""Invalid constraints are refused by name before anything is computed."""
 
 import math
 
@@ -114,13 +114,13 @@ UNKNOWN = (
 )
 
 
-def test_bad_numbers_are_refused_when_a_constraint_is_made():
+def test_constraints_with_invalid_values_are_refused_on_construction():
     for make, kind, message in BAD:
         with pytest.raises(kind, match=message):
             make()
 
 
-def test_what_cannot_be_of_a_robot_is_refused_when_it_is_put_on():
+def test_constraints_that_do_not_fit_the_robot_are_refused():
     arm = robot()
     for constraint, message in UNFIT:
         with pytest.raises(ValueError, match=message):
@@ -133,7 +133,7 @@ def test_what_cannot_be_of_a_robot_is_refused_when_it_is_put_on():
         arm.with_constraints(gear, gear)
 
 
-def test_couplings_are_of_joints_of_one_number():
+def test_couplings_of_joints_with_several_coordinates_are_refused():
     free = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="cart")
     wheel = lw.Joint.of(lw.joints.UnboundedRevolute((0, 1, 0)), name="wheel", parent="cart", child="disc")
     arm = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="arm", parent="cart", child="rod")
@@ -159,7 +159,7 @@ def test_couplings_are_of_joints_of_one_number():
         weightless.with_constraints(lw.constraints.CenterOfMass(z=0.1))
 
 
-def test_a_kind_that_does_not_say_what_it_is_names_what_is_missing():
+def test_a_constraint_class_without_required_attributes_is_refused_by_name():
     class Silent(Constraint):
         name = "silent"
 

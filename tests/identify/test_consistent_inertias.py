@@ -1,4 +1,4 @@
-"""Inertias that bodies can have: always so, exact where forces are, the smallest of what is minimised."""
+"""Physically consistent inertias: exact for exact forces, and optimal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from oracles.trees import TREES, robot_of
 from .cases import deformed_robot, motion, pendulum_motion
 
 
-def test_steps_and_divergences_of_factors() -> None:
-    """What is said of them in the file: derivatives by differences, the divergence by its definition and expansion."""
+def test_log_cholesky_steps_and_divergences_equal_their_definitions() -> None:
+    """Derivatives by differences, the divergence by its definition and expansion."""
     rng = np.random.default_rng(0)
     ten = shipped("arm7").inertial_parameters().reshape(-1, 10)
     U, eye = deformed.factors(ten), np.broadcast_to(np.eye(4), (7, 4, 4))
@@ -38,7 +38,7 @@ def test_steps_and_divergences_of_factors() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
+def test_exact_forces_give_exact_base_parameters_for_any_spread() -> None:
     robot = shipped("arm7")
     other = deformed_robot(robot, 0.3, 3)
     q, v, a = motion(robot, 60, 1)
@@ -57,7 +57,7 @@ def test_exact_forces_give_the_base_parameters_whatever_the_spread() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
+def test_consistent_inertias_are_possible_where_unconstrained_ones_are_not() -> None:
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):
         robot = robot_of(TREES[name])
@@ -77,7 +77,7 @@ def test_inertias_are_those_of_bodies_where_the_unconstrained_are_not() -> None:
         assert error < before, name
 
 
-def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None:
+def test_held_out_errors_are_smaller_than_those_of_the_nominal_robot() -> None:
     robot = shipped("arm7")
     other = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
     q, v, a = motion(robot, 400, 4)
@@ -94,7 +94,7 @@ def test_held_out_errors_are_smaller_than_those_of_the_robot_as_it_was() -> None
     assert repr(fit) == "<InertiaFit: 70 parameters of robot 'arm7' from 300 samples>"
 
 
-def test_links_that_are_welded_move_with_their_body() -> None:
+def test_welded_links_change_with_their_body() -> None:
     """A point mass in the hand stays one, where the body's deformation takes it; masses add up to the body's."""
     robot = shipped("arm7").with_payload("payload", "hand", 1.0, (0.0, 0.0, 0.1))
     other = deformed_robot(robot, 0.2, 6)
@@ -109,7 +109,7 @@ def test_links_that_are_welded_move_with_their_body() -> None:
     assert np.ptp([link.mass / old[link.name] for link in welded if link.mass]) < 1e-12
 
 
-def test_the_estimate_is_the_smallest_in_log_cholesky_coordinates() -> None:
+def test_consistent_inertias_are_optimal_in_log_cholesky_coordinates() -> None:
     """SciPy's nonlinear least squares over the θ of `linkwork.parameters`, from elsewhere, ends at the same robot."""
     optimize = pytest.importorskip("scipy.optimize")
     robot = lw.load("double_pendulum")
@@ -137,7 +137,7 @@ def test_the_estimate_is_the_smallest_in_log_cholesky_coordinates() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
+def test_the_covariance_of_consistent_inertias_is_calibrated() -> None:
     """Robots drawn as `spread` says, forces with noise: errors are of the size, and scattered, as is stated."""
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
@@ -153,7 +153,7 @@ def test_the_covariance_is_that_of_truths_as_they_are_expected() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_in_joints_is_not_negative() -> None:
+def test_identified_damping_friction_and_armature_are_not_negative() -> None:
     """Damping, dry friction and armature beside inertias, within their deviations; what is not there is at zero."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
@@ -183,7 +183,7 @@ def test_what_is_in_joints_is_not_negative() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_joints_of_several_numbers() -> None:
+def test_joints_with_several_velocities_have_one_damping_each() -> None:
     """Each number of a joint has its own damping."""
     pytest.importorskip("scipy")
     robot = robot_of(TREES["planar_chain"])
@@ -200,7 +200,7 @@ def test_joints_of_several_numbers() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_a_follower_shares_with_its_master_is_kept() -> None:
+def test_parameters_that_a_follower_shares_with_its_master_are_not_split() -> None:
     """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
     pytest.importorskip("scipy")
     robot = lw.load("arm7_gripper", mimic="coupled")
@@ -230,7 +230,7 @@ def test_what_a_follower_shares_with_its_master_is_kept() -> None:
         )
 
 
-def test_resistance_that_was_not_in_the_fit_is_not_in_the_robot() -> None:
+def test_losses_outside_of_the_fit_are_zero_in_the_identified_robot() -> None:
     """Numbers that were kept and did not act are zero beside an estimate; static friction is no less than friction."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
@@ -257,7 +257,7 @@ def test_resistance_that_was_not_in_the_fit_is_not_in_the_robot() -> None:
     assert_close([x.static_friction[0] for x in fit.robot.joints], [0.9, 0.5], 1e-6)
 
 
-def test_what_is_not_shown_stays() -> None:
+def test_parameters_without_information_are_unchanged() -> None:
     """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
     robot = shipped("arm7")
     other = deformed_robot(robot, 0.2, 1)

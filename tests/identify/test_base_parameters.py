@@ -1,4 +1,4 @@
-"""Base parameters from measured forces: exact, within their covariance, weighted, held out."""
+"""Base parameters from measured forces: exact, within their covariance, weighted, validated on held-out data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cases import deformed_robot, motion, pendulum_motion
 
 @pytest.mark.slow(every=3)
 def test_exact_forces_give_exact_base_parameters() -> None:
-    """Of all kinds of joints, of joints that follow others; whatever the robot is thought to weigh."""
+    """All joint types and coupled joints, for any nominal inertias."""
     for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
         robot = robot_of(TREES[name])
         q, v, a = state(robot.tree, seed=3, size=60)
@@ -28,7 +28,7 @@ def test_exact_forces_give_exact_base_parameters() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_base_by_its_zero_forces_and_by_wrenches_on_feet() -> None:
+def test_a_free_base_is_identified_by_its_zero_force_and_wrenches_on_feet() -> None:
     """The base is not driven: its forces are zero.  What the ground does is measured, or all of it is wrong."""
     robot = shipped("quadruped")
     rng = np.random.default_rng(2)
@@ -47,7 +47,7 @@ def test_a_free_base_by_its_zero_forces_and_by_wrenches_on_feet() -> None:
     assert without.held_out is not None and without.held_out.error.max() > 1.0
 
 
-def test_errors_are_within_the_covariance_that_is_stated() -> None:
+def test_errors_of_base_parameters_agree_with_the_stated_covariance() -> None:
     """Normalised errors of many fits have mean square 1, together (Mahalanobis) and scattered as their covariance."""
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(200)
@@ -73,7 +73,7 @@ def test_errors_are_within_the_covariance_that_is_stated() -> None:
     assert (equal.standard_deviations[3:] > 3.0 * fit.standard_deviations[3:]).all()  # weights are worth it
 
 
-def test_weights_that_are_given_are_relative() -> None:
+def test_user_weights_of_forces_are_relative() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(200)
     tau = robot.inverse_dynamics(q, v, a) + [0.3, 0.03] * np.random.default_rng(5).normal(size=v.shape)
@@ -89,7 +89,7 @@ def test_weights_that_are_given_are_relative() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_least_squares_on_the_regressor_of_pinocchio() -> None:
+def test_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
     """Panda, its fingers held by zero weights: the smallest of all solutions, and its covariance, by NumPy."""
     pin = pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
@@ -115,8 +115,8 @@ def test_least_squares_on_the_regressor_of_pinocchio() -> None:
     assert fit.condition == pytest.approx(np.linalg.cond(Y_b / lengths), rel=1e-8)
 
 
-def test_axes_that_are_parallel_but_for_a_digit() -> None:
-    """Kinova's file has 1.5708 for π/2: what that would tell apart counts as one, and nothing is refused."""
+def test_nearly_parallel_axes_count_as_parallel() -> None:
+    """Kinova's file has 1.5708 for π/2: the tiny angle identifies no parameters."""
     robot = next(example for example in EXAMPLES if example.name == "kinova").robot()
     q, v, a = motion(robot, 80, 3)
     tau = robot.inverse_dynamics(q, v, a)
@@ -126,7 +126,7 @@ def test_axes_that_are_parallel_but_for_a_digit() -> None:
     assert identify.excitation(robot, q, v, a).condition < 100.0
 
 
-def test_joints_payloads_and_what_is_known() -> None:
+def test_friction_and_payloads_are_identified_beside_inertias() -> None:
     """Friction and damping beside inertias; a load alone, all else being known; a batch of motions, one held out."""
     robot = shipped("arm7")
     loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
@@ -170,7 +170,7 @@ def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
         identify.base_parameters(robot, q, v, a, tau, passive="damp")
 
 
-def test_what_is_held_out_is_the_end_or_what_is_named() -> None:
+def test_held_out_samples_are_the_last_ones_or_the_named_ones() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     tau = robot.inverse_dynamics(q, v, a)
@@ -186,7 +186,7 @@ def test_what_is_held_out_is_the_end_or_what_is_named() -> None:
         assert_close(fit.held_out.nominal_error, np.ones(2), 1e-8)
 
 
-def test_the_table_says_what_is_known_and_what_is_not() -> None:
+def test_the_table_marks_base_parameters_without_information() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     tau = robot.inverse_dynamics(q, v, a) + np.random.default_rng(1).normal(size=v.shape)

@@ -1,4 +1,4 @@
-"""Constraints that are linear in velocities: rows, drifts and biases, and what is refused."""
+"""Constraints that are linear in velocities: rows, drifts and biases, and refused constraints."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ KINDS = (
 )
 
 
-def test_closed_forms_are_what_follows_by_differentiation():
+def test_closed_form_velocity_constraints_equal_differentiated_ones():
     robot, rng = skater(), np.random.default_rng(0)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     state = KinematicState(robot.tree, list(q), list(v))
@@ -65,7 +65,7 @@ def test_closed_forms_are_what_follows_by_differentiation():
 
 
 @pytest.mark.slow(every=3)
-def test_rows_drifts_and_biases_of_functions():
+def test_rows_drifts_and_biases_of_functions_are_derivatives():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
     (odd,) = robot.constraints
@@ -85,7 +85,7 @@ def test_rows_drifts_and_biases_of_functions():
     np.testing.assert_allclose(gamma, found.bias, rtol=0, atol=1e-13)
 
 
-def test_functions_ask_as_robots_answer():
+def test_the_state_of_a_constraint_function_agrees_with_the_robots_methods():
     robot, rng = skater(), np.random.default_rng(4)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     for options in (
@@ -100,7 +100,7 @@ def test_functions_ask_as_robots_answer():
         np.testing.assert_allclose(put.constraint_jacobian(q) @ v, expected, rtol=0, atol=1e-13)
 
 
-def test_what_is_said_of_one_blade_in_three_ways_is_one():
+def test_three_constraints_of_one_blade_are_equal():
     robot, rng = skater(), np.random.default_rng(2)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     rows = [
@@ -116,7 +116,7 @@ def test_what_is_said_of_one_blade_in_three_ways_is_one():
         np.testing.assert_allclose(gamma, rows[0][1], rtol=0, atol=1e-13)
 
 
-def test_what_no_constraint_can_be_is_refused():
+def test_invalid_velocity_constraints_are_refused():
     robot = skater()
 
     def put(constraint):
@@ -158,7 +158,7 @@ def test_what_no_constraint_can_be_is_refused():
             made()
 
 
-def test_chaplygins_sleigh():
+def test_chaplygins_sleigh_follows_its_closed_form():
     """v = V tanh(k t), ω = V √(m/J) / cosh(k t) with k = a V m/J, J about the blade, for a mass ahead of it by a."""
     m, inertia, ahead, V = 1.4, 0.3, 0.25, 1.1
     J = inertia + m * ahead**2
@@ -213,7 +213,7 @@ def test_blades_and_soles_do_no_work():
 
 
 @pytest.mark.slow(every=3)
-def test_a_hand_that_sticks_accelerates_as_one_that_is_welded():
+def test_a_hand_with_zero_velocity_accelerates_like_a_welded_hand():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     welded = robot.with_constraints(lw.constraints.Weld("hand", pose=robot.pose(q, "hand")))
