@@ -45,7 +45,7 @@ def test_rates_of_a_function_constraint_are_its_derivatives():
 def test_invalid_functions_are_refused_as_constraints():
     robot = lw.load("arm7")
     for function, message in (
-        (lambda k: 1 / 0, "raised ZeroDivisionError: division by zero\n    at .*test_functions.py"),
+        (lambda k: 1 / 0, "raised ZeroDivisionError: division by zero\n    at .*test_function_constraints.py"),
         (lambda k: None, "expected a number or an array of numbers, got None"),
         (lambda k: k.v("elbow"), "cannot query velocities"),
         (lambda k: k.q("elbow") > 0, "expected a number"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from constraints.test_check_constraint import TRIED
+from constraints.test_constraint_contract import TRIED
 from helpers.linkages import five_bar, linkage
 from helpers.overconstrained import bennett
 from invariants.changes import turned
