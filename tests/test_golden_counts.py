@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from benchmarks.tables.targets import TARGETS
-from linkwork.robot_table import robot_owner
 
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
+from linkwork.robot.robot_table import robot_owner
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 BOUNDS = {

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from benchmarks.compiler import linear_algebra as linear_algebra_benchmark
 from benchmarks.compiler.compiler_figures import Figure, compiler_figures, long_program_seconds, no_op_seconds
 from benchmarks.compiler.control_flow import ControlSizes, control_figures, control_verdicts
 from benchmarks.compiler.large_robots import (
@@ -17,6 +18,8 @@ from benchmarks.compiler.large_robots import (
     result_table,
 )
 from benchmarks.compiler.linear_algebra import linear_algebra, linear_algebra_verdicts
+from benchmarks.dynamics import functions as functions_command
+from benchmarks.dynamics import growth as growth_command
 from benchmarks.dynamics.growth import FIGURES, fitted, growth_verdicts
 from benchmarks.dynamics.robot_figures import FunctionResult, Plan, RobotResult, functions_of, measure_robot
 from benchmarks.first_calls.startup import Startup, measure_startup
@@ -29,9 +32,6 @@ from benchmarks.tables.verdicts import verdicts
 
 import linkwork as lw
 from benchmarks import __main__ as command
-from benchmarks import functions as functions_command
-from benchmarks import growth as growth_command
-from benchmarks import linalg
 from linkwork.cli.function_timings import FUNCTIONS, Effort
 from linkwork.robot.robot_table import ROBOT
 
@@ -147,7 +147,7 @@ def test_compiler_figures_are_measured():
 
 def test_linear_algebra_is_measured():
     found = linear_algebra(TINY.effort, (3, 11), batch=5)
-    assert [(x.function, x.n) for x in found] == [(f, n) for n in (3, 11) for f in linalg.FUNCTIONS]
+    assert [(x.function, x.n) for x in found] == [(f, n) for n in (3, 11) for f in linear_algebra_benchmark.FUNCTIONS]
     assert all(x.ours > 0.0 and x.peer > 0.0 and x.compile > 0.0 for x in found)
     assert linear_algebra_verdicts(found) == []  # none of these sizes has a target
     (row,) = linear_algebra_verdicts([replace(found[0], n=7, ratio=30.0)])

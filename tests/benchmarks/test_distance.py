@@ -7,13 +7,12 @@ import json
 import numpy as np
 import pytest
 from benchmarks.compiler.operation_counts import written
+from benchmarks.distance import __main__ as command
 from benchmarks.distance.accuracy import FAMILIES, measured
 from benchmarks.distance.cases import CASES, kernel, poses, turned
 from benchmarks.distance.exact import difference_distance, round_distance, segments_distance, triangles_distance
 from benchmarks.distance.page import PAGE, tables
 from benchmarks.distance.supports import KINDS, outside, support
-
-from benchmarks import distance as command
 
 
 def test_reference_distances_are_right_in_known_cases():

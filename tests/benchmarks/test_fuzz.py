@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.fuzz import callable_forms, callable_subjects, callable_values
+from benchmarks.fuzz import callables as fuzz_callables
+from benchmarks.fuzz import reader as fuzz_reader
+from benchmarks.fuzz import sdf as fuzz_sdf
 from benchmarks.fuzz.__main__ import fuzz, main
 from benchmarks.fuzz.failures import Find
 from benchmarks.fuzz.files import FilesFound, fuzz_files
 from benchmarks.fuzz.required_values import REQUIRED
 
-from benchmarks import callable_forms, callable_subjects, callable_values, fuzz_callables, fuzz_reader, fuzz_sdf
 from linkwork.errors import Findings
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build

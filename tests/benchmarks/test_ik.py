@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks.compiler.operation_counts import written
+from benchmarks.ik import __main__ as command
 from benchmarks.ik.cases import Linkwork, Size, measured, out_of_reach, status_of
 from benchmarks.ik.page import PAGE, tables
 from benchmarks.ik.peers import PEERS, Peer
@@ -18,7 +19,6 @@ from benchmarks.peers.pinocchio_peer import CannotCompare
 from benchmarks.tables.targets import INVERSE_KINEMATICS
 
 import linkwork as lw
-from benchmarks import ik as command
 
 pytest.importorskip("pinocchio")
 ARM = ARMS["arm7"]

@@ -7,11 +7,11 @@ import pytest
 from benchmarks.compiler.operation_counts import written
 from benchmarks.optimal.__main__ import PAGE, PARTS
 from benchmarks.optimal.path_peers import CasadiPath, FatropPath, PathCase, SciPyPath
+from benchmarks.simulation import __main__ as simulation
 from benchmarks.tables.figure_pages import tables
 from benchmarks.tables.figure_rows import MotionRow
 
 import linkwork as lw
-from benchmarks import simulation
 
 
 def test_the_optimal_pages_have_every_part():
