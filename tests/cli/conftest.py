@@ -1,4 +1,4 @@
-"""Running the command line, in this process and in one of its own."""
+"""Fixtures that run the command line in this process, and in a separate one."""
 
 from __future__ import annotations
 

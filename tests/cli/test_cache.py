@@ -1,4 +1,4 @@
-"""`linkwork cache`."""
+"""The command `linkwork cache`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cache(monkeypatch, tmp_path) -> Cache:
     return cache
 
 
-def test_info(linkwork, cache):
+def test_cache_info_lists_size_and_largest_entries(linkwork, cache):
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
@@ -50,13 +50,13 @@ def test_info(linkwork, cache):
     ]
 
 
-def test_looking_is_no_use(linkwork, cache):
+def test_cache_info_does_not_count_as_use_of_entries(linkwork, cache):
     before = [(path, state.st_mtime_ns) for path, state in cache.entries()]
     linkwork("cache", "info")
     assert [(path, state.st_mtime_ns) for path, state in cache.entries()] == before
 
 
-def test_info_as_json(linkwork, cache):
+def test_cache_info_as_json_has_the_same_content(linkwork, cache):
     ran = linkwork("cache", "info", "--json")
     assert (ran.code, ran.err) == (0, "")
     data = json.loads(ran.out, parse_constant=pytest.fail)
@@ -85,7 +85,7 @@ def test_info_as_json(linkwork, cache):
     assert [entry["robot"] for entry in largest] == ["p\x1bq", None, None]
 
 
-def test_the_ten_largest_are_shown(linkwork, cache):
+def test_cache_info_shows_the_ten_largest_entries(linkwork, cache):
     for k in range(12):
         cache.store(f"{k:064}", Entry({"kernel": f"k{k}"}, bytes(10 * k)))
     largest = json.loads(linkwork("cache", "info", "--json").out)["largest"]
@@ -93,7 +93,7 @@ def test_the_ten_largest_are_shown(linkwork, cache):
     assert [entry["kernel"] for entry in largest[:4]] == ["mass_matrix", "own", "k11", "k10"]
 
 
-def test_damaged_entries_are_shown_as_such(linkwork, cache):
+def test_cache_info_marks_damaged_entries(linkwork, cache):
     (cache.folder / f"{'a' * 64}.linkwork").write_bytes(bytes(3 * MIB))
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
@@ -101,7 +101,7 @@ def test_damaged_entries_are_shown_as_such(linkwork, cache):
     assert json.loads(linkwork("cache", "info", "--json").out)["largest"][0]["damaged"] is True
 
 
-def test_clear(linkwork, cache):
+def test_cache_clear_removes_all_entries(linkwork, cache):
     (cache.folder / "mine.txt").write_text("not an entry")
     (cache.folder / "left.linkwork-part").write_text("of a dead writer")
     ran = linkwork("cache", "clear")
@@ -114,7 +114,7 @@ def test_clear(linkwork, cache):
     assert data == {"linkwork": lw.__version__, "directory": str(cache.folder), "removed": 1, "bytes": size}
 
 
-def test_no_directory_yet(linkwork, cache, monkeypatch, tmp_path):
+def test_cache_commands_work_without_a_directory(linkwork, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "new"))
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
@@ -127,7 +127,7 @@ def test_no_directory_yet(linkwork, cache, monkeypatch, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_switched_off(linkwork, cache, monkeypatch):
+def test_cache_commands_report_a_cache_that_is_switched_off(linkwork, cache, monkeypatch):
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     assert "in use     no: it is switched off by LINKWORK_CACHE\n" in linkwork("cache", "info").out
     ran = linkwork("cache", "clear")
@@ -138,7 +138,7 @@ def test_switched_off(linkwork, cache, monkeypatch):
 
 
 @posix
-def test_a_place_that_is_not_trusted_is_left_alone(linkwork, cache):
+def test_an_untrusted_cache_directory_is_not_cleared(linkwork, cache):
     cache.folder.chmod(0o777)
     reason = f"{cache.folder} is writable by others: run chmod go-w on it"
     ran = linkwork("cache", "info")
@@ -152,7 +152,7 @@ def test_a_place_that_is_not_trusted_is_left_alone(linkwork, cache):
 
 
 @pytest.mark.slow(every=3)
-def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
+def test_cache_warnings_are_logged_without_a_line_of_code(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0
     assert ran.stderr.decode().splitlines() == [
@@ -161,6 +161,6 @@ def test_warnings_are_logged_without_a_place_in_code(process, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("cache", "burn"), ("cache", "info", "clear")])
-def test_wrong_usage(linkwork, arguments):
+def test_wrong_usage_of_cache_is_refused(linkwork, arguments):
     ran = linkwork(*arguments)
     assert (ran.code, ran.out) == (2, "")

@@ -1,4 +1,4 @@
-"""`linkwork check`, and what `linkwork info` says of constraints."""
+"""The command `linkwork check`, and constraints in `linkwork info`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIN = {
 }
 
 
-def test_the_fourbar_is_explained(linkwork):
+def test_check_explains_the_mobility_of_a_four_bar(linkwork):
     ran = linkwork("check", "fourbar")
     assert ran.code == 0 and ran.err == ""
     lines = ran.out.splitlines()
@@ -37,7 +37,7 @@ def test_the_fourbar_is_explained(linkwork):
     assert data["linkwork"] == lw.__version__ and data["beyond_limits"] == []
 
 
-def test_info_shows_constraints_where_there_are_some(linkwork):
+def test_info_lists_constraints_of_robots_that_have_any(linkwork):
     out = linkwork("info", "fourbar").out
     assert "fourbar: 1 degree of freedom of velocity" in out and "constraint  kind" in out
     data = json.loads(linkwork("info", "fourbar", "--json").out)
@@ -49,7 +49,7 @@ def test_info_shows_constraints_where_there_are_some(linkwork):
 
 
 @pytest.mark.slow(every=3)
-def test_what_cannot_be_assembled_fails(linkwork, urdf, tmp_path):
+def test_check_fails_for_a_mechanism_that_cannot_be_assembled(linkwork, urdf, tmp_path):
     loops = tmp_path / "loops.json"
     loops.write_text(json.dumps(PIN), encoding="utf-8")
     for gap, lower, code, said in (
@@ -65,7 +65,7 @@ def test_what_cannot_be_assembled_fails(linkwork, urdf, tmp_path):
     assert data["assembled"] is False and {*data["inconsistent"]} == {"pin: translation x"}
 
 
-def test_robots_without_constraints_and_wrong_usage(linkwork):
+def test_check_accepts_open_robots_and_refuses_wrong_usage(linkwork):
     ran = linkwork("check", "double_pendulum")
     assert ran.code == 0 and "unconstrained: shoulder, elbow" in ran.out
     assert linkwork("check", "nosuch").code == 3
@@ -81,7 +81,7 @@ MASSLESS = """<link name="tip"/><joint name="tip\t" type="revolute"><parent link
 <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
 
 
-def test_what_is_odd_about_a_model(linkwork, urdf):
+def test_check_lists_suspicious_values_of_a_model(linkwork, urdf):
     sound, placeholder = (
         urdf(ODD.format(inertia=0.003, more=""), "a.urdf"),
         urdf(ODD.format(inertia=1, more=""), "b.urdf"),
@@ -102,7 +102,7 @@ def test_what_is_odd_about_a_model(linkwork, urdf):
     )
 
 
-def test_shapes_of_mesh_files_are_known_with_their_folder(linkwork, urdf, tmp_path):
+def test_check_reads_mesh_files_from_their_folder(linkwork, urdf, tmp_path):
     corners = ((0, 0, 0), (0.01, 0, 0), (0, 0.01, 0), (0, 0, 0.01))
     faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
     facet = "facet normal 0 0 0\nouter loop\n{}endloop\nendfacet\n"

@@ -1,4 +1,4 @@
-"""`linkwork compare`: tables, JSON, exit codes, and names that are safe to print."""
+"""The command `linkwork compare`: tables, JSON, exit codes, and escaped names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARM = """<robot name="arm"><link name="base"/><link name="{name}"><inertial><mas
 <limit lower="-1" upper="2" effort="3" velocity="4"/></joint></robot>"""
 
 
-def test_same_and_different_robots(linkwork, urdf):
+def test_compare_distinguishes_same_and_different_robots(linkwork, urdf):
     a = urdf(ARM.format(name="hand", mass=2), "a.urdf")
     b = urdf(ARM.format(name="hand", mass=2.002), "b.urdf")
     ran = linkwork("compare", a, a)
@@ -31,7 +31,7 @@ def test_same_and_different_robots(linkwork, urdf):
     assert one["samples"] == 2 and {x["quantity"] for x in one["differences"]} == {"total mass [kg]", "mass [kg]"}
 
 
-def test_other_names_and_loops(linkwork, urdf):
+def test_compare_handles_other_names_and_loops_files(linkwork, urdf):
     a, b = urdf(ARM.format(name="hand", mass=2), "a.urdf"), urdf(ARM.format(name="tool", mass=2), "b.urdf")
     assert linkwork("compare", a, b).code == 1
     assert linkwork("compare", a, b, "--bodies").code == 0
@@ -45,7 +45,7 @@ def test_other_names_and_loops(linkwork, urdf):
     assert linkwork("compare", "fourbar", tree, "--samples", "1").code == 1
 
 
-def test_wrong_usage_and_robots(linkwork, urdf):
+def test_compare_refuses_wrong_usage_and_unreadable_robots(linkwork, urdf):
     a = urdf(ARM.format(name="hand", mass=2), "a.urdf")
     ran = linkwork("compare", a)
     assert ran.code == 2 and "expected a second robot to compare with, or --beside LIBRARY" in ran.err
@@ -55,7 +55,7 @@ def test_wrong_usage_and_robots(linkwork, urdf):
     assert linkwork("compare", a, a, "--tolerance", "-1").code == 2
 
 
-def test_hostile_names_are_escaped(linkwork, urdf):
+def test_compare_escapes_hostile_names(linkwork, urdf):
     a = urdf(ARM.format(name="hand&#x9;&#xA;$(rm)", mass=2).replace('"arm"', '"arm&#x9;"'), "a.urdf")
     b = urdf(ARM.format(name="hand", mass=2), "b.urdf")
     out = linkwork("compare", a, b).out
@@ -63,7 +63,7 @@ def test_hostile_names_are_escaped(linkwork, urdf):
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
-def test_beside_libraries(linkwork, urdf, library):
+def test_compare_reads_a_robot_with_other_libraries(linkwork, urdf, library):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")
     a = urdf(ARM.format(name="hand", mass=2), "a.urdf")
     ran = linkwork("compare", a, "--beside", library)

@@ -1,4 +1,4 @@
-"""`linkwork explain`."""
+"""The command `linkwork explain`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rows(out: str) -> dict[str, list[str]]:
     return {line.split()[0]: line.split() for line in table.splitlines()}
 
 
-def test_the_table(linkwork):
+def test_explain_prints_operations_per_body(linkwork):
     ran = linkwork("explain", "arm7_gripper", "inverse_dynamics")
     assert ran.code == 0 and "[MIMIC_FREE]" in ran.err and ran.err.count("linkwork: ") == 1
     robot = lw.load("arm7_gripper")
@@ -57,7 +57,7 @@ def test_the_table(linkwork):
     assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
 
 
-def test_kinds_and_code(linkwork):
+def test_explain_prints_operation_kinds_and_code_size(linkwork):
     out = linkwork("explain", "arm7", "forward_dynamics").out
     kernel = lw.load("arm7").compile("forward_dynamics")
     assert out.startswith(f"arm7: forward_dynamics, {kernel.arithmetic} operations (mul, add, sub)\n")
@@ -69,7 +69,7 @@ def test_kinds_and_code(linkwork):
     assert [line.split()[0] for line in code.splitlines()] == ["instructions", "live", "machine", "compilation"]
 
 
-def test_a_function_of_a_frame(linkwork):
+def test_explain_prints_a_function_of_a_frame(linkwork):
     ran = linkwork("explain", "humanoid", "jacobian", "--frame", "left_hand", "--floating-base")
     assert ran.code == 0
     assert ran.out.startswith("humanoid: jacobian of left_hand, ")
@@ -83,7 +83,7 @@ def test_a_function_of_a_frame(linkwork):
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "pose"])
-def test_json(linkwork, function):
+def test_explain_prints_json(linkwork, function):
     frame = ["--frame", "hand"] * (function == "pose")
     ran = linkwork("explain", "arm7", function, *frame, "--json")
     assert (ran.code, ran.err) == (0, "")
@@ -107,7 +107,7 @@ def test_json(linkwork, function):
     assert all(len(part["by_pass"]) == len(data["passes"]) for part in (*parts, data["total"]))
 
 
-def test_facts_of_the_code(linkwork, monkeypatch):
+def test_explain_prints_facts_of_the_machine_code(linkwork, monkeypatch):
     """Of a long program, compiled and then taken from the cache."""
     monkeypatch.setattr(explain, "robot_of", lambda *_: lw.load("quadruped"))
     arguments = ("explain", "quadruped", "forward_dynamics", "--json")
@@ -127,7 +127,7 @@ def test_facts_of_the_code(linkwork, monkeypatch):
     assert kernel.llvm_ir.count(f"<{made['lanes']} x double>")
 
 
-def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
+def test_explain_states_the_origin_of_the_code(linkwork, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
     arguments = ("explain", "arm6", "mass_matrix")
     assert "compilation   traced in " in linkwork(*arguments).out
@@ -137,36 +137,36 @@ def test_where_the_code_came_from(linkwork, monkeypatch, tmp_path):
 
 
 class TestWrongUsage:
-    def test_an_unknown_function(self, linkwork):
+    def test_explain_refuses_an_unknown_function(self, linkwork):
         ran = linkwork("explain", "arm7", "gravity_forc")
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == "linkwork: error: no function named 'gravity_forc'; did you mean 'gravity_force'?\n"
 
-    def test_an_unknown_frame(self, linkwork):
+    def test_explain_refuses_an_unknown_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "pose", "--frame", "hnd", "--json")
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == "linkwork: error: no frame named 'hnd'; did you mean 'hand'?\n"
 
-    def test_a_missing_frame(self, linkwork):
+    def test_explain_refuses_a_missing_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "twist")
         assert (ran.code, ran.out) == (2, "")
         assert "twist needs a frame: pass --frame" in ran.err
 
-    def test_a_frame_too_much(self, linkwork):
+    def test_explain_refuses_a_superfluous_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "mass_matrix", "--frame", "hand")
         assert (ran.code, ran.out) == (2, "")
         assert "omit --frame" in ran.err
 
-    def test_no_function(self, linkwork):
+    def test_explain_refuses_a_missing_function(self, linkwork):
         assert linkwork("explain", "arm7").code == 2
 
-    def test_a_name_that_commands_the_terminal(self, linkwork):
+    def test_explain_escapes_a_function_name_with_control_characters(self, linkwork):
         ran = linkwork("explain", "arm7", "\x1b[31m")
         assert ran.code == 2
         assert "\x1b" not in ran.err
 
 
-def test_a_robot_that_cannot_be_used(linkwork, urdf):
+def test_explain_reports_a_robot_that_cannot_be_loaded(linkwork, urdf):
     joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
     path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
     ran = linkwork("explain", path, "forward_dynamics")
@@ -174,7 +174,7 @@ def test_a_robot_that_cannot_be_used(linkwork, urdf):
     assert "joint 'j' moves bodies without inertia" in ran.err
 
 
-def test_a_robot_that_does_not_move(linkwork, urdf):
+def test_explain_accepts_a_robot_without_joints(linkwork, urdf):
     path = urdf('<robot name="r"><link name="world"/></robot>')
     ran = linkwork("explain", path, "inverse_dynamics")
     assert ran.code == 0
@@ -192,7 +192,7 @@ def two_links(one: str, other: str, joint: str) -> str:
     return f'<robot name="r">{links}<joint name="{joint}" type="continuous">{ends}</joint></robot>'
 
 
-def test_odd_names(linkwork, urdf):
+def test_explain_escapes_hostile_names(linkwork, urdf):
     evil = "a&#x9b;31m\u202eb&#10;c"
     ran = linkwork("explain", urdf(two_links("base", evil, f"j{evil}")), "gravity_force")
     assert ran.code == 0
@@ -200,13 +200,13 @@ def test_odd_names(linkwork, urdf):
     assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
 
 
-def test_names_like_the_rows_below(linkwork, urdf):
+def test_explain_distinguishes_links_named_like_its_rows(linkwork, urdf):
     path = urdf(two_links("base", "total", "elsewhere"))
     data = json.loads(linkwork("explain", path, "pose", "--frame", "total", "--json").out)
     assert [body["body"] for body in data["bodies"]] == ["total"]
 
 
-def test_very_long_names_are_cut(linkwork, urdf):
+def test_explain_shortens_very_long_names(linkwork, urdf):
     ran = linkwork("explain", urdf(two_links("base", "x" * 1000, "y" * 1000)), "mass_matrix")
     assert max(map(len, ran.out.splitlines())) < 200
 
@@ -217,7 +217,7 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize("columns", [200, 80, 60])
-def test_narrow_terminals(monkeypatch, columns):
+def test_explain_fits_narrow_terminals(monkeypatch, columns):
     """Joints go first, then the ends of names."""
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
@@ -230,7 +230,7 @@ def test_narrow_terminals(monkeypatch, columns):
     assert table[-1].startswith("total ")
 
 
-def test_terminals_too_narrow_for_the_numbers():
+def test_explain_fits_terminals_too_narrow_for_all_columns():
     robot = lw.load("arm7")
     explained = explanation(robot_owner(robot.tree), "forward_dynamics")
     lines = _bodies(robot, explained, 20)
@@ -238,6 +238,6 @@ def test_terminals_too_narrow_for_the_numbers():
     assert lines == _bodies(robot, explained, 1)
 
 
-def test_a_pipe_takes_all_columns(linkwork, monkeypatch):
+def test_explain_prints_all_columns_to_a_pipe(linkwork, monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     assert rows(linkwork("explain", "arm6", "bias_force").out)["body"][:3] == ["body", "joint", "type"]

@@ -1,4 +1,4 @@
-"""`linkwork ik`: what it measures is what the robot does."""
+"""The command `linkwork ik`: its measurements equal the robot's results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.cli.commands.ik import middle, pose_errors
 SHORT = ("--poses", "30")
 
 
-def test_an_arm_is_measured(linkwork):
+def test_ik_prints_measurements_of_an_arm(linkwork):
     ran = linkwork("ik", "arm6", "--frame", "tool", *SHORT)
     assert ran.code == 0, ran.err
     assert "arm6: poses of tool relative to the world" in ran.out
@@ -24,7 +24,7 @@ def test_an_arm_is_measured(linkwork):
     assert "missed" not in ran.out and ran.err.splitlines()[-1] == "poses: 100 % of 30"
 
 
-def test_programs_get_the_numbers(linkwork):
+def test_ik_prints_json_for_programs(linkwork):
     data = json.loads(linkwork("ik", "arm7", "--frame", "hand", "--base", "shoulder", *SHORT, "--json").out)
     assert data["linkwork"] == lw.__version__ and (data["frame"], data["base"]) == ("hand", "shoulder")
     assert data["poses"] == 30 and data["success"] == 1.0 and data["statuses"] == {"solved": 30} and not data["misses"]
@@ -33,18 +33,18 @@ def test_programs_get_the_numbers(linkwork):
     assert data["iterations"]["p50"] >= 1 and data["restarts"]["p50"] >= 0
 
 
-def test_the_finest_tolerance_is_met(linkwork):
+def test_ik_meets_a_tolerance_of_1e_10(linkwork):
     data = json.loads(linkwork("ik", "arm6", "--frame", "tool", *SHORT, "--tolerance", "1e-10", "--json").out)
     assert data["success"] == 1.0 and data["statuses"] == {"solved": 30} and data["tolerance"] == 1e-10
 
 
-def test_a_free_base_reaches_everything(linkwork):
+def test_ik_of_a_floating_robot_reaches_all_poses(linkwork):
     data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
     assert data["success"] == 1.0
 
 
 class _Result:
-    """Another answer than the one that was found, which says of itself that it is solved."""
+    """A result that claims to be solved."""
 
     def __init__(self, found, q):
         self.q, self.success, self.status = q, True, "solved"
@@ -52,7 +52,7 @@ class _Result:
 
 
 @pytest.mark.parametrize(("off", "beyond"), [(1e-3, False), (0.0, True)])
-def test_answers_are_not_believed(linkwork, monkeypatch, off, beyond):
+def test_ik_verifies_solutions_that_claim_success(linkwork, monkeypatch, off, beyond):
     asked = lw.Robot.inverse_kinematics
 
     def lying(robot, X, frame, **rest):
@@ -71,7 +71,7 @@ def test_answers_are_not_believed(linkwork, monkeypatch, off, beyond):
     assert all(miss["reported_solved"] and miss["within_limits"] != beyond for miss in data["misses"])
 
 
-def test_what_cannot_be_asked_is_said(linkwork):
+def test_ik_refuses_wrong_usage(linkwork):
     for arguments, code, said in (
         (("arm6", "--frame", "tol"), 2, "did you mean 'tool'?"),
         (("arm6", "--frame", "base"), 2, "rigidly fixed"),
@@ -87,7 +87,7 @@ def test_what_cannot_be_asked_is_said(linkwork):
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran)
 
 
-def test_the_seed_and_the_errors():
+def test_the_seed_and_pose_errors_of_ik_are_right():
     robot = lw.load("quadruped", floating_base=True)
     q = middle(robot)
     bounded = np.isfinite(robot.lower)

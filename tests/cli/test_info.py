@@ -1,4 +1,4 @@
-"""`linkwork info` and `linkwork robots`."""
+"""The commands `linkwork info` and `linkwork robots`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOINT_KEYS = {
 }
 
 
-def test_the_tree_is_drawn(linkwork):
+def test_info_draws_the_tree(linkwork):
     ran = linkwork("info", "double_pendulum")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -29,7 +29,7 @@ def test_the_tree_is_drawn(linkwork):
     assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
 
 
-def test_the_tree_alone_is_printed(linkwork):
+def test_info_prints_the_tree_alone_on_request(linkwork):
     ran = linkwork("info", "fourbar", "--tree")
     lines = ran.out.splitlines()
     assert ran.code == 0 and lines == str(lw.load("fourbar")).splitlines()
@@ -38,7 +38,7 @@ def test_the_tree_alone_is_printed(linkwork):
     assert refused.code == 2 and "--json: not allowed with argument --tree" in refused.err
 
 
-def test_what_few_joints_have_is_a_column_where_one_has_it(linkwork, tmp_path):
+def test_info_has_columns_only_for_properties_that_occur(linkwork, tmp_path):
     text = lw.robots.path("double_pendulum").read_text(encoding="utf-8")
     file = tmp_path / "sprung.urdf"
     file.write_text(text.replace("</robot>", SPRUNG + "</robot>"), encoding="utf-8")
@@ -54,7 +54,7 @@ def test_what_few_joints_have_is_a_column_where_one_has_it(linkwork, tmp_path):
 SPRUNG = """<gazebo reference="elbow"><springStiffness>7.5</springStiffness></gazebo>"""
 
 
-def test_branches_are_drawn(linkwork):
+def test_info_draws_branches(linkwork):
     ran = linkwork("info", "quadruped", "--floating-base")
     tree = [line for line in ran.out.splitlines() if "─ " in line]
     assert tree[0].split() == ["└─", "trunk", "floating_base", "floating"]
@@ -63,7 +63,7 @@ def test_branches_are_drawn(linkwork):
     assert sum(line.startswith("   └─ ") for line in tree) == 1
 
 
-def test_joints_links_and_masses(linkwork):
+def test_info_lists_joints_links_and_masses(linkwork):
     out = linkwork("info", "arm7_gripper").out
     elbow = next(line for line in out.splitlines() if line.startswith("elbow"))
     assert elbow.split() == [
@@ -86,7 +86,7 @@ def test_joints_links_and_masses(linkwork):
     assert f"total mass {robot.mass:.6g} kg" in out
 
 
-def test_collision_shapes_of_each_link(linkwork, urdf):
+def test_info_lists_collision_shapes_of_each_link(linkwork, urdf):
     shapes = ('<box size="1 1 1"/>', '<sphere radius="1"/>', '<box size="2 1 1"/>', '<mesh filename="rod.stl"/>')
     inner = "".join(f"<collision><geometry>{shape}</geometry></collision>" for shape in shapes)
     path = urdf(
@@ -101,7 +101,7 @@ def test_collision_shapes_of_each_link(linkwork, urdf):
     assert [link["collision_shapes"] for link in links] == [{"Box": 2, "Sphere": 1, "Mesh": 1}, {}]
 
 
-def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
+def test_info_shows_the_master_of_a_mimic_joint(linkwork, urdf):
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abc")
     ends = '<parent link="a"/><child link="{}"/><axis xyz="0 0.6 -0.8"/>'
@@ -121,7 +121,7 @@ def test_a_mimic_joint_says_what_it_follows(linkwork, urdf):
 
 @pytest.mark.parametrize("name", lw.robots.names())
 @pytest.mark.parametrize("floating", [False, True])
-def test_json(linkwork, name, floating):
+def test_info_prints_json_of_bundled_robots(linkwork, name, floating):
     if floating and name in ("bicycle", "differential_drive"):  # their files let them float
         assert linkwork("info", name, "--floating-base").code == 3
         return
@@ -140,7 +140,7 @@ def test_json(linkwork, name, floating):
         assert [len(found[key]) for key in ("lower", "upper", "velocity")] == [joint.nq, joint.nq, joint.nv]
 
 
-def test_warnings_are_in_the_json(linkwork, urdf):
+def test_info_prints_warnings_in_the_json(linkwork, urdf):
     path = urdf('<robot name="r"><link name="a"/><linkk name="b"/></robot>')
     ran = linkwork("info", path, "--json")
     assert ran.err == ""
@@ -149,14 +149,14 @@ def test_warnings_are_in_the_json(linkwork, urdf):
     assert warning["code"] and warning["message"]
 
 
-def test_a_robot_of_one_link(linkwork, urdf):
+def test_info_accepts_a_robot_of_one_link(linkwork, urdf):
     ran = linkwork("info", urdf('<robot name="r"><link name="world"/></robot>'))
     assert ran.code == 0
     assert "0 moving joints" in ran.out and "1 link," in ran.out
 
 
 @pytest.mark.slow(every=3)
-def test_long_chains_and_long_names(linkwork, urdf):
+def test_info_shortens_long_chains_and_names(linkwork, urdf):
     count = 5000
     links = "".join(f'<link name="l{i}"/>' for i in range(count)) + f'<link name="{"x" * 100_000}"/>'
     ends = "".join(
@@ -171,7 +171,7 @@ def test_long_chains_and_long_names(linkwork, urdf):
     assert any(line.startswith("…4999… └─ l4999") for line in lines)
 
 
-def test_robots(linkwork):
+def test_robots_lists_the_bundled_robots(linkwork):
     ran = linkwork("robots")
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()[2:]] == list(lw.robots.names())
@@ -180,7 +180,7 @@ def test_robots(linkwork):
     assert all(lw.load(robot["name"]).nv == robot["nv"] for robot in data["robots"])
 
 
-def test_loops_of_a_file(linkwork, tmp_path):
+def test_info_reads_a_loops_file(linkwork, tmp_path):
     path, loops = lw.robots.path("fourbar"), tmp_path / "loops.json"
     loops.write_text('{"version": 2}', encoding="utf-8")
     ran = linkwork("info", str(path), "--loops", str(loops))
@@ -191,7 +191,7 @@ def test_loops_of_a_file(linkwork, tmp_path):
     assert ran.code == 3 and "none.json" in ran.err
 
 
-def test_models_of_an_sdf_file(linkwork):
+def test_info_lists_models_of_an_sdf_file(linkwork):
     folder = Path(__file__).parents[1] / "formats" / "sdf"
     command = ["info", str(folder / "world_of_1_9.sdf"), "--package-dirs", str(folder / "models")]
     assert "6 links" not in (one := linkwork(*command, "--model", "ball")).out and one.out.startswith("ball\n")
@@ -200,7 +200,7 @@ def test_models_of_an_sdf_file(linkwork):
     assert linkwork(*command, "--model", "bal").code == 3 and "PACKAGE_UNKNOWN" in linkwork(*command[:2]).err
 
 
-def test_actuators_and_named_configurations(linkwork, monkeypatch):
+def test_info_lists_actuators_and_named_configurations(linkwork, monkeypatch):
     motor = lw.Actuator.motor("elbow_motor", "elbow", gear=100.0, force_range=(-0.8, 0.8))
     pull = lw.Actuator("pull", frame="hand", wrench=(0, 0, 0, 0, 0, 1.0))
     robot = lw.load("arm7").with_actuators(motor, pull)
@@ -219,7 +219,7 @@ def test_actuators_and_named_configurations(linkwork, monkeypatch):
     ]
 
 
-def test_xacro_files_are_expanded_when_asked(linkwork, tmp_path):
+def test_info_expands_xacro_files_on_request(linkwork, tmp_path):
     pytest.importorskip("xacro", reason="needs xacro")
     file = tmp_path / "arm.urdf.xacro"
     namespace = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
@@ -234,7 +234,7 @@ def test_xacro_files_are_expanded_when_asked(linkwork, tmp_path):
 
 
 @pytest.mark.slow(every=9)
-def test_untrusted_files_are_read_in_another_process(linkwork, tmp_path):
+def test_info_reads_untrusted_files_in_another_process(linkwork, tmp_path):
     pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     file = tmp_path / "arm.xml"
     file.write_text('<mujoco><worldbody><body name="a"><joint/><geom size="0.1"/></body></worldbody></mujoco>')

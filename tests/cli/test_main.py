@@ -1,4 +1,4 @@
-"""The command line as a whole: exit codes, streams, and what goes wrong."""
+"""The command line as a whole: exit codes, streams, and errors."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 
 
 class TestUsage:
-    def test_version(self, linkwork):
+    def test_the_command_prints_its_version(self, linkwork):
         assert linkwork("--version").out == f"linkwork {lw.__version__}\n"
 
-    def test_help_names_the_commands(self, linkwork):
+    def test_help_lists_all_commands(self, linkwork):
         ran = linkwork("--help")
         assert ran.code == 0
         assert all(
@@ -44,7 +44,7 @@ class TestUsage:
     @pytest.mark.parametrize(
         "arguments", [(), ("fly",), ("info",), ("demo", "--samples", "0"), ("bench", "arm7", "--batch", "x")]
     )
-    def test_wrong_usage(self, linkwork, arguments):
+    def test_wrong_usage_exits_with_code_2(self, linkwork, arguments):
         ran = linkwork(*arguments)
         assert ran.code == 2
         assert ran.out == ""
@@ -84,7 +84,7 @@ class TestUsage:
         for text in ("-inf", "-nan"):
             assert f"a finite number, got '{text}'" in linkwork("simulate", "arm6", "--height", text).err
 
-    def test_the_installed_command_is_this_one(self):
+    def test_the_installed_command_runs_this_module(self):
         from importlib.metadata import entry_points
 
         (entry,) = entry_points(group="console_scripts", name="linkwork")
@@ -93,7 +93,7 @@ class TestUsage:
 
 class TestBadRobots:
     @pytest.mark.parametrize("command", [("info",), ("info", "--json"), ("bench",), ("demo", "--robot")])
-    def test_a_bad_model_is_one_clear_message(self, linkwork, urdf, command):
+    def test_a_bad_model_gives_one_clear_message(self, linkwork, urdf, command):
         path = urdf(NO_LINK)
         ran = linkwork(*command, path)
         assert (ran.code, ran.out) == (3, "")
@@ -101,28 +101,28 @@ class TestBadRobots:
         assert "UNKNOWN_LINK" in ran.err and "'b'" in ran.err
 
     @pytest.mark.slow(every=3)
-    def test_a_process_shows_no_traceback(self, process, urdf):
+    def test_the_command_shows_no_traceback(self, process, urdf):
         ran = process("info", urdf(NO_LINK))
         assert ran.returncode == 3
         assert ran.stdout == b""
         assert b"Traceback" not in ran.stderr
 
-    def test_several_errors_are_listed(self, linkwork, urdf):
+    def test_several_model_errors_are_listed(self, linkwork, urdf):
         links = '<link name=""/><link name=""/>'
         ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>'))
         assert ran.code == 3
         assert ran.err.startswith("linkwork: error: 2 errors:\n")
 
-    def test_a_missing_file(self, linkwork, tmp_path):
+    def test_a_missing_robot_file_is_reported(self, linkwork, tmp_path):
         path = str(tmp_path / "none.urdf")
         assert linkwork("info", path).err == f"linkwork: error: cannot read {path}: No such file or directory\n"
 
-    def test_an_unknown_name(self, linkwork):
+    def test_an_unknown_robot_name_is_reported_with_a_hint(self, linkwork):
         ran = linkwork("info", "arm77")
         assert ran.code == 3
         assert "did you mean 'arm7'" in ran.err
 
-    def test_the_format_of_a_file(self, linkwork, tmp_path, monkeypatch):
+    def test_the_option_format_selects_the_reader(self, linkwork, tmp_path, monkeypatch):
         monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, ROWS))
         path = tmp_path / "arm.txt"
         path.write_text("rows\nupper 0.5 2")
@@ -132,25 +132,25 @@ class TestBadRobots:
         ran = linkwork("info", str(path), "--continuous", "sincos")
         assert ran.code == 2 and "continuous: a file of rows does not take this option" in ran.err
 
-    def test_a_folder(self, linkwork, tmp_path):
+    def test_a_folder_in_place_of_a_file_is_reported(self, linkwork, tmp_path):
         ran = linkwork("info", str(tmp_path))
         assert ran.code == 3
         assert "NOT_A_FILE" in ran.err
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
-    def test_an_unreadable_file(self, linkwork, urdf):
+    def test_an_unreadable_file_is_reported(self, linkwork, urdf):
         path = urdf(WARNED)
         Path(path).chmod(0)
         assert linkwork("info", path).code == 3
 
-    def test_strict_makes_errors_of_warnings(self, linkwork, urdf):
+    def test_the_option_strict_makes_warnings_errors(self, linkwork, urdf):
         path = urdf(WARNED)
         assert linkwork("info", path).code == 0
         ran = linkwork("info", path, "--strict")
         assert (ran.code, ran.out) == (3, "")
 
     @pytest.mark.slow(every=3)
-    def test_files_are_read_as_load_reads_them(self, linkwork, urdf):
+    def test_every_command_that_reads_a_file_takes_the_options_of_load(self, linkwork, urdf):
         """Every command that reads a file takes the options of `linkwork.load`."""
         ran = linkwork("info", "arm7_gripper", "--mimic", "ignore", "--json")
         assert [j["mimic"] for j in json.loads(ran.out)["joints"]] == [None] * 9
@@ -164,7 +164,7 @@ class TestBadRobots:
         roots = urdf('<robot name="r"><link name="a"/><link name="b"/></robot>', "roots.urdf")
         assert [linkwork("info", roots, *options).code for options in ((), ("--multi-root",))] == [3, 0]
 
-    def test_robots_without_inertias(self, linkwork, urdf):
+    def test_robots_without_inertias_are_loaded_on_request(self, linkwork, urdf):
         path = urdf(BENT)
         ran = linkwork("info", path, "--inertia", "ignore")
         assert ran.code == 0 and "inertias ignored" in ran.out and "total mass" not in ran.out
@@ -176,14 +176,14 @@ class TestBadRobots:
         ran = linkwork("bench", path, "--inertia", "ignore", "--batch", "2", "--json")
         assert [row["name"] for row in json.loads(ran.out)["functions"]] == ["forward_kinematics"]
 
-    def test_a_joint_that_moves_no_mass_has_no_dynamics(self, linkwork, urdf):
+    def test_a_joint_that_moves_no_mass_is_reported_as_singular(self, linkwork, urdf):
         joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
         path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
         ran = linkwork("demo", "--robot", path)
         assert ran.code == 3
         assert "joint 'j' moves bodies without inertia" in ran.err
 
-    def test_names_cannot_command_the_terminal(self, linkwork, urdf):
+    def test_robot_names_cannot_send_terminal_commands(self, linkwork, urdf):
         evil = "a&#x9b;31m\u202eb&#10;c"
         ran = linkwork("info", urdf(f'<robot name="{evil}"><link name="{evil}"/></robot>'))
         assert ran.code == 0
@@ -191,7 +191,7 @@ class TestBadRobots:
         assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
 
     @posix
-    def test_nor_can_the_errors_about_them(self, linkwork, urdf):
+    def test_errors_about_names_cannot_send_terminal_commands(self, linkwork, urdf):
         evil = "a&#x9b;31m\u202eb&#10;c"
         links = f'<link name="{evil}"><inertial><mass value="-1"/></inertial></link>'
         ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>', "\x1b[31m.urdf"))
@@ -200,7 +200,7 @@ class TestBadRobots:
 
 
 class TestStreams:
-    def test_warnings_are_logs(self, linkwork, urdf):
+    def test_warnings_go_to_the_log(self, linkwork, urdf):
         path = urdf(WARNED)
         ran = linkwork("info", path)
         assert ran.err.startswith(f"linkwork: warning: {path}:1:")
@@ -208,7 +208,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @posix
-    def test_a_reader_that_leaves_is_no_error(self):
+    def test_a_closed_pipe_is_no_error(self):
         command = [sys.executable, "-m", "linkwork", "info", "humanoid"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
             ran.stdout.close()
@@ -217,7 +217,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-    def test_a_full_disk(self):
+    def test_a_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             command = [sys.executable, "-m", "linkwork", "robots"]
             ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
@@ -234,10 +234,10 @@ class TestStreams:
         assert b"`- \\u624b" in ran.stdout
 
     @pytest.mark.slow(every=3)
-    def test_no_colour(self, process):
+    def test_output_has_no_color_codes(self, process):
         assert b"\x1b" not in process("info", "arm7", TERM="xterm-256color", FORCE_COLOR="1").stdout
 
-    def test_ctrl_c(self, linkwork, monkeypatch):
+    def test_ctrl_c_ends_the_command_with_code_130(self, linkwork, monkeypatch):
         def interrupted(*_):
             raise KeyboardInterrupt
 
@@ -248,7 +248,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @posix
-    def test_ctrl_c_in_a_process(self):
+    def test_ctrl_c_ends_the_process_with_its_signal(self):
         command = [sys.executable, "-m", "linkwork", "demo", "--samples", str(10**9)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the tests run in the background
@@ -260,7 +260,7 @@ class TestStreams:
         assert ran.returncode == 130
         assert b"Traceback" not in errors
 
-    def test_importing_it_is_light(self):
+    def test_importing_the_command_imports_few_modules(self):
         code = "import linkwork.cli.main, sys; print([m for m in ('pinocchio', 'scipy', 'jax') if m in sys.modules])"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert ran.stdout == "[]\n"

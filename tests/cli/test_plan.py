@@ -1,4 +1,4 @@
-"""`linkwork plan`: what it prints and writes is the path that the robot finds."""
+"""The command `linkwork plan`: its output is the path that the robot plans."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def files(tmp_path, urdf):
 
 
 @pytest.mark.slow(every=3)
-def test_plans_start_within_the_limits(linkwork, urdf, files):
+def test_plan_starts_within_the_limits(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
     data = json.loads(linkwork("plan", file, "--scene", files[1], "--to", "j=0.5", "--json").out)
     assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]
 
 
 @pytest.mark.slow(every=3)
-def test_the_path_is_the_robots(linkwork, files, tmp_path):
+def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
     start, goal = np.array([-1.0, 0.3]), np.array([1.0, -0.3])
@@ -81,7 +81,7 @@ def test_the_path_is_the_robots(linkwork, files, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_goals_of_every_kind(linkwork, files):
+def test_plan_takes_poses_configurations_and_several_goals(linkwork, files):
     """A pose, several goals, sampled edges, and one that cannot be."""
     file, scene, _ = files
     robot = lw.load(file)
@@ -105,7 +105,7 @@ def test_goals_of_every_kind(linkwork, files):
 
 
 @pytest.mark.slow(every=3)
-def test_a_picture_is_written(linkwork, files, tmp_path):
+def test_plan_writes_a_picture(linkwork, files, tmp_path):
     pytest.importorskip("matplotlib")
     file, scene, _ = files
     picture = tmp_path / "way.svg"
@@ -114,7 +114,7 @@ def test_a_picture_is_written(linkwork, files, tmp_path):
     assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
-def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
+def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     file, scene, _ = files
     way = tmp_path / "way.csv"
     there = tmp_path / "there.csv"
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_said(linkwork, files, tmp_path, urdf):
 
 
 @pytest.mark.slow(every=3)
-def test_meshes_collide_by_their_hulls(linkwork, files, tmp_path, urdf):
+def test_plan_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urdf):
     trimesh = pytest.importorskip("trimesh")
     _, scene, obstacles = files
     (tmp_path / "arm").mkdir()

@@ -1,4 +1,4 @@
-"""Random states fit the functions that they are for."""
+"""Random states for the functions of a robot."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from oracles.example_robots import shipped
 
 
 @pytest.mark.parametrize("size", [None, 3])
-def test_states_of_every_function(size):
-    """Where nq is not nv, too."""
+def test_random_states_have_the_shapes_of_every_functions_inputs(size):
+    """Robots with nq ≠ nv, too."""
     robot = shipped("quadruped")
     batch = () if size is None else (size,)
     for name, row in ROBOT.items():
