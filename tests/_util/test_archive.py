@@ -1,4 +1,4 @@
-"""Arrays in files: the same to the bit, and what is no such file."""
+"""Arrays in archive files: restored to the bit, and files that are no archives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _said(x: Any) -> np.ndarray:
     return np.frombuffer(json.dumps(x).encode(), dtype=np.uint8)
 
 
-def test_arrays_come_back_to_the_bit(tmp_path: Path) -> None:
+def test_archived_arrays_are_restored_to_the_bit(tmp_path: Path) -> None:
     where = npz_path("save", tmp_path / "found.npz")
     arrays = {
         "x": np.array([0.1, -0.0, np.nan, np.inf]),
@@ -42,7 +42,7 @@ def test_arrays_come_back_to_the_bit(tmp_path: Path) -> None:
             assert found[name].tobytes() == x.tobytes(), name
 
 
-def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
+def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"save: path: expected a file named \.npz, got '.*found\.csv'"):
         npz_path("save", tmp_path / "found.csv")
     where, x = tmp_path / "found.npz", np.arange(3.0)
@@ -70,7 +70,9 @@ def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
         pass
 
 
-def test_a_file_of_something_else_is_opened_once_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_of_another_kind_is_refused_after_one_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a file is of and what is in it are read in one opening; an undamaged file of another robot is told apart."""
     where = npz_path("save", tmp_path / "found.npz")
     write_archive(where, {"format": _FORMAT}, {})
@@ -107,7 +109,7 @@ def _bytes_of(x: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def test_arrays_are_checked_against_what_is_expected(tmp_path: Path) -> None:
+def test_archived_arrays_are_checked_for_shape_and_type(tmp_path: Path) -> None:
     where = tmp_path / "found.npz"
     arrays = {
         "x": np.array([[1.0, 2.0], [3.0, np.nan]]),
@@ -166,7 +168,7 @@ def _with_shape(array: bytes, shape: str) -> bytes:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="of POSIX systems")
-def test_only_regular_files_are_read_and_written(tmp_path: Path) -> None:
+def test_only_regular_files_are_read_and_written_as_archives(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npz")
     (tmp_path / "folder.npz").mkdir()
     for name, kind in (("pipe.npz", "a pipe"), ("folder.npz", "a directory")):
@@ -180,7 +182,7 @@ def test_only_regular_files_are_read_and_written(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"pipe.npz", "folder.npz"}
 
 
-def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_previous_archive(tmp_path: Path) -> None:
     where = tmp_path / "found.npz"
     write_archive(where, {"format": _FORMAT}, {"x": np.arange(3.0)})
     before = where.read_bytes()

@@ -1,4 +1,4 @@
-"""Errors that become errors of an argument, and those of linkwork itself, which stay as they are."""
+"""Errors that are converted to errors of an argument, and internal errors, which pass unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def functions() -> dict[str, Any]:
     return {name: public(value) for name, value in space.items() if callable(value)}
 
 
-def test_a_key_of_an_own_table_is_no_fault_of_an_argument() -> None:
+def test_a_key_error_of_an_internal_table_is_not_blamed_on_an_argument() -> None:
     own = functions()
     for scene in ("room", 3, (1, 2), np.ones(3)):
         kind = TypeError if isinstance(scene, np.ndarray) else KeyError
@@ -40,7 +40,7 @@ def test_a_key_of_an_own_table_is_no_fault_of_an_argument() -> None:
         assert kind is TypeError or caught.value.args == (("distances", scene),)
 
 
-def test_a_key_that_an_argument_states_or_lacks_is() -> None:
+def test_a_key_error_of_an_argument_names_the_argument() -> None:
     own = functions()
     assert own["looked_up"](1.0) == 1.0
     with pytest.raises(ValueError, match="looked_up: name: expected another value, got 'other'"):
@@ -49,7 +49,7 @@ def test_a_key_that_an_argument_states_or_lacks_is() -> None:
         own["looked_up"](np.zeros(2), "known", {"size": 1.0})
 
 
-def test_which_function_a_message_says_was_called_with_wrong_arguments() -> None:
+def test_messages_of_missing_arguments_are_matched_to_the_called_function() -> None:
     def one(a: Any, b: Any) -> None: ...
 
     def two(a: Any, b: Any) -> None: ...

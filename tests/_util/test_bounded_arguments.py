@@ -1,4 +1,4 @@
-"""Arguments without an end are refused before NumPy converts them."""
+"""Endless arguments are refused before NumPy converts them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_itself() -> tuple[list[Any], np.ndarray]:
     return numbers, array
 
 
-def test_containers_without_a_bottom() -> None:
+def test_containers_that_contain_themselves_are_refused() -> None:
     numbers, array = of_itself()
     mapping: dict[str, Any] = {}
     mapping["own"] = (mapping,)
@@ -43,7 +43,7 @@ def test_containers_without_a_bottom() -> None:
         assert not is_bottomless(value)
 
 
-def test_functions_refuse_arguments_without_an_end() -> None:
+def test_functions_refuse_endless_arguments() -> None:
     numbers, array = of_itself()
     cases: list[tuple[Any, str]] = [(value, "64 nested|contains itself") for value in (nested(2000), numbers, array)]
     cases += [(value, "an iterator without an end") for value in (itertools.count(), itertools.repeat(0.0))]
@@ -57,7 +57,7 @@ def test_functions_refuse_arguments_without_an_end() -> None:
             lw.Actuator("a", ("j",), gain=value)
 
 
-def test_iterators_that_end_are_lists() -> None:
+def test_finite_iterators_are_read_as_lists() -> None:
     @public
     def total(values: list[float], *more: float, scale: float = 1.0) -> float:
         return scale * sum(values) + len(values)

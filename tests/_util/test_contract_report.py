@@ -1,4 +1,4 @@
-"""Requirements, and what a report says of each outcome."""
+"""Contract requirements, and the report of each outcome."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUIREMENTS: tuple[Requirement[Base], ...] = (
 )
 
 
-def test_each_requirement_has_a_line_of_its_own() -> None:
+def test_each_requirement_is_one_line_of_the_report() -> None:
     report = check_requirements("thing Raises", REQUIREMENTS, Raises(), Raises, Base)
     assert [line.success for line in report.lines] == [True, True, False, False, False, False, True]
     assert not report.success and report.failures == report.lines[2:6]
@@ -56,7 +56,7 @@ def test_each_requirement_has_a_line_of_its_own() -> None:
         report.raise_if_failed()
 
 
-def test_a_report_without_failures_raises_nothing() -> None:
+def test_a_report_without_failures_raises_no_error() -> None:
     report = check_requirements("thing Base", REQUIREMENTS[:2], Base(), Base, Base)
     report.raise_if_failed()
     assert report.success and str(report).startswith("thing Base keeps the contract\nok ")

@@ -1,4 +1,4 @@
-"""Damaged and foreign files: an error of one kind that names the file, or a value that can be used; nothing else.
+"""Damaged and foreign files: one kind of error that names the file, or a usable value.
 
 A run of another seed: `LINKWORK_SEED=7 pytest tests/_util/test_damaged_files.py`.
 """
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: 
         assert refused > CASES // 3, (kind, refused)
 
 
-def test_no_file_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_saved_file_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files of linkwork's own formats are read while `pickle` raises, also those with objects in them."""
     files = [(path, load) for _, path, load, _ in kinds(tmp_path)]
     ROBOT.save(tmp_path / "robot.json")

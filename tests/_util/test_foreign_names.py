@@ -38,7 +38,7 @@ def _fields(kind: type) -> set[str]:
     return {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
 
 
-def test_every_name_that_is_advised_exists() -> None:
+def test_every_advised_name_exists() -> None:
     robot: Any = lw.load("double_pendulum")
     for key in ROBOT:
         assert getattr(robot, own_name(key)) is not None
@@ -49,7 +49,7 @@ def test_every_name_that_is_advised_exists() -> None:
             assert own_name(key) in {*dir(_public(title)), *_fields(_public(title))}, (title, key)
 
 
-def test_only_attributes_are_listed() -> None:
+def test_dir_lists_only_attributes() -> None:
     robot = lw.load("double_pendulum")
     assert all(hasattr(robot, name) for name in dir(robot))
     for title in ("Robot", *CLASSES):
@@ -76,7 +76,7 @@ def test_no_foreign_name_hides_an_attribute() -> None:
         assert name not in lw.__all__, name
 
 
-def test_the_page_and_the_tables_agree() -> None:
+def test_the_page_and_the_tables_of_foreign_names_agree() -> None:
     """Names in rows of functions on the page have hints; options on the page are in the table of options."""
     page = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
     hints = {*by_foreign_name(ROBOT), *by_foreign_name(MODULES), *REMEDIES}
@@ -92,7 +92,7 @@ def test_the_page_and_the_tables_agree() -> None:
             assert name == own or own in map(own_name, foreign[name]) or name.startswith("goal_"), (own, name)
 
 
-def test_missing_attributes_say_what_there_is() -> None:
+def test_missing_attributes_name_an_existing_one() -> None:
     robot: Any = lw.load("double_pendulum")
     for owner, name, said in (
         (robot, "fkine", "a Robot has no attribute 'fkine'; use robot.pose"),
@@ -136,7 +136,7 @@ def test_missing_attributes_say_what_there_is() -> None:
         from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
 
 
-def test_foreign_names_leave_objects_as_they_are() -> None:
+def test_foreign_names_do_not_change_objects() -> None:
     robot: Any = lw.load("double_pendulum")
     assert not hasattr(robot, "__array__") and not hasattr(lw, "__wrapped__")
     for again in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):

@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are generated late: they are those of Python."""
+"""Dataclasses with lazily generated methods: equal to Python's dataclasses."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def described(kind: type) -> list[Any]:
 
 
 @pytest.mark.parametrize("options", SLOTS, ids=str)
-def test_classes_are_those_of_python(options: dict[str, bool]) -> None:
+def test_lazy_dataclasses_equal_pythons(options: dict[str, bool]) -> None:
     ours, pythons = classes(lazy_dataclass.dataclass, options), classes(dataclasses.dataclass, options)
     assert any(isinstance(value, LazyAttribute) for value in vars(ours[0]).values())
     for kind, expected in zip(ours, pythons, strict=True):
@@ -149,7 +149,7 @@ def test_classes_are_those_of_python(options: dict[str, bool]) -> None:
             assert one == other, kind.__name__
 
 
-def test_classes_of_python_extend_and_rare_ones_are_pythons() -> None:
+def test_python_dataclasses_may_extend_lazy_ones() -> None:
     plain = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[0]
 
     @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ Pickled = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[1]
 Pickled.__qualname__ = Pickled.__name__ = "Pickled"
 
 
-def test_objects_are_pickled() -> None:
+def test_lazy_dataclasses_are_pickled() -> None:
     one = Pickled(3, 4.0, [5])
     assert pickle.loads(pickle.dumps(one)) == one and pickle.loads(pickle.dumps(one)).z == [5]
     assert sys.getrefcount(one) < 10

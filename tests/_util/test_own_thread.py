@@ -13,7 +13,7 @@ from linkwork._util import own_thread
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 
 
-def test_the_main_thread_has_the_call_made_on_one_other_thread() -> None:
+def test_the_main_thread_runs_calls_on_one_other_thread() -> None:
     here, there = threading.get_ident(), {on_own_thread(threading.get_ident) for _ in range(5)}
     assert len(there) == 1 and here not in there
     with ThreadPoolExecutor(1) as pool:
@@ -26,14 +26,14 @@ def test_the_main_thread_has_the_call_made_on_one_other_thread() -> None:
         on_own_thread(fail)
 
 
-def test_where_no_thread_can_be_started_the_call_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_run_directly_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
     monkeypatch.setattr("_thread.start_new_thread", lambda *arguments: 1)  # as gevent's
     assert on_own_thread(threading.get_ident) == threading.get_ident()
 
 
-def test_other_threads_delete_what_waits_for_the_own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_threads_delete_objects_that_wait_for_linkworks_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
     deleted: list[int] = []
@@ -49,7 +49,7 @@ def test_other_threads_delete_what_waits_for_the_own_thread(monkeypatch: pytest.
     assert len(deleted) == 10
 
 
-def test_a_thread_without_work_ends_and_another_one_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_thread_ends_and_another_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_IDLE", 0.01)
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
@@ -67,7 +67,7 @@ class Thing:
         self.deleted.append(threading.get_ident())
 
 
-def test_things_are_deleted_on_the_own_thread() -> None:
+def test_objects_are_deleted_on_linkworks_thread() -> None:
     deleted: list[int] = []
     owner = deleted_on_own_thread(Thing(deleted))
     own = on_own_thread(threading.get_ident)
@@ -79,7 +79,7 @@ def test_things_are_deleted_on_the_own_thread() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_has_a_thread_of_its_own() -> None:
+def test_a_forked_process_starts_a_new_thread() -> None:
     on_own_thread(lambda: None)
     child = os.fork()
     if child == 0:

@@ -13,7 +13,7 @@ matplotlib = pytest.importorskip("matplotlib")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-def test_labels_have_each_unit_once() -> None:
+def test_axis_labels_show_each_unit_once() -> None:
     assert quantity_label("q", ("rad", "m", "rad", "1")) == "q [rad, m]"
     assert quantity_label("q", ("1",)) == quantity_label("q", ()) == "q"
     arm = lw.load("arm7_gripper")
@@ -22,7 +22,7 @@ def test_labels_have_each_unit_once() -> None:
         assert len(found) == count and set(found) == set(units.split())
 
 
-def test_a_legend_names_few_lines_and_the_last_axes_have_the_time() -> None:
+def test_legends_name_few_lines_and_the_last_axes_show_time() -> None:
     axes = plt.subplots(2, 2)[1]
     t = np.linspace(0.0, 1.0, 5)
     plot_lines(axes[0, 0], t, {"one": t, "two": t**2})
@@ -34,7 +34,7 @@ def test_a_legend_names_few_lines_and_the_last_axes_have_the_time() -> None:
     assert [axis.get_xlabel() for axis in axes.ravel()] == ["", "", "t [s]", "t [s]"]
 
 
-def test_axes_in_space_share_a_cube_around_all() -> None:
+def test_three_dimensional_axes_share_a_cube() -> None:
     axes = [plt.figure().add_subplot(projection="3d") for _ in range(2)]
     axes[0].plot([0.0, 4.0], [0.0, 1.0], [0.0, 1.0])
     axes[1].plot([0.0, 1.0], [-1.0, 0.0], [0.0, 2.0])
@@ -63,7 +63,7 @@ def _lab(linear: np.ndarray) -> np.ndarray:
     return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
 
 
-def test_colors_are_distinguishable_with_color_blindness() -> None:
+def test_plot_colors_are_distinguishable_with_color_blindness() -> None:
     rgb = np.array([matplotlib.colors.to_rgb(color) for color in (*COLORS, "white")])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     for kind, matrix in {"none": np.eye(3), **BLINDNESS}.items():
@@ -90,7 +90,7 @@ def test_limits_near_a_line_are_shaded() -> None:
     assert line.get_color() == GREY  # a limit of both
 
 
-def test_names_are_shown_literally() -> None:
+def test_plots_show_names_literally() -> None:
     axis = plt.subplots(layout="constrained")[1]
     names = ["_hidden", "$x$", r"\$a$", "_child", "a\nb"]
     plot_lines(axis, np.arange(2.0), {name: np.arange(2.0) for name in names})

@@ -1,4 +1,4 @@
-"""``progress`` means the same in every function that takes it: a bar, nothing, or a function of `Progress` values."""
+"""Option ``progress`` in every function that takes it: a bar, no output, or a function of `Progress` values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the tota
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_function_receives_progress(name: str) -> None:
+def test_a_progress_function_receives_values(name: str) -> None:
     call, total = CALLS[name]
     values: list[lw.Progress] = []
     call(values.append)
@@ -81,12 +81,12 @@ def test_a_function_receives_progress(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_anything_else_is_refused(name: str) -> None:
+def test_invalid_progress_options_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match=r"progress: expected True, False or a function of a linkwork.Progress, got 3"):
         CALLS[name][0](3)
 
 
-def test_a_bar_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     for progress, lines in ((True, 4), (np.True_, 4), (False, 0), (None, 0)):  # None: in a terminal
         with Reporter("f", progress, "work", 8) as report:
             for _ in range(8):
@@ -95,7 +95,7 @@ def test_a_bar_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]
         assert shown == [f"work: {share} % of 8" for share in (25, 50, 75, 100)][:lines]
 
 
-def test_what_the_function_raises_ends_the_work() -> None:
+def test_an_exception_in_the_progress_function_ends_the_work() -> None:
     def stop(progress: lw.Progress) -> None:
         raise KeyboardInterrupt
 
@@ -103,7 +103,7 @@ def test_what_the_function_raises_ends_the_work() -> None:
         ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=stop)
 
 
-def test_every_public_function_with_progress_is_tried_here() -> None:
+def test_every_public_function_with_progress_is_tested_here() -> None:
     owners: list[Any] = [lw.Robot, lw.planning.Roadmap, lw.TrajectoryProblem, lw.identify, lw]
     names = {
         name

@@ -1,4 +1,4 @@
-"""The process in which untrusted files are read: its limits, its errors, and what crosses the boundary."""
+"""The reader process for untrusted files: its limits, errors, and data that cross the boundary."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def test_data_and_arrays_cross_the_boundary(call: Any) -> None:
+def test_data_and_arrays_are_sent_to_and_from_the_reader_process(call: Any) -> None:
     answer = call("echo", data=b"abc" * 1000)
     assert answer.data["size"] == 3000 and answer.data["request"]["inside"].endswith("file")
     assert answer.arrays["a"].tobytes() == b"abc" * 1000 and answer.arrays["b"].tolist() == np.ones((2, 3)).tolist()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems restrict the code of Python alone")
-def test_a_process_opens_only_its_files(call: Any) -> None:
+def test_the_reader_process_opens_only_its_files(call: Any) -> None:
     found = call("attempt").data
     allowed = {"inside", "thread"}
     assert {name for name, outcome in found.items() if outcome == "done"} == allowed, found
@@ -172,7 +172,7 @@ _NAME = {  # numbers of system calls on x86-64 and AArch64
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"), reason="it has no filter of calls"
 )
-def test_a_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call: Any, tmp_path: Path) -> None:
+def test_the_reader_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call: Any, tmp_path: Path) -> None:
     file = str(tmp_path / "inside/file")
     prlimit, fcntl, openat, mmap = (302, 261), (72, 25), (257, 56), (9, 222)
     refused = {name: (numbers, [0] * 6) for name, numbers in _NAME.items()}
@@ -191,7 +191,7 @@ def test_a_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call:
     assert Path(file).read_text() == "x"
 
 
-def test_a_process_has_the_folder_and_the_variables_of_the_moment(
+def test_the_reader_process_has_the_current_folder_and_variables(
     call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in (tmp_path / "inside", tmp_path):
@@ -204,9 +204,7 @@ def test_a_process_has_the_folder_and_the_variables_of_the_moment(
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="it stops a program by a signal")
-def test_the_end_of_a_program_that_waits_is_no_fault_of_the_next_file(
-    call: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_waiting_process_is_replaced_before_the_next_file(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP):
         program = call("remember").data[2]
         os.kill(program, number)
@@ -223,7 +221,7 @@ def test_the_end_of_a_program_that_waits_is_no_fault_of_the_next_file(
 
 
 @pytest.mark.slow(every=3)
-def test_errors_and_crashes_are_errors_of_the_file(call: Any) -> None:
+def test_errors_and_crashes_of_the_reader_are_errors_of_the_file(call: Any) -> None:
     with pytest.raises(ReaderError, match=r"^a wrong file$") as caught:
         call("wrong")
     assert isinstance(caught.value.of(TypeError), ValueError)
@@ -238,7 +236,7 @@ def test_errors_and_crashes_are_errors_of_the_file(call: Any) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems start a program for each request")
-def test_a_request_leaves_nothing_to_the_next(call: Any) -> None:
+def test_requests_to_the_reader_process_are_isolated(call: Any) -> None:
     """Processes of one program are apart from each other, and a crash ends their program."""
     (count, first, program), (again, second, same) = (call("remember").data for _ in range(2))
     assert count == again == 1 and first != second and program == same != os.getpid()
@@ -248,7 +246,7 @@ def test_a_request_leaves_nothing_to_the_next(call: Any) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_limits_of_memory_time_and_output(call: Any) -> None:
+def test_the_reader_process_has_limits_of_memory_time_and_output(call: Any) -> None:
     with pytest.raises(ReaderEnded, match=r"more than 104857600 bytes of memory; .*max_memory="):
         call("swollen")
     short = replace(BUDGET, max_seconds=0.5)
@@ -260,7 +258,7 @@ def test_limits_of_memory_time_and_output(call: Any) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_an_audit_hook_watches_python_where_the_system_cannot(tmp_path: Path) -> None:
+def test_an_audit_hook_guards_files_on_systems_without_landlock(tmp_path: Path) -> None:
     """Other systems than Linux have no Landlock: there, the code of Python cannot open other files."""
     (tmp_path / "outside").write_text("secret")
     (tmp_path / "inside").mkdir()

@@ -1,4 +1,4 @@
-"""The base of results: status, message and advice of one entry and of batches, and what cannot be constructed."""
+"""Base class of results: status, message and advice of single results and batches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sample(Result):
         return f"{np.asarray(self.iterations)[place]} steps"
 
 
-def test_one_entry():
+def test_a_single_result_has_status_message_and_advice():
     good, bad = Sample._make(2), Sample._make(5)
     assert good.status is Status.SOLVED and good.message == "2 steps" and good.explain() == "solved: 2 steps"
     assert bad.status is Status.MAX_ITERATIONS and bad.message == "5 steps"
@@ -46,7 +46,7 @@ def test_one_entry():
         good.explain(0)
 
 
-def test_batches():
+def test_a_batch_of_results_has_arrays_of_statuses_and_messages():
     found = Sample._make(np.array([[1, 5, 7], [2, 2, 9]]))
     assert found.status.tolist() == [
         ["solved", "max_iterations", "max_iterations"],
@@ -72,7 +72,7 @@ def test_results_have_no_truth_value():
             bool(found)
 
 
-def test_results_are_not_constructed_by_people():
+def test_results_cannot_be_constructed_by_users():
     for kind in (Sample, ReturnedValue, Result):
         for arguments in ((), (3,)):
             with pytest.raises(TypeError, match=r"has no constructor|takes 1 positional argument"):
@@ -84,7 +84,7 @@ def test_results_are_not_constructed_by_people():
             Sample._make(*wrong[0], **wrong[1])
 
 
-def test_fields_copies_and_pickles():
+def test_results_are_copied_and_pickled():
     one, other = Sample._make(2), Sample._make(2)
     assert one.names == [] and one.names is not other.names and one.scale == 1.0 and one == other
     changed = one._replaced(scale=3.0)
@@ -94,7 +94,7 @@ def test_fields_copies_and_pickles():
         assert again == full and again.status is Status.MAX_ITERATIONS
 
 
-def test_statuses_are_words_with_advice():
+def test_statuses_are_strings_with_advice():
     words = [status.value for status in Status]
     assert len({*words}) == len(words) and all(re.fullmatch(r"[a-z]+(_[a-z]+)*", word) for word in words)
     for status in Status:
@@ -104,7 +104,7 @@ def test_statuses_are_words_with_advice():
     assert not Status.SOLVED.advice and Status.INFEASIBLE.advice
 
 
-def test_codes_become_statuses():
+def test_status_codes_become_statuses():
     table = {0: Status.FREE, 7: Status.START_VIOLATES_CONSTRAINTS}
     assert statuses(7.0, table) is Status.START_VIOLATES_CONSTRAINTS is statuses(np.array(7), table)
     found = statuses(np.array([[0.0, 7.0]]), table)

@@ -1,4 +1,4 @@
-"""The filter of system calls of each processor, run by an interpreter of classic BPF: what it permits and refuses."""
+"""Filter of system calls of each processor, run by an interpreter of classic BPF."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def numbers(machine: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("machine", list(HEADERS))
-def test_the_filter_refuses_what_reaches_beyond_the_process(machine: str) -> None:
+def test_the_filter_refuses_system_calls_beyond_the_process(machine: str) -> None:
     program, calls = sandbox._filter_program(machine), numbers(machine)
     audit = AUDIT[machine]
 

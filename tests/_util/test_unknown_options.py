@@ -1,4 +1,4 @@
-"""Options that a function does not have: the error names the one that it has."""
+"""Unknown options: the error names an existing option."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _parameters() -> dict[str, set[str]]:
     return result
 
 
-def test_every_option_that_is_advised_exists() -> None:
+def test_every_advised_option_exists() -> None:
     parameters = _parameters()
     known = set().union(*parameters.values())
     assert {own_name(key) for key in OPTIONS} <= known
@@ -56,7 +56,7 @@ def test_every_option_that_is_advised_exists() -> None:
         assert len({*names}) == len(names) and own_name(key) not in names, key
 
 
-def test_unknown_options_name_the_one_that_there_is() -> None:
+def test_unknown_options_are_refused_with_the_existing_one() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("inverse_kinematics: no option named 'q0'; use q_init", lambda: ARM.inverse_kinematics(np.eye(4), q0=Q)),
         (
@@ -99,7 +99,7 @@ def test_unknown_options_name_the_one_that_there_is() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_options_that_a_function_passes_on() -> None:
+def test_unknown_options_of_forwarding_functions_are_refused() -> None:
     plan = ARM.plan(Q, Q + 0.1)
     with pytest.raises(TypeError, match=r"^PlanResult.timed: no option named 'vmax'; use velocity$"):
         plan.timed(vmax=3.0)
@@ -110,7 +110,7 @@ def test_options_that_a_function_passes_on() -> None:
         problem.solve(tp=np.eye(4))
 
 
-def test_names_of_features_and_records() -> None:
+def test_foreign_names_of_features_and_records_have_hints() -> None:
     """All hints name what exists."""
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0)
     for name, key in by_foreign_name(FEATURES).items():
@@ -130,7 +130,7 @@ def test_names_of_features_and_records() -> None:
         ARM.compile("rnea")
 
 
-def test_too_many_positional_arguments() -> None:
+def test_too_many_positional_arguments_are_refused() -> None:
     for said, call in (
         ("forward_kinematics: .* got 2; for one frame use robot.pose", lambda: ARM.forward_kinematics(Q, "tip")),
         ("TrajectoryProblem: .* 1 positional argument, got 2; .* 'num_steps'", lambda: lw.TrajectoryProblem(ARM, 20)),  # type: ignore[call-arg]
@@ -144,7 +144,7 @@ def test_too_many_positional_arguments() -> None:
     assert [*inspect.signature(ARM.forward_kinematics).parameters] == ["q", "out"]
 
 
-def test_errors_of_a_users_function_about_its_options_pass() -> None:
+def test_option_errors_of_a_users_function_propagate() -> None:
     @public
     def applied(function: Any, **more: Any) -> Any:
         return function(**more)

@@ -25,7 +25,7 @@ def truss(damping: float = 0.0) -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_equilibria_of_a_truss_and_their_stability() -> None:
+def test_von_mises_truss_has_the_known_equilibria_and_stability() -> None:
     """The load of a height y is 2 k y (l₀/l − 1), which is largest at l = (l₀ b²)^⅓ (von Mises 1923)."""
     robot = truss()
     for share in (-0.5, 0.0, 0.5, 0.999, 1.001):
@@ -46,7 +46,7 @@ def test_equilibria_of_a_truss_and_their_stability() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_truss_snaps_through_in_motion() -> None:
+def test_von_mises_truss_snaps_through_at_the_critical_load() -> None:
     """Under a load that grows slowly, the mass stays up to the critical load and then falls to the other side."""
     robot = truss(damping=60.0)
     for share, below in ((0.99, False), (1.01, True)):

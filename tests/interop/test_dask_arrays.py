@@ -55,7 +55,7 @@ def assert_same(result: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_every_function_is_lazy_with_numpys_bits(arm: lw.Robot, name: str) -> None:
+def test_every_function_of_dask_arrays_is_lazy_with_numpys_bits(arm: lw.Robot, name: str) -> None:
     robot, row = arm, ROBOT[name]
     rng = np.random.default_rng(0)
     arrays = [
@@ -67,7 +67,7 @@ def test_every_function_is_lazy_with_numpys_bits(arm: lw.Robot, name: str) -> No
     assert_same(method(*(lazy(x, 4) for x in arrays), *names), method(*arrays, *names))
 
 
-def test_any_argument_may_be_lazy_in_any_chunks(walker: lw.Robot) -> None:
+def test_any_argument_may_be_a_dask_array_with_any_chunks(walker: lw.Robot) -> None:
     q, v, a = states(walker)
     expected = walker.inverse_dynamics(q, v, a)
     for cut in CUTS:
@@ -83,7 +83,7 @@ def test_any_argument_may_be_lazy_in_any_chunks(walker: lw.Robot) -> None:
     assert_same(walker.kinetic_energy(lazy(q)[0], v[0]), np.asarray(walker.kinetic_energy(q[0], v[0])))
 
 
-def test_types_are_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
+def test_dtypes_of_lazy_results_equal_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
     q, v, _ = states(arm)
     rough = q.astype(np.float32)
     for x, y in (
@@ -98,7 +98,7 @@ def test_types_are_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
     assert_same(walker.pose(lazy(rough), "hind_right_foot"), walker.pose(rough, "hind_right_foot"))
 
 
-def test_functions_in_float64_round_to_float32_and_batches_may_be_empty(arm: lw.Robot) -> None:
+def test_lazy_float64_functions_round_to_float32_and_take_empty_batches(arm: lw.Robot) -> None:
     bars = lw.load("fourbar")
     q = np.tile(bars.neutral(), (6, 1)).astype(np.float32)
     v = np.zeros((6, bars.nv), dtype=np.float32)
@@ -111,7 +111,7 @@ def test_functions_in_float64_round_to_float32_and_batches_may_be_empty(arm: lw.
     assert_same(arm.pose(da.zeros((0, 7)), "hand"), arm.pose(np.zeros((0, 7)), "hand"))
 
 
-def test_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
+def test_lazy_arrays_are_accepted_in_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
     q, v, a = states(arm)
     first, second = arm.joints[0].name, arm.joints[2].name
     assert_same(arm.pose({first: lazy(q)[:, 0], second: 0.3}, "hand"), arm.pose({first: q[:, 0], second: 0.3}, "hand"))
@@ -126,7 +126,7 @@ def test_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
     assert_same(joint.transform(lazy(q[:, :1])), joint.transform(q[:, :1]))
 
 
-def test_kernels_with_several_and_nested_outputs(arm: lw.Robot) -> None:
+def test_kernels_with_several_outputs_accept_dask_arrays(arm: lw.Robot) -> None:
     q, v, a = states(arm)
     kernel = arm.compile(["inverse_dynamics", ("pose", "hand")])
     expected = kernel(q, v, a)
@@ -143,7 +143,7 @@ def test_kernels_with_several_and_nested_outputs(arm: lw.Robot) -> None:
     assert_same(derivative(lazy(q), v, a), derivative(q, v, a))
 
 
-def test_a_block_is_one_task_with_its_sources_and_its_use(arm: lw.Robot) -> None:
+def test_a_dask_block_is_one_task_with_its_sources(arm: lw.Robot) -> None:
     """Dask needs time for each task; the function shares one with all that is computed block by block around it."""
     q, v, a = (da.full((40, 7), value, chunks=(10, 7)) for value in (0.1, 0.2, 0.3))
     both = arm.compile(["inverse_dynamics", "kinetic_energy"])
@@ -155,14 +155,14 @@ def test_a_block_is_one_task_with_its_sources_and_its_use(arm: lw.Robot) -> None
     assert len({**dict(optimized[0].__dask_graph__()), **dict(optimized[1].__dask_graph__())}) <= 3 * 4
 
 
-def test_map_blocks_and_equal_names(arm: lw.Robot) -> None:
+def test_map_blocks_works_and_equal_calls_have_equal_names(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     assert_same(lazy(q).map_blocks(arm.gravity_force, dtype=float), arm.gravity_force(q))
     first, second = (arm.pose(lazy(q), "hand") for _ in range(2))
     assert first.name == second.name != arm.pose(lazy(q), "tool").name
 
 
-def test_arrays_whose_sizes_are_unknown(arm: lw.Robot) -> None:
+def test_dask_arrays_of_unknown_size_are_accepted(arm: lw.Robot) -> None:
     q, v, _ = states(arm)
     kept = lazy(q)[lazy(q)[:, 0] > 0]
     result = arm.pose(kept, "hand").compute()
@@ -212,7 +212,7 @@ def test_functions_that_need_all_values_refuse_lazy_arrays(arm: lw.Robot) -> Non
     assert_same(blocks, boxes.minimum_distance(q, scene))
 
 
-def test_errors_of_values_are_raised_by_the_computation(arm: lw.Robot) -> None:
+def test_errors_of_values_are_raised_by_the_lazy_computation(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     q[31, 3] = np.nan
     result = arm.pose(lazy(q), "hand")

@@ -1,4 +1,4 @@
-"""Every verb on every kind of robot does what the record says, and nothing is left out of the table."""
+"""Every verb on every kind of robot gives the recorded outcome, and the table is complete."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RECORD = record.read()
 
 @pytest.mark.slow(every=13)
 @pytest.mark.parametrize("verb", RECORD)
-def test_cells(verb: str, drawn: Any) -> None:
+def test_each_verb_works_or_refuses_as_recorded(verb: str, drawn: Any) -> None:
     """The verb works, or refuses in the recorded words, on the kinds of the day."""
     kinds = drawn(KINDS)
     found = record.computed([verb], kinds)[verb]
     assert found == {kind: RECORD[verb][kind] for kind in kinds}
 
 
-def test_no_cell_is_silent() -> None:
+def test_each_recorded_cell_works_refuses_or_is_not_meaningful() -> None:
     """Each recorded cell works, refuses or is not meaningful."""
     texts = {text for outcomes in RECORD.values() for text in outcomes.values()}
     assert [t for t in texts if t not in (WORKS, NOT_MEANINGFUL) and not t.startswith("refuses: ")] == []
 
 
-def test_the_record_has_verbs_and_all_kinds() -> None:
+def test_the_record_has_all_verbs_and_kinds() -> None:
     assert [name for name in VERBS if name in RECORD] == list(RECORD)
     assert all(list(outcomes) == list(KINDS) for outcomes in RECORD.values())
 
@@ -52,11 +52,11 @@ def test_every_joint_type_and_constraint_has_a_kind() -> None:
     assert expected <= set(KINDS)
 
 
-def test_page() -> None:
+def test_the_page_equals_the_record() -> None:
     """The page is made from the record: ``python -m matrix.record`` in the folder of the tests writes both."""
     assert record.PAGE.read_text(encoding="utf-8") == record.page(RECORD)
 
 
-def test_identities_are_stated() -> None:
+def test_each_verb_states_its_identity() -> None:
     """Each verb states its identity in a sentence."""
     assert [name for name, verb in VERBS.items() if not re.fullmatch(r"[A-Z].*\.", verb.identity, re.S)] == []

@@ -1,4 +1,4 @@
-"""A tree's functions on batches, with wrenches, gravity and options given as a robot's methods take them."""
+"""Functions of a tree on batches, with wrenches, gravity and options as in a robot's methods."""
 
 from __future__ import annotations
 

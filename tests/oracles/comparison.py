@@ -1,4 +1,4 @@
-"""How far apart two results are, by the one rule of scale that all tests use."""
+"""Difference of two results, relative to the scale that all tests use."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["EXAMPLES", "SHIPPED", "Example", "shipped"]
 
 @dataclass(frozen=True)
 class Example:
-    """A robot by its file, with the frames that are asked about: as a rule one at the end and one on the way."""
+    """A robot's file, with frames for tests: as a rule one at the end and one in between."""
 
     name: str
     file: str  # in example-robot-data; empty for a robot of linkwork's own

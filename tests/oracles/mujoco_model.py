@@ -1,4 +1,4 @@
-"""MuJoCo's answers, in linkwork's conventions.  All of what is adapted is here:
+"""MuJoCo's results in linkwork's conventions.
 
 - shapes are stripped from the file, so that no mesh is looked for; every link stays a body of its own
   (``fusestatic="false"``) with the inertia that the file gives it (``balanceinertia="false"``);
@@ -24,7 +24,7 @@ __all__ = ["MuJoCo"]
 
 
 class MuJoCo:
-    """An example's model, asked with arrays (samples, ...) as linkwork has them."""
+    """An example's model, evaluated on arrays (samples, ...) as linkwork has them."""
 
     def __init__(self, example: Example) -> None:
         self.robot = example.robot()

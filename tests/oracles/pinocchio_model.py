@@ -1,4 +1,4 @@
-"""Pinocchio's answers, in linkwork's conventions: `benchmarks.peers.pinocchio_peer` translates states and forces.
+"""Pinocchio's results in linkwork's conventions: `benchmarks.peers.pinocchio_peer` translates states and forces.
 
 What is added here are functions of frames, whose views it chooses by name, and of its own coordinates.
 """
@@ -19,7 +19,7 @@ LOCAL, WORLD, ALIGNED = pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.WORLD, pin.
 
 
 class Pinocchio(PinocchioModel):
-    """An example's model, asked with arrays (samples, ...) as linkwork has them."""
+    """An example's model, evaluated on arrays (samples, ...) as linkwork has them."""
 
     VIEWS = (LOCAL, WORLD, ALIGNED)
 

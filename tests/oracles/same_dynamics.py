@@ -1,4 +1,4 @@
-"""Whether two trees have the same joint-space dynamics."""
+"""Comparison of the joint-space dynamics of two trees."""
 
 from __future__ import annotations
 

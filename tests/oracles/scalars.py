@@ -23,7 +23,7 @@ __all__ = ["Direct", "arguments_of", "listed", "names_for", "share", "with_few_f
 
 
 class Direct:
-    """The algorithms themselves on numbers of some kind: ``"floats"``, ``"batch"`` (NumPy arrays) or ``"casadi"``."""
+    """The algorithms on scalars of some kind: ``"floats"``, ``"batch"`` (NumPy arrays) or ``"casadi"``."""
 
     def __init__(self, tree: Tree, kind: str = "batch") -> None:
         self.tree, self.kind = tree, kind

@@ -1,4 +1,4 @@
-"""Rigid-body mechanics as Lagrange has it, in homogeneous 4 × 4 matrices and their time derivatives.
+"""Rigid-body mechanics by Lagrange, in homogeneous 4 × 4 matrices and their time derivatives.
 
 A point of a body moves as r = X r_b, so its velocity is Ẋ r_b and its acceleration Ẍ r_b; a body's mass distribution
 is the matrix P = ∫ρ r_b r_bᵀ (r_b with a fourth component 1), and every quantity of dynamics is a trace:

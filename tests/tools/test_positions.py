@@ -10,7 +10,7 @@ SPECIAL = {
 }  # fmt: skip
 
 
-def test_special_vectors_are_found():
+def test_special_vectors_are_listed():
     found = special("f(axis=(0.48, 0.6, 0.64), normal=[0.6, 0.0, 0.8], at=Vec3(-1.0, 1.0, 2.0), size=(x, 0.0, 1.0))")
     assert sorted(found) == [(1, "Vec3(-1.0, 1.0, 2.0)"), (1, "[0.6, 0.0, 0.8]")]
 

@@ -1,14 +1,14 @@
-"""The script that type checkers look at (`mypy` and `pyright` at the repository's root) also runs."""
+"""The script for type checkers (`mypy` and `pyright` at the repository's root) also runs."""
 
 import runpy
 from importlib.resources import files
 from pathlib import Path
 
 
-def test_what_type_checkers_see_runs(capsys):
+def test_the_script_for_type_checkers_runs(capsys):
     runpy.run_path(str(Path(__file__).with_name("user_script.py")), run_name="__main__")
     assert "frame tipp" in capsys.readouterr().out
 
 
-def test_the_package_says_that_it_is_typed():
+def test_the_package_declares_its_types():
     assert files("linkwork").joinpath("py.typed").is_file()

@@ -1,4 +1,4 @@
-"""What users write, as type checkers see it: mypy --strict and pyright find nothing in it, and it runs."""
+"""A user's script for type checkers: mypy --strict and pyright report no errors, and it runs."""
 
 from __future__ import annotations
 

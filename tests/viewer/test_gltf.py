@@ -87,7 +87,7 @@ class Read:
 
 
 @pytest.mark.slow(every=3)
-def test_nodes_of_bodies_have_the_poses_of_numpy_at_all_times(tmp_path):
+def test_gltf_nodes_have_the_poses_of_numpy_at_all_times(tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(3), 2 * len(ALL)))
     offsets = np.tile(np.eye(4), (2, 1, 1))
     offsets[1, :3, 3] = 4.0, 0.0, -1.0
@@ -104,7 +104,7 @@ def test_nodes_of_bodies_have_the_poses_of_numpy_at_all_times(tmp_path):
     assert not still.tracks
 
 
-def test_things_of_a_scene(tmp_path):
+def test_gltf_files_contain_all_objects_of_a_scene(tmp_path):
     document = everything(lw.load("arm6"))
     read = Read(write_glb(replace(document, hidden=frozenset({"roadmap"})), tmp_path / "scene.glb"))
     [block], [crate], [target] = read.nodes("block"), read.nodes("crate"), read.nodes("target")
@@ -129,7 +129,7 @@ def test_things_of_a_scene(tmp_path):
             assert length == pytest.approx(0.1 * 3**0.5 if document.arrows[0].visible[step, k] else 1e-6, abs=1e-7)
 
 
-def test_trimesh_reads_the_file(tmp_path):
+def test_trimesh_reads_the_gltf_file(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     robot = lw.load("humanoid")
     document = robot_document(robot, wave(robot, 3))
@@ -166,7 +166,7 @@ def test_colours_of_points_are_linear_in_light(tmp_path):
     np.testing.assert_allclose(colors, [[0.215861, 0.0, 1.0, 128 / 255]] * 2, atol=1e-5)  # IEC 61966-2-1
 
 
-def test_empty_documents_and_unsuitable_ones(tmp_path):
+def test_empty_documents_are_written_and_invalid_ones_refused(tmp_path):
     read = Read(write_glb(SceneDocument("nothing ☃", np.zeros(1)), tmp_path / "nothing.glb"))
     assert read.gltf["scenes"][0]["name"] == "nothing ☃" and not read.bytes
     document = everything(lw.load("arm6"))
@@ -176,7 +176,7 @@ def test_empty_documents_and_unsuitable_ones(tmp_path):
     assert not (tmp_path / "broken.glb").exists()
 
 
-def test_quaternions_do_not_change_sign():
+def test_quaternions_in_gltf_animations_do_not_change_sign():
     angles = np.linspace(0.0, 4.0 * np.pi, 50)
     c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
     q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(50, 3, 3))

@@ -26,7 +26,7 @@ def _frame(tab):
     return frame
 
 
-def test_a_robot_shows_itself_in_a_notebook(browser):
+def test_a_robot_is_shown_in_a_notebook(browser):
     robot = lw.load("arm7")
     tab = browser.open(NOTEBOOK.format(robot._repr_html_()))
     frame = _frame(tab)
@@ -45,7 +45,7 @@ def test_a_robot_shows_itself_in_a_notebook(browser):
     assert frame.evaluate("(() => { try { return Boolean(parent.document); } catch { return false; } })()") is False
 
 
-def test_the_panel_opens_in_an_iframe_that_is_laid_out_later(browser):
+def test_notebooks_show_the_page_in_an_iframe(browser):
     html = lw.load("double_pendulum")._repr_html_()
     tab = browser.open(NOTEBOOK.format(f"<section hidden>{html.replace('lazy', 'eager')}</section>"))
     frame = _frame(tab)
@@ -57,7 +57,7 @@ def test_the_panel_opens_in_an_iframe_that_is_laid_out_later(browser):
     assert slider.is_visible()
 
 
-def test_names_with_markup_run_no_script(browser):
+def test_names_with_markup_run_no_script_in_notebooks(browser):
     names = ("</script><script>window.top.hacked = 1</script>", '"><img src="x" onerror="window.hacked = 1">', "&amp;")
     links = [lw.Link("base"), *(lw.Link(f"{name} link", mass=1.0) for name in names)]
     joints = [
@@ -74,7 +74,7 @@ def test_names_with_markup_run_no_script(browser):
     assert tab.evaluate("window.hacked") is None and frame.evaluate("window.hacked") is None
 
 
-def test_notes_stand_for_pictures_that_are_slow_or_fail(tmp_path, monkeypatch):
+def test_slow_or_failing_pictures_are_replaced_by_notes(tmp_path, monkeypatch):
     robot = lw.load("double_pendulum")
     assert inline_picture("x", lambda: robot_document(robot), robot.tree).startswith("<iframe srcdoc=")
 
@@ -109,7 +109,7 @@ def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
 
 
-def test_results_show_themselves(browser):
+def test_results_are_shown_in_notebooks(browser):
     robot = lw.load("double_pendulum")
     motion = robot.spline([0.0, 0.5, 1.0], [[0.0, 0.0], [1.0, -0.5], [0.4, 0.3]])
     tab = browser.open(NOTEBOOK.format(motion._repr_html_()))
@@ -132,7 +132,7 @@ def test_results_show_themselves(browser):
     assert "iframe" not in lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])._repr_html_()
 
 
-def test_all_that_can_be_shown_is_shown_in_notebooks():
+def test_every_object_with_show_is_shown_in_notebooks():
     for name, module in _MODULES.items():
         if name != "VectorEnvironment":  # which needs gymnasium
             kind = vars(import_module(module)).get(name, lw.Robot)

@@ -36,7 +36,7 @@ def expected_poses(robot, q, offset=None):
     return poses if offset is None else offset @ poses
 
 
-def test_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
+def test_page_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(5), 2 * len(ALL)))
     q = wave(robot, 3, 2)
     offsets = np.tile(np.eye(4), (2, 1, 1))
@@ -48,7 +48,7 @@ def test_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
         np.testing.assert_allclose(link_poses(tab, robot, instance), expected, atol=1e-9)
 
 
-def test_a_slider_moves_its_links(browser, tmp_path):
+def test_a_slider_of_the_page_moves_its_links(browser, tmp_path):
     robot = lw.load("arm7_gripper")
     q = np.asarray(robot.random_configuration(np.random.default_rng(1)))
     tab = opened(browser, robot_document(robot, q[None, None]), tmp_path)
@@ -101,7 +101,7 @@ def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, dra
         tab.page.close()
 
 
-def test_named_configurations(browser, tmp_path):
+def test_the_page_offers_named_configurations(browser, tmp_path):
     robot = lw.load("double_pendulum").with_named_configuration("<b>up</b>", [3.0, 0.25])
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, 2))), tmp_path)
     tab.page.get_by_role("combobox", name="Named configuration").select_option("<b>up</b>")
@@ -111,7 +111,7 @@ def test_named_configurations(browser, tmp_path):
     assert tab.evaluate("window.linkwork.q()") == [3.0, -0.5]
 
 
-def test_textures_stand_upright(browser, tmp_path):
+def test_textures_are_drawn_upright(browser, tmp_path):
     image = pytest.importorskip("PIL.Image")
     colors = np.array([[[255, 0, 0], [0, 160, 0]], [[0, 0, 255], [250, 250, 0]]], dtype="u1")
     stream = io.BytesIO()
@@ -140,7 +140,7 @@ def test_a_slider_stops_where_the_loop_cannot_close(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_bundled_robots(browser, tmp_path, drawn):
+def test_pages_of_bundled_robots_are_drawn(browser, tmp_path, drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         q = wave(robot, 2)
@@ -155,7 +155,7 @@ def test_bundled_robots(browser, tmp_path, drawn):
         tab.page.close()
 
 
-def test_time_bar(browser, tmp_path):
+def test_the_time_bar_of_the_page_plays_and_pauses(browser, tmp_path):
     robot = lw.load("double_pendulum")
     q = wave(robot, 21)
     tab = opened(browser, robot_document(robot, q), tmp_path)
@@ -190,7 +190,7 @@ def test_time_bar(browser, tmp_path):
     assert not tab.evaluate("window.linkwork.playing")
 
 
-def test_layers_labels_plots_and_notes(browser, tmp_path):
+def test_the_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     document = everything(lw.load("arm6"))
     tab = opened(browser, document, tmp_path, size=(1100, 800))
     page = tab.page
@@ -227,7 +227,7 @@ def test_layers_labels_plots_and_notes(browser, tmp_path):
     assert page.locator(".joint .unit").first.text_content() == "°"
 
 
-def test_the_camera(browser, tmp_path):
+def test_the_camera_of_the_page_rotates_and_picks_links(browser, tmp_path):
     robot = lw.load("arm7")
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, robot.nq))), tmp_path)
     page, camera = tab.page, lambda: np.array(list(tab.evaluate("window.linkwork.camera").values()))
@@ -256,7 +256,7 @@ def test_the_camera(browser, tmp_path):
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script><!-- \u2028 ☃ {0} \ud800"
 
 
-def test_hostile_names_are_text(browser, tmp_path):
+def test_the_page_shows_hostile_names_as_text(browser, tmp_path):
     document = everything(lw.load("double_pendulum"))
     renamed = {
         field: tuple(replace(entry, name=HOSTILE) for entry in getattr(document, field))
@@ -284,7 +284,7 @@ def test_hostile_names_are_text(browser, tmp_path):
     tab.console_errors.clear()
 
 
-def test_empty_scenes_and_narrow_windows(browser, tmp_path):
+def test_the_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
     empty = SceneDocument("nothing", np.zeros(1))
     tab = opened(browser, empty, tmp_path, size=(360, 400), color_scheme="dark")
     assert not is_blank(tab.screenshot())
@@ -294,7 +294,7 @@ def test_empty_scenes_and_narrow_windows(browser, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_surfaces_are_unpacked_as_they_were(browser, tmp_path):
+def test_surfaces_are_restored_from_their_compressed_form(browser, tmp_path):
     x, y = np.meshgrid(np.linspace(0.0, 1.0, 30), np.linspace(-2.0, 1.0, 30))
     points = np.stack([x, y, np.sin(3.0 * x) + np.abs(y)], axis=-1).reshape(-1, 3).astype("f4")
     i = (np.arange(29)[:, None] * 30 + np.arange(29)).ravel()
@@ -336,7 +336,7 @@ def test_a_picture_that_the_browser_dropped_is_drawn_again(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_hundred_robots_and_a_hundred_thousand_triangles(browser, tmp_path):
+def test_the_page_draws_a_hundred_robots_with_many_triangles(browser, tmp_path):
     robot = lw.load("quadruped")
     offsets = np.tile(np.eye(4), (100, 1, 1))
     offsets[:, 0, 3], offsets[:, 1, 3] = np.arange(100) % 10, np.arange(100) // 10

@@ -19,13 +19,13 @@ from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedErr
 from linkwork.viewer.html.page import page_text, write_page
 
 
-def test_long_motions_are_small_files(tmp_path):
+def test_pages_of_long_motions_are_small_files(tmp_path):
     robot = lw.load("humanoid")
     path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")
     assert path.stat().st_size < 3_000_000
 
 
-def test_unsuitable_documents_are_refused_before_anything_is_written(tmp_path):
+def test_invalid_documents_are_refused_before_anything_is_written(tmp_path):
     document = everything(lw.load("arm6"))
     [actor, ghost], surface = document.actors, document.surfaces[2]
     nan = np.full_like(actor.q, np.nan)
@@ -49,13 +49,13 @@ def test_unsuitable_documents_are_refused_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_page_is_one_file_with_a_policy():
+def test_the_page_is_one_file_with_a_content_security_policy():
     text = page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
     assert "default-src 'none'" in text and not re.search(r"(src|href)=[\"']?(https?:)?//", text)
     assert text == page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
 
 
-def test_every_operation_in_javascript(browser):
+def test_every_operation_is_translated_to_javascript(browser):
     rng = np.random.default_rng(0)
     special = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
     calls, expected = [], []
@@ -102,7 +102,7 @@ def test_a_joint_with_a_loop_in_its_transform_has_no_slider():
     assert re.match("loops: the page has no sliders, .*joint 'counted': the operation 'loop' cannot run", note)
 
 
-def test_functions_with_loops_have_no_javascript():
+def test_functions_with_loops_are_not_translated_to_javascript():
     def looped(q):
         return lw.expr.while_loop(lambda x: x < 5.0, lambda x: x + q[0], q[0], max_iterations=9).state
 
@@ -113,7 +113,7 @@ def test_functions_with_loops_have_no_javascript():
     )
 
 
-def test_tables_in_javascript(browser):
+def test_table_lookups_are_translated_to_javascript(browser):
     """Rows of a table, constant or of symbols, at an index that is rounded and clamped."""
     numbers = np.array([[2.0, -3.0], [5.0, 7.0], [11.0, 13.0]])
 

@@ -1,4 +1,4 @@
-"""Scene documents of results: what they show at the right poses and times, and one file of each kind of result."""
+"""Scene documents of results: right poses and times, and one file of each kind of result."""
 
 import inspect
 
@@ -37,7 +37,7 @@ def rolling(**options):
     return BALL.simulate(q, v, duration=0.1, dt=0.005, contacts=ground, **options), ground
 
 
-def test_simulation_with_contact_forces(tmp_path):
+def test_a_simulation_is_shown_with_contact_forces(tmp_path):
     run, ground = rolling()
     document = checked(run)
     (actor,) = document.actors
@@ -65,7 +65,7 @@ def test_simulation_with_contact_forces(tmp_path):
     assert checked(again, contacts=ground).arrows[0].starts == pytest.approx(arrows.starts)
 
 
-def test_simulation_that_stops_is_shown_until_then():
+def test_a_simulation_that_stops_is_shown_until_then():
     robot = lw.load("double_pendulum")
     run = robot.simulate(
         np.zeros(2), controller=lambda t, q, v: [lw.expr.where(t > 0.045, np.inf, 1.0), 0.0], duration=0.1, dt=1e-3
@@ -75,7 +75,7 @@ def test_simulation_that_stops_is_shown_until_then():
 
 
 @pytest.mark.slow(every=9)
-def test_contacts_of_shapes():
+def test_contacts_of_shapes_are_shown():
     boxes = lw.Robot.build(
         "boxes",
         *[
@@ -108,7 +108,7 @@ def plan():
 
 
 @pytest.mark.slow(every=3)
-def test_plan():
+def test_a_plan_is_shown_with_path_tree_and_ghosts():
     found = plan()
     document = checked(found, ghosts=3, tree=True)
     moving, ghosts = document.actors
@@ -121,7 +121,7 @@ def test_plan():
 
 
 @pytest.mark.slow(every=3)
-def test_plan_without_a_path_shows_what_was_searched():
+def test_a_plan_without_a_path_shows_its_search_tree():
     blocked = ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, lw.Scene().with_box("all", (9, 9, 9)))
     assert not blocked.success
     if blocked.trees:
@@ -131,7 +131,7 @@ def test_plan_without_a_path_shows_what_was_searched():
             scene_document(blocked)
 
 
-def test_roadmap():
+def test_a_roadmap_is_shown_with_nodes_and_edges():
     roadmap = lw.planning.Roadmap(ARM, SCENE, num_nodes=20, lazy=True)
     document = checked(roadmap, robots=2)
     (nodes,) = document.points
@@ -146,7 +146,7 @@ def spline():
 
 
 @pytest.mark.slow(every=3)
-def test_trajectories():
+def test_trajectories_are_shown():
     curve = spline()
     document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)
     assert document.times == pytest.approx(np.linspace(0.0, 1.0, 21))
@@ -159,7 +159,7 @@ def test_trajectories():
         scene_document(lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]))
 
 
-def test_inverse_kinematics():
+def test_inverse_kinematics_is_shown_with_its_target():
     target = ARM.pose(ARM.neutral() + 0.3, "tool")
     found = ARM.inverse_kinematics(target, "tool")
     document = checked(found, initial=True, scene=SCENE)
@@ -172,7 +172,7 @@ def test_inverse_kinematics():
     assert failed.lines[0].points[1] == pytest.approx(far[:3, 3])
 
 
-def test_targets_along_a_path():
+def test_targets_along_a_path_are_shown():
     q = ARM.neutral() + np.linspace(0.0, 0.2, 5)[:, None]
     problem = ARM.ik_problem(lw.ik.PoseTask("tool"))
     (name,) = problem.shapes
@@ -190,7 +190,7 @@ def tracked():
     return ARM.track_cartesian_path(lw.motion.line(start, lw.pose((0.03, 0.0, 0.04)) @ start), "tool", q_init=HOME)
 
 
-def test_tracked_path():
+def test_a_tracked_cartesian_path_is_shown():
     result = tracked()
     document = checked(result)
     assert document.actors[0].q[:, 0] == pytest.approx(result.q)
@@ -199,7 +199,7 @@ def test_tracked_path():
     assert line.points[[0, -1]] == pytest.approx(result.path(np.array([0.0, 0.05]))[:, :3, 3])
 
 
-def test_optimal_motion():
+def test_an_optimal_motion_is_shown():
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add(lw.ik.PositionTask("tool"), "equality", steps=-1, name="reach")
     result = problem.solve(HOME, targets={"reach": ARM.pose(HOME + 0.1, "tool")[:3, 3]})
@@ -209,7 +209,7 @@ def test_optimal_motion():
     assert document.actors[0].q[-1, 0] == pytest.approx(result.q[-1], abs=1e-9)
 
 
-def test_mechanisms():
+def test_driven_mechanisms_are_shown():
     fourbar = lw.load("fourbar")
     crank = fourbar.joints[0].name
     assembled = fourbar.assemble(hold={crank: 0.3}, branches=4)
@@ -222,7 +222,7 @@ def test_mechanisms():
     assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
 
 
-def test_workspace_map():
+def test_a_workspace_map_is_shown():
     robot = lw.load("double_pendulum")
     reach = robot.workspace_map("tip", samples=2000, voxel_size=0.2)
     document = checked(reach, robot=robot, q=[0.1, 0.2])
@@ -245,7 +245,7 @@ def test_workspace_map():
             reach.show(**arguments)
 
 
-def test_environments():
+def test_environments_are_shown_side_by_side():
     pytest.importorskip("gymnasium")
     batch = lw.environments.VectorEnvironment("cart_pole", num_envs=5)
     batch.reset(seed=1)
@@ -255,7 +255,7 @@ def test_environments():
     assert len(np.unique(actor.offsets[:, :2, 3], axis=0)) == 5
 
 
-def test_obstacles():
+def test_a_scene_of_obstacles_is_shown():
     document = checked(SCENE, title="one ball")
     assert document.title == "one ball" and [prop.name for prop in document.props] == ["ball"]
     assert checked(lw.Scene()).title == "0 obstacles"
@@ -269,7 +269,7 @@ def showing():
 
 
 @pytest.mark.slow(every=3)
-def test_each_show_checks_its_output_and_writes_files(tmp_path):
+def test_each_show_method_checks_its_output_and_writes_files(tmp_path):
     run, _ = rolling()
     objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]
     objects += [ARM, scene_document(ARM), ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "tool"), "tool")]
@@ -286,7 +286,7 @@ def test_each_show_checks_its_output_and_writes_files(tmp_path):
         assert {"SceneDocument", *_MODULES} & {base.__name__ for base in cls.__mro__}, cls
 
 
-def test_wrong_arguments():
+def test_wrong_arguments_of_result_scenes_are_refused():
     curve = spline()
     cases = [
         ({"rate": 0.0}, ValueError, "rate"),

@@ -42,7 +42,7 @@ def require_consistent(document):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", robots.names())
-def test_bundled_robots(name):
+def test_bundled_robots_have_scene_documents(name):
     robot = lw.load(name)
     document = robot_document(robot)
     require_consistent(document)
@@ -63,7 +63,7 @@ def test_bundled_robots(name):
         assert np.abs(robot.assemble(q, check=False).q - q).max() < 1e-6, "shown assembled"
 
 
-def test_layers_of_markers():
+def test_scene_documents_have_layers_of_markers():
     robot = lw.load("arm7")
     (actor,) = robot_document(robot, {"elbow": 0.3}).actors
     count = {layer: sum(part.layer == layer for part in actor.parts) for layer in PART_LAYERS}
@@ -93,7 +93,7 @@ def test_axes_of_rotation_and_translation_differ_in_color_and_pass_through_the_j
 MOMENTS = np.array([[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.04]])
 
 
-def test_inertia_ellipsoid_has_mass_and_moments_of_the_link():
+def test_inertia_ellipsoids_have_mass_and_moments_of_the_link():
     link = lw.Link("body", mass=2.0, com=(0.1, 0.2, 0.3), inertia=MOMENTS)
     robot = lw.Robot.build(
         "one", [link], [lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")]
@@ -107,7 +107,7 @@ def test_inertia_ellipsoid_has_mass_and_moments_of_the_link():
     assert part.placement[:3, 3] == pytest.approx([0.1, 0.2, 0.3])
 
 
-def test_motion_instances_ghosts_and_scene():
+def test_scene_documents_have_motions_instances_ghosts_and_obstacles():
     robot = lw.load("arm6")
     q = robot.random_configuration(seed=0, size=(5, 3))
     scene = lw.Scene().with_box("table", (1, 1, 0.1), (0, 0, -1)).with_point_cloud("dust", np.eye(3), 0.01)
@@ -139,7 +139,7 @@ def test_motion_instances_ghosts_and_scene():
 
 
 @pytest.mark.slow(every=3)
-def test_nearest_pairs_of_a_still_picture():
+def test_nearest_pairs_are_drawn_in_a_picture():
     robot = lw.load("arm7")
     document = robot_document(robot, nearest=3)
     assert len(document.lines[0].points) == 6
@@ -147,7 +147,7 @@ def test_nearest_pairs_of_a_still_picture():
     assert document.texts[0].text == f"{' – '.join(first.pairs[0])}: {float(first.distance[0]):.4f} m"
 
 
-def test_robot_without_shapes_has_a_skeleton():
+def test_a_robot_without_shapes_is_drawn_as_a_skeleton():
     robot = lw.Robot.from_dh("planar", [{"a": 0.3}, {"a": 0.2}], convention="standard")
     (actor,) = robot_document(robot).actors
     rods = [part for part in actor.parts if part.layer == "visual" and part.placement[:3, 3].any()]
@@ -161,7 +161,7 @@ URDF = """<robot name="r"><link name="a"><visual><geometry><mesh filename="none/
 <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/></joint></robot>"""
 
 
-def test_missing_meshes_are_placeholders(tmp_path):
+def test_missing_meshes_are_drawn_as_placeholders(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(URDF.format(mesh="hand &lt;b&gt; ü.stl"), encoding="utf-8")
     robot = lw.load(file, inertia="ignore")
@@ -182,7 +182,7 @@ def example_robots():
 
 
 @pytest.mark.slow
-def test_example_robots(drawn):
+def test_example_robots_have_consistent_scene_documents(drawn):
     files = drawn(example_robots())
     if not files:
         pytest.skip("example-robot-data is not installed")
@@ -198,7 +198,7 @@ def test_example_robots(drawn):
         assert document.actors[0].parts, file
 
 
-def test_wrong_arguments(tmp_path):
+def test_wrong_arguments_of_robot_scenes_are_refused(tmp_path):
     robot = lw.load("arm6")
     q = np.zeros(6)
     cases = [

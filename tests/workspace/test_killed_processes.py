@@ -33,7 +33,7 @@ def wait_for(condition):
 
 
 @pytest.mark.slow(every=3)
-def test_a_program_that_was_killed_continues(expected, tmp_path):
+def test_a_killed_program_continues_its_map(expected, tmp_path):
     path, folder = tmp_path / "map.npz", tmp_path / "map.npz.chunks"
     program = f"""import linkwork as lw
 lw.load("arm7").workspace_map("hand", workers=2, path={str(path)!r}, **{OPTIONS})
@@ -53,7 +53,7 @@ lw.load("arm7").workspace_map("hand", workers=2, path={str(path)!r}, **{OPTIONS}
 
 
 @pytest.mark.slow(every=9)
-def test_workers_that_were_killed_are_replaced(expected, monkeypatch):
+def test_killed_workers_are_replaced(expected, monkeypatch):
     started = []
     start = local_workers._Pool._start
 
@@ -117,7 +117,7 @@ class Cluster:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_cluster_loses_a_worker_and_its_scheduler(expected, tmp_path):
+def test_a_map_on_a_cluster_survives_the_loss_of_a_worker_and_the_scheduler(expected, tmp_path):
     pytest.importorskip("distributed")
     cluster = Cluster(tmp_path)
     threads: list[threading.Thread] = []

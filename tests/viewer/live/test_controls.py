@@ -63,7 +63,7 @@ def test_a_slider_moves_its_links(opened):
     assert view.q[3] == pytest.approx(-np.pi / 2)
 
 
-def test_rotation_vectors_of_free_joints(opened):
+def test_sliders_of_free_joints_are_rotation_vectors(opened):
     robot = lw.load("double_pendulum", floating_base=True)
     view, client = opened(small_document(robot))
     panel = view._page.sliders[robot.name]
@@ -79,7 +79,7 @@ def test_rotation_vectors_of_free_joints(opened):
     np.testing.assert_allclose(view.q[1:4], np.array([0.3, 0.0, 0.8]) / angle * np.sin(angle / 2), atol=1e-12)
 
 
-def test_loops_stay_closed_while_a_joint_slides(opened):
+def test_loops_stay_closed_while_a_slider_moves(opened):
     robot = lw.load("fourbar")
     view, client = opened(small_document(robot, robot.assemble().q))
     sliders = view._page.sliders["fourbar"].sliders
@@ -130,7 +130,7 @@ def test_a_dragged_handle_ends_at_its_target(opened):
     assert np.linalg.norm(reached[:3, 3] - far[:3, 3]) < others.min()
 
 
-def test_a_dragged_mechanism_keeps_its_loops(opened):
+def test_a_dragged_mechanism_keeps_its_loops_closed(opened):
     robot = lw.load("fourbar")
     start = np.asarray(robot.assemble({"crank_hinge": 0.5}).q)
     view, client = opened(small_document(robot, start))
@@ -144,7 +144,7 @@ def test_a_dragged_mechanism_keeps_its_loops(opened):
     assert np.abs(pose_error(robot.pose(view.q, frame), goal)).max() < 1e-5
 
 
-def test_links_at_limits_are_coloured(opened):
+def test_links_at_limits_are_colored(opened):
     robot = lw.load("arm7")
     view, client = opened(small_document(robot, [0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0]))
     page = view._page
@@ -163,7 +163,7 @@ def test_links_at_limits_are_coloured(opened):
     assert page.status.value == ""
 
 
-def test_configurations_to_choose(opened):
+def test_named_configurations_are_selected_by_buttons(opened):
     robot = lw.load("arm7").with_named_configuration("ready", {"elbow": -1.5, "wrist_flex": 1.0})
     view, client = opened(small_document(robot, robot.neutral() + 0.01))
     panel = view._page.sliders["arm7"]
@@ -179,7 +179,7 @@ def test_configurations_to_choose(opened):
     np.testing.assert_allclose(view.q, 0.5 * (robot.lower + robot.upper))
 
 
-def test_layers_and_overlays(opened):
+def test_layers_and_overlays_are_switched(opened):
     robot = lw.load("arm7")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.6))
     view, client = opened(small_document(robot, [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0], obstacles=scene))
@@ -217,7 +217,7 @@ def test_robots_side_by_side_keep_their_obstacles(opened):
 
 
 @pytest.mark.slow
-def test_all_bundled_robots(opened, drawn):
+def test_all_bundled_robots_have_a_live_page(opened, drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         document = lw.viewer.scene_document(robot)
@@ -237,7 +237,7 @@ def test_all_bundled_robots(opened, drawn):
         view.close()
 
 
-def test_two_robots_of_one_name_and_a_recording(opened):
+def test_two_robots_of_one_name_are_recorded(opened):
     robot = lw.load("double_pendulum")
     document = small_document(robot)
     view, client = opened(replace(document, actors=document.actors * 2))
@@ -257,7 +257,7 @@ def test_two_robots_of_one_name_and_a_recording(opened):
     assert client.downloaded() == ("recording.html", page_text(recorded).encode())
 
 
-def test_quaternions_of_all_rotations():
+def test_quaternions_of_random_rotations_are_right():
     rng = np.random.default_rng(0)
     q = rng.normal(size=(500, 4))
     q[:8] = np.concatenate([np.eye(4), -np.eye(4)])  # none, and half a turn about each axis

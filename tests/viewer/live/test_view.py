@@ -45,7 +45,7 @@ def settled(view):
     assert view._page.status.value == "" or "limits" in view._page.status.value
 
 
-def test_the_latest_configuration_is_shown(opened):
+def test_the_live_page_shows_the_latest_configuration(opened):
     view = opened(small_document(ARM))
     settled(view)
     before = view._page.worker.published
@@ -66,7 +66,7 @@ def test_the_latest_configuration_is_shown(opened):
     np.testing.assert_array_equal(view.q, [0, 0, 0, -1.0, 0, 0, 0])
 
 
-def test_invalid_configurations(opened):
+def test_invalid_configurations_of_a_view_are_refused(opened):
     view = opened(small_document(ARM))
     for q, words in (
         ([0.0] * 6, "update: q: expected"),
@@ -91,7 +91,7 @@ def test_invalid_configurations(opened):
     np.testing.assert_array_equal(view.q, ARM.neutral())
 
 
-def test_robots_of_a_batch_are_instances(opened):
+def test_robots_of_a_batch_are_shown_as_instances(opened):
     rng = np.random.default_rng(0)
     offsets = np.tile(np.eye(4), (5, 1, 1))
     offsets[:, 0, 3] = np.arange(5)
@@ -114,7 +114,7 @@ def test_robots_of_a_batch_are_instances(opened):
         view.update(q[0, 0])
 
 
-def test_forces_and_recording(opened):
+def test_forces_are_shown_and_recorded(opened):
     view = opened(small_document(ARM))
     view.start_recording()
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.3, 31)
@@ -138,7 +138,7 @@ def test_forces_and_recording(opened):
     np.testing.assert_array_equal(forces.vectors[forces.visible][:, 2], 10.0)
 
 
-def test_a_simulator(opened):
+def test_a_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
     """A page shows the configuration, the time and the contact forces of a simulator, at the place of each robot."""
     ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
     ground = ContactGround(ContactPoint("body", radius=0.1))
@@ -173,7 +173,7 @@ def test_a_simulator(opened):
         one.update(simulator)
 
 
-def test_limits_in_plots(opened):
+def test_plots_shade_shared_limits_and_draw_individual_ones(opened):
     """Limits that all curves share are shaded outside; curves with limits of their own have dashed lines."""
     times, values = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]])
     shared = Plot("a", "rad", ("x", "y"), values, lower=np.array([-0.5, -0.5]), upper=np.array([90.0, 90.0]))
@@ -194,7 +194,7 @@ def test_limits_in_plots(opened):
     assert len(first.data) == len(first.series) and len(second.data) == len(second.series)
 
 
-def test_marks_in_plots(opened):
+def test_plots_mark_the_current_time_and_scale_small_values(opened):
     """The line at the current time is vertical; small values have a power of ten beside the unit."""
     times, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0], [2e-5], [0.0]])
     q = np.tile(ARM.neutral(), (3, 1, 1))
@@ -211,7 +211,7 @@ def test_marks_in_plots(opened):
     np.testing.assert_array_equal(mark._chart.data, mark._with_mark(0))
 
 
-def test_the_bar_of_time(opened):
+def test_the_time_bar_selects_the_time(opened):
     times = np.array([0.0, 0.5, 1.0, 1.5])
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.4, 4)[:, None]
     X = np.tile(np.eye(4), (4, 1, 1))
@@ -264,7 +264,7 @@ def test_the_bar_of_time(opened):
         client.close()
 
 
-def test_a_loop_is_paused_and_stepped(opened):
+def test_a_simulation_loop_is_paused_and_stepped(opened):
     view = opened(small_document(ARM))
     view.pace(0.0)
     pace = view._page.pace
@@ -307,7 +307,7 @@ def listening():
     return sorted(c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN)
 
 
-def test_only_this_machine_and_a_free_port(opened):
+def test_views_listen_on_this_machine_at_a_free_port(opened):
     before = listening()
     first, second = opened(small_document(ARM)), opened(small_document(ARM))
     new = [address for address in listening() if address not in before]
@@ -343,7 +343,7 @@ def test_pages_of_other_hosts_are_refused(opened):
 
 
 @pytest.mark.slow(every=3)
-def test_no_thread_and_no_socket_is_left(monkeypatch):
+def test_a_closed_view_leaves_no_thread_and_no_socket(monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
 
     def closed(view, client):
@@ -397,7 +397,7 @@ print("done", flush=True)
 
 
 @pytest.mark.slow(every=9)
-def test_ctrl_c_and_the_end_of_a_program():
+def test_ctrl_c_and_the_end_of_a_program_close_a_view():
     tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     for end in ("threading.Thread(target=press).start(); view.wait()", "view.update([0.1, 0.2])"):
         script = SCRIPT.format(tests=tests, end=end)
@@ -405,13 +405,13 @@ def test_ctrl_c_and_the_end_of_a_program():
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_without_viser(monkeypatch):
+def test_views_without_viser_name_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[viewer\]"'):
         open_view(small_document(ARM), open_browser=False)
 
 
-def test_colours_by_vertex_textures_and_missing_files(opened):
+def test_vertex_colors_textures_and_missing_files_are_shown(opened):
     box = box_surface(0.1, 0.1, 0.1)
     colors = np.full((8, 4), 200, dtype=np.uint8)
     colored = Surface(box.vertices, box.triangles, colors=colors)

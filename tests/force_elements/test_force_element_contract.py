@@ -1,4 +1,4 @@
-"""`check_force_element` on the library's own elements, and on some that break the contract, each in one line."""
+"""`check_force_element` on the library's own elements, and on elements that break the contract in one line each."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OWN = (
 
 
 @pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
-def test_the_librarys_elements_keep_the_contract(element: ForceElement) -> None:
+def test_the_librarys_force_elements_satisfy_the_contract(element: ForceElement) -> None:
     check_force_element(element, ARM).raise_if_failed()
 
 
 @pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
-def test_dampers_are_the_stated_resistances(element: ForceElement) -> None:
+def test_dampers_exert_the_stated_resistances(element: ForceElement) -> None:
     """F = −Σ d (F_i · V) F_i over resistances F_i of damping d."""
     B, A = element.ends(ARM.tree)
     for q, v in np.random.default_rng(0).normal(size=(5, 2, 2)):
@@ -43,7 +43,7 @@ def test_dampers_are_the_stated_resistances(element: ForceElement) -> None:
         assert np.allclose(element.damper_wrench(ARM.tree, X, V).elements(), expected, rtol=0.0, atol=1e-13)
 
 
-def test_all_elements_are_tried() -> None:
+def test_check_force_element_runs_over_all_public_elements() -> None:
     assert set(force_elements.ALL) == {type(element) for element in OWN}
 
 
@@ -116,7 +116,7 @@ class Driving(Slight):
 
 
 class Standing(Slight):
-    """A force that resists motion, and is there at rest too."""
+    """A force that resists motion, and is not zero at rest."""
 
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
         b, _, _ = self._way(marks, X)
@@ -143,7 +143,7 @@ class Branching(Slight):
         return found if isinstance(found.force.x, float) else found * (1.0 + self.by)
 
 
-def test_an_element_of_ones_own_passes() -> None:
+def test_a_users_force_element_satisfies_the_contract() -> None:
     check_force_element(Gravity("base", "tip"), ARM).raise_if_failed()
 
 
@@ -159,7 +159,9 @@ def test_an_element_of_ones_own_passes() -> None:
         (Branching, "compiled", 3e-8, 3e-9),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
+def test_check_force_element_names_a_requirement_that_is_broken_slightly(
+    kind: type[Slight], line: str, noticed: float, allowed: float | None
+) -> None:
     assert_sharp(lambda made: check_force_element(made("base", "tip"), ARM), kind, line, noticed, allowed)
 
 
@@ -171,12 +173,12 @@ def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: flo
         (Nameless, "names .*name: expected a non-empty string, got ''"),
     ],
 )
-def test_a_broken_line_is_named(kind: type[Gravity], line: str) -> None:
+def test_check_force_element_names_the_broken_requirement(kind: type[Gravity], line: str) -> None:
     report = check_force_element(kind("base", "tip"), ARM)
     with pytest.raises(ContractError, match=f"(?s)force element {kind.__name__} breaks the contract.*FAIL  {line}"):
         report.raise_if_failed()
 
 
-def test_what_is_no_element() -> None:
+def test_check_force_element_refuses_values_that_are_no_element() -> None:
     with pytest.raises(TypeError, match="check_force_element: element: expected"):
         check_force_element("spring", ARM)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Vector environments: they move as simulations do, each as if it were alone, and begin anew as gymnasium says."""
+"""Vector environments: motion as in simulations, independent environments, and resets as gymnasium defines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkwork.environments import TASKS, ControlTask, VectorEnvironment
 
 
 @pytest.mark.slow(every=3)
-def test_all_tasks_run_and_each_environment_goes_as_if_it_were_alone():
+def test_environments_of_all_tasks_are_independent():
     rng = np.random.default_rng(5)
     for name, make in TASKS.items():
         task = replace(make(), horizon=9)
@@ -37,7 +37,7 @@ def test_all_tasks_run_and_each_environment_goes_as_if_it_were_alone():
         assert np.array_equal(again[:1], same), name
 
 
-def test_masses_and_lengths_of_the_tasks():
+def test_masses_and_lengths_of_the_tasks_are_as_stated():
     """Forces that hold each robot with its rods along x, in a gravity of 1 m/s²: sums of masses and levers."""
     thigh, shank, sole = 1.0 * 0.175, 0.7 * np.array([0.525, 0.175]), 0.3 * np.array([0.72, 0.37, 0.02])
     legs = [thigh + shank[0] + sole[0], shank[1] + sole[1], sole[2]]
@@ -59,7 +59,7 @@ def test_masses_and_lengths_of_the_tasks():
     assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - own - 0.25 * rod) < 1e-12
 
 
-def test_an_action_is_a_simulation_with_held_forces():
+def test_an_action_holds_forces_during_a_simulation():
     task = TASKS["reacher"]()
     envs = VectorEnvironment(task, num_envs=3)
     envs.reset(seed=0)
@@ -78,7 +78,7 @@ def test_an_action_is_a_simulation_with_held_forces():
         assert np.allclose(envs.state[1][k], found.v[-1], rtol=0, atol=1e-12)
 
 
-def test_what_has_failed_begins_anew_with_the_next_action():
+def test_failed_environments_reset_with_the_next_action():
     envs = VectorEnvironment("cart_pole", num_envs=4)
     envs.reset(seed=2)
     push = np.array([[1.0], [-1.0], [0.0], [1.0]])
@@ -112,7 +112,7 @@ def test_seeds_are_those_of_environments_and_of_gymnasium():
         envs.reset(options={"x": 1})
 
 
-def test_what_is_no_task_is_refused():
+def test_invalid_tasks_and_actions_are_refused():
     task = TASKS["pendulum"]()
     envs = VectorEnvironment(task, num_envs=2)
     for call, error, words in (
@@ -134,7 +134,7 @@ def test_what_is_no_task_is_refused():
     assert isinstance(task, ControlTask)
 
 
-def test_a_start_that_is_no_state_is_refused():
+def test_invalid_start_states_are_refused():
     task = TASKS["reacher"]()
     nq, nv = task.robot.nq, task.robot.nv
     for start, message in (
@@ -148,8 +148,8 @@ def test_a_start_that_is_no_state_is_refused():
         VectorEnvironment(replace(task, goal=lambda rng: [np.inf, 0.0]))
 
 
-def test_gymnasium_makes_and_draws_them():
-    """By their names, with the same numbers as made directly; pictures are of each environment as it is."""
+def test_gymnasium_makes_and_renders_the_environments():
+    """Environments by name equal those of direct construction."""
     gymnasium = pytest.importorskip("gymnasium")
     for name in TASKS:
         assert gymnasium.spec(f"linkwork/{name}-v0").kwargs == {"task": name}
@@ -166,7 +166,7 @@ def test_gymnasium_makes_and_draws_them():
 
 
 @pytest.mark.slow(every=3)
-def test_mechanisms_move_as_simulations_do_from_assembled_starts():
+def test_mechanisms_move_from_assembled_starts_as_in_simulations():
     robot = lw.load("fourbar")
     q0 = robot.assemble(hold={"crank_hinge": 0.4}).q
     task = ControlTask(
