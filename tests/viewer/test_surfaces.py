@@ -161,7 +161,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_texture_is_left_out(tmp_path, name):
+def test_hostile_textures_are_left_out(tmp_path, name):
     result = loaded(tmp_path, name, HOSTILE[name])
     ((surface, color),) = result.surfaces
     assert surface.texture is None and color == pytest.approx((0.2, 0.4, 0.6, 1.0), abs=0.01)

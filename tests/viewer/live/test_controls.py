@@ -39,7 +39,7 @@ def drawn_poses(view):
     return np.array([pose_of(b.wxyz, b.position) for b in view._page.drawings[0].bodies])
 
 
-def test_a_slider_moves_its_links(opened):
+def test_a_slider_of_the_live_page_moves_its_links(opened):
     robot = lw.load("arm7")
     view, client = opened(small_document(robot))
     sliders = view._page.sliders["arm7"].sliders
