@@ -1,4 +1,4 @@
-"""Options of the test run, a cache of machine code of its own, and the compiler's verifier between all passes.
+"""Options of the test run, a cache of machine code for tests, and the compiler's verifier between all passes.
 
 Most tests are about what is computed, and compile functions to call them once: all their code is quick code, which is
 made in little time and gives the same bits.  Those about compiled code have code for vectors of samples (`VECTORS`),

@@ -1,4 +1,4 @@
-"""The house: rooms are in import contracts by name, new files by themselves, and text over any scalar stays apart."""
+"""Import contracts: every package is in them by name, new files are covered, and generic code stays apart."""
 
 import re
 import tomllib
@@ -40,7 +40,7 @@ def test_no_two_public_classes_have_one_name():
     assert [name for name, count in names.items() if count > 1] == ["Ellipsoid"] and names["Ellipsoid"] == 2
 
 
-def test_rooms_are_in_contracts_and_files_are_covered_by_themselves():
+def test_packages_are_in_import_contracts_and_files_are_covered():
     layered = [contract for contract in contracts() if contract["type"] == "layers"]
     assert [(c["containers"], c["exhaustive"]) for c in layered] == [(["linkwork"], True)]
     rooms = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()} - {"__init__"}
@@ -52,13 +52,13 @@ def test_rooms_are_in_contracts_and_files_are_covered_by_themselves():
     assert own and all(m.endswith(".**") or m.count(".") == 1 for m in own), "a contract lists files"
 
 
-def test_text_over_any_scalar_imports_only_its_like():
+def test_code_over_any_scalar_imports_only_such_code():
     seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
     assert len(seen) > 1000
     assert [(a, b) for a, b in seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []
 
 
-def test_writers_of_code_are_behind_the_backend():
+def test_code_writers_are_imported_by_the_backend_only():
     """Outside of `codegen`, nobody imports it but for types of numbers, processors and the backend."""
     writers = "linkwork.compiler.codegen."
     outside = [(a, b) for a, b in imports() if b.startswith(writers) and not f"{a}.".startswith(writers)]
@@ -70,6 +70,6 @@ def test_writers_of_code_are_behind_the_backend():
     }
 
 
-def test_no_test_is_skipped_where_linkwork_itself_cannot_be_imported():
+def test_no_test_is_skipped_because_linkwork_cannot_be_imported():
     files = Path(__file__).parent.rglob("*.py")
     assert not [file.name for file in files if re.search(r"importorskip\(\s*.linkwork", file.read_text("utf-8"))]

@@ -1,4 +1,4 @@
-"""The same question gets the same bits: alone or in a batch, in any thread, process or order, next to whatever else."""
+"""Equal calls have equal bits: alone or in a batch, in any thread, process or order, beside any other work."""
 
 import hashlib
 import multiprocessing
@@ -51,7 +51,7 @@ def flat(found, batch):
 
 
 @every_function
-def test_a_sample_alone_gives_the_same_bits_as_in_a_batch(arm, legs, name):
+def test_a_single_sample_has_the_bits_of_a_batch(arm, legs, name):
     # no actuator moves a free base, so accelerations drawn at random are refused there
     both = name in share(0, 5) and name != "constrained_inverse_dynamics"
     for robot in (arm, legs) if both else (arm,):
@@ -67,7 +67,7 @@ def test_a_sample_alone_gives_the_same_bits_as_in_a_batch(arm, legs, name):
 
 
 @every_function
-def test_results_do_not_depend_on_how_a_batch_is_cut_or_ordered(arm, name):
+def test_results_do_not_depend_on_the_division_or_order_of_a_batch(arm, name):
     arrays, frame = arguments(arm, name, 67)
     method = lambda *x: flat(getattr(arm, name)(*x), x[0].shape[:-1])  # noqa: E731
     together = method(*arrays, *frame)
@@ -81,7 +81,7 @@ def test_results_do_not_depend_on_how_a_batch_is_cut_or_ordered(arm, name):
     assert np.array_equal(method(*(x.reshape(1, 67, 1, -1) for x in arrays), *frame)[0, :, 0], together)
 
 
-def test_a_large_batch(arm):
+def test_a_large_batch_has_the_bits_of_small_ones(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 100_000)
     found = arm.inverse_dynamics(*arrays)
     for start in (0, 49_999, 99_990):
@@ -89,7 +89,7 @@ def test_a_large_batch(arm):
     assert np.all(np.isfinite(found))
 
 
-def test_repeating_a_call_repeats_the_bits_and_leaves_its_inputs_alone(legs):
+def test_a_repeated_call_has_the_same_bits_and_unchanged_inputs(legs):
     arrays, _ = arguments(legs, "forward_dynamics", 20)
     kept = [x.copy() for x in arrays]
     first = legs.forward_dynamics(*arrays)
@@ -98,7 +98,7 @@ def test_repeating_a_call_repeats_the_bits_and_leaves_its_inputs_alone(legs):
     assert all(np.array_equal(x, y) for x, y in zip(arrays, kept, strict=True))
 
 
-def test_results_are_arrays_of_their_own(arm):
+def test_results_share_no_memory(arm):
     q = arm.neutral()
     first, second = arm.mass_matrix(q), arm.mass_matrix(q)
     first[:] = 0.0
@@ -111,7 +111,7 @@ def test_results_are_arrays_of_their_own(arm):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308], ids=str)
 @pytest.mark.parametrize("size", [1, 8, 21])
-def test_what_is_not_finite_stays_in_its_sample(legs, bad, size):
+def test_nan_and_infinity_stay_in_their_sample(legs, bad, size):
     kernel = legs.compile(["inverse_dynamics", "mass_matrix", "forward_kinematics"])
     arrays, _ = arguments(legs, "inverse_dynamics", size)
     clean = kernel(*arrays)
@@ -152,7 +152,7 @@ def in_threads(work, count=8):
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "pose"])
-def test_threads_that_call_a_function_first_at_once(name):
+def test_threads_that_call_a_function_for_the_first_time_get_equal_results(name):
     expected_from = shipped("arm7")
     for _ in range(3):
         robot = lw.load("arm7")  # nothing is compiled yet
@@ -168,7 +168,7 @@ def test_threads_share_one_kernel():
     assert len({id(kernel) for kernel in kernels}) == 1
 
 
-def test_threads_with_work_of_their_own(legs):
+def test_threads_with_different_samples_do_not_affect_each_other(legs):
     """Each thread its own samples; one of them is refused for its NaN, and the others notice nothing."""
     inputs = [arguments(legs, "inverse_dynamics", 200, seed=k)[0] for k in range(8)]
     expected = [legs.inverse_dynamics(*arrays) for arrays in inputs]
@@ -189,7 +189,7 @@ def test_threads_with_work_of_their_own(legs):
 # -- processes
 
 
-def test_another_process_gives_the_same_bits(arm):
+def test_another_process_computes_the_same_bits(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 9)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(arm.inverse_dynamics, arrays)  # the robot travels with its method
@@ -209,7 +209,7 @@ print(hashlib.sha256(b"".join(parts)).hexdigest())
 
 
 @pytest.mark.slow
-def test_the_seed_of_pythons_hashes_does_not_matter():
+def test_results_do_not_depend_on_pythons_hash_seed():
     digests = set()
     for seed in ("0", "1", "2", "3"):
         environment = os.environ | {"PYTHONHASHSEED": seed}

@@ -1,4 +1,4 @@
-"""The examples run, and find what they compare with."""
+"""The example scripts run, and their results agree with references."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LAST = ("trot.py", "whole_body.py")  # they take seconds: the last case of a lis
 @pytest.mark.parametrize(
     "script", [pytest.param(x, marks=pytest.mark.slow(every=9)) if x in LAST else x for x in SCRIPTS]
 )
-def test_example(script, capsys):
+def test_an_example_script_runs(script, capsys):
     runpy.run_path(str(FOLDER / script), run_name="__main__")
     assert 1 <= capsys.readouterr().out.count("\n") <= 20  # a line, or a table
 
 
-def test_examples_are_short_and_listed():
+def test_example_scripts_are_short_and_listed():
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"\]\((\w+\.py)\)", index)) == SCRIPTS
     for script in SCRIPTS:

@@ -1,4 +1,4 @@
-"""How many operations a robot's functions take: a slip in speed shows here as a difference.
+"""Operation counts of a robot's functions: a slower program shows as a difference.
 
 The counts do not depend on the machine.  `python -m pytest tests/test_golden_counts.py --update-golden` writes them
 anew, to be looked at in the diff.
@@ -41,7 +41,7 @@ def counts(example):
 
 
 @pytest.mark.parametrize("example", ROBOTS.values(), ids=ROBOTS)
-def test_operation_counts(example, update_golden):
+def test_operation_counts_equal_the_golden_file(example, update_golden):
     found = counts(example)
     if update_golden:
         golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
@@ -54,8 +54,8 @@ def test_operation_counts(example, update_golden):
     assert found == golden[example.name], hint
 
 
-def test_the_requirements_are_met():
-    """Whatever the golden file says: those of the benchmarks, of which there is one list."""
+def test_operation_counts_meet_the_targets_of_the_benchmarks():
+    """The targets hold for any content of the golden file."""
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     for robot, bounds in BOUNDS.items():
         for function, bound in bounds.items():

@@ -1,4 +1,4 @@
-"""No module imports itself by way of others, wherever the imports stand: at the top, in a function, for types only."""
+"""Import cycles: no module imports itself through others, at the top, in a function, or for types only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
     return next((found for name in graph if (found := search(name, []))), [])
 
 
-def test_no_import_closes_a_circle() -> None:
+def test_no_import_closes_a_cycle() -> None:
     known = modules()
     graph = {name: set(imported(path, known)) - {name} for name, path in known.items()}
     assert len(graph) > 100
@@ -63,6 +63,6 @@ def test_no_import_closes_a_circle() -> None:
     assert circle(graph) == []
 
 
-def test_circles_are_found() -> None:
+def test_import_cycles_are_detected() -> None:
     assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]

@@ -12,7 +12,7 @@ def findings_in_source() -> list[str]:
     return [*findings(ROOT / "src")]
 
 
-def test_docstrings_begin_with_what_they_name() -> None:
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     assert [x for x in findings_in_source() if ": docstring: " in x] == []
 
 

@@ -35,19 +35,19 @@ def test_a_module_is_compiled_once(compile_module, compiled):
 
 
 @pytest.mark.parametrize("other", [("texts", "target", 0), ("text", "other", 0), ("text", "target", 2)])
-def test_other_modules_targets_and_efforts_have_other_files(compile_module, compiled, other):
+def test_other_modules_targets_and_efforts_have_other_object_files(compile_module, compiled, other):
     assert compile_module(*MODULE, assembly=False) != compile_module(*other, assembly=False)
     assert compiled == [MODULE, other]
 
 
-def test_listings_and_tests_of_the_compiler_are_compiled_always(files, compile_module, compiled):
+def test_listings_and_compiler_tests_are_always_compiled(files, compile_module, compiled):
     compile_module(*MODULE, assembly=True)
     files.is_used = False
     compile_module(*MODULE, assembly=False)
     assert compiled == [MODULE] * 2 and not list(files.folder.iterdir())
 
 
-def test_damaged_files_are_replaced(files, compile_module, compiled):
+def test_damaged_object_files_are_replaced(files, compile_module, compiled):
     code = compile_module(*MODULE, assembly=False)
     (file,) = files.folder.iterdir()
     for damaged in (b"", file.read_bytes()[:-1], file.read_bytes() + b"x"):
@@ -56,7 +56,7 @@ def test_damaged_files_are_replaced(files, compile_module, compiled):
     assert len(compiled) == 4 and compile_module(*MODULE, assembly=False) == code and len(compiled) == 4
 
 
-def test_the_files_used_longest_ago_are_removed(files, compile_module, compiled):
+def test_the_least_recently_used_object_files_are_removed(files, compile_module, compiled):
     modules = [(f"text {k}", "target", 0) for k in range(4)]
     for k, module in enumerate(modules):
         compile_module(*module, assembly=False)

@@ -1,4 +1,4 @@
-"""Pickles of all public objects: in another process they compute the same, to the bit."""
+"""Pickles of all public objects: another process computes the same results, to the bit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_public_object_has_results_to_compare() -> None:
     assert RESULTS.keys() == INSTANCES.keys()
 
 
-def test_some_objects_compute_the_same_in_another_process() -> None:
+def test_selected_objects_compute_the_same_in_another_process() -> None:
     same_in_another_process([INSTANCES[kind]("") for kind in SIMPLE])
 
 
@@ -57,7 +57,7 @@ def test_all_public_objects_compute_the_same_in_another_process() -> None:
     same_in_another_process([make("") for make in INSTANCES.values()])
 
 
-def test_an_unpickled_object_has_kernels_of_its_own(monkeypatch: pytest.MonkeyPatch, drawn: Any) -> None:
+def test_an_unpickled_object_compiles_its_own_kernels(monkeypatch: pytest.MonkeyPatch, drawn: Any) -> None:
     """Compare objects and their pickles without the kernels that the process has."""
     for kind in drawn([kind for kind in INSTANCES if kind is not lw.environments.VectorEnvironment]):
         one = INSTANCES[kind]("")
@@ -81,7 +81,7 @@ def local_functions() -> dict[str, Callable[[], Any]]:
     }
 
 
-def test_objects_with_local_functions_name_them() -> None:
+def test_pickling_errors_name_local_functions() -> None:
     for owner, make in local_functions().items():
         with pytest.raises(
             pickle.PicklingError, match=rf"{owner}: its function \(.*test_pickles.*\) cannot be pickled"
@@ -90,7 +90,7 @@ def test_objects_with_local_functions_name_them() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_kernels_of_robots_with_local_functions_need_no_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_robots_with_local_functions_are_pickled_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     level = lw.constraints.Holonomic("level", lambda k: k.pose("hand")[2, 3])
     kernel = lw.load("arm7").with_constraints(level).compile("constraint_error")
     data = pickle.dumps(kernel)

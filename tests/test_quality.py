@@ -1,4 +1,4 @@
-"""How good results are: lengths of paths beside the shortest, shares solved, numbers of steps, sizes of files.
+"""Quality of results: path lengths compared with the shortest, success rates, iteration counts, file sizes.
 
 `tests/golden/quality.json` has the values, of which smaller ones are better; each may be larger by a tenth.
 ``--update-golden`` writes them anew.
@@ -111,7 +111,7 @@ def files(folder):
 @pytest.mark.parametrize(
     "subject", [paths, inverse_kinematics, optimal_motion, contact, files], ids=lambda x: x.__name__
 )
-def test_results_are_as_good_as_before(subject, tmp_path, update_golden):
+def test_results_are_as_good_as_recorded(subject, tmp_path, update_golden):
     found = {name: float(f"{value:.5g}") for name, value in subject(tmp_path).items()}
     if update_golden:
         golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}

@@ -1,4 +1,4 @@
-"""All results: they have one base, public paths, no constructor, and statuses that the page on results lists."""
+"""Results: one base class, public paths, no constructor, and statuses that the page on results lists."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def made() -> set[type]:
     return _subclasses(ReturnedValue) - {Result}
 
 
-def test_results_are_published_in_their_subjects(made):
+def test_result_classes_are_published_in_their_packages(made):
     public = public_classes()
     assert len(made) > 15 and {linkwork.planning.PlanResult, linkwork.mechanisms.Assembly} <= made
     for kind in made:
@@ -58,7 +58,7 @@ def test_results_are_published_in_their_subjects(made):
         assert getattr(sys.modules[kind.__module__], kind.__name__) is kind
 
 
-def test_results_have_one_base(made):
+def test_result_classes_have_one_base(made):
     for kind in made:
         if issubclass(kind, Result):
             fields = {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
@@ -67,14 +67,14 @@ def test_results_have_one_base(made):
             assert kind.__bool__ is Result.__bool__, kind
 
 
-def test_results_show_no_constructor(made):
+def test_result_classes_show_no_constructor(made):
     for kind in made:
         assert str(inspect.signature(kind)) == "()", kind
         with pytest.raises(TypeError, match=f"{kind.__name__}: has no constructor"):
             kind()
 
 
-def test_what_functions_return_has_a_public_path():
+def test_objects_that_functions_return_have_public_paths():
     public = public_classes()
     names = {"RobotBase": RobotBase, "Self": typing.Self} | {kind.__name__: kind for kind in public}
     unknown = {}
@@ -101,7 +101,7 @@ def test_the_page_lists_all_statuses_with_their_evidence(update_golden):
     assert table.splitlines() == rows or update_golden
 
 
-def test_claims_about_all_configurations_have_proofs():
+def test_statuses_that_claim_impossibility_have_proofs():
     """Words that no search can justify stand for proofs."""
     kinds = {status: status.evidence.partition(": ")[0] for status in Status}
     assert set(kinds.values()) == {"proof", "example", "check", "search", "event"}
@@ -127,7 +127,7 @@ def test_each_status_has_a_test_that_provokes_it():
     assert [one for one in missing if one not in _UNPROVOKED] == []
 
 
-def test_claims_of_ends():
+def test_statuses_of_early_ends_are_provoked():
     """Joints that determine each other, a motion that explodes, and a path whose next configuration is far."""
     with pytest.raises(lw.errors.AssemblyError, match="determine each other") as error:
         lw.load("fourbar").assemble(hold={"crank_hinge": 0.5, "coupler_hinge": 2.0})

@@ -1,4 +1,4 @@
-"""The selection of cases by a seed: `helpers.rotation`, and the options of the test run."""
+"""Selection of test cases by a seed: `helpers.rotation`, and the options of the test run."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def cases_of(length: int) -> list[str]:
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_all_cases_run_within_so_many_seeds(length):
+def test_all_cases_run_within_the_stated_number_of_seeds(length):
     cases = cases_of(length)
     for first in (0, 5, 738_000):
         runs = [chosen(cases, {}, seed) for seed in range(first, first + ROUNDS)]
@@ -33,7 +33,7 @@ def test_all_cases_run_within_so_many_seeds(length):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_no_case_is_drawn_again_before_all_have_been(length):
+def test_no_case_is_drawn_twice_before_all_have_run(length):
     cases = cases_of(length)
     rounds = max(1, min(length - 2, ROUNDS)) if length != 9 else 6
     drawn = [case for seed in range(rounds) for case in chosen(cases, {}, seed) - {cases[0], cases[-1]}]
@@ -41,7 +41,7 @@ def test_no_case_is_drawn_again_before_all_have_been(length):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_run_is_short(length):
+def test_a_daily_run_selects_few_cases(length):
     for seed in range(ROUNDS):
         n = len(chosen(cases_of(length), {}, seed))
         assert n == length if length <= SHORT else n <= 2 + max(2, -(-length // ROUNDS))
@@ -52,7 +52,7 @@ def test_tests_are_selected_independently_of_each_other():
     assert chosen(together, {}, 3) == set.union(*(chosen(cases_of(length), {}, 3) for length in LENGTHS))
 
 
-def test_nodes_that_are_named_are_selected_whole():
+def test_node_ids_are_selected_whole():
     cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
     for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
@@ -60,7 +60,7 @@ def test_nodes_that_are_named_are_selected_whole():
         assert len(below) in (1, 100)
 
 
-def test_values_inside_a_test_are_drawn_as_cases_are():
+def test_values_inside_a_test_are_drawn_like_cases():
     for length in LENGTHS:
         runs = [drawn(range(length), seed, "test_x") for seed in range(ROUNDS)]
         assert all(run == sorted(run) and {0, length - 1} <= set(run) for run in runs)
@@ -69,14 +69,14 @@ def test_values_inside_a_test_are_drawn_as_cases_are():
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 9, ROUNDS])
-def test_values_inside_a_case_that_rotates_are_all_drawn(rounds):
+def test_values_inside_a_rotating_case_are_all_drawn(rounds):
     cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
     for case in cases:
         runs = [seed // rounds for seed in range(ROUNDS * rounds) if case in selected([], cases, seed)]
         assert len(runs) == ROUNDS and {*range(40)} == {x for run in runs for x in drawn(range(40), run, case)}
 
 
-def test_slow_cases_are_selected_in_their_turn():
+def test_slow_cases_are_selected_periodically():
     cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else ROUNDS for k in range(100)}
     for every, some in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
         runs = [chosen(cases, slow, seed) & {*some} for seed in range(every)]
@@ -92,19 +92,19 @@ def test_each_case_runs_on_a_working_day_of_four_weeks():
         assert set.union(*(chosen(cases, slow, day) for day in days)) == {*cases, *slow}
 
 
-def test_no_slow_test_runs_on_one_day_of_the_week_alone():
+def test_no_slow_test_runs_on_one_weekday_only():
     files = Path(__file__).parent.rglob("*.py")
     rounds = {(int(n), path.name) for path in files for n in re.findall(r"\bevery=(\d+)\)", path.read_text("utf-8"))}
     assert len(rounds) > 100 and not [found for found in rounds if found[0] % 7 == 0]
 
 
-def test_single_cases_are_drawn_once_in_so_many_seeds():
+def test_single_cases_are_drawn_once_per_period():
     cases = cases_of(1000)
     assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)
     assert all(50 < sum(is_drawn(case, seed, 10) for case in cases) < 150 for seed in range(10))
 
 
-def test_a_short_run_draws_a_share_of_random_examples():
+def test_a_daily_run_draws_a_share_of_random_examples():
     is_whole = settings().max_examples == 100
     try:
         for whole, expected in ((True, [100, 3, 60, 1000]), (False, [20, 3, 12, 200])):
@@ -142,14 +142,14 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.slow(every=3)
-def test_processes_that_test_beside_each_other_draw_the_same_cases(tmp_path):
+def test_parallel_test_processes_draw_the_same_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
     assert passed == chosen(NUMBERS, {LARGE: ROUNDS}, 3)
 
 
 @pytest.mark.slow(every=3)
-def test_all_cases_and_slow_tests_run_with_an_option(tmp_path):
+def test_the_option_all_runs_all_cases_and_slow_tests(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
     assert passed == {*NUMBERS, LARGE}

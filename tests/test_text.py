@@ -1,4 +1,4 @@
-"""Hints: what they name, and that the work for them is bounded."""
+"""Hints at similar names, and bounds on the work for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkwork.model.tree_builder import build_tree
 from urdf_texts import joint, link, robot
 
 
-def test_the_nearest_names_come_first():
+def test_hints_list_the_nearest_names_first():
     for name, known, expected in (
         ("hnad", ["base", "hand", "arm"], "did you mean 'hand'?"),
         ("elbw", ["elbow", "wrist"], "did you mean 'elbow'?"),
@@ -41,7 +41,7 @@ def test_a_message_lists_the_known_names_once():
         assert str(caught.value).endswith(end)
 
 
-def test_a_set_gives_the_same_hint_in_every_order():
+def test_hints_from_a_set_do_not_depend_on_its_order():
     names = [f"link_{i}" for i in range(50)]
     assert nearest("link_x", set(names)) == nearest("link_x", sorted(names)) == nearest("link_x", names[::-1])
 
@@ -84,7 +84,7 @@ class Counted(Sequence[str]):
             yield f"name_{i}"
 
 
-def test_a_hint_looks_at_so_many_names_and_no_more():
+def test_a_hint_compares_a_bounded_number_of_names():
     few, many = Counted(5), Counted(10**12)
     assert nearest("name_4", few).startswith("did you mean 'name_4'") and few.taken == 5
     assert "name_7" in nearest("name_7", many) and many.taken <= _text._MOST_NAMES

@@ -1,4 +1,4 @@
-"""The pages of algorithms: what they show of the source is there, in this order."""
+"""Pages of algorithms: quoted source lines exist, in the same order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGES = [*sorted((DOCS / "algorithms").glob("*.md")), DOCS / "identification.md"
 SHOWN = re.compile(r"^```python\n# (\S+/\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def test_lines_that_are_shown_are_in_the_source() -> None:
+def test_source_lines_quoted_on_pages_are_in_the_source() -> None:
     """A block that begins with a file's name has lines of it; "..." stands for what is left out."""
     shown = 0
     for page in PAGES:

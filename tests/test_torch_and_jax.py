@@ -1,4 +1,4 @@
-"""The wrappers on the page about PyTorch and JAX run, where these are installed."""
+"""Wrappers on the page about PyTorch and JAX, if these are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "torch_and_jax.md"
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
-def test_the_wrapper_has_exact_gradients(library: str) -> None:
+def test_wrappers_for_torch_and_jax_have_exact_gradients(library: str) -> None:
     blocks = dict(re.findall(r"```python\n# (\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     assert blocks.keys() == {"torch", "jax"}
     pytest.importorskip(library)

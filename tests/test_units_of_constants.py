@@ -31,11 +31,11 @@ def constants():
                 )
 
 
-def test_a_constant_with_a_unit_is_on_the_page_with_a_reason():
+def test_constants_with_units_are_on_the_page_with_a_reason():
     row = re.compile(r"^\| `([\w/]+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
     found = [place for place, comment in constants() if UNIT.search(comment)]
     assert found and sorted(found) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
 
 
-def test_a_threshold_states_what_it_bounds():
+def test_every_threshold_states_its_unit():
     assert not [place for place, comment in constants() if not comment and re.search("tol", place[1], re.IGNORECASE)]

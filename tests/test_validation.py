@@ -1,4 +1,4 @@
-"""Shared checks of arguments, and what the decorator of public functions makes of their errors."""
+"""Shared checks of arguments, and the decorator of public functions, which converts errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _matrix() -> Any:
         return np.matrix([[1, 2]])
 
 
-def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
+def test_checks_return_valid_values_and_name_invalid_ones() -> None:
     assert check.integer("f", "n", np.int64(3), least=1) == 3
     assert check.finite_number("f", "x", Fraction(1, 2)) == 0.5 and check.positive("f", "x", np.array(2.0)) == 2.0
     assert check.non_negative("f", "x", math.inf, infinite=True) == math.inf
@@ -72,7 +72,7 @@ def test_checks_return_what_they_take_and_name_what_they_refuse() -> None:
             check.floats(text)
 
 
-def test_checks_on_both_sides_of_their_limits() -> None:
+def test_checks_accept_and_refuse_the_floats_next_to_a_limit() -> None:
     """The numbers nearest to a limit: inside, and outside; infinity; shapes; lengths; and what messages show."""
     near, inf = math.nextafter, math.inf
     zero, tiny, row = [0.0, near(0.0, 1.0)], near(0.0, 1.0), partial(check.sequence_of, check=check.integer, least=2)
@@ -119,7 +119,7 @@ def test_checks_on_both_sides_of_their_limits() -> None:
     assert len(check.shown("a" * 10**6)) < 200 and check.shown([1]) == "[1]" and "..." in check.shown([1] * 1000)
 
 
-def test_an_argument_error_is_both() -> None:
+def test_an_argument_error_is_a_value_error_and_a_type_error() -> None:
     error = pickle.loads(pickle.dumps(ArgumentError("f: x: expected a number")))
     assert isinstance(error, TypeError) and isinstance(error, ValueError) and str(error) == "f: x: expected a number"
 
@@ -169,12 +169,12 @@ def _summed(numbers: Any) -> float:
     return float(sum(x for x in numbers))
 
 
-def test_a_number_in_place_of_a_sequence() -> None:
+def test_a_number_in_place_of_a_sequence_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"^_summed: numbers: expected a sequence, got 3$"):
         _summed(3)
 
 
-def test_errors_from_below_name_function_and_argument() -> None:
+def test_errors_of_inner_functions_name_the_public_function_and_argument() -> None:
     """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
     for given, expected in (
         ({"frame": "wrold"}, r"_looked_up: frame: no frame named 'wrold'; did you mean 'world'\?"),
@@ -212,7 +212,7 @@ def test_errors_from_below_name_function_and_argument() -> None:
             call()
 
 
-def test_counts_and_seeds_are_of_any_kind_of_integer() -> None:
+def test_counts_and_seeds_may_be_any_kind_of_integer() -> None:
     robot = lw.load("double_pendulum")
     for count in (np.int64(2), np.uint8(2)):
         assert lw.ik.PoseTask("tip", level=count).level == 2
@@ -225,7 +225,7 @@ def test_counts_and_seeds_are_of_any_kind_of_integer() -> None:
             robot.mobility(seed=seed)
 
 
-def test_errors_of_the_users_own_functions_pass() -> None:
+def test_errors_of_users_functions_propagate() -> None:
     def own(values: Any) -> Any:
         return values.no_such_attribute
 
@@ -235,7 +235,7 @@ def test_errors_of_the_users_own_functions_pass() -> None:
         _measured([1.0], other=1)
 
 
-def test_subclasses_go_by_their_own_names() -> None:
+def test_methods_of_subclasses_are_named_by_the_subclass() -> None:
     @public_constructor
     class Base:
         def __init__(self, size: float) -> None:
@@ -249,7 +249,7 @@ def test_subclasses_go_by_their_own_names() -> None:
         Derived(math.nan)
 
 
-def test_what_was_taken_without_a_word() -> None:
+def test_values_that_once_gave_meaningless_results_are_refused() -> None:
     """Values that gave results without meaning: each is refused, with the argument's name."""
     robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     mass = np.ones(10)
@@ -286,7 +286,7 @@ def test_what_was_taken_without_a_word() -> None:
         robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], expressed_in=3)
 
 
-def test_a_task_that_starts_nowhere() -> None:
+def test_a_task_without_a_start_is_refused() -> None:
     robot = lw.load("double_pendulum")
     for start in ((np.array([math.nan, 0.0]), np.zeros(2)), (np.zeros(2), np.zeros(3))):
         task = environments.ControlTask(
@@ -301,7 +301,7 @@ def test_a_task_that_starts_nowhere() -> None:
             environments.VectorEnvironment(task, 2).reset(seed=0)
 
 
-def test_absurd_sizes_are_refused_before_memory_is_taken() -> None:
+def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
     robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=10**30)),

@@ -1,4 +1,4 @@
-"""Tasks side by side: results in order, the first error, and one thread where no other can be started."""
+"""Parallel tasks: results in order, the first error, and a single thread if no other can be started."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 100])
-def test_results_come_in_order_on_as_many_threads_as_there_are(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_results_are_in_order_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     refused, done, here = refuse(monkeypatch, after), [], threading.get_ident()
     where = run([lambda k=k: (k, threading.get_ident()) for k in range(20)], done=lambda: done.append(1))
     assert [k for k, _ in where] == [*range(20)] and len(done) == 20
@@ -41,7 +41,7 @@ def test_results_come_in_order_on_as_many_threads_as_there_are(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("after", [0, 100])
-def test_the_first_error_is_raised_and_what_had_not_begun_is_left(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_the_first_error_is_raised_and_pending_tasks_are_cancelled(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     refuse(monkeypatch, after)
     begun: list[int] = []
 
@@ -54,7 +54,7 @@ def test_the_first_error_is_raised_and_what_had_not_begun_is_left(monkeypatch: p
     assert len(begun) < 1000
 
 
-def test_where_no_thread_can_be_started_long_programs_compile_and_robots_warm_up(
+def test_compilation_works_if_no_thread_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     refused = refuse(monkeypatch, 0)
@@ -72,7 +72,7 @@ def test_where_no_thread_can_be_started_long_programs_compile_and_robots_warm_up
 
 
 @pytest.mark.parametrize("size", [1 << 18, 1 << 24])
-def test_stacks_of_other_threads_stay_as_they_were(size: int) -> None:
+def test_stack_sizes_of_other_threads_are_unchanged(size: int) -> None:
     before = threading.stack_size(size)
     try:
         run([lambda: None] * 3)
