@@ -37,5 +37,5 @@ def test_constants_with_units_are_on_the_page_with_a_reason():
     assert found and sorted(found) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
 
 
-def test_every_threshold_states_its_unit():
+def test_every_tolerance_constant_has_a_comment():
     assert not [place for place, comment in constants() if not comment and re.search("tol", place[1], re.IGNORECASE)]
