@@ -107,6 +107,22 @@ def test_friction_beyond_the_torque_limit_is_refused():
     assert time_optimal(path, torque=LIMIT, velocity=1.0, passive=False).duration > 0.0
 
 
+@pytest.mark.slow(every=3)
+def test_a_motion_against_strong_damping_is_slow():
+    """Damping bears nearly all of the torque, so the duration is the integral of |q'| d / (limit - gravity)."""
+    limits, q = np.array([30.0, 20.0]), np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2))
+    s = np.linspace(0.0, 1.0, 4001)
+    for damping in (60.0, 200.0):
+        robot = lw.load("double_pendulum").with_joint_dynamics(damping=damping)
+        path = robot.spline(np.linspace(0.0, 1.0, 5), q)
+        at = path(s)
+        room = limits - np.sign(at.v) * robot.inverse_dynamics(at.q, 0.0 * at.q, 0.0 * at.q)
+        shortest = damping * float(np.trapezoid((np.abs(at.v) / room).max(axis=1), s))
+        motion = time_optimal(path, torque=limits)
+        assert shortest < motion.duration < 1.03 * shortest, damping
+        assert _excess(robot, motion, limits) < 1e-4
+
+
 @pytest.mark.slow(every=5)
 def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compared with the general method on as many segments; strong losses need further passes."""

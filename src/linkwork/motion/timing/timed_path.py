@@ -138,8 +138,8 @@ def _plot_phase_plane(timed: Any, limit_set: Any, axes: Any) -> Any:
         s, speed, rate, path = _midpoint_states(timed)
         constraints = limit_set.constraints("plot", path)
         if limit_set.resistance is not None:
-            own = limit_set.resistance.range(path.q, path.first, speed[:, None])
-            constraints = limit_set.resisted(constraints, *own)
+            resistance = limit_set.resistance.resistance(path.q, path.first * speed[:, None, None])[:, 0]
+            constraints = limit_set.resisted(constraints, resistance, resistance)
         fastest = fastest_speeds(path, constraints, limit_set.velocity)
         finite = np.where(fastest < _UNLIMITED, fastest, np.nan)
         axes.plot(s, finite, color="0.2", linewidth=0.8, linestyle="--", label="speed limit")

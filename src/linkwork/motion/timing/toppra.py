@@ -35,6 +35,9 @@ _NODES_OF_CUBICS = 3  # nodes of a segment along cubics; 5 along other paths
 _ROUNDS = 8
 _LONGEST = 100.0  # times the fastest motion's time: slower motions are rejected
 _RESISTANCE_ROUNDS = 20
+_FITTING_ROUNDS = 4
+_FULL = 0.99  # of dry friction: less acts on joints that creep
+_ROOM = 0.8  # of the joint force between rest and a limit: so much of it the first resistance takes at most
 _RESISTANCE_TOLERANCE = 1e-4  # of the greatest ṡ²: a smaller change ends the search
 _OVERTIGHTENING = 1.1  # times a violation: by so much the limit is tightened
 
@@ -201,13 +204,15 @@ class Grid:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return x = ṡ² and u = s̈ of the fastest motion, with the resistance of joints linear around the last x.
 
-        It begins with ``x``, or without resistance.  Where no motion satisfies the linearised limits, the resistance is
-        taken in proportion to x, which permits rest.
+        It begins with ``x``, or with the motion without resistance where that fits.  Where no motion satisfies the
+        linearised limits, the resistance is taken in proportion to x, which permits rest.
         """
         if x is None or self.limit_set.resistance is None:
             x, u = self._sweep(constraints, velocity)
-        if self.limit_set.resistance is None:
-            return x, u
+            if self.limit_set.resistance is None:
+                return x, u
+            self._dry = 2.0 * self._resistance(x)[1] - self._resistance(4.0 * x)[1]  # friction without damping
+            x = self._with_fitting_resistance(constraints, x)
         for _ in range(_RESISTANCE_ROUNDS):
             before = x
             try:
@@ -216,7 +221,32 @@ class Grid:
                 x, u = self._sweep(self._resisted(constraints, before, through_rest=True), velocity)
             if np.abs(x - before).max() <= _RESISTANCE_TOLERANCE * x.max():
                 break
+        self._refuse_creeping(constraints, x)
         return x, u
+
+    def _with_fitting_resistance(self, constraints: PathConstraints, x: np.ndarray) -> np.ndarray:
+        """Return x (n + 1,), reduced where the resistance would take more than `_ROOM` of the limits at rest."""
+        for _ in range(_FITTING_ROUNDS):
+            values = self._resistance(x)[1]
+            share = np.ones(len(x) + 1)
+            for need, free in zip((values.max(axis=1), -values.min(axis=1)), _room(constraints, values), strict=True):
+                free = _ROOM * np.maximum(free, 0.0)
+                own = np.divide(free, need, out=np.ones_like(need), where=need > np.maximum(free, 1e-300))
+                share[1:-1] = np.minimum(share[1:-1], own.min(axis=1))
+            if (share >= 1.0).all():
+                break
+            x = x * np.minimum(share[:-1], share[1:]) ** 2
+        return x
+
+    def _refuse_creeping(self, constraints: PathConstraints, x: np.ndarray) -> None:
+        """Raise InfeasibleSegment where a joint moves only because its friction, which exceeds a limit, is smoothed."""
+        values = self._resistance(x)[1]
+        for sign, room in zip((1.0, -1.0), _room(constraints, values), strict=True):
+            dry = sign * self._dry
+            creeps = ((dry > room[:, None]) & (sign * values < _FULL * dry))[:, 1:-1].all(axis=1).any(axis=-1)
+            if creeps.any():
+                k = int(creeps.argmax())
+                raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=False)
 
     def _resisted(self, constraints: PathConstraints, x: np.ndarray, *, through_rest: bool = False) -> PathConstraints:
         """Return the constraints with a resistance that is linear around x (n + 1,).
@@ -226,14 +256,25 @@ class Grid:
         model = self.limit_set.resistance
         assert model is not None
         q, first, middle = self.samples.q, self.samples.first, self.samples.q.shape[1] // 2
-        speeds = np.sqrt(np.stack([x[:-1], x[1:]], axis=1))
-        least, most = model.range(q, first, speeds)
+        squares, values = self._resistance(x)
         mean = 0.5 * (x[:-1] + x[1:])
         slope = model.slope(q[:, middle], first[:, middle], np.sqrt(mean))
         if through_rest:
+            least, most = values.min(axis=1), values.max(axis=1)
             slope = np.where(most + least > 0.0, most, least) / np.maximum(mean, 1e-300)[:, None]
-        moved = slope * mean[:, None]
-        return self.limit_set.resisted(constraints, least - moved, most - moved, slope)
+        rest = values - slope[:, None] * squares[..., None]
+        return self.limit_set.resisted(constraints, rest.min(axis=1), rest.max(axis=1), slope)
+
+    def _resistance(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ṡ² (n, k) and the resistance (n, k, nv) at the nodes and ends of segments, from ṡ² = x (n + 1,).
+
+        At an end the path's values are those of the nearest node.
+        """
+        model, nodes = self.limit_set.resistance, self.samples.q.shape[1]
+        assert model is not None
+        squares = x[:-1, None] + np.diff(x)[:, None] * np.array([0.0, *NODES[nodes], 1.0])
+        q, first = (values[:, [0, *range(nodes), -1]] for values in (self.samples.q, self.samples.first))
+        return squares, model.resistance(q, first * np.sqrt(squares)[..., None])
 
     def _sweep(self, constraints: Any, velocity: Any) -> tuple[np.ndarray, np.ndarray]:
         ends = self.ends
@@ -248,6 +289,13 @@ class Grid:
             k = int(at_rest[0])
             raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=True)
         return x, u
+
+
+def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the joint forces (n, nv) between rest and the upper, and the lower limits, for ``forces`` of nodes."""
+    rest = np.zeros_like(constraints.first) if constraints.rest is None else constraints.rest
+    own = slice(constraints.first.shape[-1] - forces.shape[-1], None)
+    return (constraints.upper - rest.max(axis=1))[:, own], (rest.min(axis=1) - constraints.lower)[:, own]
 
 
 def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -98,7 +98,7 @@ def motions_by_single_kernel(
         limits |= {"least": limit_set.torque.lower, "most": limit_set.torque.upper}
     if limit_set.speed:
         limits["speeds"] = np.array([*limit_set.speed.values()], dtype=float)
-    room = np.inf if tolerance is None else 0.5 * tolerance
+    room = 1.0 if tolerance is None else 0.5 * tolerance  # more means that the sweeps do not converge
     cubics = [_padded_cubics(path) for path in paths]
     groups: dict[tuple[int, int, int], list[int]] = {}
     for k, (c, _, _, count) in enumerate(cubics):

@@ -8,8 +8,8 @@ x = ṡ² that is linear around the speed of the sweep before:
 
     R(x) ≈ R(x_0) + R'(x_0) (x − x_0)
 
-At the solution x = x_0.  On each segment R(x_0) is bounded by the values at its slowest and fastest speed, because near
-rest friction changes faster than any polynomial of s.
+At the solution x = x_0.  On each segment R(x_0) − R'(x_0) x_0 is bounded by its values at the nodes and at both ends,
+because near rest friction changes faster than any polynomial of s.
 
 Constraints bear a share of the forces.  The forces of motors are then those of `Robot.constrained_inverse_dynamics`, a
 linear function of M a + h, so they have the same form.  Dampers and friction are odd functions of v, and the other
@@ -92,15 +92,6 @@ class TorqueModel:
             raise error._of("time_optimal", ()) from None
         result: np.ndarray = tau[..., self.indices]
         return result
-
-    def range(self, q: np.ndarray, first: np.ndarray, speeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the greatest R (n, nv) on n segments, at nodes (n, k) and for each of several speeds.
-
-        q (n, k, nq) and q' = ``first`` (n, k, nv) are those of the nodes, and ``speeds`` (n, m) are values of ṡ.
-        """
-        v = first[:, :, None] * speeds[:, None, :, None]
-        values = self.resistance(np.broadcast_to(q[:, :, None], (*v.shape[:-1], q.shape[-1])), v)
-        return values.min(axis=(1, 2)), values.max(axis=(1, 2))
 
     def slope(self, q: np.ndarray, first: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """Return dR/dx (n, nv), x = ṡ², at points of a path with speeds ṡ (n,)."""
