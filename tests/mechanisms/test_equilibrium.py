@@ -118,6 +118,21 @@ def test_equilibria_under_wrenches_equal_those_with_payloads():
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", ["scissor_lift", "arm6", "leg"])
+def test_descents_pass_singular_configurations_flat_directions_and_saddles(name):
+    """A lift folds, an arm turns about the vertical, and the leg passes a saddle point: all starts reach one energy."""
+    robot = lw.load(name)
+    starts = robot.random_configuration(seed=0, size=12)
+    starts = starts if name == "arm6" else np.array([robot.assemble(q).q for q in starts])
+    equilibria = robot.equilibrium(starts)
+    assert equilibria.success.all(), equilibria.explain()
+    assert equilibria.iterations.max() < 100
+    if name != "leg":
+        assert {*equilibria.stability} == {"neutral" if name == "arm6" else "stable"}
+        assert np.ptp(robot.potential_energy(equilibria.q)) < 1e-8 * np.abs(robot.potential_energy(starts)).max()
+
+
+@pytest.mark.slow(every=3)
 def test_states_of_a_batch_take_the_iterations_of_each_alone(monkeypatch):
     """Descents, saddles, failures and Newton's method, in blocks of other sizes: the same bits."""
     monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)

@@ -79,7 +79,8 @@ class Status(StrEnum):
     NOT_FOUND = (
         "not_found",
         "No start led to a solution; a solution may exist.",
-        "Start from another q_init, allow more starts by max_iterations, or relax the target.",
+        "Start from another q_init, or relax the target; inverse kinematics tries more starts with a larger "
+        "max_iterations.",
         "search: starts, with and without limits",
     )
     NO_OTHER_SOLUTION = (

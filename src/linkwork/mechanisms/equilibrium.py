@@ -2,10 +2,10 @@
 
 At rest M a = F + Gᵀλ, with the joint forces F of gravity, springs and actuators.  Along free motions δ = N x, with
 G N = 0 and Nᵀ M N = 1, the energy changes by γᵀx + ½ xᵀHx, where γ = −Nᵀ F, and H = −Nᵀ M ∂a/∂q N includes the
-curvature of the constraints.  Steps x = −|H|⁻¹ γ descend also where H has negative eigenvalues, and are followed by
-projection onto the constraints.  The decrease of the energy is the work of F along the step, by Gaussian quadrature, so
-no potential is needed, and actuator forces need not have one.  A saddle point is left along its most
-negative eigenvector.
+curvature of the constraints.  Steps x = −(|H| + λ)⁻¹ γ descend also where H has negative eigenvalues, and are followed
+by projection onto the constraints.  The decrease of the energy is the work of F along the step, by Gaussian quadrature,
+so no potential is needed, and actuator forces need not have one.  A saddle point is left along its most negative
+eigenvector, and a singular configuration along the further motions that begin there.
 
 Newton's method on a, ∂a/∂q δ = −a with G δ = 0, finds equilibria of any kind near the start.
 
@@ -18,6 +18,7 @@ Algorithms on Matrix Manifolds, 2008, chapter 7.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,9 @@ __all__ = ["Equilibrium", "equilibria_near"]
 _FLAT_TOL = 1e-12  # stiffness that counts as zero, relative to the largest
 _FIRST_RADIUS, _MAX_RADIUS, _MIN_RADIUS = 0.3, 1.0, 1e-13  # [rad, characteristic lengths] largest part of a step
 _SADDLE_STEP = 1e-3  # [rad, characteristic lengths] step by which a saddle point is left
+_SHIFTS, _BISECTIONS = 60.0, 16  # range of the logarithm of λ, and the number of its halvings
+_SHORT = 1e-7  # [rad, characteristic lengths] radius below which a saddle point or a singular configuration is near
+_SINGULAR = 1e-4  # relative singular value of the constraint Jacobian near a singular configuration
 _ROUNDING = 1e-11  # work that is rounding, relative to the acting forces times the units of coordinates
 _BLOCK = 4096  # states that are solved together, which bounds the memory
 
@@ -49,7 +53,8 @@ Array = np.ndarray[Any, Any]
 class Equilibrium(Result):
     """A configuration in which a robot stays at rest, or the last one of a failed search; for a batch, arrays of them.
 
-    ``status`` is "solved", "constraints_not_met", "not_found" (no equilibrium nearby) or "max_iterations".
+    ``status`` is "solved", "constraints_not_met", "not_found" (no equilibrium nearby), "singular" (the descent ended in
+    a singular configuration that is none) or "max_iterations".
     """
 
     q: np.ndarray  # (..., nq)
@@ -193,7 +198,14 @@ def _solve(statics: Statics, q0: Array, max_iterations: int, descend: bool) -> d
 
     if descend:
         search(_descent_step, np.flatnonzero(start.closed & ~statics.rests(start)))
-    search(_newton_step, np.flatnonzero(status != Status.SOLVED))
+    failed = np.flatnonzero(status != Status.SOLVED)
+    ends = states.copy(failed), status[failed], iterations[failed]
+    search(_newton_step, failed)
+    worse = (status[failed] != Status.SOLVED) & np.isin(ends[1], (Status.SINGULAR, Status.NOT_FOUND))
+    worse = np.flatnonzero(worse & start.closed[failed])
+    if descend and len(worse):  # the end of the descent tells more
+        states.put(failed[worse], ends[0].some(worse))
+        status[failed[worse]], iterations[failed[worse]] = ends[1][worse], ends[2][worse]
     groups = [
         (group, statics.some(group).stiffness(states.some(group), N)) for group, N in statics.free_motions(states)
     ]
@@ -236,30 +248,83 @@ def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array)
     sizes = np.maximum(np.abs(values), np.maximum(flat, 1e-300)[:, np.newaxis])
     largest = np.abs(gradient).max(axis=-1, initial=0.0, keepdims=True)
     idle = (np.abs(values) <= flat[:, np.newaxis]) & (np.abs(gradient) <= REST_TOL * largest)
-    x = np.where(idle, 0.0, -gradient / sizes)
-    delta, slope, curvature = _times(N, _times(vectors, x)), (gradient * x).sum(axis=-1), (values * x * x).sum(axis=-1)
+    gradient, basis = np.where(idle, 0.0, gradient), N @ vectors
     pending = np.flatnonzero(~rests)
     while len(pending):
         here, before, size = statics.some(pending), states.some(pending), radius[pending]
-        share = np.minimum(1.0, size / np.maximum(here.largest(delta[pending]), 1e-300))
-        expected = share * slope[pending] + 0.5 * share * share * curvature[pending]  # change of the model energy
-        along = share[:, np.newaxis] * delta[pending]
+        slopes, curvatures = gradient[pending], values[pending]
+        x, is_bounded = _bounded_step(slopes, sizes[pending], basis[pending] / statics.units[:, np.newaxis], size)
+        along = _times(basis[pending], x)
+        expected = (slopes * x + 0.5 * curvatures * x * x).sum(axis=-1)  # change of the model energy
         moved = robot.integrate(before.q, along)
         trial = here.projected(moved)
         paths = np.stack([along, robot.difference(moved, trial.q)])
         gained = here.work(np.stack([before.q, moved]), paths).sum(axis=0)
         small = -expected <= _ROUNDING * here.size  # then the residual is more accurate than the work
         better = np.where(small, trial.merit < before.merit, gained >= 1e-4 * -expected) & trial.closed
-        grown = np.where((gained > 0.5 * -expected) & (share < 1.0), np.minimum(_MAX_RADIUS, 2.0 * size), size)
+        grown = np.where((gained > 0.5 * -expected) & is_bounded, np.minimum(_MAX_RADIUS, 2.0 * size), size)
         grown = np.where(gained < 0.25 * -expected, 0.5 * grown, grown)
         shrunk = 0.25 * np.minimum(size, here.largest(along))
         radius[pending] = np.where(better, grown, shrunk)
         good = np.flatnonzero(better)
         states.put(pending[good], trial.some(good))
-        stuck = ~better & (shrunk < _MIN_RADIUS)
-        status[pending[stuck]] = _end(here, before)[stuck]
-        pending = pending[~better & ~stuck]
+        short, ended = np.maximum(size, _MIN_RADIUS), ~better & (shrunk < _MIN_RADIUS)
+        for k in np.flatnonzero(~better & (shrunk < _SHORT) & ((short >= _SHORT) | ended)):
+            state = pending[k : k + 1]
+            status[state], lower = _left(statics.some(state), states.copy(state))
+            if lower is not None:
+                states.put(state, lower)
+                radius[state], better[k] = _FIRST_RADIUS, True
+        status[pending[~ended | better]] = ""
+        pending = pending[~better & ~ended]
     return status
+
+
+def _bounded_step(gradient: Array, sizes: Array, basis: Array, radius: Array) -> tuple[Array, Array]:
+    """Return the steps x = −g/(|h| + λ) (n, m) in a trust region, and True where it bounds them.
+
+    λ >= 0 is the smallest for which no component of ``basis`` x exceeds the radius.  Directions that are nearly flat so
+    do not shorten the step along the others.
+    """
+
+    def outside(shift: Array) -> tuple[Array, Array]:
+        x = -gradient / (sizes + shift[:, np.newaxis])
+        return x, np.abs(_times(basis, x)).max(axis=-1, initial=0.0) > radius
+
+    is_bounded = outside(np.zeros(len(radius)))[1]
+    high = _times(np.abs(basis), np.abs(gradient)).max(axis=-1, initial=0.0) / np.maximum(radius, 1e-300)
+    low = np.log(np.maximum(high, 1e-300)) - _SHIFTS
+    high = low + _SHIFTS
+    for _ in range(_BISECTIONS if is_bounded.any() else 0):
+        middle = 0.5 * (low + high)
+        is_outside = outside(np.exp(middle))[1]
+        low, high = np.where(is_outside, middle, low), np.where(is_outside, high, middle)
+    return outside(np.where(is_bounded, np.exp(high), 0.0))[0], is_bounded
+
+
+def _left(statics: Statics, state: RestStates) -> tuple[Status, RestStates | None]:
+    """Return the status of a descent whose steps do not improve one state, and a lower state to go on from, or None.
+
+    Such states are near a saddle point, or in a singular configuration, from which further motions begin.
+    """
+    [(_, N)], [(_, more)] = statics.free_motions(state), statics.free_motions(state, _SINGULAR)
+    is_singular = more.shape[-1] > N.shape[-1]
+    if statics.rests(state, 1e3).all():
+        return Status.SOLVED, None
+    values, vectors = np.linalg.eigh(statics.stiffness(state, N)[0])
+    directions = [N[0] @ vectors[:, k] for k in range(len(values)) if k == 0 and values[0] < 0.0]
+    if is_singular:
+        directions += [more[0] @ (more[0].T @ statics.force(state.q)[0]), *more[0].T]
+    lowest, result = -_ROUNDING * statics.size[0], None
+    for direction, length in itertools.product(directions, (k * _SADDLE_STEP for k in (1, -1, 10, -10, 100, -100))):
+        along = length / max(1e-300, float(statics.largest(direction))) * direction[np.newaxis]
+        moved = statics.robot.integrate(state.q, along)
+        trial = statics.projected(moved)
+        paths = np.stack([along, statics.robot.difference(moved, trial.q)])
+        change = -float(statics.work(np.stack([state.q, moved]), paths).sum())
+        if trial.closed.all() and change < lowest:
+            lowest, result = change, trial
+    return Status.SINGULAR if is_singular else Status.NOT_FOUND, result
 
 
 def _newton_step(statics: Statics, states: RestStates, N: Array, radius: Array) -> Array:

@@ -183,15 +183,16 @@ class Statics:
         F -= np.einsum("...ij,...i->...j", self.rows(q), forces)
         return F
 
-    def free_motions(self, states: RestStates) -> list[tuple[Array, Array]]:
+    def free_motions(self, states: RestStates, flat: float = 1e-9) -> list[tuple[Array, Array]]:
         """Return bases N of the free motions as columns, G N = 0 and Nᵀ M N = 1, with the indices of their states.
 
-        States with equally many free motions are in one group.
+        States with equally many free motions are in one group.  Singular values of G up to ``flat``, relative to the
+        largest, count as zero.
         """
         rows, root = self.rows(states.q), np.swapaxes(np.linalg.inv(np.linalg.cholesky(states.M)), -1, -2)
         if not rows.shape[-2]:
             return [(np.arange(len(root)), root)]  # M⁻¹ = root rootᵀ
         _, values, motions = np.linalg.svd(rows @ root)
-        ranks = np.sum(values > 1e-9 * np.maximum(values[:, :1], 1e-300), axis=-1)
+        ranks = np.sum(values > flat * np.maximum(values[:, :1], 1e-300), axis=-1)
         groups = [(int(rank), np.flatnonzero(ranks == rank)) for rank in np.unique(ranks)]
         return [(group, root[group] @ np.swapaxes(motions[group, rank:], -1, -2)) for rank, group in groups]
