@@ -1,4 +1,4 @@
-"""A trace and two variables of it."""
+"""Fixtures: a trace and two variables of it."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def sample_values(function: Callable[..., Any], name: str, *arguments: str) -> A
 
 @every_level
 @every_type
-def test_exact_values(level: str, dtype: Any) -> None:
-    """Integers from powers and powers from integers, where the true value is a number of the type."""
+def test_integer_powers_and_roots_are_exact(level: str, dtype: Any) -> None:
+    """The true values are numbers of the type."""
     program = sample_values(
         lambda x, n: [
             np.log2(np.exp2(n)),
@@ -44,16 +44,16 @@ def test_exact_values(level: str, dtype: Any) -> None:
     largest = 22 if dtype is np.float64 else 10  # 10^n is exact up to this n
     n = np.arange(-20, largest + 1).astype(dtype)
     x = np.linspace(-200, 200, len(n)).round().astype(dtype)
-    found = Kernel(program, backend=CPUBackend(LEVELS[level]))(x, n).T
+    actual = Kernel(program, backend=CPUBackend(LEVELS[level]))(x, n).T
     whole = n >= 0
-    assert np.array_equal(found[0], n)
-    assert np.array_equal(found[1], n)
-    assert np.array_equal(found[2], np.ldexp(dtype(1.0), n.astype(int)))
-    assert found[3][whole].tolist() == [10.0**k for k in range(largest + 1)]
-    assert np.array_equal(found[4], x)
+    assert np.array_equal(actual[0], n)
+    assert np.array_equal(actual[1], n)
+    assert np.array_equal(actual[2], np.ldexp(dtype(1.0), n.astype(int)))
+    assert actual[3][whole].tolist() == [10.0**k for k in range(largest + 1)]
+    assert np.array_equal(actual[4], x)
 
 
-def test_exact_values_of_arrays() -> None:
+def test_linspace_degrees_and_sinc_have_exact_values() -> None:
     kernel = compile(lambda x: (np.linspace(0.1, x, 7), np.rad2deg(x), np.sinc(np.round(x))), x=())
     x = np.random.default_rng(0).uniform(-9.0, 9.0, 200)
     lines, degrees, zeros = kernel(x)
@@ -79,8 +79,8 @@ def test_remainders_are_exact(level: str, dtype: Any) -> None:
     y = np.concatenate([size * 10.0 ** rng.uniform(-9.0, 0.0, 500), size, size, [7.0, smallest]])
     signs = rng.choice([-1.0, 1.0], (2, len(x)))
     x, y = (signs * np.array([x, y])).astype(dtype)
-    found = Kernel(sample_values(remainders, "rests", "x", "y"), backend=CPUBackend(LEVELS[level]))(x, y)
-    for a, b, (cs, numpys, nearest, whole) in zip(x.tolist(), y.tolist(), found.astype(np.float64), strict=True):
+    actual = Kernel(sample_values(remainders, "rests", "x", "y"), backend=CPUBackend(LEVELS[level]))(x, y)
+    for a, b, (cs, numpys, nearest, whole) in zip(x.tolist(), y.tolist(), actual.astype(np.float64), strict=True):
         p, q = fractions.Fraction(a), fractions.Fraction(b)
         exact = p // q
         assert cs == math.fmod(a, b)
@@ -92,7 +92,7 @@ def test_remainders_are_exact(level: str, dtype: Any) -> None:
             )
 
 
-def test_remainders_at_special_values() -> None:
+def test_remainders_of_special_values_equal_numpys() -> None:
     x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
 
     def nearest(a: float, b: float) -> float:
@@ -101,8 +101,8 @@ def test_remainders_at_special_values() -> None:
     with np.errstate(all="ignore"):
         expected = [np.fmod(x, y), np.remainder(x, y), [*map(nearest, x, y)], np.floor_divide(x, y)]
     kernel = Kernel(sample_values(remainders, "rests", "x", "y"))
-    for found in (kernel(x, y), kernel.interpret(x, y)):
-        for column, true in zip(found.T, np.array(expected), strict=True):
+    for actual in (kernel(x, y), kernel.interpret(x, y)):
+        for column, true in zip(actual.T, np.array(expected), strict=True):
             number = ~np.isnan(true)
             assert np.allclose(column, true, rtol=4e-16, atol=0.0, equal_nan=True)
             assert np.array_equal(np.signbit(column)[number], np.signbit(true)[number])
@@ -111,11 +111,11 @@ def test_remainders_at_special_values() -> None:
 
 @every_level
 @every_type
-def test_nan_to_num(level: str, dtype: Any) -> None:
+def test_nan_to_num_equals_numpys(level: str, dtype: Any) -> None:
     program = sample_values(lambda x: [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)], "finite", "x")
     x = np.array([1.5, -0.0, np.inf, -np.inf, np.nan], dtype)
-    found = Kernel(program, backend=CPUBackend(LEVELS[level]))(x).T
-    assert np.array_equal(found, [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)])
+    actual = Kernel(program, backend=CPUBackend(LEVELS[level]))(x).T
+    assert np.array_equal(actual, [np.nan_to_num(x), np.nan_to_num(x, nan=7.0, neginf=-8.0)])
 
 
 # The first derivatives at kinks, at steps and at extreme arguments, as docs/expressions.md states them.
@@ -149,24 +149,26 @@ KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
 
 
 @pytest.mark.parametrize(("function", "x", "expected"), KINKS)
-def test_derivatives_at_kinks(function: Callable[..., Any], x: tuple[float, ...], expected: list[float]) -> None:
-    """Forward, reverse, and by dual numbers."""
+def test_derivatives_at_kinks_follow_the_conventions(
+    function: Callable[..., Any], x: tuple[float, ...], expected: list[float]
+) -> None:
+    """Forward, reverse and dual numbers agree."""
 
     def both(*symbols: Any) -> list[Any]:
         y = function(*symbols)
         return [*jacobian([y], symbols)[0], *adjoint([y], symbols, [1.0])]
 
-    found = Kernel(sample_values(both, "kink", *("x", "y")[: len(x)])).interpret(*x)
-    assert np.array_equal(found, expected * 2), found
+    actual = Kernel(sample_values(both, "kink", *("x", "y")[: len(x)])).interpret(*x)
+    assert np.array_equal(actual, expected * 2), actual
 
 
-def test_dual_numbers_at_kinks() -> None:
+def test_dual_numbers_at_kinks_follow_the_conventions() -> None:
     for function, x, expected in ((c.hypot, (0.0, 0.0), 0.0), (c.asinh, (0.0,), 1.0), (c.mod, (0.0, 3.0), 1.0)):
         moving = seeded([*x], [1.0, 0.0][: len(x)])
         assert parts(function(*moving))[1] == expected
 
 
-def test_derivatives_of_the_power_by_a_variable_exponent() -> None:
+def test_powers_with_variable_exponents_are_differentiated() -> None:
     """First to third derivative of xⁿ by x, and the mixed one, at x = 0 and elsewhere."""
 
     def derivatives(x: Any, n: Any) -> list[Any]:
@@ -181,8 +183,8 @@ def test_derivatives_of_the_power_by_a_variable_exponent() -> None:
     assert np.allclose(kernel(2.0, 3.0), [12.0, 12.0, 6.0, 4.0 * (1.0 + 3.0 * math.log(2.0))])
 
 
-def test_standard_deviation() -> None:
-    """The first and second derivatives by an element: 0 for equal elements, which is a kink, else NumPy's formula."""
+def test_derivatives_of_the_standard_deviation_are_exact() -> None:
+    """The derivative by an element is 0 for equal elements, which is a kink, else NumPy's formula."""
 
     def derivatives(x: Any) -> Any:
         y = np.std(x)

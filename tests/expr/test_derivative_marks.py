@@ -1,4 +1,4 @@
-"""Steps of a trace are steps of its derivatives: the graph is marked again where a sweep comes to another one."""
+"""Marks of steps in a trace: derivatives have marked steps, too."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ STEPS = 12
 
 def walked(graph: Graph, x: list[Symbol], y: list[Symbol]) -> list[Any]:
     """A walk there and back, each step of which is marked."""
-    there = [x[0]]
+    forward_steps = [x[0]]
     for k in range(STEPS):
         graph.marks.append(len(graph.nodes))
-        there.append(f.sin(there[-1] * (0.3 + 0.1 * k)) * y[k] + x[1])
-    back = [there[-1]]
+        forward_steps.append(f.sin(forward_steps[-1] * (0.3 + 0.1 * k)) * y[k] + x[1])
+    back = [forward_steps[-1]]
     for k in reversed(range(STEPS)):
         graph.marks.append(len(graph.nodes))
-        back.append(back[-1] * there[k] + y[k] * (1.7 - 0.1 * k))
+        back.append(back[-1] * forward_steps[k] + y[k] * (1.7 - 0.1 * k))
     graph.marks.append(len(graph.nodes))
     return back
 
@@ -39,36 +39,36 @@ def trace() -> tuple[Graph, list[Symbol], list[Symbol], list[Any]]:
     return graph, x, y, walked(graph, x, y)
 
 
-def steps(x: list[Symbol], y: list[Symbol], w: list[Symbol], found: list[Any]) -> list[Step]:
+def steps(x: list[Symbol], y: list[Symbol], w: list[Symbol], derivatives: list[Any]) -> list[Step]:
     inputs = [(Port(name, (len(part),)), part) for name, part in (("x", x), ("y", y), ("w", w))]
-    program = Program.of("f", inputs, [(Port("g", (len(found),)), found)])
+    program = Program.of("f", inputs, [(Port("g", (len(derivatives),)), derivatives)])
     instructions, _, marks = signs_moved(program.instructions, program.results, program.marks)
     return steps_of(instructions, marks)
 
 
-@pytest.mark.parametrize("way", ["forward", "reverse"])
-def test_steps_of_derivatives_repeat_as_those_of_the_function_do(trace: Any, way: str) -> None:
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_steps_of_derivatives_repeat_as_the_functions_steps(trace: Any, mode: str) -> None:
     graph, x, y, back = trace
-    if way == "reverse":
+    if mode == "reverse":
         w = graph.inputs("w", (len(back),))
-        found = adjoint(back, [*x, *y], w)
+        derivatives = adjoint(back, [*x, *y], w)
     else:
         w = graph.inputs("w", (2 + STEPS,))
-        found = tangent(back, [*x, *y], w)
-    listed = steps(x, y, w, found)
+        derivatives = tangent(back, [*x, *y], w)
+    listed = steps(x, y, w, derivatives)
     forms = {step.form for step in listed}
     assert len(listed) >= 3 * STEPS
     assert len(forms) <= 16  # those in the middle are alike: few more than of a walk of another length
     assert max(sum(step.form == form for step in listed) for form in forms) >= STEPS - 3
 
 
-def test_marks_change_no_derivative(trace: Any) -> None:
+def test_marks_do_not_change_derivatives(trace: Any) -> None:
     def of(graph: Graph, x: list[Symbol], y: list[Symbol], back: list[Any]) -> list[Any]:
         symbols = [*x, *y]
-        found = [*adjoint(back, symbols, [1.0] * len(back)), *tangent(back, symbols, [1.0] * len(symbols))]
+        derivatives = [*adjoint(back, symbols, [1.0] * len(back)), *tangent(back, symbols, [1.0] * len(symbols))]
         rows = forward(back, symbols, [{k: 1.0} for k in range(len(symbols))])
-        found += [row[k] for row in rows for k in sorted(row)]
-        return evaluate(found, {s: 0.3 + 0.1 * k for k, s in enumerate(symbols)})
+        derivatives += [row[k] for row in rows for k in sorted(row)]
+        return evaluate(derivatives, {s: 0.3 + 0.1 * k for k, s in enumerate(symbols)})
 
     graph = Graph()
     x, y = graph.inputs("x", (2,)), graph.inputs("y", (STEPS,))
@@ -78,7 +78,7 @@ def test_marks_change_no_derivative(trace: Any) -> None:
     assert not graph.marks
 
 
-def test_marks_go_forward_and_through_loops() -> None:
+def test_derivatives_through_loops_keep_marks_ordered() -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,)), graph.inputs("y", (STEPS,))
 
@@ -92,5 +92,5 @@ def test_marks_go_forward_and_through_loops() -> None:
     (slope,) = tangent([last], [x[0]], [1.0])
     assert graph.marks == sorted(graph.marks) and graph.marks[-1] <= len(graph.nodes)
     values = {s: 0.3 + 0.1 * k for k, s in enumerate([*x, *y])}
-    one, other = evaluate([gradient, slope], values)
-    assert one == pytest.approx(other, rel=1e-13)
+    first, second = evaluate([gradient, slope], values)
+    assert first == pytest.approx(second, rel=1e-13)

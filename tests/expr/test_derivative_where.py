@@ -1,4 +1,4 @@
-"""Where a branch that is not chosen has an infinite derivative, the derivative is the chosen branch's: no NaN."""
+"""Derivatives of a choice where the other branch has an infinite derivative: no NaN."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ every_case = pytest.mark.parametrize(("function", "gradient"), CASES.values(), i
 
 @every_case
 @pytest.mark.parametrize("mode", ["jacobian", "tangent", "adjoint"])
-def test_gradients_are_those_of_the_chosen_branch(
+def test_gradients_equal_those_of_the_chosen_branch(
     function: Callable[[Any, Any], Any], gradient: tuple[float, float], mode: str
 ) -> None:
     graph = Graph()
@@ -79,7 +79,7 @@ def test_gradients_are_those_of_the_chosen_branch(
 
 @every_case
 @pytest.mark.parametrize("number", [float, np.float64])
-def test_dual_numbers_choose_too(
+def test_dual_numbers_take_the_chosen_branch(
     function: Callable[[Any, Any], Any], gradient: tuple[float, float], number: Callable[[float], Any]
 ) -> None:
     with np.errstate(all="ignore"):
@@ -89,26 +89,28 @@ def test_dual_numbers_choose_too(
 
 
 @every_case
-def test_second_derivatives_are_finite(function: Callable[[Any, Any], Any], gradient: tuple[float, float]) -> None:
+def test_second_derivatives_of_a_choice_are_finite(
+    function: Callable[[Any, Any], Any], gradient: tuple[float, float]
+) -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     forward = jacobian(jacobian([function(x, y)], [x, y])[0], [x, y])
     backward = [adjoint(adjoint([function(x, y)], [x, y], [1.0]), [x, y], w) for w in ([1.0, 0.0], [0.0, 1.0])]
-    for one, other in zip(forward, backward, strict=True):
-        values = [float(v) for v in evaluate(one, {x: 0.0, y: 2.0})]
+    for first, second in zip(forward, backward, strict=True):
+        values = [float(v) for v in evaluate(first, {x: 0.0, y: 2.0})]
         assert np.isfinite(values).all()
-        assert [float(v) for v in evaluate(other, {x: 0.0, y: 2.0})] == values
+        assert [float(v) for v in evaluate(second, {x: 0.0, y: 2.0})] == values
 
 
-def test_the_condition_itself_has_no_derivative() -> None:
+def test_the_condition_of_a_choice_has_no_derivative() -> None:
     x, y = Graph().inputs("x", (2,))
     output = f.where(f.sqrt(x) < 1.0, y, 2.0 * y)
     assert jacobian([output], [x])[0] == [0.0]
     assert adjoint([output], [x], [1.0]) == [0.0]
 
 
-def test_a_weight_used_in_both_branches_is_one_choice() -> None:
-    """Not a sum of two: x in both branches costs one ``where`` in reverse as it does forward."""
+def test_a_weight_in_both_branches_is_one_choice() -> None:
+    """x in both branches costs one ``where`` in reverse as it does forward."""
     x, y = Graph().inputs("x", (2,))
     output = f.where(y < 0.0, f.sin(x), f.cos(x))
     assert adjoint([output], [x], [1.0])[0] is f.where(y < 0.0, f.cos(x), -f.sin(x))

@@ -1,4 +1,4 @@
-"""Numbers that depend on the float type: code in float32 uses those of float32."""
+"""Limits of the float types: code in float32 uses those of float32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkwork.expr.scalar.precision import float_limits_of
 TYPES = [np.float64, np.float32]
 
 
-def test_the_table_fits_the_types() -> None:
+def test_limits_fit_their_float_type() -> None:
     for limits, kind in ((FLOAT64, DOUBLE), (FLOAT32, SINGLE)):
         info = np.finfo(kind.dtype)
         assert kind.limits is limits
@@ -33,14 +33,14 @@ def test_compiled_code_uses_the_limits_of_its_type(dtype: Any) -> None:
     kernel = lw.compile(lambda x: tuple(asdict(float_limits_of([1.0, x])).values()), x=())
     expected = [dtype(limit) for limit in asdict(FLOAT64 if dtype is np.float64 else FLOAT32).values()]
     for x in (dtype(2.0), np.array([0.0, np.nan, np.inf, 1.0], dtype)):
-        for found, limit in zip(kernel(x), expected, strict=True):
-            assert found.dtype == dtype and np.all(found == limit)
+        for actual, limit in zip(kernel(x), expected, strict=True):
+            assert actual.dtype == dtype and np.all(actual == limit)
     assert float_limits_of([1.0, 2.0]) is FLOAT64
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_marked_bounds_are_those_of_the_type_of_the_code(dtype: Any) -> None:
-    """The same power of the rounding unit, or as near to an end of the range; a factor does not hide the mark."""
+def test_bounds_from_rounding_units_follow_the_type_of_the_code(dtype: Any) -> None:
+    """The bound is the same power of the rounding unit, or as near to an end of the range; factors are allowed."""
     bounds = [2.0**-52, 2.0**-104, 1e-14, -1e-14, 1e9, 1e-300, 1e-150, 1e300]
     single = [2.0**-23, 2.0**-46, 1e-14 ** (23 / 52), -(1e-14 ** (23 / 52)), 1e9 ** (23 / 52), 1e-36, 1e-18, 1e36]
     kernel = lw.compile(lambda x: np.array([x + 0.0 * x, *(by_type(bound) * x for bound in bounds)]), x=())
@@ -69,7 +69,7 @@ def programs(kind: str) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize(
     ("kind", "status", "least"), [("no costs", 0, 200), ("no linear term", 0, 200), ("flat", 4, 150)]
 )
-def test_quadratic_programs_in_float32_have_the_status_of_those_in_float64(kind: str, status: int, least: int) -> None:
+def test_quadratic_programs_have_the_same_status_in_both_types(kind: str, status: int, least: int) -> None:
     def solve(H: Any, g: Any, A: Any, b: Any) -> Any:
         solution = lw.quadratic_program(H, g, A=A, upper=b)
         return solution.x, solution.status
@@ -77,9 +77,9 @@ def test_quadratic_programs_in_float32_have_the_status_of_those_in_float64(kind:
     kernel = lw.compile(solve, H=(4, 4), g=4, A=(3, 4), b=3)
     arrays = programs(kind)
     assert np.sum(kernel(*arrays)[1] == status) >= 198
-    x, found = kernel(*(array.astype(np.float32) for array in arrays))
-    assert np.sum(found == status) >= least and np.isfinite(x).all()
-    assert set(np.unique(found)) <= {status, 1}  # it never states another result
+    x, status_of_samples = kernel(*(array.astype(np.float32) for array in arrays))
+    assert np.sum(status_of_samples == status) >= least and np.isfinite(x).all()
+    assert set(np.unique(status_of_samples)) <= {status, 1}  # it never states another result
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -1,4 +1,4 @@
-"""Traces are apart from each other and from everything else, and end with their last reference."""
+"""Traces are independent of each other, and are freed with their last reference."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_symbols_of_two_traces_do_not_mix(mix: Any) -> None:
         mix(a, b)
 
 
-def test_a_refused_mixture_leaves_both_traces_as_they_were() -> None:
+def test_a_refused_mixture_leaves_both_traces_unchanged() -> None:
     first, second = Graph(), Graph()
     a, b = first.input("a"), second.input("b")
     with pytest.raises(ValueError, match="two traces"):
@@ -71,7 +71,7 @@ def test_a_refused_mixture_leaves_both_traces_as_they_were() -> None:
     assert b * b is b * b
 
 
-def test_outputs_that_are_numbers_belong_to_every_trace() -> None:
+def test_constant_outputs_belong_to_every_trace() -> None:
     a = Graph().input("a")
     assert evaluate([1.0], {a: 2.0}) == [1.0]
     assert evaluate([], {a: 2.0}) == []
@@ -93,7 +93,7 @@ def work() -> weakref.ref[Graph]:
 
 
 def module_state() -> dict[str, Any]:
-    """What the modules hold: the identity of every name, and the size of every container."""
+    """State of the modules: the identity of every name, and the size of every container."""
     state = {}
     for module in MODULES:
         for name, value in vars(module).items():
@@ -104,7 +104,7 @@ def module_state() -> dict[str, Any]:
     return state
 
 
-def test_a_trace_ends_with_its_last_reference() -> None:
+def test_a_trace_is_freed_with_its_last_reference() -> None:
     reference = work()
     gc.collect()
     assert reference() is None
@@ -121,7 +121,7 @@ def test_a_symbol_keeps_its_trace_alive() -> None:
 
 
 @pytest.mark.slow
-def test_traces_leave_nothing_behind() -> None:
+def test_traces_leave_no_objects_behind() -> None:
     work()
     gc.collect()
     before, objects = module_state(), gc.get_objects()
@@ -136,7 +136,7 @@ def test_traces_leave_nothing_behind() -> None:
     assert len(gc.get_objects()) - count < 50
 
 
-def test_a_trace_does_not_depend_on_those_before_it() -> None:
+def test_a_trace_does_not_depend_on_earlier_traces() -> None:
     def shape() -> list[tuple[Any, ...]]:
         graph = Graph()
         x, y = graph.inputs("x", (2,))
@@ -158,7 +158,7 @@ def chain(graph: Graph, length: int) -> tuple[Symbol, Symbol]:
 
 
 @pytest.mark.slow
-def test_a_long_chain_is_evaluated_differentiated_and_freed() -> None:
+def test_a_chain_of_many_operations_is_evaluated_differentiated_and_freed() -> None:
     graph = Graph()
     x, last = chain(graph, LENGTH)
     assert len(graph.nodes) >= LENGTH
@@ -179,7 +179,7 @@ def test_a_long_chain_is_evaluated_differentiated_and_freed() -> None:
 @pytest.mark.parametrize(
     "step", [lambda x, c: f.sin(x) * c, lambda x, c: x * c + c, lambda x, c: f.where(x < 1.0, x * c, x)]
 )
-def test_long_chains_of_other_operations(step: Any) -> None:
+def test_chains_of_various_operations_are_differentiated(step: Any) -> None:
     graph = Graph()
     x = graph.input("x")
     node: Any = x
@@ -191,7 +191,7 @@ def test_long_chains_of_other_operations(step: Any) -> None:
 
 
 @pytest.mark.slow
-def test_many_arguments_of_one_node() -> None:
+def test_nodes_with_many_uses_and_sums_of_many_terms_work() -> None:
     """A node that many others use, and a sum of many terms."""
     graph = Graph()
     x = graph.input("x")

@@ -1,4 +1,4 @@
-"""A rule for what an equation determines: forward, in reverse and of second order, without its iterations."""
+"""Derivatives of a solution by its equation: forward, reverse and of second order, without iterations."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class _Root(ImplicitDerivative):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         start, p = inputs
-        found = while_loop(
+        loop = while_loop(
             lambda s: lt(1e-12, s[1]),
             lambda s: (s[0] - (s[0] ** 3 - p) / (3.0 * s[0] * s[0]), fabs((s[0] ** 3 - p) / (3.0 * s[0] * s[0]))),
             (start, 1.0),
             max_iterations=100,
         )
-        return [found.state[0], found.iterations], []
+        return [loop.state[0], loop.iterations], []
 
     def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:
         return [direction[1]]
@@ -47,7 +47,7 @@ class _Root(ImplicitDerivative):
         return [right[0] / (3.0 * at.results[0] * at.results[0])]
 
 
-def test_the_derivative_is_that_of_the_equation() -> None:
+def test_derivatives_of_an_implicit_solution_are_exact() -> None:
     def root(start: Any, p: Any) -> Any:
         x, steps = apply_rule(_Root(), [start, p])
         return np.array([x, steps])

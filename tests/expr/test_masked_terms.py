@@ -1,4 +1,4 @@
-"""Branches that are not selected contribute zero to derivatives through rules, loops, calls and other branches."""
+"""Branches that are not selected add zero to derivatives through rules, loops, calls and other branches."""
 
 from __future__ import annotations
 
@@ -143,16 +143,16 @@ def test_gradients_are_those_of_the_selected_branch_in_every_mode(name: str) -> 
         for part, expected in zip(result, gradient, strict=True):
             np.testing.assert_array_equal(np.broadcast_to(part, 3)[:2], expected)
             assert np.isfinite(np.broadcast_to(part, 3)[2]) or np.isnan(expected) or name == "quotient by zero"
-    numbers: list[Callable[[float], Any]] = [] if name in NOT_ON_FLOATS else [float]
-    numbers += [] if name == "inv" else [lambda number: np.array([number])]
-    for number in numbers:
+    scalar_types: list[Callable[[float], Any]] = [] if name in NOT_ON_FLOATS else [float]
+    scalar_types += [] if name == "inv" else [lambda number: np.array([number])]
+    for number in scalar_types:
         with np.errstate(all="ignore"):
             result = [parts(function(*seeded([number(0.0), number(2.0)], unit)))[1] for unit in UNITS]
         np.testing.assert_array_equal(np.array([float(np.squeeze(part)) for part in result]), gradient)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_second_derivatives_agree_and_are_finite(name: str) -> None:
+def test_second_derivatives_of_masked_terms_agree_and_are_finite(name: str) -> None:
     function, gradient = CASES[name]
     graph = Graph()
     x, y = graph.inputs("x", (2,))
@@ -188,7 +188,7 @@ class SquareAndRoot(CustomDerivative):
         return [2.0 * inputs[0] * weights[0] + 0.5 * weights[1] / results[1]]
 
 
-def test_results_of_a_rule_with_different_conditions_are_masked_apart() -> None:
+def test_results_of_a_rule_are_masked_by_their_own_conditions() -> None:
     (x,) = Graph().inputs("x", (1,))
     square, root_of = apply_rule(SquareAndRoot(), [x])
     cases = ((square + where(x > 1.0, root_of, 2.0), [0.0, 8.25]), (where(x > 1.0, root_of, square), [0.0, 0.25]))
@@ -211,7 +211,7 @@ class Roots(CustomDerivative):
         return [0.5 * w / r for w, r in zip(weights, results, strict=True)]
 
 
-def test_results_of_a_rule_with_many_conditions() -> None:
+def test_results_of_a_rule_may_have_many_conditions() -> None:
     x = Graph().inputs("x", (6,))
     output = sum(where(y > 1.0, root_of, y) for y, root_of in zip(x, apply_rule(Roots(), x), strict=True))
     for result in (jacobian([output], x)[0], adjoint([output], x, [1.0])):
@@ -233,7 +233,7 @@ def test_conditions_of_masks_are_simplified() -> None:
 
 
 @pytest.mark.parametrize("method", ["jvp", "vjp", "jacobian"])
-def test_derivative_kernels_of_a_solve_that_is_not_selected(method: str) -> None:
+def test_derivative_kernels_of_an_unselected_solve_are_finite(method: str) -> None:
     kernel = lw.compile(lambda x, b: where(x[0] > 1.0, lw.solve(matrix(x[0]), b)[1], x[1] * b[0]), x=2, b=2)
     x, b = np.array([[0.0, 2.0], [2.0, 0.5]]), np.array([3.0, 4.0])
     more = {"jvp": (np.array([0.0, 1.0]),), "vjp": (1.0,), "jacobian": ()}[method]

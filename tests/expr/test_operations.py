@@ -1,4 +1,4 @@
-"""The operation table: every row means the same on every kind of scalar, and its partial derivatives are right.
+"""Table of operations: equal values on all scalars, and right partial derivatives.
 
 The reference is mpmath at 120 digits, for values and, by central differences, for derivatives.
 """
@@ -68,7 +68,7 @@ def exact_partials(name: str, x: np.ndarray) -> list[float]:
 
 @every_operation
 @every_scalar
-def test_value_on_every_kind_of_scalar(name: str, run: Any) -> None:
+def test_operations_have_equal_values_on_all_scalars(name: str, run: Any) -> None:
     points = samples(name)
     values = run(lambda x: [call(name, x)], points)[:, 0]
     expected = np.array([exact(name, x) for x in points])
@@ -77,11 +77,11 @@ def test_value_on_every_kind_of_scalar(name: str, run: Any) -> None:
 
 
 @every_operation
-def test_python_floats_mean_what_numpy_arrays_mean(name: str) -> None:
-    """Also at the edges of the domain and beyond it, where Python's math would raise."""
+def test_scalar_functions_of_operations_equal_their_numpy_functions(name: str) -> None:
+    """Values at and beyond the edges of the domain are included, where Python's math would raise."""
     operation = BY_NAME[name]
-    numbers: list[Any] = [True, False] if "n" not in BY_NAME[name].kinds else SPECIAL
-    for arguments in itertools.product(numbers, repeat=operation.arity):
+    arguments_to_try: list[Any] = [True, False] if "n" not in BY_NAME[name].kinds else SPECIAL
+    for arguments in itertools.product(arguments_to_try, repeat=operation.arity):
         if name == "where":
             arguments = (bool(arguments[0] > 0.0), *arguments[1:])
         with np.errstate(all="ignore"):
@@ -100,7 +100,7 @@ def test_python_floats_mean_what_numpy_arrays_mean(name: str) -> None:
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 @pytest.mark.parametrize("kind", ["float", "array", "symbol", "dual"])
-def test_partials(name: str, kind: str) -> None:
+def test_partial_derivatives_are_right_on_all_scalars(name: str, kind: str) -> None:
     operation = BY_NAME[name]
     points = samples(name, n=12)
     columns = list(points.T)
@@ -121,7 +121,7 @@ def test_partials(name: str, kind: str) -> None:
         assert np.all(np.abs(np.array(partials, dtype=float) - expected) <= 8.0 * EPS * scale), x
 
 
-def test_partials_of_floats_raise_no_errors() -> None:
+def test_partial_derivatives_of_floats_raise_no_errors() -> None:
     """Partial derivatives divide as IEEE 754 does, where Python's operator raises ZeroDivisionError."""
     for name in DIFFERENTIABLE:
         operation = BY_NAME[name]
@@ -130,13 +130,13 @@ def test_partials_of_floats_raise_no_errors() -> None:
             assert len(operation.partials(*x, operation.scalar(*x))) == operation.arity
 
 
-def test_partials_of_where() -> None:
+def test_partial_derivatives_of_where_select_a_branch() -> None:
     for condition in (True, False):
         assert BY_NAME["where"].partials(condition, 2.0, 3.0, 2.0) == (0.0, float(condition), float(not condition))
 
 
 @pytest.mark.parametrize("name", ["asin", "acos", "sqrt", "log", "atan", "sinh", "hypot"])
-def test_partials_beside_the_ends_of_the_domain_keep_their_digits(name: str) -> None:
+def test_partial_derivatives_near_the_ends_of_the_domain_are_accurate(name: str) -> None:
     ends = [1.0 - 1e-6, 1.0 - 1e-12, 1e-12 - 1.0] if name in ("asin", "acos") else [1e-12, 1e-6, 500.0]
     for x in ends:
         point = np.array([x] * BY_NAME[name].arity)
@@ -158,7 +158,7 @@ def test_partials_beside_the_ends_of_the_domain_keep_their_digits(name: str) -> 
         ("floor", (1.0,), 0, (0.0, 0.0)),
     ],
 )
-def test_at_a_kink_the_derivative_lies_between_those_of_the_sides(
+def test_the_derivative_at_a_kink_lies_between_the_one_sided_derivatives(
     name: str, point: tuple[float, ...], k: int, sides: tuple[float, float]
 ) -> None:
     operation = BY_NAME[name]
@@ -166,20 +166,20 @@ def test_at_a_kink_the_derivative_lies_between_those_of_the_sides(
     assert sides[0] <= partial <= sides[1]
 
 
-def test_the_partials_of_smaller_and_larger_add_up_to_one() -> None:
-    """So that fmin(x, x) has the derivative of x."""
+def test_partial_derivatives_of_fmin_and_fmax_add_up_to_one() -> None:
+    """fmin(x, x) then has the derivative of x."""
     for name in ("fmin", "fmax"):
         for point in ((1.0, 2.0), (2.0, 1.0), (2.0, 2.0)):
             assert sum(BY_NAME[name].partials(*point, BY_NAME[name].scalar(*point))) == 1.0
 
 
-def test_partials_of_bounded_operations_are_finite_where_the_result_is() -> None:
+def test_partial_derivatives_of_bounded_operations_are_finite() -> None:
     sizes = (0.0, 1e-100, 2.0**-53, 0.25, 0.5, 1.0 - EPS, 1.0, 1.5, 2.0, np.pi / 2, 30.0, 700.0, 710.4, 1e100, np.inf)
-    numbers = np.array([sign * x for x in sizes for sign in (1.0, -1.0)])
+    samples = np.array([sign * x for x in sizes for sign in (1.0, -1.0)])
     for operation in BY_NAME.values():
         if not operation.bounded:
             continue
-        arguments = [x.ravel() for x in np.meshgrid(*[numbers] * operation.arity)]
+        arguments = [x.ravel() for x in np.meshgrid(*[samples] * operation.arity)]
         with np.errstate(all="ignore"):
             result = operation.value(*arguments)
             assert operation.partials is not None
@@ -189,19 +189,19 @@ def test_partials_of_bounded_operations_are_finite_where_the_result_is() -> None
 
 
 @every_operation
-def test_commutative_means_that_the_arguments_may_change_places(name: str) -> None:
+def test_commutative_operations_may_exchange_their_arguments(name: str) -> None:
     operation = BY_NAME[name]
     if operation.arity != 2:
         assert not operation.commutative
         return
     points = samples(name) if "n" in BY_NAME[name].kinds else samples(name) < 0.0
     with np.errstate(invalid="ignore"):
-        there, back = operation.value(*points.T), operation.value(*points.T[::-1])
-    assert bool(np.array_equal(there, back)) == operation.commutative
+        direct, exchanged = operation.value(*points.T), operation.value(*points.T[::-1])
+    assert bool(np.array_equal(direct, exchanged)) == operation.commutative
 
 
 @every_operation
-def test_logical_means_that_the_result_is_a_truth_value(name: str) -> None:
+def test_logical_operations_return_booleans(name: str) -> None:
     operation = BY_NAME[name]
     points = samples(name) < 0.0 if "n" not in BY_NAME[name].kinds else samples(name)
     columns = [points[:, 0] < 0.0, *points.T[1:]] if name == "where" else list(points.T)
@@ -210,7 +210,7 @@ def test_logical_means_that_the_result_is_a_truth_value(name: str) -> None:
 
 
 @every_operation
-def test_rows_are_complete_and_pickle_by_name(name: str) -> None:
+def test_entries_of_the_table_are_complete_and_pickle_by_name(name: str) -> None:
     operation = BY_NAME[name]
     assert operation.name == name
     assert operation.arity == len(operation.domain) == len(operation.kinds)
@@ -221,7 +221,7 @@ def test_rows_are_complete_and_pickle_by_name(name: str) -> None:
     assert name in repr(operation)
 
 
-def test_leaves_have_no_machine_code() -> None:
+def test_inputs_and_constants_have_no_machine_code() -> None:
     for name in ("input", "constant"):
         assert BY_NAME[name].arity == 0
         assert BY_NAME[name].lowering.kind == "none"

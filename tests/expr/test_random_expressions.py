@@ -1,4 +1,4 @@
-"""Random expressions: tracing and folding keep their value, and all ways of differentiating agree.
+"""Random expressions: tracing and folding keep their value, and all derivatives agree.
 
 Tolerances come from a running analysis of rounding errors, four times whose bound is allowed; the reference has 120
 digits, for values and, by differences, for derivatives.
@@ -90,17 +90,17 @@ def test_an_expression_traced_twice_is_one_node(recipe: Recipe) -> None:
 
 @often
 @given(recipes(KINKED))
-def test_no_node_is_idle(recipe: Recipe) -> None:
+def test_traces_contain_no_foldable_nodes(recipe: Recipe) -> None:
     """Nothing that folding rules out is in the graph."""
     graph = Graph()
     build(recipe, graph.inputs("x", (N,)))
     for node in graph.nodes:
-        numbers = [a.value for a in node.args if a.op.name == "constant"]
-        assert len(numbers) < max(len(node.args), 1) or node.op.name == "le"
+        constants = [a.value for a in node.args if a.op.name == "constant"]
+        assert len(constants) < max(len(node.args), 1) or node.op.name == "le"
         if node.op.name == "mul":
-            assert not {0.0, 1.0, -1.0} & set(numbers)
+            assert not {0.0, 1.0, -1.0} & set(constants)
         if node.op.name in ("add", "sub"):
-            assert 0.0 not in numbers
+            assert 0.0 not in constants
         if node.op.name in ("neg", "add", "mul", "div"):
             assert not any(a.op.name == "neg" for a in node.args)
         if node.op.name == "sub":
@@ -109,7 +109,7 @@ def test_no_node_is_idle(recipe: Recipe) -> None:
 
 @seldom
 @given(recipes(KINKED), st.lists(points(N), min_size=2, max_size=5))
-def test_a_batch_is_a_loop(recipe: Recipe, samples: list[list[float]]) -> None:
+def test_a_batch_equals_a_loop_over_samples(recipe: Recipe, samples: list[list[float]]) -> None:
     symbols = Graph().inputs("x", (N,))
     expression = [build(recipe, symbols)]
     rows = np.array(samples)
@@ -121,7 +121,7 @@ def test_a_batch_is_a_loop(recipe: Recipe, samples: list[list[float]]) -> None:
 
 @seldom
 @given(recipes(SMOOTH), points(N))
-def test_first_derivatives(recipe: Recipe, x: list[float]) -> None:
+def test_first_derivatives_of_random_expressions_equal_differences(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     exact = difference_jacobian(lambda x: [build(recipe, x)], x)[0]
@@ -135,8 +135,10 @@ def test_first_derivatives(recipe: Recipe, x: list[float]) -> None:
 
 @seldom
 @given(st.lists(recipes(KINKED, most=5), min_size=2, max_size=3), points(N), points(N), points(3))
-def test_forward_and_reverse_agree(several: list[Recipe], x: list[float], d: list[float], w: list[float]) -> None:
-    """Also at kinks, for several outputs and along directions; a direction and a weight may be expressions too."""
+def test_forward_and_reverse_derivatives_of_random_expressions_agree(
+    several: list[Recipe], x: list[float], d: list[float], w: list[float]
+) -> None:
+    """Kinks, several outputs, and directions and weights that are expressions are included."""
     graph = Graph()
     symbols, along, weights = graph.inputs("x", (N,)), graph.inputs("d", (N,)), graph.inputs("w", (len(several),))
     outputs = [build(recipe, symbols) for recipe in several]
@@ -144,14 +146,19 @@ def test_forward_and_reverse_agree(several: list[Recipe], x: list[float], d: lis
     rows = jacobian(outputs, symbols)
     by_rows = [sum(a * b for a, b in zip(row, along, strict=True)) for row in rows]
     by_columns = [sum(row[k] * weight for row, weight in zip(rows, weights, strict=True)) for k in range(N)]
-    for one, other in ((tangent(outputs, symbols, along), by_rows), (adjoint(outputs, symbols, weights), by_columns)):
-        bound = bounds([*one, *other], values)
-        assert_within(floats(one, values), floats(other, values), bound[: len(one)] + bound[len(one) :])
+    for derivatives, expected in (
+        (tangent(outputs, symbols, along), by_rows),
+        (adjoint(outputs, symbols, weights), by_columns),
+    ):
+        bound = bounds([*derivatives, *expected], values)
+        assert_within(
+            floats(derivatives, values), floats(expected, values), bound[: len(derivatives)] + bound[len(derivatives) :]
+        )
 
 
 @seldom
 @given(recipes(KINKED, most=6), points(N), points(N))
-def test_duals_agree_with_tangents(recipe: Recipe, x: list[float], d: list[float]) -> None:
+def test_dual_numbers_of_random_expressions_equal_tangents(recipe: Recipe, x: list[float], d: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     expression = build(recipe, symbols)
@@ -168,7 +175,7 @@ def test_duals_agree_with_tangents(recipe: Recipe, x: list[float], d: list[float
 
 @seldom
 @given(recipes(SMOOTH, most=5), points(N))
-def test_second_derivatives(recipe: Recipe, x: list[float]) -> None:
+def test_second_derivatives_of_random_expressions_equal_differences(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     gradient = jacobian([build(recipe, symbols)], symbols)[0]
@@ -182,7 +189,7 @@ def test_second_derivatives(recipe: Recipe, x: list[float]) -> None:
 
 @seldom
 @given(recipes(SMOOTH, most=5), points(N))
-def test_second_derivatives_by_duals_of_duals(recipe: Recipe, x: list[float]) -> None:
+def test_nested_duals_of_random_expressions_give_second_derivatives(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     rows = jacobian(jacobian([build(recipe, symbols)], symbols)[0], symbols)
@@ -198,8 +205,8 @@ def test_second_derivatives_by_duals_of_duals(recipe: Recipe, x: list[float]) ->
 
 
 @pytest.mark.parametrize("name", KINKED)
-def test_every_form_of_expression_is_in_the_domain(name: str) -> None:
-    """The forms above are finite at zero and at some large arguments."""
+def test_random_expressions_are_finite_in_their_domain(name: str) -> None:
+    """They are finite at zero and at some large arguments."""
     arity, function = KINKED[name]
     for x in (0.0, 30.0, -30.0):
         assert np.isfinite(function(*[x] * arity))

@@ -1,4 +1,4 @@
-"""Rewrites of a trace: what each one keeps, on special values, compared with NumPy's evaluation as it is written."""
+"""Rewrites of a trace: each keeps all bits or what its table states, on special values."""
 
 from __future__ import annotations
 
@@ -135,14 +135,14 @@ def values_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("keeps", "name"), CASES)
-def test_a_rewrite_keeps_what_its_table_says(keeps: str, name: str) -> None:
+def test_a_rewrite_keeps_the_property_of_its_table(keeps: str, name: str) -> None:
     function = TABLES[keeps][name]
     graph = Graph()
     symbols = graph.inputs("x", (2,))
     x, y = special_values(float)
-    found = evaluate(listed(function(*symbols)), dict(zip(symbols, (x, y), strict=True)))
+    values = evaluate(listed(function(*symbols)), dict(zip(symbols, (x, y), strict=True)))
     expected = plain(function, x, y)
-    pairs = [(np.broadcast_to(a, x.shape), b) for a, b in zip(found, expected, strict=True)]
+    pairs = [(np.broadcast_to(a, x.shape), b) for a, b in zip(values, expected, strict=True)]
     if keeps == "bits":
         assert not any(bits_differ(a, b).any() for a, b in pairs)
         return
@@ -157,23 +157,23 @@ def test_a_rewrite_keeps_what_its_table_says(keeps: str, name: str) -> None:
             np.testing.assert_allclose(a[moderate], b[moderate], rtol=1e-15)
 
 
-def test_the_page_lists_every_rewrite_that_does_not_keep_all_bits() -> None:
+def test_the_page_lists_every_rewrite_that_changes_bits() -> None:
     page = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text(encoding="utf-8")
     assert [name for keeps, name in CASES if keeps != "bits" and f"| {name} |" not in page] == []
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_compiled_code_keeps_all_bits_in_both_float_types(dtype: Any) -> None:
+def test_compiled_rewrites_keep_all_bits_in_both_float_types(dtype: Any) -> None:
     program = trace(
         lambda x, y: tuple(z for g in EXACT.values() for z in listed(g(x, y))), "rewrites", {"x": (), "y": ()}
     )
     kernel = Kernel(program, without_passes=["fuse"])  # which rounds once where NumPy rounds twice
     x, y = special_values(dtype)
-    found = iter(kernel(x, y))
+    results = iter(kernel(x, y))
     wrong = []
     for name, function in EXACT.items():
         for expected in plain(function, x, y):
-            result = next(found)
+            result = next(results)
             assert result.dtype == dtype
             wrong += [name] * bool(bits_differ(result, expected.astype(dtype)).any())
     assert wrong == []
@@ -206,6 +206,6 @@ def test_conversion_to_casadi_and_back_keeps_values() -> None:
     converted = function.map(len(x))(x.reshape(1, -1), y.reshape(1, -1))
     read = from_casadi(function)(x, y)
     expected = [z for name in names for z in plain(EXACT[name], x, y)]
-    for there, back, values in zip(converted, read, expected, strict=True):
-        assert not values_differ(np.array(there).ravel(), values).any()
+    for sent, back, values in zip(converted, read, expected, strict=True):
+        assert not values_differ(np.array(sent).ravel(), values).any()
         assert not values_differ(back, values).any()

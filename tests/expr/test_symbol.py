@@ -1,4 +1,4 @@
-"""The traced symbol: equal expressions are one node, and what need not be computed is never made."""
+"""Symbols of a trace: equal expressions are one node, and redundant operations are not recorded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BINARY = [
 
 
 @pytest.mark.parametrize("function", UNARY)
-def test_a_function_asked_for_twice_is_one_node(graph: Graph, x: Symbol, function: Any) -> None:
+def test_repeated_functions_are_one_node(graph: Graph, x: Symbol, function: Any) -> None:
     first = function(x)
     size = len(graph.nodes)
     assert function(x) is first
@@ -60,7 +60,7 @@ def test_a_function_asked_for_twice_is_one_node(graph: Graph, x: Symbol, functio
 
 
 @pytest.mark.parametrize("function", BINARY)
-def test_an_operation_asked_for_twice_is_one_node(graph: Graph, x: Symbol, y: Symbol, function: Any) -> None:
+def test_repeated_operations_are_one_node(graph: Graph, x: Symbol, y: Symbol, function: Any) -> None:
     for a, b in ((x, y), (y, x), (x, 3.5), (3.5, x)):
         first = function(a, b)
         size = len(graph.nodes)
@@ -116,7 +116,7 @@ def test_inputs_are_never_shared(graph: Graph) -> None:
     assert len(graph.inputs("scalar", ())) == 1
 
 
-def test_arguments_come_before_what_is_made_of_them(graph: Graph, x: Symbol, y: Symbol) -> None:
+def test_arguments_come_before_their_nodes(graph: Graph, x: Symbol, y: Symbol) -> None:
     f.sin(x * y) / (f.cos(y) + 2.0) ** 3
     assert [node.index for node in graph.nodes] == list(range(len(graph.nodes)))
     assert all(a.index < node.index for node in graph.nodes for a in node.args)
@@ -125,7 +125,7 @@ def test_arguments_come_before_what_is_made_of_them(graph: Graph, x: Symbol, y: 
 # -- folding: sums
 
 
-def test_zero_vanishes_from_sums(x: Symbol) -> None:
+def test_adding_zero_returns_the_symbol(x: Symbol) -> None:
     for zero in (0.0, -0.0, 0, False, np.float64(0.0)):
         assert x + zero is x
         assert zero + x is x
@@ -133,7 +133,7 @@ def test_zero_vanishes_from_sums(x: Symbol) -> None:
         assert zero - x is -x
 
 
-def test_what_is_taken_from_itself_is_zero(x: Symbol, y: Symbol) -> None:
+def test_subtracting_an_expression_from_itself_is_zero(x: Symbol, y: Symbol) -> None:
     for expression in (x, f.sin(x), x * y, -x):
         difference = expression - expression
         assert type(difference) is float and difference == 0.0
@@ -141,15 +141,15 @@ def test_what_is_taken_from_itself_is_zero(x: Symbol, y: Symbol) -> None:
         assert (-expression) + expression == 0.0
 
 
-def test_what_is_added_to_itself_is_doubled(x: Symbol, y: Symbol) -> None:
-    """The same number to the last bit, and a constant factor that others combine with."""
+def test_adding_an_expression_to_itself_doubles_it(x: Symbol, y: Symbol) -> None:
+    """The value is the same to the last bit, and the constant factor combines with others."""
     assert x + x is 2.0 * x
     assert (x + x) + (x + x) is 4.0 * x
     assert (x * y + y * x) * 3.0 is 6.0 * (x * y)
     assert (-x) + (-x) is -(2.0 * x)
 
 
-def test_differences_share_both_signs(graph: Graph, x: Symbol, y: Symbol) -> None:
+def test_opposite_differences_share_a_node(graph: Graph, x: Symbol, y: Symbol) -> None:
     difference = 3.0 * x - y
     opposite = y - 3.0 * x
     assert opposite.op.name == "neg" and opposite.args[0] is difference
@@ -158,7 +158,7 @@ def test_differences_share_both_signs(graph: Graph, x: Symbol, y: Symbol) -> Non
     assert (y - x).op is (x - y).op is difference.op  # those of inputs have the signs of zeros of IEEE 754
 
 
-def test_sums_take_in_minus_signs(x: Symbol, y: Symbol) -> None:
+def test_minus_signs_in_sums_become_differences(x: Symbol, y: Symbol) -> None:
     assert x + (-y) is x - y
     assert (-y) + x is x - y
     assert x - (-y) is x + y
@@ -173,14 +173,14 @@ def test_sums_take_in_minus_signs(x: Symbol, y: Symbol) -> None:
 # -- folding: products and quotients
 
 
-def test_products_by_zero_one_and_minus_one(x: Symbol) -> None:
+def test_products_by_zero_one_and_minus_one_are_simplified(x: Symbol) -> None:
     for zero in (0.0, -0.0, 0, False):
         for product in (x * zero, zero * x):
             assert type(product) is float and product == 0.0
-    for one in (1.0, 1, True):
-        assert x * one is x
-        assert one * x is x
-        assert x / one is x
+    for unit in (1.0, 1, True):
+        assert x * unit is x
+        assert unit * x is x
+        assert x / unit is x
     for minus_one in (-1.0, -1):
         assert x * minus_one is -x
         assert minus_one * x is -x
@@ -212,14 +212,14 @@ def test_constant_factors_combine(x: Symbol) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(1e-200, 1e-200), (1e200, 1e200), (-1e200, 1e200), (1e-200, -1e-200)])
-def test_constant_factors_combine_only_where_none_is_lost(x: Symbol, first: float, second: float) -> None:
+def test_constant_factors_combine_only_without_overflow_and_underflow(x: Symbol, first: float, second: float) -> None:
     start = 1e150 if first > 0.0 and first < 1.0 else 1e-150
     (value,) = evaluate([x * first * second], {x: start})
     assert value == pytest.approx(start * first * second, rel=1e-15)
     assert value != 0.0 and np.isfinite(value)
 
 
-def test_division_by_a_power_of_two_is_a_product(x: Symbol) -> None:
+def test_division_by_a_power_of_two_becomes_a_product(x: Symbol) -> None:
     assert x / 2.0 is x * 0.5
     assert x / 0.125 is x * 8.0
     assert x / -4.0 is -(x * 0.25)
@@ -235,12 +235,12 @@ def test_division_keeps_its_rounding(x: Symbol, divisor: float) -> None:
         assert np.array_equal(quotients, values / divisor)
 
 
-def test_division_by_zero_is_left_to_the_arithmetic(x: Symbol) -> None:
+def test_division_by_zero_gives_infinity_and_nan(x: Symbol) -> None:
     (quotient,) = evaluate([x / 0.0], {x: np.array([1.0, -1.0, 0.0])})
     assert quotient[0] == math.inf and quotient[1] == -math.inf and np.isnan(quotient[2])
 
 
-def test_zero_divided_is_zero(x: Symbol) -> None:
+def test_zero_divided_by_a_symbol_is_zero(x: Symbol) -> None:
     assert 0.0 / x == 0.0
     assert type(0.0 / x) is float
 
@@ -248,7 +248,7 @@ def test_zero_divided_is_zero(x: Symbol) -> None:
 # -- folding: powers
 
 
-def test_whole_powers_are_products(x: Symbol) -> None:
+def test_integer_powers_become_products(x: Symbol) -> None:
     assert x**0 == 1.0
     assert x**1 is x
     assert x**2 is x * x
@@ -261,14 +261,14 @@ def test_whole_powers_are_products(x: Symbol) -> None:
 
 
 @pytest.mark.parametrize("n", [-64, -7, -3, 0, 1, 2, 3, 5, 7, 10, 33, 64])
-def test_whole_powers_have_the_right_value(x: Symbol, n: int) -> None:
+def test_integer_powers_have_the_right_value(x: Symbol, n: int) -> None:
     values = np.array([-1.7, -0.3, 0.9, 1.1, 2.0])
     (powers,) = evaluate([x**n], {x: values})
     np.testing.assert_allclose(np.broadcast_to(powers, 5), values ** float(n), rtol=abs(n) * 4e-16)
 
 
 @pytest.mark.parametrize("exponent", [0.3, -1.5, 65, 1e3, math.inf, -math.inf])
-def test_other_powers_are_powers(x: Symbol, exponent: float) -> None:
+def test_fractional_powers_stay_powers(x: Symbol, exponent: float) -> None:
     power = x**exponent
     assert power.op.name == "pow"
     values = np.array([0.5, 1.0, 1.01])
@@ -276,7 +276,7 @@ def test_other_powers_are_powers(x: Symbol, exponent: float) -> None:
     np.testing.assert_allclose(powers, values**exponent, rtol=1e-14)
 
 
-def test_powers_of_symbols(x: Symbol, y: Symbol) -> None:
+def test_powers_with_symbolic_exponents_stay_powers(x: Symbol, y: Symbol) -> None:
     assert x**y is f.pow(x, y)
     assert 2.0**y is f.pow(2.0, y)
     assert (x ** float("nan")).op.name == "pow"
@@ -286,21 +286,21 @@ def test_powers_of_symbols(x: Symbol, y: Symbol) -> None:
 
 
 @pytest.mark.parametrize("function", [f.sin, f.tan, f.asin, f.atan, f.sinh, f.tanh])
-def test_odd_functions_hand_the_minus_sign_on(x: Symbol, function: Any) -> None:
+def test_antisymmetric_functions_move_the_minus_sign_out(x: Symbol, function: Any) -> None:
     assert function(-x) is -function(x)
 
 
 @pytest.mark.parametrize("function", [f.cos, f.cosh, f.fabs, abs])
-def test_even_functions_drop_the_minus_sign(x: Symbol, function: Any) -> None:
+def test_symmetric_functions_drop_the_minus_sign(x: Symbol, function: Any) -> None:
     assert function(-x) is function(x)
 
 
 @pytest.mark.parametrize("function", [f.exp, f.log, f.sqrt, f.acos, f.floor, f.sign])
-def test_other_functions_keep_the_minus_sign(x: Symbol, function: Any) -> None:
+def test_functions_without_symmetry_keep_the_minus_sign(x: Symbol, function: Any) -> None:
     assert function(-x).args[0] is -x
 
 
-def test_where_folds(x: Symbol, y: Symbol) -> None:
+def test_where_folds_constant_conditions_and_equal_branches(x: Symbol, y: Symbol) -> None:
     assert f.where(True, x, y) is x
     assert f.where(False, x, y) is y
     assert f.where(np.bool_(False), x, 1.0) == 1.0
@@ -309,7 +309,7 @@ def test_where_folds(x: Symbol, y: Symbol) -> None:
     assert f.where(x < y, 2.0, 3.0).op.name == "where"
 
 
-def test_truth_values_take_part_as_numbers_do(x: Symbol) -> None:
+def test_logical_operations_take_python_booleans(x: Symbol) -> None:
     condition = x < 1.0
     for truth in (True, False, np.bool_(True)):
         values = evaluate([f.and_(condition, truth), f.or_(truth, condition)], {x: np.array([0.0, 2.0])})
@@ -328,7 +328,7 @@ def test_a_symbol_has_no_truth_value(x: Symbol) -> None:
         max(x, x + 1.0)
 
 
-def test_a_symbol_is_no_number(x: Symbol) -> None:
+def test_a_symbol_cannot_be_converted_to_a_number(x: Symbol) -> None:
     for convert in (float, math.sin, np.float64):
         with pytest.raises(TypeError, match="no numeric value"):
             convert(x)
@@ -337,21 +337,21 @@ def test_a_symbol_is_no_number(x: Symbol) -> None:
             convert(x)
 
 
-def test_a_symbol_has_no_other_attributes(x: Symbol) -> None:
+def test_a_symbol_has_no_foreign_attributes(x: Symbol) -> None:
     for name in ("nonsense", "input", "constant", "__array_interface__", "dtype", "ndim"):
         assert not hasattr(x, name)
     with pytest.raises(AttributeError, match="nonsense"):
         x.nonsense  # noqa: B018
 
 
-def test_a_symbol_compared_with_what_is_no_number_is_different(x: Symbol) -> None:
+def test_a_symbol_is_unequal_to_none_and_strings(x: Symbol) -> None:
     assert (x == None) is False  # noqa: E711
     assert (x != "x") is True
     with pytest.raises(TypeError, match="'<' not supported between"):
         x < "x"  # noqa: B015
 
 
-def test_symbols_are_keys_and_show_what_they_are(x: Symbol, y: Symbol) -> None:
+def test_symbols_are_hashable_and_print_their_name(x: Symbol, y: Symbol) -> None:
     assert {x: 1, y: 2}[x] == 1
     assert repr(x) == "<symbol x>"
     assert repr(x * y) == f"<symbol mul #{(x * y).index}>"

@@ -1,4 +1,4 @@
-"""Functions with loops, choices, calls and tables, over any scalar: what the tests of control flow run.
+"""Functions with loops, branches, calls and tables over any scalar, for the tests of control flow.
 
 Inputs are numbers, or rows of numbers (T,), of which a batch has columns (T, samples).
 """
@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Walker:
-    place: Any
+    position: Any
     facing: Any
     tired: Any
 
@@ -42,22 +42,22 @@ class Case:
         return [rng.normal(size=(many, *shape)) for shape in self.shapes.values()]
 
     def traced(self) -> tuple[list[Any], list[Symbol]]:
-        """The outputs' numbers and the inputs, as symbols."""
+        """Return the outputs and the inputs as symbols."""
         graph = Graph()
         symbols = {name: graph.inputs(name, shape) for name, shape in self.shapes.items()}
-        found = self.function(
+        outputs = self.function(
             *(object_array(shape, symbols[name]) if shape else symbols[name][0] for name, shape in self.shapes.items())
         )
-        return flat(found), [x for part in symbols.values() for x in part]
+        return flat(outputs), [x for part in symbols.values() for x in part]
 
-    def of(self, numbers: Sequence[Any]) -> list[Any]:
-        """The outputs' numbers for the inputs', one after the other."""
-        given, start = [], 0
+    def of(self, elements: Sequence[Any]) -> list[Any]:
+        """Return the outputs for the flattened inputs."""
+        arguments, start = [], 0
         for shape in self.shapes.values():
             size = math.prod(shape)
-            given.append(numbers[start : start + size] if shape else numbers[start])
+            arguments.append(elements[start : start + size] if shape else elements[start])
             start += size
-        return flat(self.function(*(np.array(x, dtype=object) if isinstance(x, list) else x for x in given)))
+        return flat(self.function(*(np.array(x, dtype=object) if isinstance(x, list) else x for x in arguments)))
 
 
 def flat(outputs: dict[str, Any]) -> list[Any]:
@@ -69,8 +69,8 @@ def flat(outputs: dict[str, Any]) -> list[Any]:
 def newton(x: Any, y: Any) -> dict[str, Any]:
     """A loop whose number of steps depends on the sample."""
     a, start = x * x + 0.1, 1.0 + y * y
-    found = while_loop(lambda r: abs(r * r - a) > 1e-9 * a, lambda r: 0.5 * (r + a / r), start, max_iterations=9)
-    return {"root": found.state, "iterations": found.iterations, "status": found.status}
+    root = while_loop(lambda r: abs(r * r - a) > 1e-9 * a, lambda r: 0.5 * (r + a / r), start, max_iterations=9)
+    return {"root": root.state, "iterations": root.iterations, "status": root.status}
 
 
 def nested_whiles(x: Any, y: Any) -> dict[str, Any]:
@@ -83,8 +83,13 @@ def nested_whiles(x: Any, y: Any) -> dict[str, Any]:
         )
         return Pair(0.5 * state.a + inner.state * outside + 0.2, state.b + inner.iterations)
 
-    found = while_loop(lambda s: s.b < 5.0 + y, outer, Pair(x, 0.0), max_iterations=8)
-    return {"a": found.state.a, "b": found.state.b, "iterations": found.iterations, "status": found.status}
+    outer_loop = while_loop(lambda s: s.b < 5.0 + y, outer, Pair(x, 0.0), max_iterations=8)
+    return {
+        "a": outer_loop.state.a,
+        "b": outer_loop.state.b,
+        "iterations": outer_loop.iterations,
+        "status": outer_loop.status,
+    }
 
 
 def swing(x: Any, y: Any, u: Any) -> dict[str, Any]:
@@ -96,8 +101,8 @@ def swing(x: Any, y: Any, u: Any) -> dict[str, Any]:
         angle = angle + 0.1 * rate
         return (angle, rate), {"angle": angle, "energy": 0.5 * rate * rate - y * cos(angle)}
 
-    (angle, rate), kept = scan(step, (x, 0.0 * x), u)
-    return {"angle": angle, "rate": rate, "angles": kept["angle"], "energies": kept["energy"]}
+    (angle, rate), angles = scan(step, (x, 0.0 * x), u)
+    return {"angle": angle, "rate": rate, "angles": angles["angle"], "energies": angles["energy"]}
 
 
 def backward(x: Any, u: Any) -> dict[str, Any]:
@@ -105,8 +110,8 @@ def backward(x: Any, u: Any) -> dict[str, Any]:
     step = lambda total, v: (0.7 * total + v * v, total * v)  # noqa: E731
     last, outputs = scan(step, x, u, reverse=True)
     again, parts = scan(step, x, u, reverse=True, segments=3)
-    forth, others = scan(step, x, u, segments=4)
-    return {"last": last, "outputs": outputs, "again": again, "parts": parts, "forth": forth, "others": others}
+    forth, segmented = scan(step, x, u, segments=4)
+    return {"last": last, "outputs": outputs, "again": again, "parts": parts, "forth": forth, "others": segmented}
 
 
 def counted(x: Any, y: Any) -> dict[str, Any]:
@@ -120,8 +125,8 @@ def chosen(x: Any, y: Any) -> dict[str, Any]:
     """Choices in choices, of nested values."""
     z = x * y
     small = lambda: cond(y < 0.0, lambda: Pair(z, -y), lambda: Pair(sqrt(y), z + 1.0))  # noqa: E731
-    found = cond(x < 0.2, small, lambda: Pair(x * x, sin(z)))
-    return {"a": found.a, "b": found.b, "operands": cond(x < y, lambda a, b: a - b, lambda a, b: b * b, x, y)}
+    pair = cond(x < 0.2, small, lambda: Pair(x * x, sin(z)))
+    return {"a": pair.a, "b": pair.b, "operands": cond(x < y, lambda a, b: a - b, lambda a, b: b * b, x, y)}
 
 
 def poly(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
@@ -137,37 +142,37 @@ def called(x: Any, y: Any) -> dict[str, Any]:
     return {"c": c, "d": d, "last": last, "scaled": call(scaled, x)}
 
 
-def looked_up(x: Any, y: Any, u: Any) -> dict[str, Any]:
+def table_entries(x: Any, y: Any, u: Any) -> dict[str, Any]:
     """Entries of tables of constants and of inputs."""
     fixed = np.array([[1.0, -2.0], [0.5, 3.0], [0.25, 8.0]])
     total, entries = scan(lambda s, v: (s + take(fixed[:, 1], v * 2.0), take(fixed[:, 0], s)), x, u)
-    given = take(np.stack([u[0], u[1], y + 0.0 * u[0]]), x * 3.0)
-    return {"total": total, "entries": entries, "given": given}
+    row = take(np.stack([u[0], u[1], y + 0.0 * u[0]]), x * 3.0)
+    return {"total": total, "entries": entries, "given": row}
 
 
 def walked(x: Any, y: Any) -> dict[str, Any]:
     """Truth values in the state, which is a dataclass with a dict in it."""
 
     def step(w: Walker) -> Walker:
-        place = where(w.tired, w.place["at"], w.place["at"] + w.facing)
-        turned = where(place > 1.0, -0.7 * w.facing, w.facing)
-        return Walker({"at": place, "last": w.place["at"]}, turned, place * w.facing > 0.8 + abs(y))
+        position = where(w.tired, w.position["at"], w.position["at"] + w.facing)
+        turned = where(position > 1.0, -0.7 * w.facing, w.facing)
+        return Walker({"at": position, "last": w.position["at"]}, turned, position * w.facing > 0.8 + abs(y))
 
     started = Walker({"at": x, "last": 0.0 * x}, 0.3 + 0.0 * x, x > 5.0)
-    found = while_loop(lambda w: w.place["at"] < 3.0 + y, step, started, max_iterations=12)
-    state = found.state
+    walk = while_loop(lambda w: w.position["at"] < 3.0 + y, step, started, max_iterations=12)
+    state = walk.state
     tired = where(state.tired, 1.0, 0.0)
-    return {"at": state.place["at"], "last": state.place["last"], "tired": tired, "iterations": found.iterations}
+    return {"at": state.position["at"], "last": state.position["last"], "tired": tired, "iterations": walk.iterations}
 
 
 def empty(x: Any, u: Any) -> dict[str, Any]:
     """Loops of no steps, of nothing carried, without outputs."""
     never = while_loop(lambda s: s < 5.0, lambda s: s + 1.0, x, max_iterations=0)
-    nothing, squares = scan(lambda s, v: (s, v * v + x), (), u)
+    empty_state, squares = scan(lambda s, v: (s, v * v + x), (), u)
     last, none = scan(lambda s, v: (s + v, None), x, u)
-    still, _ = scan(lambda s, v: (s + 1.0, v), x, np.zeros((0,)))
-    assert nothing == () and none is None
-    return {"never": never.state, "status": never.status, "squares": squares, "last": last, "still": still}
+    unchanged, _ = scan(lambda s, v: (s + 1.0, v), x, np.zeros((0,)))
+    assert empty_state == () and none is None
+    return {"never": never.state, "status": never.status, "squares": squares, "last": last, "still": unchanged}
 
 
 def everything(x: Any, y: Any, u: Any, k: Any) -> dict[str, Any]:
@@ -175,15 +180,15 @@ def everything(x: Any, y: Any, u: Any, k: Any) -> dict[str, Any]:
 
     def step(state: tuple[Any, Any], c: Any) -> tuple[tuple[Any, Any], dict[str, Any]]:
         shrink = lambda t: (t[0] * 0.5 + 0.1 * t[1], t[1] + 1.0)  # noqa: E731
-        found = while_loop(lambda t: abs(t[0]) > 0.2 + 0.01 * c, shrink, (state[0] + c, 0.0 * c), max_iterations=7)
-        a, b = call(poly, found.state[0], state[1], k)
+        shrunk = while_loop(lambda t: abs(t[0]) > 0.2 + 0.01 * c, shrink, (state[0] + c, 0.0 * c), max_iterations=7)
+        a, b = call(poly, shrunk.state[0], state[1], k)
         d, e = call(poly, b, a, 0.5)
         table = np.array([0.5, -1.0, 2.0, 0.25])
-        z = cond(a < e, lambda: take(table, found.iterations), lambda: fori_loop(0, 4, lambda j, s: s + cos(s) * j, a))
-        return (0.3 * sin(d) + 0.1 * z, found.iterations + 0.1 * state[1]), {"z": z, "pair": (a, found.status)}
+        z = cond(a < e, lambda: take(table, shrunk.iterations), lambda: fori_loop(0, 4, lambda j, s: s + cos(s) * j, a))
+        return (0.3 * sin(d) + 0.1 * z, shrunk.iterations + 0.1 * state[1]), {"z": z, "pair": (a, shrunk.status)}
 
-    (p, q), kept = scan(step, (x, y), u)
-    return {"p": p, "q": q, "z": kept["z"], "a": kept["pair"][0], "status": kept["pair"][1]}
+    (p, q), states = scan(step, (x, y), u)
+    return {"p": p, "q": q, "z": states["z"], "a": states["pair"][0], "status": states["pair"][1]}
 
 
 def solved(x: Any, y: Any, u: Any) -> dict[str, Any]:
@@ -194,8 +199,8 @@ def solved(x: Any, y: Any, u: Any) -> dict[str, Any]:
         b = linalg.solve(A, np.array([state[0] + v, state[1]], dtype=object))
         return (b[0], b[1] + 0.5 * x), b[0] * b[1]
 
-    (a, b), kept = scan(step, (x, y), u)
-    return {"a": a, "b": b, "kept": kept}
+    (a, b), states = scan(step, (x, y), u)
+    return {"a": a, "b": b, "kept": states}
 
 
 def stacked(x: Any, y: Any, u: Any) -> dict[str, Any]:
@@ -210,8 +215,8 @@ def stacked(x: Any, y: Any, u: Any) -> dict[str, Any]:
         total = where(pushed, total * 0.5, total + popped[0] * popped[1])
         return (stack, where(pushed, top + 2.0, where(top > 0.5, top - 1.0, top)), total), popped[1] + stack[1, 0]
 
-    (stack, top, total), kept = scan(step, (np.ones((11, 2)), 1.0 + 0.0 * y, x), u)
-    return {"stack": stack, "top": top, "total": total, "kept": kept}
+    (stack, top, total), tops = scan(step, (np.ones((11, 2)), 1.0 + 0.0 * y, x), u)
+    return {"stack": stack, "top": top, "total": total, "kept": tops}
 
 
 def put_in_order(x: Any, y: Any, u: Any) -> dict[str, Any]:
@@ -221,8 +226,8 @@ def put_in_order(x: Any, y: Any, u: Any) -> dict[str, Any]:
         new = take(u, k) + y
         smaller = lambda s: and_(s[1] > 0.0, take(s[0], s[1] - 1.0) > new)  # noqa: E731
         moved = lambda s: (put(s[0], s[1], take(s[0], s[1] - 1.0)), s[1] - 1.0)  # noqa: E731
-        table, place = while_loop(smaller, moved, (table, k), max_iterations=20).state
-        return put(table, place, new)
+        table, index = while_loop(smaller, moved, (table, k), max_iterations=20).state
+        return put(table, index, new)
 
     table = fori_loop(0, len(u), insert, np.full(20, 9.0))
     return {"table": table[: len(u)], "x": x * take(table, x)}
@@ -236,7 +241,7 @@ CASES = {
     "counted": Case(counted, {"x": (), "y": ()}),
     "chosen": Case(chosen, {"x": (), "y": ()}),
     "called": Case(called, {"x": (), "y": ()}),
-    "looked_up": Case(looked_up, {"x": (), "y": (), "u": (4,)}, batches=False),
+    "looked_up": Case(table_entries, {"x": (), "y": (), "u": (4,)}, batches=False),
     "stacked": Case(stacked, {"x": (), "y": (), "u": (7,)}, batches=False),
     "put_in_order": Case(put_in_order, {"x": (), "y": (), "u": (6,)}, reverse=False, batches=False),
     "walked": Case(walked, {"x": (), "y": ()}, reverse=False),

@@ -1,4 +1,4 @@
-"""Calls of one copy of code that return structures of objects."""
+"""Functions that return structures of objects and share one copy of code."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -32,7 +32,7 @@ def total(result: Pair) -> Any:
     return sum((y for row in result.rows for y in row), 0.0) + result.by_index[3] * result.by_index[1]
 
 
-def test_one_copy_of_code_returns_structures_with_their_numbers():
+def test_shared_code_returns_structures_with_their_values():
     traced = count()
 
     def counted(x: list[Any], scale: Any) -> Pair:
@@ -41,10 +41,10 @@ def test_one_copy_of_code_returns_structures_with_their_numbers():
 
     def function(x: Any, y: Any) -> Any:
         shared = SharedStructure(counted)
-        one, other = shared(list(x), 2.0), shared(list(y), x[0])
-        assert one.name == other.name == "pair" and list(other.by_index) == [3, 1]
-        assert [other.rows[0][1], other.rows[1][0], other.by_index[1]] == [0.0, 1.0, 2.5]
-        return total(one) - total(other)
+        first, second = shared(list(x), 2.0), shared(list(y), x[0])
+        assert first.name == second.name == "pair" and list(second.by_index) == [3, 1]
+        assert [second.rows[0][1], second.rows[1][0], second.by_index[1]] == [0.0, 1.0, 2.5]
+        return total(first) - total(second)
 
     with pytest.warns(TraceWarning, match="traced has advanced"):
         kernel = lw.compile(function, x=(2,), y=(2,))
@@ -58,7 +58,7 @@ def test_one_copy_of_code_returns_structures_with_their_numbers():
     np.testing.assert_allclose(kernel(x, y), expected, rtol=1e-15)
 
 
-def test_numbers_and_dual_numbers_call_the_function_itself():
+def test_floats_and_dual_numbers_call_the_function_directly():
     shared = SharedStructure(pair)
     assert shared([1.0, 2.0], 3.0) == pair([1.0, 2.0], 3.0)
     moving = seeded([1.0, 2.0], [1.0, 0.0])

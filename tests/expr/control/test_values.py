@@ -1,4 +1,4 @@
-"""What loops, choices, calls and tables compute, on every kind of number that runs in Python."""
+"""Values of loops, branches, calls and tables on all scalars that run in Python."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ MANY = 40
 
 
 @pytest.mark.slow(every=3)
-def test_floats_batches_and_the_interpreter_agree() -> None:
+def test_control_flow_agrees_on_floats_batches_and_the_interpreter() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(1), MANY)
         program = trace(case.function, name, case.shapes)
-        found = dict(zip([port.name for port in program.outputs], program.interpret(*samples), strict=True))
+        outputs = dict(zip([port.name for port in program.outputs], program.interpret(*samples), strict=True))
         one_by_one = [case.function(*(float(x[j]) if x.ndim == 1 else x[j] for x in samples)) for j in range(MANY)]
-        for output, values in found.items():
+        for output, values in outputs.items():
             alone = np.array([np.asarray(sample[output], dtype=float) for sample in one_by_one])
             np.testing.assert_allclose(alone, values, rtol=1e-12, atol=1e-12, err_msg=f"{name}: {output}")
         if case.batches:
             batch = case.function(*(np.moveaxis(x, 0, -1) for x in samples))
-            for output, values in found.items():
+            for output, values in outputs.items():
                 columns = np.moveaxis(values, 0, -1)
                 together = np.broadcast_to(batch[output], columns.shape)
                 np.testing.assert_allclose(together, columns, rtol=1e-12, atol=1e-12, err_msg=f"{name}: {output}")
 
 
-def test_how_a_while_loop_ends_on_floats_and_batches() -> None:
+def test_while_loops_end_by_condition_limit_or_nan() -> None:
     def halve(x):
         return while_loop(lambda s: s > 1.0, lambda s: 0.5 * s, x, max_iterations=8)
 
-    given = [0.3, 100.0, 1e9, np.nan, 256.0, 257.0]
+    starts = [0.3, 100.0, 1e9, np.nan, 256.0, 257.0]
     expected = [(0.3, 0, 0), (0.78125, 7, 0), (1e9 / 256, 8, 1), (np.nan, 0, 2), (1.0, 8, 0), (257 / 256, 8, 1)]
-    np.testing.assert_array_equal([halve(x) for x in given], expected)
-    np.testing.assert_array_equal(np.stack(halve(np.array(given)), axis=-1), expected)
+    np.testing.assert_array_equal([halve(x) for x in starts], expected)
+    np.testing.assert_array_equal(np.stack(halve(np.array(starts)), axis=-1), expected)
 
 
-def test_nan_in_one_sample_ends_that_one_alone() -> None:
+def test_nan_in_one_sample_ends_the_loop_of_that_sample_alone() -> None:
     def step(s: Any) -> Any:
         return {"x": where(lt(s["n"], 2.5), s["x"] - 1.0, np.nan * s["x"]), "n": s["n"] + 1.0}
 
@@ -59,7 +59,7 @@ def test_nan_in_one_sample_ends_that_one_alone() -> None:
         assert np.isnan(alone.state["x"]) == np.isnan(together.state["x"][k]) == bool(k)
 
 
-def test_states_of_arrays_with_samples_in_leading_dimensions() -> None:
+def test_states_with_samples_in_leading_dimensions_end_independently() -> None:
     def grow(x):
         return while_loop(lambda s: (s * s).sum(-1) < 50.0, lambda s: 1.5 * s, x, max_iterations=30)
 
@@ -71,15 +71,15 @@ def test_states_of_arrays_with_samples_in_leading_dimensions() -> None:
         assert alone.iterations == together.iterations[k]
 
 
-def test_outputs_of_no_steps_are_nested_as_those_of_one() -> None:
+def test_outputs_of_zero_steps_have_the_structure_of_one_step() -> None:
     step = lambda s, u: (s + u[0], {"row": u, "both": (s, u[1] > 0.0)})  # noqa: E731
     last, outputs = scan(step, 1.0, np.zeros((0, 3)))
     assert last == 1.0 and outputs["row"].shape == (0, 3) and outputs["both"][0].shape == (0,)
     assert scan(lambda s, u: (s, None), 2.0, np.zeros((0,))) == (2.0, None)
 
 
-def test_batches_in_the_elements_of_arrays() -> None:
-    """What a loop or a choice gives beside its state is a batch as the state is, so they go on being combined."""
+def test_object_arrays_of_batches_run_through_control_flow() -> None:
+    """Iterations and outputs of a loop or branch are batches as its state is, and combine with batches."""
     functions: list[Any] = [
         lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, max_iterations=9).iterations * x,
         lambda x, u: while_loop(lambda s: s < x, lambda s: s + u[0], 0.0, max_iterations=9).state * x,
@@ -98,7 +98,7 @@ def test_batches_in_the_elements_of_arrays() -> None:
         np.testing.assert_allclose(together.reshape(alone.shape), alone, rtol=1e-14, atol=1e-14)
 
 
-def test_what_a_step_writes_to_is_its_own() -> None:
+def test_a_step_may_write_to_its_state_in_place() -> None:
     def count(s: Any) -> Any:
         s[..., 0] += 1.0
         return s
@@ -109,8 +109,8 @@ def test_what_a_step_writes_to_is_its_own() -> None:
         return s, s
 
     x, u = np.array([[0.0, 2.0], [4.0, 2.0], [1.0, 4.0]]), np.ones((3, 2))
-    found = while_loop(lambda s: s[..., 0] < s[..., 1], count, x, max_iterations=9).state
-    np.testing.assert_array_equal(found, [[2.0, 2.0], [4.0, 2.0], [4.0, 4.0]])
+    result = while_loop(lambda s: s[..., 0] < s[..., 1], count, x, max_iterations=9).state
+    np.testing.assert_array_equal(result, [[2.0, 2.0], [4.0, 2.0], [4.0, 4.0]])
     last, sums = scan(add, x[0], u)
     np.testing.assert_array_equal(sums, [[1.0, 3.0], [2.0, 4.0], [3.0, 5.0]])
     np.testing.assert_array_equal(last, sums[-1])
@@ -119,28 +119,28 @@ def test_what_a_step_writes_to_is_its_own() -> None:
     np.testing.assert_array_equal(scan(lambda s, u: (np.sqrt(s + u), None), [3.0, 8.0], np.ones((1, 2)))[0], [2.0, 3.0])
 
 
-def test_a_loop_of_no_state_whose_condition_is_from_outside() -> None:
+def test_a_loop_without_state_may_have_an_outer_condition() -> None:
     def f(x: Any) -> Any:
         return {"n": while_loop(lambda s: x < 0.0, lambda s: s, (), max_iterations=5).iterations}
 
-    (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 1.0]))
-    np.testing.assert_array_equal(found, [5.0, 0.0])
+    (iterations,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 1.0]))
+    np.testing.assert_array_equal(iterations, [5.0, 0.0])
 
 
-def test_many_truth_values_from_outside_of_a_loop() -> None:
+def test_loops_take_thousands_of_outer_comparisons() -> None:
     def f(x: Any) -> Any:
-        one, other, low = x > 0.0, x > 1.0, x > -1.0
+        first, second, low = x > 0.0, x > 1.0, x > -1.0
         for k in range(60):  # of each, both are made: 2^60 ways to the first
-            one, other = one & other | (x > k), one | other
+            first, second = first & second | (x > k), first | second
         for k in range(2000):
             low = low & (x > -1.0 - k)
-        return while_loop(lambda s: one & low & (s < 5.0), lambda s: s + 1.0, x, max_iterations=10).state
+        return while_loop(lambda s: first & low & (s < 5.0), lambda s: s + 1.0, x, max_iterations=10).state
 
-    (found,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 0.5, 2.0]))
-    np.testing.assert_array_equal(found, [-1.0, 5.5, 5.0])
+    (values,) = trace(f, "f", {"x": ()}).interpret(np.array([-1.0, 0.5, 2.0]))
+    np.testing.assert_array_equal(values, [-1.0, 5.5, 5.0])
 
 
-def test_a_table_takes_the_nearest_row_there_is() -> None:
+def test_take_clamps_the_index_to_the_table() -> None:
     table = np.array([2.0, 3.0, 5.0])
     assert take([[1, 2], [3, 4]], 1).dtype == float
     index = np.array([-np.inf, -1.0, -0.5, 0.0, 0.99, 1.0, 2.5, 3.0, 1e300, np.inf])
@@ -151,8 +151,8 @@ def test_a_table_takes_the_nearest_row_there_is() -> None:
     assert rows.shape == (10, 2, 2) and np.array_equal(rows[5], [[4.0, 5.0], [6.0, 7.0]])
 
 
-def test_loops_go_through_dual_numbers_in_conditions_and_choices() -> None:
+def test_dual_numbers_run_through_conditions_and_branches() -> None:
     x = Dual(3.0, 1.0)
-    found = cond(x > 2.0, lambda: fori_loop(0, 2, lambda k, s: s * x, x), lambda: x)
-    assert parts(found) == (27.0, 27.0)
+    result = cond(x > 2.0, lambda: fori_loop(0, 2, lambda k, s: s * x, x), lambda: x)
+    assert parts(result) == (27.0, 27.0)
     assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, max_iterations=9).state) == (81.0, 108.0)

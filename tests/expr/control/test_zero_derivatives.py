@@ -1,4 +1,4 @@
-"""Second derivatives through bodies and tables, at points where first derivatives are exactly zero.
+"""Second derivatives through bodies and tables where first derivatives are exactly zero.
 
 Random programs of both kinds of arithmetic: traced, with bodies, and of mpmath, with Python's own control flow.
 """
@@ -99,24 +99,24 @@ def check(program: tuple[str, ...]) -> None:
     with mpmath.workdps(40):
         for at in ((0.0, 0.0), (0.0, 0.5)):
             expected = [float(mpmath.diff(value, at, n)) for n in ((2, 0), (1, 1), (1, 1), (0, 2))]
-            for some in derivatives:
-                result = evaluate(some, dict(zip(x, at, strict=True)))
+            for expressions in derivatives:
+                result = evaluate(expressions, dict(zip(x, at, strict=True)))
                 np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12, err_msg=f"{program} at {at}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_programs_of_one_step_and_a_square(kind: str) -> None:
+def test_second_derivatives_at_zero_of_single_steps_equal_mpmaths(kind: str) -> None:
     for program in ((kind,), (kind, "square"), ("square", kind), ("square", kind, "product")):
         check(program)
 
 
-def test_random_programs() -> None:
+def test_second_derivatives_at_zero_of_random_programs_equal_mpmaths() -> None:
     rng = np.random.default_rng(3)
     for _ in range(12):
         check(tuple(map(str, rng.choice(KINDS, 4))))
 
 
-def test_second_derivatives_of_a_rollout_from_rest() -> None:
+def test_second_derivatives_of_a_rollout_from_rest_are_exact() -> None:
     """q' = v, v' = u² − sin q − v exp q from (0, 0), whose first derivatives by u vanish at u = 0."""
 
     def rollout(u: Any) -> Any:
@@ -130,5 +130,7 @@ def test_second_derivatives_of_a_rollout_from_rest() -> None:
     expected = np.diag([0.3922, 0.4])
     np.testing.assert_allclose(kernel.hessian()(np.zeros(2)), expected, atol=1e-12)
     again = kernel.jvp("u").jvp("u")
-    result = [[again(np.zeros(2), one, other) for one in np.eye(2)] for other in np.eye(2)]
+    result = [
+        [again(np.zeros(2), direction, second_direction) for direction in np.eye(2)] for second_direction in np.eye(2)
+    ]
     np.testing.assert_allclose(result, expected, atol=1e-12)

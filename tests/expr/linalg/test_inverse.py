@@ -12,12 +12,12 @@ from linkwork.expr import adjoint
 from linkwork.expr.linalg import det, inv, pinv, slogdet
 
 
-def test_inverses() -> None:
+def test_inverses_equal_numpys() -> None:
     for n in (0, 1, 2, 4, 7):
         for assume, a in (("gen", random(n, 5, n, n)), ("pos", positive(n, 5, n=n)), ("sym", positive(n, 5, n=n))):
-            found, expected = inv(a, assume=assume), np.linalg.inv(a)
+            inverse, expected = inv(a, assume=assume), np.linalg.inv(a)
             bound = 50 * EPS * (np.linalg.cond(a).max() if n else 1.0) * np.abs(expected).max(initial=1.0)
-            np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound)
+            np.testing.assert_allclose(inverse, expected, rtol=0.0, atol=bound)
             np.testing.assert_allclose(inv(a[0], assume=assume), expected[0], rtol=0.0, atol=bound)
             alone = on_symbols(lambda a, assume=assume: inv(a, assume=assume), a[0]).reshape(n, n)
             np.testing.assert_allclose(alone, expected[0], rtol=0.0, atol=bound)
@@ -28,12 +28,12 @@ def test_inverses() -> None:
     assert inv(np.ones((2, 2)), status=True)[1] == 2.0
 
 
-def test_determinants() -> None:
+def test_determinants_equal_numpys() -> None:
     for n in (0, 1, 2, 3, 4, 6):
         a = np.concatenate([random(n, 4, n, n), np.zeros((1, n, n)), np.eye(n)[None, ::-1]])
         np.testing.assert_allclose(det(a), np.linalg.det(a), rtol=1e-12, atol=1e-15)
-        for found, expected in zip(slogdet(a), np.linalg.slogdet(a), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        for value, expected in zip(slogdet(a), np.linalg.slogdet(a), strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-14)
         s = positive(n, 4, n=n)
         np.testing.assert_allclose(det(s, assume="pos"), np.linalg.det(s), rtol=1e-12)
         np.testing.assert_allclose(slogdet(s, assume="sym")[1], np.linalg.slogdet(s)[1], rtol=1e-12, atol=1e-13)
@@ -47,15 +47,15 @@ def test_determinants() -> None:
 
 
 @pytest.mark.parametrize("assume", ["gen", "pos", "upper"])
-def test_derivatives(assume: str) -> None:
+def test_derivatives_of_inverses_and_determinants_equal_differences(assume: str) -> None:
     for n in (2, 4):
         a = positive(4, n=n) if assume == "pos" else random(4, n, n) + 2.0 * np.eye(n)
         for function in (inv, det, slogdet):
             check_derivatives(lambda a, function=function: function(a, assume=assume), a, rtol=1e-7)
 
 
-def test_derivative_of_the_determinant_of_a_singular_matrix() -> None:
-    """It is the adjugate's, whether written out or by pivots; with an assumption about the matrix it is no number."""
+def test_the_derivative_of_a_zero_determinant_is_the_adjugate() -> None:
+    """Explicit formulas and pivoting agree; with an assumption about the matrix it is not finite."""
 
     def gradient(a: np.ndarray, assume: str = "gen") -> np.ndarray:
         return np.array(adjoint([det(a, assume=assume)], a.ravel(), [1.0])).reshape(a.shape)
@@ -66,13 +66,13 @@ def test_derivative_of_the_determinant_of_a_singular_matrix() -> None:
     assert np.isnan(lw.compile(lambda a: gradient(a, "pos"), a=(4, 4))(low)[2, 2])
 
 
-def test_pseudoinverses() -> None:
+def test_pseudoinverses_equal_numpys() -> None:
     low = random(1, 5, 2) @ random(2, 2, 4)
     for a in (random(3, 4, 3), random(4, 3, 4), low, low.T, hilbert(4), np.zeros((2, 3)), np.ones((3, 3))):
-        found, expected = pinv(a), np.linalg.pinv(a, rtol=1e-14)
+        inverse, expected = pinv(a), np.linalg.pinv(a, rtol=1e-14)
         bound = 100 * EPS * max(1.0, np.abs(expected).max() ** 2) * np.abs(a).max()
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound)
-        np.testing.assert_allclose(on_symbols(pinv, a).reshape(found.shape), found, rtol=0.0, atol=bound)
+        np.testing.assert_allclose(inverse, expected, rtol=0.0, atol=bound)
+        np.testing.assert_allclose(on_symbols(pinv, a).reshape(inverse.shape), inverse, rtol=0.0, atol=bound)
     np.testing.assert_allclose(pinv(hilbert(5), rtol=1e-3), np.linalg.pinv(hilbert(5), rtol=1e-3), rtol=1e-10)
     assert pinv(np.zeros((0, 3))).shape == (3, 0)
     left, right = (np.linalg.qr(random(seed, n, n))[0] for seed, n in ((6, 4), (7, 3)))
@@ -87,6 +87,6 @@ def test_pseudoinverses() -> None:
         pinv(np.eye(2), rtol=-1)
 
 
-def test_derivative_of_a_pseudoinverse_at_constant_rank() -> None:
-    """Of a matrix of rank one, u vᵀ by u and v: the rank stays."""
+def test_pseudoinverses_of_rank_one_are_differentiated() -> None:
+    """u vᵀ keeps its rank when u and v change."""
     check_derivatives(lambda u, v: pinv(u[:, None] * v[None, :]), random(6, 3), random(7, 2), rtol=1e-7)

@@ -22,7 +22,7 @@ def assert_orthonormal(columns: np.ndarray, bound: float = 1e-14) -> None:
     np.testing.assert_allclose(product, np.broadcast_to(np.eye(columns.shape[-1]), product.shape), rtol=0.0, atol=bound)
 
 
-def test_qr_is_numpys() -> None:
+def test_qr_equals_numpys() -> None:
     cases = [random(1, 4, m, n) for m, n in ((3, 3), (5, 2), (2, 5), (1, 1), (4, 1), (0, 2), (2, 0))]
     cases += [np.eye(3), np.diag([-1.0, 2.0, -3.0]), np.zeros((3, 2)), np.triu(random(2, 4, 4)), np.ones((3, 3))]
     for a in cases:
@@ -49,14 +49,14 @@ def spectra(n: int, size: int = 40) -> dict[str, np.ndarray]:
         "multiple": rng.choice([1.0, 2.0], (size, n)),
         "of rank one": (np.arange(n) == 0) * np.ones((size, 1)),
     }
-    found = {name: turn * w[:, None, :] @ transposed(turn) for name, w in values.items()}
+    matrices = {name: turn * w[:, None, :] @ transposed(turn) for name, w in values.items()}
     a = rng.standard_normal((size, n, n))
-    found |= {"random": a + transposed(a), "ones": np.ones((1, n, n)), "Hilbert": hilbert(n)[None]}
-    return found | {"diagonal": np.diag(rng.standard_normal(n))[None], "zero": np.zeros((1, n, n))}
+    matrices |= {"random": a + transposed(a), "ones": np.ones((1, n, n)), "Hilbert": hilbert(n)[None]}
+    return matrices | {"diagonal": np.diag(rng.standard_normal(n))[None], "zero": np.zeros((1, n, n))}
 
 
 @pytest.mark.slow(every=3)
-def test_eigenvalues_and_singular_values_of_all_sorts() -> None:
+def test_eigenvalues_and_singular_values_of_special_spectra_equal_numpys() -> None:
     """‖A V − V diag(w)‖ and the distance from numpy.linalg's values are some 1e-14 ‖A‖."""
     for n in (0, 1, 2, 3, 5, 8):
         for name, a in spectra(n).items():
@@ -77,7 +77,7 @@ def test_eigenvalues_and_singular_values_of_all_sorts() -> None:
             assert (np.diff(s) <= 1e-14 * size).all() and (s >= 0.0).all()
 
 
-def test_rectangular_matrices() -> None:
+def test_singular_values_of_rectangular_matrices_equal_numpys() -> None:
     for m, n in ((5, 2), (2, 5), (4, 3), (1, 3), (3, 1), (0, 2), (2, 0)):
         a = random(m, 6, m, n)
         u, s, vt = svd(a)
@@ -88,7 +88,7 @@ def test_rectangular_matrices() -> None:
         np.testing.assert_array_equal(svdvals(a), s)
 
 
-def test_symbols_give_the_same() -> None:
+def test_eigenvalues_on_symbols_and_in_kernels_equal_those_on_floats() -> None:
     a = positive(1, n=3)
     for function in (eigvalsh, svdvals):
         np.testing.assert_allclose(on_symbols(function, a), function(a), rtol=1e-14)
@@ -100,7 +100,7 @@ def test_symbols_give_the_same() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("n", [2, 3])
-def test_derivatives(n: int) -> None:
+def test_derivatives_of_eigenvalues_and_singular_values_equal_differences(n: int) -> None:
     for function in (eigh, eigvalsh):
         check_derivatives(function, positive(7, n=n), rtol=1e-7)
     for function in (svd, svdvals):
@@ -109,7 +109,7 @@ def test_derivatives(n: int) -> None:
         check_derivatives(function, random(9, 2, n + 1), rtol=1e-7)
 
 
-def test_derivatives_at_equal_values_are_finite() -> None:
+def test_derivatives_at_equal_eigenvalues_are_finite() -> None:
     graph = Graph()
     x = graph.inputs("x", (2, 2))
     values = dict(zip(x, [2.0, 0.0, 0.0, 2.0], strict=True))
@@ -121,7 +121,7 @@ def test_derivatives_at_equal_values_are_finite() -> None:
     assert evaluate(sums, values) == [1.0, 0.0, 0.0, 1.0]  # the trace's, in any direction
 
 
-def test_forward_derivatives_leave_out_the_steps_of_a_rule() -> None:
+def test_forward_derivatives_of_eigenvalues_use_their_rule() -> None:
     graph = Graph()
     x = graph.inputs("x", (4, 4))
     values = list(eigvalsh(objects(x, (4, 4))))
@@ -130,7 +130,7 @@ def test_forward_derivatives_leave_out_the_steps_of_a_rule() -> None:
     assert len(graph.nodes) - steps < 0.5 * steps  # the sweeps' derivatives would be 20 times as many
 
 
-def test_an_eigenvalue_alone_costs_no_vectors() -> None:
+def test_eigenvalues_alone_cost_less_than_with_eigenvectors() -> None:
     values = lw.compile(lambda a: eigvalsh(a), name="values", a=(3, 3))
     both = lw.compile(lambda a: eigh(a), name="both", a=(3, 3))
     assert sum(values.operations.values()) < 0.7 * sum(both.operations.values())

@@ -1,4 +1,4 @@
-"""Sparse factors that are one instruction, against NumPy and against the operations written out."""
+"""Sparse factors that are one instruction, against NumPy and against unrolled operations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def all_are_large(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 6, 43])
-def test_solution_is_that_of_numpy(n):
+def test_sparse_solutions_equal_numpys(n):
     A, indices = sparse_matrix(n)
     order = np.random.default_rng(1).permutation(n).tolist()
 
@@ -59,7 +59,7 @@ def test_solution_is_that_of_numpy(n):
     assert np.allclose(kernel.interpret(elements[0], b[0]), [x[0] for x in both], rtol=0.0, atol=1e-13)
 
 
-def test_factors_in_loops():
+def test_sparse_factors_work_in_loops():
     n, steps = 17, 3
     A, indices = sparse_matrix(n, seed=4)
 
@@ -74,7 +74,7 @@ def test_factors_in_loops():
     assert np.allclose(kernel(np.array([A[i, j] for i, j in indices]), b), x, rtol=0.0, atol=1e-12)
 
 
-def test_derivatives_are_those_of_the_solution():
+def test_derivatives_of_sparse_solutions_are_exact():
     n = 5
     A, indices = sparse_matrix(n, seed=6, few=0.4)
     weights = np.linspace(1.0, 2.0, n)
@@ -96,7 +96,7 @@ def test_derivatives_are_those_of_the_solution():
     assert np.allclose(gradient, weights @ J, rtol=0.0, atol=1e-12)
 
 
-def test_counts_are_those_of_the_operations_written_out():
+def test_sparse_factors_count_the_operations_of_the_unrolled_code():
     n = 12
     _, indices = sparse_matrix(n, seed=8)
 
@@ -104,12 +104,12 @@ def test_counts_are_those_of_the_operations_written_out():
         return np.array(factors(n, indices, elements).once(list(b)))
 
     shapes = {"elements": (len(indices),), "b": (n,)}
-    one = lw.compile(solved, name="one", **shapes).operations
+    factored = lw.compile(solved, name="one", **shapes).operations
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(semidefinite_solve, "_MANY", 1 << 30)
         written = lw.compile(solved, name="written", **shapes).operations
-    assert one["mul"] == written["mul"] and one["div"] == written["div"] == n
-    assert one["sub"] >= written["sub"]  # of zeros where the elimination fills in
+    assert factored["mul"] == written["mul"] and factored["div"] == written["div"] == n
+    assert factored["sub"] >= written["sub"]  # of zeros where the elimination fills in
 
 
 def test_zero_pivots_have_the_solution_zero():
@@ -120,7 +120,7 @@ def test_zero_pivots_have_the_solution_zero():
         assert values.tolist() == [[0.5, 0.4, 0.0, 0.5]] * samples
 
 
-def test_runs_and_patterns():
+def test_runs_and_column_patterns_are_right():
     assert runs([0, 1, 2, 3, 5], [7, 8, 9, 10, 11], (4, 2, 1)) == [(0, 4), (4, 1)]
     assert runs([0, 1, 2], [0, 2, 3], (2, 1)) == [(0, 1), (1, 2)]
     assert column_pattern((2, 0, 1), [[0, 1], [], []]) == ((0, 2, 3, 3), (0, 1, 1))  # the elimination fills in (1, 0)

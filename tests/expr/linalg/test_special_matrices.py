@@ -45,7 +45,7 @@ def symmetric(a: Matrix) -> Matrix:
 
 
 def determinant(a: Matrix) -> Any:
-    """By permutations: a polynomial."""
+    """Determinant as a polynomial, by permutations."""
     total = mpmath.mpf(0)
     for order in itertools.permutations(range(a.rows)):
         swaps = sum(order[i] > order[j] for i in range(a.rows) for j in range(i + 1, a.rows))
@@ -70,7 +70,7 @@ def ldl(a: Matrix) -> list[Any]:
 
 
 def ltdl(a: Matrix) -> list[Any]:
-    """From LDLᵀ of the matrix in reverse order."""
+    """LᵀDL factors, from LDLᵀ of the matrix in reverse order."""
     n, a = a.rows, symmetric(a)
     lower, u = lower_upper(mpmath.matrix([[a[n - 1 - i, n - 1 - j] for j in range(n)] for i in range(n)]))
     turned = [lower[n - 1 - j, n - 1 - i] for i in range(n) for j in range(n)]
@@ -78,7 +78,7 @@ def ltdl(a: Matrix) -> list[Any]:
 
 
 def qr(a: Matrix) -> list[Any]:
-    """By Gram and Schmidt; each column of Q has the sign of that for the unmoved matrix."""
+    """QR by Gram and Schmidt; each column of Q has the sign of that for the unperturbed matrix."""
     rounded = np.array([[round(float(a[i, j]), 12) + 0.0 for j in range(a.cols)] for i in range(a.rows)])
     signs, k = linalg.qr(rounded).Q, min(a.rows, a.cols)
     q = mpmath.zeros(a.rows, k)
@@ -178,7 +178,7 @@ FOUR += [np.zeros((4, 4)), np.eye(4, k=1), np.ones((4, 4)), random(3, 4, 4), ran
 SIDES = (np.array([1.0, 0.0, 2.0]), np.zeros(3))
 
 
-def some(group: dict[str, Array], names: str) -> dict[str, Array]:
+def special_matrices(group: dict[str, Array], names: str) -> dict[str, Array]:
     return {name: group[name] for name in names.split(", ")}
 
 
@@ -242,7 +242,7 @@ CASES = [
         "lu",
         lambda a: linalg.lu(a)[:2],
         lambda a: [x for factor in lower_upper(a) for x in elements(factor)],
-        each(some(SQUARE, "identity, diagonal, upper, lower")),
+        each(special_matrices(SQUARE, "identity, diagonal, upper, lower")),
     ),
     Case("qr", linalg.qr, qr, each(SQUARE, TALL, WIDE, {"last": np.diag([1.0, 2.0, 0.0])})),
     Case("lstsq", linalg.lstsq, least_squares, [*sided(SQUARE), *sided(TALL), *sided(WIDE)]),
@@ -291,16 +291,16 @@ CASES = [
         linalg.svdvals,
         singular_values,
         each(
-            some(SQUARE, "diagonal, upper, exchange, with zeros, random"),
-            some(TALL, "upper, with zeros, random"),
-            some(WIDE, "upper, random"),
+            special_matrices(SQUARE, "diagonal, upper, exchange, with zeros, random"),
+            special_matrices(TALL, "upper, with zeros, random"),
+            special_matrices(WIDE, "upper, random"),
         ),
     ),
     Case(
         "largest of svdvals",
         lambda a: linalg.svdvals(a)[0],
         lambda a: singular_values(a)[:1],
-        each(some(SINGULAR, "unit, rank one, rank two"), {"tall": np.outer([0.0, 1.0, 2.0], [1.0, 0.0])}),
+        each(special_matrices(SINGULAR, "unit, rank one, rank two"), {"tall": np.outer([0.0, 1.0, 2.0], [1.0, 0.0])}),
     ),
     Case(
         "sum of svdvals",
@@ -330,8 +330,8 @@ CASES = [
         lambda a: np.linalg.norm(a, 2),
         lambda a: singular_values(a)[:1],
         each(
-            some(SQUARE, "diagonal, upper, exchange"),
-            some(SINGULAR, "unit, rank one, rank two"),
+            special_matrices(SQUARE, "diagonal, upper, exchange"),
+            special_matrices(SINGULAR, "unit, rank one, rank two"),
         ),
     ),
     Case(
@@ -352,11 +352,11 @@ def exact_derivative(case: Case, point: Sequence[Array], directions: Sequence[Ar
     for signs in itertools.product((1, -1), repeat=len(directions)):
         moved, start = [], 0
         for a in matrices:
-            other = a.copy()
+            perturbed = a.copy()
             for k, (i, j) in enumerate(itertools.product(range(a.rows), range(a.cols))):
                 for s, d in zip(signs, directions, strict=True):
-                    other[i, j] += s * STEP * mpmath.mpf(d[start + k])
-            moved.append(other)
+                    perturbed[i, j] += s * STEP * mpmath.mpf(d[start + k])
+            moved.append(perturbed)
             start += a.rows * a.cols
         values = [mpmath.fprod(signs) * x for x in case.exact(*moved)]
         total = values if not total else [x + y for x, y in zip(total, values, strict=True)]
@@ -376,8 +376,8 @@ class Derived(NamedTuple):
         graph = Graph()
         inputs = [graph.inputs(f"x{k}", a.shape) for k, a in enumerate(point)]
         symbols = [s for x in inputs for s in x]
-        found = case.function(*(objects(x, a.shape).view(SymbolArray) for x, a in zip(inputs, point, strict=True)))
-        parts = found if isinstance(found, tuple) else (found,)
+        results = case.function(*(objects(x, a.shape).view(SymbolArray) for x, a in zip(inputs, point, strict=True)))
+        parts = results if isinstance(results, tuple) else (results,)
         outputs = [x for part in parts for x in np.ravel(np.asarray(part, dtype=object))]
         directions, weights = [random(10 + k, len(symbols)) for k in range(3)], random(9, len(outputs))
 
@@ -390,17 +390,17 @@ class Derived(NamedTuple):
         first = adjoint(outputs, symbols, list(weights))
         second = adjoint([along(first, 0)], symbols, [1.0])
         third = adjoint([along(second, 1)], symbols, [1.0])
-        one = pushed(outputs, 0)
-        two = pushed(one, 1)
+        first_output = pushed(outputs, 0)
+        two = pushed(first_output, 1)
         reverse = [[along(first, 0)], [along(second, 1), along(pushed(first, 1), 0)]]
         reverse.append([along(third, 2), along(pushed(second, 2), 1), along(pushed(pushed(first, 1), 2), 0)])
-        forward = [one, two, pushed(two, 2)]
+        forward = [first_output, two, pushed(two, 2)]
         return Derived(symbols, directions, weights, [a + b for a, b in zip(forward, reverse, strict=True)])
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_derivatives_are_exact(case: Case, drawn: Any) -> None:
+def test_derivatives_of_linear_algebra_at_special_matrices_are_exact(case: Case, drawn: Any) -> None:
     """Forward, reverse, and both in turn, of orders 1 to 3, in directions without zeros."""
     derived: dict[Any, Derived] = {}
     for point in drawn(case.points):
@@ -408,16 +408,16 @@ def test_derivatives_are_exact(case: Case, drawn: Any) -> None:
         if shapes not in derived:
             derived[shapes] = Derived.of(case, point)
         inputs, directions, weights, by_order = derived[shapes]
-        numbers = dict(zip(inputs, (float(x) for a in point for x in np.ravel(a)), strict=True))
-        values = iter(evaluate([x for order in by_order for x in order], numbers))
+        by_input = dict(zip(inputs, (float(x) for a in point for x in np.ravel(a)), strict=True))
+        values = iter(evaluate([x for order in by_order for x in order], by_input))
         for order, expressions in enumerate(by_order, 1):
-            found = np.array([next(values) for _ in expressions], dtype=float)
+            actual = np.array([next(values) for _ in expressions], dtype=float)
             with mpmath.workdps(110):
                 expected = exact_derivative(case, point, directions[:order])
             sums = np.full(order, weights @ expected)
             bound = 1e-9 * max(1.0, float(np.abs(expected).max())) * max(1.0, float(np.abs(weights).sum()))
             message = f"{case.name}, order {order}, at {[a.tolist() for a in point]}"
-            np.testing.assert_allclose(found, [*expected, *sums], rtol=0.0, atol=bound, err_msg=message)
+            np.testing.assert_allclose(actual, [*expected, *sums], rtol=0.0, atol=bound, err_msg=message)
 
 
 NORMS = [
@@ -433,19 +433,19 @@ DEFINED += [("eigh", linalg.eigh), ("eigvalsh", linalg.eigvalsh), ("det", linalg
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("name", "function"), DEFINED, ids=[name for name, _ in DEFINED])
-def test_derivatives_are_finite_where_values_are(name: str, function: Callable[..., Any], drawn: Any) -> None:
-    """Also at kinks, such as the norm of zero, and where vectors are arbitrary."""
+def test_derivatives_are_finite_where_values_are_finite(name: str, function: Callable[..., Any], drawn: Any) -> None:
+    """Kinks, such as the norm of zero, and matrices with arbitrary eigenvectors are included."""
     points = each(SQUARE, SINGULAR, POSITIVE, {} if name in ("eigh", "eigvalsh", "det") else TALL)
     case, derived = Case(name, function, lambda a: [], points), dict[Any, Derived]()
     for (a,) in drawn(points):
         if a.shape not in derived:
             derived[a.shape] = Derived.of(case, (a,))
-        numbers = dict(zip(derived[a.shape].inputs, map(float, a.ravel()), strict=True))
-        values = evaluate([x for order in derived[a.shape].by_order for x in order], numbers)
+        point = dict(zip(derived[a.shape].inputs, map(float, a.ravel()), strict=True))
+        values = evaluate([x for order in derived[a.shape].by_order for x in order], point)
         assert np.isfinite(np.array(values, dtype=float)).all(), (name, a.tolist())
 
 
-def test_conventions_at_kinks() -> None:
+def test_gradients_at_kinks_follow_the_conventions() -> None:
     """The gradient of a norm of zero is zero, and that of a singular value is along its vectors."""
 
     def gradient(function: Callable[..., Any], a: Array) -> Array:
@@ -460,7 +460,7 @@ def test_conventions_at_kinks() -> None:
     np.testing.assert_array_equal(np.abs(smallest), [0.0, 0.0, 0.0, 1.0])
 
 
-def test_all_functions_are_there() -> None:
+def test_every_function_of_linear_algebra_has_a_case() -> None:
     """A new function of linear algebra needs a case."""
     tested = " ".join(case.name for case in CASES) + " svd eigh"
     missing = [name for name in (*linalg.__all__, *numpy_linalg.__all__) if name[0].islower() and name not in tested]

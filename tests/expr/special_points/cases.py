@@ -20,7 +20,7 @@ _POSITIVE = [
     *(20.0, 27.0, 100.0, 700.0, 710.0, 1000.0, 1e5, 2.0**31, 1e10, 1e15, 2.0**52 + 0.5, 2.0**53, 1e22, 1e30),
     *(1e160, 1e300, LARGEST),
 ]
-NUMBERS = np.array([0.0, -0.0, *_POSITIVE, *(-x for x in _POSITIVE)])
+SAMPLES = np.array([0.0, -0.0, *_POSITIVE, *(-x for x in _POSITIVE)])
 PAIRS = np.array(
     [
         (x, y)
@@ -47,14 +47,14 @@ class Case:
 
     @property
     def points(self) -> np.ndarray:
-        return NUMBERS[:, np.newaxis] if self.arguments == 1 else PAIRS
+        return SAMPLES[:, np.newaxis] if self.arguments == 1 else PAIRS
 
     def value(self, *x: float) -> float | None:
         """Return the value, or None if it is not a real number."""
         if self.arguments == 2 and 0.0 in x:  # mpmath has no signed zeros
             with np.errstate(all="ignore"):
-                found = float(self.function(*x))
-            return None if math.isnan(found) else found
+                result = float(self.function(*x))
+            return None if math.isnan(result) else result
         with mpmath.workprec(3000):
             exact = self.exact(*map(mpmath.mpf, x))
         return None if exact is None else rounded(exact)
@@ -68,8 +68,8 @@ class Case:
         with mpmath.workprec(600 + 4 * max(sizes) + 120 * sum(orders)):
             at = [mpmath.mpf(a) for a in x]
             steps = [min(abs(a), 1) * mpmath.ldexp(1, -100) if a else mpmath.ldexp(1, -1200) for a in at]
-            found = _difference(self.exact, at, steps, orders)
-            return None if found is None else rounded(found)
+            difference = _difference(self.exact, at, steps, orders)
+            return None if difference is None else rounded(difference)
 
 
 def _difference(function: Callable[..., Any], at: list[Any], steps: list[Any], orders: tuple[int, ...]) -> Any:
@@ -77,7 +77,7 @@ def _difference(function: Callable[..., Any], at: list[Any], steps: list[Any], o
         if order:
             lower = (*orders[:k], order - 1, *orders[k + 1 :])
             shifted = ([*at[:k], at[k] + sign * steps[k], *at[k + 1 :]] for sign in (1, -1))
-            up, down = (_difference(function, there, steps, lower) for there in shifted)
+            up, down = (_difference(function, point, steps, lower) for point in shifted)
             return None if up is None or down is None else (up - down) / (2 * steps[k])
     return function(*at)
 
@@ -97,14 +97,14 @@ def _inside(condition: Callable[..., bool], function: Callable[..., Any]) -> Cal
 def _nearest(x: Any) -> Any:
     """Return the nearest integer, the even one for a tie."""
     low = mpmath.floor(x)
-    rest = x - low
+    fraction = x - low
     half = mpmath.mpf(1) / 2
-    return low if rest < half or (rest == half and low % 2 == 0) else low + 1
+    return low if fraction < half or (fraction == half and low % 2 == 0) else low + 1
 
 
 def _fmod(x: Any, y: Any) -> Any:
-    rest = abs(x) - abs(y) * mpmath.floor(abs(x) / abs(y))
-    return rest if x > 0 else -rest
+    remainder = abs(x) - abs(y) * mpmath.floor(abs(x) / abs(y))
+    return remainder if x > 0 else -remainder
 
 
 def _exact_quotient(x: Any, y: Any) -> bool:
@@ -153,7 +153,7 @@ _positive, _not_negative = (lambda x: x > 0), (lambda x: x >= 0)
 _not_zero = lambda x: x != 0  # noqa: E731
 _at_zero = lambda x: x == 0.0  # noqa: E731
 
-ONE = [
+UNARY_POINTS = [
     Case("negative", np.negative, lambda x: -x),
     Case("square", np.square, lambda x: x * x),
     Case("absolute", np.abs, abs, _at_zero),
@@ -218,7 +218,7 @@ TWO = [
     Case("remainder", np.remainder, _inside(_exact_quotient, _modulo), _multiple, arguments=2),
     Case("floor_divide", np.floor_divide, _inside(lambda x, y: y != 0, _floor_divide), _multiple, arguments=2),
 ]
-CASES = [*ONE, *TWO]
+CASES = [*UNARY_POINTS, *TWO]
 
 
 @functools.cache

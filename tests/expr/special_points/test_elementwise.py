@@ -31,26 +31,26 @@ def traced(function: Callable[..., Sequence[Any]], arguments: int, name: str) ->
     return trace(lambda x, y: np.array(function(x, y), dtype=object), name, {"x": (), "y": ()})
 
 
-def partials(function: Function, numbers: Sequence[Any], reverse: bool) -> list[Any]:
+def partials(function: Function, scalars: Sequence[Any], reverse: bool) -> list[Any]:
     """Return the value and the partial derivatives of `orders_of`, each as derivative of one of lower order."""
-    arguments = len(numbers)
-    known = {(0,) * arguments: function(*numbers)}
+    arguments = len(scalars)
+    known = {(0,) * arguments: function(*scalars)}
     for orders in orders_of(arguments):
         k = next(i for i, order in enumerate(orders) if order)
         lower = known[(*orders[:k], orders[k] - 1, *orders[k + 1 :])]
         if reverse:
-            known[orders] = adjoint([lower], [numbers[k]], [1.0])[0]
+            known[orders] = adjoint([lower], [scalars[k]], [1.0])[0]
         else:
-            known[orders] = jacobian([lower], [numbers[k]])[0][0]
+            known[orders] = jacobian([lower], [scalars[k]])[0][0]
     return list(known.values())
 
 
-def close(found: float, exact: float, dtype: type) -> bool:
+def close(actual: float, exact: float, dtype: type) -> bool:
     """Return True within 1e-9 in float64 and 1e-4 in float32, beyond whose numbers only NaN is wrong."""
     if dtype is np.float32:
         in_range = 1e-30 < abs(exact) < 1e30
-        return abs(found - exact) <= 1e-4 * abs(exact) + 1e-6 if in_range else not math.isnan(found)
-    return found == exact or abs(found - exact) <= 1e-9 * abs(exact) + 1e-15
+        return abs(actual - exact) <= 1e-4 * abs(exact) + 1e-6 if in_range else not math.isnan(actual)
+    return actual == exact or abs(actual - exact) <= 1e-9 * abs(exact) + 1e-15
 
 
 # A function of numbers inside each construct of the language; all have the values and derivatives of the function.
@@ -67,34 +67,34 @@ CONTEXTS: dict[str, Callable[[Function], Function]] = {
 
 @every_case
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_derivatives(case: Case, dtype: type) -> None:
-    """First to third derivatives of one number, first and second ones of two, forward and reverse."""
+def test_derivatives_at_special_points_equal_mpmaths(case: Case, dtype: type) -> None:
+    """First to third derivatives of functions of one argument, first and second of two, forward and reverse."""
     number = len(orders_of(case.arguments))
     with np.errstate(all="ignore"):
-        numbers = case.points.astype(dtype).astype(np.float64)
-    numbers = numbers[np.isfinite(numbers).all(axis=1)]
-    points = [tuple(map(float, p)) for p in numbers if case.value(*p) is not None and not case.kinks(*p)]
+        samples = case.points.astype(dtype).astype(np.float64)
+    samples = samples[np.isfinite(samples).all(axis=1)]
+    points = [tuple(map(float, p)) for p in samples if case.value(*p) is not None and not case.kinks(*p)]
     program = traced(
         lambda *x: [y for reverse in (False, True) for y in partials(case.function, x, reverse)[1:]],
         case.arguments,
         "derivatives",
     )
     kernel = Kernel(program)
-    found = kernel(*np.transpose(points).astype(dtype)).astype(np.float64)
+    actual = kernel(*np.transpose(points).astype(dtype)).astype(np.float64)
     wrong = []
-    for point, row in zip(points, found, strict=True):
+    for point, row in zip(points, actual, strict=True):
         for k, orders in enumerate(orders_of(case.arguments)):
             exact = case.derivative(orders, *point)
-            for way, value in (("forward", row[k]), ("reverse", row[number + k])):
+            for mode, value in (("forward", row[k]), ("reverse", row[number + k])):
                 if exact is not None and not close(value, exact, dtype):
-                    wrong.append((point, orders, way, value, exact))
+                    wrong.append((point, orders, mode, value, exact))
     assert not wrong
 
 
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_values(level: str, dtype: type) -> None:
-    """Values on each instruction set, within 4 units in the last place of the type."""
+def test_values_at_special_points_equal_mpmaths(level: str, dtype: type) -> None:
+    """They are right on each instruction set, within 4 units in the last place of the type."""
     eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).smallest_subnormal)
     for arguments in (1, 2):
         cases = [case for case in CASES if case.arguments == arguments]
@@ -102,9 +102,9 @@ def test_values(level: str, dtype: type) -> None:
         kernel = Kernel(program, backend=CPUBackend(LEVELS[level]))
         with np.errstate(all="ignore"):
             points = cases[0].points.astype(dtype)
-        found = kernel(*points.T)
+        actual = kernel(*points.T)
         wrong = []
-        for point, row in zip(points.astype(np.float64), found.astype(np.float64), strict=True):
+        for point, row in zip(points.astype(np.float64), actual.astype(np.float64), strict=True):
             for case, value in zip(cases, row, strict=True):
                 exact = case.value(*point) if np.isfinite(point).all() else None
                 if exact is None:
@@ -119,25 +119,25 @@ def test_values(level: str, dtype: type) -> None:
 
 @every_case
 @pytest.mark.parametrize("context", [name for name in CONTEXTS if name != "alone"])
-def test_contexts(case: Case, context: str) -> None:
-    """Inside each construct the derivatives are those of the function alone, also at kinks."""
+def test_derivatives_inside_control_flow_equal_the_functions_own(case: Case, context: str) -> None:
+    """Kinks are included."""
     points = np.transpose(case.points)
 
     def of(name: str) -> Any:
         function = CONTEXTS[name](case.function)
-        ways = (False, True)
-        program = traced(lambda *x: [y for r in ways for y in partials(function, x, r)], case.arguments, "context")
+        modes = (False, True)
+        program = traced(lambda *x: [y for r in modes for y in partials(function, x, r)], case.arguments, "context")
         with np.errstate(all="ignore"):
             return Kernel(program).interpret(*points)
 
-    found, alone = of(context), of("alone")
+    inside, alone = of(context), of("alone")
     finite = np.isfinite(alone)
-    assert np.allclose(found[finite], alone[finite], rtol=1e-12, atol=1e-320)
+    assert np.allclose(inside[finite], alone[finite], rtol=1e-12, atol=1e-320)
 
 
 @every_case
-def test_branches_that_are_not_selected(case: Case) -> None:
-    """A branch that is not selected adds nothing to a derivative, whatever its own value and derivatives are."""
+def test_branches_that_are_not_selected_do_not_change_derivatives(case: Case) -> None:
+    """The value and the derivatives of the other branch may be infinite or NaN."""
 
     def of(*x: Any) -> list[Any]:
         def chosen(*x: Any) -> Any:
@@ -146,7 +146,7 @@ def test_branches_that_are_not_selected(case: Case) -> None:
         return [y for reverse in (False, True) for y in partials(chosen, x, reverse)[1:]]
 
     kernel = Kernel(traced(of, case.arguments, "branches"))
-    numbers = case.points if case.arguments == 2 else np.concatenate([case.points, [[math.inf], [-math.inf]]])
-    found = kernel.interpret(*numbers.T)
+    points = case.points if case.arguments == 2 else np.concatenate([case.points, [[math.inf], [-math.inf]]])
+    actual = kernel.interpret(*points.T)
     expected = [2.0 * (sum(orders) == 1 == orders[-1]) for orders in orders_of(case.arguments)] * 2
-    assert np.array_equal(found, np.broadcast_to(expected, found.shape))
+    assert np.array_equal(actual, np.broadcast_to(expected, actual.shape))

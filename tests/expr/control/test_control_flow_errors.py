@@ -1,4 +1,4 @@
-"""What loops, choices, calls and tables refuse, and how they say it."""
+"""Loops, branches, calls and tables: refused arguments and their messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import linkwork as lw
 from linkwork.expr import adjoint, array, call, cond, fori_loop, scan, take, tangent, while_loop
 from linkwork.expr.scalar.symbol import Graph
 
-HERE = r"\S* \(.*test_bad_input\.py:\d+\)"
+LOCATION = r"\S* \(.*test_control_flow_errors\.py:\d+\)"
 
 
 def refused(function: Callable[..., Any], kind: type[Exception], match: str, *, floats: bool = True) -> None:
-    """By one message on symbols and on floats."""
+    """Check that symbols and floats are refused with one message."""
     with pytest.raises(kind, match=match):
         lw.compile(function, x=())
     if floats:
@@ -28,12 +28,12 @@ def whiled(condition: Any, step: Any, max_iterations: Any = 5, start: Any = lamb
     return lambda x: while_loop(condition, step, start(x), max_iterations=max_iterations).state
 
 
-def test_conditions_that_are_no_truth_values() -> None:
+def test_conditions_that_are_not_boolean_are_refused() -> None:
     for condition in (lambda s: s, lambda s: None, lambda s: "yes"):
         refused(
             whiled(condition, lambda s: s),
             TypeError,
-            f"while_loop: cond_fun: expected a truth value from {HERE}, as comp",
+            f"while_loop: cond_fun: expected a truth value from {LOCATION}, as comp",
         )
     refused(lambda x: cond(x, lambda: x, lambda: x), TypeError, "cond: pred: expected a truth value, as comparisons")
 
@@ -43,15 +43,15 @@ def test_conditions_that_are_no_truth_values() -> None:
     refused(several, TypeError, "cond: pred: expected a truth value", floats=False)
 
 
-def test_steps_that_return_another_kind_of_state() -> None:
-    for step, start, what in (
+def test_steps_that_return_another_structure_are_refused() -> None:
+    for step, start, difference in (
         (lambda s: (s, s), lambda x: x, r"expected a number, got tuple\(0: a number, 1: a number\)"),
         (lambda s: s < 1.0, lambda x: x, "a number became a truth value"),
         (lambda s: np.array([*s, *s]), lambda x: np.array([x, x]), r"expected an array of shape \(2,\), got .* \(4,\)"),
         (lambda s: {"b": s["a"]}, lambda x: {"a": x}, r"expected dict\(a: a number\), got dict\(b: a number\)"),
         (lambda s: {"a": (s["a"][0],)}, lambda x: {"a": (x, x)}, r"\['a'\]: expected tuple"),
     ):
-        returned = f"expected {HERE} to return a state of the same structure as its argument: {what}"
+        returned = f"expected {LOCATION} to return a state of the same structure as its argument: {difference}"
         refused(whiled(lambda s: True, step, start=start), TypeError, f"while_loop: body_fun: {returned}")
         refused(
             lambda x, f=step, a=start: scan(lambda s, u: (f(s), u), a(x), np.ones(3)), TypeError, f"scan: f: {returned}"
@@ -64,12 +64,12 @@ def test_steps_that_return_another_kind_of_state() -> None:
     refused(
         whiled(lambda s: True, lambda s: None),
         TypeError,
-        f"while_loop: body_fun: result of {HERE}: expected arrays and numbers, got N",
+        f"while_loop: body_fun: result of {LOCATION}: expected arrays and numbers, got N",
     )
     refused(whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"init\[1\]: expected arrays and")
 
 
-def test_bodies_that_are_no_functions_of_their_operands() -> None:
+def test_bodies_with_wrong_signatures_are_refused() -> None:
     for body in (int, str, lambda x: x):
         refused(lambda x, f=body: fori_loop(0, 3, f, x), TypeError, r"^fori_loop: body_fun: expected a .*\(k, state\)")
         refused(lambda x, f=body: scan(f, x, length=3), TypeError, r"^scan: f: expected a function of \(carry, x\)")
@@ -78,7 +78,7 @@ def test_bodies_that_are_no_functions_of_their_operands() -> None:
         refused(whiled(body, lambda s: s), TypeError, "^while_loop: cond_fun: expected a function of the state")
 
 
-def test_bounds_that_are_none() -> None:
+def test_bounds_that_are_no_known_integers_are_refused() -> None:
     with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
     known = "expected an integer >= 0 that is known at trace time, got"
@@ -97,67 +97,71 @@ def test_bounds_that_are_none() -> None:
         )
 
 
-def test_loops_that_would_keep_too_much() -> None:
-    """Long loops are no more trouble than short ones, unless they keep something of every step."""
+def test_loops_that_would_store_too_much_are_refused() -> None:
+    """Long loops are refused only if they store something of every step."""
     many = 10**9
     outputs = lambda x: scan(lambda s, _: (s * s, s), x, length=many)[1]  # noqa: E731
     gradient = lambda x: adjoint([fori_loop(0, many, lambda k, s: s * s, x)], [x], [1.0])[0]  # noqa: E731
-    here = r"(?s)1000000000 steps that store 1 number each.* segments=k.*\n    at .*test_bad_input\.py:\d+"
+    message = r"(?s)1000000000 steps that store 1 number each.* segments=k.*\n    at .*test_control_flow_errors\.py:\d+"
     for function in (outputs, gradient):
-        refused(function, ValueError, here, floats=False)
+        refused(function, ValueError, message, floats=False)
     linear = lambda x: fori_loop(0, many, lambda k, s: 0.5 * s + k, x)  # noqa: E731
     for derivative in (tangent, adjoint):
         lw.compile(lambda x, d=derivative: (linear(x), d([linear(x)], [x], [1.0])[0]), x=())
 
 
-def test_inputs_of_a_scan() -> None:
+def test_inputs_of_different_lengths_are_refused_by_scan() -> None:
     def step(s, u):
         return (s, None)
 
-    one = "scan: xs and length: expected one number of steps, got"
-    for inputs, length, what in (
+    prefix = "scan: xs and length: expected one number of steps, got"
+    for inputs, length, lengths in (
         ((np.ones(4), np.ones(3)), None, r"4 \(xs\['0'\]\), 3 \(xs\['1'\]\)"),
         (np.ones(4), 5, r"4 \(xs\), 5 \(length\)"),
         (None, None, "neither xs nor a length"),
     ):
-        refused(lambda x, i=inputs, n=length: scan(step, x, i, length=n), ValueError, f"{one} {what}")
+        refused(lambda x, i=inputs, n=length: scan(step, x, i, length=n), ValueError, f"{prefix} {lengths}")
     refused(lambda x: scan(step, x, x), ValueError, "xs: expected an array .*, an entry for each step, got a number")
-    refused(lambda x: scan(lambda s, u: s, x, np.ones(3)), TypeError, rf"expected {HERE} to return \(state, output\)")
+    refused(
+        lambda x: scan(lambda s, u: s, x, np.ones(3)), TypeError, rf"expected {LOCATION} to return \(state, output\)"
+    )
 
 
-def test_branches_that_return_different_values() -> None:
-    for other, what in (
+def test_branches_that_return_different_structures_are_refused() -> None:
+    for branch, message in (
         (lambda x: (x, x), "expected a number, got tuple"),
         (lambda x: x > 0.0, "one returns a truth value"),
         (lambda x: None, "expected arrays and numbers, got None"),
     ):
-        refused(lambda x, f=other: cond(x > 0.0, lambda: x, lambda: f(x)), TypeError, f"cond: .*{what}", floats=False)
+        refused(
+            lambda x, f=branch: cond(x > 0.0, lambda: x, lambda: f(x)), TypeError, f"cond: .*{message}", floats=False
+        )
     with pytest.raises(TypeError, match=r"cond: .*expected dict\(a: a number, b: a number\), got dict\(b: a number"):
         cond(np.array([True, False]), lambda: {"a": 1.0, "b": 2.0}, lambda: {"b": 4.0, "a": 3.0})
 
 
-def test_symbols_of_other_traces() -> None:
-    other = Graph().input("other")
+def test_symbols_of_other_traces_are_refused_in_loops() -> None:
+    foreign = Graph().input("other")
     for function in (
-        whiled(lambda s: s > 0.0, lambda s: s - other),
-        lambda x: fori_loop(0, 3, lambda k, s: s * other, x),
-        lambda x: cond(x > 0.0, lambda: x, lambda: other),
-        lambda x: call(lambda a: a + other, x),
+        whiled(lambda s: s > 0.0, lambda s: s - foreign),
+        lambda x: fori_loop(0, 3, lambda k, s: s * foreign, x),
+        lambda x: cond(x > 0.0, lambda: x, lambda: foreign),
+        lambda x: call(lambda a: a + foreign, x),
     ):
         refused(function, ValueError, "symbols of two traces cannot be combined", floats=False)
 
 
-def test_symbols_that_leave_their_loop() -> None:
+def test_symbols_that_leave_their_loop_are_refused() -> None:
     def leaving(run: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
         def function(x: Any) -> Any:
-            kept: list[Any] = []
+            leaked: list[Any] = []
 
             def step(*arguments: Any) -> Any:
                 s = arguments[-1]
-                kept.append(2.0 * s)
+                leaked.append(2.0 * s)
                 return s - 1.0
 
-            return run(step, x) + kept[0]
+            return run(step, x) + leaked[0]
 
         return function
 
@@ -166,14 +170,14 @@ def test_symbols_that_leave_their_loop() -> None:
         "the state of scan of": lambda step, x: fori_loop(0, 3, step, x),
         "the arguments of": lambda step, x: call(step, x),
     }
-    for what, run in loops.items():
-        message = rf"{what} .*step \(.*\) is used outside of its loop or call, where it has no value: return it"
+    for kind, run in loops.items():
+        message = rf"{kind} .*step \(.*\) is used outside of its loop or call, where it has no value: return it"
         refused(leaving(run), ValueError, message, floats=False)
         inside = leaving(run)
         refused(lambda x, f=inside: fori_loop(0, 2, lambda k, s: f(s), x), ValueError, message, floats=False)
 
 
-def test_python_that_cannot_be_traced() -> None:
+def test_python_conditions_indices_and_recursion_are_refused() -> None:
     def step(s: Any) -> Any:
         return s - 1.0 if s > 3.0 else s - 2.0
 
@@ -199,7 +203,7 @@ def test_python_that_cannot_be_traced() -> None:
     assert float(lw.compile(lambda x: call(abs, x), x=())(-2.0)) == 2.0
 
 
-def test_tables_and_arguments() -> None:
+def test_invalid_tables_and_arguments_are_refused() -> None:
     for table, kind, got in (
         (np.zeros(0), ValueError, r"an array of shape \(0,\)"),
         (2.0, ValueError, "a number"),

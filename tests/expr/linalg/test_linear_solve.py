@@ -1,4 +1,4 @@
-"""Linear equations, on every kind of number, against numpy.linalg and against themselves."""
+"""Linear equations on all scalars, against numpy.linalg."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def suited(assume: str, seed: int, *batch: int, n: int) -> np.ndarray:
     return {"pos": matrices, "lower": np.tril(matrices), "upper": np.triu(matrices)}[assume]
 
 
-def test_floats_batches_and_symbols_agree_with_numpy() -> None:
+def test_linear_solutions_on_floats_batches_and_symbols_equal_numpys() -> None:
     for assume in ASSUMED:
         for n in (0, 1, 2, 3, 7):
             a, b, c = suited(assume, n, 5, n=n), random(n + 50, 5, n), random(n + 60, 5, n, 2)
             expected = np.linalg.solve(a, b[..., None])[..., 0]
-            found = solve(a, b, assume=assume)
+            solution = solve(a, b, assume=assume)
             bound = 50 * EPS * (np.linalg.cond(a).max() if n else 1.0) * np.abs(expected).max(initial=1.0)
-            np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound)
+            np.testing.assert_allclose(solution, expected, rtol=0.0, atol=bound)
             np.testing.assert_allclose(solve(a, c, assume=assume), np.linalg.solve(a, c), rtol=0.0, atol=8 * bound)
             for k in range(5):
                 np.testing.assert_allclose(solve(a[k], b[k], assume=assume), expected[k], rtol=0.0, atol=bound)
@@ -42,8 +42,8 @@ def test_floats_batches_and_symbols_agree_with_numpy() -> None:
             np.testing.assert_allclose(alone, expected[0], rtol=0.0, atol=bound)
 
 
-def test_what_is_not_read_does_not_count() -> None:
-    """As numpy.linalg.cholesky and scipy.linalg.solve_triangular have it."""
+def test_triangles_that_an_assumption_excludes_are_not_read() -> None:
+    """numpy.linalg.cholesky and scipy.linalg.solve_triangular have the same convention."""
     a, b = positive(0, n=4), random(1, 4)
     spoilt = np.tril(a) + np.triu(np.full((4, 4), np.nan), 1)
     np.testing.assert_array_equal(solve(spoilt, b, assume="pos"), solve(a, b, assume="pos"))
@@ -51,42 +51,42 @@ def test_what_is_not_read_does_not_count() -> None:
     np.testing.assert_array_equal(solve(spoilt.T, b, assume="upper"), solve(np.triu(a), b, assume="upper"))
 
 
-def test_triangular_equations() -> None:
+def test_triangular_equations_are_solved() -> None:
     a, b = positive(3, 6, n=5), random(4, 6, 5)
     for lower in (False, True):
         for transposed in (False, True):
             for unit in (False, True):
-                found = solve_triangular(a, b, lower=lower, transposed=transposed, unit_diagonal=unit)
+                solution = solve_triangular(a, b, lower=lower, transposed=transposed, unit_diagonal=unit)
                 t = np.tril(a) if lower else np.triu(a)
                 if unit:
                     t = t - t * np.eye(5) + np.eye(5)
                 t = t.swapaxes(-1, -2) if transposed else t
-                np.testing.assert_allclose(np.einsum("bij,bj->bi", t, found), b, rtol=0.0, atol=1e-12)
+                np.testing.assert_allclose(np.einsum("bij,bj->bi", t, solution), b, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("assume", ASSUMED)
-def test_derivatives(assume: str) -> None:
+def test_derivatives_of_solutions_equal_differences(assume: str) -> None:
     check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 5, n=3), random(6, 3))
     check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 7, n=2), random(8, 2, 3))
 
 
-def test_derivative_where_rows_change_places() -> None:
+def test_derivatives_with_row_exchanges_equal_differences() -> None:
     a = np.array([[0.0, 2.0, 1.0], [1e-3, 1.0, -1.0], [4.0, 0.5, 0.25]])
     check_derivatives(solve, a, random(9, 3))
 
 
-def test_the_rule_is_the_derivative_of_the_operations() -> None:
-    """Against the same elimination without a rule: a matrix that is solved with by hand."""
+def test_the_derivative_rule_equals_differentiated_elimination() -> None:
+    """The reference is the same elimination without a rule."""
     inputs, outputs = traced(lambda a, b: solve(a, b), random(10, 2, 2), random(11, 2))
     a, b, c, d, e, f = inputs
     by_hand = [(d * e - b * f) / (a * d - b * c), (a * f - c * e) / (a * d - b * c)]
     weights = [0.3, -1.7]
     values = dict(zip(inputs, random(12, 6).tolist(), strict=True))
-    found = evaluate(adjoint(outputs, inputs, weights), values)
-    np.testing.assert_allclose(found, evaluate(adjoint(by_hand, inputs, weights), values), rtol=1e-12)
+    derivatives = evaluate(adjoint(outputs, inputs, weights), values)
+    np.testing.assert_allclose(derivatives, evaluate(adjoint(by_hand, inputs, weights), values), rtol=1e-12)
 
 
-def test_a_gradient_costs_little_more_than_the_solution() -> None:
+def test_a_gradient_costs_at_most_twice_the_solution() -> None:
     def costs(assume: str) -> tuple[int, int]:
         alone = lw.compile(lambda a, b: solve(a, b, assume=assume), name="alone", a=(7, 7), b=7)
 
@@ -111,8 +111,8 @@ def test_equal_matrices_are_factored_once() -> None:
     assert count(0, 1) == count(0) == 6
 
 
-def test_structural_zeros_vanish() -> None:
-    """Of a block-diagonal matrix, the blocks are solved by themselves."""
+def test_block_diagonal_matrices_cost_no_more_than_their_blocks() -> None:
+    """The blocks of a block-diagonal matrix are solved separately."""
 
     def blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         whole = np.zeros((4, 4), dtype=object)
@@ -126,21 +126,21 @@ def test_structural_zeros_vanish() -> None:
     np.testing.assert_allclose(whole(a, b)[:2], np.linalg.solve(a[:2, :2], b[:2]), rtol=1e-12)
 
 
-def test_backward_errors_are_small_where_matrices_are_ill_conditioned() -> None:
+def test_backward_errors_are_small_for_ill_conditioned_matrices() -> None:
     """‖A x − b‖ ≤ c ε ‖A‖ ‖x‖, whatever the condition number is."""
     cases = {f"Hilbert {n}": (hilbert(n), ("gen", "pos")) for n in (4, 8, 12)}
     cases["zero pivots first"] = (np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), ("gen",))
     cases["graded"] = (np.diag([1e-12, 1.0, 1e12]) + 1e-13 * hilbert(3), ("gen", "pos"))
     cases["permuted"] = (hilbert(6)[::-1], ("gen",))
-    for name, (a, ways) in cases.items():
-        for assume in ways:
+    for name, (a, assumptions) in cases.items():
+        for assume in assumptions:
             b = random(3, len(a))
             x = solve(a, b, assume=assume)
             residual = np.abs(a @ x - b).max() / (np.abs(a).max() * np.abs(x).max() + np.abs(b).max())
             assert residual <= 20 * len(a) * EPS, (name, assume)
 
 
-def test_a_matrix_without_inverse_is_an_error_on_floats() -> None:
+def test_a_singular_matrix_raises_an_error_on_floats() -> None:
     batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([1.0, 1.0, np.nan])])
     b = np.ones((3, 3))
     with pytest.raises(
@@ -158,7 +158,7 @@ def test_a_matrix_without_inverse_is_an_error_on_floats() -> None:
         solve_triangular(np.diag([0.0, 1.0]), np.ones(2))
 
 
-def test_in_kernels_the_status_is_an_output() -> None:
+def test_kernels_return_the_status_of_a_solution() -> None:
     kernel = lw.compile(lambda a, b: solve(a, b, status=True), name="kernel", a=(3, 3), b=3)
     batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 1.0, np.inf]), np.full((3, 3), np.nan)])
     x, status = kernel(batch, np.ones((4, 3)))
@@ -169,7 +169,7 @@ def test_in_kernels_the_status_is_an_output() -> None:
     assert not np.isfinite(without[1]).all()  # IEEE's answer, as of any other formula
 
 
-def test_a_pivot_that_is_zero_whatever_the_inputs_are_is_an_error_while_tracing() -> None:
+def test_a_pivot_that_is_always_zero_raises_while_tracing() -> None:
     x = Graph().input("x")
     a = np.array([[x, 0.0], [1.0, 0.0]], dtype=object)
     with pytest.raises(SingularMatrixError, match=r"solve: the matrix is singular .* pivot 1"):
@@ -177,7 +177,7 @@ def test_a_pivot_that_is_zero_whatever_the_inputs_are_is_an_error_while_tracing(
     assert evaluate([solve(a, np.ones(2), status=True)[1]], {x: 3.0}) == [2.0]
 
 
-def test_shapes_and_types_are_looked_at() -> None:
+def test_wrong_shapes_and_types_are_refused_by_solve() -> None:
     wrong = [
         (lambda: solve(np.ones((2, 3)), np.ones(2)), r"A: expected a square matrix.*got the shape \(2, 3\)"),
         (lambda: solve(np.ones(3), np.ones(3)), r"A: expected a square matrix.*got the shape \(3,\)"),
@@ -193,23 +193,23 @@ def test_shapes_and_types_are_looked_at() -> None:
         solve(np.eye(2) * 1j, np.ones(2))
 
 
-def test_types_of_floats_are_kept() -> None:
+def test_solutions_have_the_float_type_of_the_matrix() -> None:
     for kind in (np.float32, np.longdouble):
         assert solve(np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
         assert solve(np.ones((3, 2, 2), dtype=kind) + np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
     assert solve([[2, 1], [1, 3]], [3, 4]).tolist() == [1.0, 1.0]
 
 
-def test_batches_as_elements() -> None:
-    """As the facade's functions have them: an array of objects, each a number for every sample."""
+def test_object_arrays_of_batches_are_solved() -> None:
+    """Elements of the array are arrays, with an entry for each sample."""
     a, b = random(1, 6, 2, 2), random(2, 6, 2)
     wide, side = np.empty((2, 2), object), np.empty(2, object)
     for i in range(2):
         side[i] = b[:, i]
         for j in range(2):
             wide[i, j] = a[:, i, j]
-    found = solve(wide, side)
-    np.testing.assert_allclose(np.stack(found.tolist(), axis=-1), solve(a, b), rtol=1e-14)
+    solution = solve(wide, side)
+    np.testing.assert_allclose(np.stack(solution.tolist(), axis=-1), solve(a, b), rtol=1e-14)
     wide[0, 0], wide[0, 1] = a[:, 0, 0] * (np.arange(6) != 3), a[:, 0, 1] * (np.arange(6) != 3)
     with pytest.raises(SingularMatrixError, match=r"solve: matrix \[3\] of the batch"):
         solve(wide, side)

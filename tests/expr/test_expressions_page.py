@@ -1,6 +1,6 @@
-"""The page of `linkwork.expr` has every function, and says what the table says.
+"""The page of `linkwork.expr` documents every function as the table of operations does.
 
-`python -m pytest tests/expr/test_documented.py --update-golden` writes its table anew.
+`python -m pytest tests/expr/test_expressions_page.py --update-golden` writes its table anew.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HEAD = "| function | | on arrays of symbols also |\n|---|---|---|\n"
 
 
 def numpys(function: Any) -> str:
-    """NumPy's functions that give the same on arrays of symbols."""
+    """Return NumPy's functions that give the same on arrays of symbols."""
     row: Operation = function.operation
-    found = []
+    names = []
     for name in dict.fromkeys((*row.arrays, getattr(row.value, "__name__", ""))):
         symbols = [np.array([x], dtype=object) for x in Graph().inputs("x", (row.arity,))]
         try:
@@ -31,8 +31,8 @@ def numpys(function: Any) -> str:
         except (AttributeError, TypeError):
             continue
         if result is function(*(x[0] for x in symbols)):
-            found.append(f"`np.{name}`")
-    return ", ".join(found)
+            names.append(f"`np.{name}`")
+    return ", ".join(names)
 
 
 def table() -> str:
@@ -44,17 +44,17 @@ def table() -> str:
     return HEAD + "".join(lines)
 
 
-def test_the_page_has_the_table(update_golden: bool) -> None:
+def test_the_expressions_page_has_the_current_table(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(HEAD)
-    rows = rest[: rest.index("\n\n") + 1] if not rest.startswith("\n") else ""
+    before, after = text.split(HEAD)
+    rows = after[: after.index("\n\n") + 1] if not after.startswith("\n") else ""
     if update_golden:
-        PAGE.write_text(before + table() + rest[len(rows) :], encoding="utf-8")
+        PAGE.write_text(before + table() + after[len(rows) :], encoding="utf-8")
         return
-    assert HEAD + rows == table(), "python -m pytest tests/expr/test_documented.py --update-golden writes it anew"
+    assert HEAD + rows == table(), "python -m pytest tests/expr/test_expressions_page.py --update-golden writes it anew"
 
 
-def test_every_function_has_its_line() -> None:
+def test_the_expressions_page_names_every_function() -> None:
     text = PAGE.read_text(encoding="utf-8")
     loops = (PAGE.parent / "control_flow.md").read_text(encoding="utf-8")
     assert all(

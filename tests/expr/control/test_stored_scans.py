@@ -1,4 +1,4 @@
-"""Scans that store rows for others: the same as scans that pass arrays, as one value of a trace."""
+"""Scans that store rows for later scans: equal to scans that pass arrays, as one value of a trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.expr.control.stored_scans import scan_stored, scan_storing
 SHAPES = {"x": (4, 2), "y": (4,), "start": ()}
 
 
-def there(c, row):
+def back_and_forth(c, row):
     c = 0.5 * c + row.sum()
     return c, ((array([c, c * row[0] + 1.0]), 2.0 * row[1]), array([c * c]))
 
@@ -34,7 +34,7 @@ def swept(x, y, start):
 
     def step(state):
         x, c, k = state
-        c, (rows, squares) = scan_storing(there, c, x)
+        c, (rows, squares) = scan_storing(back_and_forth, c, x)
         c, out = scan_stored(back, c, rows, y, reverse=True)
         c, _ = scan_stored(longer, c, (rows, rows), array([*y, 1.0, 2.0]))
         return x + 0.01 * array([out, squares[:, 0]]).T, 0.01 * c, k + 1.0
@@ -42,21 +42,21 @@ def swept(x, y, start):
     return while_loop(lambda state: state[2] < 3.0, step, (x, start, 0.0), max_iterations=5).state[:2]
 
 
-def test_rows_are_those_of_arrays_in_all_forms():
+def test_stored_rows_equal_passed_arrays_in_all_calls():
     kernel = lw.compile(swept, name="swept", **SHAPES)
     rng = np.random.default_rng(0)
-    given = [rng.normal(size=(11, *shape)) for shape in SHAPES.values()]
-    batch = kernel(*given)
-    assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(kernel.interpret(*given), batch, strict=True))
+    inputs = [rng.normal(size=(11, *shape)) for shape in SHAPES.values()]
+    batch = kernel(*inputs)
+    assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(kernel.interpret(*inputs), batch, strict=True))
     for k in (0, 10):
-        alone = [x[k] for x in given]
-        one = kernel(*alone)
-        assert all(np.array_equal(a, b[k]) for a, b in zip(one, batch, strict=True))
+        alone = [x[k] for x in inputs]
+        single_result = kernel(*alone)
+        assert all(np.array_equal(a, b[k]) for a, b in zip(single_result, batch, strict=True))
         known = swept(*alone)  # arrays of floats
-        assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(one, known, strict=True))
+        assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(single_result, known, strict=True))
 
 
-def test_stored_rows_are_one_value():
+def test_stored_rows_are_one_value_of_the_trace():
     def sums(x, c):
         c, (rows, _) = scan_storing(lambda c, row: (c + row[0], (row * c, ())), c, x)
         return scan_stored(lambda c, row: (c + (row[0] * row[0]).sum(), None), c, rows)[0]
@@ -74,7 +74,7 @@ def test_stored_rows_are_one_value():
     assert np.isclose(traced(x, 1.0), c[-1] + ((x * c[:-1, None]) ** 2).sum(), rtol=1e-14, atol=0.0)
 
 
-def test_what_stored_rows_do_not_support():
+def test_stored_rows_refuse_derivatives_and_inner_scans():
     def differentiated(x):
         c, (rows, _) = scan_storing(lambda c, row: (c + row, (array([row * c]), ())), 0.0, x)
         return np.array(jacobian([scan_stored(lambda c, row: (c + row[0][0], None), c, rows)[0]], list(x)))

@@ -1,4 +1,4 @@
-"""Control flow on dual numbers of symbols: what joints' contracts and other code over any scalar differentiate with."""
+"""Control flow on dual numbers of symbols."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def bend(x: Any, u: Any) -> Any:
     return parts(parts(mixed(inner, u), inner.level)[1], outer.level)[1]
 
 
-def test_first_and_second_derivatives_by_dual_numbers() -> None:
+def test_dual_numbers_differentiate_control_flow_twice() -> None:
     shapes: dict[str, Any] = {"x": (), "u": (5,)}
     first, second, graph = (
         lw.compile(function, **shapes) for function in (slope, bend, lambda x, u: tangent([mixed(x, u)], [x], [1.0])[0])
@@ -62,43 +62,46 @@ def test_first_and_second_derivatives_by_dual_numbers() -> None:
 def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
     """It is the state that is looked at: on floats, compiled, and by the derivative of the loop."""
 
-    def rooted(x: Any) -> Any:
+    def a_nan_derivative_does_not_end_a_loop(x: Any) -> Any:
+        """The loop's condition reads values alone: on floats, compiled, and by the derivative of the loop."""
         return while_loop(lambda s: s[1] < 3.0, lambda s: (0.5 * sqrt(s[0]), s[1] + 1.0), (x, 0.0), max_iterations=9)
 
     def by_duals(x: Any) -> Any:
         (dual,) = seeded([x], [1.0])
-        found = rooted(dual * 0.0)  # √0, whose derivative is 0/0
-        return parts(found.state[0], dual.level)[0], found.iterations, found.status
+        result = a_nan_derivative_does_not_end_a_loop(dual * 0.0)  # √0, whose derivative is 0/0
+        return parts(result.state[0], dual.level)[0], result.iterations, result.status
 
     assert [float(part) for part in by_duals(2.0)] == [0.0, 3.0, 0.0]
     assert [float(part) for part in lw.compile(by_duals, x=())(2.0)] == [0.0, 3.0, 0.0]
-    assert np.isnan(lw.compile(lambda x: tangent([rooted(x * x).state[0]], [x], [1.0])[0], x=())(0.0))
+    assert np.isnan(
+        lw.compile(lambda x: tangent([a_nan_derivative_does_not_end_a_loop(x * x).state[0]], [x], [1.0])[0], x=())(0.0)
+    )
 
 
 def test_a_function_with_a_key_is_traced_once_for_all_kernels() -> None:
     """Its properties and its values are those of `call`; dual numbers are traced on their own."""
-    numbers = itertools.count()
+    counter = itertools.count()
 
     def function(x: Any, k: Any) -> Any:
-        next(numbers)
+        next(counter)
         require_float64([k])
         return k * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]), lt(x[0], k)
 
     def both(x: Any) -> Any:
-        (one, less), (other, _) = (call_once_traced("test: squares", function, (*x,), k) for k in (2.0 * x[2], x[1]))
-        return array([one + other, where(less, 1.0, 0.0)])
+        (first, less), (second, _) = (call_once_traced("test: squares", function, (*x,), k) for k in (2.0 * x[2], x[1]))
+        return array([first + second, where(less, 1.0, 0.0)])
 
     def by_duals(x: Any) -> Any:
         dual = seeded([*x], [0.0, 1.0, 0.0])
         return parts(call_once_traced("test: squares", function, (*dual,), dual[1])[0])[1]
 
     x = np.array([0.5, 3.0, -1.0])
-    expected, before = both(x), next(numbers)
-    with pytest.warns(TraceWarning, match="numbers has advanced"):
+    expected, before = both(x), next(counter)
+    with pytest.warns(TraceWarning, match="counter has advanced"):
         kernels = [lw.compile(both, x=3), lw.compile(lambda y: both(y[1:]), y=4)]
-    assert next(numbers) == before + 2  # one between the two numbers that this test takes
+    assert next(counter) == before + 2  # one between the two numbers that this test takes
     assert np.array_equal(kernels[0](x), expected) and np.array_equal(kernels[1](np.array([7.0, *x])), expected)
     assert all(kernel.program.in_double for kernel in kernels)
-    with pytest.warns(TraceWarning, match="numbers has advanced"):
+    with pytest.warns(TraceWarning, match="counter has advanced"):
         rates = lw.compile(by_duals, x=3)
     assert rates(x) == pytest.approx(2.0 * x[1] * x[1] + x @ x)

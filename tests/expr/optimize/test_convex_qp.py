@@ -1,4 +1,4 @@
-"""Quadratic programs: Karush, Kuhn and Tucker's conditions, certificates, and the calls."""
+"""Quadratic programs: the Karush–Kuhn–Tucker conditions, certificates, and calls."""
 
 import itertools
 
@@ -12,10 +12,10 @@ from linkwork.cli.function_timings import threads
 from linkwork.expr.optimize import quadratic_program
 
 
-def satisfied(program, found, tolerance=1e-8):
-    """That all conditions hold, in all samples."""
-    assert np.all(found.status == 0.0), np.unique(found.status, return_counts=True)
-    for name, error in kkt_errors(program, found).items():
+def satisfied(program, solution, tolerance=1e-8):
+    """Assert that the Karush–Kuhn–Tucker conditions hold in all samples."""
+    assert np.all(solution.status == 0.0), np.unique(solution.status, return_counts=True)
+    for name, error in kkt_errors(program, solution).items():
         assert np.all(error <= tolerance), (name, float(np.max(error)))
 
 
@@ -27,13 +27,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("n", "m", "how"), CASES)
-def test_conditions(n, m, how):
+def test_solutions_satisfy_the_kkt_conditions(n, m, how):
     rng = np.random.default_rng(n + 10 * m)
     program = random_program(rng, n, m, batch=(200,), **how)
     satisfied(program, lw.quadratic_program(**program))
 
 
-def test_infeasible_rows_have_a_certificate():
+def test_infeasible_programs_return_a_certificate():
     rng = np.random.default_rng(3)
     program = random_program(rng, 4, 7, batch=(100,), box=True)
     low, high = program["lower"], program["upper"]
@@ -41,21 +41,21 @@ def test_infeasible_rows_have_a_certificate():
     A[:, 6] = A[:, 0] - 2.0 * A[:, 1] + A[:, 2]
     low[:, 6] = high[:, 0] - 2.0 * low[:, 1] + high[:, 2] + 0.1
     high[:, 6] = low[:, 6] + 1.0
-    found = lw.quadratic_program(**program)
-    assert np.all(found.status == 3.0)
+    solution = lw.quadratic_program(**program)
+    assert np.all(solution.status == 3.0)
     C, lower, upper = rows_of(program)
-    y = np.concatenate([found.multipliers, found.bound_multipliers], -1)
+    y = np.concatenate([solution.multipliers, solution.bound_multipliers], -1)
     value = np.where(y > 0, y * upper, np.where(y < 0, y * lower, 0.0)).sum(-1)
     assert np.all(abs(transposed(C, y)).max(-1) <= 1e-9 * abs(y).max(-1))
     assert np.all(value < 0.0)
 
 
-def test_unbounded_programs_have_a_direction():
+def test_unbounded_programs_return_a_direction():
     rng = np.random.default_rng(4)
     program = random_program(rng, 4, 2, batch=(50,), rank=1, definite=False)
-    found = lw.quadratic_program(**program)
-    assert np.all(found.status == 4.0)
-    d = found.x / abs(found.x).max(-1, keepdims=True)
+    solution = lw.quadratic_program(**program)
+    assert np.all(solution.status == 4.0)
+    d = solution.x / abs(solution.x).max(-1, keepdims=True)
     assert abs(times(program["H"], d)).max() < 1e-8 and abs(times(program["A"], d)).max() < 1e-8
     assert np.all((program["g"] * d).sum(-1) < 0.0)
 
@@ -70,7 +70,7 @@ DERIVED = [
 
 
 @pytest.mark.parametrize(("n", "m", "how"), DERIVED)
-def test_derivatives_are_those_of_the_solution(n, m, how):
+def test_derivatives_of_quadratic_programs_equal_differences(n, m, how):
     rng = np.random.default_rng(n)
     program = random_program(rng, n, m, **how)
 
@@ -78,21 +78,21 @@ def test_derivatives_are_those_of_the_solution(n, m, how):
         return lw.quadratic_program(H, g, A, lower, upper, x_lower=x_lower, x_upper=x_upper)[:3]
 
     kernel = lw.compile(function, **{name: x.shape for name, x in program.items()})
-    way = {name: rng.standard_normal(x.shape) for name, x in program.items()}
-    way["H"] = (way["H"] + way["H"].T) * (how.get("rank") != 0)
-    way["upper"][: how.get("equalities", 0)] = way["lower"][: how.get("equalities", 0)]
+    direction = {name: rng.standard_normal(x.shape) for name, x in program.items()}
+    direction["H"] = (direction["H"] + direction["H"].T) * (how.get("rank") != 0)
+    direction["upper"][: how.get("equalities", 0)] = direction["lower"][: how.get("equalities", 0)]
     h = 1e-6
-    ahead, behind = (kernel(**{name: x + s * way[name] for name, x in program.items()}) for s in (h, -h))
+    ahead, behind = (kernel(**{name: x + s * direction[name] for name, x in program.items()}) for s in (h, -h))
     expected = np.concatenate([(a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)])
-    found = np.concatenate(kernel.jvp()(*program.values(), *way.values())[-3:])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * max(1.0, abs(expected).max()))
+    derivatives = np.concatenate(kernel.jvp()(*program.values(), *direction.values())[-3:])
+    np.testing.assert_allclose(derivatives, expected, rtol=0, atol=1e-7 * max(1.0, abs(expected).max()))
     weights = [rng.standard_normal(size) for size in (n, m, n)]
     gradients = kernel.vjp()(*program.values(), *weights)[-7:]
-    total = sum((x * way[name]).sum() for x, name in zip(gradients, program, strict=True))
-    np.testing.assert_allclose(total, np.concatenate(weights) @ found, rtol=1e-10)
+    total = sum((x * direction[name]).sum() for x, name in zip(gradients, program, strict=True))
+    np.testing.assert_allclose(total, np.concatenate(weights) @ derivatives, rtol=1e-10)
 
 
-def test_linear_programs_and_least_squares_beside_scipy():
+def test_linear_programs_and_least_squares_equal_scipys():
     """Independent solvers: of the linear program HiGHS, of bounded least squares SciPy's."""
     rng = np.random.default_rng(6)
     for _ in range(10):
@@ -101,13 +101,13 @@ def test_linear_programs_and_least_squares_beside_scipy():
         rows = np.vstack([program["A"], -program["A"]])
         right = np.concatenate([program["upper"], -program["lower"]])
         expected = optimize.linprog(program["g"], rows, right, bounds=bounds)
-        found = lw.quadratic_program(**program)
-        assert found.status == 0.0
-        np.testing.assert_allclose(program["g"] @ found.x, expected.fun, rtol=1e-9)
+        solution = lw.quadratic_program(**program)
+        assert solution.status == 0.0
+        np.testing.assert_allclose(program["g"] @ solution.x, expected.fun, rtol=1e-9)
         J, b = rng.standard_normal((7, 4)), rng.standard_normal(7) * 3.0
         expected = optimize.lsq_linear(J, b, (bounds[:, 0], bounds[:, 1]), method="bvls", tol=1e-14)
-        found = lw.quadratic_program(J.T @ J, -J.T @ b, x_lower=bounds[:, 0], x_upper=bounds[:, 1])
-        np.testing.assert_allclose(found.x, expected.x, rtol=0, atol=1e-9)
+        solution = lw.quadratic_program(J.T @ J, -J.T @ b, x_lower=bounds[:, 0], x_upper=bounds[:, 1])
+        np.testing.assert_allclose(solution.x, expected.x, rtol=0, atol=1e-9)
 
 
 def enumerated(program):
@@ -131,18 +131,18 @@ def enumerated(program):
     return best
 
 
-def test_small_programs_beside_enumeration():
+def test_small_programs_equal_enumerated_active_sets():
     rng = np.random.default_rng(8)
     for n, m in ((2, 3), (3, 2)):
         program = random_program(rng, n, m, batch=(6,), box=True)
-        found = lw.quadratic_program(**program)
+        solution = lw.quadratic_program(**program)
         for k in range(6):
             expected = enumerated({name: x[k] for name, x in program.items()})
-            np.testing.assert_allclose(found.x[k], expected, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(solution.x[k], expected, rtol=0, atol=1e-8)
 
 
-def test_degenerate_rows():
-    """Many rows through the solution, the same rows again, equations that depend on each other, fixed variables."""
+def test_degenerate_programs_are_solved():
+    """Many rows through the solution, repeated rows, dependent equations, fixed variables."""
     rng = np.random.default_rng(9)
     program = random_program(rng, 4, 9, batch=(100,))
     v = times(program["A"], rng.standard_normal((100, 4)))
@@ -169,13 +169,13 @@ def test_degenerate_rows():
     free["x_lower"][:, 1] = free["x_upper"][:, 1] = x[:, 1]
     free["x_lower"][:, 2], free["x_upper"][:, 3] = -np.inf, np.inf
     free["lower"], free["upper"] = free["lower"] - 10.0, free["upper"] + 10.0
-    found = lw.quadratic_program(**free)
-    satisfied(free, found)
-    np.testing.assert_array_equal(found.x[:, 1], x[:, 1])
+    solution = lw.quadratic_program(**free)
+    satisfied(free, solution)
+    np.testing.assert_array_equal(solution.x[:, 1], x[:, 1])
 
 
 @pytest.mark.slow(every=3)
-def test_the_same_alone_and_in_any_batch_on_any_threads():
+def test_solutions_do_not_depend_on_batches_and_threads():
     rng = np.random.default_rng(10)
     program = random_program(rng, 5, 9, batch=(300,), box=True)
     whole = lw.quadratic_program(**program)
@@ -192,8 +192,8 @@ def test_the_same_alone_and_in_any_batch_on_any_threads():
 
 
 @pytest.mark.slow(every=3)
-def test_many_rows_are_the_same_in_loops():
-    """So many that code is in loops, and states are moved by tables: alone, in a batch, and KKT's conditions."""
+def test_large_programs_in_loops_satisfy_the_kkt_conditions():
+    """Large programs compile to loops whose states are moved by tables; single samples equal the batch."""
     rng = np.random.default_rng(11)
     program = random_program(rng, 12, 34, batch=(24,), equalities=2)
     whole = lw.quadratic_program(**program)
@@ -203,7 +203,7 @@ def test_many_rows_are_the_same_in_loops():
 
 
 @pytest.mark.slow(every=3)
-def test_a_warm_start_takes_fewer_changes():
+def test_a_warm_start_takes_fewer_changes_of_the_active_set():
     rng = np.random.default_rng(12)
     program = random_program(rng, 6, 6, batch=(100,), box=True)
     cold = lw.quadratic_program(**program)
@@ -212,21 +212,21 @@ def test_a_warm_start_takes_fewer_changes():
     np.testing.assert_array_equal(warm.active, cold.active)
     assert warm.iterations.max() == 0.0 and cold.iterations.mean() > 3.0
     misleading = np.where(rng.uniform(size=cold.active.shape) < 0.5, 1.0, -1.0)
-    found = lw.quadratic_program(**program, warm_start=misleading)
-    satisfied(program, found)
-    np.testing.assert_allclose(found.x, cold.x, rtol=0, atol=1e-7)
+    misled = lw.quadratic_program(**program, warm_start=misleading)
+    satisfied(program, misled)
+    np.testing.assert_allclose(misled.x, cold.x, rtol=0, atol=1e-7)
 
 
-def test_single_precision():
+def test_quadratic_programs_in_float32_are_near_float64():
     rng = np.random.default_rng(13)
     program = {name: x.astype(np.float32) for name, x in random_program(rng, 4, 4, batch=(100,), box=True).items()}
-    found = lw.quadratic_program(**program)
-    assert found.x.dtype == np.float32 and np.all(found.status == 0.0)
+    solution = lw.quadratic_program(**program)
+    assert solution.x.dtype == np.float32 and np.all(solution.status == 0.0)
     expected = lw.quadratic_program(**{name: x.astype(float) for name, x in program.items()})
-    assert abs(found.x - expected.x).max() < 1e-4
+    assert abs(solution.x - expected.x).max() < 1e-4
 
 
-def test_what_is_no_number_or_not_convex_is_said():
+def test_nan_and_nonconvex_programs_have_their_own_status():
     H, g = np.eye(2), np.ones(2)
     for bad in (
         {"g": [1.0, np.nan]},
@@ -235,22 +235,22 @@ def test_what_is_no_number_or_not_convex_is_said():
         {"A": [[1.0, 1.0]], "lower": [np.nan]},
         {"g": [np.inf, 0.0]},
     ):
-        found = lw.quadratic_program(**{"H": H, "g": g} | bad)
-        assert found.status == 2.0 and np.isnan(found.x).all()
+        solution = lw.quadratic_program(**{"H": H, "g": g} | bad)
+        assert solution.status == 2.0 and np.isnan(solution.x).all()
     assert lw.quadratic_program(-H, g).status == 5.0
     assert lw.quadratic_program(H, g, [[1.0, 0.5]], lower=[3.0], max_iterations=0).status == 1.0
     assert lw.quadratic_program(H, g, np.zeros((1, 2)), lower=[1.0]).status == 3.0
 
 
-def test_empty_programs():
+def test_empty_programs_are_solved():
     assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0)).x.shape == (0,)
     assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0), np.zeros((1, 0)), [1.0], [2.0]).status == 3.0
-    found = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), np.zeros(0), np.zeros(0))
-    assert found.x.tolist() == [-1.0, -2.0] and found.multipliers.shape == (0,)
+    solution = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+    assert solution.x.tolist() == [-1.0, -2.0] and solution.multipliers.shape == (0,)
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "words"),
+    ("arguments", "error", "words"),
     [
         ({"H": np.eye(3)}, ValueError, r"H: expected an array of shape \(..., 2, 2\) for g of shape \(2,\), got"),
         ({"lower": [1.0]}, TypeError, "A: expected the matrix of the rows"),
@@ -273,13 +273,13 @@ def test_empty_programs():
         ({"x_lower": ["a", "b"]}, TypeError, "x_lower: expected an array of real numbers"),
     ],
 )  # fmt: skip
-def test_bad_arguments(given, error, words):
+def test_quadratic_program_refuses_invalid_arguments(arguments, error, words):
     with pytest.raises(error, match=words):
-        lw.quadratic_program(**{"H": np.eye(2), "g": np.ones(2)} | given)
+        lw.quadratic_program(**{"H": np.eye(2), "g": np.ones(2)} | arguments)
 
 
-def test_bounds_are_looked_at_in_every_call():
-    """Also where a call before was of such arrays."""
+def test_bounds_are_checked_in_every_call():
+    """Repeated calls with arrays of equal shapes are checked, too."""
     low, high = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
     for shape in ((2,), (3, 2)):
         lower, upper = np.tile(low, (*shape[:-1], 1)), np.tile(high, (*shape[:-1], 1))
@@ -293,12 +293,12 @@ def test_bounds_are_looked_at_in_every_call():
                 lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper)
 
 
-def test_part_of_a_kernel():
-    """A step of differential inverse kinematics within limits, on symbols, on numbers and batches."""
+def test_a_quadratic_program_inside_a_kernel_solves_an_ik_step():
+    """Differential inverse kinematics within limits, on symbols, floats and batches."""
 
     def step(J, v):
-        found = lw.quadratic_program(J.T @ J + 1e-3 * np.eye(3), -J.T @ v, x_lower=-1.0, x_upper=np.ones(3))
-        return found.x, found.status
+        solution = lw.quadratic_program(J.T @ J + 1e-3 * np.eye(3), -J.T @ v, x_lower=-1.0, x_upper=np.ones(3))
+        return solution.x, solution.status
 
     kernel = lw.compile(step, J=(2, 3), v=2)
     rng = np.random.default_rng(14)

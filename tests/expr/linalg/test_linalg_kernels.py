@@ -1,4 +1,4 @@
-"""Linear algebra in kernels: against the interpreter, in float32, in other kernels, in loops, and in CasADi."""
+"""Linear algebra in kernels: the interpreter, float32, nested kernels, loops and CasADi."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MATRICES, SIDES = positive(1, 9, n=3), random(2, 9, 3)
 
 
 def several(A: Any, b: Any) -> dict[str, Any]:
-    """Of each kind of function one, without what has a sign of its own choice."""
+    """One function of each kind, except for those whose signs are arbitrary."""
     spectrum = linalg.eigh(A)
     return {
         "general": linalg.solve(A, b),
@@ -40,25 +40,25 @@ def kernel() -> lw.Kernel:
     return lw.compile(several, A=(3, 3), b=3)
 
 
-def test_compiled_code_is_the_interpreters(kernel: lw.Kernel) -> None:
-    found, expected = kernel(MATRICES, SIDES), kernel.interpret(MATRICES, SIDES)
-    for name, one, other in zip(several(np.eye(3), np.ones(3)), found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13, err_msg=name)
+def test_compiled_linear_algebra_equals_the_interpreter(kernel: lw.Kernel) -> None:
+    results, expected = kernel(MATRICES, SIDES), kernel.interpret(MATRICES, SIDES)
+    for name, first, second in zip(several(np.eye(3), np.ones(3)), results, expected, strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-13, err_msg=name)
     for k, (a, b) in enumerate(zip(MATRICES, SIDES, strict=True)):
         alone = kernel(a, b)
         for name, value in several(a, b).items():
             np.testing.assert_allclose(getattr(alone, name), value, rtol=1e-12, atol=1e-13, err_msg=name)
-            np.testing.assert_array_equal(getattr(alone, name), getattr(found, name)[k])  # to the bit
+            np.testing.assert_array_equal(getattr(alone, name), getattr(results, name)[k])  # to the bit
 
 
-def test_float32(kernel: lw.Kernel) -> None:
+def test_linear_algebra_in_float32_is_near_float64(kernel: lw.Kernel) -> None:
     single = kernel(MATRICES.astype(np.float32), SIDES.astype(np.float32))
-    for one, other in zip(single, kernel(MATRICES, SIDES), strict=True):
-        assert one.dtype == np.float32
-        np.testing.assert_allclose(one, other, rtol=0.0, atol=3e-5 * max(1.0, float(np.abs(other).max())))
+    for first, second in zip(single, kernel(MATRICES, SIDES), strict=True):
+        assert first.dtype == np.float32
+        np.testing.assert_allclose(first, second, rtol=0.0, atol=3e-5 * max(1.0, float(np.abs(second).max())))
 
 
-def test_a_rule_goes_with_its_kernel_into_others() -> None:
+def test_nested_kernels_use_the_derivative_rules() -> None:
     inner = lw.compile(lambda A, b: linalg.solve(A, b), name="inner", A=(3, 3), b=3)
 
     def gradient(solve: Any) -> lw.Kernel:
@@ -76,13 +76,13 @@ def test_a_rule_goes_with_its_kernel_into_others() -> None:
     np.testing.assert_array_equal(through(MATRICES, SIDES, weights), direct(MATRICES, SIDES, weights))
 
 
-def test_casadi_has_what_it_stands_for(kernel: lw.Kernel) -> None:
+def test_linear_algebra_converts_to_casadi(kernel: lw.Kernel) -> None:
     pytest.importorskip("casadi")
     function = kernel.to_casadi()
-    found = function(MATRICES[0], SIDES[0])
-    for one, other in zip(found, kernel(MATRICES[0], SIDES[0]), strict=True):
-        expected = np.reshape(other, one.shape)
-        np.testing.assert_allclose(one.full(), expected, rtol=1e-12, atol=1e-13)
+    results = function(MATRICES[0], SIDES[0])
+    for value, reference in zip(results, kernel(MATRICES[0], SIDES[0]), strict=True):
+        expected = np.reshape(reference, value.shape)
+        np.testing.assert_allclose(value.full(), expected, rtol=1e-12, atol=1e-13)
 
 
 def test_solutions_in_loops_are_differentiated() -> None:
@@ -93,17 +93,17 @@ def test_solutions_in_loops_are_differentiated() -> None:
 
 
 def loops(kernel: lw.Kernel) -> int:
-    """How many loops the compiled program has, of those outside of all others."""
+    """Return the number of outermost loops of the compiled program."""
     return sum(instruction.operation is LOOP for instruction in kernel.program.instructions)
 
 
-def test_sweeps_of_many_rows_are_a_loop() -> None:
-    """With the results of the same sweeps one after the other, which floats run, and with their derivatives."""
+def test_eigenvalue_sweeps_compile_to_loops() -> None:
+    """They equal the unrolled sweeps on floats, also in their derivatives."""
     a = positive(4, 5, n=6)
     kernel = lw.compile(lambda A: (linalg.eigvalsh(A), linalg.svdvals(A)), name="kernel", A=(6, 6))
     assert loops(kernel) == 2
-    for found, expected in zip(kernel(a), (linalg.eigvalsh(a), linalg.svdvals(a)), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
+    for values, expected in zip(kernel(a), (linalg.eigvalsh(a), linalg.svdvals(a)), strict=True):
+        np.testing.assert_allclose(values, expected, rtol=0.0, atol=1e-14)
 
     def gradient(A: Any) -> Any:
         return np.array(adjoint([linalg.eigvalsh(A)[5]], A.ravel(), [1.0]))
@@ -114,11 +114,11 @@ def test_sweeps_of_many_rows_are_a_loop() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_elimination_of_many_rows_is_loops() -> None:
-    """Of 18 rows, six steps: with rows that change places, the status of a pivot, and the gradient."""
+def test_elimination_of_large_matrices_compiles_to_loops() -> None:
+    """For 18 rows: with row exchanges, the status of a pivot, and the gradient."""
     n = 18
-    places = np.random.default_rng(1).permuted(np.tile(np.arange(n), (5, 1)), axis=1)
-    a, b = random(5, 5, n, n) + n * np.eye(n)[places], random(6, 5, n)
+    orders = np.random.default_rng(1).permuted(np.tile(np.arange(n), (5, 1)), axis=1)
+    a, b = random(5, 5, n, n) + n * np.eye(n)[orders], random(6, 5, n)
     a[3, :, 2] = 0.0  # no pivot in the third column
     a[4, 7, 7] = np.nan
 

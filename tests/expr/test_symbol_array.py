@@ -1,4 +1,4 @@
-"""NumPy's functions on object arrays of symbols: a function of arrays is traced by running it on them."""
+"""NumPy functions on object arrays of symbols: a function of arrays is traced by running it on them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_same_values_as_on_arrays_of_floats(name: str) -> None:
+def test_functions_of_symbol_arrays_equal_those_of_float_arrays(name: str) -> None:
     graph = Graph()
     inputs = {key: np.array(graph.inputs(key, x.shape), dtype=object).reshape(x.shape) for key, x in POINT.items()}
     traced = np.array(FUNCTIONS[name](**inputs), dtype=object)
@@ -60,29 +60,29 @@ def test_same_values_as_on_arrays_of_floats(name: str) -> None:
 
 
 @pytest.mark.parametrize("compare", [np.less, np.maximum, np.fmin, np.sign, np.sort])
-def test_functions_that_decide_by_value_are_refused(compare: Any) -> None:
+def test_numpy_functions_that_branch_on_values_are_refused(compare: Any) -> None:
     p = np.array(Graph().inputs("p", (2,)), dtype=object)
     arguments = (p, p[::-1]) if getattr(compare, "nin", 1) == 2 else (p,)
     with pytest.raises(TypeError, match="no truth value"):
         compare(*arguments)
 
 
-def test_a_comparison_of_a_numpy_number_with_a_symbol_is_a_symbol() -> None:
+def test_comparing_a_numpy_scalar_with_a_symbol_gives_a_symbol() -> None:
     s = Graph().input("s")
     assert (np.float64(0.5) < s) is (s > 0.5)
     assert (np.float64(0.5) >= s) is (s <= 0.5)
     assert isinstance(np.float64(0.5) == s, Symbol)
 
 
-def test_a_symbol_meets_an_array_element_by_element() -> None:
+def test_symbols_combine_with_arrays_element_by_element() -> None:
     s = Graph().input("s")
-    numbers = np.array([2.0, 3.0])
-    for result in (s * numbers, numbers * s):
+    array = np.array([2.0, 3.0])
+    for result in (s * array, array * s):
         assert result[0] is s * 2.0
         assert result[1] is s * 3.0
-    assert (s - numbers)[1] is s - 3.0
-    assert (numbers / s)[0] is 2.0 / s
-    assert (s**numbers)[0] is s * s
+    assert (s - array)[1] is s - 3.0
+    assert (array / s)[0] is 2.0 / s
+    assert (s**array)[0] is s * s
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_symbol_meets_an_array_element_by_element() -> None:
         ("exp", 1),
     ],
 )
-def test_functions_take_arrays_of_symbols_element_by_element(name: str, arguments: int) -> None:
-    """... with arrays of symbols, of numbers, and single symbols broadcasting together, in any order."""
+def test_functions_map_symbol_arrays_element_by_element(name: str, arguments: int) -> None:
+    """Arrays of symbols and numbers and single symbols broadcast together in any order."""
     function = getattr(expr, name)
     rng = np.random.default_rng(4)
     x, y, k = rng.uniform(0.5, 2.0, (2, 3)), rng.uniform(0.5, 2.0, 3), 1.25
@@ -109,15 +109,15 @@ def test_functions_take_arrays_of_symbols_element_by_element(name: str, argument
     symbols = np.array(graph.inputs("x", (2, 3)), dtype=object).reshape(2, 3)
     single = graph.input("k")
     values = {**dict(zip(symbols.ravel(), x.ravel(), strict=True)), single: k}
-    others = [(), ()] if arguments == 1 else [(y,), (single,)]
-    for other, number in zip(others, [y, k], strict=True):
-        expected = function(x, *((number,) if other else ()))
-        found = function(symbols, *other)
-        assert found.shape == (2, 3)
-        assert np.allclose(np.array(evaluate(list(found.ravel()), values), float).reshape(2, 3), expected, rtol=1e-15)
+    second_arguments = [(), ()] if arguments == 1 else [(y,), (single,)]
+    for second_argument, number in zip(second_arguments, [y, k], strict=True):
+        expected = function(x, *((number,) if second_argument else ()))
+        result = function(symbols, *second_argument)
+        assert result.shape == (2, 3)
+        assert np.allclose(np.array(evaluate(list(result.ravel()), values), float).reshape(2, 3), expected, rtol=1e-15)
     if arguments == 2:
-        found = function(y, single)
-        assert np.allclose(np.array(evaluate(list(found), values), float), function(y, k), rtol=1e-15)
+        result = function(y, single)
+        assert np.allclose(np.array(evaluate(list(result), values), float), function(y, k), rtol=1e-15)
 
 
 def test_arrays_of_symbols_are_compared_by_functions() -> None:

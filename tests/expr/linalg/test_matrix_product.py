@@ -1,4 +1,4 @@
-"""Matrix products that are one instruction, against NumPy and against products that are written out."""
+"""Matrix products that are one instruction, against NumPy and unrolled products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def multiplied(A, B):
 
 
 @pytest.mark.parametrize("shape", [(37, 23, 41), (6, 50, 13), (1, 45, 46)])
-def test_product_is_that_of_numpy(shape):
+def test_matrix_products_equal_numpys(shape):
     rows, inner, columns = shape
     kernel = lw.compile(multiplied, name="product", A=(rows, inner), B=(inner, columns))
     assert [i.value for i in kernel.program.instructions if i.operation.name == "matrix_product"]
@@ -29,7 +29,7 @@ def test_product_is_that_of_numpy(shape):
     assert kernel.operations == {"mul": rows * columns * inner, "add": rows * columns * (inner - 1)}
 
 
-def test_products_of_what_loops_carry_and_take():
+def test_matrix_products_in_loops_equal_numpys():
     def powers(A, B):
         def step(X, row):
             X = multiplied(X, A) + row
@@ -45,12 +45,12 @@ def test_products_of_what_loops_carry_and_take():
     for b in B:
         X = X @ A + b
         products.append(A @ X)
-    last, kept = kernel(A, B)
+    last, powers_of_A = kernel(A, B)
     assert np.allclose(last, X, rtol=0.0, atol=1e-13)
-    assert np.allclose(kept, products, rtol=0.0, atol=1e-13)
+    assert np.allclose(powers_of_A, products, rtol=0.0, atol=1e-13)
 
 
-def test_derivatives_are_those_of_the_product():
+def test_derivatives_of_matrix_products_are_exact():
     product = MatrixProduct(2, 3, 2)
 
     def differentiated(A, B):

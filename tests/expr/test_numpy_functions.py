@@ -1,6 +1,6 @@
-"""NumPy's functions on arrays of symbols, each against NumPy on floats; and the table of them in docs/compiler.md.
+"""NumPy's functions on arrays of symbols, each against NumPy on floats; and their table in docs/compiler.md.
 
-`python -m pytest tests/expr/test_numpy.py --update-golden` writes the table anew.
+`python -m pytest tests/expr/test_numpy_functions.py --update-golden` writes the table anew.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Case = Callable[..., Any]
 
 
 def numpys(name: str) -> Any:
-    found: Any = np
+    member: Any = np
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        member = getattr(member, part)
+    return member
 
 
 LOGIC = {f"logical_{name}" for name in ("and", "or", "xor", "not")} | {
@@ -55,7 +55,7 @@ UFUNCS = sorted({getattr(np, name).__name__ for name in {*OPERATIONS, *ELEMENTWI
 
 
 def elements(name: str) -> list[Case]:
-    """A function of elements on numbers in its domain, arrays and single ones."""
+    """Return calls of an elementwise function on arrays and scalars in its domain."""
     function = getattr(np, name)
     if name in ("matmul", "vecdot", "matvec", "vecmat"):
         return {
@@ -75,7 +75,7 @@ def elements(name: str) -> list[Case]:
     if function.nin == 1:
         return [lambda p, r, A, B, s: (give(function(change(A))), give(function(change(s))))]
     base = np.abs if name in ("power", "float_power") else (lambda x: x)
-    numbers = np.array([0.5, -1.25, 2.0])
+    samples = np.array([0.5, -1.25, 2.0])
     return [
         lambda p, r, A, B, s: (
             give(function(base(p), r)),
@@ -84,7 +84,7 @@ def elements(name: str) -> list[Case]:
             give(function(base(p), s)),
             give(function(base(p), 1.5)),
             give(function(2.5, r)),
-            give(function(base(numbers), s)),
+            give(function(base(samples), s)),
         )
     ]
 
@@ -319,13 +319,13 @@ def values(seed: int) -> dict[str, Any]:
 
 
 def check(cases: dict[str, Case], compiled: bool = False) -> None:
-    """All cases in one program: its numbers are NumPy's, shapes and all."""
+    """Compare all cases in one program with NumPy: values and shapes."""
     parts: dict[str, Any] = {}
 
-    def everything(**given: Any) -> dict[str, Any]:
+    def everything(**arrays: Any) -> dict[str, Any]:
         for name, case in cases.items():
-            found = case(**given)
-            for k, part in enumerate(found if isinstance(found, tuple) else (found,)):
+            outputs = case(**arrays)
+            for k, part in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
                 parts[f"{name}_{k}".replace(".", "_").replace(" ", "_")] = part
         result = dict(parts)
         parts.clear()
@@ -335,63 +335,63 @@ def check(cases: dict[str, Case], compiled: bool = False) -> None:
     assert not compiled or len(program.outputs) < 58  # NumPy has no more
     run = lw.Kernel(program) if compiled else program.interpret
     for seed in range(3):
-        given = values(seed)
-        given["s"] = float(given["s"])
+        arrays = values(seed)
+        arrays["s"] = float(arrays["s"])
         with np.errstate(all="ignore"):
-            expected = everything(**given)
-        found = run(*given.values())
-        for (name, value), result in zip(expected.items(), found, strict=True):
+            expected = everything(**arrays)
+        actual = run(*arrays.values())
+        for (name, value), result in zip(expected.items(), actual, strict=True):
             assert np.shape(result) == np.shape(value), name
             np.testing.assert_allclose(result, np.asarray(value, float), rtol=4e-15, atol=1e-14, err_msg=name)
 
 
-def test_functions_of_elements() -> None:
+def test_elementwise_numpy_functions_on_symbols_equal_numpys() -> None:
     check({f"{name} {k}": case for name in UFUNCS for k, case in enumerate(elements(name))})
 
 
-def test_functions_of_arrays() -> None:
+def test_array_functions_of_numpy_on_symbols_equal_numpys() -> None:
     assert {*ARRAYS} == {*MOVING, *COMPOSED, *OWN}
     check(ARRAYS)
 
 
-def test_linear_algebra() -> None:
+def test_linear_algebra_of_numpy_on_symbols_equals_numpys() -> None:
     check(LINEAR)
 
 
-def test_what_is_written_in_python() -> None:
+def test_python_operators_on_symbol_arrays_equal_numpys() -> None:
     check(SYNTAX)
 
 
-def test_compiled_code_gives_the_same() -> None:
+def test_compiled_numpy_functions_equal_numpys() -> None:
     few = {name: ARRAYS[name] for name in ("where", "clip", "max", "std", "round", "einsum", "isclose")}
     check({**few, **{name: elements(name)[0] for name in ("maximum", "minimum", "remainder", "cbrt", "rint")}}, True)
 
 
-def test_special_values_are_numpys() -> None:
+def test_numpy_functions_of_special_values_equal_numpys() -> None:
     special = np.array([0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 3.5, np.inf, -np.inf, np.nan, 1e300, 8.0, -27.0])
-    one = ["cbrt", "rint", "trunc", "ceil", "isnan", "isinf", "isfinite", "signbit", "square", "sign", "heaviside"]
+    unary = ["cbrt", "rint", "trunc", "ceil", "isnan", "isinf", "isfinite", "signbit", "square", "sign", "heaviside"]
     two = ["maximum", "minimum", "fmax", "fmin", "heaviside", "isclose", "logical_and", "logical_xor"]
 
     def function(x: Any, y: Any) -> list[Any]:
-        found = [getattr(np, name)(x) for name in one if name != "heaviside"]
-        found += [getattr(np, name)(x, y) for name in two]
-        return [np.where(z, 1.0, 0.0) if truth else z for z, truth in zip(found, truths, strict=True)]
+        results = [getattr(np, name)(x) for name in unary if name != "heaviside"]
+        results += [getattr(np, name)(x, y) for name in two]
+        return [np.where(z, 1.0, 0.0) if truth else z for z, truth in zip(results, truths, strict=True)]
 
     truths = [False, False, False, False, True, True, True, True, False, False, *[False] * 5, True, True, True]
     program = trace(lambda x, y: np.stack(function(x, y)), "f", {"x": (1,), "y": (1,)})
     x, y = (np.ravel(z)[:, None] for z in np.meshgrid(special, special))
-    (found,) = program.interpret(x, y)
+    (results,) = program.interpret(x, y)
     with np.errstate(all="ignore"):
         expected = np.stack(function(x, y), axis=1)
-    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0.0)
+    np.testing.assert_allclose(results, expected, rtol=1e-15, atol=0.0)
 
 
-def test_batches_in_the_elements() -> None:
-    """The same functions on arrays whose elements are arrays of all samples."""
+def test_numpy_functions_of_object_arrays_of_batches_are_right() -> None:
+    """Elements are arrays of all samples."""
     rng = np.random.default_rng(0)
-    given = {key: rng.uniform(-1.0, 1.0, (5, *shape)) for key, shape in SHAPES.items()}
+    samples = {key: rng.uniform(-1.0, 1.0, (5, *shape)) for key, shape in SHAPES.items()}
     columns = {
-        key: object_array(shape, list(np.moveaxis(given[key].reshape(5, math.prod(shape)), 1, 0)))
+        key: object_array(shape, list(np.moveaxis(samples[key].reshape(5, math.prod(shape)), 1, 0)))
         for key, shape in SHAPES.items()
     }
     left_out = {"array2string", "array_repr", "array_str", "correlate", "convolve"}
@@ -399,23 +399,23 @@ def test_batches_in_the_elements() -> None:
     cases |= {f"{name} {k}": case for name in UFUNCS for k, case in enumerate(elements(name))}
     for name, case in cases.items():
         with np.errstate(all="ignore"):
-            found = case(**columns)
-            expected = [case(**{key: x[k] for key, x in given.items()}) for k in range(5)]
+            result = case(**columns)
+            expected = [case(**{key: x[k] for key, x in samples.items()}) for k in range(5)]
         pairs = (
-            zip(found, zip(*expected, strict=True), strict=True) if isinstance(found, tuple) else [(found, expected)]
+            zip(result, zip(*expected, strict=True), strict=True) if isinstance(result, tuple) else [(result, expected)]
         )
-        for one, other in pairs:
-            many = isinstance(one, np.ndarray) and (one.dtype == object or one.shape == np.shape(other[0]))
-            elements_of = one.ravel().tolist() if many else [one]
+        for value, reference in pairs:
+            many = isinstance(value, np.ndarray) and (value.dtype == object or value.shape == np.shape(reference[0]))
+            elements_of = value.ravel().tolist() if many else [value]
             wide = np.stack([np.broadcast_to(np.asarray(x, float), (5,)) for x in elements_of], axis=-1)
-            np.testing.assert_allclose(wide, np.reshape(other, wide.shape), rtol=4e-15, atol=1e-14, err_msg=name)
+            np.testing.assert_allclose(wide, np.reshape(reference, wide.shape), rtol=4e-15, atol=1e-14, err_msg=name)
 
 
-def test_what_cannot_work_is_refused_with_what_can() -> None:
+def test_unsupported_numpy_functions_are_refused_with_an_alternative() -> None:
     graph = Graph()
     p, A = object_array((3,), graph.inputs("p", (3,))), object_array((3, 3), graph.inputs("A", (3, 3)))
     for name, why in REFUSED.items():
-        given = A if name.startswith("linalg") else p
+        argument = A if name.startswith("linalg") else p
         more = {"searchsorted": ([0.0],), "choose": ([p],), "percentile": (3,), "quantile": (0.3,), "compress": (p,)}
         more |= {"array_equal": (p,), "array_equiv": (p,), "allclose": (p,), "extract": (p,), "digitize": (p,)}
         more |= {"interp": (p, p), "putmask": (p, p), "place": (p, p), "setdiff1d": (p,), "union1d": (p,)}
@@ -426,7 +426,7 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
             "argpartition": (1,),
             "partition": (1,),
         }
-        arguments = ("f", given) if name.startswith("save") else (given, *more.get(name, ()))
+        arguments = ("f", argument) if name.startswith("save") else (argument, *more.get(name, ()))
         with pytest.raises(TypeError, match="not supported on symbols") as caught:
             numpys(name)(*arguments)
         assert str(caught.value) == f"np.{name}: not supported on symbols: {why}"
@@ -436,7 +436,7 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
     for function in (np.frexp, np.gradient, np.unwrap, np.spacing):
         with pytest.raises(TypeError, match=r"not supported on symbols, .* docs/compiler.md"):
             function(p)
-    others: dict[str, tuple[Case, str]] = {
+    further: dict[str, tuple[Case, str]] = {
         "bool": (lambda: bool(p[0]), "no truth value .* np.minimum"),
         "min": (lambda: min(p), "no truth value .* np.minimum"),
         "in": (lambda: p[0] in p, "in: the values"),
@@ -456,17 +456,17 @@ def test_what_cannot_work_is_refused_with_what_can() -> None:
         "one condition": (lambda: np.where(p < 0.0), r"np.where\(condition, x, y\)"),
         "an order": (lambda: np.linalg.norm(A, 7), "NumPy's orders"),
     }
-    for what, (function, text) in others.items():
+    for kind, (function, text) in further.items():
         with pytest.raises((TypeError, ValueError), match=f"(?s){text}"):
             function()
-        assert what
+        assert kind
     assert isinstance(p[0], Symbol) and isinstance(p[:1], SymbolArray)
 
 
-def test_copies_hold_the_same_symbols() -> None:
+def test_copies_of_symbol_arrays_contain_the_same_symbols() -> None:
     p = object_array((3,), Graph().inputs("p", (3,)))
-    for other in (copy.copy(p), copy.deepcopy(p), p.copy()):
-        assert other is not p and all(x is y for x, y in zip(other, p, strict=True))
+    for copied in (copy.copy(p), copy.deepcopy(p), p.copy()):
+        assert copied is not p and all(x is y for x, y in zip(copied, p, strict=True))
     assert copy.deepcopy({"x": p[0]})["x"] is p[0]
 
 
@@ -506,7 +506,7 @@ def table() -> str:
     }
     known = set().union(*rows.values())
     rows["shapes and places"] = {*MOVING, *OWN, *COMPOSED} - known - {"array2string", "array_repr", "array_str"}
-    text = "| | of `np` |\n|---|---|\n" + "".join(f"| {what} | {listed(names)} |\n" for what, names in rows.items())
+    text = "| | of `np` |\n|---|---|\n" + "".join(f"| {group} | {listed(names)} |\n" for group, names in rows.items())
     remedies: dict[str, list[str]] = {}
     for name, why in REFUSED.items():
         remedies.setdefault(why, []).append(name)
@@ -514,11 +514,11 @@ def table() -> str:
     return text + "".join(f"| {listed(names)} | {why} |\n" for why, names in remedies.items())
 
 
-def test_the_page_has_the_table(update_golden: bool) -> None:
+def test_the_compiler_page_has_the_table_of_numpy_functions(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    old, after = rest.split(END)
+    before, following = text.split(BEGIN)
+    old, after = following.split(END)
     if update_golden:
         PAGE.write_text(before + BEGIN + table() + END + after, encoding="utf-8")
         return
-    assert old == table(), "python -m pytest tests/expr/test_numpy.py --update-golden writes it anew"
+    assert old == table(), "python -m pytest tests/expr/test_numpy_functions.py --update-golden writes it anew"

@@ -1,4 +1,4 @@
-"""The interpreter: values of expressions on floats and on batches."""
+"""Interpreter: values of expressions on floats and batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.expr.scalar.interpreter import evaluate, instructions_of, reachabl
 from linkwork.expr.scalar.symbol import Graph
 
 
-def test_floats_give_single_numbers() -> None:
+def test_floats_evaluate_to_scalars() -> None:
     x = Graph().input("x")
     outputs = [x, f.sin(x), f.where(x < 1.0, x, 2.0), x < 1.0, 3.0]
     values = evaluate(outputs, {x: 0.5})
@@ -22,7 +22,7 @@ def test_floats_give_single_numbers() -> None:
     assert all(np.ndim(v) == 0 for v in values)
 
 
-def test_arrays_give_batches_that_broadcast() -> None:
+def test_arrays_evaluate_to_broadcast_batches() -> None:
     x, y = Graph().inputs("x", (2,))
     (value,) = evaluate([x * y + 1.0], {x: np.arange(3.0)[:, None], y: np.arange(4.0)})
     assert np.array_equal(value, np.arange(3.0)[:, None] * np.arange(4.0) + 1.0)
@@ -35,12 +35,12 @@ def test_permuting_the_batch_permutes_the_result() -> None:
     rng = np.random.default_rng(0)
     a, b, order = rng.normal(size=100), rng.normal(size=100), rng.permutation(100)
     expression = [f.hypot(x, y) / (x * x + 1.0) - f.where(x < y, x, y)]
-    (there,) = evaluate(expression, {x: a, y: b})
+    (original,) = evaluate(expression, {x: a, y: b})
     (permuted,) = evaluate(expression, {x: a[order], y: b[order]})
-    assert np.array_equal(permuted, there[order])
+    assert np.array_equal(permuted, original[order])
 
 
-def test_a_bad_sample_does_not_touch_its_neighbours() -> None:
+def test_a_nan_sample_does_not_change_its_neighbours() -> None:
     x = Graph().input("x")
     expression = [f.sqrt(x) / (x - 1.0)]
     good = np.array([0.25, 4.0, 9.0])
@@ -50,15 +50,15 @@ def test_a_bad_sample_does_not_touch_its_neighbours() -> None:
     assert np.isnan(mixed[[0, 2]]).all() and np.isinf(mixed[6])
 
 
-def test_arithmetic_is_that_of_ieee_754() -> None:
-    """No exception and no warning where Python's floats would raise: infinities and NaN."""
+def test_evaluation_follows_ieee_754() -> None:
+    """Infinities and NaN appear where Python's floats would raise."""
     x = Graph().input("x")
     values = evaluate([1.0 / x, f.log(x), f.sqrt(x - 1.0), f.exp(1000.0 + x), x / x], {x: 0.0})
     assert values[0] == np.inf and values[1] == -np.inf and values[3] == np.inf
     assert np.isnan(values[2]) and np.isnan(values[4])
 
 
-def test_only_what_is_needed_needs_values() -> None:
+def test_only_needed_inputs_must_have_values() -> None:
     x, y = Graph().inputs("x", (2,))
     f.sin(y)
     assert float(evaluate([x + 1.0], {x: 1.0})[0]) == 2.0
@@ -67,7 +67,7 @@ def test_only_what_is_needed_needs_values() -> None:
         evaluate([x + y], {x: 1.0})
 
 
-def test_inputs_are_not_modified() -> None:
+def test_evaluation_does_not_modify_its_inputs() -> None:
     x = Graph().input("x")
     a = np.arange(4.0)
     (same,) = evaluate([x], {x: a})
@@ -75,7 +75,7 @@ def test_inputs_are_not_modified() -> None:
     assert np.array_equal(a, np.arange(4.0)) and np.array_equal(same, a)
 
 
-def test_reachable_nodes_come_once_and_arguments_first() -> None:
+def test_reachable_nodes_appear_once_after_their_arguments() -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     product = x * y
@@ -89,7 +89,7 @@ def test_reachable_nodes_come_once_and_arguments_first() -> None:
     assert reachable([]) == []
 
 
-def test_one_walk_serves_every_kind_of_number_and_every_question() -> None:
+def test_one_instruction_list_serves_values_traces_derivatives_and_counts() -> None:
     """The same instructions give values, another trace's nodes, derivatives and counts, as `apply` has it."""
     x, y = Graph().inputs("x", (2,))
     instructions, results = instructions_of([f.sin(x * y) / y, f.where(x < y, x, 2.0), 2.0], [x, y])
@@ -107,11 +107,11 @@ def test_one_walk_serves_every_kind_of_number_and_every_question() -> None:
     assert [depth[r] for r in results] == [3, 2, 0]
 
 
-def test_any_node_can_be_what_others_are_made_of() -> None:
+def test_any_node_may_be_an_input_of_instructions() -> None:
     x, y = Graph().inputs("x", (2,))
     u = x * x + y
     instructions, results = instructions_of([f.sin(u) * u], [u])
     assert run(instructions, [0.5])[results[0]] == math.sin(0.5) * 0.5
-    (row, other) = jacobian([f.sin(u) * y, x], [u])
-    assert row[0] is f.cos(u) * y and other == [0.0]
+    (row, second_row) = jacobian([f.sin(u) * y, x], [u])
+    assert row[0] is f.cos(u) * y and second_row == [0.0]
     assert tangent([u * x], [u], [2.0])[0] is adjoint([u * x], [u], [2.0])[0] is x * 2.0

@@ -1,4 +1,4 @@
-"""Derivatives in many directions at once: against one direction at a time, over floats, batches, symbols and duals."""
+"""Derivatives in many directions together, over floats, batches, symbols and dual numbers."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def solved(x):
 FUNCTIONS = pytest.mark.parametrize("function", [smooth, chosen, looped, branched, solved], ids=lambda g: g.__name__)
 
 
-def rows(found, level, count):
-    tangents = [parts(y, level)[1] for y in found]
+def rows(results, level, count):
+    tangents = [parts(y, level)[1] for y in results]
     return [[t.get(k) if isinstance(t, SparseTangent) else t for k in range(count)] for t in tangents]
 
 
@@ -52,15 +52,15 @@ def moved(x):
 
 
 @FUNCTIONS
-def test_all_columns_at_once(function):
-    """On floats against differences, and on batches, symbols and single directions against floats."""
+def test_all_columns_equal_derivatives_in_single_directions(function):
+    """Floats are compared with differences, and batches and symbols with floats."""
     inputs = moved(X)
     J = np.array(rows(function(inputs), inputs[0].level, 3), dtype=float)
     if function in (smooth, chosen):  # others take their own kinds of numbers
         np.testing.assert_allclose(J, difference_jacobian(function, X), rtol=1e-13, atol=1e-13)
     for k in range(3):
-        one = seeded(X, [float(j == k) for j in range(3)])
-        column = [parts(y, one[0].level)[1] for y in function(one)]
+        single_direction = seeded(X, [float(j == k) for j in range(3)])
+        column = [parts(y, single_direction[0].level)[1] for y in function(single_direction)]
         np.testing.assert_allclose(J[:, k], np.array(column, dtype=float), rtol=1e-14, atol=1e-14)
     batch = moved([] if function is branched else [np.array([x, x]) for x in X])
     for row, expected in zip(rows(function(batch), batch[0].level, 3) if batch else (), J, strict=False):
@@ -70,13 +70,13 @@ def test_all_columns_at_once(function):
     symbols = graph.inputs("x", (3,))
     traced = moved(symbols)
     flat = [y for row in rows(function(traced), traced[0].level, 3) for y in row]
-    found = evaluate(flat, dict(zip(symbols, X, strict=True)))
-    np.testing.assert_allclose(np.array(found, dtype=float).reshape(J.shape), J, rtol=1e-14, atol=1e-14)
+    values = evaluate(flat, dict(zip(symbols, X, strict=True)))
+    np.testing.assert_allclose(np.array(values, dtype=float).reshape(J.shape), J, rtol=1e-14, atol=1e-14)
 
 
 @FUNCTIONS
-def test_duals_of_duals(function):
-    """Second derivatives: symmetric, and the differences of the first."""
+def test_nested_duals_give_second_derivatives(function):
+    """They are symmetric, and the differences of the first."""
     outer = moved(X)
     inner = moved(outer)
     first = rows(function(inner), inner[0].level, 3)
@@ -89,7 +89,7 @@ def test_duals_of_duals(function):
         np.testing.assert_allclose(H[:, :, k], change / (2.0 * step), rtol=1e-7, atol=1e-7)
 
 
-def test_what_does_not_change_is_no_dual_number():
+def test_constants_and_comparisons_are_no_dual_numbers():
     graph = Graph()
     x, y = moved(graph.inputs("x", (2,)))
     assert isinstance(x - x, float)
@@ -101,7 +101,7 @@ def test_what_does_not_change_is_no_dual_number():
     assert isinstance(f.where(x < y, 1.0, 2.0), Symbol)
 
 
-def test_rows_are_vectors():
+def test_sparse_tangents_add_and_scale_as_vectors():
     d, e = SparseTangent({"a": 2.0, "b": 0.0}), SparseTangent({"b": 1.0})
     assert [*d] == ["a"]
     assert (d + e).row == {"a": 2.0, "b": 1.0}
@@ -118,20 +118,20 @@ def test_rows_are_vectors():
         f.where(True, d, 1.0)
 
 
-def test_the_same_number():
+def test_dual_numbers_are_the_same_for_equal_levels_and_tangents():
     graph = Graph()
     x, y = graph.inputs("x", (2,))
-    one, other = Dual(x, SparseTangent({0: y}), 7), Dual(x * 1.0, SparseTangent({0: y}), 7)
-    assert is_same(one, other)
-    assert not is_same(one, Dual(x, SparseTangent({1: y}), 7))
-    assert not is_same(one, Dual(x, SparseTangent({0: y}), 8))
-    assert not is_same(one, x)
+    first, second = Dual(x, SparseTangent({0: y}), 7), Dual(x * 1.0, SparseTangent({0: y}), 7)
+    assert is_same(first, second)
+    assert not is_same(first, Dual(x, SparseTangent({1: y}), 7))
+    assert not is_same(first, Dual(x, SparseTangent({0: y}), 8))
+    assert not is_same(first, x)
     assert is_same(1.0, 1.0)
     assert not is_same(1.0, 2.0)
 
 
-def test_scaled_terms_that_vary_at_another_level():
-    """A term with derivatives in many directions, of a value that varies itself, is multiplied and divided."""
+def test_tangents_of_different_levels_scale_each_other():
+    """A term with derivatives in many directions is multiplied and divided by a value that varies at another level."""
     (inner,) = seeded([2.0], [3.0])
     (term,) = seeded([inner], [SparseTangent({"a": 5.0})])
     for by, expected in ((f.mul, [8.0, 12.0, 20.0]), (f.div, [0.5, 0.75, 1.25])):

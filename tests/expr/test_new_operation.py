@@ -1,4 +1,4 @@
-"""Adding an operation is one row: a made-up one is used in every way there is, and nothing else is touched."""
+"""A new operation is one entry in the table: it works on all scalars, in kernels, derivatives and CasADi."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def whole() -> Iterator[Any]:
         casadi=lambda x: x - remainder(x, 1.0),
     )
     def whole(x: Any) -> Any:
-        """The nearest whole number, the even one of two."""
+        """Round to the nearest integer, the even one in a tie."""
 
     yield whole
     remove(whole.operation)
 
 
-def test_it_is_in_the_table_and_its_function_has_its_name_and_text(whole: Any) -> None:
+def test_a_new_operation_is_in_the_table_with_name_and_documentation(whole: Any) -> None:
     assert BY_NAME["whole"] is whole.operation
     assert (whole.__name__, whole.__doc__, whole.operation.doc) == (
         "whole",
-        *["The nearest whole number, the even one of two."] * 2,
+        *["Round to the nearest integer, the even one in a tie."] * 2,
     )
     assert pickle.loads(pickle.dumps(whole.operation)) is whole.operation
     assert whole(x=2.7) == 3.0
@@ -59,13 +59,13 @@ def test_it_is_in_the_table_and_its_function_has_its_name_and_text(whole: Any) -
             whole(*wrong)
 
 
-def test_on_floats_and_arrays(whole: Any) -> None:
+def test_a_new_operation_works_on_floats_and_arrays(whole: Any) -> None:
     assert (whole(-2.7), whole(3), whole(np.float32(2.5))) == (-3.0, 3.0, 2.0)
     assert math.isinf(whole(math.inf)) and math.isnan(whole(math.nan))  # where round raises
     assert np.array_equal(whole(X), np.rint(X))
 
 
-def test_on_symbols_by_its_function_and_by_numpys(whole: Any) -> None:
+def test_a_new_operation_works_on_symbols_and_by_numpys_function(whole: Any) -> None:
     x = Graph().input("x")
     assert isinstance(whole(x), Symbol) and whole(x).op is whole.operation
     assert (-whole(-x)) is whole(x)
@@ -73,25 +73,25 @@ def test_on_symbols_by_its_function_and_by_numpys(whole: Any) -> None:
     assert x.round_() is whole(x)
 
 
-def test_differentiated(whole: Any) -> None:
+def test_a_new_operation_is_differentiated(whole: Any) -> None:
     assert parts(whole(Dual(2.7, 1.0)) * Dual(3.0, 1.0)) == (9.0, 3.0)
     assert parts(np.rint(np.array([Dual(2.7, 1.0)]))[0]) == (3.0, 0.0)
     x = Graph().input("x")
     assert jacobian([whole(x) * x], [x]) == [[whole(x)]]
 
 
-def test_compiled(whole: Any) -> None:
+def test_a_new_operation_is_compiled(whole: Any) -> None:
     kernel = compile(lambda x: 3.0 * whole(x) + np.rint(2.0 * x), x=len(X))
     expected = 3.0 * np.rint(X) + np.rint(2.0 * X)
-    for found in (kernel(X), kernel.interpret(X), kernel(np.tile(X, (40, 1)))[-1]):
-        assert np.array_equal(found, expected)
+    for values in (kernel(X), kernel.interpret(X), kernel(np.tile(X, (40, 1)))[-1]):
+        assert np.array_equal(values, expected)
     single = X.astype(np.float32)
     assert kernel(single).dtype == np.float32 and np.array_equal(
         kernel(single), 3 * np.rint(single) + np.rint(2 * single)
     )
 
 
-def test_in_casadi_and_back(whole: Any) -> None:
+def test_a_new_operation_converts_to_casadi_and_back(whole: Any) -> None:
     pytest.importorskip("casadi")
     kernel = compile(lambda x: whole(x) + 0.5, x=len(X))
     function = kernel.to_casadi()
@@ -99,8 +99,8 @@ def test_in_casadi_and_back(whole: Any) -> None:
     assert np.array_equal(from_casadi(function)(X), np.rint(X) + 0.5)
 
 
-def test_a_program_with_it_is_taken_into_another_trace(whole: Any) -> None:
-    """Inlining: a program runs on symbols as on any numbers."""
+def test_a_program_with_a_new_operation_runs_in_another_trace(whole: Any) -> None:
+    """Inlining: a program runs on symbols as on any scalars."""
     inner = compile(lambda x, y: x * whole(y), x=(), y=()).program
     outer = Graph()
     a, b = outer.inputs("q", (2,))
@@ -111,7 +111,7 @@ def test_a_program_with_it_is_taken_into_another_trace(whole: Any) -> None:
     assert kernel([2.7, 1.0]) == 3.7 * 3.0 - 1.0
 
 
-def test_it_goes_as_it_came(whole: Any) -> None:
+def test_a_removed_operation_leaves_the_table_unchanged(whole: Any) -> None:
     with pytest.raises(ValueError, match="the operation 'sin' already exists"):
         operation(np.sin, math.sin, None, "@sin", name="sin")(lambda x: x)
     remove(whole.operation)
@@ -119,16 +119,16 @@ def test_it_goes_as_it_came(whole: Any) -> None:
     BY_NAME["whole"] = whole.operation  # for the fixture to take out
 
 
-def test_what_is_published_is_the_table() -> None:
-    """Every row that neither an operator of Python nor, on arrays of symbols, a function of NumPy's alone stands for.
+def test_published_functions_are_those_of_the_table() -> None:
+    """Operations with a Python operator, or a NumPy function on symbols, need no function.
 
     To publish one, name it in linkwork/expr/__init__.py.
     """
     rows = {name: row for name, function in vars(functions).items() if isinstance(row := _row(function), Operation)}
     assert {row.name for row in rows.values()} == {name for name, row in BY_NAME.items() if row.arity}
     published = {name for name, row in rows.items() if row.composition is None}
-    others = (*control.__all__, *equations.__all__)
-    named = set(expr.__all__) - {"adjoint", "array", "jacobian", "linalg", "optimize", "tangent", *others}
+    control_names = (*control.__all__, *equations.__all__)
+    named = set(expr.__all__) - {"adjoint", "array", "jacobian", "linalg", "optimize", "tangent", *control_names}
     assert named <= published
     assert all(hasattr(np, rows[name].arrays[0]) for name in published - named)
 

@@ -1,4 +1,4 @@
-"""Roots and fixed points on every kind of number: solutions, how they end, and derivatives that need no iterations."""
+"""Roots and fixed points on all scalars: solutions, statuses, and derivatives without iterations."""
 
 from __future__ import annotations
 
@@ -53,36 +53,36 @@ def solution(p: Any, start: Any = (0.0, 0.0, 0.0)) -> Any:
     return root(equations(p), array(list(start))).value
 
 
-def values(outputs: Sequence[Any], inputs: Sequence[Any], numbers: Any) -> np.ndarray:
-    return np.array(evaluate(outputs, dict(zip(inputs, numbers, strict=True))), dtype=float)
+def values(outputs: Sequence[Any], inputs: Sequence[Any], point: Any) -> np.ndarray:
+    return np.array(evaluate(outputs, dict(zip(inputs, point, strict=True))), dtype=float)
 
 
-def test_the_residual_vanishes_on_floats_batches_symbols_and_in_kernels() -> None:
+def test_roots_solve_their_equation_on_floats_batches_symbols_and_in_kernels() -> None:
     rng = np.random.default_rng(0)
     p = rng.normal(size=(20, 3))
     kernel = lw.compile(lambda p: root(equations(p), array([0.0, 0.0, 0.0])), p=(3,))
-    found = kernel(p)
+    solution = kernel(p)
     interpreted = kernel.interpret(p)
     batch = root(equations(list(p.T)), array([0.0, 0.0, 0.0]))
     together = np.stack([np.asarray(x.item()) for x in batch.value], axis=-1)
-    assert not found.status.any() and not interpreted.status.any() and not batch.status.any()
+    assert not solution.status.any() and not interpreted.status.any() and not batch.status.any()
     for k in range(20):
         alone = root(equations(p[k]), np.zeros(3))
         assert alone.value.dtype == float and type(alone.value) is np.ndarray
         np.testing.assert_allclose(equations(p[k])(np.array(alone.value, dtype=float)).astype(float), 0.0, atol=1e-14)
-        for x in (found.value[k], interpreted.value[k], together[k], kernel(p[k]).value):
+        for x in (solution.value[k], interpreted.value[k], together[k], kernel(p[k]).value):
             np.testing.assert_allclose(x, alone.value.astype(float), rtol=1e-14, atol=1e-14)
-        assert alone.status == 0 and alone.iterations == found.iterations[k] == batch.iterations[k] < 9
+        assert alone.status == 0 and alone.iterations == solution.iterations[k] == batch.iterations[k] < 9
     single = kernel(p.astype(np.float32))
     assert not single.status.any() and single.iterations.max() < 12
-    np.testing.assert_allclose(single.value, found.value, atol=2e-6)
+    np.testing.assert_allclose(single.value, solution.value, atol=2e-6)
 
 
-def test_nested_unknowns_and_numbers_that_stand_for_batches() -> None:
+def test_roots_have_nested_unknowns_and_broadcast_batches() -> None:
     c = np.linspace(1.0, 3.0, 7)
-    found = root(lambda x: {"p": x["a"] * x["a"] - c, "q": x["b"] + x["a"] - 4.0}, {"a": 1.0, "b": 0.0})
-    np.testing.assert_allclose(found.value["a"], np.sqrt(c), rtol=1e-14)
-    np.testing.assert_allclose(found.value["b"], 4.0 - np.sqrt(c), rtol=1e-14)
+    solution = root(lambda x: {"p": x["a"] * x["a"] - c, "q": x["b"] + x["a"] - 4.0}, {"a": 1.0, "b": 0.0})
+    np.testing.assert_allclose(solution.value["a"], np.sqrt(c), rtol=1e-14)
+    np.testing.assert_allclose(solution.value["b"], 4.0 - np.sqrt(c), rtol=1e-14)
     rows = fixed_point(lambda x: np.tile([0.5, 3.0], (7, 1)) + np.zeros((7, 1)), np.ones(2))
     np.testing.assert_allclose(np.stack(rows.value.tolist()), [[0.5] * 7, [3.0] * 7], rtol=1e-14)
     assert root(lambda x: x, ()) == ((), 0, 0)
@@ -91,7 +91,7 @@ def test_nested_unknowns_and_numbers_that_stand_for_batches() -> None:
     np.testing.assert_allclose(point.value[1], 2.0 * c, rtol=1e-11)
 
 
-def test_how_it_ends() -> None:
+def test_roots_end_with_the_right_status() -> None:
     cases: list[tuple[Any, float, float, Any]] = [
         (lambda x: x * x - 2.0, 1.0, 0, 2.0**0.5),
         (lambda x: x * x + 1.0, 2.0, 1, None),
@@ -105,9 +105,9 @@ def test_how_it_ends() -> None:
     for residual, start, status, value in cases:
         kernel = lw.compile(lambda s, f=residual: root(f, s), s=())
         batch = kernel(np.array([start, start, start, start, 1.0, start, start, start, start]))
-        for found in (root(residual, start), kernel(start), kernel.interpret(start)):
-            assert found.status == status
-            assert value is None or found.value == pytest.approx(value, rel=1e-12, nan_ok=True)
+        for result in (root(residual, start), kernel(start), kernel.interpret(start)):
+            assert result.status == status
+            assert value is None or result.value == pytest.approx(value, rel=1e-12, nan_ok=True)
         assert (np.delete(batch.status, 4) == status).all() and batch.status[4] == kernel(1.0).status
         assert batch.value[4] == kernel(1.0).value or np.isnan(batch.value[4])
     assert root(lambda x: x - 3.0, 1.0, max_iterations=0) == (1.0, 0, 1)
@@ -117,17 +117,17 @@ def test_how_it_ends() -> None:
     assert fixed_point(lambda x: sqrt(x - 3.0), 1.0) == (1.0, 1, 2)
 
 
-def test_derivatives_are_the_solutions() -> None:
-    """Of first and second order, in both ways, from any start, and none by the start."""
+def test_derivatives_of_roots_equal_the_exact_solutions() -> None:
+    """They are of first and second order, forward and reverse, from any start, and zero by the start."""
     graph = Graph()
     p, start = graph.inputs("p", (3,)), graph.inputs("start", (3,))
     rng = np.random.default_rng(1)
     at = np.concatenate([rng.normal(size=3), np.zeros(3)])
     inputs = [*p, *start]
     x = list(solution(p, start))
-    here = values(x, inputs, at)
-    J = A + at[0] * np.diag(np.cos(here))
-    by_p = np.array([np.sin(here), [0.0] * 3, [0.0] * 3]).T - np.array([[0, 1, 0], [0, 0, 1], [at[1], at[0], 0]])
+    root_value = values(x, inputs, at)
+    J = A + at[0] * np.diag(np.cos(root_value))
+    by_p = np.array([np.sin(root_value), [0.0] * 3, [0.0] * 3]).T - np.array([[0, 1, 0], [0, 0, 1], [at[1], at[0], 0]])
     exact = -np.linalg.solve(J, by_p)
     rows = jacobian(x, inputs)
     assert all(entry == 0.0 for row in rows for entry in row[3:] if isinstance(entry, float))
@@ -135,7 +135,7 @@ def test_derivatives_are_the_solutions() -> None:
     weights = rng.normal(size=3)
     gradient = adjoint(x, inputs, list(weights))
     np.testing.assert_allclose(values(gradient, inputs, at), [*(weights @ exact), 0.0, 0.0, 0.0], atol=1e-14)
-    elsewhere = np.concatenate([at[:3], here + 1.0])
+    elsewhere = np.concatenate([at[:3], root_value + 1.0])
     np.testing.assert_allclose(values(gradient, inputs, elsewhere), values(gradient, inputs, at), atol=1e-13)
     direction = [*rng.normal(size=3), 0.0, 0.0, 0.0]
     h = 1e-6 * np.array(direction)
@@ -148,7 +148,7 @@ def test_derivatives_are_the_solutions() -> None:
         np.testing.assert_allclose(values(second, inputs, at), expected, atol=1e-8)
 
 
-def test_dual_numbers_of_any_order_and_of_symbols() -> None:
+def test_roots_of_nested_dual_numbers_and_symbols_are_right() -> None:
     rng = np.random.default_rng(2)
     at, direction = rng.normal(size=(2, 3)).tolist()
     graph = Graph()
@@ -158,10 +158,10 @@ def test_dual_numbers_of_any_order_and_of_symbols() -> None:
     expected = [values(z, p, at) for z in (x, first, tangent(first, p, direction))]
     inner = seeded(at, direction)
     for twice in (seeded(inner, direction), seeded(np.array(inner, dtype=object), direction)):
-        found = [parts(z) for z in solution(twice)]
+        derivatives = [parts(z) for z in solution(twice)]
         for part, right in ((0, expected[:2]), (1, expected[1:])):
             for order in (0, 1):
-                got = [parts(z[part])[order] for z in found]
+                got = [parts(z[part])[order] for z in derivatives]
                 np.testing.assert_allclose(got, right[order], rtol=1e-11, atol=1e-12)
     on_symbols = [parts(z)[1] for z in solution(seeded(p, direction))]
     np.testing.assert_allclose(values(on_symbols, p, at), expected[1], rtol=1e-12, atol=1e-14)
@@ -175,19 +175,19 @@ def test_dual_numbers_of_any_order_and_of_symbols() -> None:
 
 
 def implicit_euler(x: Any, u: Any) -> Any:
-    """A scan of implicit steps, each a root, in a choice and a call: the last state, and one of the kept."""
+    """A scan of implicit steps, each a root, in a branch and a call: the last state, and one stored state."""
 
     def step(s: Any, c: Any) -> Any:
         new = root(lambda y: y - s - 0.1 * (c - sin(y) * y), s).value
-        other = call(lambda a, b: root(lambda y: y + 0.2 * y * y * y - a * b, 0.0).value, new, c)
-        chosen = cond(new < 0.3, lambda: fixed_point(lambda y: 0.3 * cos(y) + new, new).value, lambda: other)
+        called = call(lambda a, b: root(lambda y: y + 0.2 * y * y * y - a * b, 0.0).value, new, c)
+        chosen = cond(new < 0.3, lambda: fixed_point(lambda y: 0.3 * cos(y) + new, new).value, lambda: called)
         return 0.5 * new + 0.3 * chosen, new * s
 
-    last, kept = scan(step, x, u)
-    return last + kept[1]
+    last, states = scan(step, x, u)
+    return last + states[1]
 
 
-def test_roots_inside_loops_choices_and_calls() -> None:
+def test_roots_inside_loops_branches_and_calls_are_differentiated() -> None:
     graph = Graph()
     x, u = graph.input("x"), graph.inputs("u", (4,))
     inputs = [x, *u]
@@ -195,20 +195,20 @@ def test_roots_inside_loops_choices_and_calls() -> None:
     at = np.random.default_rng(3).normal(size=5)
     assert values(total, inputs, at)[0] == pytest.approx(implicit_euler(float(at[0]), at[1:]), rel=1e-13)
     gradient = adjoint(total, inputs, [1.0])
-    found = values(gradient, inputs, at)
-    np.testing.assert_allclose(found, values(jacobian(total, inputs)[0], inputs, at), rtol=1e-11)
+    derivatives = values(gradient, inputs, at)
+    np.testing.assert_allclose(derivatives, values(jacobian(total, inputs)[0], inputs, at), rtol=1e-11)
     for k, e in enumerate(np.eye(5) * 1e-6):
-        there, back = (values(total, inputs, at + s * e)[0] for s in (1.0, -1.0))
-        assert found[k] == pytest.approx((there - back) / 2e-6, rel=1e-6, abs=1e-8)
+        ahead, behind = (values(total, inputs, at + s * e)[0] for s in (1.0, -1.0))
+        assert derivatives[k] == pytest.approx((ahead - behind) / 2e-6, rel=1e-6, abs=1e-8)
     kernel = lw.compile(lambda x, u: array(adjoint([implicit_euler(x, u)], [x, *u], [1.0])), x=(), u=(4,))
     batch = np.random.default_rng(4).normal(size=(19, 5))
     batch[7] = at
     together = kernel(batch[:, 0], batch[:, 1:])
-    np.testing.assert_allclose(together[7], found, rtol=1e-11)
+    np.testing.assert_allclose(together[7], derivatives, rtol=1e-11)
     np.testing.assert_array_equal(kernel(at[0], at[1:]), together[7])
 
 
-def test_a_root_of_a_root() -> None:
+def test_a_root_of_a_root_is_differentiated() -> None:
     def outer(c: Any) -> Any:
         inner: Any = lambda x: root(lambda y: y * y * y + y - x * c, 0.0).value  # noqa: E731
         return root(lambda x: inner(x) + x - 2.0, 1.0).value
@@ -223,13 +223,13 @@ def test_a_root_of_a_root() -> None:
     assert parts(outer(Dual(1.5, 1.0)))[1] == pytest.approx(slope, rel=1e-11)
 
 
-def test_what_bends_sharply_is_found_from_far_away() -> None:
-    """Newton's steps would go to and fro: cut short they do not, on numbers and in kernels, by a Jacobian like it."""
+def test_sharply_bent_equations_are_solved_from_far_away() -> None:
+    """Newton's full steps would alternate: shortened steps converge, also with a similar Jacobian."""
 
     def left(w: Any, v: Any) -> Any:
         return array([0.5 * (w[0] - v[0]) + tanh(w[0] / 1e-3) + 0.1 * w[1], 2.0 * (w[1] - v[1]) + tanh(w[1] / 1e-4)])
 
-    def found(v: Any, like: Any = None) -> Any:
+    def monotone_solution(v: Any, like: Any = None) -> Any:
         return monotone_root(
             lambda w: left(w, v), v, max_iterations=60, tolerance=1e-12, like=like and (lambda w: like(w, v))
         )
@@ -237,8 +237,8 @@ def test_what_bends_sharply_is_found_from_far_away() -> None:
     far = np.array([3.0, -0.4])
     assert root(lambda w: left(w, far), far).status != 0
     for like in (None, lambda w, v: left(w, 0.0 * v) + 0.01 * w):
-        alone = found(far, like)
-        kernel = lw.compile(lambda v, like=like: found(v, like).value, v=2)
+        alone = monotone_solution(far, like)
+        kernel = lw.compile(lambda v, like=like: monotone_solution(v, like).value, v=2)
         for w in (np.array(alone.value), kernel(far)):
             assert np.abs(np.array(left(w, far), float)).max() < 1e-9 and alone.status == 0
         near = far + 1e-5 * np.array([[1.0, 0.0], [-1.0, 0.0]])
@@ -246,23 +246,23 @@ def test_what_bends_sharply_is_found_from_far_away() -> None:
         assert np.allclose(kernel.jacobian()(far)[:, 0], slope, rtol=1e-4)
 
     v = array(Graph().inputs("v", (2,)))
-    w = found(v, lambda w, v: left(w, 0.0 * v) + 0.01 * w).value
+    w = monotone_solution(v, lambda w, v: left(w, 0.0 * v) + 0.01 * w).value
     pulled = values(adjoint([w[0]], list(v), [1.0]), list(v), far)
     assert np.allclose(pulled, kernel.jacobian()(far)[0], rtol=1e-9)
 
 
-def test_gradients_need_no_iterations() -> None:
+def test_gradients_of_roots_need_no_iterations() -> None:
     program = lw.compile(lambda p: array(adjoint(list(solution(p)), list(p), [1.0, 2.0, 3.0])), p=(3,)).program
     assert [i.operation.name for i in program.instructions if isinstance(i.value, MultiResult)] == ["loop"]
 
 
-def test_bad_input() -> None:
+def test_root_refuses_invalid_functions_starts_and_tolerances() -> None:
     cases: list[tuple[Any, Any, type[Exception], str]] = [
         (
             lambda x: (x, x),
             1.0,
             TypeError,
-            r"root: .*test_root.py:\d+\) to return as many numbers as the start has, 1",
+            r"root: .*test_root_finding.py:\d+\) to return as many numbers as the start has, 1",
         ),
         (lambda x: x > 0.0, 1.0, TypeError, "to return as many numbers"),
         (lambda x: None, 1.0, TypeError, "root: result of .*: expected arrays and numbers, got None"),
