@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import linkwork
+from linkwork._util.lazy_imports import defining_module
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -115,24 +116,25 @@ def test_every_fence_closes() -> None:
 
 
 class _Finder(doctest.DocTestFinder):
-    """Finder of the examples of functions that are decorated, too, such as a robot's methods."""
+    """Finder of the examples of functions that are decorated, such as a robot's methods, and of public classes."""
 
     def _from_module(self, module: Any, value: Any) -> bool:
+        if isinstance(value, type):
+            return defining_module(value) == module.__name__
         return bool(super()._from_module(module, inspect.unwrap(value) if inspect.isroutine(value) else value))
 
 
 def test_docstrings(drawn: Any) -> None:
     attempted = 0
     modules = pkgutil.walk_packages(linkwork.__path__, "linkwork.")
-    for module in drawn(module for module in modules if not module.name.endswith("__main__")):
-        imported = importlib.import_module(module.name)
-        is_room = module.name.count(".") == 1  # whose classes have their examples in other files
-        if is_room or ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
+    chosen = drawn(module.name for module in modules if not module.name.endswith("__main__"))
+    for name in ("linkwork", *chosen):
+        imported = importlib.import_module(name)
+        if ">>>" in Path(imported.__file__ or "").read_text(encoding="utf-8"):
             runner = doctest.DocTestRunner(optionflags=FLAGS)
-            for examples in _Finder().find(imported, module.name):
+            for examples in _Finder().find(imported, name):
                 attempted += runner.run(examples).attempted
-            assert runner.failures == 0, module.name
-    attempted += doctest.testmod(linkwork, optionflags=FLAGS).attempted
+            assert runner.failures == 0, name
     assert attempted >= 3
 
 

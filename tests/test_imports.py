@@ -176,7 +176,7 @@ def test_methods_are_pythons_own_after_the_first_access() -> None:
         value = getattr_static(lw.Robot, name)
         assert not isinstance(value, LazyAttribute), name
         if isinstance(value, FunctionType):
-            assert (value.__module__, value.__qualname__) == ("linkwork.robot.robot", f"Robot.{name}")
+            assert (value.__module__, value.__qualname__) == ("linkwork", f"Robot.{name}")
             assert is_own(value), name
     assert state_of_attributes() == ""
 

@@ -7,6 +7,7 @@ members stand with these; a class that several modules publish stands with the i
 """
 
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -128,6 +129,20 @@ def test_every_public_name_says_what_it_is():
         for name, value in members(all_members(cls)).items():
             if isinstance(value, property) or inspect.isroutine(value):
                 assert inspect.getdoc(value) or name in (*SPECIAL, "name"), f"{cls.__name__}.{name}"
+
+
+def test_public_classes_say_their_public_path():
+    assert {f"{kind.__module__}.{kind.__name__}" for kind in CLASSES} == {
+        f"{title}.{kind.__name__}" for kind, title in CLASSES.items()
+    }
+    for kind in CLASSES:
+        assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+def test_pickles_of_earlier_versions_name_modules_that_moved():
+    assert pickle.loads(b"clinkwork.parts.joint.joint\nJoint\n.") is linkwork.Joint
+    assert pickle.loads(b"clinkwork.ik.ik_problem\nIKProblem\n.") is linkwork.ik.IKProblem
+    assert pickle.loads(b"clinkwork.robot\nRobot\n.") is linkwork.Robot
 
 
 def test_importing_linkwork_imports_nothing_heavy():

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_imports import public_names
+from linkwork._util.moved_modules import find_moved_modules
 
 if TYPE_CHECKING:
     from linkwork.compare.plausibility.model_check import ModelCheck, ModelFinding
@@ -47,5 +48,16 @@ if not TYPE_CHECKING:
             "linkwork.robot.joint.methods": "LocalCoordinates SplitWrench",
             "linkwork.robot.placed_link": "PlacedLink",
             "linkwork.compare.plausibility.model_check": "ModelCheck ModelFinding",
+        },
+    )
+    __path__ = find_moved_modules(
+        __name__,
+        {
+            "actuation_methods": "linkwork.robot.actuation_methods",
+            "comparison": "linkwork.compare",
+            "construction": "linkwork.robot.construction",
+            "joint": "linkwork.robot.joint",
+            "placed_link": "linkwork.robot.placed_link",
+            "plausibility": "linkwork.compare.plausibility",
         },
     )

@@ -1,7 +1,7 @@
 """Arguments that are collections of other libraries: lazy arrays of Dask and labelled arrays of xarray.
 
-They are recognised without an import of these libraries.  `linkwork.interop.dask_arrays` applies a function to them.  It is
-imported at the first call with one.
+They are recognised without an import of these libraries.  `linkwork.interop.dask_arrays` applies a function to
+them.  It is imported at the first call with one.
 """
 
 from __future__ import annotations

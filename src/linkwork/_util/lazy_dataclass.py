@@ -52,16 +52,17 @@ def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
         field.kw_only, field._field_type = False, _sample().__dataclass_fields__["x"]._field_type  # type: ignore[attr-defined]
         if not slots and isinstance(vars(cls).get(name), Field):
             delattr(cls, name) if field.default is MISSING else setattr(cls, name, field.default)
+    home = cls.__module__  # later the package that publishes the class
     methods: dict[str, Callable[[Any], Any]] = {
         _FIELDS: lambda new: _all_fields(new, own),
         "__match_args__": lambda new: tuple([field.name for field in getattr(new, _FIELDS).values() if field.init]),
-        "__init__": lambda new: _init(new, frozen=frozen, slots=slots),
-        "__repr__": lambda new: _by_python(new, "__repr__"),
+        "__init__": lambda new: _init(new, home, frozen=frozen, slots=slots),
+        "__repr__": lambda new: _by_python(new, home, "__repr__"),
     }
     if eq:
-        methods["__eq__"] = lambda new: _by_python(new, "__eq__")
+        methods["__eq__"] = lambda new: _by_python(new, home, "__eq__")
     if eq and frozen:
-        methods["__hash__"] = lambda new: _by_python(new, "__hash__")
+        methods["__hash__"] = lambda new: _by_python(new, home, "__hash__")
     more: dict[str, Any] = {name: LazyAttribute(make) for name, make in methods.items() if name not in vars(cls)}
     more[_PARAMS] = _parameters(frozen, eq)
     if "__replace__" in vars(_sample()):  # from Python 3.13 on
@@ -154,8 +155,8 @@ class _Factory:
 _FACTORY = _Factory()
 
 
-def _init(cls: Any, *, frozen: bool, slots: bool) -> Any:
-    """Return the constructor, which assigns the fields in their order."""
+def _init(cls: Any, home: str, *, frozen: bool, slots: bool) -> Any:
+    """Return the constructor, a function of the module ``home`` that assigns the fields in their order."""
     parameters, lines, values = ["self"], [], {"_set": object.__setattr__, "_factory": _FACTORY}
     kinds: dict[str, Any] = {}
     for field in getattr(cls, _FIELDS).values():
@@ -181,18 +182,18 @@ def _init(cls: Any, *, frozen: bool, slots: bool) -> Any:
     body = "\n  ".join(lines or ["pass"])
     text = f"def _make({', '.join(values)}):\n def __init__({', '.join(parameters)}):\n  {body}\n return __init__"
     space: dict[str, Any] = {}
-    exec(text, getattr(sys.modules.get(cls.__module__), "__dict__", {}), space)
+    exec(text, getattr(sys.modules.get(home), "__dict__", {}), space)
     result = space["_make"](**values)
     result.__annotations__ = {**kinds, "return": None}
     result.__qualname__ = f"{cls.__qualname__}.__init__"
     return result
 
 
-def _by_python(cls: Any, name: str) -> Any:
+def _by_python(cls: Any, home: str, name: str) -> Any:
     """Return a method that Python generates for another class of the same fields."""
     fields = getattr(cls, _FIELDS).values()
     flags = [(f.name, dataclasses.field(repr=f.repr, hash=f.hash, compare=f.compare)) for f in fields]
-    content = {"__annotations__": {key: "Any" for key, _ in flags}, "__module__": cls.__module__, "__doc__": " "}
+    content = {"__annotations__": {key: "Any" for key, _ in flags}, "__module__": home, "__doc__": " "}
     options = {"init": False, "repr": name == "__repr__", "eq": name != "__repr__", "unsafe_hash": name == "__hash__"}
     other: Any = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)
     result = vars(other)[name]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import _bootstrap, import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from linkwork._util.collection_pauses import without_collections
 
@@ -25,14 +26,21 @@ __all__ = [
     "ImportedFunction",
     "LazyAttribute",
     "LazyModule",
+    "defining_module",
     "imported",
     "public_modules",
     "public_names",
+    "publish_classes",
+    "published_in",
     "wait_for_imports",
 ]
 
 START = time.time_ns()  # of the first import of a module of linkwork
 _MODULES: dict[str, tuple[str, ...]] = {}  # public modules in each public package
+_PUBLIC = {"linkwork"}  # public modules in packages that were imported
+_PATHS: dict[str, dict[str, str]] = {}  # the innermost public package of each name that a module in it defines
+_HOMES: dict[type, str] = {}  # the modules that define public classes
+_Class = TypeVar("_Class", bound=type)
 
 
 def public_names(
@@ -52,6 +60,11 @@ def public_names(
     home_of = {name: home for home, found in (homes or {}).items() for name in found.split()}
     _MODULES[package], others = tuple(modules.split()), tuple(unlisted.split())
     submodules = frozenset((*_MODULES[package], *others))
+    if package in _PUBLIC:
+        _PUBLIC.update(f"{package}.{module}" for module in submodules)
+        for name, home in home_of.items():
+            if home.startswith(f"{package}."):
+                _PATHS.setdefault(home, {})[name] = package
 
     def get(name: str) -> Any:
         """Import a name at first access.  Raises AttributeError, with the nearest public name."""
@@ -70,6 +83,36 @@ def public_names(
     public.__name__ = public.__qualname__ = "__dir__"
     get.__module__ = public.__module__ = package
     return get, public
+
+
+def publish_classes(module: ModuleType) -> None:
+    """Set the module of the public classes that a module defines to the package that publishes them.
+
+    Pickles, `help` and messages then name the public path.  It is called after the import of the module.
+    """
+    home = module.__name__
+    while home:  # a package's table may name a package in it
+        for name, package in _PATHS.get(home, {}).items():
+            value = vars(module).get(name)
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                published_in(package)(value)
+        home = home.rpartition(".")[0]
+
+
+def published_in(package: str) -> Callable[[_Class], _Class]:
+    """Return the decorator of a class that a package publishes which does not contain the module of the class."""
+
+    def publish(kind: _Class) -> _Class:
+        _HOMES[kind] = kind.__module__
+        kind.__module__ = package
+        return kind
+
+    return publish
+
+
+def defining_module(kind: type) -> str:
+    """Return the name of the module that defines a class."""
+    return _HOMES.get(kind, kind.__module__)
 
 
 class LazyModule:

@@ -22,7 +22,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from linkwork._util.fork_safe_lock import Lock
-from linkwork._util.lazy_imports import LazyAttribute
+from linkwork._util.lazy_imports import LazyAttribute, defining_module, publish_classes
 
 __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
 
@@ -194,6 +194,7 @@ class _Recorder:
 
             def exec_module(module: ModuleType) -> None:
                 execute(module)
+                publish_classes(module)
                 _watch(module)
 
             spec.loader.exec_module = exec_module  # type: ignore[method-assign]
@@ -234,14 +235,14 @@ def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
 
 
 def _watch(module: ModuleType) -> None:
-    """Record the attributes of a module and its classes."""
+    """Record the attributes of a module and of the classes that it defines."""
     global _watched
     if module.__name__.removeprefix(f"{_OWN}.").startswith(_LEFT_OUT):
         return
     _watched += 1
     module.__class__ = _WatchedModule
     for value in vars(module).values():
-        if isinstance(value, type) and value.__module__ == module.__name__:
+        if isinstance(value, type) and defining_module(value) == module.__name__:
             _classes[value] = dict(vars(value))
             _imported.append(value)
 

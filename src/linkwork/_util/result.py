@@ -22,11 +22,6 @@ class ReturnedValue:
 
     __slots__ = ()
 
-    def __init_subclass__(cls) -> None:
-        package, *room = cls.__module__.split(".")
-        if package == "linkwork":
-            cls.__module__ = f"linkwork.{room[0]}"  # which publishes the class
-
     def __init__(self) -> None:
         """Raise TypeError: only functions and methods of linkwork create these values."""
         raise TypeError(f"{type(self).__name__}: has no constructor; functions and methods of linkwork create it")

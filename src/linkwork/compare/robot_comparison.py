@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import cut, escaped, label, table
 from linkwork._util.result import ReturnedValue
 
 __all__ = ["ComparedQuantity", "Comparer", "RobotComparison", "RobotDifference"]
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class RobotDifference:
     """One value that differs, or something that only one robot has.
@@ -49,6 +51,7 @@ class RobotDifference:
         }
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class ComparedQuantity:
     """A quantity with the number of values compared and differing, and its largest relative difference.
@@ -79,6 +82,7 @@ def _plain(x: float | None) -> float | None:
     return x if x is not None and math.isfinite(x) else None
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, repr=False, init=False)
 class RobotComparison(ReturnedValue):
     """Comparison of two robots by the names of links and joints.
@@ -176,9 +180,6 @@ class RobotComparison(ReturnedValue):
             left[one.quantity] -= 1
             result += [one] if left[one.quantity] >= 0 else []
         return result[:most]
-
-
-RobotComparison.__module__ = "linkwork.parts"  # which publishes the class
 
 
 _MOST_OF_ONE = 5  # differences of one quantity that are shown

@@ -9,12 +9,14 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from linkwork._util.lazy_imports import defining_module
 from linkwork.constraints import ALL as CONSTRAINTS
 from linkwork.constraints import Constraint, Curve, LoopJoint
 from linkwork.force_elements import ALL as FORCE_ELEMENTS
@@ -74,8 +76,11 @@ def arguments(kind: Callable[..., Any]) -> tuple[Argument, ...]:
 
 
 def _hints(annotated: Any) -> dict[str, Any]:
+    known: dict[str, Any] = {}  # the names in the modules of a class and its bases, which is not that of its path
+    for base in getattr(annotated, "__mro__", ()):
+        known = vars(sys.modules[defining_module(base)]) | known
     try:
-        return get_type_hints(annotated) if annotated is not None else {}
+        return get_type_hints(annotated, localns=known or None) if annotated is not None else {}
     except NameError:  # names imported only for type checkers
         return {}
 

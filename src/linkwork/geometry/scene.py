@@ -13,6 +13,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import listed, repeated
 from linkwork._util.pictures import Shown, show
 from linkwork.errors import UnknownNameError
@@ -42,6 +43,7 @@ _MIN_CAPACITY = 4  # of a kind with obstacles; all capacities are multiples of i
 _VERSION = 1
 
 
+@published_in("linkwork.collision")
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """Named convex shape or field at a pose in the world.

@@ -11,6 +11,7 @@ from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import did_you_mean, nearest
 from linkwork.errors import NOTED, Issue, UnknownNameError
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Tree", "kind_hint"]
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class Report:
     """Report on the reading of a description: all repairs, and everything that was ignored.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from linkwork.motion.profiles.profile_kinds import ProfileArrays
     from linkwork.motion.splines.spline import spline
     from linkwork.motion.timing.limits import MotionLimit
-    from linkwork.motion.timing.time_optimal import TimedPath, time_optimal
+    from linkwork.motion.timing.time_optimal import time_optimal
+    from linkwork.motion.timing.timed_path import TimedPath
     from linkwork.motion.trajectory.trajectory import Trajectory, TrajectoryState
     from linkwork.motion.trajectory.trajectory_extremes import Extremes
 
@@ -52,7 +53,8 @@ if not TYPE_CHECKING:
             "linkwork.motion.profiles.profile_kinds": "ProfileArrays",
             "linkwork.motion.splines.spline": "spline",
             "linkwork.motion.timing.limits": "MotionLimit",
-            "linkwork.motion.timing.time_optimal": "TimedPath time_optimal",
+            "linkwork.motion.timing.time_optimal": "time_optimal",
+            "linkwork.motion.timing.timed_path": "TimedPath",
             "linkwork.motion.trajectory.trajectory": "Trajectory TrajectoryState",
             "linkwork.motion.trajectory.trajectory_extremes": "Extremes",
         },

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.named_tuple_list import Named
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_base import Array, RobotBase, edits
@@ -26,6 +27,7 @@ from linkwork.spatial.arguments import checked_array, fixed_array
 __all__ = ["ActuationMethods", "NamedConfiguration", "named_state"]
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, eq=False)
 class NamedConfiguration:
     """Named configuration of a robot, such as "home": ``robot.named_configurations["home"].q``.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork._util.lazy_imports import published_in
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
@@ -21,6 +22,7 @@ from linkwork.spatial.arguments import fixed_array, matrix_of
 __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_link"]
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True, repr=False)
 class PlacedLink:
     """Link of a robot: an immutable value, equal and hashable by content.

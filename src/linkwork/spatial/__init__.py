@@ -28,14 +28,16 @@ Angular parts come first everywhere; units are SI and radians.  Sources are give
 from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_imports import public_names
-from linkwork.spatial.inertia import ArticulatedInertia, Inertia
-from linkwork.spatial.matrix3 import Matrix3, Symmetric3
-from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
-from linkwork.spatial.pose import InversePose, Pose
-from linkwork.spatial.quaternion import MRP, Quaternion
-from linkwork.spatial.rigid_motion import FrameMotion, RigidMotion
-from linkwork.spatial.rotation import Rotation
-from linkwork.spatial.vec3 import Vec3
+
+if TYPE_CHECKING:
+    from linkwork.spatial.inertia import ArticulatedInertia, Inertia
+    from linkwork.spatial.matrix3 import Matrix3, Symmetric3
+    from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
+    from linkwork.spatial.pose import InversePose, Pose
+    from linkwork.spatial.quaternion import MRP, Quaternion
+    from linkwork.spatial.rigid_motion import FrameMotion, RigidMotion
+    from linkwork.spatial.rotation import Rotation
+    from linkwork.spatial.vec3 import Vec3
 
 __all__ = [
     "MRP",
@@ -59,4 +61,17 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__)
+    __getattr__, __dir__ = public_names(
+        __name__,
+        __all__,
+        {
+            "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
+            "linkwork.spatial.matrix3": "Matrix3 Symmetric3",
+            "linkwork.spatial.motion_and_force": "Force Motion Subspace by_rows cross cross_star",
+            "linkwork.spatial.pose": "InversePose Pose",
+            "linkwork.spatial.quaternion": "MRP Quaternion",
+            "linkwork.spatial.rigid_motion": "FrameMotion RigidMotion",
+            "linkwork.spatial.rotation": "Rotation",
+            "linkwork.spatial.vec3": "Vec3",
+        },
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import cut, escaped, label, table
 from linkwork._util.result import ReturnedValue
 
@@ -119,6 +120,7 @@ CODES: Mapping[str, Code] = {
 """All codes of findings, in the order of the documentation."""
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class ModelFinding:
     """One odd property of a robot.
@@ -173,6 +175,7 @@ def finding(
     return ModelFinding(code, severity or known.severity, (kind, name), message, known.reason, text, numbers)
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, repr=False, init=False)
 class ModelCheck(ReturnedValue):
     """Findings of the check of a robot against physics: errors first, then warnings and notes.
@@ -242,9 +245,6 @@ class ModelCheck(ReturnedValue):
         for code, text in shown.items():
             lines += _filled(f"{code}: {text}", columns)
         return lines
-
-
-ModelCheck.__module__ = "linkwork.parts"  # which publishes the class
 
 
 def _subjects(kind: str, names: list[str]) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from linkwork._util.lazy_imports import defining_module
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError
 from linkwork.compiler.program import COS_OF, FMA, FMS, FNMA, SIN_OF, SINCOS
 from linkwork.expr.autodiff.custom_derivative import RULE
@@ -47,7 +48,7 @@ def is_record(kind: Hashable) -> bool:
     """Return True for a class whose instances can be written as their fields."""
     if not isinstance(kind, type):
         return False
-    module, name = kind.__module__, kind.__qualname__
+    module, name = defining_module(kind), kind.__qualname__
     if not (_MODULE.fullmatch(module) and _CLASS.fullmatch(name)):
         return False
     if vars(import_module(module)).get(name) != kind or issubclass(kind, (InstructionList, BaseException)):
@@ -60,7 +61,7 @@ def is_record(kind: Hashable) -> bool:
 
 def name_of_class(kind: type) -> str:
     """Return the name by which bytes refer to a class."""
-    return f"{kind.__module__.removeprefix('linkwork.')}:{kind.__qualname__}"
+    return f"{defining_module(kind).removeprefix('linkwork.')}:{kind.__qualname__}"
 
 
 def class_of_name(name: str) -> type:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from linkwork._util.lazy_imports import defining_module
 from linkwork._util.user_frames import own_frames, own_line
 from linkwork.errors import JointMethodError
 
@@ -47,4 +48,4 @@ def attribute_errors(name: str, joint: JointType) -> Iterator[None]:
 
 
 def _contract(kind: type[JointType]) -> type:
-    return next(base for base in kind.__mro__ if base.__module__ == _CONTRACT)
+    return next(base for base in kind.__mro__ if defining_module(base) == _CONTRACT)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public_methods
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
+from linkwork._util.lazy_imports import published_in
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
@@ -39,6 +40,7 @@ from linkwork.spatial.arguments import checked_string, fixed_array, matrix_of
 __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
 
+@published_in("linkwork.parts")
 class Bounds(NamedTuple):
     """Lower and upper bounds; −inf and inf for no bound."""
 

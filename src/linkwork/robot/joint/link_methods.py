@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.validation import shown
 from linkwork.errors import ArgumentError, UnknownNameError
 from linkwork.robot.joint.methods import JointMethods
@@ -20,6 +21,7 @@ from linkwork.spatial import Pose
 __all__ = ["LinkMethods", "LinkMotion", "LinkVelocityAcceleration", "ScrewAxes"]
 
 
+@published_in("linkwork.parts")
 class ScrewAxes(NamedTuple):
     """Screw axis of each degree of freedom of a joint, in the child link's frame.
 
@@ -32,6 +34,7 @@ class ScrewAxes(NamedTuple):
     pitch: np.ndarray
 
 
+@published_in("linkwork.parts")
 class LinkVelocityAcceleration(NamedTuple):
     """Twist (ω; v) and spatial acceleration (..., 6) of a link in its own coordinates."""
 
@@ -39,6 +42,7 @@ class LinkVelocityAcceleration(NamedTuple):
     acceleration: np.ndarray
 
 
+@published_in("linkwork.parts")
 class LinkMotion(NamedTuple):
     """Pose (..., 4, 4) of a link, and its twist and spatial acceleration (..., 6) in its own coordinates."""
 

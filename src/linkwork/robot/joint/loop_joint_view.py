@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.lazy_imports import published_in
 from linkwork.constraints import LoopJoint
 from linkwork.joints import JointType
 from linkwork.robot.joint.joint import Bounds, Joint, drive_of
@@ -16,6 +17,7 @@ from linkwork.spatial.arguments import fixed_array
 __all__ = ["LoopJointView", "loop_joints", "loop_of"]
 
 
+@published_in("linkwork.parts")
 @dataclass(frozen=True, slots=True)
 class LoopJointView:
     """Joint that closes a loop of a robot: ``robot.joint("pin")``, or one of ``robot.loops``.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.validation import is_masked, shown
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import attribute_errors, call_joint
@@ -24,6 +25,7 @@ from linkwork.spatial.arguments import is_rigid
 __all__ = ["JointMethods", "LocalCoordinates", "SplitWrench"]
 
 
+@published_in("linkwork.parts")
 class LocalCoordinates(NamedTuple):
     """Local coordinates φ (..., nv) of a configuration about a reference, and their rate φ̇ (..., nv)."""
 
@@ -31,6 +33,7 @@ class LocalCoordinates(NamedTuple):
     phi_dot: np.ndarray
 
 
+@published_in("linkwork.parts")
 class SplitWrench(NamedTuple):
     """Wrench across a joint split in two parts (..., 6): the joint force, and the internal force without work."""
 
