@@ -108,7 +108,7 @@ class DynamicsMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the joint forces τ = M(q) a + h(q, v) − Σ Jᵀ w under which the robot accelerates by a.
 
-        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm, or with
+        q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N], by the recursive Newton-Euler algorithm (RNEA), or with
         ``method="jacobian_sum"`` by the sum over bodies Σ Jᵀ (M J a + c + g), whose terms `newton_euler_terms` gives.
         """
 
@@ -141,7 +141,7 @@ class DynamicsMethods(RobotBase):
     ) -> np.ndarray:
         """Compute the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) under joint forces τ.
 
-        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²], by the articulated-body algorithm, or with
+        q (..., nq), v, tau (..., nv) -> (..., nv) [rad/s², m/s²], by the articulated-body algorithm (ABA), or with
         ``method="mass_matrix"`` by M, factored as LᵀDL.  Raises SingularInertiaError, which names the joints, if M is
         singular in every configuration (`mass_matrix_null_space`).  Warns (ConfigurationWarning) of configurations in
         which M is singular.
@@ -191,7 +191,7 @@ class DynamicsMethods(RobotBase):
 
     @computed
     def mass_matrix(self, q: Array, *, passive: bool = False, out: np.ndarray | None = None) -> np.ndarray:
-        """Compute the joint-space mass matrix M(q) by the composite-rigid-body algorithm.
+        """Compute the joint-space mass matrix M(q) by the composite-rigid-body algorithm (CRBA).
 
         q (..., nq) -> (..., nv, nv) [kg·m², kg·m, kg], symmetric; the kinetic energy is ½ vᵀ M v.  ``passive`` adds the
         joints' armature to the diagonal.

@@ -168,7 +168,7 @@ class EulerAngles:
 @public_constructor
 @dataclass(frozen=True)
 class FloatingEuler(JointType):
-    """Floating joint with Euler angles: three sliders and three hinges in series.
+    """Floating joint (6-DoF) with Euler angles: three sliders and three hinges in series.
 
     q (6,): intrinsic Euler angles (α, β, γ) [rad], R_FM = R_i(α) R_j(β) R_k(γ), then M's origin p in F [m].
 

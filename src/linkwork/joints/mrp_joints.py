@@ -109,7 +109,7 @@ def random_parameters(rng: np.random.Generator, size: tuple[int, ...]) -> np.nda
 
 @dataclass(frozen=True)
 class FloatingMRP(JointType):
-    """Floating joint with modified Rodrigues parameters.
+    """Floating joint (6-DoF) with modified Rodrigues parameters.
 
     q (6,): modified Rodrigues parameters σ = tan(θ/4) times the axis, of R_FM, then M's origin in F [m].
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:

@@ -1,4 +1,4 @@
-"""Spherical and floating joints with a unit quaternion."""
+"""Spherical joint and floating joint (6-DoF, free-flyer) with a unit quaternion."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def quaternion_names(scalar_last: bool) -> tuple[str, ...]:
 @public_constructor
 @dataclass(frozen=True)
 class Floating(JointType):
-    """Floating joint: all six motions, with a unit quaternion for the rotation.
+    """Floating joint (6-DoF): all six motions, with a unit quaternion for the rotation.
 
     q (7,): unit quaternion (w, x, y, z) of R_FM, or (x, y, z, w) with ``scalar_last``; then M's origin in F [m].
     v (6,): twist of M relative to F in M's coordinates, (ω [rad/s]; v [m/s]), so S = 1.  q̇ ≠ v:

@@ -1,4 +1,4 @@
-"""Articulated-body algorithm: forward dynamics, also by the mass matrix and with coupled joints; and impacts.
+"""Articulated-body algorithm (ABA): forward dynamics, also by the mass matrix and with coupled joints; and impacts.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 7 and 6.  Velocity products are computed in frames
 that move with each body's origin (see `linkwork.spatial.rigid_motion`).  A joint of several degrees of freedom is

@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler algorithm: inverse dynamics, also as a sum over bodies (`jacobian_sum`).
+"""Recursive Newton-Euler algorithm (RNEA): inverse dynamics, also as a sum over bodies (`jacobian_sum`).
 
 Sources: Luh, Walker and Paul, ASME J. DSMC 102, 1980; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5.
 

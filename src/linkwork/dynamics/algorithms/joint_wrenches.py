@@ -1,4 +1,4 @@
-"""Wrenches across joints by the recursive Newton-Euler algorithm, and static joint forces of wrenches.
+"""Wrenches across joints by the recursive Newton-Euler algorithm (RNEA), and static joint forces of wrenches.
 
 w of a moving body is what its parent exerts on it through the joint: it moves the body and all bodies behind it.  Sᵀ w
 is the joint's force, whatever exerts it; the joint's mounting bears the rest.  Robots with constraints have their own

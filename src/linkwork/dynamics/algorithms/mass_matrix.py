@@ -1,4 +1,4 @@
-"""Composite-rigid-body algorithm: the joint-space mass matrix, its pivots, and the Coriolis matrix.
+"""Composite-rigid-body algorithm (CRBA): the joint-space mass matrix, its pivots, and the Coriolis matrix.
 
 Sources: Walker and Orin, ASME J. DSMC 104, 1982; Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 6.
 

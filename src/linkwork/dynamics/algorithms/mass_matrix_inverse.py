@@ -1,4 +1,4 @@
-"""Inverse of the mass matrix in factors, from the articulated-body algorithm, and products with it.
+"""Inverse of the mass matrix in factors, from the articulated-body algorithm (ABA), and products with it.
 
 While all joints after it are free, column J_k of a joint meets the inertia D_k, and the wrench U_k moves it.  These are
 the factors of M = LᵀDL, L_kj = J_j · U_k / D_k for the columns j that carry k.  They are accurate where M is badly
