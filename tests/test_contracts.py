@@ -6,12 +6,20 @@ from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
+from tests.helpers.public_interface import public_modules
+
 import linkwork
-from helpers.source_imports import SOURCE, imports_of, modules
+from helpers.source_imports import SOURCE, imports_of, modules, tables
+from linkwork import formats
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 PURE_ROOMS = {"spatial", "joints", "shapes", "geometry", "constraints", "force_elements", "model", "formats", "expr"}
 LOWEST = {"_util", "errors", "robots"}
+ATTACHMENTS = (
+    *("viewer", "workspace", "environments", "identify", "cli", "interop", "compare"),
+    *("formats.mjcf", "formats.sdf", "formats.usd"),
+)
+NOT_PUBLIC = Path(__file__).parent / "golden" / "attachment_imports.txt"
 
 
 def contracts():
@@ -29,6 +37,36 @@ def imports():
     """Pairs of a module and what it imports."""
     for name, path in modules().items():
         yield from ((name, f"{module}.{member}".rstrip(".")) for module, member in imports_of(path))
+
+
+def attachment(name):
+    """Return the attachment that contains a module or a name of it, or None."""
+    return next((room for room in ATTACHMENTS if f"{name}.".startswith(f"linkwork.{room}.")), None)
+
+
+def test_mechanics_import_no_attachments():
+    """Tables of public names import them at first access, and the list of a robot's methods for type checkers."""
+    exempt = {*tables(), "linkwork.robot.robot_methods", "linkwork.__main__"}
+    arrows = [(a, b) for a, b in imports() if attachment(b) and not attachment(a)]
+    assert {a for a, _ in arrows} >= {"linkwork", "linkwork.robot.robot_methods"}
+    assert [(a, b) for a, b in arrows if a not in exempt] == []
+
+
+def test_attachments_import_public_names(update_golden):
+    """The list of imports that are not public only becomes shorter; `--update-golden` removes lines."""
+    modules = {**public_modules(), "linkwork.formats": formats, "linkwork.formats.description": formats.description}
+    public = {f"{title}.{name}" for title, module in modules.items() for name in module.__all__}
+    found = set()
+    for a, b in imports():
+        room, is_public = attachment(a), b in public or b in modules or not b.startswith("linkwork.")
+        own = f"linkwork.{room.split('.')[0]}." if room else ""
+        if room and not (is_public or attachment(b) or b.startswith(("linkwork._util.", own))):
+            found.add(f"{room}: {b}")
+    known = set(NOT_PUBLIC.read_text(encoding="utf-8").splitlines())
+    assert sorted(found - known) == [], "import a public name"
+    if update_golden:
+        NOT_PUBLIC.write_text("".join(f"{line}\n" for line in sorted(found)), encoding="utf-8")
+    assert found == known or update_golden, "python -m pytest tests/test_contracts.py --update-golden removes lines"
 
 
 def test_no_two_public_classes_have_one_name():

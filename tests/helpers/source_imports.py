@@ -9,7 +9,7 @@ from pathlib import Path
 
 import linkwork
 
-__all__ = ["SOURCE", "defining_module", "imports_of", "modules"]
+__all__ = ["SOURCE", "defining_module", "imports_of", "modules", "tables"]
 
 SOURCE = Path(linkwork.__file__).parent
 
@@ -38,13 +38,13 @@ def imports_of(path: Path) -> tuple[tuple[str, str], ...]:
 
 def defining_module(module: str, name: str) -> str:
     """Return the module from which a public package imports a name at first access, or the module itself."""
-    homes = _homes().get(module, {})
+    homes = tables().get(module, {})
     return defining_module(homes[name], name) if homes.get(name, module) != module else module
 
 
 @cache
-def _homes() -> dict[str, dict[str, str]]:
-    """Return the module of each name of the packages with a table for `public_names`, by package."""
+def tables() -> dict[str, dict[str, str]]:
+    """Return the module of each name in the tables of public names, by package."""
     return {
         package: {name: module for module, name in imports_of(path)}
         for package, path in modules().items()

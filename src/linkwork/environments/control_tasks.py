@@ -10,18 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import joints, shapes
+from linkwork import Joint, Link, Robot, joints, pose, shapes
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_number, integer, names, positive, sequence_of
-from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.scalar.functions import cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
+from linkwork.expr import array, cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.kinematics.poses import pose
-from linkwork.robot.construction.link import Link
-from linkwork.robot.joint.joint import Joint
-from linkwork.robot.robot import Robot
+from linkwork.simulation import ContactGround, ContactPoint
 from linkwork.simulation.contacts.contact_set import ContactSet
-from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 
 __all__ = ["TASKS", "ControlTask"]
 

@@ -6,6 +6,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork._util.file_budget import Budget
+    from linkwork.formats import description
     from linkwork.formats.linkwork_json.robot_reader import parse_robot, read_robot
     from linkwork.formats.linkwork_json.robot_writer import robot_text
     from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
@@ -23,6 +24,7 @@ __all__ = [
     "Budget",
     "Format",
     "MujocoCoordinates",
+    "description",
     "loops_text",
     "mjcf_text",
     "parse_loops",
@@ -58,4 +60,5 @@ if not TYPE_CHECKING:
             "linkwork.formats.urdf.urdf_writer": "urdf_text",
             "linkwork._util.file_budget": "Budget",
         },
+        modules="description",
     )

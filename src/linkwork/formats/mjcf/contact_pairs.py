@@ -13,11 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
+from linkwork.formats.description import DisabledPair, JointDescription, Limits, LinkDescription
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.joints import Fixed
-from linkwork.model.body import DisabledPair, Limits
-from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.spatial import Inertia, Pose
 
 __all__ = ["read_pairs"]

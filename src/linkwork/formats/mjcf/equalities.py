@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from linkwork._util.messages import listed
 from linkwork.constraints import Ball, Constraint, Coupling, PolynomialCoupling, Weld
 from linkwork.errors import Location
+from linkwork.formats.description import ConstraintDescription, Following, MarkDescription
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.mjcf.tendons import FixedTendon
-from linkwork.model.body import Following
-from linkwork.model.description import ConstraintDescription, MarkDescription
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["Equalities", "read_equalities"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from linkwork.formats.description import NamedState, NamedStateDescription
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.unique_names import Names
 from linkwork.joints import Floating
-from linkwork.model.description import NamedStateDescription
-from linkwork.model.named_state import NamedState
 from linkwork.spatial import Rotation, Vec3
 
 __all__ = ["INITIAL", "read_keyframes"]

@@ -19,7 +19,8 @@ from typing import NoReturn
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.messages import listed, nearest, quoted
-from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.description import Findings
 from linkwork.formats.file_reading import path_text, read_regular, read_start
 from linkwork.formats.mjcf.model_size import ModelSize
 from linkwork.formats.resource_paths import packages_around

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linkwork._util.file_budget import Budget
-from linkwork.errors import Findings, Issue, Location
+from linkwork.errors import Issue, Location
+from linkwork.formats.description import Findings
 from linkwork.formats.xml_document import Element
 
 __all__ = ["SIZES", "ModelSize"]

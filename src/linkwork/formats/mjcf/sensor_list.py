@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from linkwork.errors import Findings
+from linkwork.formats.description import Findings
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from linkwork.errors import Location
 from linkwork.force_elements import SpringDamper
+from linkwork.formats.description import ForceElementDescription
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.unique_names import Names
-from linkwork.model.description import ForceElementDescription
 
 __all__ = ["FixedTendon", "Tendons", "read_tendons"]
 

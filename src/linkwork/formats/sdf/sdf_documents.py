@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from linkwork._util.file_budget import Budget
 from linkwork._util.messages import nearest, quoted
-from linkwork.errors import Findings, Issue, ModelError
+from linkwork.errors import Issue, ModelError
+from linkwork.formats.description import Findings
 from linkwork.formats.file_reading import read_regular
 from linkwork.formats.registry import FOREIGN_ROOTS, FORMATS
 from linkwork.formats.resource_paths import FileSearch, FileSearchError, search_issue

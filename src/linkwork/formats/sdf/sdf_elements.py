@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from linkwork._util.messages import quoted
-from linkwork.errors import Findings
+from linkwork.formats.description import Findings
 from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element

@@ -17,7 +17,18 @@ from linkwork._util.file_budget import Budget
 from linkwork._util.file_search import FileSearch, Folders
 from linkwork._util.messages import quoted
 from linkwork.constraints import Coupling, Gear
-from linkwork.errors import Findings, Location, UnknownNameError
+from linkwork.errors import Location, UnknownNameError
+from linkwork.formats.description import (
+    ConstraintDescription,
+    Description,
+    Findings,
+    Following,
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    NamedState,
+    NamedStateDescription,
+)
 from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.formats.sdf.sdf_documents import Document, Documents
@@ -28,16 +39,6 @@ from linkwork.formats.sdf.sdf_links import LinkReader
 from linkwork.formats.sdf.sdf_models import Models, read_models
 from linkwork.formats.sdf.sdf_tree import WORLD, ModelNames, SpanningTree
 from linkwork.formats.xml_document import Element
-from linkwork.model.body import Following
-from linkwork.model.description import (
-    ConstraintDescription,
-    Description,
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    NamedStateDescription,
-)
-from linkwork.model.named_state import NamedState
 from linkwork.spatial import Inertia, Vec3
 from linkwork.spatial.arguments import LARGEST
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
+from linkwork.formats.description import Drive, JointDescription, LinkDescription
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import chain_of, split_joint
 from linkwork.formats.tree_description import describe, relative_pose
@@ -38,9 +39,8 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model.body import FRICTION_VELOCITY, WORLD, Drive, Frame
+from linkwork.model.body import FRICTION_VELOCITY, WORLD, Frame
 from linkwork.model.composite_body import compose
-from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import DEFAULT_GRAVITY
 from linkwork.spatial import Inertia, Pose, Vec3

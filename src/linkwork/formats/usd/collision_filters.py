@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
+from linkwork.formats.description import DisabledPair
 from linkwork.formats.usd.body_masses import Collider
 from linkwork.formats.usd.prim_values import PrimReader
-from linkwork.model.body import DisabledPair
 
 __all__ = ["disabled_pairs"]
 

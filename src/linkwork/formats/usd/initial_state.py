@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from linkwork.errors import Location
+from linkwork.formats.description import NamedState, NamedStateDescription
 from linkwork.formats.usd.joint_graph import Graph
 from linkwork.formats.usd.joint_prims import JointPrim
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.joints import Floating
-from linkwork.model.description import NamedStateDescription
-from linkwork.model.named_state import NamedState
 from linkwork.spatial import Pose, Quaternion
 
 __all__ = ["INITIAL", "initial_state"]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import quoted
-from linkwork.errors import NOTED, Findings, Issue, Location
+from linkwork.errors import NOTED, Issue, Location
+from linkwork.formats.description import Findings
 from linkwork.spatial import Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
-from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.description import ActuatorDescription, Description, Findings, FrameDescription, LinkDescription
 from linkwork.formats.file_reading import path_text, require_path
 from linkwork.formats.usd.body_masses import Collider, body_inertia
 from linkwork.formats.usd.collision_filters import disabled_pairs
@@ -28,7 +29,6 @@ from linkwork.formats.usd.prim_values import PrimReader, Units
 from linkwork.formats.usd.stage_joints import StageJoints, body_above, has_schema, unique_names
 from linkwork.formats.usd.unread_content import report_unread
 from linkwork.formats.usd.usd_layers import diagnostics_collected, opened_stage, usd_error_text
-from linkwork.model.description import ActuatorDescription, Description, FrameDescription, LinkDescription
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Vec3
 
