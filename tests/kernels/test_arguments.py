@@ -1,4 +1,4 @@
-"""What may be handed to a robot's functions, and what is refused with a reason before anything is computed."""
+"""Arguments of a robot's functions: accepted forms, and refusals with a reason before the computation."""
 
 import re
 
@@ -47,11 +47,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_no_configuration_is_refused(robot, what):
-    if what == "long double" and np.dtype(np.longdouble).itemsize == 8:
+@pytest.mark.parametrize("kind", REFUSED)
+def test_invalid_configurations_are_refused(robot, kind):
+    if kind == "long double" and np.dtype(np.longdouble).itemsize == 8:
         pytest.skip("long double is float64 here")
-    value, message = REFUSED[what]
+    value, message = REFUSED[kind]
     with pytest.raises(ValueError, match=message) as caught:
         robot.mass_matrix(value)
     text = str(caught.value)
@@ -60,12 +60,12 @@ def test_what_is_no_configuration_is_refused(robot, what):
         robot.inverse_dynamics(np.zeros(N), np.zeros(N), np.zeros(7))
 
 
-def test_batches_that_do_not_fit_together(robot, q):
+def test_batches_that_do_not_broadcast_are_refused(robot, q):
     with pytest.raises(ValueError, match=r"do not broadcast: q \(2, 3, 9\), v \(9,\), a \(2, 9\)"):
         robot.inverse_dynamics(q, np.zeros(N), np.zeros((2, N)))
 
 
-def test_nan_is_refused_with_its_place(robot, q):
+def test_nan_is_refused_with_its_index_and_joint(robot, q):
     zero = np.zeros(N)
     bad = q[0, 0].copy()
     bad[3] = np.nan
@@ -88,21 +88,21 @@ def test_nan_is_refused_with_its_place(robot, q):
     assert np.all(np.isfinite(robot.mass_matrix(q)))  # and nothing is left behind
 
 
-def test_nan_in_a_long_batch_is_found_wherever_it_is(robot):
+def test_nan_at_any_index_of_a_long_batch_is_reported(robot):
     q = robot.random_configuration(seed=0, size=37)
-    for place in (0, 7, 8, 31, 36):
+    for row in (0, 7, 8, 31, 36):
         bad = q.copy()
-        bad[place, -1] = np.nan
-        with pytest.raises(ValueError, match=rf"q\[{place}, 8\] is NaN"):
+        bad[row, -1] = np.nan
+        with pytest.raises(ValueError, match=rf"q\[{row}, 8\] is NaN"):
             robot.gravity_force(bad)
 
 
-def test_inputs_whose_products_overflow_are_refused_where_the_result_is_not_finite():
+def test_inputs_with_overflowing_products_are_refused():
     """One state, a batch, and out=; what is finite is given as it is, and kernels let it pass."""
     robot = shipped("double_pendulum")
     q, v, large = np.zeros(2), np.ones(2), np.array([-1e300, 1.0])
     many = np.array([v, large])
-    place = r"forward_dynamics: v: expected numbers whose products do not overflow, got v\[{}\] = -1e\+300"
+    message = r"forward_dynamics: v: expected numbers whose products do not overflow, got v\[{}\] = -1e\+300"
     for call, where in (
         (lambda: robot.forward_dynamics(q, large, q), "0"),
         (lambda: robot.forward_dynamics(q, np.array([1e300, -1e300]) * -1.0, q), "0"),  # whose sum is 0
@@ -111,7 +111,7 @@ def test_inputs_whose_products_overflow_are_refused_where_the_result_is_not_fini
         (lambda: robot.forward_dynamics(q, large, q, out=np.zeros(2)), "0"),
         (lambda: robot.forward_dynamics(q, large.tolist(), q), "0"),
     ):
-        with pytest.raises(ValueError, match=place.format(where)):
+        with pytest.raises(ValueError, match=message.format(where)):
             call()
     np.testing.assert_array_equal(robot.integrate(q, large), large)
     np.testing.assert_array_equal(robot.integrate(q, many), many)
@@ -121,14 +121,14 @@ def test_inputs_whose_products_overflow_are_refused_where_the_result_is_not_fini
             getattr(robot, function)(q, large, q)
 
 
-def test_nan_of_a_floating_joint(legs):
+def test_nan_of_a_floating_joint_is_refused_by_name(legs):
     q = np.stack([legs.neutral()] * 3)
     q[2, 5] = np.nan
     with pytest.raises(ValueError, match=r"q\[2, 5\] is NaN \(joint 'floating_base'\)"):
         legs.gravity_force(q)
 
 
-def test_a_refused_call_writes_nothing(robot, q):
+def test_a_refused_call_leaves_the_output_array_unchanged(robot, q):
     into = np.full((2, 3, N, N), 7.0)
     bad = q.copy()
     bad[1, 1, 1] = np.nan
@@ -142,7 +142,7 @@ def test_a_refused_call_writes_nothing(robot, q):
     assert np.all(single == 7.0)
 
 
-def test_wrong_outputs(robot, q):
+def test_unsuitable_output_arrays_are_refused(robot, q):
     with pytest.raises(ValueError, match=r"mass_matrix: out: expected an array of float64 of shape .* got shape"):
         robot.mass_matrix(q, out=np.zeros((2, 3, 4, 4)))
     for wrong in (np.zeros((2, 3, N, N), dtype=int), [[0.0]], 3.0, "here"):
@@ -154,7 +154,7 @@ def test_wrong_outputs(robot, q):
         robot.mass_matrix(q, out=np.broadcast_to(0.0, (2, 3, N, N)))
 
 
-def test_unknown_frames(robot):
+def test_unknown_frames_and_joints_are_refused_with_a_suggestion(robot):
     q = robot.neutral()
     with pytest.raises(KeyError, match=r"no frame named 'hnad'; did you mean 'hand'\?"):
         robot.pose(q, "hnad")
@@ -207,7 +207,7 @@ def unaligned(x):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_memory_of_any_form_gives_the_same_bits(robot, q, form):
+def test_arrays_of_any_memory_layout_give_the_same_bits(robot, q, form):
     value = FORMS[form](q)
     shape = np.shape(value)[:-1]
     assert np.array_equal(robot.mass_matrix(value), robot.mass_matrix(q).reshape(*shape, N, N))
@@ -219,15 +219,15 @@ def test_memory_of_any_form_gives_the_same_bits(robot, q, form):
 
 
 @pytest.mark.parametrize("kind", NARROW)
-def test_other_real_numbers_are_taken_as_numpy_takes_them(robot, q, kind):
-    """As float32 where that holds all of them, and else as float64."""
+def test_integers_and_float16_are_converted_as_numpy_does(robot, q, kind):
+    """The result is float32 where that type holds all values, and else float64."""
     value = np.abs(q * 3.0).astype(NARROW[kind])
-    found = robot.mass_matrix(value)
-    assert found.dtype == (np.float32 if np.can_cast(value.dtype, np.float32) else np.float64)
-    assert np.array_equal(found, robot.mass_matrix(value.astype(found.dtype)))
-    assert np.array_equal(robot.mass_matrix(value, out=np.empty_like(found)), found)
-    assert np.allclose(found, robot.mass_matrix(value.astype(np.float64)), rtol=1e-5, atol=1e-5)
-    assert np.array_equal(robot.mass_matrix(value[0, 0]), found[0, 0])
+    matrix = robot.mass_matrix(value)
+    assert matrix.dtype == (np.float32 if np.can_cast(value.dtype, np.float32) else np.float64)
+    assert np.array_equal(matrix, robot.mass_matrix(value.astype(matrix.dtype)))
+    assert np.array_equal(robot.mass_matrix(value, out=np.empty_like(matrix)), matrix)
+    assert np.allclose(matrix, robot.mass_matrix(value.astype(np.float64)), rtol=1e-5, atol=1e-5)
+    assert np.array_equal(robot.mass_matrix(value[0, 0]), matrix[0, 0])
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1, 0, 2)], ids=str)
@@ -242,12 +242,12 @@ def test_an_empty_batch_gives_an_empty_result(robot, shape):
 def test_leading_dimensions_broadcast(robot, q):
     v, a = np.ones((3, 1, N)), np.linspace(0.0, 1.0, N)
     many = q[:, None, None]  # (2, 1, 1, 3, 9)
-    found = robot.inverse_dynamics(many, v, a)
-    assert found.shape == (2, 1, 3, 3, N)
-    assert np.array_equal(found[1, 0, 2, 1], robot.inverse_dynamics(q[1, 1], v[2, 0], a))
+    torque = robot.inverse_dynamics(many, v, a)
+    assert torque.shape == (2, 1, 3, 3, N)
+    assert np.array_equal(torque[1, 0, 2, 1], robot.inverse_dynamics(q[1, 1], v[2, 0], a))
 
 
-def test_out_takes_any_array_that_fits(robot, q):
+def test_out_takes_any_array_of_the_right_shape(robot, q):
     expected = robot.mass_matrix(q)
     for into in (np.zeros((2, 3, N, N)), np.zeros((2, 3, N, 2 * N))[..., ::2], np.zeros((N, N, 3, 2)).T,
                  np.zeros((2, 3, N, N), dtype=">f8")):  # fmt: skip
@@ -259,7 +259,7 @@ def test_out_takes_any_array_that_fits(robot, q):
     assert np.array_equal(wide, np.broadcast_to(expected[0, 0], (4, N, N)))
 
 
-def test_out_may_be_an_input(robot, legs):
+def test_an_output_array_may_be_an_input(robot, legs):
     for r in (robot, legs):
         q = r.random_configuration(seed=0, size=20)
         v = np.random.default_rng(0).normal(size=(20, r.nv))
@@ -271,7 +271,7 @@ def test_out_may_be_an_input(robot, legs):
 # -- dicts by joint name
 
 
-def test_joints_by_name(robot):
+def test_states_may_be_dicts_by_joint_name(robot):
     q, rate = robot.neutral(), np.zeros(N)
     q[robot.joint("elbow").q_slice] = 0.4
     rate[robot.joint("wrist_roll").v_slice] = -2.0
@@ -284,32 +284,32 @@ def test_joints_by_name(robot):
     assert np.array_equal(robot.mass_matrix({}), robot.mass_matrix(robot.neutral()))
 
 
-def test_batches_by_name(robot):
+def test_batches_may_be_dicts_by_joint_name(robot):
     angles = np.linspace(-1.0, 1.0, 5)
     for count in (5, 1, 0):  # whatever the size of the batch
         q = np.zeros((count, N))
         q[:, robot.joint("elbow").q_slice] = angles[:count, None]
-        found = robot.mass_matrix({"elbow": angles[:count]})
-        assert found.shape == (count, N, N)
-        assert np.array_equal(found, robot.mass_matrix(q))
-    found = robot.pose({"elbow": angles, "shoulder_pan": angles[:3, None]}, "hand")
-    assert found.shape == (3, 5, 4, 4)
-    assert np.array_equal(found[2, 4], robot.pose({"elbow": angles[4], "shoulder_pan": angles[2]}, "hand"))
+        result = robot.mass_matrix({"elbow": angles[:count]})
+        assert result.shape == (count, N, N)
+        assert np.array_equal(result, robot.mass_matrix(q))
+    result = robot.pose({"elbow": angles, "shoulder_pan": angles[:3, None]}, "hand")
+    assert result.shape == (3, 5, 4, 4)
+    assert np.array_equal(result[2, 4], robot.pose({"elbow": angles[4], "shoulder_pan": angles[2]}, "hand"))
     with_array = robot.bias_force({"elbow": angles}, np.ones((3, 1, N)))
     assert with_array.shape == (3, 5, N)
 
 
-def test_a_floating_joint_by_name(legs):
+def test_a_floating_joint_is_set_by_name(legs):
     at = np.array([0.0, 1.0, 0.0, 0.0, 0.1, 0.2, 0.3])
     q, v = legs.neutral(), np.zeros(legs.nv)
     q[:7], v[:6] = at, np.arange(6.0)
-    found = legs.bias_force({"floating_base": at}, {"floating_base": np.arange(6)})
-    assert np.array_equal(found, legs.bias_force(q, v))
+    force = legs.bias_force({"floating_base": at}, {"floating_base": np.arange(6)})
+    assert np.array_equal(force, legs.bias_force(q, v))
     many = legs.gravity_force({"floating_base": np.stack([at, at]), "front_left_knee": [0.0, 1.0]})
     assert np.array_equal(many[0], legs.gravity_force(q))
 
 
-def test_wrong_dicts(robot, legs):
+def test_wrong_dicts_of_joints_are_refused(robot, legs):
     refused = [
         (lambda: robot.mass_matrix({"elbw": 1.0}), UnknownNameError, "no joint named 'elbw'; did you mean 'elbow'?"),
         (lambda: robot.mass_matrix({"hand": 1.0}), UnknownNameError, "no joint named 'hand'"),

@@ -1,4 +1,4 @@
-"""The check of functions: those of the table keep the contract, and reports name what breaks it."""
+"""`check_function`: functions of the table fulfil the contract, and reports name faults."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from linkwork.kernels.check_function import check_function
 from linkwork.model.function_spec import FunctionSpec, Output, table
 from linkwork.robot.robot_table import ROBOT
 
-_numbers = itertools.count()
+_counter = itertools.count()
 ROBOTS = [lw.load("arm7"), lw.load("quadruped", floating_base=True)]
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "power", "kinetic_energy"])
-def test_functions_keep_the_contract(robot, name):
+def test_functions_of_robots_fulfil_the_contract(robot, name):
     check_function(robot, name).raise_if_failed()
 
 
-def test_functions_of_frames_and_with_options():
+def test_functions_of_frames_and_with_options_fulfil_the_contract():
     check_function(ROBOTS[0], "pose", "hand").raise_if_failed()
     check_function(ROBOTS[0], "jacobian", "hand", {"expressed_in": "hand"}).raise_if_failed()
     check_function(ROBOTS[0], "passive_force", {"friction": "stribeck"}).raise_if_failed()
@@ -57,7 +57,7 @@ class Stepped(Broken):
 
 
 class Rounded(Broken):
-    """By 1e5, float32 has steps of 0.008."""
+    """A function rounded to multiples of 1e5 ulp of float32, 0.008."""
 
     @classmethod
     def compute(cls, tree, q, v):
@@ -89,16 +89,16 @@ class OwnMethod(Broken):
         (OwnMethod, "method", 1e-15, None),
     ],
 )
-def test_broken_functions_are_reported(kind, line, noticed, allowed):
-    def check(made):
+def test_reports_name_the_fault_of_a_broken_function(kind, line, noticed, allowed):
+    def check(owner):
         def defect(tree, q, v):
-            return made.compute(tree, q, v)
+            return owner.compute(tree, q, v)
 
-        name = defect.__name__ = f"defect_{next(_numbers)}"  # kernels of a robot are found by name
+        name = defect.__name__ = f"defect_{next(_counter)}"  # kernels of a robot are found by name
         spec = FunctionSpec.of(defect, "q v", Output(("nv",), "rad/s"), "A function with a defect.")
-        made._functions = MappingProxyType({**ROBOT, **table([spec])})
+        owner._functions = MappingProxyType({**ROBOT, **table([spec])})
         if kind is OwnMethod:
-            setattr(made, name, made.method)
-        return check_function(made(ROBOTS[0].tree), name)
+            setattr(owner, name, owner.method)
+        return check_function(owner(ROBOTS[0].tree), name)
 
     assert_sharp(check, kind, line, noticed, allowed)

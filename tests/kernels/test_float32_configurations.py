@@ -1,4 +1,4 @@
-"""All functions of a robot in float32 where zeros are everywhere: those of float64 within float32's accuracy."""
+"""Functions of a robot in float32 at configurations with many zeros, against float64."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from kernels.test_special_configurations import places
+from kernels.test_special_configurations import special_configurations
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import is_in_double
 from linkwork.model.function_spec import QUANTITIES
@@ -23,25 +23,25 @@ SHARES = 6
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("name", ROBOTS)
-def test_functions_in_float32(name: str, share: int) -> None:
+def test_functions_at_special_configurations_in_float32_are_near_float64(name: str, share: int) -> None:
     rng = np.random.default_rng(0)
     robot = robot_of(TREES[name]) if name in TREES else lw.load(name)
     owner = robot_owner(robot.tree)
-    points = {**places(robot), "any": robot.integrate(robot.neutral(), rng.normal(size=robot.nv))}
+    points = {**special_configurations(robot), "any": robot.integrate(robot.neutral(), rng.normal(size=robot.nv))}
     for function in [*ROBOT][share::SHARES]:
         if is_in_double(owner, ROBOT[function]):
             continue
         names = names_for(robot.tree, ROBOT[function])
-        asked: Any = (function, *names) if names else function
-        kernel = robot.compile(asked)
-        of_configurations = [QUANTITIES[x].configuration for x in read_request(owner, asked).inputs]
+        request: Any = (function, *names) if names else function
+        kernel = robot.compile(request)
+        of_configurations = [QUANTITIES[x].configuration for x in read_request(owner, request).inputs]
         exact, single = [], []
         for q in points.values():
-            for rest in (0.0, 1.0):
+            for speed in (0.0, 1.0):
                 arrays = [
-                    robot.integrate(q, k * rest * rng.normal(size=robot.nv))
+                    robot.integrate(q, k * speed * rng.normal(size=robot.nv))
                     if configuration
-                    else rest * rng.normal(size=port.shape)
+                    else speed * rng.normal(size=port.shape)
                     for k, (port, configuration) in enumerate(zip(kernel.inputs, of_configurations, strict=True))
                 ]
                 rounded = [np.asarray(x, dtype=np.float32) for x in arrays]
@@ -53,5 +53,5 @@ def test_functions_in_float32(name: str, share: int) -> None:
         assert np.abs(np.array(single)[finite] - np.array(exact)[finite]).max(initial=0.0) <= 1e-4 * size, function
 
 
-def _flat(found: Any) -> np.ndarray:
-    return np.concatenate([np.ravel(part) for part in (found if isinstance(found, tuple) else (found,))])
+def _flat(result: Any) -> np.ndarray:
+    return np.concatenate([np.ravel(part) for part in (result if isinstance(result, tuple) else (result,))])

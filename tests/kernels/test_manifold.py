@@ -1,4 +1,4 @@
-"""Robots' functions where configurations are off their manifold, or coordinates singular."""
+"""Functions of robots at configurations off their manifold, and at singular coordinates."""
 
 import warnings
 
@@ -36,25 +36,25 @@ def states(robot, shape):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_quaternions_a_little_off_are_normalised_with_a_warning(humanoid, shape, dtype):
+def test_quaternions_of_slightly_wrong_length_are_normalized_with_a_warning(humanoid, shape, dtype):
     q, v, a = (x.astype(dtype) for x in states(humanoid, shape))
     expected = humanoid.inverse_dynamics(q, v, a)
     off = q.copy()
     off[(0,) * len(shape)][:4] *= 1.0005
     before = off.copy()
     with pytest.warns(ConfigurationWarning, match="joint 'floating_base'.* of length 1, got .* of length 1.000"):
-        found = humanoid.inverse_dynamics(off, v, a)
+        torque = humanoid.inverse_dynamics(off, v, a)
     assert np.array_equal(off, before)
     assert np.allclose(
-        found, expected, rtol=1e-12 if dtype is np.float64 else 1e-3, atol=1e-9 if dtype is np.float64 else 0.1
+        torque, expected, rtol=1e-12 if dtype is np.float64 else 1e-3, atol=1e-9 if dtype is np.float64 else 0.1
     )
     with pytest.warns(ConfigurationWarning):
-        written = humanoid.inverse_dynamics(off, v, a, out=np.empty_like(found))
-    assert np.array_equal(written, found)
+        written = humanoid.inverse_dynamics(off, v, a, out=np.empty_like(torque))
+    assert np.array_equal(written, torque)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_quaternions_far_off_are_refused(humanoid, shape):
+def test_quaternions_of_wrong_length_are_refused(humanoid, shape):
     q, v, a = states(humanoid, shape)
     bad = q.copy()
     bad[(-1,) * len(shape)][:4] = [0.0, 0.0, 2.0, 0.0]
@@ -68,7 +68,7 @@ def test_quaternions_far_off_are_refused(humanoid, shape):
     assert np.allclose(np.linalg.norm(humanoid.normalize(bad)[..., :4], axis=-1), 1.0)
 
 
-def test_rounding_passes_without_a_word(humanoid):
+def test_rounding_errors_of_quaternions_cause_no_warning(humanoid):
     q, v, a = states(humanoid, (20,))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -78,7 +78,7 @@ def test_rounding_passes_without_a_word(humanoid):
         lw.Robot(humanoid.tree).compile("inverse_dynamics")(2.0 * q, v, a)  # kernels take what they are given
 
 
-def test_what_is_near_enough_is_taken_as_it_is_beside_what_is_not_and_where_it_is_written(humanoid):
+def test_only_quaternions_beyond_rounding_are_normalized(humanoid):
     q, v, a = states(humanoid, (20,))
     q[:, :4] *= 1.0 + 5e-7
     alone = humanoid.inverse_dynamics(q, v, a)
@@ -86,11 +86,11 @@ def test_what_is_near_enough_is_taken_as_it_is_beside_what_is_not_and_where_it_i
     assert np.array_equal(humanoid.inverse_dynamics(q, v, a, out=np.empty_like(alone)), alone)
     q[7, :4] *= 1.0005
     with pytest.warns(ConfigurationWarning):
-        found = humanoid.inverse_dynamics(q, v, a)
-    assert np.array_equal(np.delete(found, 7, 0), np.delete(alone, 7, 0))
+        torque = humanoid.inverse_dynamics(q, v, a)
+    assert np.array_equal(np.delete(torque, 7, 0), np.delete(alone, 7, 0))
 
 
-def test_every_joint_with_such_numbers_is_looked_at():
+def test_configurations_of_every_normalized_joint_are_checked():
     tree = random_tree(np.random.default_rng(3), 6, types=[Spherical, UnboundedRevolute], shape="chain")
     robot = lw.Robot(tree)
     q = robot.random_configuration(seed=1, size=9)
@@ -104,7 +104,7 @@ def test_every_joint_with_such_numbers_is_looked_at():
 
 
 @pytest.mark.parametrize("joint_type", [SphericalEuler, FloatingEuler])
-def test_forward_dynamics_tells_of_gimbal_lock(joint_type):
+def test_forward_dynamics_warns_of_gimbal_lock(joint_type):
     tree = random_tree(np.random.default_rng(5), 1, types=[joint_type], shape="chain")
     robot = lw.Robot(tree)
     joint = robot.joints[0]
@@ -116,9 +116,9 @@ def test_forward_dynamics_tells_of_gimbal_lock(joint_type):
         warnings.simplefilter("error")
         robot.forward_dynamics(q, v, v)
     q[1, 1] = singular
-    for given in (q, {joint.name: q}, q[1]):
+    for configuration in (q, {joint.name: q}, q[1]):
         with pytest.warns(ConfigurationWarning, match=f"forward_dynamics: joint '{joint.name}' .* singular at"):
-            robot.forward_dynamics(given, v, v)
+            robot.forward_dynamics(configuration, v, v)
 
 
 SLIDES = Composite((Prismatic((1, 0, 0)), Revolute((0, 0, 1)), Prismatic((1, 0, 0))))
@@ -134,7 +134,7 @@ WRIST = Composite((Revolute((0, 0, 1)), Revolute((0, 1, 0)), Revolute((0, 0, 1))
     ],
     ids=["wrist", "reversed", "slides"],
 )
-def test_forward_dynamics_tells_of_motions_that_depend_on_each_other(joint, regular, meeting):
+def test_forward_dynamics_warns_of_dependent_joint_axes(joint, regular, meeting):
     """A composite whose axes meet in some configurations, for one state, batches, float32 and ``out=``."""
     ball = lw.Joint.of(joint, name="wrist", parent="arm", child="hand")
     rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
@@ -144,20 +144,20 @@ def test_forward_dynamics_tells_of_motions_that_depend_on_each_other(joint, regu
     q = np.tile([0.4, *regular], (9, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for given in (q, q[0], q.astype(np.float32)):
-            assert np.isfinite(robot.forward_dynamics(given, v.astype(given.dtype), v.astype(given.dtype))).all()
+        for configuration in (q, q[0], q.astype(np.float32)):
+            assert np.isfinite(
+                robot.forward_dynamics(configuration, v.astype(configuration.dtype), v.astype(configuration.dtype))
+            ).all()
         robot.mass_matrix([0.4, *meeting[0]])
         robot.compile("forward_dynamics")([0.4, *meeting[0]], v, v)  # kernels say nothing
-    for place in meeting:
-        q[5, 1:] = place
-        expected = (
-            rf"forward_dynamics: joint 'wrist' .* singular at \[{float(place[0])!r}, .*its motions are linearly dep"
-        )
-        for given in (q, q[5], {"hinge": 0.4, "wrist": q[:, 1:]}):
+    for singular_row in meeting:
+        q[5, 1:] = singular_row
+        expected = rf"forward_dynamics: joint 'wrist' .* singular at \[{float(singular_row[0])!r}, .*its motions are linearly dep"
+        for configuration in (q, q[5], {"hinge": 0.4, "wrist": q[:, 1:]}):
             with pytest.warns(ConfigurationWarning, match=expected):
-                robot.forward_dynamics(given, v, v)
+                robot.forward_dynamics(configuration, v, v)
             with pytest.warns(ConfigurationWarning, match=expected):
-                robot.forward_dynamics(given, v, v, out=np.empty((9, robot.nv)))
+                robot.forward_dynamics(configuration, v, v, out=np.empty((9, robot.nv)))
     with pytest.warns(ConfigurationWarning, match="joint 'wrist' .* singular at"):
         robot.forward_dynamics(q.astype(np.float32), v.astype(np.float32), v.astype(np.float32))
 
@@ -176,7 +176,7 @@ class Swivelling(JointType):
         return Pose(Rotation.about(Vec3(0, 0, 1), q[0]) @ Rotation.about(Vec3(1, 0, 0), q[1] * q[1]), Vec3.zero())
 
 
-def test_motions_of_a_type_of_ones_own_are_looked_at_too():
+def test_singular_configurations_of_user_joints_cause_a_warning():
     rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
     robot = lw.Robot.build("r", rod, lw.Joint.of(Swivelling(), name="elbow", parent="world", child="rod"))
     with warnings.catch_warnings():
@@ -186,7 +186,7 @@ def test_motions_of_a_type_of_ones_own_are_looked_at_too():
         robot.forward_dynamics([0.3, 0.0], [0, 0], [1, 1])
 
 
-def test_what_cannot_be_singular_costs_nothing():
+def test_joints_without_singularities_have_no_guards():
     for joint in (Universal((1, 0, 0), (0, 1, 0)), Composite((Revolute((0, 0, 1)), Prismatic((0, 0, 1))))):
         rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
         robot = lw.Robot.build("r", rod, lw.Joint.of(joint, name="hinge", parent="world", child="rod"))

@@ -1,4 +1,4 @@
-"""Kernels that take numbers of the robot as inputs: they are those of the robot with these numbers."""
+"""Kernels with parameters of the robot as inputs equal the kernels of the edited robot."""
 
 from __future__ import annotations
 
@@ -50,75 +50,78 @@ GROUPS = {
 
 def requests_of(tree: Tree, rows: Any) -> dict[str, Request]:
     """Functions of a robot with what is in joints, and of points and directions that are there."""
-    found = {}
+    requests = {}
     for row in rows:
         options = [{option.name: True} for option in row.options if option == PASSIVE]
         names = list(names_for(tree, row, tree.frames[-3].name))
         required = [option for option in row.options if option.required]
         for k, option in enumerate(required):
             names[k] = {"point": "marker0", "direction": "arrow"}.get(option.names, names[k])
-        found[row.name] = read_request(robot_owner(tree), (row.name, *names, *options))
-    return found
+        requests[row.name] = read_request(robot_owner(tree), (row.name, *names, *options))
+    return requests
 
 
-def other_numbers(tree: Tree, asked: tuple[Parameter, ...], seed: int) -> dict[Parameter, np.ndarray]:
-    """Numbers that the robot could have, at some distance from its own."""
-    rng, found = np.random.default_rng(seed), {}
-    for p in asked:
-        own = np.reshape(p.nominal(tree), p.shape(tree))
+def changed_parameters(tree: Tree, selected: tuple[Parameter, ...], seed: int) -> dict[Parameter, np.ndarray]:
+    """Return plausible parameters at some distance from the robot's own."""
+    rng, values = np.random.default_rng(seed), {}
+    for p in selected:
+        nominal = np.reshape(p.nominal(tree), p.shape(tree))
         if p.kind == "inertia" and p.name:
-            found[p] = own * rng.uniform(0.5, 1.5) + parameters_of(random_inertia(rng, 0.2))
+            values[p] = nominal * rng.uniform(0.5, 1.5) + parameters_of(random_inertia(rng, 0.2))
         elif p.kind == "inertia":
-            found[p] = own + [parameters_of(random_inertia(rng, 0.2)) for _ in own]
+            values[p] = nominal + [parameters_of(random_inertia(rng, 0.2)) for _ in nominal]
         elif p.kind in ("placement", "frame"):
-            found[p] = rng.normal(size=own.shape) * 0.3
+            values[p] = rng.normal(size=nominal.shape) * 0.3
         elif p.kind == "direction":
-            found[p] = own + rng.normal(size=3)
-            found[p] /= np.linalg.norm(found[p])
+            values[p] = nominal + rng.normal(size=3)
+            values[p] /= np.linalg.norm(values[p])
         elif p.kind == "rest":
             q = robot_of(tree).random_configuration(rng)
-            places = {b.joint_name: tree.q_slices[i] for i, b in enumerate(tree.bodies)}
-            found[p] = q[places[p.name]] if p.name else q
+            slices = {b.joint_name: tree.q_slices[i] for i, b in enumerate(tree.bodies)}
+            values[p] = q[slices[p.name]] if p.name else q
         else:
-            found[p] = own * rng.uniform(0.3, 0.9, own.shape)
-    return found
+            values[p] = nominal * rng.uniform(0.3, 0.9, nominal.shape)
+    return values
 
 
 def inputs(tree: Tree, requests: dict[str, Request], seed: int = 0) -> list[np.ndarray]:
     q, v, a = state(tree, seed, size=2)
     rng = np.random.default_rng(seed + 1)
-    given = {"q": q, "v": v, "a": a, "q0": q[::-1], "q1": q}
+    by_name = {"q": q, "v": v, "a": a, "q0": q[::-1], "q1": q}
     ports = input_ports(robot_owner(tree), {key: replace(r, parameters=()) for key, r in requests.items()})
-    return [given[p.name] if p.name in given else rng.normal(size=(2, *p.shape)) for p in ports]
+    return [by_name[p.name] if p.name in by_name else rng.normal(size=(2, *p.shape)) for p in ports]
 
 
-def with_parameters(requests: dict[str, Request], asked: tuple[Parameter, ...]) -> dict[str, Request]:
-    return {key: replace(request, parameters=asked) for key, request in requests.items()}
+def with_parameters(requests: dict[str, Request], selected: tuple[Parameter, ...]) -> dict[str, Request]:
+    return {key: replace(request, parameters=selected) for key, request in requests.items()}
 
 
 @pytest.mark.parametrize(
     ("name", "group"), [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[2:])]
 )
 def test_every_function_takes_parameters(name: str, group: str) -> None:
-    """At the robot's own numbers it is what it was; at others, that of the robot which has them."""
+    """Nominal parameters give the robot's own results; others give those of the edited robot."""
     tree, turn = TREES[name], CASES.index((name, group))
-    asked = read_parameters(tree, "compile", GROUPS[group])
+    selected = read_parameters(tree, "compile", GROUPS[group])
     often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all
     requests = requests_of(tree, map(ROBOT.get, dict.fromkeys([*often, *share(turn, 8)])))
     arrays = inputs(tree, requests)
     subject = robot_owner(tree)
-    program = trace_requests(subject, "f", with_parameters(requests, asked))
-    for numbers in ({p: np.reshape(p.nominal(tree), p.shape(tree)) for p in asked}, other_numbers(tree, asked, 7)):
-        edited = robot_of(tree).with_parameters({str(p): x for p, x in numbers.items()})
+    program = trace_requests(subject, "f", with_parameters(requests, selected))
+    for values in (
+        {p: np.reshape(p.nominal(tree), p.shape(tree)) for p in selected},
+        changed_parameters(tree, selected, 7),
+    ):
+        edited = robot_of(tree).with_parameters({str(p): x for p, x in values.items()})
         expected = trace_requests(robot_owner(edited.tree), "g", requests).interpret(*arrays)
-        found = program.interpret(*arrays, *numbers.values())
-        for port, x, y in zip(program.outputs, found, expected, strict=True):
+        results = program.interpret(*arrays, *values.values())
+        for port, x, y in zip(program.outputs, results, expected, strict=True):
             assert_close(x, y, 1e-11, f"{group}: {port.name}", core=len(port.shape))
 
 
-def numbered(robot: lw.Robot, numbers: dict[str, Any]) -> dict[str, Any]:
-    """By the names of inputs."""
-    return dict(zip(robot.parameters(numbers), numbers.values(), strict=True))
+def numbered(robot: lw.Robot, values: dict[str, Any]) -> dict[str, Any]:
+    """Name parameters by their inputs."""
+    return dict(zip(robot.parameters(values), values.values(), strict=True))
 
 
 def arm_states(size: int = 3) -> tuple[np.ndarray, ...]:
@@ -136,21 +139,23 @@ X = np.array(
 )
 
 
-def test_robots_edited_by_other_methods_agree() -> None:
-    """Inertias, gravity, what is in joints, placements, frames, points and directions: each by the method that there is
-    for it."""
+def test_parameters_equal_edits_by_other_methods() -> None:
+    """Inertias, gravity, joint dynamics, placements, frames, points and directions, each by its editing method."""
 
     def marked(camera: np.ndarray, tip: Any, sight: Any, on: lw.Robot) -> lw.Robot:
-        there = on.with_frame("camera", "hand", camera).with_point("tip", "camera", tip)
-        return there.with_direction("sight", "camera", sight)
+        with_tip = on.with_frame("camera", "hand", camera).with_point("tip", "camera", tip)
+        return with_tip.with_direction("sight", "camera", sight)
 
     camera = lw.pose([0.0, 0.1, 0.2], rpy=[0.3, 0.2, 0.1])
     robot = marked(camera, [0.1, 0.0, 0.0], [0.0, 0.6, 0.8], ARM)
-    one, other = load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3]), load_of(3.0, [0.0, 0.0, 0.2], [0.02, 0.02, 0.01])
+    light, heavy = (
+        load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3]),
+        load_of(3.0, [0.0, 0.0, 0.2], [0.02, 0.02, 0.01]),
+    )
     rows = {"armature": np.linspace(0.01, 0.07, 7), "stiffness": np.linspace(1.0, 2.0, 7), "rest": np.full(7, 0.1)}
-    numbers = {
-        "inertia:hand": parameters_of(one),
-        "inertia:forearm_distal": parameters_of(other),
+    values = {
+        "inertia:hand": parameters_of(light),
+        "inertia:forearm_distal": parameters_of(heavy),
         "gravity": [1.0, 2.0, -9.0],
         "damping:elbow": [0.7],
         **rows,
@@ -160,25 +165,25 @@ def test_robots_edited_by_other_methods_agree() -> None:
         "direction:sight": [1.0, 0.0, 0.0],
     }
     wrist = ARM.joint("wrist_flex")
-    edited = ARM.with_inertia("hand", inertia=one).with_inertia("forearm_distal", inertia=other)
+    edited = ARM.with_inertia("hand", inertia=light).with_inertia("forearm_distal", inertia=heavy)
     edited = edited.with_gravity([1.0, 2.0, -9.0]).with_joint(wrist.with_placements(wrist.stator_placement @ X))
     edited = edited.with_joint_dynamics(damping={"elbow": 0.7}, **rows)
     edited = marked(camera @ X, [0.0, 0.2, 0.1], [1.0, 0.0, 0.0], edited)
     functions = [("inverse_dynamics", {"passive": True}), ("forward_dynamics", {"passive": True}), ("pose", "camera")]
     functions += [("point_position", "tip"), ("direction_vector", "sight"), "center_of_mass", "kinetic_energy"]
-    kernel = robot.compile(functions, parameters=numbers)
+    kernel = robot.compile(functions, parameters=values)
     q, v, a = arm_states()
-    found = kernel(q, v, a, a, **numbered(robot, numbers))
+    results = kernel(q, v, a, a, **numbered(robot, values))
     expected = edited.compile(functions)(q, v, a, a)
-    with_them = robot.with_parameters(numbers).compile(functions)(q, v, a, a)
-    for name, x, y, z in zip(found._fields, found, expected, with_them, strict=True):
+    with_them = robot.with_parameters(values).compile(functions)(q, v, a, a)
+    for name, x, y, z in zip(results._fields, results, expected, with_them, strict=True):
         assert_close(x, y, 1e-11, name)
         assert_close(z, y, 1e-11, name)
 
 
 @pytest.mark.slow(every=3)
-def test_files_with_other_numbers_agree() -> None:
-    """Of a fixed joint that carries a hand with fingers, and with what is welded to it."""
+def test_parameters_equal_edits_of_the_file() -> None:
+    """A fixed joint that carries a hand with fingers, and links that are merged with it."""
     text = lw.robots.path("arm7_gripper").read_text()
     before = '<origin xyz="0 0 0.107" rpy="0 0 0"/>'
     assert text.count(before) == 1
@@ -186,25 +191,34 @@ def test_files_with_other_numbers_agree() -> None:
     robot, edited = lw.Robot.from_urdf_string(text), lw.Robot.from_urdf_string(moved)
     q, v, a = np.random.default_rng(2).normal(size=(3, 3, robot.nv))
     for name in ("placement:hand_mount", "frame:hand"):
-        for asked in ("forward_kinematics", "inverse_dynamics", ("pose", "tool"), ("jacobian", "tool"), "mass_matrix"):
-            kernel = robot.compile(asked, parameters=name)
+        for request in (
+            "forward_kinematics",
+            "inverse_dynamics",
+            ("pose", "tool"),
+            ("jacobian", "tool"),
+            "mass_matrix",
+        ):
+            kernel = robot.compile(request, parameters=name)
             arrays = [{"q": q, "v": v, "a": a}[port.name] for port in kernel.inputs[:-1]]
-            assert_close(kernel(*arrays, [*PHI, *D]), edited.compile(asked)(*arrays), 1e-12, f"{name} {asked}")
+            assert_close(kernel(*arrays, [*PHI, *D]), edited.compile(request)(*arrays), 1e-12, f"{name} {request}")
         assert_close(robot.with_parameters({name: [*PHI, *D]}).mass_matrix(q), edited.mass_matrix(q), 1e-12, name)
-        turned, other = robot.with_root("left_finger"), edited.with_root("left_finger")  # whose joint sits on the hand
+        turned, turned_edited = (
+            robot.with_root("left_finger"),
+            edited.with_root("left_finger"),
+        )  # whose joint sits on the hand
         turned = turned.with_parameters({name: [*PHI, *D]})
-        assert_close(turned.mass_matrix(q), other.mass_matrix(q), 1e-12, name)
-        assert_close(turned.pose(q, "wrist"), other.pose(q, "wrist"), 1e-12, name)
+        assert_close(turned.mass_matrix(q), turned_edited.mass_matrix(q), 1e-12, name)
+        assert_close(turned.pose(q, "wrist"), turned_edited.pose(q, "wrist"), 1e-12, name)
 
 
-def test_a_moving_link_is_placed_on_its_joint() -> None:
-    """As where the joint's rotor is placed."""
+def test_a_frame_parameter_moves_the_link_on_its_joint() -> None:
+    """The joint's rotor is moved the same way."""
     elbow = ARM.joint("elbow")
     edited = ARM.with_joint(elbow.with_placements(rotor=elbow.rotor_placement @ X))
     q, v, a = arm_states()
-    asked = ["inverse_dynamics", ("pose", "tool"), ("pose", elbow.child)]
-    found = ARM.compile(asked, parameters=f"frame:{elbow.child}")(q, v, a, [*PHI, *D])
-    for x, y in zip(found, edited.compile(asked)(q, v, a), strict=True):
+    requests = ["inverse_dynamics", ("pose", "tool"), ("pose", elbow.child)]
+    results = ARM.compile(requests, parameters=f"frame:{elbow.child}")(q, v, a, [*PHI, *D])
+    for x, y in zip(results, edited.compile(requests)(q, v, a), strict=True):
         assert_close(x, y, 1e-12)
 
 
@@ -212,18 +226,18 @@ def test_torques_are_linear_in_inertias() -> None:
     """Their differences are the columns of the regressor, exactly but for rounding."""
     kernel = ARM.compile("inverse_dynamics", parameters="inertia")
     q, v, a = arm_states(1)
-    own = ARM.parameters("inertia")["inertia"]
-    units = np.eye(own.size).reshape(-1, *own.shape)
-    columns = kernel(q, v, a, own + units) - kernel(q, v, a, own)
+    inertias = ARM.parameters("inertia")["inertia"]
+    units = np.eye(inertias.size).reshape(-1, *inertias.shape)
+    columns = kernel(q, v, a, inertias + units) - kernel(q, v, a, inertias)
     assert_close(columns.T, ARM.inverse_dynamics_regressor(q, v, a)[0], 1e-12)
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_parameters() -> None:
-    """By symbols in the place of a robot's numbers, against differences of robots that have others."""
+def test_derivatives_by_parameters_equal_differences() -> None:
+    """Symbols replace the robot's parameters; differences are those of edited robots."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
-    numbers = dict(zip(names, ARM.parameters(names).values(), strict=True))
-    numbers["inertia:hand"] = np.array(parameters_of(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3])))
+    values = dict(zip(names, ARM.parameters(names).values(), strict=True))
+    values["inertia:hand"] = np.array(parameters_of(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3])))
 
     def f(q: Any, v: Any, tau: Any, x: Any) -> Any:
         parts = np.split(x, np.cumsum([10, 6, 7]))
@@ -231,8 +245,8 @@ def test_derivatives_by_parameters() -> None:
         return lw.expr.array(lw.expr.jacobian(list(a), list(x)))
 
     q, v, tau = np.random.default_rng(1).normal(size=(3, 7))
-    x = np.concatenate([*numbers.values()])
-    found = lw.compile(f, q=7, v=7, tau=7, x=x.size)(q, v, tau, x)
+    x = np.concatenate([*values.values()])
+    derivative = lw.compile(f, q=7, v=7, tau=7, x=x.size)(q, v, tau, x)
     kernel = ARM.compile(("forward_dynamics", {"passive": True}), parameters=names)
 
     def at(y: np.ndarray) -> np.ndarray:
@@ -240,50 +254,50 @@ def test_derivatives_by_parameters() -> None:
 
     h = 1e-5 * np.eye(x.size)
     differences = (8.0 * (at(x + h) - at(x - h)) - (at(x + 2.0 * h) - at(x - 2.0 * h))) / 12e-5
-    assert_close(found, differences.T, 1e-7)
+    assert_close(derivative, differences.T, 1e-7)
 
 
 @pytest.mark.slow(every=3)
 def test_kernels_are_differentiated_by_parameters() -> None:
-    """The regressor is the derivative of torques by inertias, as matrix and as gradient; springs' rest has tangents."""
+    """The regressor is the derivative of torques by inertias, as matrix and gradient; rest positions have tangents."""
     kernel = ARM.compile("inverse_dynamics", parameters=["inertia", "gravity"])
     q, v, a = arm_states()
-    own = ARM.parameters(["inertia", "gravity"])
+    values = ARM.parameters(["inertia", "gravity"])
     Y = ARM.inverse_dynamics_regressor(q, v, a)
-    assert_close(kernel.jacobian("inertia")(q, v, a, **own).reshape(Y.shape), Y, 1e-12)
+    assert_close(kernel.jacobian("inertia")(q, v, a, **values).reshape(Y.shape), Y, 1e-12)
     w = np.random.default_rng(5).normal(size=(3, 7))
-    back = kernel.vjp("inertia")(q, v, a, **own, w_inverse_dynamics=w)
+    back = kernel.vjp("inertia")(q, v, a, **values, w_inverse_dynamics=w)
     assert_close(back.reshape(3, -1), np.einsum("sip,si->sp", Y, w), 1e-12)
     tree = TREES["mixed_0"]
     robot, (q, v, _) = robot_of(tree), state(tree, size=1)
     springs = robot.compile("passive_force", parameters=["rest"])
-    rest, step = robot.parameters("rest")["rest"], 1e-6 * np.eye(robot.nv)
-    found = springs.jacobian("rest")(q[0], v[0], rest)
-    ends = [springs(q[0], v[0], robot.integrate(rest, sign * step)) for sign in (1.0, -1.0)]
-    assert_close(found, (ends[0] - ends[1]).T / 2e-6, 1e-7)
+    rest_position, step = robot.parameters("rest")["rest"], 1e-6 * np.eye(robot.nv)
+    derivative = springs.jacobian("rest")(q[0], v[0], rest_position)
+    ends = [springs(q[0], v[0], robot.integrate(rest_position, sign * step)) for sign in (1.0, -1.0)]
+    assert_close(derivative, (ends[0] - ends[1]).T / 2e-6, 1e-7)
 
 
-def test_wrenches_on_frames_that_are_moved() -> None:
-    asked = ("inverse_dynamics", {"wrenches": {"tool": "tool", "hand": "world"}})
-    kernel = ARM.compile(asked, parameters=["frame:hand", "frame:tool"])
+def test_wrenches_on_moved_frames_equal_those_of_the_edited_robot() -> None:
+    request = ("inverse_dynamics", {"wrenches": {"tool": "tool", "hand": "world"}})
+    kernel = ARM.compile(request, parameters=["frame:hand", "frame:tool"])
     edited = ARM.with_parameters({"frame:hand": [*PHI, *D], "frame:tool": [*D, *PHI]})
     q, v, a = arm_states()
     w = np.random.default_rng(6).normal(size=(2, 3, 6))
     wrenches = {port.name: x for port, x in zip(kernel.inputs[3:5], w, strict=True)}
-    found = kernel(q, v, a, **wrenches, frame_hand=[*PHI, *D], frame_tool=[*D, *PHI])
-    assert_close(found, edited.compile(asked)(q, v, a, **wrenches), 1e-12)
+    torque = kernel(q, v, a, **wrenches, frame_hand=[*PHI, *D], frame_tool=[*D, *PHI])
+    assert_close(torque, edited.compile(request)(q, v, a, **wrenches), 1e-12)
 
 
-def test_a_joint_that_moves_nothing_until_it_is_given_a_load() -> None:
-    """What is singular at the robot's own numbers is refused as a constant, and not as an input."""
+def test_a_massless_link_with_an_inertia_parameter_has_forward_dynamics() -> None:
+    """A singular mass matrix of constants is refused, and not that of inputs."""
     pendulum = lw.load("double_pendulum")
     idle = pendulum.with_parameters({"inertia:lower_rod": np.zeros(10)})
     q, v, tau = np.random.default_rng(7).normal(size=(3, 4, 2))
     with pytest.raises(SingularInertiaError, match="joint 'elbow' moves bodies without inertia"):
         idle.forward_dynamics(q, v, tau)
     kernel = idle.compile("forward_dynamics", parameters="inertia:lower_rod")
-    own = pendulum.parameters("inertia:lower_rod")
-    assert_close(kernel(q, v, tau, **own), pendulum.forward_dynamics(q, v, tau), 1e-12)
+    inertia = pendulum.parameters("inertia:lower_rod")
+    assert_close(kernel(q, v, tau, **inertia), pendulum.forward_dynamics(q, v, tau), 1e-12)
     assert not np.isfinite(kernel(q, v, tau, np.zeros(10))).any(axis=-1).all()
     with pytest.raises(SingularInertiaError, match="joint 'elbow' moves bodies without inertia"):
         idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
@@ -297,23 +311,23 @@ def test_parameters_broadcast_with_states() -> None:
     rng = np.random.default_rng(3)
     loads = np.array([parameters_of(random_inertia(rng, 0.2)) for _ in range(4)])
     g = rng.normal(size=(4, 3))
-    found = kernel(q, v, a, loads[:, None], g[:, None])
-    assert found.shape == (4, 5, 7)
+    torque = kernel(q, v, a, loads[:, None], g[:, None])
+    assert torque.shape == (4, 5, 7)
     for k in range(4):
         robot = ARM.with_parameters({"inertia:hand": loads[k], "gravity": g[k]})
-        assert_close(found[k], robot.inverse_dynamics(q, v, a), 1e-12)
-        assert np.array_equal(kernel(q, v, a, loads[k], g[k]), found[k])
-    assert np.array_equal(kernel(q, v, a, inertia_hand=loads[0], gravity=g[0]), found[0])
+        assert_close(torque[k], robot.inverse_dynamics(q, v, a), 1e-12)
+        assert np.array_equal(kernel(q, v, a, loads[k], g[k]), torque[k])
+    assert np.array_equal(kernel(q, v, a, inertia_hand=loads[0], gravity=g[0]), torque[0])
 
 
 def test_kernels_with_parameters_run_on_threads() -> None:
     kernel = ARM.compile("forward_dynamics", parameters=["inertia:hand"])
     q, v, tau = arm_states(200)
-    own = np.linspace(1.0, 2.0, 200)[:, None] * parameters_of(load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]))
-    expected, found = kernel(q, v, tau, own), {}
+    inertias = np.linspace(1.0, 2.0, 200)[:, None] * parameters_of(load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]))
+    expected, results = kernel(q, v, tau, inertias), {}
 
     def run(k: int) -> None:
-        found[k] = kernel(q[k::8], v[k::8], tau[k::8], own[k::8])
+        results[k] = kernel(q[k::8], v[k::8], tau[k::8], inertias[k::8])
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
     for thread in threads:
@@ -321,35 +335,39 @@ def test_kernels_with_parameters_run_on_threads() -> None:
     for thread in threads:
         thread.join()
     for k in range(8):
-        assert np.array_equal(found[k], expected[k::8])
+        assert np.array_equal(results[k], expected[k::8])
 
 
-def test_what_a_kernel_is_named_by() -> None:
-    """Other parameters, or another robot, are another program; the same are the same kernel."""
+def test_kernels_are_shared_for_equal_parameters_and_robots() -> None:
+    """Other parameters or another robot are another program."""
 
     def content(robot: lw.Robot, *names: str) -> Any:
-        asked = read_parameters(robot.tree, "compile", names)
-        return _content(robot_owner(robot.tree), with_parameters(requests_of(robot.tree, [ROBOT["bias_force"]]), asked))
+        selected = read_parameters(robot.tree, "compile", names)
+        return _content(
+            robot_owner(robot.tree), with_parameters(requests_of(robot.tree, [ROBOT["bias_force"]]), selected)
+        )
 
     assert ARM.compile("bias_force", parameters="gravity") is ARM.compile("bias_force", parameters=["gravity"])
     assert ARM.compile("bias_force", parameters="gravity") is not ARM.compile("bias_force")
     heavier = ARM.with_inertia("hand", mass=1.0)
-    found = [content(ARM), content(ARM, "gravity"), content(ARM, "inertia:hand"), content(ARM, "inertia:tool")]
-    found += [content(heavier, "inertia:hand"), content(ARM, "damping"), content(ARM, "damping", "gravity")]
-    assert len(set(found)) == len(found)
+    contents = [content(ARM), content(ARM, "gravity"), content(ARM, "inertia:hand"), content(ARM, "inertia:tool")]
+    contents += [content(heavier, "inertia:hand"), content(ARM, "damping"), content(ARM, "damping", "gravity")]
+    assert len(set(contents)) == len(contents)
 
 
-def test_dry_friction_that_holds() -> None:
-    """As of the robot with these bounds; the bound at rest follows the other where none is stated."""
+def test_friction_parameters_equal_the_edited_robot() -> None:
+    """The static bound follows the kinetic one where none is stated."""
     robot = lw.load("double_pendulum").with_joint_dynamics(friction=0.5)
-    asked = ("forward_dynamics", {"passive": True, "friction": "coulomb"})
+    request = ("forward_dynamics", {"passive": True, "friction": "coulomb"})
     q, v, tau = np.random.default_rng(4).normal(size=(3, 20, 2))
     v[::2] = 0.0
     for names in (["friction"], ["friction", "static_friction"]):
-        numbers = dict(zip(names, ([0.8, 0.3], [1.1, 0.9]), strict=False))
-        edited = robot.with_joint_dynamics(**numbers)
-        found = robot.compile(asked, parameters=names)(q, v, tau, **numbers)
-        assert_close(found, edited.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), 1e-12, str(names))
+        values = dict(zip(names, ([0.8, 0.3], [1.1, 0.9]), strict=False))
+        edited = robot.with_joint_dynamics(**values)
+        acceleration = robot.compile(request, parameters=names)(q, v, tau, **values)
+        assert_close(
+            acceleration, edited.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), 1e-12, str(names)
+        )
 
 
 def test_gravity_as_an_option_and_as_a_parameter_is_one_input() -> None:
@@ -359,25 +377,25 @@ def test_gravity_as_an_option_and_as_a_parameter_is_one_input() -> None:
     assert_close(kernel(q, [0.0, 1.0, 2.0])[1], ARM.gravity_force(q, gravity=[0.0, 1.0, 2.0]), 1e-14)
 
 
-def test_bodies_as_a_whole() -> None:
-    """Their own links have what the others on them do not, where there is no such link too; these stay."""
+def test_inertia_parameters_of_a_body_leave_its_fixed_links_unchanged() -> None:
+    """The body's own link takes the difference to the other links on it; massless links included."""
     for name in ("mixed_0", "rerooted"):
         tree = TREES[name]
         tools = [f for f in tree.frames if f.name not in {b.name for b in tree.bodies}]
         bare = replace(tree, frames=tuple(tools), bodies=with_summed_inertias(tree.bodies, tools))
         for robot in (lw.Robot(tree), lw.Robot(bare)):
-            own = robot.parameters("inertia")["inertia"]
-            other = own + np.array(parameters_of(random_inertia(np.random.default_rng(0), 5.0)))
-            edited = robot.with_parameters({"inertia": other})
-            assert_close(edited.inertial_parameters(), other.ravel(), 1e-14)
+            inertias = robot.parameters("inertia")["inertia"]
+            changed = inertias + np.array(parameters_of(random_inertia(np.random.default_rng(0), 5.0)))
+            edited = robot.with_parameters({"inertia": changed})
+            assert_close(edited.inertial_parameters(), changed.ravel(), 1e-14)
             for tool in tools:
                 assert edited.tree.frame(tool.name) == tool
 
 
-def test_names_of_inputs() -> None:
+def test_inputs_of_parameters_have_identifiers_as_names() -> None:
     robot = ARM.with_point("left tip", "tool").with_point("left-tip", "tool", [0.1, 0.0, 0.0])
-    asked = read_parameters(robot.tree, "compile", ["point:left*", "inertia", "placement:elb?w"])
-    assert [*inputs_of(asked).values()] == ["point_left_tip", "point_left_tip_1", "inertia", "placement_elbow"]
+    selected = read_parameters(robot.tree, "compile", ["point:left*", "inertia", "placement:elb?w"])
+    assert [*inputs_of(selected).values()] == ["point_left_tip", "point_left_tip_1", "inertia", "placement_elbow"]
     assert [*robot.parameters("rest:*")] == [f"rest_{joint.name}" for joint in robot.joints]
     assert robot.parameters("inertia_hand").keys() == robot.parameters("inertia:hand").keys()
     assert robot.with_parameters(robot.parameters(["inertia:*", "damping", "gravity", "placement"])) == robot
@@ -397,13 +415,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_names_that_are_not_there(name: str) -> None:
+def test_unknown_parameters_are_refused_with_a_suggestion(name: str) -> None:
     for use in (lambda: ARM.compile("inverse_dynamics", parameters=[name]), lambda: ARM.parameters(name)):
         with pytest.raises(UnknownNameError, match=re.escape(BAD[name])):
             use()
 
 
-def test_what_cannot_be_a_parameter() -> None:
+def test_repeated_and_unsuitable_parameters_are_refused() -> None:
     def refused(names: Any, *words: str, kind: type[Exception] = ValueError, robot: lw.Robot = ARM) -> None:
         with pytest.raises(kind, match="parameters: ") as error:
             robot.compile("inverse_dynamics", parameters=names)
@@ -428,7 +446,7 @@ def test_what_cannot_be_a_parameter() -> None:
         kernel(np.zeros(7), np.zeros(9))
 
 
-def test_what_no_robot_can_have() -> None:
+def test_unphysical_parameters_are_refused() -> None:
     def refused(values: Any, *words: str, kind: type[Exception] = ValueError) -> None:
         with pytest.raises(kind, match="with_parameters: ") as error:
             ARM.with_parameters(values)
@@ -452,7 +470,7 @@ def test_what_no_robot_can_have() -> None:
     refused([1.0], "expected a dict", kind=TypeError)
 
 
-def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
+def test_a_robot_with_symbolic_parameters_is_usable_only_in_a_trace() -> None:
 
     def torque(q: Any, mass: Any) -> Any:
         load = parameters_of(load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]))
@@ -468,15 +486,15 @@ def test_a_robot_with_symbols_is_of_use_in_a_trace_only() -> None:
     kernel = lw.compile(torque, q=7, mass=())
     q, *_ = arm_states()
     moon = ARM.with_payload("payload", "tool", 2.0, [0.0, 0.0, 0.1], [2e-3, 2e-3, 2e-3])
-    found = kernel(q, 2.0)
-    assert_close(found[2], moon.inverse_dynamics(q, q, q), 1e-12)
+    result = kernel(q, 2.0)
+    assert_close(result[2], moon.inverse_dynamics(q, q, q), 1e-12)
     moon = moon.with_gravity([0.0, 0.0, -1.62])
-    assert_close(found[0], moon.gravity_force(q), 1e-12)
-    assert_close(found[1], np.broadcast_to(moon.center_of_mass(np.zeros(7)), (3, 3)), 1e-12)
+    assert_close(result[0], moon.gravity_force(q), 1e-12)
+    assert_close(result[1], np.broadcast_to(moon.center_of_mass(np.zeros(7)), (3, 3)), 1e-12)
 
 
-def test_no_algorithm_compares_a_number_with_zero() -> None:
-    """Where it is a symbol that has no answer: `is_zero` asks what is known."""
+def test_no_algorithm_compares_floats_with_zero() -> None:
+    """Symbols cannot be compared: `is_zero` reads whether a value is the constant 0."""
     files = (Path(lw.__file__).parent / "algorithms").rglob("*.py")
     assert [
         f"{file.name}: {line}" for file in files for line in re.findall(r".*[!=]= 0\.0.*", file.read_text("utf-8"))

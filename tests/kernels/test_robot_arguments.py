@@ -1,4 +1,4 @@
-"""Checks of arguments that need a robot: configurations, and numbers by joint."""
+"""Checks of arguments that need a robot: configurations, and values by joint."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.optimal.arguments import read_velocity
 
 
-def test_numbers_by_joint_are_one_for_all_an_array_or_a_dict() -> None:
+def test_values_by_joint_may_be_a_scalar_an_array_or_a_dict() -> None:
     arm = lw.load("arm6")
     assert by_joint("f", "gain", arm.tree, 2.0, default=0.0).tolist() == [2.0] * arm.nv
-    given = np.arange(1.0, arm.nv + 1.0)
-    found = by_joint("f", "gain", arm.tree, given, default=0.0)
-    assert np.array_equal(found, given)
-    found[0] = 9.0
-    assert given[0] == 1.0  # a copy
+    array = np.arange(1.0, arm.nv + 1.0)
+    values = by_joint("f", "gain", arm.tree, array, default=0.0)
+    assert np.array_equal(values, array)
+    values[0] = 9.0
+    assert array[0] == 1.0  # a copy
     second = arm.v_names[1]
     assert by_joint("f", "gain", arm.tree, {second: 3}, default=0.5).tolist() == [0.5, 3.0, *[0.5] * (arm.nv - 2)]
-    own = np.linspace(1.0, 2.0, arm.nv)
-    assert by_joint("f", "gain", arm.tree, {second: 3}, default=own)[[0, 1]].tolist() == [1.0, 3.0]
+    defaults = np.linspace(1.0, 2.0, arm.nv)
+    assert by_joint("f", "gain", arm.tree, {second: 3}, default=defaults)[[0, 1]].tolist() == [1.0, 3.0]
 
 
-def test_joints_of_several_numbers_take_one_or_all_of_them() -> None:
+def test_joints_of_several_velocities_take_a_scalar_or_an_array() -> None:
     base = lw.load("quadruped", floating_base=True)
     (joint,) = (joint for joint in base.joints if joint.nv == 6)
-    found = by_joint("f", "weights", base.tree, {joint.name: range(1, 7)}, default=1.0, above=0.0)
-    assert found[:6].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] and set(found[6:]) == {1.0}
+    weights = by_joint("f", "weights", base.tree, {joint.name: range(1, 7)}, default=1.0, above=0.0)
+    assert weights[:6].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] and set(weights[6:]) == {1.0}
     with pytest.raises(ValueError, match=r"^f: weights\['.*'\]: expected a number, or an array of shape \(6,\)"):
         by_joint("f", "weights", base.tree, {joint.name: [1.0, 2.0]}, default=1.0)
 
@@ -48,7 +48,7 @@ def test_joints_of_several_numbers_take_one_or_all_of_them() -> None:
         ({"elbwo": 1.0}, UnknownNameError, r"^f: gain: .*elbow"),
     ],
 )
-def test_wrong_numbers_are_refused_by_name(value: Any, kind: type[Exception], message: str) -> None:
+def test_wrong_values_by_joint_are_refused_by_name(value: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         by_joint("f", "gain", lw.load("arm6").tree, value, default=0.0, least=0.0, unit="N·m")
     with pytest.raises(ValueError, match=r"^f: gain: expected numbers > 0, got 0"):
@@ -65,7 +65,7 @@ def test_configurations_are_read_under_the_name_of_the_argument() -> None:
             read_configuration(arm, "f", "start", wrong)
 
 
-def test_dicts_by_joint_stand_for_arrays_where_a_state_is_read() -> None:
+def test_states_may_be_dicts_by_joint_in_simulations() -> None:
     arm = lw.load("double_pendulum")
     first, second = arm.v_names
     q, v, tau = np.array([0.3, 0.0]), np.array([0.0, -0.2]), np.array([0.0, 0.1])
@@ -89,7 +89,7 @@ def test_dicts_by_joint_stand_for_arrays_where_a_state_is_read() -> None:
             call()
 
 
-def test_joints_that_a_dict_of_limits_leaves_out_keep_the_robots_limits() -> None:
+def test_limits_of_joints_that_a_dict_leaves_out_stay_the_robots() -> None:
     arm = lw.load("arm6")
     expected = arm.effort_limits.copy()
     expected[2] = 7.0
@@ -104,7 +104,7 @@ def test_joints_that_a_dict_of_limits_leaves_out_keep_the_robots_limits() -> Non
     assert np.array_equal(read_effort_limits("MPC", arm, {"elbow": 7.0}), expected)
     lower, upper = arm.lower.copy(), arm.upper.copy()
     lower[2], upper[2] = 0.1, 0.5
-    found = read_limits("f", arm, {"elbow": (0.1, 0.5)})
-    assert np.array_equal(found[0], lower) and np.array_equal(found[1], upper)
+    limits = read_limits("f", arm, {"elbow": (0.1, 0.5)})
+    assert np.array_equal(limits[0], lower) and np.array_equal(limits[1], upper)
     with pytest.raises(UnknownNameError, match=r"inverse_kinematics: position_limits: no coordinate of q named 'elbw'"):
         arm.inverse_kinematics(np.eye(4), "tool", position_limits={"elbw": (0.1, 0.5)})

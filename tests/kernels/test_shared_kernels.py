@@ -1,4 +1,4 @@
-"""Robots share the kernel of a function only if the function is the same program of both."""
+"""Robots share the kernel of a function only if it has the same program for both."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def test_robots_share_a_kernel_only_if_the_programs_are_equal(drawn: Any) -> Non
         owner = robot_owner(robot.tree)
         for name, row in drawn([*ROBOT.items()]):
             required = any(option.required for option in row.options)
-            asked: Any = (name, *names_for(robot.tree, row, robot.links[-1].name)) if required else name
-            requests = {name: read_request(owner, asked)}
+            request: Any = (name, *names_for(robot.tree, row, robot.links[-1].name)) if required else name
+            requests = {name: read_request(owner, request)}
             content, program = _content(owner, requests), trace_requests(owner, name, requests)
-            for label, other in edited.items():
-                requests = {name: read_request(other, asked)}
-                if content is not None and _content(other, requests) == content:
+            for label, edited_robot in edited.items():
+                requests = {name: read_request(edited_robot, request)}
+                if content is not None and _content(edited_robot, requests) == content:
                     compared += 1
-                    assert trace_requests(other, name, requests).arithmetic == program.arithmetic, (name, label)
+                    assert trace_requests(edited_robot, name, requests).arithmetic == program.arithmetic, (name, label)
     assert compared > 50

@@ -1,4 +1,4 @@
-"""Where operations come from: every one is counted once, for the body and the walk that made it."""
+"""Origin of operations: each is counted once, for the body and the pass that created it."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ every_row = pytest.mark.parametrize("row", ROBOT.values(), ids=ROBOT)
 DYNAMICS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
 
 
-def asked(row, robot):
+def request_for(row, robot):
     return (row.name, *names_for(robot.tree, row)) if row.requires_frame else row.name
 
 
@@ -34,7 +34,7 @@ def added(*works):
 
 
 def is_whole(explained, program):
-    """Whether the parts of an explanation make up a traced program."""
+    """Assert that the parts of an explanation add up to a traced program."""
     parts = (*explained.bodies, explained.elsewhere)
     assert added(*parts) == Counter(program.operations) == Counter(explained.total.operations)
     assert sum(part.arithmetic for part in parts) == program.arithmetic == explained.total.arithmetic
@@ -43,22 +43,22 @@ def is_whole(explained, program):
     assert sum(explained.total.by_pass) + explained.elsewhere.arithmetic == explained.total.arithmetic
     for part in explained.bodies:
         assert sum(part.by_pass) == part.arithmetic
-    assert all(explained.total.by_pass), "a pass without arithmetic is no pass"
+    assert all(explained.total.by_pass), "a pass without arithmetic is not listed"
 
 
 @pytest.mark.slow
 @every_row
-def test_the_parts_make_up_the_traced_function(row):
-    """Of one of the robots inside, another one for each function."""
+def test_parts_of_an_explanation_add_up_to_the_traced_function(row):
+    """Each function is explained for one of the built-in robots."""
     robot = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)].robot()
-    request = read_request(robot_owner(robot.tree), asked(row, robot))
-    explained = explain(robot_owner(robot.tree), asked(row, robot))
+    request = read_request(robot_owner(robot.tree), request_for(row, robot))
+    explained = explain(robot_owner(robot.tree), request_for(row, robot))
     assert len(explained.bodies) == len(robot.bodies)
     is_whole(explained, trace_requests(robot_owner(robot.tree), row.name, {row.name: request}))
 
 
 @pytest.mark.parametrize("function", DYNAMICS)
-def test_and_the_kernel(function):
+def test_the_total_of_an_explanation_equals_the_kernels_count(function):
     robot = load("arm7_gripper")
     kernel = robot.compile(function)
     total = explain(robot_owner(robot.tree), function).total
@@ -67,27 +67,27 @@ def test_and_the_kernel(function):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_trees(seed):
+def test_explanations_of_random_trees_add_up(seed):
     tree = random_tree(np.random.default_rng(seed), 8)
     for function in DYNAMICS:
         request = {function: read_request(robot_owner(tree), function)}
         is_whole(explain(robot_owner(tree), function), trace_requests(robot_owner(tree), function, request))
 
 
-def test_the_tree_of_every_request_may_be_watched():
-    tree, seen = load("arm6").tree, []
+def test_every_request_is_traced_on_a_watched_tree():
+    tree, walks = load("arm6").tree, []
     functions = ("mass_matrix", "bias_force")
     requests = {function: read_request(robot_owner(tree), function) for function in functions}
 
     def watched(walked, graph):
-        seen.append((walked.nq, len(walked.bodies), len(graph.nodes)))
+        walks.append((walked.nq, len(walked.bodies), len(graph.nodes)))
         return walked
 
     inputs, outputs, _ = traced(robot_owner(tree), requests, watched)
     assert [port.name for port, _ in inputs] == ["q", "v"]
     assert [port.name for port, _ in outputs] == list(functions)
-    assert [(nq, bodies) for nq, bodies, _ in seen] == [(6, 6)] * 2
-    assert seen[0][2] == 12 < seen[1][2]
+    assert [(nq, bodies) for nq, bodies, _ in walks] == [(6, 6)] * 2
+    assert walks[0][2] == 12 < walks[1][2]
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_the_tree_of_every_request_may_be_watched():
     ],
     ids=str,
 )
-def test_passes(function, passes):
+def test_explanations_name_the_passes_of_an_algorithm(function, passes):
     assert explain(robot_owner(load("arm7").tree), function).passes == passes
 
 
-def test_sines_belong_to_the_joint_they_are_of():
-    """Each of the first passes makes a sine and a cosine for each turning joint, and for no other."""
+def test_sines_are_counted_for_their_own_joint():
+    """Each of the first passes has a sine and a cosine for each revolute joint, and for no other."""
     robot = load("arm7_gripper")
     for body, work in zip(robot.tree.bodies, explain(robot_owner(robot.tree), "forward_dynamics").bodies, strict=True):
         turns = body.joint.type_name() == "revolute" and body.parent != WORLD  # the first one turns under gravity
         assert work.count("sin", "cos") == (2 if turns else 0), body.name
 
 
-def test_only_the_bodies_of_a_chain_take_part():
+def test_a_frames_twist_needs_only_the_bodies_of_its_chain():
     robot = load("humanoid")
     i = robot.tree.frame("left_hand").body
     chain = ancestors(robot.tree, i)
@@ -126,16 +126,16 @@ def test_only_the_bodies_of_a_chain_take_part():
 
 
 def ancestors(tree, i):
-    """A body and all that carry it."""
-    found = set()
+    """Return a body and all its ancestors."""
+    bodies = set()
     while i != WORLD:
-        found.add(i)
+        bodies.add(i)
         i = tree.bodies[i].parent
-    return found
+    return bodies
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix"])
-def test_a_mass_at_a_tip_is_work_for_those_who_carry_it_alone(function):
+def test_a_payload_adds_work_only_to_its_ancestors(function):
     """Other branches take the same operations as before, kind by kind."""
     tree = load("quadruped", floating_base=True).tree
     parents = {body.parent for body in tree.bodies}
@@ -162,25 +162,25 @@ def with_inertia(tree, i, inertia):
 # -- walks of other kinds than our algorithms take
 
 
-def made_by(monkeypatch, algorithm, tree):
-    """The explanation of a function that is not in the table: how many operations in each body and elsewhere."""
+def counts_by_body(monkeypatch, algorithm, tree):
+    """Explain a function that is not in the table: operations of each body and of the rest."""
     row = replace(ROBOT["normalize"], compute=algorithm)
-    monkeypatch.setattr("linkwork.kernels.operation_report.read_request", lambda tree, asked: Request(row))
+    monkeypatch.setattr("linkwork.kernels.operation_report.read_request", lambda tree, request: Request(row))
     explained = explain(robot_owner(tree), "normalize")
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes
 
 
-def test_before_and_after_the_walks_is_elsewhere(monkeypatch):
+def test_operations_outside_of_passes_belong_to_no_body(monkeypatch):
     def algorithm(tree, q):
         total = q[0] + 1.0
         for i, _, _ in tree.outward():
             total = total + sin(q[i])
         return [total * total + q[0]] * tree.nq
 
-    assert made_by(monkeypatch, algorithm, load("arm6").tree) == ([1] * 6, 3, ("outward",))
+    assert counts_by_body(monkeypatch, algorithm, load("arm6").tree) == ([1] * 6, 3, ("outward",))
 
 
-def test_a_walk_in_a_walk_gives_way_to_it_again(monkeypatch):
+def test_a_nested_pass_returns_to_the_outer_body(monkeypatch):
     def algorithm(tree, q):
         total = 0.0
         for i, _, _ in tree.outward():
@@ -191,31 +191,31 @@ def test_a_walk_in_a_walk_gives_way_to_it_again(monkeypatch):
             total = total * q[i]
         return [total] * tree.nq
 
-    counts, elsewhere, passes = made_by(monkeypatch, algorithm, load("double_pendulum").tree)
+    counts, elsewhere, passes = counts_by_body(monkeypatch, algorithm, load("double_pendulum").tree)
     assert elsewhere == 0
     assert counts == [1, 4]  # the first walk's product with q[0]; both inner walks' of the last body, and q[1]
     assert passes == ("outward", "inward 1", "inward 2")
 
 
-def test_what_no_result_needs_does_not_count(monkeypatch):
+def test_unneeded_operations_are_not_counted(monkeypatch):
     def algorithm(tree, q):
         for i, _, _ in tree.outward():
             sin(q[i]) * cos(q[i])
         return [q[0] * 2.0] * tree.nq
 
-    assert made_by(monkeypatch, algorithm, load("arm6").tree) == ([0] * 6, 1, ())
+    assert counts_by_body(monkeypatch, algorithm, load("arm6").tree) == ([0] * 6, 1, ())
 
 
-def test_what_two_bodies_need_counts_where_it_was_made_first(monkeypatch):
+def test_a_shared_operation_counts_for_its_first_body(monkeypatch):
     def algorithm(tree, q):
         return [sin(q[0]) * q[0] + float(i) for i, _, _ in tree.outward()]
 
-    counts, elsewhere, _ = made_by(monkeypatch, algorithm, load("arm6").tree)
+    counts, elsewhere, _ = counts_by_body(monkeypatch, algorithm, load("arm6").tree)
     assert (counts, elsewhere) == ([1, 1, 1, 1, 1, 1], 0)  # the product once; nothing is added in the first body
 
 
 @pytest.mark.slow(every=3)
-def test_long_chains_take_no_longer_than_their_length():
+def test_chains_of_1500_bodies_are_explained():
     tree = random_tree(np.random.default_rng(0), 1500, shape="chain")
     assert len(explain(robot_owner(tree), ("pose", "body5")).bodies) == len(tree.bodies)
 
@@ -223,7 +223,7 @@ def test_long_chains_take_no_longer_than_their_length():
 # -- errors
 
 
-def test_names_that_are_not_there():
+def test_unknown_functions_and_frames_are_refused_with_a_suggestion():
     tree = load("arm7").tree
     with pytest.raises(UnknownNameError, match="did you mean 'mass_matrix'"):
         explain(robot_owner(tree), "mass_matrx")
@@ -231,7 +231,7 @@ def test_names_that_are_not_there():
         explain(robot_owner(tree), ("pose", "hnd"))
 
 
-def test_a_joint_that_moves_no_mass():
+def test_a_joint_that_moves_no_inertia_is_refused_by_name():
     tree = load("double_pendulum").tree
     for i in range(2):
         tree = with_inertia(tree, i, Inertia.zero())

@@ -1,4 +1,4 @@
-"""Methods of robots and joints, and kernels, on symbols: the program of their own kernel, and the same numbers."""
+"""Methods of robots and joints, and kernels, on symbols: the programs and values of their own kernels."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from oracles.trees import TREES, robot_of, state
 ARM = lw.load("arm7")
 
 
-def own(subject: KernelOwner, request: Request) -> tuple[Program, dict[str, tuple[int, ...]]]:
-    """The program of a function's own kernel, and the shapes of its inputs."""
+def own_program(subject: KernelOwner, request: Request) -> tuple[Program, dict[str, tuple[int, ...]]]:
+    """Return the program of a function's own kernel, and the shapes of its inputs."""
     program = trace_requests(subject, request.label, {request.label: request}).unguarded
     return program, {port.name: port.shape for port in input_ports(subject, {request.label: request})}
 
@@ -41,15 +41,15 @@ def same(composed: Program, program: Program) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
-def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
-    """Of every function of robots of all joint types, reversed ones and joints that follow others among them."""
+def test_methods_on_symbols_record_the_program_of_their_kernel(tree: Any) -> None:
+    """All functions on robots of all joint types, with reversed joints and joints that follow others."""
     robot = robot_of(tree)
     subject = robot_owner(tree)
     turn = [*TREES.values()].index(tree)
     for row in map(ROBOT.get, share(turn, 16)):
         frame = names_for(robot.tree, row)
         try:
-            program, shapes = own(subject, read_request(subject, (row.name, *frame)))
+            program, shapes = own_program(subject, read_request(subject, (row.name, *frame)))
         except SingularInertiaError:
             continue
         method = getattr(robot, row.name)
@@ -57,29 +57,29 @@ def test_a_method_on_symbols_is_the_program_of_its_kernel(tree: Any) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_what_was_called_with_numbers_before_makes_no_difference() -> None:
-    """Of functions some of whose results are empty, too."""
+def test_earlier_calls_with_arrays_do_not_change_a_methods_trace() -> None:
+    """Functions some of whose results are empty are included."""
     tree = TREES["composite_chain"]
     robot, subject = lw.Robot(tree), robot_owner(tree)
     for name in ("constrained_inverse_dynamics", "constrained_forward_dynamics", "inverse_dynamics"):
         method = getattr(robot, name)
         method(*state(tree, size=2))
-        program, shapes = own(subject, read_request(subject, name))
+        program, shapes = own_program(subject, read_request(subject, name))
         same(trace(lambda **x: method(*x.values()), name, shapes), program)  # noqa: B023
 
 
 @pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
-def test_so_is_a_joints(joint: lw.Joint) -> None:
+def test_joint_methods_on_symbols_record_the_program_of_their_kernel(joint: lw.Joint) -> None:
     for either in (joint, joint.reversed()):
         for row in JOINT.values():
-            given = [row.optional] if row.optional else []
-            for optional in [(), *given]:
+            optional_inputs = [row.optional] if row.optional else []
+            for optional in [(), *optional_inputs]:
                 check_joint(either, row, optional)
 
 
 def check_joint(joint: lw.Joint, row: FunctionSpec, optional: tuple[str, ...]) -> None:
     subject = JointOwner(joint.name, PlacedJoint(joint.type, joint.placement, joint.rotor, False), JOINT)
-    program, shapes = own(subject, read_request(subject, row.name, optional))
+    program, shapes = own_program(subject, read_request(subject, row.name, optional))
 
     def function(**x: Any) -> Any:
         named = {name: x[name] for name in optional}
@@ -109,8 +109,8 @@ def test_several_methods_share_common_work_in_one_kernel() -> None:
     expected = everything(q, v, a)
     expected["stacked"] = ARM.gravity_force({"elbow": q[:, 1]})
     for result in (kernel(q, v, a), [np.array(x) for x in zip(*map(kernel, q, v, a), strict=True)]):
-        for found, value in zip(result, expected.values(), strict=True):
-            np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
+        for actual, value in zip(result, expected.values(), strict=True):
+            np.testing.assert_allclose(actual, value, rtol=1e-12, atol=1e-12)
     assert np.array_equal(kernel(q, v, a).X, expected["X"])  # what shares nothing is the same to the bit
     frame = ARM.frames[-1]
     apart = [ARM.compile((name, frame)) for name in ("pose", "jacobian")]
@@ -118,19 +118,19 @@ def test_several_methods_share_common_work_in_one_kernel() -> None:
     assert together.arithmetic < sum(kernel.arithmetic for kernel in apart)
 
 
-def test_batches_of_symbols_broadcast_with_numbers() -> None:
+def test_batches_of_symbols_broadcast_with_arrays() -> None:
     (q,), (v,), _ = state(ARM.tree, size=1)
 
     def two(q: Any, v: Any) -> Any:
-        found = ARM.inverse_dynamics(np.stack([q, 2.0 * q]), v, np.zeros(7))
-        assert isinstance(found, SymbolArray) and found.shape == (2, 7)
-        return found
+        torque = ARM.inverse_dynamics(np.stack([q, 2.0 * q]), v, np.zeros(7))
+        assert isinstance(torque, SymbolArray) and torque.shape == (2, 7)
+        return torque
 
-    found = lw.compile(two, q=7, v=7)(q, v)
-    assert np.allclose(found, ARM.inverse_dynamics([q, 2.0 * q], v, np.zeros(7)), rtol=1e-13, atol=1e-13)
+    torque = lw.compile(two, q=7, v=7)(q, v)
+    assert np.allclose(torque, ARM.inverse_dynamics([q, 2.0 * q], v, np.zeros(7)), rtol=1e-13, atol=1e-13)
 
 
-def test_other_scalars_of_ours_take_the_same_way() -> None:
+def test_methods_take_dual_numbers_and_object_arrays_of_batches() -> None:
     """Dual numbers, and arrays whose elements are batches."""
     (q,), (v,), _ = state(ARM.tree, size=1)
     frame = ARM.frames[-1]
@@ -145,7 +145,7 @@ def test_other_scalars_of_ours_take_the_same_way() -> None:
     )
 
 
-def test_no_kernel_is_made_for_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracing_a_method_compiles_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("arm7")
     monkeypatch.setattr("linkwork.kernels.robot_base.compile_requests", lambda *arguments: pytest.fail("made"))
     trace(lambda q: robot.mass_matrix(q), "f", {"q": 7})
@@ -156,20 +156,20 @@ def test_kernels_take_symbols() -> None:
     q, v, _ = state(ARM.tree, size=3)
 
     def momentum(q: Any, v: Any) -> Any:
-        found = inner(q, v=v)
-        assert found._fields == ("mass_matrix", "bias_force") == inner(np.zeros(7), np.zeros(7))._fields
-        return found.mass_matrix @ v + inner(np.stack([q, q]), v)[1][1]
+        result = inner(q, v=v)
+        assert result._fields == ("mass_matrix", "bias_force") == inner(np.zeros(7), np.zeros(7))._fields
+        return result.mass_matrix @ v + inner(np.stack([q, q]), v)[1][1]
 
-    found = lw.compile(momentum, q=7, v=7)(q, v)
+    result = lw.compile(momentum, q=7, v=7)(q, v)
     expected = np.einsum("kij,kj->ki", ARM.mass_matrix(q), v) + ARM.bias_force(q, v)
-    assert np.allclose(found, expected, rtol=1e-13, atol=1e-13)
+    assert np.allclose(result, expected, rtol=1e-13, atol=1e-13)
     norm = lw.compile(lambda x: (x @ x) ** 0.5, x=3)
     assert lw.compile(lambda x: norm(2.0 * x), x=3)([3.0, 0.0, 4.0]) == 10.0
     assert is_traced(norm(seeded([1.0, 2.0, 2.0], [1.0, 0.0, 0.0])))
 
 
 @pytest.mark.slow(every=3)
-def test_joints_methods_of_their_own_take_symbols() -> None:
+def test_hand_written_methods_of_joints_take_symbols() -> None:
     for joint in EVERY.values():
         if not joint.nq:
             continue
@@ -181,8 +181,8 @@ def test_joints_methods_of_their_own_take_symbols() -> None:
             v=joint.nv,
         )
         expected = joint.regularity(q), joint.passive_torque(v), *joint.axes(q)
-        for found, value in zip(kernel.interpret(q, v), expected, strict=True):
-            np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
+        for actual, value in zip(kernel.interpret(q, v), expected, strict=True):
+            np.testing.assert_allclose(actual, value, rtol=1e-12, atol=1e-12)
 
 
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
@@ -214,15 +214,15 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
 KERNEL = ARM.compile("gravity_force")
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_wrong_is_told_as_for_numbers(what: str) -> None:
-    function, kind, text = REFUSED[what]
+@pytest.mark.parametrize("fault", REFUSED)
+def test_wrong_arguments_are_refused_on_symbols_as_on_floats(fault: str) -> None:
+    function, kind, text = REFUSED[fault]
     with pytest.raises(kind, match=text):
         trace(function, "f", {"q": 7})
 
 
-def test_methods_inside_a_loop() -> None:
-    """Damped inverse kinematics: compiled, on floats, and call_python on a batch, which takes as many steps."""
+def test_a_loop_of_inverse_kinematics_steps_compiles_and_interprets() -> None:
+    """Damped steps: compiled, on floats, and call_python on a batch, with the same number of steps."""
     frame, eye = ARM.frames[-1], np.eye(6)
 
     @lw.compile(q=7, target=(4, 4))
@@ -234,8 +234,8 @@ def test_methods_inside_a_loop() -> None:
         def away(q: Any) -> Any:
             return np.linalg.norm(lw.pose_difference(ARM.pose(q, frame), target)) > 1e-8
 
-        found = lw.while_loop(away, step, q, max_iterations=50)
-        return found.state, found.iterations
+        loop = lw.while_loop(away, step, q, max_iterations=50)
+        return loop.state, loop.iterations
 
     goal = state(ARM.tree, size=4)[0]
     target = ARM.pose(goal, frame)
@@ -247,6 +247,6 @@ def test_methods_inside_a_loop() -> None:
         reach.call_python(start, target),
         [reach.function(*x) for x in zip(start, target, strict=True)],
     )
-    for found in (on_batch, [np.array(x) for x in zip(*on_floats, strict=True)]):
-        assert np.array_equal(found[1], iterations)
-        assert np.abs(found[0] - solution).max() < 1e-9
+    for loop in (on_batch, [np.array(x) for x in zip(*on_floats, strict=True)]):
+        assert np.array_equal(loop[1], iterations)
+        assert np.abs(loop[0] - solution).max() < 1e-9

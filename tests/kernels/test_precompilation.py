@@ -1,4 +1,4 @@
-"""Functions compiled before they are needed: several at a time, each once, with progress that people can follow.
+"""Precompiled functions: several compile together, each once, with a progress display.
 
 A later process with the same cache neither traces nor compiles them.
 """
@@ -26,9 +26,9 @@ FUNCTIONS: list[Any] = ["gravity_force", "mass_matrix", ("pose", "link_2"), "bia
 @pytest.fixture
 def arm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> lw.Robot:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
-    found = lw.load("double_pendulum")
-    FUNCTIONS[2] = ("pose", found.frames[-1])
-    return found
+    robot = lw.load("double_pendulum")
+    FUNCTIONS[2] = ("pose", robot.frames[-1])
+    return robot
 
 
 class Compiled:
@@ -62,7 +62,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
     return Compiled(monkeypatch)
 
 
-def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, compiled: Compiled) -> None:
+def test_functions_are_precompiled_in_parallel_and_ready(arm: lw.Robot, compiled: Compiled) -> None:
     compiled.together = 3
     arm.precompile([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
     assert len(compiled.names) == len(set(compiled.names)) == 4
@@ -83,7 +83,7 @@ def test_functions_are_compiled_several_at_a_time_and_then_ready(arm: lw.Robot, 
     assert len(compiled.names) == 8  # four of them the fresh robot's
 
 
-def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, compiled: Compiled) -> None:
+def test_threads_that_request_one_kernel_compile_it_once(arm: lw.Robot, compiled: Compiled) -> None:
     together, results = threading.Barrier(8), []
 
     def work(k: int) -> None:
@@ -102,7 +102,7 @@ def test_many_threads_that_ask_for_one_kernel_compile_it_once(arm: lw.Robot, com
 
 
 @pytest.mark.parametrize("progress", [True, False, None])
-def test_progress_goes_to_standard_error(
+def test_progress_is_printed_to_standard_error(
     arm: lw.Robot, progress: bool | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arm.precompile(FUNCTIONS, progress=progress)
@@ -112,7 +112,7 @@ def test_progress_goes_to_standard_error(
     assert printed.err.splitlines() == (lines if progress else [])  # by itself, only in a terminal
 
 
-def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
+def test_wrong_requests_are_refused_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
     for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
         with pytest.raises(TypeError, match="precompile: functions: expected a list of functions"):
             arm.precompile(wrong)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said_before_anything_is_compiled(arm: lw.Robot, compil
     assert compiled.names == []
 
 
-def test_an_error_while_compiling_is_raised_and_the_rest_is_usable(
+def test_an_error_while_precompiling_is_raised_and_other_functions_work(
     arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace_requests = kernels.trace_requests
@@ -177,7 +177,7 @@ law(0.0, q, q, target_q=2.0 * q)
 
 
 @pytest.mark.slow(every=9)
-def test_a_later_process_neither_traces_nor_compiles_what_was_precompiled(tmp_path: Path) -> None:
+def test_a_later_process_loads_precompiled_functions(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path / "cache")}
     environment.pop("LINKWORK_DEBUG", None)
     for code in (PREPARE + PRECOMPILE, PREPARE + USE):
@@ -185,7 +185,7 @@ def test_a_later_process_neither_traces_nor_compiles_what_was_precompiled(tmp_pa
         assert ran.returncode == 0, ran.stderr
 
 
-def test_methods_are_called_with_their_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_with_options_and_functions_are_precompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     robot, calls = lw.load("double_pendulum"), []
     robot.precompile([("simulate", {"dt": 0.01}), lambda: calls.append(1), lambda: calls.append(2)], progress=False)
     assert calls == [1, 2]

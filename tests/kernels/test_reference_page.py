@@ -1,6 +1,6 @@
-"""docs/reference.md: the tables of functions as people read them, a method for each, and all other published names.
+"""docs/reference.md: the tables of functions, a method for each, and all other published names.
 
-`python -m pytest tests/kernels/test_reference.py --update-golden` writes them anew.
+`python -m pytest tests/kernels/test_reference_page.py --update-golden` writes them anew.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ SUBJECTS = ("constraint_rows", "jacobians", "joint_functions", "point_kinematics
 
 
 def part(title: str, rows: Mapping[str, FunctionSpec]) -> str:
-    """The rows of a table by subject: the package that their algorithms are in, or a module that is a subject alone."""
+    """Return the entries of a table by subject: the package of their algorithms, or a module of its own."""
     text, subject = f"{BEGIN}{title}\n", ""
     for row in rows.values():
         package, _, module = row.compute.__module__.rpartition(".")
-        own = f"{package}.{module}" if module in SUBJECTS else package
-        if own != subject:
-            subject = own
-            says = (inspect.getdoc(importlib.import_module(own)) or "").split("\n")[0]
+        submodule = f"{package}.{module}" if module in SUBJECTS else package
+        if submodule != subject:
+            subject = submodule
+            says = (inspect.getdoc(importlib.import_module(submodule)) or "").split("\n")[0]
             text += f"\n{says}\n\n{COLUMNS}"
         text += line(row)
     return text
@@ -94,36 +94,36 @@ def says(text: str | None) -> str:
     return (sentence if sentence.endswith("...") else sentence.removesuffix(".")).replace("``", "`").replace("|", "\\|")
 
 
-def names(title: str, found: Mapping[str, Any], what: str = "name") -> str:
-    """A table of names with what their docstrings say, and a line of those that are plain values."""
-    told = {name: says(inspect.getdoc(value)) for name, value in found.items() if not is_plain(value)}
-    rows = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
-    values = ", ".join(f"`{name}`" for name, value in found.items() if is_plain(value))
+def names(title: str, members: Mapping[str, Any], kind: str = "name") -> str:
+    """Return a table of names with their docstrings, and a line of plain values."""
+    documented = {name: says(inspect.getdoc(value)) for name, value in members.items() if not is_plain(value)}
+    rows = "".join(f"| `{name}` | {text} |\n" for name, text in documented.items())
+    values = ", ".join(f"`{name}`" for name, value in members.items() if is_plain(value))
     more = f"\nThere are also these attributes and constants: {values}.\n" if values else ""
-    return f"\n{BEGIN}{title}\n\n| {what} | |\n|---|---|\n{rows}{more}"
+    return f"\n{BEGIN}{title}\n\n| {kind} | |\n|---|---|\n{rows}{more}"
 
 
 def is_plain(value: Any) -> bool:
-    """Whether it is a field or a tuple, which has no docstring of its own."""
+    """Return True for a field or a tuple, which has no docstring of its own."""
     return inspect.ismemberdescriptor(value) or isinstance(value, tuple) or value is Field
 
 
-def others(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
-    """The published members of a class that are in no table of functions."""
+def other_members(kind: type, rows: Mapping[str, FunctionSpec]) -> dict[str, Any]:
+    """Return the public members of a class that are in no table of functions."""
     fields = {field.name for field in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else set()
     every = sorted({*dir(kind), *fields} - {*rows})
-    found = {name: inspect.getattr_static(kind, name, Field) for name in every}
-    found = {name: value.value() if isinstance(value, LazyAttribute) else value for name, value in found.items()}
-    found = {
-        name: value for name, value in found.items() if not (name.startswith("_") or isinstance(value, ForeignName))
+    members = {name: inspect.getattr_static(kind, name, Field) for name in every}
+    members = {name: value.value() if isinstance(value, LazyAttribute) else value for name, value in members.items()}
+    members = {
+        name: value for name, value in members.items() if not (name.startswith("_") or isinstance(value, ForeignName))
     }
-    return {name: getattr(value, "__func__", value) for name, value in found.items()}
+    return {name: getattr(value, "__func__", value) for name, value in members.items()}
 
 
 def reference() -> str:
     tables = f"{part('Functions of a robot', ROBOT)}\n{part('Functions of a joint', JOINT)}"
     for title, kind, rows in MORE:
-        tables += names(title, others(kind, rows), "method or property")
+        tables += names(title, other_members(kind, rows), "method or property")
     types = {kind.__name__: kind for kind in lw.joints.ALL}
     tables += names("Joint types, `linkwork.joints`", types, "type")
     kinds = {
@@ -145,8 +145,8 @@ def reference() -> str:
         ("Values of joints and links", lw.parts),
     )
     for title, module in more:
-        found = {name: getattr(module, name) for name in module.__all__}
-        tables += names(f"{title}, `{module.__name__}`", found)
+        members = {name: getattr(module, name) for name in module.__all__}
+        tables += names(f"{title}, `{module.__name__}`", members)
     return tables
 
 
@@ -159,17 +159,17 @@ def test_every_published_name_is_on_a_page() -> None:
     assert len(published) > 60 and published - words == set()
 
 
-def test_the_page_has_the_tables(update_golden: bool) -> None:
+def test_the_reference_page_has_the_current_tables(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
     head = text[: text.find(BEGIN)] if BEGIN in text else text
     if update_golden:
         PAGE.write_text(head + reference(), encoding="utf-8")
         return
-    hint = "python -m pytest tests/kernels/test_reference.py --update-golden writes it anew"
+    hint = "python -m pytest tests/kernels/test_reference_page.py --update-golden writes it anew"
     assert text[len(head) :] == reference(), hint
 
 
-def test_every_row_has_a_method() -> None:
+def test_every_entry_of_the_table_has_a_method() -> None:
     for owner, rows in ((lw.Robot, ROBOT), (lw.Joint, JOINT)):
         for name, row in rows.items():
             method = getattr(owner, name)

@@ -1,4 +1,4 @@
-"""The table of functions, and the robot's methods that it drives: names, inputs, options, shapes and units agree."""
+"""Table of functions and the robot's methods: names, inputs, options, shapes and units agree."""
 
 import inspect
 import re
@@ -26,12 +26,12 @@ def options(row):
     return [option.name for option in row.options]
 
 
-def asked(row, robot):
+def request_for(row, robot):
     return (row.name, *names_for(robot.tree, row)) if row.requires_frame else row.name
 
 
 @every_row
-def test_each_row_is_an_algorithm_by_its_name(row):
+def test_each_entry_of_the_table_is_an_algorithm_of_its_name(row):
     assert ROBOT[row.name] is row
     names = [*inspect.signature(row.compute).parameters]
     optional = [name for name in row.optional if name != "gravity"]  # which is the tree's
@@ -40,7 +40,7 @@ def test_each_row_is_an_algorithm_by_its_name(row):
 
 
 @every_row
-def test_the_method_takes_the_inputs_in_their_order(row):
+def test_methods_take_the_inputs_of_their_entry_in_order(row):
     taken = [*parameters(row).values()]
     required = [option.name for option in row.options if option.required]
     more = [name for name in options(row) if name not in required]
@@ -57,7 +57,7 @@ def test_the_method_takes_the_inputs_in_their_order(row):
 
 
 @every_row
-def test_the_method_and_the_algorithm_have_the_same_defaults(row):
+def test_methods_and_algorithms_have_the_same_defaults(row):
     of_algorithm = inspect.signature(row.compute).parameters
     for option in row.options:
         assert parameters(row)[option.name].default == of_algorithm[option.name].default, option.name
@@ -65,13 +65,13 @@ def test_the_method_and_the_algorithm_have_the_same_defaults(row):
 
 
 @every_row
-def test_the_docstring_states_shapes_and_units(row):
-    """As in: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
+def test_docstrings_of_methods_state_shapes_and_units(row):
+    """Example: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
     text = " ".join(getattr(Robot, row.name).__doc__.split())
     output = r"(?:[a-z_A-Z0-9]+ )?\([^)]*\) \[[^\]]*\]"
-    found = re.search(rf"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> ({output}(?:, {output})*)", text)
-    assert found, text
-    inputs, outputs = found.groups()
+    match = re.search(rf"((?:[a-z0-9_, ]+ \(\.\.\., n[qv]\)(?: \[[^\]]*\])?)+) -> ({output}(?:, {output})*)", text)
+    assert match, text
+    inputs, outputs = match.groups()
     stated = {}
     for names, size in re.findall(r"([a-z0-9_, ]+) \(\.\.\., (n[qv])\)", inputs):
         for name in re.findall(r"[a-z0-9_]+", names):
@@ -85,7 +85,7 @@ def test_the_docstring_states_shapes_and_units(row):
 
 
 @every_row
-def test_the_row_says_what_goes_in_and_out(row):
+def test_entries_of_the_table_state_units_and_inputs(row):
     assert row.units
     assert row.doc.endswith(".")
     assert row.inputs
@@ -94,13 +94,13 @@ def test_the_row_says_what_goes_in_and_out(row):
 
 
 @every_row
-def test_shapes_of_shipped_robots(row):
-    """What is traced has the shapes that the table states, of one robot or another."""
+def test_traced_functions_of_built_in_robots_have_the_tables_shapes(row):
+    """Each function is traced for one of the built-in robots."""
     example = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)]
     robot = example.robot()
     of = robot_owner(robot.tree)
     assert of.sizes.items() >= {"nq": robot.nq, "nv": robot.nv, "nb": len(robot.bodies)}.items()
-    request = read_request(of, asked(row, robot))
+    request = read_request(of, request_for(row, robot))
     program = trace_requests(of, row.name, {row.name: request})
     assert [(p.name, p.shape) for p in program.inputs] == [(n, shape_of(of, QUANTITIES[n].shape)) for n in row.inputs]
     shapes = [shape_of(of, output.shape, request.sizes) for output in row.outputs]
@@ -109,27 +109,27 @@ def test_shapes_of_shipped_robots(row):
 
 
 @every_row
-def test_the_method_gives_what_the_kernel_gives(row):
+def test_methods_return_the_arrays_of_their_kernel(row):
     robot = next(example for example in SHIPPED if example.name == "arm7").robot()
     rng = np.random.default_rng(0)
     arrays = [
         robot.random_configuration(rng, size=3) if QUANTITIES[name].shape == ("nq",) else rng.normal(size=(3, robot.nv))
         for name in row.inputs
     ]
-    kernel = robot.compile(asked(row, robot))
+    kernel = robot.compile(request_for(row, robot))
     names = names_for(robot.tree, row)
     by_method = getattr(robot, row.name)(*arrays, *names)
-    found, expected = listed(by_method), listed(kernel(*arrays))
-    sizes = read_request(robot_owner(robot.tree), asked(row, robot)).sizes
-    assert [x.shape for x in found] == [(3, *shape_of(robot_owner(robot.tree), o.shape, sizes)) for o in row.outputs]
-    assert all(map(np.array_equal, found, expected))
-    into = tuple(np.full_like(x, np.nan) for x in found)
+    results, expected = listed(by_method), listed(kernel(*arrays))
+    sizes = read_request(robot_owner(robot.tree), request_for(row, robot)).sizes
+    assert [x.shape for x in results] == [(3, *shape_of(robot_owner(robot.tree), o.shape, sizes)) for o in row.outputs]
+    assert all(map(np.array_equal, results, expected))
+    into = tuple(np.full_like(x, np.nan) for x in results)
     again = getattr(robot, row.name)(*arrays, *names, out=into if len(into) > 1 else into[0])
     assert all(a is b for a, b in zip(listed(again), into, strict=True))
-    assert all(map(np.array_equal, into, found))
+    assert all(map(np.array_equal, into, results))
 
 
-def test_a_request_that_states_the_defaults_is_the_one_that_leaves_them_out() -> None:
+def test_requests_with_default_options_equal_requests_without_options() -> None:
     tree = robot_owner(load("arm7").tree)
     short = read_request(tree, ("jacobian", "hand"))
     stated = {"relative_to": "world", "expressed_in": "world", "point": None}

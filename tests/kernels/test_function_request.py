@@ -1,4 +1,4 @@
-"""What robots' and joints' functions have in common: one row type, one checker, one guard, kernels made once."""
+"""Functions of robots and joints: one type of entry, one checker, one guard, and kernels compiled once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from oracles.trees import TREES, state
 # -- rows
 
 
-def test_rows_of_both_tables_are_sound() -> None:
+def test_entries_of_both_tables_are_complete() -> None:
     for name, row in (*ROBOT.items(), *JOINT.items()):
         assert row.name == name and row.doc.endswith(".") and row.outputs, name
         assert all(quantity in QUANTITIES for quantity in (*row.inputs, *row.optional)), name
@@ -66,41 +66,41 @@ EVERYTHING = FunctionSpec.of(
 
 
 @pytest.fixture
-def odd() -> RobotOwner:
+def unusual_owner() -> RobotOwner:
     return RobotOwner(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
 
 
-def test_optional_inputs_words_and_several_results(odd: RobotOwner) -> None:
+def test_optional_inputs_choices_and_several_results_are_requested(special: RobotOwner) -> None:
     """A wrench that may be left out, an option that is no frame, results of any rank with names."""
-    frame = odd.tree.frames[-1].name
-    plain = read_request(odd, ("_everything", frame))
-    given = read_request(odd, ("_everything", frame, {"kind": "difference"}), optional_inputs=("wrench",))
-    assert plain == read_request(odd, ("_everything", frame, {"kind": "sum"})) and plain.inputs == ("q",)
-    assert given.inputs == ("q", "wrench")
-    kernel = kernels.compile_requests(odd, "one", {"_everything": plain})
+    frame = special.tree.frames[-1].name
+    plain = read_request(special, ("_everything", frame))
+    request = read_request(special, ("_everything", frame, {"kind": "difference"}), optional_inputs=("wrench",))
+    assert plain == read_request(special, ("_everything", frame, {"kind": "sum"})) and plain.inputs == ("q",)
+    assert request.inputs == ("q", "wrench")
+    kernel = kernels.compile_requests(special, "one", {"_everything": plain})
     matrix, number = kernel([1.0, 0.0])
     assert matrix.tolist() == [[2.0, 0.0]] and number == 2.0 and kernel([1.0, 0.0])._fields == ("matrix", "number")
-    both = kernels.compile_requests(odd, "two", {"a": plain, "b": given})
+    both = kernels.compile_requests(special, "two", {"a": plain, "b": request})
     assert [port.name for port in both.inputs] == ["q", "wrench"]
     assert [port.name for port in both.outputs] == ["a_matrix", "a_number", "b_matrix", "b_number"]
     assert both([1.0, 0.0], [0, 0, 0, 0, 0, 3.0]).b_matrix.tolist() == [[0.0, 4.0]]
-    assert output_ports(odd, {"a": plain})[0].name == "matrix"
+    assert output_ports(special, {"a": plain})[0].name == "matrix"
 
 
-def test_what_is_asked_wrongly(odd: RobotOwner) -> None:
-    frame = odd.tree.frames[-1].name
+def test_wrong_requests_are_refused_with_the_expected_form(special: RobotOwner) -> None:
+    frame = special.tree.frames[-1].name
     with pytest.raises(ValueError, match="_everything: kind: expected one of sum, difference, got 'product'"):
-        read_request(odd, ("_everything", frame, {"kind": "product"}))
+        read_request(special, ("_everything", frame, {"kind": "product"}))
     with pytest.raises(UnknownNameError, match="no frame named 'hnad'"):
-        read_request(odd, ("_everything", "hnad"))
+        read_request(special, ("_everything", "hnad"))
     for wrong in ("_everything", ("_everything", frame, "sum"), ("_everything", frame, {"point": "world"})):
         with pytest.raises(TypeError, match=r'expected \("_everything", frame\) or .*options kind, wrench'):
-            read_request(odd, wrong)
+            read_request(special, wrong)
     with pytest.raises(TypeError, match="_everything: it has no input 'tau'; its optional inputs are wrench"):
-        read_request(odd, ("_everything", frame), optional_inputs=("tau",))
+        read_request(special, ("_everything", frame), optional_inputs=("tau",))
 
 
-def test_words_are_options_of_joints_too() -> None:
+def test_joints_have_options_with_choices() -> None:
     def sized(site: Any, q: Any, kind: str = "once") -> Any:
         return [x * (2.0 if kind == "twice" else 1.0) for x in q]
 
@@ -155,30 +155,30 @@ class Circle(JointType):
 
 
 @pytest.mark.parametrize("kind", [Circle, UnboundedRevolute, Spherical])
-def test_robots_and_joints_guard_every_manifold(kind: type[JointType]) -> None:
-    """For one sample, a batch and ``out=``: nearly on it is normalised with a warning, far from it is refused."""
+def test_robots_and_joints_check_every_manifold(kind: type[JointType]) -> None:
+    """One sample, a batch and ``out=``: slightly off it is normalized with a warning, far off it is refused."""
     joint = kind.example(np.random.default_rng(0))
     tree = random_tree(np.random.default_rng(1), 2, types=[Revolute], shape="chain")
     robot = lw.Robot(tree)
     robot = robot.with_joint(robot.joints[1].with_type(joint))
     name = robot.joints[1].name
     zero = np.array([0.3, *joint.zero()])
-    for held, q, place in ((robot, zero, slice(1, None)), (robot.joint(name), zero[1:], slice(None))):
-        f = held.mass_matrix if isinstance(held, lw.Robot) else held.transform
+    for owner, q, columns in ((robot, zero, slice(1, None)), (robot.joint(name), zero[1:], slice(None))):
+        f = owner.mass_matrix if isinstance(owner, lw.Robot) else owner.transform
         expected = f(q)
         for factor, far in ((1.0 + 1e-4, False), (2.0, True)):
             off = q.copy()
-            off[place] *= factor
+            off[columns] *= factor
             for argument in (off, np.stack([q, off, q]), off.astype(np.float32)):
                 for out in (None, np.zeros((*argument.shape[:-1], *expected.shape))):
                     if far:
                         with pytest.raises(ValueError, match=f"joint '{name}'"):
                             f(argument, out=out)
                         continue
-                    with pytest.warns(ConfigurationWarning, match=f"joint '{name}' .*: normalised") as told:
-                        found = f(argument, out=out)
-                    assert told[0].filename == __file__
-                    assert np.allclose(found, expected, atol=1e-6)
+                    with pytest.warns(ConfigurationWarning, match=f"joint '{name}' .*: normalised") as warning:
+                        result = f(argument, out=out)
+                    assert warning[0].filename == __file__
+                    assert np.allclose(result, expected, atol=1e-6)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             f(q.astype(np.float32))
@@ -186,7 +186,7 @@ def test_robots_and_joints_guard_every_manifold(kind: type[JointType]) -> None:
         assert np.array_equal(f(q), expected)
 
 
-def test_kernels_take_what_they_are_given() -> None:
+def test_kernels_do_not_check_configurations() -> None:
     robot = lw.load("quadruped", floating_base=True)
     q = robot.neutral()
     q[:4] *= 2.0
@@ -196,7 +196,7 @@ def test_kernels_take_what_they_are_given() -> None:
 
 
 @pytest.mark.parametrize("robot", [lw.load("quadruped", floating_base=True)], ids=["quadruped"])
-def test_what_has_no_nearest_configuration(robot: lw.Robot) -> None:
+def test_configurations_without_a_nearest_one_are_refused(robot: lw.Robot) -> None:
     q = np.stack([robot.neutral()] * 3)
     q[1, :4] = 0.0
     out = np.full_like(q, 7.0)
@@ -209,7 +209,7 @@ def test_what_has_no_nearest_configuration(robot: lw.Robot) -> None:
 # -- arguments
 
 
-def test_arrays_that_are_none() -> None:
+def test_masked_arrays_are_refused() -> None:
     robot = lw.load("arm7")
     hinge, q = robot.joints[0], robot.neutral()
     masked = np.ma.masked_array(np.stack([q, q]), mask=np.eye(2, 7, dtype=bool))
@@ -218,9 +218,9 @@ def test_arrays_that_are_none() -> None:
     with pytest.raises(ValueError, match=r"twist: v: .* got a masked array"):
         hinge.twist([0.0], np.ma.masked_array([0.0], mask=[True]))
     kernel = robot.compile("mass_matrix")
-    for given in (masked, masked[0]):
+    for masked_value in (masked, masked[0]):
         with pytest.raises(ValueError, match=r"mass_matrix: .* got a masked one for q: replace its masked"):
-            kernel(given)
+            kernel(masked_value)
     for v in ([np.nan], [[0.0], [np.nan]]):
         with pytest.raises(ValueError, match=rf"joint '{hinge.name}': twist: v\[.*0\] is NaN"):
             hinge.twist([0.0], v)
@@ -237,37 +237,37 @@ def test_arrays_that_are_none() -> None:
 
 
 def joint_calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Counts kernels that are made."""
-    made: list[Any] = []
+    """Record the kernels that are compiled."""
+    calls: list[Any] = []
     compiled = kernels.compile_requests
-    monkeypatch.setattr(kernels, "compile_requests", lambda *a: made.append(a[1]) or compiled(*a))
-    return made
+    monkeypatch.setattr(kernels, "compile_requests", lambda *a: calls.append(a[1]) or compiled(*a))
+    return calls
 
 
-def test_threads_that_ask_for_one_kernel_make_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = joint_calls(monkeypatch)
+def test_threads_that_request_a_joint_kernel_compile_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = joint_calls(monkeypatch)
     ready = threading.Barrier(8)
     subject = JointOwner("hinge", PlacedJoint(lw.joints.Helical((0.1, 0.2, 0.97), 0.123456)), JOINT)
-    found = []
+    results = []
 
     def ask() -> None:
         ready.wait()
-        found.append(kernels.joint_kernel(subject, read_request(subject, "transform")))
+        results.append(kernels.joint_kernel(subject, read_request(subject, "transform")))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == ["transform"] and len({id(kernel) for kernel in found}) == 1
+    assert calls == ["transform"] and len({id(kernel) for kernel in results}) == 1
 
 
-def test_a_key_that_is_being_created_is_waited_for() -> None:
-    once, made = LazyCache[int](), list[int]()
+def test_threads_wait_for_a_key_under_creation() -> None:
+    once, created = LazyCache[int](), list[int]()
     is_begun, may_end = threading.Event(), threading.Event()
 
     def slow() -> int:
-        made.append(1)
+        created.append(1)
         is_begun.set()
         assert may_end.wait(60.0)
         return 7
@@ -281,15 +281,15 @@ def test_a_key_that_is_being_created_is_waited_for() -> None:
     may_end.set()
     for thread in threads:
         thread.join()
-    assert made == [1] and not once._key_locks and once.get(1, lambda: 8) == 8
+    assert created == [1] and not once._key_locks and once.get(1, lambda: 8) == 8
 
 
-def test_once_forgets_what_was_not_asked_for_the_longest() -> None:
+def test_a_lazy_cache_drops_the_least_recently_used_key() -> None:
     once: LazyCache[int] = LazyCache(2)
-    made = []
+    created = []
     for key in (1, 2, 1, 3, 1, 2):
-        assert once.get(key, lambda key=key: made.append(key) or key) == key  # type: ignore[misc,func-returns-value]
-    assert made == [1, 2, 3, 2] and len(once) == 2
+        assert once.get(key, lambda key=key: created.append(key) or key) == key  # type: ignore[misc,func-returns-value]
+    assert created == [1, 2, 3, 2] and len(once) == 2
     with pytest.raises(ZeroDivisionError, match="division"):
         once.get(9, lambda: 1 // 0)
     assert once.get(9, lambda: 5) == 5
@@ -313,8 +313,8 @@ class Crank(Revolute):
         return Pose(Rotation.about(self.axis, q[0]), self.axis * (_scaled(q[0]) * self.reach))
 
 
-def test_kernels_follow_the_code_of_ones_own_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Methods that are replaced in place, as notebooks do it; helpers that they call; fields outside comparisons."""
+def test_kernels_follow_the_code_of_user_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replaced methods, helpers that they call, and fields outside of comparisons."""
 
     def height(crank: Crank) -> float:
         return float(lw.Joint.of(crank).transform([2.0])[2, 3])
@@ -332,13 +332,13 @@ def test_kernels_follow_the_code_of_ones_own_types(monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(Crank, "X", moved)
     assert height(crank) == -2.0
-    made = joint_calls(monkeypatch)
-    assert height(crank) == -2.0 and height(Crank((0, 0, 1))) == -2.0 and made == []
-    assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and made == []  # it does not read the table
+    calls = joint_calls(monkeypatch)
+    assert height(crank) == -2.0 and height(Crank((0, 0, 1))) == -2.0 and calls == []
+    assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and calls == []  # it does not read the table
 
 
-def test_functions_that_depend_on_inertias_say_so(drawn: Any) -> None:
-    """And are refused, by name, of a robot that was loaded without them; all others are there."""
+def test_functions_that_depend_on_inertias_are_marked(drawn: Any) -> None:
+    """They are refused by name for a robot that was loaded without inertias; all others work."""
     tree = TREES["mixed_0"]
     bodies = [replace(body, inertia=Inertia.zero()) if i == 2 else body for i, body in enumerate(tree.bodies)]
     frames = [replace(frame, inertia=Inertia.zero()) if frame.body == 2 else frame for frame in tree.frames]
@@ -349,12 +349,12 @@ def test_functions_that_depend_on_inertias_say_so(drawn: Any) -> None:
     for row in drawn(ROBOT.values()):
         request = read_request(subject, (row.name, *names_for(tree, row)))
         shapes = {name: shape_of(subject, quantity_of(name).shape, request.sizes) for name in request.inputs}
-        numbers = {name: list(np.ravel(q if name == "q" else rng.normal(size=shapes[name]))) for name in shapes}
-        one, other = ([float(x) for x in elements_of(run(request, t, numbers))] for t in (tree, lighter))
-        assert row.needs_inertias or one == other, row.name
-        asked = (row.name, *names_for(ignored.tree, row))
+        arguments = {name: list(np.ravel(q if name == "q" else rng.normal(size=shapes[name]))) for name in shapes}
+        result, lighter_result = ([float(x) for x in elements_of(run(request, t, arguments))] for t in (tree, lighter))
+        assert row.needs_inertias or result == lighter_result, row.name
+        requested = (row.name, *names_for(ignored.tree, row))
         if row.needs_inertias:
             with pytest.raises(ValueError, match=f"{row.name}: robot 'double_pendulum' was loaded without inertias"):
-                read_request(ignored, asked)
+                read_request(ignored, requested)
         else:
-            read_request(ignored, asked)
+            read_request(ignored, requested)

@@ -1,4 +1,4 @@
-"""Robots' functions outlined: equal to the straight line, for every joint type, whatever the tree is like."""
+"""Outlined functions of robots equal the straight-line code, for every joint type and shape of tree."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from linkwork.robot.robot_table import robot_owner
 COUPLED = """<robot name="coupled"><link name="base"/>{}</robot>"""
 
 
-def traced(tree: Tree, *asked: Any) -> Program:
+def traced(tree: Tree, *requests_of: Any) -> Program:
     subject = robot_owner(tree)
-    requests = {f"out{k}": read_request(subject, one) for k, one in enumerate(asked)}
+    requests = {f"out{k}": read_request(subject, name) for k, name in enumerate(requests_of)}
     return trace_requests(subject, "function", requests)
 
 
@@ -42,9 +42,9 @@ def outlined(program: Program) -> Kernel:
 
 
 def rows_in(kernel: Kernel) -> OutlinedCalls:
-    (found,) = (i.value for i in kernel.program.instructions if i.operation is OUTLINED_CALLS)
-    assert isinstance(found, OutlinedCalls)
-    return found
+    (calls,) = (i.value for i in kernel.program.instructions if i.operation is OUTLINED_CALLS)
+    assert isinstance(calls, OutlinedCalls)
+    return calls
 
 
 def states(tree: Tree, program: Program, count: int) -> list[np.ndarray]:
@@ -57,18 +57,18 @@ def states(tree: Tree, program: Program, count: int) -> list[np.ndarray]:
     ]
 
 
-def check(tree: Tree, *asked: Any, rtol: float = 1e-11) -> Kernel:
-    """Outlined, and the straight line interpreted; a state alone and in a batch."""
-    program = traced(tree, *asked)
+def check(tree: Tree, *requests_of: Any, rtol: float = 1e-11) -> Kernel:
+    """Compare outlined code with the interpreted straight-line code, for one state and a batch."""
+    program = traced(tree, *requests_of)
     kernel, arrays = outlined(program), states(tree, program, 21)
     together, expected = kernel(*arrays), program.interpret(*arrays)
     alone = kernel(*(x[5] for x in arrays))
-    for got, right, one in zip(
+    for got, right, single in zip(
         *(x if isinstance(x, tuple) else (x,) for x in (together, expected, alone)), strict=True
     ):
         scale = np.abs(right).max() + 1.0
-        np.testing.assert_allclose(got, right, rtol=0.0, atol=rtol * scale, err_msg=f"{asked} of {tree}")
-        np.testing.assert_array_equal(one, got[5])
+        np.testing.assert_allclose(got, right, rtol=0.0, atol=rtol * scale, err_msg=f"{requests_of} of {tree}")
+        np.testing.assert_array_equal(single, got[5])
     return kernel
 
 
@@ -87,38 +87,38 @@ def coupled(joints: int) -> Tree:
 
 
 @pytest.mark.slow
-def test_trees_of_all_joint_types() -> None:
+def test_outlined_functions_of_all_joint_types_equal_straight_line_code() -> None:
     for shape in ("random", "chain", "star"):
         tree = random_tree(np.random.default_rng(3), len(ALL) + 2, shape=shape)  # type: ignore[arg-type]
-        for asked in ("inverse_dynamics", "forward_dynamics", "forward_kinematics", "integrate"):
-            check(tree, asked)
+        for function in ("inverse_dynamics", "forward_dynamics", "forward_kinematics", "integrate"):
+            check(tree, function)
         if shape == "random":
             check(tree, "mass_matrix")
         check(tree, "difference", ("jacobian", "body9"), ("acceleration", "tool3"))
 
 
 @pytest.mark.slow(every=3)
-def test_steps_of_a_tree_are_few() -> None:
+def test_steps_of_equal_joints_share_few_bodies() -> None:
     tree = random_tree(np.random.default_rng(1), 30, types=[Spherical])
-    for asked, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
-        kernel = check(tree, asked)
+    for function, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
+        kernel = check(tree, function)
         assert len(rows_in(kernel).bodies) <= most
         assert kernel.program.arithmetic >= kernel.arithmetic
 
 
-def test_a_mass_matrix_is_made_of_steps_along_the_ancestors() -> None:
+def test_outlined_mass_matrices_have_steps_along_ancestors() -> None:
     rows = rows_in(check(random_tree(np.random.default_rng(1), 20, types=[Revolute], shape="chain"), "mass_matrix"))
     assert len(rows.calls) > 200 > 4 * len(rows.bodies)
 
 
-def test_joints_that_follow_others() -> None:
+def test_outlined_functions_of_coupled_joints_equal_straight_line_code() -> None:
     tree = coupled(12)
     assert tree.has_couplings
-    for asked in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
-        check(tree, asked)
+    for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        check(tree, function)
 
 
-def test_functions_of_a_robot_inside_of_ones_own() -> None:
+def test_robot_functions_in_user_functions_are_outlined() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(2), 12, types=[Spherical]))
 
     def energy_rate(q, v):
@@ -127,42 +127,42 @@ def test_functions_of_a_robot_inside_of_ones_own() -> None:
     arrays = [robot.random_configuration(np.random.default_rng(0), size=9), np.ones((9, robot.nv))]
     with outlining():
         kernel = lw.compile(energy_rate, q=(robot.nq,), v=(robot.nv,))
-        found = kernel(*arrays)
+        rates = kernel(*arrays)
         assert len(rows_in(kernel).calls) > 2 * len(rows_in(kernel).bodies)
-    np.testing.assert_allclose(found, kernel.interpret(*arrays), rtol=1e-11)
+    np.testing.assert_allclose(rates, kernel.interpret(*arrays), rtol=1e-11)
 
 
 @pytest.mark.slow(every=3)
-@pytest.mark.parametrize("asked", ["inverse_dynamics", "forward_dynamics"])
-def test_derivatives_of_kernels(asked: str) -> None:
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_derivatives_of_outlined_kernels_equal_the_interpreter(function: str) -> None:
     for types, shape in (([Spherical], "random"), ([Revolute], "chain")):
         robot = lw.Robot(random_tree(np.random.default_rng(2), 8, types=types, shape=shape))  # type: ignore[arg-type]
         with outlining():
-            kernel = robot.compile(asked)
+            kernel = robot.compile(function)
             for derived in (kernel.vjp(), kernel.jvp("q", "v")):
                 program = source_and_code(derived)[0].traced
                 arrays = states(robot.tree, program, 9)
-                found, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
+                actual, expected, alone = derived(*arrays), derived.interpret(*arrays), derived(*(x[4] for x in arrays))
                 rows = rows_in(derived)
                 assert len(rows.bodies) < 0.9 * len(rows.calls) or shape == "chain"
-                for one, other, single in zip(*map(listed, (found, expected, alone)), strict=True):
-                    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-11 * (np.abs(other).max() + 1.0))
-                    np.testing.assert_array_equal(single, one[4])
+                for value, reference, single in zip(*map(listed, (actual, expected, alone)), strict=True):
+                    np.testing.assert_allclose(value, reference, rtol=0.0, atol=1e-11 * (np.abs(reference).max() + 1.0))
+                    np.testing.assert_array_equal(single, value[4])
 
 
-def listed(found: Any) -> tuple[np.ndarray, ...]:
-    return found if isinstance(found, tuple) else (found,)
+def listed(result: Any) -> tuple[np.ndarray, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_inverse_dynamics_are_a_form_for_pairs_of_joints() -> None:
+def test_outlined_derivatives_of_inverse_dynamics_share_a_body_for_pairs_of_joints() -> None:
     tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
     rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
     assert len(rows.calls) > 24 * 23 / 2 > 6 * len(rows.bodies)
 
 
 @pytest.mark.slow(every=3)
-def test_what_comes_before_a_loop_is_outlined() -> None:
+def test_code_before_a_loop_is_outlined() -> None:
     """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
     module = importlib.import_module("linkwork.dynamics.algorithms.mass_matrix_inverse")
     tree = random_tree(np.random.default_rng(1), 10, types=[Revolute], shape="chain")
@@ -173,23 +173,23 @@ def test_what_comes_before_a_loop_is_outlined() -> None:
     assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
 
 
-def test_what_waits_for_a_loop_may_ask_what_was_computed_before() -> None:
-    """Truth values are no numbers: they are computed again after the rows, from numbers that wait."""
+def test_comparisons_before_a_loop_are_repeated_after_it() -> None:
+    """Comparisons are no floats: they are computed again from stored values."""
     robot = lw.Robot(random_tree(np.random.default_rng(5), 12, types=[Revolute], shape="chain"))
 
-    def asked(q: Any, v: Any, a: Any) -> Any:
+    def condition_after_loop(q: Any, v: Any, a: Any) -> Any:
         tau = robot.inverse_dynamics(q, v, a)
         total, _ = lw.scan(lambda s, x: (0.5 * s + x, None), tau[0], tau)
         positive = tau[1] > 0.0
         return np.where(np.logical_or(positive, tau[2] > tau[3]), total, -total)
 
     q, v, a = np.random.default_rng(6).normal(size=(3, 20, robot.nv))
-    program = trace(asked, "asked", {"q": robot.nq, "v": robot.nv, "a": robot.nv})
+    program = trace(condition_after_loop, "asked", {"q": robot.nq, "v": robot.nv, "a": robot.nv})
     kernel = outlined(program)
     assert np.allclose(kernel(q, v, a), program.interpret(q, v, a)[0], rtol=1e-12, atol=1e-12)
 
 
-def test_guards_change_no_bit() -> None:
+def test_guards_do_not_change_outlined_results() -> None:
     tree = random_tree(np.random.default_rng(2), 12, types=[Spherical, Floating])
     program = traced(tree, "inverse_dynamics")
     assert program.guards == 12
@@ -200,17 +200,17 @@ def test_guards_change_no_bit() -> None:
 
 def without_guards(program: Program) -> Program:
     count = len(program.results) - program.guards
-    kept = sorted(program.needed(program.results[:count]))
-    number = {k: n for n, k in enumerate(kept)}
-    marks = tuple(sum(k < mark for k in kept) for mark in program.marks)
-    instructions = [program.instructions[k] for k in kept]
+    needed = sorted(program.needed(program.results[:count]))
+    number = {k: n for n, k in enumerate(needed)}
+    marks = tuple(sum(k < mark for k in needed) for mark in program.marks)
+    instructions = [program.instructions[k] for k in needed]
     instructions = [i._replace(args=tuple([number[a] for a in i.args])) for i in instructions]
     results = tuple([number[r] for r in program.results[:count]])
     return Program(program.name, program.inputs, program.outputs, tuple(instructions), results, 0, marks)
 
 
 @pytest.mark.slow(every=3)
-def test_threads_give_the_same_bits() -> None:
+def test_outlined_functions_give_equal_bits_with_several_threads() -> None:
     tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
     program = traced(tree, "forward_dynamics")
     kernel, arrays = outlined(program), states(tree, program, 4000)
@@ -220,18 +220,18 @@ def test_threads_give_the_same_bits() -> None:
         np.testing.assert_array_equal(kernel(*arrays), alone)
 
 
-def test_batches_of_float32() -> None:
+def test_outlined_functions_in_float32_are_near_float64() -> None:
     tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
     program = traced(tree, "inverse_dynamics")
     kernel, arrays = outlined(program), states(tree, program, 21)
-    found, expected = kernel(*(x.astype(np.float32) for x in arrays)), kernel(*arrays)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
-    np.testing.assert_array_equal(kernel(*(x[5:6].astype(np.float32) for x in arrays))[0], found[5])
+    single_results, expected = kernel(*(x.astype(np.float32) for x in arrays)), kernel(*arrays)
+    assert single_results.dtype == np.float32
+    np.testing.assert_allclose(single_results, expected, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_array_equal(kernel(*(x[5:6].astype(np.float32) for x in arrays))[0], single_results[5])
 
 
 @pytest.mark.slow(every=3)
-def test_large_robots_are_outlined_and_small_ones_are_not() -> None:
+def test_large_robots_are_outlined_and_small_robots_are_not() -> None:
     for bodies, expected in ((20, False), (130, True)):
         program = optimize(traced(random_tree(np.random.default_rng(1), bodies, types=[Spherical]), "inverse_dynamics"))
         assert any(i.operation is OUTLINED_CALLS for i in program.instructions) == expected

@@ -1,4 +1,4 @@
-"""Methods that are made of their signatures: they fit their rows, and say what is wrong as Python does."""
+"""Methods generated from their signatures: they match their entries, and messages are Python's."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ ARM = lw.load("arm7")
 Q = np.full(7, 0.3)
 
 
-def test_a_signature_that_is_not_its_rows_is_refused():
+def test_a_signature_that_contradicts_its_entry_is_refused():
     def pose(self, q, frame, *, out=None): ...
 
     def mass_matrix(self, q, *, passive=True, out=None): ...
 
     def bias_force(self, v, q, *, out=None): ...
 
-    def nothing(self, q): ...
+    def undocumented(self, q): ...
 
     for stub in (pose, mass_matrix, bias_force):
         with pytest.raises(TypeError, match=f"{stub.__name__}: .*(its specification|another default)"):
             method_of(ROBOT[stub.__name__], stub)
     # Python 3.11 shows the error of a class body as a RuntimeError.
     with pytest.raises((KeyError, RuntimeError), match="nothing"):
-        type("Own", (lw.Robot,), {"nothing": computed(nothing)})
+        type("Own", (lw.Robot,), {"nothing": computed(undocumented)})
 
 
-def test_it_is_the_method_that_was_written():
+def test_generated_methods_keep_signature_documentation_and_source():
     assert inspect.signature(ARM.pose).parameters["relative_to"].default == "world"
     assert lw.Robot.pose.__doc__.startswith("Compute X_AB")
     assert lw.Robot.pose.__qualname__ == "Robot.pose"
@@ -54,7 +54,7 @@ def test_messages_name_the_robots_method():
             call()
 
 
-def test_keywords_and_none_lead_to_the_same_code():
+def test_keywords_and_none_give_the_same_result_as_defaults():
     plain = ARM.pose(Q, "hand")
     into = np.empty((4, 4))
     assert np.array_equal(ARM.pose(Q, "hand", relative_to="world"), plain)
