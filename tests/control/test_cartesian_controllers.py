@@ -278,7 +278,7 @@ def test_invalid_arguments_of_cartesian_controllers_are_refused() -> None:
             law(0.0, Q, 0.0 * Q, **{name: np.zeros((4, 4))})
         with pytest.raises(ValueError, match=f"{name}: expected poses"):
             robot.simulate(Q, controller=law, duration=0.01, constants={name: np.ones((4, 4))})
-    with pytest.raises(ValueError, match="max_condition: expected a number above 1"):
+    with pytest.raises(ValueError, match="max_condition: expected a finite number > 1"):
         OperationalSpace(robot, PositionTask(TIP), max_condition=0.5)
 
 

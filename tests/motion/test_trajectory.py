@@ -395,11 +395,11 @@ def test_invalid_arguments_of_trajectories_are_refused():
     with pytest.raises(ValueError, match="base"):
         Trajectory.polynomial([0.0, 1.0], np.zeros((1, 8, 2)), robot=robot_of(FEW_TYPES))
     for said, wrong in (
-        ("times: expected a positive factor, got -1.0", lambda: curve.retimed(-1.0)),
+        ("times: expected a finite number > 0, got -1.0", lambda: curve.retimed(-1.0)),
         ("expected 5 times, one for each of its knots, got 2", lambda: curve.retimed([0.0, 1.0])),
         ("expected a start before the end, got 1.0 and 0.5", lambda: curve.slice(1.0, 0.5)),
         ("expected either dt .* or num_samples", lambda: curve.sampled()),
-        ("num_samples: expected an integer >= 2, got 1", lambda: curve.sampled(num_samples=1)),
+        ("num_samples: expected an integer from 2 to 1000000000, got 1", lambda: curve.sampled(num_samples=1)),
         (r"order: expected 0 \(q\), .* got 5", lambda: curve.extremes(5)),
         ("other: expected a trajectory of 2 numbers", lambda: curve.concatenate(through(FEW_TYPES))),
         ('outside: expected "raise" or "hold"', lambda: curve(0.0, outside="go on")),

@@ -300,18 +300,21 @@ def finite_array(
 
     ``shape`` has integers, names for arbitrary sizes, and optionally "..." first for any leading dimensions.
     """
+    array = as_float_array(value)
+    fits = array is not None and (shape is None or _has_shape(array.shape, shape))
+    if array is not None and fits and (np.isfinite(array).all() or (infinite and not np.isnan(array).any())):
+        return array
     sizes = None if shape is None else ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     expected = f"an array of {'numbers' if infinite else 'finite numbers'}"
     expected += (f" of shape ({sizes})" if sizes is not None else "") + (f" [{unit}]" if unit else "")
-    array = as_float_array(value)
     if array is None:
         _refuse(caller, argument, expected, value, ArgumentError)
         raise AssertionError
-    if shape is not None and not _has_shape(array.shape, shape):
+    if not fits:
         raise ValueError(f"{caller}: {argument}: expected {expected}, got shape {array.shape}")
-    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
-        _refuse(caller, argument, expected, value, ValueError)
-    return array
+    index = tuple(np.argwhere(np.isnan(array) if infinite else ~np.isfinite(array))[0].tolist())
+    at = f" at {index[0] if len(index) == 1 else index}" if index else ""
+    raise ValueError(f"{caller}: {argument}: expected {expected}, got {array[index]}{at}")
 
 
 def scalar_or_tuple(caller: str, argument: str, value: Any, *, each: str) -> float | tuple[float, ...]:

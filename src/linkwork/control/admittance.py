@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import positive
 from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
 from linkwork.control.cartesian_controllers import CartesianLaw, Impedance
-from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
+from linkwork.control.controller_base import ControlLaw, Shapes, read_nonnegative
 from linkwork.control.joint_law import JointLaw
 from linkwork.expr.arrays.symbol_array import array
 
@@ -65,7 +66,7 @@ class Admittance(ControlLaw):
         )
         if not (self.inertia > 0.0).all():
             raise ValueError(f"Admittance: inertia: expected positive numbers, got {inertia!r}")
-        self.dt = positive_number(self.caller, "dt", dt, "s")
+        self.dt = positive(self.caller, "dt", dt, unit="s", symbols=False)
         inner = np.zeros(0) if law.start is None else law.start
         self.start = np.concatenate([np.zeros(2 * self.size), inner])
 

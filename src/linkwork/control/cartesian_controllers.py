@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import positive
 from linkwork.control.algorithms.allowed_motions import AllowedMotions
 from linkwork.control.algorithms.operational_space_forces import Level, task_forces
 from linkwork.control.algorithms.pid_integrator import bounded, integrate_error
@@ -16,7 +17,6 @@ from linkwork.control.controller_base import (
     Shapes,
     acceleration_of_inertia,
     inertia_matrix,
-    positive_number,
     read_nonnegative,
 )
 from linkwork.control.task_controllers import read_condition, require_actuation
@@ -324,7 +324,7 @@ class HybridForcePosition(CartesianLaw):
         if self.integral_gain:
             if dt is None:
                 raise ValueError(f"{self.caller}: dt: expected a positive time [s], needed for integral_gain, got None")
-            self.dt = positive_number(self.caller, "dt", dt, "s")
+            self.dt = positive(self.caller, "dt", dt, unit="s", symbols=False)
             self.start = np.zeros(len(self.force_axes))
 
     def _axes(self, name: str, value: Any) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -30,7 +29,7 @@ from linkwork.model.friction_laws import DEFAULT
 from linkwork.model.loop_joints import loops_of
 from linkwork.spatial.arguments import is_rigid
 
-__all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "positive_number", "read_nonnegative"]
+__all__ = ["ControlLaw", "acceleration_of_inertia", "inertia_matrix", "read_nonnegative"]
 
 _SAMPLES = 8  # configurations in which the motions that actuators leave free are counted
 _DEPENDENT = 1e-9  # singular value, relative to the largest, below which rows count as dependent
@@ -317,13 +316,6 @@ def read_nonnegative(caller: str, name: str, value: Any, shapes: Sequence[tuple[
     if result.shape not in shapes or not ((result >= 0.0) & (result < np.inf)).all():
         raise ValueError(f"{expected}; got {value!r}")
     return result
-
-
-def positive_number(caller: str, name: str, value: Any, unit: str) -> float:
-    """Return a finite number > 0.  Raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < math.inf:
-        raise ValueError(f"{caller}: {name}: expected a positive number [{unit}], got {value!r}")
-    return float(value)
 
 
 def inertia_matrix(caller: str, value: Any, size: int, unit: str) -> np.ndarray:

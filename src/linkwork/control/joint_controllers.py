@@ -8,12 +8,12 @@ from typing import Any, get_args
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import positive
 from linkwork.control.algorithms.pid_integrator import AntiWindup, bounded, integrate_error
 from linkwork.control.controller_base import (
     Shapes,
     acceleration_of_inertia,
     inertia_matrix,
-    positive_number,
 )
 from linkwork.control.joint_law import Feedforward, JointLaw, Names
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
@@ -112,11 +112,11 @@ class PID(JointLaw):
         self.kp, self.ki, self.kd = (self.read_gains(name, x) for name, x in (("kp", kp), ("ki", ki), ("kd", kd)))
         if anti_windup not in get_args(AntiWindup):
             raise UnknownNameError("anti_windup of PID", str(anti_windup), get_args(AntiWindup))
-        self.anti_windup, self.dt = anti_windup, positive_number("PID", "dt", dt, "s")
+        self.anti_windup, self.dt = anti_windup, positive("PID", "dt", dt, unit="s", symbols=False)
         if tracking_time is None:
             times = np.where(self.ki > 0.0, self.kp / np.where(self.ki > 0.0, self.ki, 1.0), 1.0)
         else:
-            times = np.full(robot.nv, positive_number("PID", "tracking_time", tracking_time, "s"))
+            times = np.full(robot.nv, positive("PID", "tracking_time", tracking_time, unit="s", symbols=False))
         self.tracking_time = times
         self.start = np.zeros(robot.nv)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.validation import finite_number
 from linkwork.control.algorithms.operational_space_forces import (
     Level,
     TaskMotion,
@@ -17,7 +18,7 @@ from linkwork.control.algorithms.operational_space_forces import (
     task_forces,
     task_motion,
 )
-from linkwork.control.controller_base import ControlLaw, Shapes, positive_number, read_nonnegative
+from linkwork.control.controller_base import ControlLaw, Shapes, read_nonnegative
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, scalars
@@ -347,10 +348,7 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
     ``rows`` returns J at a configuration.  Raises ValueError.
     """
     if value is not None:
-        result = positive_number(caller, "max_condition", value, "1")
-        if result <= 1.0:
-            raise ValueError(f"{caller}: max_condition: expected a number above 1, got {value!r}")
-        return result
+        return float(finite_number(caller, "max_condition", value, above=1.0, symbols=False))
     conditions = []
     for q in _sampled(robot):
         J = np.array(rows(q), dtype=float).reshape(-1, robot.nv)

@@ -13,6 +13,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public, public_constructor
 from linkwork._util.messages import short_repr
+from linkwork._util.validation import positive
 from linkwork.control.algorithms.operational_space_forces import drift_along
 from linkwork.control.algorithms.whole_body_qp import (
     BodyContact,
@@ -23,7 +24,7 @@ from linkwork.control.algorithms.whole_body_qp import (
     body_forces,
     braking_limits,
 )
-from linkwork.control.controller_base import Shapes, positive_number, read_nonnegative
+from linkwork.control.controller_base import Shapes, read_nonnegative
 from linkwork.control.task_controllers import TaskLaw
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.dynamics.algorithms.passive_joint_forces import added_force
@@ -126,7 +127,7 @@ class WholeBody(TaskLaw):
         dt: float | None = None,
     ) -> None:
         super().__init__(robot, tasks, stiffness, damping, actuators, effort_limits)
-        self.dt = 0.0 if dt is None else positive_number(self.caller, "dt", dt, "s")
+        self.dt = 0.0 if dt is None else positive(self.caller, "dt", dt, unit="s", symbols=False)
         self.step, self._stepped = self.dt, dict[tuple[float, int], WholeBody]()
         self.inner = 1  # steps of constant accelerations within a step, 0 if they vary continuously
         if contacts is not None and not isinstance(contacts, ContactGround):
@@ -135,12 +136,12 @@ class WholeBody(TaskLaw):
             contacts.checked(robot)
         self.contacts, self.passive = contacts, bool(passive)
         self.contact_damping = float(read_nonnegative(self.caller, "contact_damping", contact_damping, [()], "1/s"))
-        self.horizon = positive_number(self.caller, "horizon", horizon, "s")
+        self.horizon = positive(self.caller, "horizon", horizon, unit="s", symbols=False)
         if not isinstance(regularization, (tuple, list, np.ndarray)) or np.shape(regularization) != (2,):
             raise ValueError(f"{self.caller}: regularization: expected two positive numbers, got {regularization!r}")
         self.regularization = (
-            positive_number(self.caller, "regularization[0]", regularization[0], "1"),
-            positive_number(self.caller, "regularization[1]", regularization[1], "1"),
+            positive(self.caller, "regularization[0]", regularization[0], unit="1", symbols=False),
+            positive(self.caller, "regularization[1]", regularization[1], unit="1", symbols=False),
         )
         levels = sorted({task.level for task in self.tasks})
         self.levels = [[task for task in self.tasks if task.level == level] for level in levels]

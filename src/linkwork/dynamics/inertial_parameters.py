@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import non_negative
+from linkwork._util.validation import finite_array, non_negative
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.model.value_check import inertia_problems
 from linkwork.spatial import inertia_vector as formulas
@@ -59,7 +59,7 @@ def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: flo
     are not negative, and satisfy the triangle inequality.  ``definite`` also requires mass, and extent in all
     directions, as real bodies have.  ``tolerance`` is relative to the largest second moment about the origin.
     """
-    pi = _array("is_physical", parameters, (10,))
+    pi = finite_array("is_physical", "parameters", parameters, shape=("...", 10))
     m, least, size = _least(pi)
     if definite:
         return (m > 0.0) & (least > tolerance * size)
@@ -72,9 +72,7 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
 
     ``definite`` and ``tolerance`` are those of `is_physical`.
     """
-    pi = _array("explain", parameters, (10,))
-    if pi.ndim != 1:
-        raise ValueError(f"explain: parameters: expected those of one body, (10,), got an array of shape {pi.shape}")
+    pi = finite_array("explain", "parameters", parameters, shape=(10,))
     if is_physical(pi, definite=definite, tolerance=tolerance):
         return ()
     return inertia_problems(formulas.inertia_of(pi.tolist()))
@@ -87,7 +85,7 @@ def pseudo_inertia(parameters: Any) -> Any:
     Its blocks are ½ tr(J) 1 − J, the first moments h and the mass m.  (..., 10) -> (..., 4, 4) [kg·m², kg·m, kg].
     Takes symbols.
     """
-    return _mapped("pseudo_inertia", parameters, (10,), formulas.pseudo_inertia, (4, 4))
+    return _mapped("pseudo_inertia", "parameters", parameters, (10,), formulas.pseudo_inertia, (4, 4))
 
 
 @public
@@ -100,7 +98,7 @@ def from_pseudo_inertia(P: Any) -> Any:
     def of_elements(elements: Sequence[Any]) -> list[Any]:
         return formulas.from_pseudo_inertia([elements[4 * k : 4 * k + 4] for k in range(4)])
 
-    return _mapped("from_pseudo_inertia", P, (4, 4), of_elements, (10,))
+    return _mapped("from_pseudo_inertia", "P", P, (4, 4), of_elements, (10,))
 
 
 @public
@@ -112,7 +110,7 @@ def from_log_cholesky(theta: Any) -> Any:
     e^d_2, s_23, t_2], [0, 0, e^d_3, t_3], [0, 0, 0, 1]]; the mass is e^2α [kg] and t the centre of mass [m]. (..., 10)
     -> (..., 10). The map is smooth, and takes symbols. [Rucker and Wensing, 2022]
     """
-    return _mapped("from_log_cholesky", theta, (10,), formulas.from_log_cholesky, (10,))
+    return _mapped("from_log_cholesky", "theta", theta, (10,), formulas.from_log_cholesky, (10,))
 
 
 @public
@@ -123,9 +121,9 @@ def log_cholesky(parameters: Any) -> Any:
     definite: a point mass, a rod or a plate without thickness has no θ.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        theta = _mapped("log_cholesky", parameters, (10,), formulas.log_cholesky, (10,))
+        theta = _mapped("log_cholesky", "parameters", parameters, (10,), formulas.log_cholesky, (10,))
     if not is_traced(theta) and not np.isfinite(theta).all():
-        pi = _array("log_cholesky", parameters, (10,))
+        pi = finite_array("log_cholesky", "parameters", parameters, shape=("...", 10))
         place = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
         why = inertia_problems(formulas.inertia_of(pi[place].tolist()))
         where = f" of sample {', '.join(map(str, place))}" if place else ""
@@ -139,6 +137,7 @@ def log_cholesky(parameters: Any) -> Any:
 
 
 def _mapped(
+    caller: str,
     name: str,
     array: Any,
     core: tuple[int, ...],
@@ -155,33 +154,15 @@ def _mapped(
 
     if is_traced(array):
         symbols = scalars(array)
-        _check_shape(name, symbols.shape, core)
+        if symbols.shape[-len(core) :] != core:
+            raise ValueError(
+                f"{caller}: {name}: expected shape (..., {', '.join(map(str, core))}), got {symbols.shape}"
+            )
         return map_samples(lambda values: [flat(values)], [symbols], [len(core)], [shape])[0]
-    values = _array(name, array, core)
+    values = finite_array(caller, name, array, shape=("...", *core))
     batch = values.shape[: values.ndim - len(core)]
     result = flat([*np.moveaxis(values.reshape(*batch, -1), -1, 0)])
     return np.stack([np.broadcast_to(x, batch) for x in result], axis=-1).reshape(*batch, *shape)
-
-
-def _array(name: str, value: Any, core: tuple[int, ...]) -> np.ndarray:
-    """Return an array of finite floats of shape (..., *core).  Raises ValueError."""
-    try:
-        result = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers of shape {_shape_text(core)}, got {value!r}") from None
-    _check_shape(name, result.shape, core)
-    if not np.isfinite(result).all():
-        raise ValueError(f"{name}: expected finite numbers, got {value!r}")
-    return result
-
-
-def _check_shape(name: str, shape: tuple[int, ...], core: tuple[int, ...]) -> None:
-    if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
-        raise ValueError(f"{name}: expected an array of shape {_shape_text(core)}, got one of shape {shape}")
-
-
-def _shape_text(core: tuple[int, ...]) -> str:
-    return f"({', '.join(['...', *map(str, core)])})"
 
 
 def _least(pi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -12,8 +12,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import pyplot, share_scale
-from linkwork._util.validation import integer
-from linkwork.control.linear_quadratic.arguments import read_finite
+from linkwork._util.validation import finite_array, integer
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.errors import UnknownNameError
 from linkwork.expr import array, fmax, fmin, lt, or_, where
@@ -191,8 +190,8 @@ def initial_state(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarr
     result = task.start(rng)
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise ValueError(f"ControlTask: start: expected a pair (q, v), got {result!r}")
-    q = read_finite("ControlTask", "start: q", result[0], robot.nq, "nq")
-    v = read_finite("ControlTask", "start: v", result[1], robot.nv, "nv")
+    q = finite_array("ControlTask", "start: q", result[0], shape=("...", robot.nq))
+    v = finite_array("ControlTask", "start: v", result[1], shape=("...", robot.nv))
     check_start("ControlTask: start", robot, q, v, task.dt)
     goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
     if goal.ndim != 1 or not np.isfinite(goal).all():

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util import validation
 from linkwork._util.messages import listed
-from linkwork._util.validation import floats
+from linkwork._util.validation import finite_array, floats, integer, positive
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.kernels.array_arguments import real_array
@@ -26,8 +25,6 @@ __all__ = [
     "Outside",
     "Side",
     "bases",
-    "finite_array",
-    "finite_number",
     "increasing",
     "normalized",
     "own_limits",
@@ -47,22 +44,12 @@ _ROUNDING = 1e-9  # of a duration: times that are less outside count as the ends
 _MAX_SAMPLES = 10**9
 
 
-def finite_number(argument: str, x: Any) -> float:
-    """Return a finite number as float.  Raises ValueError with ``argument``, which is "caller: argument"."""
-    caller, _, name = argument.rpartition(": ")
-    return float(validation.finite_number(caller, name, x, symbols=False))
-
-
 def increasing(caller: str, times: Any) -> np.ndarray:
     """Return at least two increasing times (n,) as an array.  Raises ValueError."""
+    result = finite_array(caller, "times", times, shape=("n",), unit="s")
     expected = f"{caller}: times: expected at least two increasing times [s]"
-    result = np.asarray(real_array(expected, times), dtype=float)
-    if result.ndim != 1 or len(result) < 2:
+    if len(result) < 2:
         raise ValueError(f"{expected}; got shape {result.shape}")
-    if not np.isfinite(result).all():
-        raise ValueError(
-            f"{expected}; got {result[~np.isfinite(result)][0]} at {np.flatnonzero(~np.isfinite(result))[0]}"
-        )
     if not (np.diff(result) > 0.0).all():
         k = int(np.flatnonzero(~(np.diff(result) > 0.0))[0])
         raise ValueError(f"{expected}; got {result[k]:.9g} at {k} and {result[k + 1]:.9g} after it")
@@ -104,28 +91,11 @@ def sample_count(caller: str, duration: float, dt: float | None, num_samples: in
     if (dt is None) == (num_samples is None):
         raise ValueError(f"{caller}: expected either dt [s] or num_samples")
     if num_samples is None:
-        assert dt is not None
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise ValueError(f"{caller}: dt: expected a positive number [s], got {dt!r}")
+        dt = positive(caller, "dt", dt, unit="s", symbols=False)
         if duration / dt > _MAX_SAMPLES:
             raise ValueError(f"{caller}: dt: expected at most {_MAX_SAMPLES} samples, got steps of {dt:g} s")
         num_samples = max(int(np.ceil(duration / dt - 1e-9)), 1) + 1
-    if int(num_samples) != num_samples or num_samples < 2:
-        raise ValueError(f"{caller}: num_samples: expected an integer >= 2, got {num_samples!r}")
-    if num_samples > _MAX_SAMPLES:
-        raise ValueError(f"{caller}: num_samples: expected at most {_MAX_SAMPLES} samples, got {num_samples}")
-    return int(num_samples)
-
-
-def finite_array(expected: str, value: Any, shape: Sequence[int | None]) -> np.ndarray:
-    """Return an array of finite numbers of a shape, in which None stands for any size.  Raises ValueError."""
-    result = np.asarray(real_array(expected, value), dtype=float)
-    if result.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, result.shape, strict=True)):
-        raise ValueError(f"{expected}; got shape {result.shape}")
-    if not np.isfinite(result).all():
-        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected} of finite numbers; got {result[index]} at {index}")
-    return result
+    return integer(caller, "num_samples", num_samples, least=2, most=_MAX_SAMPLES)
 
 
 def normalized(robot: Any, q: np.ndarray) -> np.ndarray:
@@ -154,8 +124,7 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
     """Return the base configurations of polynomials as an array of this shape.  Raises ValueError."""
     if base is None:
         raise ValueError(f"{caller}: base: expected configurations of shape {shape}, as the robot's are not plain")
-    result = finite_array(f"{caller}: base: expected configurations of shape {shape}", base, shape)
-    return normalized(robot, result)
+    return normalized(robot, finite_array(caller, "base", base, shape=shape))
 
 
 def own_limits(robot: Any, quantity: str) -> np.ndarray | None:

@@ -103,15 +103,15 @@ def test_what_is_just_possible() -> None:
 
 def test_bad_input() -> None:
     for function in (parameters.is_physical, parameters.explain, parameters.log_cholesky, parameters.pseudo_inertia):
-        with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 10\), got one of shape \(9,\)"):
+        with pytest.raises(ValueError, match=r"parameters: expected .*\(?10,?\)?, got shape \(9,\)"):
             function(np.zeros(9))
-        with pytest.raises(ValueError, match="expected finite numbers"):
+        with pytest.raises(ValueError, match="parameters: expected an array of finite numbers.*got nan at 0"):
             function([math.nan] * 10)
-        with pytest.raises(ValueError, match="expected numbers of shape"):
+        with pytest.raises(ValueError, match="parameters: expected an array of finite numbers"):
             function(["a"] * 10)
-    with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 4, 4\)"):
+    with pytest.raises(ValueError, match=r"P: expected .* of shape \(..., 4, 4\), got shape \(3, 3\)"):
         parameters.from_pseudo_inertia(np.eye(3))
-    with pytest.raises(ValueError, match="expected those of one body"):
+    with pytest.raises(ValueError, match=r"explain: parameters: expected .* of shape \(10,\), got shape"):
         parameters.explain(BODIES)
 
 

@@ -21,8 +21,6 @@ __all__ = [
     "cost_matrix",
     "read_deviation",
     "read_effort_limits",
-    "read_finite",
-    "read_positive",
     "read_seconds",
     "read_semidefinite",
     "state_cost",
@@ -103,29 +101,6 @@ def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: boo
     slack = 0.0 if result is None else 1e-12 * float(np.abs(result).max(initial=0.0))
     if result is None or smallest < (0.0 if positive else -slack) or (positive and smallest <= 0.0):
         raise ValueError(f"{caller}: {name}: expected one symmetric, {kind} matrix, got {cost!r}")
-    return result
-
-
-def read_positive(caller: str, name: str, value: Any) -> float:
-    """Return a number > 0, or infinity.  Raises ValueError."""
-    try:
-        result = np.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
-        result = np.nan
-    if not result > 0.0:
-        raise ValueError(f"{caller}: {name}: expected a positive number, got {value!r}")
-    return float(result)
-
-
-def read_finite(caller: str, name: str, value: Any, size: int, of: str) -> np.ndarray:
-    """Return finite numbers (..., size).  Raises ValueError."""
-    expected = f"{caller}: {name}: expected ({of},) = ({size},) numbers, or (..., {size})"
-    result = np.asarray(real_array(expected, value), dtype=float)
-    if not result.ndim or result.shape[-1] != size:
-        raise ValueError(f"{expected}; got shape {result.shape}")
-    if not np.isfinite(result).all():
-        index = tuple(int(k) for k in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{expected}, all finite; got {result[index]} at {index[0] if len(index) == 1 else index}")
     return result
 
 

@@ -18,7 +18,7 @@ from linkwork._util.messages import short_repr
 from linkwork._util.motion_messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
-from linkwork._util.validation import optional, positive
+from linkwork._util.validation import finite_array, optional, positive
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
@@ -26,7 +26,6 @@ from linkwork.control.linear_quadratic.arguments import (
     cost_matrix,
     read_deviation,
     read_effort_limits,
-    read_finite,
     read_seconds,
     state_cost,
 )
@@ -111,7 +110,7 @@ class LQRController(ReturnedValue):
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the deviation x (..., 2nv) of states q (..., nq), v (..., nv) from the reference."""
-        rate = read_finite("LQRController", "v", v, self.robot.nv, "nv") - self.v
+        rate = finite_array("LQRController", "v", v, shape=("...", self.robot.nv)) - self.v
         moved = read_deviation("LQRController", self.robot, self.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)
@@ -170,8 +169,8 @@ def lqr_about_state(
     acting = actuated_indices("lqr_about_state", robot, actuators)
     nv = robot.nv
     dt = None if dt is None else read_seconds("lqr_about_state", "dt", dt)
-    at = read_finite("lqr_about_state", "q", q, robot.nq, "nq")
-    rate = np.zeros((*at.shape[:-1], nv)) if v is None else read_finite("lqr_about_state", "v", v, nv, "nv")
+    at = finite_array("lqr_about_state", "q", q, shape=("...", robot.nq))
+    rate = np.zeros((*at.shape[:-1], nv)) if v is None else finite_array("lqr_about_state", "v", v, shape=("...", nv))
     if robot.constraints and rate.any():
         raise ValueError(
             "lqr_about_state: v: expected a state at rest, since the robot has constraints; use lqr_about_trajectory"
@@ -181,7 +180,7 @@ def lqr_about_state(
         forces = reference_forces("lqr_about_state", robot, at, rate, np.zeros(nv), acting, passive)
         forces = actuated_forces("lqr_about_state", robot, forces, acting, "rest" if v is None else "zero acceleration")
     else:
-        forces = read_finite("lqr_about_state", "tau", tau, nv, "nv")
+        forces = finite_array("lqr_about_state", "tau", tau, shape=("...", nv))
     cost, effort = state_cost("lqr_about_state", "Q", Q, nv), cost_matrix("lqr_about_state", "R", R, len(acting))
     A, B = linearized(robot, at, rate, forces, dt=dt, integrator=integrator, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
@@ -304,7 +303,7 @@ class TVLQRController(ReturnedValue):
         return result
 
     def _deviation(self, reference: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        rate = read_finite("TVLQRController", "v", v, self.robot.nv, "nv") - reference.v
+        rate = finite_array("TVLQRController", "v", v, shape=("...", self.robot.nv)) - reference.v
         moved = read_deviation("TVLQRController", self.robot, reference.q, q)
         shape = np.broadcast_shapes(moved.shape, rate.shape)
         return np.concatenate([np.broadcast_to(moved, shape), np.broadcast_to(rate, shape)], axis=-1)

@@ -15,14 +15,12 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import number
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
-from linkwork._util.validation import integer
+from linkwork._util.validation import finite_array, integer, positive
 from linkwork.control.linear_quadratic.arguments import (
     actuated_indices,
     actuated_joints,
     cost_matrix,
     read_effort_limits,
-    read_finite,
-    read_positive,
     read_seconds,
     read_semidefinite,
     state_cost,
@@ -120,7 +118,9 @@ class ModelPredictiveController:
         self.first_max_iterations = read_count(caller, "first_max_iterations", first_max_iterations)
         self.time_limit = None if time_limit is None else read_seconds(caller, "time_limit", time_limit, zero=True)
         self.fallback_braking_time = read_seconds(caller, "fallback_braking_time", fallback_braking_time)
-        self.max_constraint_violation = read_positive(caller, "max_constraint_violation", max_constraint_violation)
+        self.max_constraint_violation = positive(
+            caller, "max_constraint_violation", max_constraint_violation, infinite=True, symbols=False
+        )
         weights = (
             read_semidefinite(caller, "Q", state_cost(caller, "Q", Q, robot.nv)),
             read_semidefinite(caller, "R", cost_matrix(caller, "R", R, len(self.acting)), positive=True),
@@ -292,8 +292,8 @@ class ModelPredictiveController:
         if not isinstance(state, tuple | list) or len(state) != 2:
             raise ValueError(f"step: state: expected a pair (q, v), got {state!r}")
         robot = self.robot
-        q = read_finite("step", "state: q", state[0], robot.nq, "nq")
-        v = read_finite("step", "state: v", state[1], robot.nv, "nv")
+        q = finite_array("step", "state: q", state[0], shape=("...", robot.nq))
+        v = finite_array("step", "state: v", state[1], shape=("...", robot.nv))
         if q.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 f"step: state: expected q and v with the same leading axes, got shapes {q.shape} and {v.shape}"

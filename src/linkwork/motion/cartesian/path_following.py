@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import nearest
-from linkwork._util.validation import integer
+from linkwork._util.validation import finite_number, integer, positive
 from linkwork.errors import Status, UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.motion.arguments import finite_number
 from linkwork.motion.cartesian.arguments import FREE_ROTATIONS, NUM_STRATEGIES, PathRequest
 from linkwork.motion.cartesian.cartesian_path import CartesianPath, Waypoints, initial_positions
 from linkwork.motion.cartesian.configuration_choice import branch_steps, tracked
@@ -66,10 +65,8 @@ def followed_path(
     allowed = _tolerances(tolerance)
     max_step = _max_step(robot, max_joint_step)
     num_starts = integer(CALLER, "num_starts", num_starts, least=1)
-    min_step = finite_number(f"{CALLER}: min_path_step", min_path_step)
-    if not min_step > 0.0:
-        raise ValueError(f"{CALLER}: min_path_step: expected a positive number [m], got {min_path_step!r}")
-    margin = finite_number(f"{CALLER}: margin", margin)
+    min_step = positive(CALLER, "min_path_step", min_path_step, unit="m", symbols=False)
+    margin = finite_number(CALLER, "margin", margin, unit="m", symbols=False)
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{CALLER}: scene: expected a Scene, got {type(scene).__name__}")
     begin = None if q_init is None else _start_configuration(robot, q_init)
@@ -197,13 +194,11 @@ def _within_limits(request: PathRequest, q: np.ndarray, turning: np.ndarray) -> 
 
 def _tolerances(values: Any) -> tuple[float, float]:
     """Return the permitted deviations from the path [m, rad].  Raises ValueError."""
-    result = []
-    for name, unit, value in zip(("position_tolerance", "orientation_tolerance"), ("m", "rad"), values, strict=True):
-        number = finite_number(f"{CALLER}: {name}", value)
-        if not number >= 1e-6:
-            raise ValueError(f"{CALLER}: {name}: expected at least 1e-6 [{unit}], got {value!r}")
-        result.append(float(number))
-    return result[0], result[1]
+    position, orientation = values
+    return (
+        finite_number(CALLER, "position_tolerance", position, least=1e-6, unit="m", symbols=False),
+        finite_number(CALLER, "orientation_tolerance", orientation, least=1e-6, unit="rad", symbols=False),
+    )
 
 
 def _max_step(robot: Any, value: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.validation import number
+from linkwork._util.validation import positive
 from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_displacement
@@ -44,14 +44,7 @@ def read_options(
     result = kind_of(kind)
     if synchronize is not None and synchronize not in SYNCHRONIZE:
         raise UnknownNameError("synchronization", synchronize, SYNCHRONIZE)
-    if duration is None:
-        return result, synchronize, None
-    try:
-        seconds = number(duration)
-    except (TypeError, ValueError):
-        raise ValueError(f"{caller}: duration: expected a positive number [s], got {duration!r}") from None
-    if not 0.0 < seconds < np.inf:
-        raise ValueError(f"{caller}: duration: expected a positive number [s], got {duration!r}")
+    seconds = None if duration is None else positive(caller, "duration", duration, unit="s", symbols=False)
     return result, synchronize, seconds
 
 

@@ -18,7 +18,7 @@ from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.arguments import Limit, Outside, Side, finite_number, sample_count, times_within
+from linkwork.motion.arguments import Limit, Outside, Side, sample_count, times_within
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -335,7 +335,7 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
 
     def shifted(self, start_time: float) -> Trajectory:
         """Return the same trajectory with another ``start_time`` [s]."""
-        return self._along(chained(self._sections, finite_number("shifted: start_time", start_time)))
+        return self._along(chained(self._sections, finite("shifted", "start_time", start_time, symbols=False)))
 
     def _along(self, sections: Sequence[Section]) -> Trajectory:
         """Return a trajectory of other sections, timed like this one."""

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.validation import finite_array, positive
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.algorithms.hermite_interpolation import quintic_between
-from linkwork.motion.arguments import bases, finite_array, finite_number, increasing, space_of
+from linkwork.motion.arguments import bases, increasing, space_of
 from linkwork.motion.trajectory.map_segments import Rows, between_points, each, one_sign
 from linkwork.motion.trajectory.time_scaling import clock_by_length, clocked, monotone_clock, speed_of
 from linkwork.motion.trajectory.trajectory_segment import Section
@@ -32,8 +33,7 @@ def polynomial_section(times: Any, coefficients: Any, robot: RobotBase | None, b
     caller = "Trajectory.polynomial"
     breaks = increasing(caller, times)
     space = space_of(caller, robot, coefficients, 1)
-    expected = f"{caller}: coefficients: expected an array of shape ({len(breaks) - 1}, {space.nv}, terms)"
-    c = finite_array(expected, coefficients, (len(breaks) - 1, space.nv, None))
+    c = finite_array(caller, "coefficients", coefficients, shape=(len(breaks) - 1, space.nv, "terms"))
     arrays = {"starts": breaks[:-1], "coefficients": c}
     kind = "polynomial"
     if base is not None or not space.is_plain:
@@ -59,11 +59,7 @@ def coordinate_section(
         raise ValueError(f"{caller}: expected {space.nv} coordinates, the robot's velocities, got {len(times)}")
     breaks = [increasing(f"{caller}: coordinate {j}", x) for j, x in enumerate(times)]
     rows = [
-        finite_array(
-            f"{caller}: coefficients: coordinate {j}: expected coefficients ({len(b) - 1}, terms)",
-            c,
-            (len(b) - 1, None),
-        )
+        finite_array(caller, f"coefficients[{j}]", c, shape=(len(b) - 1, "terms"))
         for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
     ]
     pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
@@ -124,9 +120,7 @@ def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: 
 def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
     """Return a trajectory's sections stretched in time by a factor, or with new times at the knots."""
     if np.ndim(times) == 0:
-        scale = finite_number("retimed: scale", times)
-        if scale <= 0.0:
-            raise ValueError(f"retimed: expected a positive factor, got {times!r}")
+        scale = positive("retimed", "times", times, symbols=False)
         return chained([s.scaled(0.0, scale) for s in trajectory.sections], trajectory.start_time)
     knots = trajectory.knots
     new = increasing("retimed", times)
@@ -141,9 +135,7 @@ def at_other_times(trajectory: Any, times: Any) -> Sequence[Section]:
 def at_one_speed(trajectory: Any, speed: Any, weights: Any, frame: str | None) -> list[Section]:
     """Return a trajectory's sections timed so that a speed is constant: that in joint space, or that of a frame."""
     caller = "at_constant_speed"
-    target = finite_number(f"{caller}: speed", speed)
-    if target <= 0.0:
-        raise ValueError(f"{caller}: speed: expected a positive number, got {speed!r}")
+    target = positive(caller, "speed", speed, symbols=False)
     knots = trajectory.knots
     rate = speed_of(caller, trajectory, weights, frame)
     clock, new = clock_by_length(caller, knots, rate, target, trajectory.start_time)
