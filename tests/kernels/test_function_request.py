@@ -70,34 +70,34 @@ def unusual_owner() -> RobotOwner:
     return RobotOwner(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
 
 
-def test_optional_inputs_choices_and_several_results_are_requested(special: RobotOwner) -> None:
+def test_optional_inputs_choices_and_several_results_are_requested(unusual_owner: RobotOwner) -> None:
     """A wrench that may be left out, an option that is no frame, results of any rank with names."""
-    frame = special.tree.frames[-1].name
-    plain = read_request(special, ("_everything", frame))
-    request = read_request(special, ("_everything", frame, {"kind": "difference"}), optional_inputs=("wrench",))
-    assert plain == read_request(special, ("_everything", frame, {"kind": "sum"})) and plain.inputs == ("q",)
+    frame = unusual_owner.tree.frames[-1].name
+    plain = read_request(unusual_owner, ("_everything", frame))
+    request = read_request(unusual_owner, ("_everything", frame, {"kind": "difference"}), optional_inputs=("wrench",))
+    assert plain == read_request(unusual_owner, ("_everything", frame, {"kind": "sum"})) and plain.inputs == ("q",)
     assert request.inputs == ("q", "wrench")
-    kernel = kernels.compile_requests(special, "one", {"_everything": plain})
+    kernel = kernels.compile_requests(unusual_owner, "one", {"_everything": plain})
     matrix, number = kernel([1.0, 0.0])
     assert matrix.tolist() == [[2.0, 0.0]] and number == 2.0 and kernel([1.0, 0.0])._fields == ("matrix", "number")
-    both = kernels.compile_requests(special, "two", {"a": plain, "b": request})
+    both = kernels.compile_requests(unusual_owner, "two", {"a": plain, "b": request})
     assert [port.name for port in both.inputs] == ["q", "wrench"]
     assert [port.name for port in both.outputs] == ["a_matrix", "a_number", "b_matrix", "b_number"]
     assert both([1.0, 0.0], [0, 0, 0, 0, 0, 3.0]).b_matrix.tolist() == [[0.0, 4.0]]
-    assert output_ports(special, {"a": plain})[0].name == "matrix"
+    assert output_ports(unusual_owner, {"a": plain})[0].name == "matrix"
 
 
-def test_wrong_requests_are_refused_with_the_expected_form(special: RobotOwner) -> None:
-    frame = special.tree.frames[-1].name
+def test_wrong_requests_are_refused_with_the_expected_form(unusual_owner: RobotOwner) -> None:
+    frame = unusual_owner.tree.frames[-1].name
     with pytest.raises(ValueError, match="_everything: kind: expected one of sum, difference, got 'product'"):
-        read_request(special, ("_everything", frame, {"kind": "product"}))
+        read_request(unusual_owner, ("_everything", frame, {"kind": "product"}))
     with pytest.raises(UnknownNameError, match="no frame named 'hnad'"):
-        read_request(special, ("_everything", "hnad"))
+        read_request(unusual_owner, ("_everything", "hnad"))
     for wrong in ("_everything", ("_everything", frame, "sum"), ("_everything", frame, {"point": "world"})):
         with pytest.raises(TypeError, match=r'expected \("_everything", frame\) or .*options kind, wrench'):
-            read_request(special, wrong)
+            read_request(unusual_owner, wrong)
     with pytest.raises(TypeError, match="_everything: it has no input 'tau'; its optional inputs are wrench"):
-        read_request(special, ("_everything", frame), optional_inputs=("tau",))
+        read_request(unusual_owner, ("_everything", frame), optional_inputs=("tau",))
 
 
 def test_joints_have_options_with_choices() -> None:
@@ -143,8 +143,8 @@ class Circle(JointType):
         s, c = lw.expr.sin(phi[0]), lw.expr.cos(phi[0])
         return [q[0] * c + q[1] * s, q[1] * c - q[0] * s]
 
-    def difference(self, q: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-        return [lw.expr.atan2(other[0] * q[1] - other[1] * q[0], other[1] * q[1] + other[0] * q[0])]
+    def difference(self, q: Sequence[Any], point: Sequence[Any]) -> list[Any]:
+        return [lw.expr.atan2(point[0] * q[1] - point[1] * q[0], point[1] * q[1] + point[0] * q[0])]
 
     def zero(self) -> list[float]:
         return [0.0, 1.0]
