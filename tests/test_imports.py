@@ -309,3 +309,9 @@ def test_modules_that_are_private_are_no_names(monkeypatch: pytest.MonkeyPatch) 
     from linkwork.ik import kernels
 
     assert kernels is module
+
+
+def test_robots_from_files_contain_no_code_of_users() -> None:
+    """Their classes are proved to be linkwork's, although the packages that publish them are not imported."""
+    code = "import linkwork as lw; from linkwork.compiler.trace.user_state import user_state; "
+    assert printed(code + "print(user_state(lw.load('arm6')))").strip() == "None"

@@ -49,7 +49,7 @@ def is_proved(value: Any) -> bool:
     """Return True if a class, function or module is that of linkwork, Python or NumPy which its names state."""
     if isinstance(value, ModuleType):
         return _is_library(value.__name__) and sys.modules.get(value.__name__) is value
-    name = getattr(value, "__module__", None)
+    name = _module_of(value)
     if not isinstance(name, str) or not _is_library(name):
         return False
     module = sys.modules[name]
@@ -58,9 +58,14 @@ def is_proved(value: Any) -> bool:
     return _attribute(value) is value
 
 
+def _module_of(value: Any) -> Any:
+    """Return the name of the module that defines a class, or that another object states."""
+    return defining_module(value) if isinstance(value, type) else getattr(value, "__module__", None)
+
+
 def _attribute(value: Any) -> Any:
     """Return the attribute of the name that a class or function states, of the module that it states."""
-    found: Any = sys.modules.get(value.__module__)
+    found: Any = sys.modules.get(_module_of(value))
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
     return found
