@@ -13,6 +13,8 @@ Arguments without a line refuse all trial values.  An array is tried with one en
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import itertools
 import math
 import re
@@ -26,7 +28,9 @@ from benchmarks.fuzz.callable_subjects import Subject, subjects
 from benchmarks.fuzz.callable_values import value_of
 from benchmarks.fuzz.callables import tried
 
-__all__ = ["Limits", "arguments", "measured", "read", "violations"]
+from helpers.pickle_results import RESULTS
+
+__all__ = ["Limits", "arguments", "jumps", "measured", "read", "violations"]
 
 INF, MAX_FLOAT = math.inf, sys.float_info.max
 TINY = 1e-9  # the number next to a limit of 0: products of smaller ones may vanish
@@ -235,6 +239,48 @@ def violations(subject: Subject, argument: str, limits: Limits) -> list[str]:
     wrong = [(value, is_in) for value, is_in in cases if trials.accepts(value) != is_in]
     where = f"{subject.name}.{argument}"
     return [f"{where} = {value!r} is {'refused' if is_in else 'accepted'}" for value, is_in in wrong]
+
+
+STEPS = (  # a 0 that stands for none, with a result of another form; rounded Q; counts of work in a result
+    r"\.(held_out|weights|tolerance|time_limit|duration|effort|effort_limits|position_limits|Q)$|^polyline.blend$|"
+    "^Robot.velocity_for|^Robot.with_loop|^Robot.with_payload.mass$|^PID.ki$|^OperationalSpace.damping$"
+)
+
+
+def jumps(subject: Subject, argument: str, limits: Limits) -> list[str]:
+    """Return the limits at which the result is not close to the result of a value just inside."""
+    where = f"{subject.name}.{argument}"
+    template = next((x for x in _templates(subject, argument) if x.shape == limits.shape), np.zeros(1))
+    wrong = []
+    for intervals, changed in ((limits.number, float), (limits.array, lambda x: _replaced(template, x))):
+        for begin, low, high, end in re.findall(r"([\[(])(\S+), (\S+)([\])])", intervals):
+            for limit, inwards, is_in in ((float(low), 1e-12, begin == "["), (float(high), -1e-12, end == "]")):
+                if is_in and low != high and abs(limit) < INF and not re.search(STEPS, where):
+                    values = (changed(limit), changed(limit + inwards * (abs(limit) or 1.0)))
+                    (at, one), (inside, other) = (tried(subject, argument, value) for value in values)
+                    a, b = np.array([*_numbers(one)]), np.array([*_numbers(other)])
+                    is_close = a.shape == b.shape and np.allclose(a, b, 2e-5, 2e-5, equal_nan=True)
+                    wrong += (
+                        [] if at == inside is None and is_close else [f"{where} = {limit}: {at or inside or a - b}"]
+                    )
+    return wrong
+
+
+def _numbers(result: Any, depth: int = 5) -> Iterator[float]:
+    """Generate the numbers of a result, and of what an object computes or shows of itself."""
+    if type(result) in RESULTS:
+        with contextlib.suppress(ValueError, TypeError):  # of a robot with another number of joints
+            result = RESULTS[type(result)](result)
+    if isinstance(result, int | float | np.number | np.ndarray):
+        array = np.asarray(result)
+        yield from array.ravel().astype(float) if array.dtype.kind in "fiu" else ()
+    elif isinstance(result, dict | list | tuple):
+        parts = result.values() if isinstance(result, dict) else result
+        yield from itertools.chain.from_iterable(_numbers(part, depth - 1) for part in parts if depth)
+    elif dataclasses.is_dataclass(result) or type(result).__module__.startswith("linkwork"):
+        names = getattr(result, "__dataclass_fields__", getattr(result, "__dict__", ()))
+        values = [getattr(result, name) for name in sorted(names) if depth and not name.startswith("_")]
+        yield from itertools.chain.from_iterable(_numbers(x, depth - 1) for x in values if not callable(x))
 
 
 def arguments() -> list[tuple[Subject, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from limits_and_options.argument_limits import Limits, arguments, measured, read, violations
+from limits_and_options.argument_limits import Limits, arguments, jumps, measured, read, violations
 
 PARTS = 12  # of all arguments, of which a run takes three
 GOLDEN = Path(__file__).parents[1] / "golden" / "argument_limits.txt"
@@ -44,7 +44,8 @@ def test_arguments_are_refused_beyond_their_limits_and_accepted_up_to_them(drawn
     wrong = []
     parts = [arguments()[k::PARTS] for k in range(PARTS)]
     for subject, argument in itertools.chain(*drawn(parts)):
-        wrong += violations(subject, argument, limits.get(f"{subject.name}.{argument}", Limits()))
+        limit = limits.get(f"{subject.name}.{argument}", Limits())
+        wrong += violations(subject, argument, limit) or jumps(subject, argument, limit)
     assert not wrong, "\n".join(wrong)
 
 

@@ -170,7 +170,8 @@ class OperationalSpace(TaskLaw):
     Errors of feasible tasks obey ë + k_d ė + k_p e = 0, with ``stiffness`` k_p [1/s²] and ``damping`` k_d [1/s]
     (default: critical), numbers or dicts by task.  Components with an infinite ``tolerance`` are free; weights have no
     effect.  A `PostureTask` that is alone in the last level acts in the remaining null space, as a_0.  Without one,
-    ``nullspace_damping`` [1/s] acts there and in singular directions (default: the largest damping of the tasks).
+    ``nullspace_damping`` [1/s] acts there and in singular directions (default: the largest damping of the tasks, or
+    critical where all are 0).
 
     The forces of each level, except for target velocities and accelerations, are bounded.  Near singularities they lead
     to joint speeds up to ¼ k_d, with the largest damping k_d, in rad/s or characteristic lengths per second, plus half
