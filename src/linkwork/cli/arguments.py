@@ -19,7 +19,7 @@ from linkwork._util.file_access import kind_of_file, opened_regular, replaced
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
-from linkwork.model.body import WORLD
+from linkwork.model import WORLD
 from linkwork.robot.construction.robot_loading import Continuous, Inertias, Mimicry
 from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Mesh

@@ -18,9 +18,8 @@ from linkwork.compare.state_comparison import (
     poses_of,
     size_of,
 )
-from linkwork.model.body import Frame
+from linkwork.model import Frame, Tree
 from linkwork.model.composite_body import frames_with_inertias
-from linkwork.model.tree import Tree
 from linkwork.model.value_check import mass_properties
 from linkwork.spatial import Inertia
 from linkwork.spatial.arguments import matrix_of

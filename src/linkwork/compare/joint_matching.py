@@ -22,10 +22,9 @@ import numpy as np
 from linkwork.errors import UnknownNameError
 from linkwork.kinematics.algorithms.forward_kinematics import pose
 from linkwork.kinematics.algorithms.jacobians import jacobian
-from linkwork.model.body import WORLD, Body
+from linkwork.model import WORLD, Body, Tree
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.coupled_joints import bounds
-from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Vec3
 
 __all__ = ["Names", "Pairing", "axis_at_zero", "neutral_of", "paired"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwork.compare.library_model import CannotCompare, LibraryModel
 from linkwork.formats import registry
-from linkwork.model.tree import Tree
+from linkwork.model import Tree
 from linkwork.model.tree_builder import FLOATING_BASE
 
 __all__ = ["MuJoCoModel"]

@@ -12,8 +12,7 @@ from linkwork.compare.robot_comparison import Comparer
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.model.body import WORLD
-from linkwork.model.tree import Tree
+from linkwork.model import WORLD, Tree
 from linkwork.spatial import Pose, Vec3
 
 __all__ = [

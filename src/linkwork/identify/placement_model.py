@@ -18,7 +18,7 @@ from linkwork.expr import jacobian
 from linkwork.identify.linear_least_squares import LinearFit, Reduced, fit_linear, triangular
 from linkwork.identify.measurements import rms
 from linkwork.kernels.compiler_api import compile
-from linkwork.model.body import WORLD
+from linkwork.model import WORLD
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.parametrized_tree import offset
 from linkwork.spatial import Pose, Vec3

@@ -17,8 +17,9 @@ from linkwork._util.messages import did_you_mean, nearest
 from linkwork._util.optional_packages import optional_module
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import Request, read_request
+from linkwork.model import FunctionSpec
 from linkwork.model.dimensions import dimensions_of, labels_of, units_for
-from linkwork.model.function_spec import FunctionSpec, Shape, quantity_of
+from linkwork.model.function_spec import Shape, quantity_of
 
 __all__ = ["LabelledFunction", "LabelledFunctions"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.color_spaces import SrgbColors, linear_from_srgb
 from linkwork._util.file_access import replaced
-from linkwork.shapes.color_spaces import SrgbColors, linear_from_srgb
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
 from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document

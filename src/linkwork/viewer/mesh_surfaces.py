@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.bounded_cache import BoundedCache
+from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.file_budget import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.shapes import Mesh
-from linkwork.shapes.color_spaces import LinearColors, srgb_from_linear
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES

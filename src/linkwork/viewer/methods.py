@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
-from linkwork import geometry
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, show
 from linkwork.kernels.robot_base import Array, RobotBase
@@ -29,7 +29,7 @@ class ShowMethods(RobotBase):
         q: Array | None = None,
         *,
         times: ArrayLike | None = None,
-        scene: geometry.Scene | None = None,
+        scene: Scene | None = None,
         frames: str | Sequence[str] | None = None,
         ghosts: Array | None = None,
         nearest: int = 0,

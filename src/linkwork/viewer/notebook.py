@@ -18,7 +18,7 @@ from linkwork._util.html_tables import tag
 from linkwork._util.messages import escaped, label
 from linkwork.errors import PictureWarning
 from linkwork.formats.resource_paths import resource_paths
-from linkwork.model.tree import Tree
+from linkwork.model import Tree
 from linkwork.shapes import Compound, Mesh, Shape
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.scenes.document_of import document_of

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwork._util.file_search import FileSearch
-from linkwork.model.body import WORLD, Body, Frame
+from linkwork.model import WORLD, Body, Frame, Tree
 from linkwork.model.composite_body import compose
-from linkwork.model.tree import Tree
 from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.spatial.arguments import matrix_of

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from linkwork import geometry, workspace
+from linkwork import Scene, workspace
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.progress import Progress
 from linkwork.kernels.robot_base import Array, RobotBase
@@ -23,7 +23,7 @@ class WorkspaceMethods(RobotBase):
     def workspace_map(
         self,
         frame: str,
-        scene: geometry.Scene | None = None,
+        scene: Scene | None = None,
         *,
         samples: int = 1_000_000,
         voxel_size: float = 0.05,

@@ -33,11 +33,11 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import UnknownNameError
-from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.motion import Trajectory
 from linkwork.planning import PlanResult
 from linkwork.planning.plan_path import PLANNERS
 from linkwork.viewer.figures.robot_figures import frames_to_draw
+from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 

@@ -31,10 +31,10 @@ from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
-from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION
 from linkwork.simulation import ContactGround, Simulation
 from linkwork.simulation.algorithms import METHODS
+from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 

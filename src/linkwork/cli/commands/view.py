@@ -22,7 +22,7 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.errors import UnknownNameError
-from linkwork.kinematics.start_configuration import start_configuration
+from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 

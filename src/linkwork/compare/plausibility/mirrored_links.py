@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.compare.plausibility.link_checks import SIGNS, LinkMass
 from linkwork.compare.plausibility.model_check import ModelFinding, finding
-from linkwork.model.body import Frame
+from linkwork.model import Frame
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import matrix_of
 

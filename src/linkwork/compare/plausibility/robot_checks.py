@@ -18,10 +18,9 @@ from linkwork.geometry.pairs import signed_distance
 from linkwork.geometry.solids import solid
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.kinematics.algorithms.relative_kinematics import ancestors
-from linkwork.model.body import WORLD
+from linkwork.model import WORLD, Tree
 from linkwork.model.collision_pairs import pair_filter
 from linkwork.model.composite_body import frames_with_inertias
-from linkwork.model.tree import Tree
 from linkwork.shapes import Box, Capsule, Cylinder, Sphere
 from linkwork.spatial import Pose
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.joints import Floating
-from linkwork.model.tree import Tree
+from linkwork.model import Tree
 from linkwork.spatial.arguments import checked_array
 
 __all__ = ["MujocoCoordinates"]

@@ -39,9 +39,10 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model.body import FRICTION_VELOCITY, WORLD, Frame
+from linkwork.model import WORLD, Frame, Tree
+from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.composite_body import compose
-from linkwork.model.tree import Report, Tree
+from linkwork.model.tree import Report
 from linkwork.model.tree_builder import DEFAULT_GRAVITY
 from linkwork.spatial import Inertia, Pose, Vec3
 

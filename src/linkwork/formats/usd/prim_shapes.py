@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.messages import quoted
 from linkwork.formats.usd.prim_transforms import nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader
@@ -23,7 +24,6 @@ from linkwork.shapes import (
     Shape,
     Sphere,
 )
-from linkwork.shapes.color_spaces import LinearColors, srgb_from_linear
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork import geometry
+from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.messages import listed
@@ -17,9 +17,9 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.figures.tree_figure import plot_tree
+from linkwork.viewer.start_configuration import start_configuration
 
 if TYPE_CHECKING:
     from linkwork.viewer.figures import shaded_surfaces
@@ -51,7 +51,7 @@ def plot_paths(
     frame: str | Sequence[str] | None = None,
     axes: Any = None,
     *,
-    scene: geometry.Scene | None = None,
+    scene: Scene | None = None,
     shapes: int = 0,
 ) -> Any:
     """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
@@ -85,7 +85,7 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
             )
 
 
-def draw_scene(axes: Any, scene: geometry.Scene, color: Any = "0.6") -> None:
+def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
         X = matrix_of(obstacle.pose)
@@ -97,7 +97,7 @@ def plot_robot(
     robot: Any,
     q: Any,
     *,
-    scene: geometry.Scene | None,
+    scene: Scene | None,
     frames: str | Sequence[str] | None,
     meshes: Folders | None,
     axes: Any,
@@ -183,7 +183,7 @@ class PlottingMethods(RobotBase):
         self,
         q: Array | None = None,
         *,
-        scene: geometry.Scene | None = None,
+        scene: Scene | None = None,
         frames: str | Sequence[str] | None = None,
         meshes: Folders | None = None,
         axes: Any = None,

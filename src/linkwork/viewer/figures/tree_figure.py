@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import COLORS, GREY, plot_text, pyplot
-from linkwork.model.body import WORLD
-from linkwork.model.tree import Tree
+from linkwork.model import WORLD, Tree
 from linkwork.robot.placed_link import links_of
 from linkwork.robot.tree_drawing import axis_text, follows_text
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.errors import JointMethodError
-from linkwork.model.body import Body
-from linkwork.model.tree import Tree
+from linkwork.model import Body, Tree
 from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
 
 __all__ = ["Functions", "robot_data"]

@@ -14,11 +14,11 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.viewer.curves import configuration_plots
 from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
+from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["grid_offsets", "read_frames", "read_times", "robot_document"]
 

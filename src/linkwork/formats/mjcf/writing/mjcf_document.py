@@ -9,8 +9,7 @@ from linkwork.formats.mjcf.writing.joint_elements import Part
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node, number_list_text
-from linkwork.model.body import Body
-from linkwork.model.tree import Tree
+from linkwork.model import Body, Tree
 from linkwork.spatial import Pose, Quaternion, Rotation
 
 __all__ = ["MjcfDocument", "between", "bounds", "placed", "quaternion_text"]

@@ -14,8 +14,8 @@ from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
 from linkwork.formats.mjcf.writing.relation_elements import add_actuators, add_keyframes, add_relations
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node, number_list_text, xml_text
-from linkwork.model.body import WORLD
-from linkwork.model.tree import Report, Tree
+from linkwork.model import WORLD, Tree
+from linkwork.model.tree import Report
 
 __all__ = ["mjcf_text"]
 

@@ -6,7 +6,7 @@ from linkwork._util.messages import quoted
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, placed
 from linkwork.formats.written_content import report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
-from linkwork.model.body import WORLD, Frame
+from linkwork.model import WORLD, Frame
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, HalfSpace, Mesh, Polytope, Shape, Sphere
 
 __all__ = ["add_shapes"]

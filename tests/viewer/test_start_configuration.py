@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.kinematics.start_configuration import start_configuration
 from linkwork.viewer.scenes.robot_scenes import robot_document
+from linkwork.viewer.start_configuration import start_configuration
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 

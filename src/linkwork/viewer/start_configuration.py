@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.model.coupled_joints import bounds
-
 __all__ = ["start_configuration"]
 
 _CLOSED = 1e-6  # [m, rad] errors of constraints below which an assembled configuration is used
@@ -31,16 +29,14 @@ def start_configuration(robot: Any) -> np.ndarray:
 
 def _within_limits(robot: Any) -> np.ndarray:
     q = np.array(robot.neutral(), dtype=float)
-    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
     try:
-        limits = bounds(robot.tree)
+        lower, upper = robot.position_limits
     except ValueError:  # followers whose limits no configuration satisfies
         return q
-    for i, (low, high) in limits.items():
-        lower[robot.tree.q_slices[i]], upper[robot.tree.q_slices[i]] = low, high
 
     def is_outside(x: np.ndarray) -> np.ndarray:
-        return (x < lower - _SLACK) | (x > upper + _SLACK)
+        outside: np.ndarray = (x < lower - _SLACK) | (x > upper + _SLACK)
+        return outside
 
     outside = is_outside(q)
     if not outside.any():
