@@ -214,10 +214,15 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0)
     cases = ("augmented", "acceleration"), ("augmented", "torque"), ("ilqr", "acceleration"), ("shooting", "torque")
     for solver, feature in cases:
-        options = {} if solver == "augmented" else {"passive": False}
+        options = {} if solver == "augmented" else {"passive": False, "control_limits": np.inf}
         result = problem.add(feature, "cost").solve([0.1, 0.2], solver=solver, **options)
         assert result.status == "unbounded" and f"after {result.iterations} iterations" in result.message
         assert result.iterations <= 200 and repr(feature) in result.message
+    within = problem.add("torque", "cost").solve([0.1, 0.2], solver="shooting", passive=False, control_limits=50.0)
+    assert within.status == "not_finite" and "diverged" in within.message  # the cost is at least -800
+    logarithm, bounded = lambda w: -lw.expr.log(1.0 + w.q()[0] ** 2), lambda w: -1.0 + 1.0 / (1.0 + w.q()[0] ** 2)
+    assert problem.add(logarithm, "cost").solve([0.1, 0.2]).status == "unbounded"
+    assert problem.add(bounded, "cost").solve([0.1, 0.2]).status == "stalled"  # without a minimum
     limited = problem.add("velocity", "cost").add("velocity", "inequality", lower=-30.0, upper=30.0, name="bound")
     result = limited.solve([0.1, 0.2])
     assert result.success and np.allclose(result.residuals["bound"], -30.0, atol=1e-5)
@@ -227,6 +232,9 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     bound = problem.add("configuration", "cost").add("configuration", "inequality", lower=-300.0, upper=300.0)
     result = bound.solve([0.1, 0.2])
     assert result.success and result.iterations > 200 and np.allclose(result.q, -300.0)
+    one = problem.add(lambda w: -w.q()[0], "cost").add("configuration", "inequality", lower=-3.0, upper=3.0)
+    result = one.solve([0.1, 0.2])
+    assert result.success and result.iterations < 50 and np.allclose(result.q[:, 0], 3.0)
 
 
 def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:

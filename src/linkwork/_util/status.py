@@ -103,9 +103,9 @@ class Status(StrEnum):
     )
     UNBOUNDED = (
         "unbounded",
-        "The cost falls in proportion to the length of a move or faster; no minimum is within 10⁸ rad or lengths.",
+        "Each tenfold longer move lowers the cost by as much or more, up to 10⁸ rad or lengths.",
         "Add limits, or a quadratic cost of what a term of kind 'cost' decreases.",
-        "example: moves of 10 to 10⁸ rad or units of length that satisfy all constraints, or coordinates beyond 10¹⁰",
+        "example: moves of 10 to 10⁸ rad or units of length that satisfy all constraints",
     )
     MAX_ITERATIONS = (
         "max_iterations",

@@ -33,6 +33,7 @@ _COUPLING = 10.0  # largest compliance of equalities over several steps, relativ
 _HELD_FLOOR = 1e-5  # of the regularisation, while equalities are satisfied
 _STIFFER = 10.0  # factor of the regularisation, to detect constraints that costs leave free
 _FREE = 0.9  # of that factor: compliances that are smaller by more are of free constraints
+_BORNE = 2.0  # of that factor: compliances that are smaller by less are of components that costs determine
 _HELD_STIFFNESS = 1e6  # ρ C of equalities that count as satisfied
 _ROUNDS = 10  # of penalties of equalities that count as satisfied
 _ROUNDING = 1e-9  # smallest difference of 1 and a penalty's share of the stiffness
@@ -136,8 +137,9 @@ def _compliances(
 
     ``largest`` is the largest curvature of the costs.  If it is 0, ``otherwise`` is the regularisation.
 
-    Costs leave a constraint free if its compliance is that of the regularisation.  Then it is the compliance while the
-    equalities are satisfied: their penalties are added to the costs, and raised until compliances no longer fall.
+    Costs leave a constraint free if its compliance, the mean over its components, is that of the regularisation.  Then
+    it is the mean over the components that costs determine.  Without such, it is the compliance while the equalities
+    are satisfied: their penalties are added to the costs, and raised until compliances no longer fall.
     """
     floor = _MIN_COST * largest if largest else otherwise
     steps = {k: np.flatnonzero(weights[:, k]).tolist() for k in hard}
@@ -147,8 +149,14 @@ def _compliances(
         return np.array([stiffness.compliance(t, hard[k]) for t in two[k]])
 
     soft, stiffer = _Stiffness(program, costs, floor), _Stiffness(program, costs, _STIFFER * floor)
-    result = {k: float(values(soft, k).mean()) for k in two}
-    free = [k for k, c in result.items() if c > _FREE * _STIFFER * float(values(stiffer, k).mean())]
+    result, free = {}, []
+    for k in two:
+        rows, less = values(soft, k), values(stiffer, k)
+        result[k] = float(rows.mean())
+        if result[k] > _FREE * _STIFFER * float(less.mean()):
+            borne = rows < _BORNE * less
+            result[k] = float(rows[borne].mean()) if borne.any() else result[k]
+            free += [] if borne.any() else [k]
     for k in two:
         if len(steps[k]) > 1 and program.terms[k].kind == "equality":
             own = float(np.mean([soft.step_compliance(t, hard[k]) for t in two[k]]))

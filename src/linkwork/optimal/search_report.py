@@ -10,7 +10,7 @@ from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes
-from linkwork.optimal.unbounded_cost import LONGEST
+from linkwork.optimal.unbounded_cost import FARTHEST, LONGEST
 
 __all__ = [
     "DIVERGED_STEP",
@@ -28,7 +28,6 @@ _INDEX = {name: k for k, name in enumerate(SEARCH_SCALARS)}
 UNKNOWN = 1e299  # violations before the first step are larger
 _ENDS = {1: Status.SOLVED, 2: Status.NOT_CONVERGED, 3: Status.STALLED, 4: Status.SUPERSEDED, 5: Status.UNBOUNDED}
 _STUCK = 3.0
-_FARTHEST = 1e10  # [rad, m] paths with larger coordinates are those of an unbounded cost
 _MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS)
 
 
@@ -48,8 +47,8 @@ def search_status(result: Any) -> Any:
             status = Status.NOT_FINITE
         elif status in _MAYBE_INFEASIBLE and result._proof(k) is not None:
             status = Status.INFEASIBLE
-        elif status in (Status.STALLED, unfinished) and not np.abs(_path_of(result, k)).max(initial=0.0) < _FARTHEST:
-            status = Status.UNBOUNDED if _linear_costs(result) else Status.NOT_FINITE
+        elif status in (Status.STALLED, unfinished) and not np.abs(_path_of(result, k)).max(initial=0.0) < FARTHEST:
+            status = Status.UNBOUNDED if _linear_costs(result) and result._falls(k) else Status.NOT_FINITE
         statuses.append(status)
     return status_of(np.array(statuses, dtype=WORDS).reshape(scalars.shape[:-1]))
 

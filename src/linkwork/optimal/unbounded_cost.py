@@ -2,7 +2,8 @@
 
 Terms of kind "cost" that are linear in accelerations have no bound; those that are quadratic in velocities, as torques,
 have neither a bound nor a direction along which they fall everywhere.  So at each length the lowest of several
-directions counts.  It is no proof: a minimum beyond these lengths is not excluded.
+directions counts.  The lengths grow by factors of ten.  A cost that falls by as much from each to the next, as −log x
+does, has no lower bound.  It is no proof: a minimum beyond these lengths is not excluded.
 """
 
 from __future__ import annotations
@@ -13,20 +14,22 @@ import numpy as np
 
 from linkwork.optimal.kernels import shapes_of, state_shapes, value_kernel
 
-__all__ = ["LONGEST", "falls_without_bound"]
+__all__ = ["FARTHEST", "LONGEST", "falls_without_bound"]
 
 Array = np.ndarray
 
 LONGEST = 1e8  # in units of coordinates: length of the longest moves of a path
+FARTHEST = 1e10  # [rad, m] paths with larger coordinates have diverged
 _LENGTHS = np.geomspace(10.0, LONGEST, 8)
 _DIRECTIONS = 32
-_PROPORTIONAL = 5.0  # smallest ratio of decreases at lengths with the ratio 10
+_LASTING = 0.9  # smallest ratio of successive decreases of the cost, 1 for a logarithm
 
 
 def falls_without_bound(result: Any, flat_index: int) -> bool:
     """Return True if one entry of a batch seems to have no lower bound of its cost within its constraints.
 
-    At each length, the lowest cost decreases in proportion to the length or faster, and no constraint is violated.
+    From each length to the next, the lowest cost decreases by as much as before, and no constraint is violated.  The
+    moves begin with the entry's path, or if it has diverged with a path at rest at the start.
     """
     own, program, robot = result._prepared, result._prepared.program, result.problem.robot
     if not any(term.kind == "cost" for term in program.terms):
@@ -55,6 +58,8 @@ def falls_without_bound(result: Any, flat_index: int) -> bool:
                 total += (c if term.kind == "cost" else 0.5 * c * c).sum(axis=(-1, -2))
         return total, beyond
 
+    if not np.abs(q).max(initial=0.0) < FARTHEST:
+        q = np.broadcast_to(entry.get("start", robot.neutral()), q.shape)
     rng = np.random.default_rng(0)
     shapes_in_time = np.linspace(0.0, 1.0, len(q))[:, None] ** rng.uniform(0.3, 3.0, (_DIRECTIONS, 1, 1))
     d = shapes_in_time * rng.normal(size=(_DIRECTIONS, 1, robot.nv)) * np.array(program.units)
@@ -64,8 +69,11 @@ def falls_without_bound(result: Any, flat_index: int) -> bool:
     )
     with np.errstate(all="ignore"):
         (here, _), (costs, beyond) = evaluated(q), evaluated(paths)
-    falls = here - np.min(costs, axis=-1, where=~beyond & np.isfinite(costs), initial=np.inf)
-    return bool(falls[0] > 0.0 and (falls[1:] > _PROPORTIONAL * falls[:-1]).all())
+    lowest = np.min(costs, axis=-1, where=~beyond & np.isfinite(costs), initial=np.inf)
+    if not np.isfinite([here, *lowest]).all():
+        return False
+    falls = np.diff(lowest, prepend=here)
+    return bool(falls[0] < 0.0 and (falls[1:] < _LASTING * falls[:-1]).all())
 
 
 def _by_term(result: Any) -> list[float]:

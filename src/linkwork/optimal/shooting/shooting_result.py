@@ -101,7 +101,9 @@ class ShootingResult(OptimalResult):
         return motion_conflict_proof(self, index)
 
     def _falls(self, index: int) -> bool:
-        return False  # limits of motors bound costs; without, states beyond 10¹⁰ show that a cost has no bound
+        """True if a cost seems to have no lower bound: motors without limits in all joints can follow any path."""
+        follows_all = self._limits is None and len(self._recipe.actuated) == self.problem.robot.nv
+        return follows_all and super()._falls(index)
 
     def _with_search(self, search: dict[str, Array]) -> ShootingResult:
         """Return a copy of this result from which ``warm_start`` continues another search.
