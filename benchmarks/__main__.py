@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if results:  # otherwise all robots were left out, with the reasons
         out.lines([*context_table(results, markdown=chosen.markdown), ""])
     out.lines([f"{result.robot}: {note}" for result in results for note in result.notes])
-    shown = ", ".join(f"{what} {1e6 * seconds:.3f} µs" for what, seconds in floor.items())
+    shown = ", ".join(f"{measure} {1e6 * seconds:.3f} µs" for measure, seconds in floor.items())
     out.line(f"a call that computes nothing, three arrays in and one out: {shown}")
     out.line(f"first answer of a fresh process (import, load, call): {startup.first_answer_seconds:.2f} s")
     out.line(
@@ -66,9 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.line(METHOD)
     met = sum(row.met for row in rows)
     out.line(f"{met} of {len(rows)} targets met; written to {file}")
-    wrong = [f"{result.robot}: {found.function}" for result in results for found in result.functions if found.differs]
-    for what in wrong:
-        terminal.error(f"{what}: outputs differ from Pinocchio's by more than rounding explains")
+    wrong = [
+        f"{result.robot}: {outcome.function}" for result in results for outcome in result.functions if outcome.differs
+    ]
+    for measure in wrong:
+        terminal.error(f"{measure}: outputs differ from Pinocchio's by more than rounding explains")
     return 1 if wrong else 0
 
 

@@ -121,13 +121,13 @@ def loop_at_1_khz() -> dict[str, Any]:
             results["with"].append(_simulated(robot, view.update))
             frames.append((view._page.worker.published - before) / _SECONDS)
             receiver.communicate()
-    found: dict[str, Any] = {"frames shown [1/s]": statistics.median(frames)}
+    result: dict[str, Any] = {"frames shown [1/s]": statistics.median(frames)}
     for name, values in results.items():
-        found[f"{name}: processor time of a step in its thread [µs]"] = 1e6 * statistics.median(
+        result[f"{name}: processor time of a step in its thread [µs]"] = 1e6 * statistics.median(
             step for step, _ in values
         )
-        found[f"{name}: processor time of the process [s/s]"] = statistics.median(used for _, used in values)
-    return found
+        result[f"{name}: processor time of the process [s/s]"] = statistics.median(used for _, used in values)
+    return result
 
 
 def batch() -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _simulated(robot: Any, show: Callable[[np.ndarray], Any]) -> tuple[float, fl
     """Return the processor time of a step [s] of a loop at 1 kHz, in its thread, and that of the process [s/s]."""
     q, v, tau = np.array(robot.neutral()), np.zeros(robot.nv), np.zeros(robot.nv)
     dt = 1e-3
-    used, own, begin = time.process_time(), time.thread_time(), time.perf_counter()
+    used, thread_begin, begin = time.process_time(), time.thread_time(), time.perf_counter()
     due = begin
     steps = round(_SECONDS / dt)
     for _ in range(steps):
@@ -250,7 +250,7 @@ def _simulated(robot: Any, show: Callable[[np.ndarray], Any]) -> tuple[float, fl
         due += dt
         if due > now:
             time.sleep(due - now)
-    return (time.thread_time() - own) / steps, (time.process_time() - used) / (time.perf_counter() - begin)
+    return (time.thread_time() - thread_begin) / steps, (time.process_time() - used) / (time.perf_counter() - begin)
 
 
 def _receiver(url: str) -> subprocess.Popen[str]:

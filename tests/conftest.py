@@ -107,13 +107,13 @@ def pytest_collection_modifyitems(config, items):
     slow_too = "slow" in config.getoption("markexpr")
     marks = {} if slow_too else {item.nodeid: item.get_closest_marker("slow") for item in items}
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
-    others = [item.nodeid for item in items if item.nodeid not in slow]
-    selected = rotation.selected(others, slow, config.stash[SEED], _named(config))
+    fast = [item.nodeid for item in items if item.nodeid not in slow]
+    selected = rotation.selected(fast, slow, config.stash[SEED], _named(config))
     config.stash[ROUNDS] = selected
-    kept, left = [], []
+    selected_items, left = [], []
     for item in items:
-        (kept if item.nodeid in selected else left).append(item)
-    items[:] = kept
+        (selected_items if item.nodeid in selected else left).append(item)
+    items[:] = selected_items
     config.hook.pytest_deselected(items=left)
 
 
@@ -130,10 +130,10 @@ def _named(config) -> list[str]:
     """Return the node ids on the command line and, with --last-failed, those of the tests that failed."""
     result = []
     for argument in map(str, config.invocation_params.args):
-        path, separator, rest = argument.partition("::")
+        path, separator, remainder = argument.partition("::")
         if separator:
             file = os.path.relpath(config.invocation_params.dir / path, config.rootpath)
-            result.append(f"{Path(file).as_posix()}::{rest}")
+            result.append(f"{Path(file).as_posix()}::{remainder}")
     if config.getoption("lf", False):
         result += config.cache.get("cache/lastfailed", {})
     return result
@@ -208,12 +208,12 @@ def pytest_runtest_protocol(item):
         effort = None
     else:
         effort = "1" if has_vectors or rotation.is_drawn(test, number, 40) else "0"
-    wanted = {EFFORT: effort, DEBUG: "1" if verified else None}
-    here = {name: config.stash[USERS][name] or value for name, value in wanted.items()}
-    before = {name: os.environ.get(name) for name in here}
+    environment = {EFFORT: effort, DEBUG: "1" if verified else None}
+    previous = {name: config.stash[USERS][name] or value for name, value in environment.items()}
+    before = {name: os.environ.get(name) for name in previous}
     if OBJECTS in config.stash:
-        config.stash[OBJECTS].is_used = here[EFFORT] == "0"
-    _set(here)
+        config.stash[OBJECTS].is_used = previous[EFFORT] == "0"
+    _set(previous)
     try:
         return (yield)
     finally:

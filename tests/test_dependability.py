@@ -42,9 +42,9 @@ def arguments(robot, name, size, seed=0):
     return arrays, names_for(robot.tree, row)
 
 
-def flat(found, batch):
+def flat(result, batch):
     """All the numbers of a function's arrays, sample by sample."""
-    return np.concatenate([x.reshape(*batch, -1) for x in listed(found)], axis=-1)
+    return np.concatenate([x.reshape(*batch, -1) for x in listed(result)], axis=-1)
 
 
 # -- batches
@@ -61,9 +61,9 @@ def test_a_single_sample_has_the_bits_of_a_batch(arm, legs, name):
         for k in range(19):
             sample = [np.ascontiguousarray(x[k]) for x in arrays]
             alone, numpys = method(*sample, *frame), method(*(x.tolist() for x in sample), *frame)
-            for one, other, all_of_it in zip(listed(alone), listed(numpys), together, strict=True):
-                assert np.array_equal(one, all_of_it[k])  # the single call
-                assert np.array_equal(other, all_of_it[k])  # and NumPy's way
+            for single, sample_value, all_of_it in zip(listed(alone), listed(numpys), together, strict=True):
+                assert np.array_equal(single, all_of_it[k])  # the single call
+                assert np.array_equal(sample_value, all_of_it[k])  # and NumPy's way
 
 
 @every_function
@@ -72,8 +72,8 @@ def test_results_do_not_depend_on_the_division_or_order_of_a_batch(arm, name):
     method = lambda *x: flat(getattr(arm, name)(*x), x[0].shape[:-1])  # noqa: E731
     together = method(*arrays, *frame)
     for size in (1, 2, 3, 7, 8, 9, 16, 17, 33):
-        pieces = [method(*(x[k : k + size] for x in arrays), *frame) for k in range(0, 67, size)]
-        assert np.array_equal(np.concatenate(pieces), together), size
+        chunks = [method(*(x[k : k + size] for x in arrays), *frame) for k in range(0, 67, size)]
+        assert np.array_equal(np.concatenate(chunks), together), size
     order = np.random.default_rng(1).permutation(67)
     assert np.array_equal(method(*(x[order] for x in arrays), *frame), together[order])
     backwards = method(*(x[::-1] for x in arrays), *frame)
@@ -83,19 +83,21 @@ def test_results_do_not_depend_on_the_division_or_order_of_a_batch(arm, name):
 
 def test_a_large_batch_has_the_bits_of_small_ones(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 100_000)
-    found = arm.inverse_dynamics(*arrays)
+    dynamics_result = arm.inverse_dynamics(*arrays)
     for start in (0, 49_999, 99_990):
-        assert np.array_equal(found[start : start + 10], arm.inverse_dynamics(*(x[start : start + 10] for x in arrays)))
-    assert np.all(np.isfinite(found))
+        assert np.array_equal(
+            dynamics_result[start : start + 10], arm.inverse_dynamics(*(x[start : start + 10] for x in arrays))
+        )
+    assert np.all(np.isfinite(dynamics_result))
 
 
 def test_a_repeated_call_has_the_same_bits_and_unchanged_inputs(legs):
     arrays, _ = arguments(legs, "forward_dynamics", 20)
-    kept = [x.copy() for x in arrays]
+    copies = [x.copy() for x in arrays]
     first = legs.forward_dynamics(*arrays)
     for _ in range(3):
         assert np.array_equal(legs.forward_dynamics(*arrays), first)
-    assert all(np.array_equal(x, y) for x, y in zip(arrays, kept, strict=True))
+    assert all(np.array_equal(x, y) for x, y in zip(arrays, copies, strict=True))
 
 
 def test_results_share_no_memory(arm):
@@ -115,15 +117,15 @@ def test_nan_and_infinity_stay_in_their_sample(legs, bad, size):
     kernel = legs.compile(["inverse_dynamics", "mass_matrix", "forward_kinematics"])
     arrays, _ = arguments(legs, "inverse_dynamics", size)
     clean = kernel(*arrays)
-    for place in {0, size // 2, size - 1}:
+    for position in {0, size // 2, size - 1}:
         spoiled = [x.copy() for x in arrays]
-        spoiled[0][place, 9] = bad
-        found = kernel(*spoiled)
-        others = np.arange(size) != place
-        for x, y in zip(found, clean, strict=True):
-            assert np.array_equal(x[others], y[others])
+        spoiled[0][position, 9] = bad
+        outputs = kernel(*spoiled)
+        remaining = np.arange(size) != position
+        for x, y in zip(outputs, clean, strict=True):
+            assert np.array_equal(x[remaining], y[remaining])
         if np.isnan(bad):
-            assert np.any(np.isnan(found.mass_matrix[place]))
+            assert np.any(np.isnan(outputs.mass_matrix[position]))
 
 
 # -- threads
@@ -157,9 +159,9 @@ def test_threads_that_call_a_function_for_the_first_time_get_equal_results(name)
     for _ in range(3):
         robot = lw.load("arm7")  # nothing is compiled yet
         arrays, frame = arguments(robot, name, 11)
-        found = in_threads(lambda k: getattr(robot, name)(*arrays, *frame))  # noqa: B023 - done when it returns
+        result = in_threads(lambda k: getattr(robot, name)(*arrays, *frame))  # noqa: B023 - done when it returns
         expected = getattr(expected_from, name)(*arrays, *frame)
-        assert all(np.array_equal(x, expected) for x in found)
+        assert all(np.array_equal(x, expected) for x in result)
 
 
 def test_threads_share_one_kernel():
@@ -192,8 +194,8 @@ def test_threads_with_different_samples_do_not_affect_each_other(legs):
 def test_another_process_computes_the_same_bits(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 9)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(arm.inverse_dynamics, arrays)  # the robot travels with its method
-    assert np.array_equal(found, arm.inverse_dynamics(*arrays))
+        dynamics_result = pool.apply(arm.inverse_dynamics, arrays)  # the robot travels with its method
+    assert np.array_equal(dynamics_result, arm.inverse_dynamics(*arrays))
 
 
 DIGEST = """

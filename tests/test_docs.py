@@ -52,11 +52,11 @@ def test_decision(decision: str) -> None:
     assert is_subject, "expected the name to begin with a package of linkwork, or with tests"
     path = ROOT / "docs" / "decisions" / f"{decision}.md"
     text = path.read_text(encoding="utf-8")
-    found = re.match(r"# (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n", text)
-    assert found, "expected a title and a date"
+    match = re.match(r"# (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n", text)
+    assert match, "expected a title and a date"
     assert "**What.**" in text
     index = (path.parent / "README.md").read_text(encoding="utf-8")
-    assert index.count(f"\n| [{found[1]}]({decision}.md) | {found[2]} |\n") == 1
+    assert index.count(f"\n| [{match[1]}]({decision}.md) | {match[2]} |\n") == 1
     result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.failed == 0
 
@@ -69,11 +69,11 @@ def test_paths_in_decisions_exist() -> None:
 
 
 def test_files_that_texts_name_exist() -> None:
-    there = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.py")]
+    files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.py")]
     pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "linkwork").rglob("*.py"))
     named = {(page.name, name) for page in pages for name in _FILE.findall(page.read_text(encoding="utf-8"))}
     assert len(named) > 100
-    assert [(page, name) for page, name in sorted(named) if not any(x.endswith(f"/{name}") for x in there)] == []
+    assert [(page, name) for page, name in sorted(named) if not any(x.endswith(f"/{name}") for x in files)] == []
 
 
 # Names of other libraries and tools, and names that a reader chooses.
@@ -91,8 +91,8 @@ def test_names_in_code_font_exist() -> None:
     for folder, kinds in folders.items():
         files += [path for kind in kinds.split(" ") for path in (ROOT / folder).rglob(f"*.{kind}" if kind else "*")]
     word, code = re.compile(r"[A-Za-z_]\w{2,}"), {path for path in files if path.is_file() and path.suffix != ".md"}
-    there = {name for path in code for name in word.findall(path.read_text(encoding="utf-8"))}
-    there |= {name for path in files for part in path.relative_to(ROOT).parts for name in word.findall(part)}
+    words = {name for path in code for name in word.findall(path.read_text(encoding="utf-8"))}
+    words |= {name for path in files for part in path.relative_to(ROOT).parts for name in word.findall(part)}
     gone = []
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         if page.name in ("CHANGELOG.md", "coming_from.md", "every_verb.md"):  # of the past, of others, and generated
@@ -101,7 +101,7 @@ def test_names_in_code_font_exist() -> None:
         local = {name for example in re.findall(r"^```.*?^```", text, re.S | re.M) for name in word.findall(example)}
         spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
         named = {name for span in spans for name in word.findall(span)}
-        gone += [f"{page.name}: {name}" for name in sorted(named - there - local - _FOREIGN)]
+        gone += [f"{page.name}: {name}" for name in sorted(named - words - local - _FOREIGN)]
     assert gone == []
 
 
@@ -166,16 +166,16 @@ def test_links_lead_somewhere() -> None:
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
-    found: set[str] = set()
+    results: set[str] = set()
     fenced = False
     for line in page.read_text(encoding="utf-8").splitlines():
         fenced ^= line.lstrip().startswith("```")
         if line.startswith("#") and not fenced:
             text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("#").strip()).lower()
             stem = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-            again = sum(re.fullmatch(rf"{re.escape(stem)}(-\d+)?", other) is not None for other in found)
-            found.add(f"{stem}-{again}" if again else stem)
-    return found
+            again = sum(re.fullmatch(rf"{re.escape(stem)}(-\d+)?", anchor) is not None for anchor in results)
+            results.add(f"{stem}-{again}" if again else stem)
+    return results
 
 
 def test_anchors_of_links_are_headings() -> None:

@@ -23,35 +23,35 @@ GOLDEN = Path(__file__).parent / "golden" / "operation_counts.json"
 ROBOTS = {example.name: example for example in (*EXAMPLES, *SHIPPED) if not example.file or example.name in BOUNDS}
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics", "pose")
 ARITHMETIC = ("mul", "add", "sub")
-OTHERS = ("sin", "cos", "div", "sqrt")
+OPERATIONS = ("sin", "cos", "div", "sqrt")
 
 
 def counts(example):
     """By function: multiplications, additions and subtractions together, and the rest one by one."""
-    tree, found = example.robot().tree, {}
+    tree, result = example.robot().tree, {}
     for function in FUNCTIONS:
-        asked = (function, example.frames[0]) if function == "pose" else function
-        program = trace_requests(robot_owner(tree), function, {function: read_request(robot_owner(tree), asked)})
+        request = (function, example.frames[0]) if function == "pose" else function
+        program = trace_requests(robot_owner(tree), function, {function: read_request(robot_owner(tree), request)})
         operations = program.operations
         label = f"{function} of {example.frames[0]}" if function == "pose" else function
-        found[label] = {"mul+add+sub": sum(operations.get(name, 0) for name in ARITHMETIC)}
-        found[label] |= {name: operations[name] for name in OTHERS if name in operations}
-        assert found[label]["mul+add+sub"] == program.arithmetic
-    return found
+        result[label] = {"mul+add+sub": sum(operations.get(name, 0) for name in ARITHMETIC)}
+        result[label] |= {name: operations[name] for name in OPERATIONS if name in operations}
+        assert result[label]["mul+add+sub"] == program.arithmetic
+    return result
 
 
 @pytest.mark.parametrize("example", ROBOTS.values(), ids=ROBOTS)
 def test_operation_counts_equal_the_golden_file(example, update_golden):
-    found = counts(example)
+    result = counts(example)
     if update_golden:
         golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-        golden = {name: found if name == example.name else golden.get(name, {}) for name in ROBOTS}
+        golden = {name: result if name == example.name else golden.get(name, {}) for name in ROBOTS}
         GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text(json.dumps(golden, indent=2) + "\n", encoding="utf-8")
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert golden.keys() == ROBOTS.keys()
     hint = "python -m pytest tests/test_golden_counts.py --update-golden writes the new counts"
-    assert found == golden[example.name], hint
+    assert result == golden[example.name], hint
 
 
 def test_operation_counts_meet_the_targets_of_the_benchmarks():

@@ -32,34 +32,34 @@ def imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """The modules of the package that a file imports: for a public name, the module that defines it."""
     for module, member in imports_of(path):
         home = defining_module(module, member)
-        yield from [found for found in (f"{home}.{member}", home) if found in known][:1]
+        yield from [result for result in (f"{home}.{member}", home) if result in known][:1]
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
     """A way from a module back to itself, or nothing."""
     done: set[str] = set()
 
-    def search(name: str, way: list[str]) -> list[str]:
-        if name in way:
-            return [*way[way.index(name) :], name]
+    def search(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
         if name not in done:
-            for other in sorted(graph.get(name, ())):
-                if found := search(other, [*way, name]):
-                    return found
+            for imported in sorted(graph.get(name, ())):
+                if result := search(imported, [*path, name]):
+                    return result
             done.add(name)
         return []
 
-    return next((found for name in graph if (found := search(name, []))), [])
+    return next((result for name in graph if (result := search(name, []))), [])
 
 
 def test_no_import_closes_a_cycle() -> None:
     known = modules()
     graph = {name: set(imported(path, known)) - {name} for name, path in known.items()}
     assert len(graph) > 100
-    for importer, other in ALLOWED:
-        assert other in graph[importer], f"{importer} does not import {other}: the exception can go"
+    for importer, imported_module in ALLOWED:
+        assert imported_module in graph[importer], f"{importer} does not import {imported_module}: the exception can go"
         assert circle(graph), "no circle is left: the exceptions can go"
-        graph[importer].remove(other)
+        graph[importer].remove(imported_module)
     assert circle(graph) == []
 
 

@@ -125,7 +125,7 @@ def lazy_packages() -> Iterator[Path]:
 
 def test_type_checkers_see_the_names_of_the_tables() -> None:
     """Imports for types and the table of a package agree, and no name is also that of a module in the package."""
-    seen = 0
+    count = 0
     for path in lazy_packages():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         package = ".".join(path.relative_to(SOURCE.parent).parent.parts)
@@ -149,8 +149,8 @@ def test_type_checkers_see_the_names_of_the_tables() -> None:
             child.stem for child in path.parent.iterdir() if child.suffix == ".py" or (child / "__init__.py").exists()
         }
         assert not [name for name in table if name in files and table[name] != package], package
-        seen += bool(table)
-    assert seen > 15
+        count += bool(table)
+    assert count > 15
 
 
 def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
@@ -159,8 +159,8 @@ def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
     assert len(listed) == len(set(listed)) > 200
     for home, names in METHODS.items():
         module, _, kind = home.rpartition(".")
-        own = vars(getattr(importlib.import_module(module), kind)).keys()
-        assert own - {"__module__", "__doc__", "__slots__", "__firstlineno__", "__static_attributes__"} == {
+        attributes = vars(getattr(importlib.import_module(module), kind)).keys()
+        assert attributes - {"__module__", "__doc__", "__slots__", "__firstlineno__", "__static_attributes__"} == {
             *names.split()
         }, home
     tree = ast.parse((SOURCE / "robot" / "robot_methods.py").read_text(encoding="utf-8"))
@@ -253,8 +253,8 @@ def test_a_pose_with_code_from_the_cache_imports_little(tmp_path: Path) -> None:
 @pytest.mark.slow(every=3)
 def test_values_are_unpickled_in_a_new_process() -> None:
     robot = lw.load("double_pendulum")
-    found = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
-    values = robot, found, lw.errors.Status.SOLVED, lw.Scene().with_box("box", (1, 1, 1), (2, 0, 0))
+    solution = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
+    values = robot, solution, lw.errors.Status.SOLVED, lw.Scene().with_box("box", (1, 1, 1), (2, 0, 0))
     code = "import pickle, sys; print(*(type(x).__name__ for x in pickle.loads(bytes.fromhex(sys.argv[1]))))"
     assert printed(code, pickle.dumps(values).hex()).split() == ["Robot", "IKResult", "Status", "Scene"]
 

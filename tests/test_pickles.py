@@ -19,7 +19,7 @@ from linkwork.compiler.pickling import kernel_pickle
 pytest.importorskip("gymnasium")  # the environments are among the objects
 from benchmarks.fuzz.callable_objects import INSTANCES
 
-THERE = """
+SCRIPT = """
 import pickle, sys
 sys.path[:0] = sys.argv[1:3]
 from helpers.pickle_results import results_of
@@ -33,15 +33,17 @@ SIMPLE = (lw.Robot, lw.Kernel, lw.Simulator, lw.motion.Trajectory)
 
 def same_in_another_process(objects: list[Any]) -> None:
     tests = Path(__file__).parent
-    command = [sys.executable, "-c", THERE, str(tests), str(tests.parent)]
+    command = [sys.executable, "-c", SCRIPT, str(tests), str(tests.parent)]
     result = subprocess.run(command, input=pickle.dumps(objects), capture_output=True)
     assert result.returncode == 0, result.stderr.decode()
-    found, again = pickle.loads(result.stdout)
-    for one, results, later in zip(objects, found, again, strict=True):
-        expected = results_of(one)
-        assert results == expected, type(one)
-        if not isinstance(one, (lw.Simulator, lw.environments.VectorEnvironment, lw.control.ModelPredictiveController)):
-            assert later == expected, type(one)  # the others have gone on meanwhile
+    outcome, again = pickle.loads(result.stdout)
+    for instance, results, later in zip(objects, outcome, again, strict=True):
+        expected = results_of(instance)
+        assert results == expected, type(instance)
+        if not isinstance(
+            instance, (lw.Simulator, lw.environments.VectorEnvironment, lw.control.ModelPredictiveController)
+        ):
+            assert later == expected, type(instance)  # the others have gone on meanwhile
 
 
 def test_every_public_object_has_results_to_compare() -> None:
@@ -60,12 +62,12 @@ def test_all_public_objects_compute_the_same_in_another_process() -> None:
 def test_an_unpickled_object_compiles_its_own_kernels(monkeypatch: pytest.MonkeyPatch, drawn: Any) -> None:
     """Compare objects and their pickles without the kernels that the process has."""
     for kind in drawn([kind for kind in INSTANCES if kind is not lw.environments.VectorEnvironment]):
-        one = INSTANCES[kind]("")
-        data = pickle.dumps(one)
+        instance = INSTANCES[kind]("")
+        data = pickle.dumps(instance)
         with monkeypatch.context() as patch:
             patch.setattr(kernel_pickle, "_loaded", type(kernel_pickle._loaded)())
             patch.setattr(kernel_pickle, "_recent", type(kernel_pickle._recent)())
-            assert results_of(pickle.loads(data)) == results_of(one), kind
+            assert results_of(pickle.loads(data)) == results_of(instance), kind
 
 
 def local_functions() -> dict[str, Callable[[], Any]]:
@@ -95,6 +97,6 @@ def test_kernels_of_robots_with_local_functions_are_pickled_without_them(monkeyp
     kernel = lw.load("arm7").with_constraints(level).compile("constraint_error")
     data = pickle.dumps(kernel)
     monkeypatch.setattr(kernel_pickle, "_loaded", type(kernel_pickle._loaded)())
-    found = pickle.loads(data)
+    result = pickle.loads(data)
     q = np.full(7, 0.2)
-    assert found is not kernel and np.array_equal(found(q), kernel(q))
+    assert result is not kernel and np.array_equal(result(q), kernel(q))

@@ -67,20 +67,20 @@ def described(name, value):
 
 def bases(cls):
     """The nearest public bases of a class, by their full names, and those that are not of linkwork."""
-    found = []
+    results = []
     for base in cls.__bases__:
         if base in CLASSES:
-            found.append(f"{CLASSES[base]}.{base.__name__}")
+            results.append(f"{CLASSES[base]}.{base.__name__}")
         elif base.__module__.startswith("linkwork"):
-            found += bases(base)
+            results += bases(base)
         elif base is not object:
-            found.append(base.__name__)
-    return list(dict.fromkeys(found))
+            results.append(base.__name__)
+    return list(dict.fromkeys(results))
 
 
-def members(found):
+def members(result):
     """The public attributes among those of a class, without a constructor that refuses to construct."""
-    public = {name: value for name, value in found.items() if not name.startswith("_") or name in SPECIAL}
+    public = {name: value for name, value in result.items() if not name.startswith("_") or name in SPECIAL}
     return {name: value for name, value in public.items() if value is not ReturnedValue.__init__}
 
 
@@ -110,12 +110,12 @@ def test_editors_complete_the_published_names_and_no_others():
 
 
 def test_the_public_api_is_as_it_was(update_golden):
-    found = public_api()
+    result = public_api()
     if update_golden:
         GOLDEN.parent.mkdir(exist_ok=True)
-        GOLDEN.write_text(found, encoding="utf-8")
+        GOLDEN.write_text(result, encoding="utf-8")
     hint = "python -m pytest tests/test_public_api.py --update-golden writes the new one"
-    assert found.splitlines() == GOLDEN.read_text(encoding="utf-8").splitlines(), hint
+    assert result.splitlines() == GOLDEN.read_text(encoding="utf-8").splitlines(), hint
 
 
 def test_every_public_name_says_what_it_is():
@@ -162,11 +162,11 @@ def test_loading_and_computing_imports_nothing_heavy():
 
 def test_every_public_parameter_is_explained():
     silent = set()
-    for place in (*MODULES.values(), *CLASSES):
-        for name in place.__all__ if inspect.ismodule(place) else dir(place):
-            value = getattr(place, name, None) if not name.startswith("_") or name in SPECIAL else None
+    for position in (*MODULES.values(), *CLASSES):
+        for name in position.__all__ if inspect.ismodule(position) else dir(position):
+            value = getattr(position, name, None) if not name.startswith("_") or name in SPECIAL else None
             is_function = inspect.isfunction(value) or inspect.ismethod(value)
             if is_function and value.__name__ == name and value.__module__.startswith("linkwork"):
-                doc = f"{place.__doc__} {value.__doc__}" if name == "__init__" else inspect.getdoc(value) or ""
+                doc = f"{position.__doc__} {value.__doc__}" if name == "__init__" else inspect.getdoc(value) or ""
                 silent |= {(value.__qualname__, parameter) for parameter in named(value) - {*re.findall(r"\w+", doc)}}
     assert silent == set()

@@ -40,18 +40,18 @@ def paths(_):
         name: np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for name, x in (("box", around), ("walls", between))
     }
     maps = [lw.planning.Roadmap(gantry(), box, num_nodes=200, seed=seed) for seed in range(4)]
-    found = {
+    results = {
         "around a box": _excess(gantry(), box, begin, end, length["box"]),
         "between two walls": _excess(gantry(), walls, begin, end, length["walls"]),
         "around a cylinder": _excess(gantry(1e-4), lw.Scene().with_cylinder("post", r, 3.0), begin, -begin, post),
-        "around a box by roadmaps": np.mean([one.plan(begin, end).cost for one in maps]) / length["box"] - 1.0,
+        "around a box by roadmaps": np.mean([single.plan(begin, end).cost for single in maps]) / length["box"] - 1.0,
     }
-    return found
+    return results
 
 
 def inverse_kinematics(_):
     """Iterations until poses are solved, and the number of 200 poses that one start does not solve."""
-    found = {}
+    results = {}
     for name, frame, solver in (
         ("arm6", "tool", "augmented"),
         ("arm7", "hand", "augmented"),
@@ -61,9 +61,9 @@ def inverse_kinematics(_):
         X = robot.pose(robot.random_configuration(np.random.default_rng(0), size=200), frame)
         problem = robot.ik_problem(lw.ik.PoseTask(frame), solver=solver, num_starts=1, max_iterations=100)
         result = problem.solve(**{frame: X})
-        found[f"{name} {solver} iterations"] = result.iterations[result.success].mean()
-        found[f"{name} {solver} unsolved"] = int((~result.success).sum())
-    return found
+        results[f"{name} {solver} iterations"] = result.iterations[result.success].mean()
+        results[f"{name} {solver} unsolved"] = int((~result.success).sum())
+    return results
 
 
 def optimal_motion(_):
@@ -71,12 +71,12 @@ def optimal_motion(_):
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=40, duration=2.0)
     problem = problem.add("torque", "least_squares").add("velocity", "equality", steps=-1)
     problem = problem.add("configuration", "equality", steps=-1, target=[math.pi, 0.3], name="up")
-    found = {}
+    results = {}
     for solver in ("augmented", "ilqr"):
         result = problem.solve([0.0, 0.0], solver=solver)
         assert result.success
-        found |= {f"{solver} iterations": result.iterations, f"{solver} cost": result.cost}
-    return found
+        results |= {f"{solver} iterations": result.iterations, f"{solver} cost": result.cost}
+    return results
 
 
 def contact(_):
@@ -112,12 +112,12 @@ def files(folder):
     "subject", [paths, inverse_kinematics, optimal_motion, contact, files], ids=lambda x: x.__name__
 )
 def test_results_are_as_good_as_recorded(subject, tmp_path, update_golden):
-    found = {name: float(f"{value:.5g}") for name, value in subject(tmp_path).items()}
+    results = {name: float(f"{value:.5g}") for name, value in subject(tmp_path).items()}
     if update_golden:
         golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-        golden = dict(sorted((golden | {subject.__name__: found}).items()))
+        golden = dict(sorted((golden | {subject.__name__: results}).items()))
         GOLDEN.write_text(json.dumps(golden, indent=2) + "\n", encoding="utf-8")
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))[subject.__name__]
-    assert found.keys() == golden.keys()
+    assert results.keys() == golden.keys()
     hint = "python -m pytest -n0 tests/test_quality.py --update-golden writes what became better, or has a reason"
-    assert {name: x for name, x in found.items() if x > MARGIN * golden[name]} == {}, hint
+    assert {name: x for name, x in results.items() if x > MARGIN * golden[name]} == {}, hint

@@ -78,9 +78,9 @@ def test_values_inside_a_rotating_case_are_all_drawn(rounds):
 
 def test_slow_cases_are_selected_periodically():
     cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else ROUNDS for k in range(100)}
-    for every, some in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
-        runs = [chosen(cases, slow, seed) & {*some} for seed in range(every)]
-        assert set.union(*runs) == {*some} and sum(map(len, runs)) == len(some)
+    for every, slow_tests in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
+        runs = [chosen(cases, slow, seed) & {*slow_tests} for seed in range(every)]
+        assert set.union(*runs) == {*slow_tests} and sum(map(len, runs)) == len(slow_tests)
     assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
 
 
@@ -95,7 +95,7 @@ def test_each_case_runs_on_a_working_day_of_four_weeks():
 def test_no_slow_test_runs_on_one_weekday_only():
     files = Path(__file__).parent.rglob("*.py")
     rounds = {(int(n), path.name) for path in files for n in re.findall(r"\bevery=(\d+)\)", path.read_text("utf-8"))}
-    assert len(rounds) > 100 and not [found for found in rounds if found[0] % 7 == 0]
+    assert len(rounds) > 100 and not [result for result in rounds if result[0] % 7 == 0]
 
 
 def test_single_cases_are_drawn_once_per_period():
@@ -127,7 +127,7 @@ def test_numbers(number):
 def test_large():
     pass
 """
-NUMBERS = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
+VALUES = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
 LARGE = "test_cases.py::test_large"
 
 
@@ -145,18 +145,18 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 def test_parallel_test_processes_draw_the_same_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
-    assert passed == chosen(NUMBERS, {LARGE: ROUNDS}, 3)
+    assert passed == chosen(VALUES, {LARGE: ROUNDS}, 3)
 
 
 @pytest.mark.slow(every=3)
 def test_the_option_all_runs_all_cases_and_slow_tests(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
-    assert passed == {*NUMBERS, LARGE}
+    assert passed == {*VALUES, LARGE}
 
 
 @pytest.mark.slow(every=3)
 def test_node_ids_on_the_command_line_run_whole(tmp_path):
-    other = next(case for case in NUMBERS if case not in chosen(NUMBERS, {LARGE: ROUNDS}, 3))
-    assert run(tmp_path, "--rotate=3", other, LARGE)[1] == {other, LARGE}
-    assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*NUMBERS}
+    case_ = next(case for case in VALUES if case not in chosen(VALUES, {LARGE: ROUNDS}, 3))
+    assert run(tmp_path, "--rotate=3", case_, LARGE)[1] == {case_, LARGE}
+    assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*VALUES}

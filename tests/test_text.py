@@ -60,10 +60,10 @@ def test_the_common_subsequence_is_the_longest():
     words = ["", "a", "hand", "hnad", "abab" * 9, "baba" * 8, "left_index_q1", "index_q1", "xyz", "ünï", "n" * 130]
     for a in words:
         for b in words:
-            places: dict[str, int] = {}
+            positions: dict[str, int] = {}
             for i, character in enumerate(b):
-                places[character] = places.get(character, 0) | 1 << i
-            assert _text._common(a, places, len(b)) == common(a, b)
+                positions[character] = positions.get(character, 0) | 1 << i
+            assert _text._common(a, positions, len(b)) == common(a, b)
 
 
 class Counted(Sequence[str]):
@@ -97,10 +97,10 @@ def test_the_work_of_all_hints_of_a_file_is_bounded(length: int, monkeypatch: py
     """Every joint misses its link by a letter, and every link's name is like every other."""
     work = 0
 
-    def counted(text: str, places: dict[str, int], size: int) -> int:
+    def counted(text: str, positions: dict[str, int], size: int) -> int:
         nonlocal work
         work += len(text)
-        return common_subsequence(text, places, size)
+        return common_subsequence(text, positions, size)
 
     common_subsequence = _text._common
     monkeypatch.setattr(_text, "_common", counted)

@@ -33,9 +33,11 @@ def constants():
 
 def test_constants_with_units_are_on_the_page_with_a_reason():
     row = re.compile(r"^\| `([\w/]+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
-    found = [place for place, comment in constants() if UNIT.search(comment)]
-    assert found and sorted(found) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
+    results = [position for position, comment in constants() if UNIT.search(comment)]
+    assert results and sorted(results) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))
 
 
 def test_every_tolerance_constant_has_a_comment():
-    assert not [place for place, comment in constants() if not comment and re.search("tol", place[1], re.IGNORECASE)]
+    assert not [
+        position for position, comment in constants() if not comment and re.search("tol", position[1], re.IGNORECASE)
+    ]

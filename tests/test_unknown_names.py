@@ -20,7 +20,7 @@ from linkwork.expr.optimize import quadratic_program
 
 ARM = lw.load("double_pendulum")
 LOOP = lw.load("fourbar")
-REST = np.zeros(2)
+ZEROS = np.zeros(2)
 
 
 class Names:
@@ -58,7 +58,7 @@ def test_unknown_names_of_configurations_with_an_alias_are_reported() -> None:
             "assemble: weights: no joint or coordinate of v named 'hip'",
             lambda: LOOP.assemble(LOOP.neutral(), weights={"hip": 1.0}),
         ),
-        ("plan: goal: no joint named 'hip'", lambda: ARM.plan(REST, {"hip": 1.0})),
+        ("plan: goal: no joint named 'hip'", lambda: ARM.plan(ZEROS, {"hip": 1.0})),
         ("joint_wrenches: actuators: no joint or coordinate of v named None", lambda: _wrenches(ARM, (None, None))),
         (
             "PD: actuators: no joint or coordinate of v named nan",
@@ -69,13 +69,13 @@ def test_unknown_names_of_configurations_with_an_alias_are_reported() -> None:
         with pytest.raises(UnknownNameError, match=rf"^{expected}"):
             call()
     with pytest.raises(UnknownNameError, match="vectors= accepts directions in its axes"):
-        ARM.direction_vector(REST, ["tip"])
+        ARM.direction_vector(ZEROS, ["tip"])
 
 
 def _wrenches(robot: lw.Robot, actuators: Any) -> np.ndarray:
-    still = np.zeros(robot.nv)
-    found: np.ndarray = robot.joint_wrenches(np.zeros(robot.nq), still, still, actuators=actuators)
-    return found
+    zeros = np.zeros(robot.nv)
+    result: np.ndarray = robot.joint_wrenches(np.zeros(robot.nq), zeros, zeros, actuators=actuators)
+    return result
 
 
 def test_errors_of_called_functions_name_the_argument_of_the_public_call() -> None:
@@ -104,9 +104,9 @@ def test_errors_of_called_functions_name_the_argument_of_the_public_call() -> No
     for expected, call in calls:
         with pytest.raises((ValueError, TypeError), match=rf"^{expected}"):
             call()
-    still, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
+    rest, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
     with pytest.raises(UnderactuatedError, match=r"^loop_joint_wrenches: actuators none cannot induce"):
-        LOOP.loop_joint_wrenches(LOOP.neutral(), still, pushed, actuators=[])
+        LOOP.loop_joint_wrenches(LOOP.neutral(), rest, pushed, actuators=[])
 
 
 def _program(solve: Callable[..., Any], **more: Any) -> Any:
@@ -125,7 +125,7 @@ def test_paths_that_are_no_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_numpy_booleans_are_accepted_like_python_booleans() -> None:
-    assert ARM.simulate(REST, duration=0.002, passive=np.True_).t.shape[0] > 1
+    assert ARM.simulate(ZEROS, duration=0.002, passive=np.True_).t.shape[0] > 1
     assert lw.load("double_pendulum", strict=np.False_).nq == 2
     with pytest.raises(ArgumentError, match="load: strict: expected True or False, got 1"):
         lw.load("double_pendulum", strict=1)  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def test_an_equal_name_in_another_object_is_matched_to_its_argument():
     def function(first, second): ...
 
     parameters = [*inspect.signature(function).parameters.values()]
-    for name, other in (("knee", "hip"), (1.0, 2.0), (1.0, True), (1.0, 1)):
-        values = [("first", parameters[0], other), ("second", parameters[1], type(name)(str(name)))]
+    for name, value in (("knee", "hip"), (1.0, 2.0), (1.0, True), (1.0, 1)):
+        values = [("first", parameters[0], value), ("second", parameters[1], type(name)(str(name)))]
         error = unknown_name_error(UnknownNameError("joint", name, ["elbow"]), function, "f", values)
-        assert error.where == "f: second", (name, other)
+        assert error.where == "f: second", (name, value)

@@ -134,7 +134,7 @@ def _measured(values: Any, flag: bool = False, kind: Literal["a", "b"] = "a", na
 
 def test_errors_name_function_and_argument() -> None:
     assert _measured([3.0, 4.0]) == 5.0
-    for given, expected in (
+    for arguments, expected in (
         ({"flag": 1}, "_measured: flag: expected True or False, got 1"),
         ({"kind": "c"}, "_measured: kind: its own words"),
         ({"names": [3]}, r"_measured: names: expected a sequence \(a string\), got \[3\]"),
@@ -147,26 +147,26 @@ def test_errors_name_function_and_argument() -> None:
         ({"values": [[1.0], [1.0, 2.0]]}, "_measured: values: expected"),
     ):
         with pytest.raises((TypeError, ValueError), match=rf"^{expected}"):
-            _measured(**{"values": [1.0], **given})
+            _measured(**{"values": [1.0], **arguments})
 
 
 @public
-def _looked_up(robot: Any, a: Any, frame: Any = "world", others: Any = (), points: Any = None) -> Any:
+def _looked_up(robot: Any, a: Any, frame: Any = "world", alternatives: Any = (), points: Any = None) -> Any:
     if points is not None:
         raise ValueError(f"_looked_up: expected points (n, 3) [m], got {points!r}")
     if a == "an array":
         raise ValueError("expected an array")
-    if others and a is None:
+    if alternatives and a is None:
         raise ValueError("_looked_up: expected a number of others, got None")
-    for name in (frame, *others):
+    for name in (frame, *alternatives):
         if name != "world":
             raise UnknownNameError("frame", name, ["world"])
     return a + 1.0
 
 
 @public
-def _summed(numbers: Any) -> float:
-    return float(sum(x for x in numbers))
+def _summed(values: Any) -> float:
+    return float(sum(x for x in values))
 
 
 def test_a_number_in_place_of_a_sequence_is_refused() -> None:
@@ -176,7 +176,7 @@ def test_a_number_in_place_of_a_sequence_is_refused() -> None:
 
 def test_errors_of_inner_functions_name_the_public_function_and_argument() -> None:
     """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
-    for given, expected in (
+    for arguments, expected in (
         ({"frame": "wrold"}, r"_looked_up: frame: no frame named 'wrold'; did you mean 'world'\?"),
         ({"others": ("world", "hand")}, r"_looked_up: others: no frame named 'hand'"),
         ({"others": {"hand": 1.0}}, r"_looked_up: others: no frame named 'hand'"),
@@ -186,7 +186,7 @@ def test_errors_of_inner_functions_name_the_public_function_and_argument() -> No
         ({"a": None, "others": ("hand",)}, r"_looked_up: a: expected a number of others, got None"),
     ):
         with pytest.raises(ValueError, match=rf"^{expected}"):
-            _looked_up(**{"robot": object, "a": 1.0, **given})
+            _looked_up(**{"robot": object, "a": 1.0, **arguments})
     with pytest.raises(
         ValueError, match=r"^_looked_up: a: expected an array|these arguments do not fit together: .*a ="
     ):
@@ -266,18 +266,18 @@ def test_values_that_once_gave_meaningless_results_are_refused() -> None:
         "TrajectoryProblem: duration": lambda x: lw.TrajectoryProblem(robot, num_steps=2, duration=x),
         "simulate: seed": lambda x: robot.simulate([0.0, 0.0], duration=0.01, seed=x),
     }
-    for what, call in calls.items():
+    for title, call in calls.items():
         for value in (math.nan, -1.0, b"1", "1"):
-            with pytest.raises((TypeError, ValueError), match=rf"{what.partition(': ')[2]}|expected"):
+            with pytest.raises((TypeError, ValueError), match=rf"{title.partition(': ')[2]}|expected"):
                 call(value)
     for seed in (object(), _matrix(), 1.5):
         with pytest.raises(ValueError, match=r"seed: expected an integer"):
             robot.simulate([0.0, 0.0], duration=0.01, seed=seed)
-    for given in ({"constants": {"nobody": 1.0}}, {"time_inputs": {"nobody": np.zeros(10)}}):
+    for options in ({"constants": {"nobody": 1.0}}, {"time_inputs": {"nobody": np.zeros(10)}}):
         with pytest.raises(
-            ValueError, match=rf"simulate: {next(iter(given))}: expected a controller that takes nobody"
+            ValueError, match=rf"simulate: {next(iter(options))}: expected a controller that takes nobody"
         ):
-            robot.simulate([0.0, 0.0], duration=0.01, **given)
+            robot.simulate([0.0, 0.0], duration=0.01, **options)
     with pytest.raises(ValueError, match=r"start and end: expected start <= end, got 2 and -1 s"):
         lw.motion.Trajectory.by_coordinate([[0.0, 1.0]], [[[0.0, 1.0]]], start=2.0, end=-1.0)
     with pytest.raises(ValueError, match=r"linearize: dt: expected .* got -0.1"):

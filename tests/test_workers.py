@@ -32,10 +32,10 @@ def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
 
 @pytest.mark.parametrize("after", [0, 1, 100])
 def test_results_are_in_order_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    refused, done, here = refuse(monkeypatch, after), [], threading.get_ident()
+    refused, done, main_thread = refuse(monkeypatch, after), [], threading.get_ident()
     where = run([lambda k=k: (k, threading.get_ident()) for k in range(20)], done=lambda: done.append(1))
     assert [k for k, _ in where] == [*range(20)] and len(done) == 20
-    assert {thread == here for _, thread in where} == {after == 0}
+    assert {thread == main_thread for _, thread in where} == {after == 0}
     assert refused or after
     assert run([]) == []
 

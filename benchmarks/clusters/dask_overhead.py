@@ -93,19 +93,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     arguments = parser.parse_args()
-    found = [
+    results = [
         measure_overhead(robot, chunk, max(5_000_000 // chunk, 1), arguments.rounds)
         for robot in arguments.robots
         for chunk in arguments.chunks
     ]
-    for one in found:
+    for overhead in results:
         print(
-            f"{one.robot}: {one.chunks} chunks of {one.chunk}: loop {one.loop:.4f} s, Dask {one.dask:.4f} s, "
-            f"overhead {100.0 * one.overhead:.1f} %"
+            f"{overhead.robot}: {overhead.chunks} chunks of {overhead.chunk}: loop {overhead.loop:.4f} s, "
+            f"Dask {overhead.dask:.4f} s, overhead {100.0 * overhead.overhead:.1f} %"
         )
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump([asdict(one) for one in found], file, indent=1)
+            json.dump([asdict(overhead) for overhead in results], file, indent=1)
 
 
 if __name__ == "__main__":

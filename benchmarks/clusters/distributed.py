@@ -83,26 +83,26 @@ def _pickling(samples: int, rounds: int) -> Iterator[Verdict]:
 
 
 def _clusters(samples: int, rounds: int) -> Iterator[Verdict]:
-    found = measure_cluster(samples, rounds)
-    ours, peer = f"{found.cluster:.3g} s", f"{found.alone:.3g} s"
+    result = measure_cluster(samples, rounds)
+    ours, peer = f"{result.cluster:.3g} s", f"{result.alone:.3g} s"
     about = f"map of {samples:.0e} samples"
     yield _row(
-        f"{about}, 2 processes", ours, found.speedup, f"{found.speedup:.2f}", Target(1.9, True), ">= 1.9 ×", peer
+        f"{about}, 2 processes", ours, result.speedup, f"{result.speedup:.2f}", Target(1.9, True), ">= 1.9 ×", peer
     )
-    ours, peer = (f"{x:.3g} s cpu" for x in (found.cluster_processor, found.alone_processor))
-    value = found.processor_speedup
+    ours, peer = (f"{x:.3g} s cpu" for x in (result.cluster_processor, result.alone_processor))
+    value = result.processor_speedup
     yield _row("the same by processor times", ours, value, f"{value:.2f}", Target(1.9, True), ">= 1.9 ×", peer)
-    early, last = (f"{x / _MIB:.0f} MiB" for x in (found.early_memory, found.memory))
-    value = found.memory / 2**30
+    early, last = (f"{x / _MIB:.0f} MiB" for x in (result.early_memory, result.memory))
+    value = result.memory / 2**30
     yield _row("memory of a worker", f"{early} at first", value, last, Target(0.5), "<= 0.5 GiB")
-    yield _row("equal to the bit", str(found.equal), float(not found.equal), str(found.equal), Target(0.0), "True")
+    yield _row("equal to the bit", str(result.equal), float(not result.equal), str(result.equal), Target(0.0), "True")
 
 
 def _disturbed(samples: int, rounds: int) -> Iterator[Verdict]:
-    found = measure_disturbed()
-    shown = f"{found.errors:.0f} of {found.samples} samples"
+    result = measure_disturbed()
+    shown = f"{result.errors:.0f} of {result.samples} samples"
     yield _row(
-        "worker and scheduler killed", f"{len(found.reported)} chunks", found.errors, shown, Target(0.0), "none lost"
+        "worker and scheduler killed", f"{len(result.reported)} chunks", result.errors, shown, Target(0.0), "none lost"
     )
 
 
@@ -110,12 +110,12 @@ def _overhead(samples: int, rounds: int) -> Iterator[Verdict]:
     from benchmarks.clusters.dask_overhead import measure_overhead
 
     try:
-        found = measure_overhead("panda")
+        result = measure_overhead("panda")
     except NotInstalled:
-        found = measure_overhead("arm7")
-    ours, peer = f"{found.dask:.3g} s cpu", f"{found.loop:.3g} s cpu"
-    shown = f"{100.0 * found.overhead:.1f} %"
-    yield _row(f"Dask, chunks of {found.chunk:.0e}", ours, found.overhead, shown, Target(0.1), "<= 10 %", peer)
+        result = measure_overhead("arm7")
+    ours, peer = f"{result.dask:.3g} s cpu", f"{result.loop:.3g} s cpu"
+    shown = f"{100.0 * result.overhead:.1f} %"
+    yield _row(f"Dask, chunks of {result.chunk:.0e}", ours, result.overhead, shown, Target(0.1), "<= 10 %", peer)
 
 
 # -- throughput and import
@@ -145,9 +145,15 @@ def _throughput(samples: int, rounds: int) -> Iterator[Verdict]:
     ours, peer = statistics.median(times), _pinocchio_loop(entry, evaluator.configurations(0)[:2000])
     value = None if peer is None else peer / ours
     shown = "-" if value is None else f"{value:.0f} ×"
-    other = "-" if peer is None else f"{1.0 / peer:.3g} /s"
+    peer_rate = "-" if peer is None else f"{1.0 / peer:.3g} /s"
     yield _row(
-        "samples per core, no collisions", f"{1.0 / ours:.3g} /s", value, shown, Target(10.0, True), ">= 10 ×", other
+        "samples per core, no collisions",
+        f"{1.0 / ours:.3g} /s",
+        value,
+        shown,
+        Target(10.0, True),
+        ">= 10 ×",
+        peer_rate,
     )
 
 
@@ -178,12 +184,12 @@ import linkwork
 robot = linkwork.load("arm7")
 robot.inverse_dynamics(*[robot.neutral()] * 3)
 print(json.dumps([time.process_time() - begin, [name for name in {_UNWANTED} if name in sys.modules]]))"""
-    found = []
+    results = []
     for _ in range(max(rounds, 5)):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        found.append(json.loads(done.stdout))
-    seconds = statistics.median(x[0] for x in found)
-    names = sorted({name for x in found for name in x[1]})
+        results.append(json.loads(done.stdout))
+    seconds = statistics.median(x[0] for x in results)
+    names = sorted({name for x in results for name in x[1]})
     shown = ", ".join(names) or "none"
     yield _row("imported with linkwork", f"{seconds:.2f} s cpu", float(len(names)), shown, Target(0.0), "none")
 

@@ -144,10 +144,10 @@ def measure_cluster(samples: int, rounds: int, robot: str = "arm7", frame: str =
                     times["cluster cpu"].append(sum(client.run(time.process_time).values()) - before)
             equal = equal and result == expected
     lw.set_num_threads(threads)
-    found = {name: statistics.median(values) for name, values in times.items()}
+    results = {name: statistics.median(values) for name, values in times.items()}
     early = max((x for share, x in memory if share <= 0.2), default=memory[0][1])
     last = max(x for _, x in memory)
-    order = [found[name] for name in ("alone", "cluster", "alone cpu", "cluster cpu")]
+    order = [results[name] for name in ("alone", "cluster", "alone cpu", "cluster cpu")]
     return ClusterSpeed(robot, samples, *order, early, last, equal)
 
 
@@ -194,9 +194,9 @@ def measure_disturbed(chunks: int = 12, robot: str = "arm7", frame: str = "hand"
 
         path = Path(folder) / "map.npz"
         try:
-            found = arm.workspace_map(frame, scheduler=cluster.address, path=path, progress=disturb, **options)
+            outcome = arm.workspace_map(frame, scheduler=cluster.address, path=path, progress=disturb, **options)
         finally:
             for thread in started:
                 thread.join()
-        result.equal = found == arm.workspace_map(frame, workers=1, **options)
+        result.equal = outcome == arm.workspace_map(frame, workers=1, **options)
     return result

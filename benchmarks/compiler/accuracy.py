@@ -44,24 +44,24 @@ class Worst:
     place: str = ""
     searched: int = 0
 
-    def see(self, error: float, place: str) -> None:
+    def see(self, error: float, position: str) -> None:
         self.searched += 1
         error = float("inf") if np.isnan(error) else error
         if error > self.error:
-            self.error, self.place = error, place
+            self.error, self.place = error, position
 
 
 def worst_errors(code: str, bits: int, samples: int, variants: Sequence[Variant]) -> list[Worst]:
     """The largest error of each variant, over `samples` arguments of each range."""
-    found = [Worst() for _ in variants]
-    for name, numbers in arguments(code, bits, samples).items():
-        exact = true_values(code, numbers)
-        for variant, worst in zip(variants, found, strict=True):
-            for part, got in enumerate(compiled(code, bits, variant).functions[8](*numbers)):
-                for row, value, true in zip(zip(*numbers, strict=True), got, exact, strict=True):
-                    place = f"{', '.join(str(v) for v in row)} ({name})"
-                    worst.see(error_in_ulp(value, true[part], bits), place)
-    return found
+    results = [Worst() for _ in variants]
+    for name, values in arguments(code, bits, samples).items():
+        exact = true_values(code, values)
+        for variant, worst in zip(variants, results, strict=True):
+            for part, got in enumerate(compiled(code, bits, variant).functions[8](*values)):
+                for row, value, true in zip(zip(*values, strict=True), got, exact, strict=True):
+                    position = f"{', '.join(str(v) for v in row)} ({name})"
+                    worst.see(error_in_ulp(value, true[part], bits), position)
+    return results
 
 
 def _timing_arguments(code: str, bits: int) -> tuple[np.ndarray, np.ndarray]:
@@ -111,13 +111,13 @@ def times(code: str, bits: int, effort: Effort) -> list[float]:
         inputs = "x, y" if code in TWO_ARGUMENTS else "x"
         called = getattr(functions, code).operation.arrays[0]
         statement = f"np.{called}({inputs}{', out=p' if isinstance(getattr(np, called), np.ufunc) else ''})"
-    own = Call("run(a[0], a[1], a[2], a[3], n)", names)
-    compared = [compare(own, Call(statement, names), effort)]
+    call = Call("run(a[0], a[1], a[2], a[3], n)", names)
+    compared = [compare(call, Call(statement, names), effort)]
     if code not in NOT_IN_LIBM:
         library = _library(code, bits)
         names["library"] = library.loops[1]
-        compared.append(compare(own, Call("library(a[0], a[1], a[2], a[3], n)", names), effort))
-    return [1e9 / BATCH * s for s in (compared[0].ours, *(one.peer for one in compared)) if s is not None]
+        compared.append(compare(call, Call("library(a[0], a[1], a[2], a[3], n)", names), effort))
+    return [1e9 / BATCH * s for s in (compared[0].ours, *(comparison.peer for comparison in compared)) if s is not None]
 
 
 def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES) -> list[str]:
@@ -129,9 +129,9 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
         "|---|" + "---:|" * (len(heads) + 1) + "---|---:|---:|---:|",
     ]
     for code in codes:
-        found = worst_errors(code, bits, samples, variants)
-        largest = max(found, key=lambda worst: worst.error)
-        errors = " | ".join(f"{worst.error:.3f}" for worst in found)
+        result = worst_errors(code, bits, samples, variants)
+        largest = max(result, key=lambda worst: worst.error)
+        errors = " | ".join(f"{worst.error:.3f}" for worst in result)
         took = " | ".join([*(f"{t:.2f}" for t in times(code, bits, effort)), "–"][:3])
         lines.append(f"| {code} | {errors} | {largest.searched} | {largest.place} | {took} |")
     return lines

@@ -55,16 +55,16 @@ def compiler_figures(
             yield function, "operations, fingers fixed", Figure(count)
 
 
-def _part(found: Comparison) -> Figure:
+def _part(result: Comparison) -> Figure:
     """Our share of the peer's time."""
-    assert found.ratio is not None
-    return Figure(1.0 / found.ratio, found.ours, found.peer)
+    assert result.ratio is not None
+    return Figure(1.0 / result.ratio, result.ours, result.peer)
 
 
-def _speed(found: Comparison, size: int) -> Figure:
+def _speed(result: Comparison, size: int) -> Figure:
     """Return the speed relative to the peer, and both times for one state."""
-    assert found.ratio is not None and found.peer is not None
-    return Figure(found.ratio, found.ours / size, found.peer / size)
+    assert result.ratio is not None and result.peer is not None
+    return Figure(result.ratio, result.ours / size, result.peer / size)
 
 
 def _call_with_out(robot: lw.Robot, peer: Pinocchio, effort: Effort) -> Comparison:
@@ -86,11 +86,11 @@ def _pose(robot: lw.Robot, peer: Pinocchio, frame: str, effort: Effort) -> Compa
 
 def _levels(robot: lw.Robot, peer: Pinocchio, effort: Effort) -> Iterator[tuple[str, str, Figure]]:
     """Batches in float32, and with AVX2 where the processor has more."""
-    wanted = [("", ("inverse_dynamics",), np.float32)]
+    variants = [("", ("inverse_dynamics",), np.float32)]
     if "avx2" in levels():
         both = ("inverse_dynamics", "forward_dynamics")
-        wanted += [(" avx2", both, np.float64), (" avx2", both[:1], np.float32)]
-    for level, functions, dtype in wanted:
+        variants += [(" avx2", both, np.float64), (" avx2", both[:1], np.float32)]
+    for level, functions, dtype in variants:
         with environment(**({"LINKWORK_SIMD": "avx2"} if level else {})):
             kernels = {function: lw.Robot(robot.tree).compile(function) for function in functions}
         for function, kernel in kernels.items():
@@ -117,10 +117,10 @@ def _threads(robot: lw.Robot, effort: Effort) -> Figure:
     names = {"robot": robot, "set_num_threads": lw.set_num_threads, **states}
     statement = f"robot.inverse_dynamics({', '.join(states)})"
     with threads(1):  # whatever is set below is set back
-        one, two = (Call(f"set_num_threads({n}); {statement}", names) for n in (1, 2))
-        found = compare(two, one, effort)
-    assert found.ratio is not None
-    return Figure(found.ratio, found.ours, found.peer)
+        single_thread, two = (Call(f"set_num_threads({n}); {statement}", names) for n in (1, 2))
+        result = compare(two, single_thread, effort)
+    assert result.ratio is not None
+    return Figure(result.ratio, result.ours, result.peer)
 
 
 _WARM = """
@@ -161,7 +161,10 @@ def no_op_seconds(effort: Effort) -> dict[str, float]:
         "out=": "kernel(q, v, a, out=out)",
         "through NumPy's ufunc": "ufunc(q, v, a)",
     }
-    return {what: compare(Call(statement, names), None, effort).ours for what, statement in statements.items()}
+    return {
+        statement_name: compare(Call(statement, names), None, effort).ours
+        for statement_name, statement in statements.items()
+    }
 
 
 def long_program_seconds(instructions: int = 100_000) -> tuple[int, float]:

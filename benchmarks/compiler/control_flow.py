@@ -62,47 +62,47 @@ QUICK = ControlSizes(batch=1024, roll_outs=128, peers=4, gradients=16, processes
 
 def control_figures(effort: Effort, sizes: ControlSizes = ControlSizes()) -> dict[str, Figure]:
     """Return a figure for each measure of `CONTROL`, without those that cannot be measured on this machine."""
-    found = dict(_controller(effort, sizes.batch))
-    found["iteration"] = _iteration(effort, sizes.batch)
+    result = dict(_controller(effort, sizes.batch))
+    result["iteration"] = _iteration(effort, sizes.batch)
     for level, measure in (("avx512", "refill, AVX-512"), ("avx2", "refill, AVX2")):
         if level in levels():
             with environment(LINKWORK_SIMD=level):
-                found[measure] = _refill(effort, sizes.batch)
+                result[measure] = _refill(effort, sizes.batch)
     with suppress(NotInstalled):
-        found |= roll_out_figures(effort, sizes.steps, sizes.roll_outs, sizes.peers, sizes.gradients)
+        result |= roll_out_figures(effort, sizes.steps, sizes.roll_outs, sizes.peers, sizes.gradients)
     for function in ("controller", "reach"):
         runs = [cold_seconds(function) for _ in range(sizes.processes)]
-        for what in ("call", "batch"):
-            seconds = statistics.median(run[what] for run in runs)
-            found[f"compile {function}, {what}"] = Figure(seconds, seconds)
-    return found
+        for mode in ("call", "batch"):
+            seconds = statistics.median(run[mode] for run in runs)
+            result[f"compile {function}, {mode}"] = Figure(seconds, seconds)
+    return result
 
 
 def _controller(effort: Effort, batch: int) -> Iterator[tuple[str, Figure]]:
     kernel = lw.compile(controller, name="controller", **CONTROLLER_SHAPES)
     inputs = controller_inputs(batch)
-    one = {name: x[0].copy() for name, x in inputs.items()}
+    sample = {name: x[0].copy() for name, x in inputs.items()}
     statement = f"kernel({', '.join(inputs)})"
-    ours = Call(statement, {"kernel": kernel, **one})
+    ours = Call(statement, {"kernel": kernel, **sample})
     try:
-        peer = pinocchio_controller(one)
+        peer = pinocchio_controller(sample)
     except CannotCompare:
         seconds = compare(ours, None, effort).ours
         yield "call", Figure(seconds, seconds)
     else:
-        result, expected = kernel(**one), eval(peer.statement, dict(peer.names))  # the statement is ours
+        result, expected = kernel(**sample), eval(peer.statement, dict(peer.names))  # the statement is ours
         error = np.abs(result - expected).max() / np.abs(expected).max()
         assert error < 1e-9, f"the controller differs from Pinocchio's by {error}"
-        found = compare(ours, peer, effort)
-        assert found.peer is not None and found.ratio is not None
-        yield "call", Figure(found.ours, found.ours, found.peer)
-        yield "call, Pinocchio", Figure(found.ratio, found.ours, found.peer)
-        told = lw.compile(definite_controller, name="definite_controller", **CONTROLLER_SHAPES)
-        error = np.abs(told(**one) - expected).max() / np.abs(expected).max()
+        outcome = compare(ours, peer, effort)
+        assert outcome.peer is not None and outcome.ratio is not None
+        yield "call", Figure(outcome.ours, outcome.ours, outcome.peer)
+        yield "call, Pinocchio", Figure(outcome.ratio, outcome.ours, outcome.peer)
+        definite = lw.compile(definite_controller, name="definite_controller", **CONTROLLER_SHAPES)
+        error = np.abs(definite(**sample) - expected).max() / np.abs(expected).max()
         assert error < 1e-9, f"the controller that is told of its matrices differs from Pinocchio's by {error}"
-        found = compare(Call(statement, {"kernel": told, **one}), peer, effort)
-        assert found.peer is not None and found.ratio is not None
-        yield "call, told", Figure(found.ratio, found.ours, found.peer)
+        outcome = compare(Call(statement, {"kernel": definite, **sample}), peer, effort)
+        assert outcome.peer is not None and outcome.ratio is not None
+        yield "call, told", Figure(outcome.ratio, outcome.ours, outcome.peer)
     reference = kernel.call_python(*(x[:64] for x in inputs.values()))
     error = np.abs(kernel(**inputs)[:64] - reference).max() / np.abs(reference).max()
     assert error < 1e-9, f"the controller differs from its function by {error}"
@@ -133,11 +133,11 @@ def _iteration(effort: Effort, batch: int, count: int = 20) -> Figure:
     for result, expected in zip(loop(**inputs), (q, error), strict=True):
         assert np.array_equal(result, expected), "a loop differs from its steps"
     with threads(1):
-        found = compare(
+        outcome = compare(
             Call("loop(q, target)", {"loop": loop, **inputs}), Call("step(q, target)", {"step": step, **inputs}), effort
         )
-    assert found.peer is not None and found.ratio is not None
-    return Figure(1.0 / (found.ratio * count), found.ours / (batch * count), found.peer / batch)
+    assert outcome.peer is not None and outcome.ratio is not None
+    return Figure(1.0 / (outcome.ratio * count), outcome.ours / (batch * count), outcome.peer / batch)
 
 
 def _refill(effort: Effort, batch: int, mean: float = 8.0) -> Figure:
@@ -155,8 +155,8 @@ def _refill(effort: Effort, batch: int, mean: float = 8.0) -> Figure:
             kernel = lw.compile(steps, **REACH_SHAPES, length=())
             results = kernel(**inputs)  # its code for batches is made now
         kernels.append((kernel, results))
-    (ours, found), (peer, expected) = kernels
-    assert np.array_equal(found, expected), "refilled lanes give something else"
+    (ours, result), (peer, expected) = kernels
+    assert np.array_equal(result, expected), "refilled lanes give something else"
     with threads(1):
         statement = f"kernel({', '.join(inputs)})"
         times = compare(
@@ -186,7 +186,7 @@ _UNITS = {"s": 1.0, "µs": 1e6, "ns": 1e9}
 
 
 def _verdict(measure: str, target: Target, figure: Figure | None, sizes: ControlSizes) -> Verdict:
-    robot, what, unit, peer_name = _rows(sizes)[measure]
+    robot, title, unit, peer_name = _rows(sizes)[measure]
     sign = ">=" if target.at_least else "<="
     if figure is None:
         ours, peer, value, ratio = "-", "-", None, "-"
@@ -194,8 +194,8 @@ def _verdict(measure: str, target: Target, figure: Figure | None, sizes: Control
         ours, value, ratio = _time(figure.ours, unit), figure.value, f"{figure.value:.2f}x"
         peer = "-" if figure.peer is None else f"{_time(figure.peer, unit)} ({peer_name})"
     if measure in _TIMES:
-        return Verdict(robot, what, ours, peer, value, ours, target, f"{sign} {_time(target.bound, unit)}")
-    return Verdict(robot, what, ours, peer, value, ratio, target, f"{sign} {target.bound:g}x")
+        return Verdict(robot, title, ours, peer, value, ours, target, f"{sign} {_time(target.bound, unit)}")
+    return Verdict(robot, title, ours, peer, value, ratio, target, f"{sign} {target.bound:g}x")
 
 
 def _time(seconds: float | None, unit: str) -> str:

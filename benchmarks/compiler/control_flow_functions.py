@@ -123,9 +123,9 @@ def pinocchio_controller(inputs: Mapping[str, np.ndarray]) -> Call:
     names: dict[str, Any] = {"pin": peer.pin, "model": peer.model, "data": peer.data, "frame": peer.frame("hand")}
     names["np"] = np
     exec(_PINOCCHIO, names)  # this file's own text
-    given = {**inputs, **peer.states({name: inputs[name] for name in "qv"})}
-    given |= {name: peer.swapped(inputs[name]) for name in ("stiffness", "damping")}
-    return Call(f"controller({', '.join(CONTROLLER_SHAPES)})", {**names, **given})
+    arguments = {**inputs, **peer.states({name: inputs[name] for name in "qv"})}
+    arguments |= {name: peer.swapped(inputs[name]) for name in ("stiffness", "damping")}
+    return Call(f"controller({', '.join(CONTROLLER_SHAPES)})", {**names, **arguments})
 
 
 def cold_seconds(name: str) -> dict[str, float]:
@@ -138,8 +138,8 @@ def cold_seconds(name: str) -> dict[str, float]:
     run = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2], env=environment
     )
-    found: dict[str, float] = json.loads(run.stdout)
-    return found
+    data: dict[str, float] = json.loads(run.stdout)
+    return data
 
 
 def cold(name: str) -> dict[str, float]:

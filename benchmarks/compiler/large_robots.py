@@ -54,9 +54,9 @@ _MOST_BYTES = 4 * 2**20  # of a batch's arrays: of large ones it has fewer state
 _BLOCK = 16  # states that are computed together, at most
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
 VJP = "vjp of "
-DERIVATIVES = tuple(made for name in FUNCTIONS for made in (f"{VJP}{name}", f"{name}_derivatives"))
+DERIVATIVES = tuple(derivative for name in FUNCTIONS for derivative in (f"{VJP}{name}", f"{name}_derivatives"))
 ROBOTS = (*(f"chain {n}" for n in (5, 10, 20, 50, 100, 200)), "tree 255")
-WAYS = ("straight", "outlined", "chosen")
+MODES = ("straight", "outlined", "chosen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,66 +84,66 @@ def large_robot(name: str) -> lw.Robot:
     rng = np.random.default_rng(1)
     parts: list[lw.Link | lw.Joint] = []
     for k in range(int(count)):
-        place, com = rng.uniform(-0.3, 0.3, 3), rng.uniform(-0.1, 0.1, 3)
+        position, com = rng.uniform(-0.3, 0.3, 3), rng.uniform(-0.1, 0.1, 3)
         moments = np.diag(rng.uniform(0.1, 0.12, 3))
         parts.append(lw.Link(f"link{k}", mass=float(rng.uniform(0.5, 2.0)), com=com, inertia=moments))
         before = k - 1 if shape == "chain" else (k - 1) // 2
         type_ = Revolute(((0, 0, 1), (0, 1, 0))[k % 2]) if shape == "chain" else Spherical()
         parent = f"link{before}" if k else "world"
-        parts.append(lw.Joint.of(type_, name=f"joint{k}", parent=parent, child=f"link{k}", placement=place))
+        parts.append(lw.Joint.of(type_, name=f"joint{k}", parent=parent, child=f"link{k}", placement=position))
     return lw.Robot.build(name.replace(" ", "_"), *parts)
 
 
 def large_robots(
     effort: Effort,
     robots: Sequence[str] = ("chain 200", "tree 255"),
-    ways: Sequence[str] = ("chosen",),
+    modes: Sequence[str] = ("chosen",),
     functions: Sequence[str] = FUNCTIONS,
     batch: int = BATCH,
 ) -> list[LargeResult]:
     """Every function of every robot in each way; the straight line and the rows are compared with each other."""
-    found = []
+    results = []
     for robot in robots:
         for function in functions:
             answers = []
-            for way in ways:
-                result, answer = measured(large_robot(robot), robot, function, way, batch, effort)
-                found.append(result)
+            for mode in modes:
+                result, answer = measured(large_robot(robot), robot, function, mode, batch, effort)
+                results.append(result)
                 answers.append(answer)
             for answer in answers[1:]:
-                for one, other in zip(answer, answers[0], strict=True):
-                    error = np.abs(one - other).max() / np.abs(other).max()
+                for first, second in zip(answer, answers[0], strict=True):
+                    error = np.abs(first - second).max() / np.abs(second).max()
                     assert error < 1e-9, f"{robot}, {function}: differs from the straight line by {error}"
-    return found
+    return results
 
 
 def measured(
-    robot: lw.Robot, name: str, asked: str | tuple[str, str], way: str, batch: int, effort: Effort
+    robot: lw.Robot, name: str, request: str | tuple[str, str], mode: str, batch: int, effort: Effort
 ) -> tuple[LargeResult, Arrays]:
     """Measure a function of a robot or of a frame; return the measurements and the results for a batch."""
-    function = asked if isinstance(asked, str) else asked[0]
-    with environment(LINKWORK_CACHE="off"), threads(1), _forced(way):
+    function = request if isinstance(request, str) else request[0]
+    with environment(LINKWORK_CACHE="off"), threads(1), _forced(mode):
         before = _memory(reset=True)
         start = time.perf_counter()
-        kernel = kernel_of(robot, asked)
-        made = time.perf_counter() - start
-        numbers = sum(port.size for port in (*kernel.inputs, *kernel.outputs))
-        batch = min(batch, max(_BLOCK, _MOST_BYTES // (8 * numbers) // _BLOCK * _BLOCK))
-        one, many = states_of(robot, kernel, function, 3), states_of(robot, kernel, function, 3, batch)
+        kernel = kernel_of(robot, request)
+        seconds = time.perf_counter() - start
+        values = sum(port.size for port in (*kernel.inputs, *kernel.outputs))
+        batch = min(batch, max(_BLOCK, _MOST_BYTES // (8 * values) // _BLOCK * _BLOCK))
+        single, many = states_of(robot, kernel, function, 3), states_of(robot, kernel, function, 3, batch)
         start = time.perf_counter()
-        kernel(*one.values())
+        kernel(*single.values())
         answer = _listed(kernel(*many.values()))
-        cold = made + time.perf_counter() - start
+        cold = seconds + time.perf_counter() - start
         memory = _memory() - before
         out = tuple([np.empty_like(x) for x in answer])
         into = {"kernel": kernel, "out": out if len(out) > 1 else out[0], **many}
         of_batch = compare(Call(f"kernel({', '.join(many)}, out=out)", into), None, effort).ours
-        of_call = compare(Call(f"kernel({', '.join(one)})", {"kernel": kernel, **one}), None, effort).ours
+        of_call = compare(Call(f"kernel({', '.join(single)})", {"kernel": kernel, **single}), None, effort).ours
         operations = sum(kernel.operations.values())
         is_outlined = any(i.operation.name == "outlined_calls" for i in kernel.program.instructions)
         size = code_statistics(kernel).code_bytes
     of_one = of_batch / batch
-    return LargeResult(name, function, way, operations, cold, size, of_one, of_call, is_outlined, memory), answer
+    return LargeResult(name, function, mode, operations, cold, size, of_one, of_call, is_outlined, memory), answer
 
 
 def _listed(answer: Any) -> Arrays:
@@ -191,13 +191,13 @@ def check_derivatives(robot: lw.Robot, function: str, count: int = 3) -> float:
 
 
 @contextmanager
-def _forced(way: str) -> Iterator[None]:
+def _forced(mode: str) -> Iterator[None]:
     """Outline every program, or none."""
-    if way == "chosen":
+    if mode == "chosen":
         yield
         return
     module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
-    least = 0 if way == "outlined" else math.inf
+    least = 0 if mode == "outlined" else math.inf
     with mock.patch.multiple(module, _MIN_INSTRUCTIONS=least, _MIN_OF_SHORT=least, _MAX_REMAINING=math.inf):
         yield
 
@@ -205,24 +205,24 @@ def _forced(way: str) -> Iterator[None]:
 def large_verdicts(results: Sequence[LargeResult]) -> list[Verdict]:
     """The rows of the table of targets."""
     rows = []
-    for found in results:
-        bound = LARGE.get((found.robot, found.function))
-        if bound is None or found.way != "chosen":
+    for result in results:
+        bound = LARGE.get((result.robot, result.function))
+        if bound is None or result.way != "chosen":
             continue
-        shown = f"{found.cold:.2f} s"
-        what = f"{found.function.replace('_', ' ')}, compile cold, with its loop over batches"
-        rows.append(Verdict(found.robot, what, shown, "-", found.cold, shown, Target(bound), f"<= {bound:g} s"))
-        most = LARGE_BYTES.get((found.robot, found.function))
-        if most is not None and found.memory:
-            what, shown = f"{found.function.replace('_', ' ')}, memory to compile it", f"{found.memory / 1e9:.2f} GB"
+        shown = f"{result.cold:.2f} s"
+        title = f"{result.function.replace('_', ' ')}, compile cold, with its loop over batches"
+        rows.append(Verdict(result.robot, title, shown, "-", result.cold, shown, Target(bound), f"<= {bound:g} s"))
+        most = LARGE_BYTES.get((result.robot, result.function))
+        if most is not None and result.memory:
+            title, shown = f"{result.function.replace('_', ' ')}, memory to compile it", f"{result.memory / 1e9:.2f} GB"
             below = f"<= {most / 1e9:g} GB"
-            rows.append(Verdict(found.robot, what, shown, "-", found.memory, shown, Target(most), below))
+            rows.append(Verdict(result.robot, title, shown, "-", result.memory, shown, Target(most), below))
     return rows
 
 
 def growth(results: Sequence[LargeResult], figure: str) -> float:
     """The power of the number of links with which a figure grows, by least squares over its logarithms: of chains."""
-    points = [(int(found.robot.split()[1]), getattr(found, figure)) for found in results]
+    points = [(int(result.robot.split()[1]), getattr(result, figure)) for result in results]
     return float(np.polyfit(*np.log(np.array(points)).T, 1)[0])
 
 
@@ -254,16 +254,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     header = ["robot", "function", "operations", "way", "cold [s]", "code [KB]", "state [ns]", "call [µs]"]
     cells = []
-    results = large_robots(Effort(), chosen.robots, WAYS[:2])
-    for found in results:
-        cells.append([found.robot, found.function, str(found.operations), found.way, *_figures(found)])
+    results = large_robots(Effort(), chosen.robots, MODES[:2])
+    for result in results:
+        cells.append([result.robot, result.function, str(result.operations), result.way, *_figures(result)])
     print("\n".join(table(header, cells, left=(0, 1, 3))))
     for function in FUNCTIONS:
-        for way in WAYS[:2]:
-            chains = [x for x in results if (x.function, x.way) == (function, way) and x.robot.startswith("chain")]
+        for mode in MODES[:2]:
+            chains = [x for x in results if (x.function, x.way) == (function, mode) and x.robot.startswith("chain")]
             if len(chains) > 1:
-                told = (f"{what} {growth(chains, what):.2f}" for what in ("operations", "cold", "code_bytes", "batch"))
-                print(f"growth of {function}, {way}: {', '.join(told)}")
+                growths = (
+                    f"{figure} {growth(chains, figure):.2f}" for figure in ("operations", "cold", "code_bytes", "batch")
+                )
+                print(f"growth of {function}, {mode}: {', '.join(growths)}")
     if chosen.robots == ROBOTS:
         from benchmarks.dynamics.humanoid_derivatives import first_order
 
@@ -272,12 +274,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _figures(found: LargeResult) -> list[str]:
+def _figures(result: LargeResult) -> list[str]:
     return [
-        f"{found.cold:.2f}",
-        f"{found.code_bytes / 1024:.0f}",
-        f"{1e9 * found.batch:.4g}",
-        f"{1e6 * found.call:.3g}",
+        f"{result.cold:.2f}",
+        f"{result.code_bytes / 1024:.0f}",
+        f"{1e9 * result.batch:.4g}",
+        f"{1e6 * result.call:.3g}",
     ]
 
 

@@ -60,18 +60,18 @@ def linear_algebra(
 def linear_algebra_verdicts(results: Sequence[LinearAlgebraResult]) -> list[Verdict]:
     """The rows of the table of targets."""
     rows = []
-    for found in results:
-        bound = LINEAR_ALGEBRA.get((found.function, found.n))
+    for result in results:
+        bound = LINEAR_ALGEBRA.get((result.function, result.n))
         if bound is None:
             continue
         rows.append(
             Verdict(
                 "-",
-                f"{found.function}, {found.n} rows, batch of {BATCH}, one matrix",
-                f"{1e9 * found.ours:.4g} ns",
-                f"{1e9 * found.peer:.4g} ns ({found.peer_name})",
-                found.ratio,
-                f"{found.ratio:.1f}x",
+                f"{result.function}, {result.n} rows, batch of {BATCH}, one matrix",
+                f"{1e9 * result.ours:.4g} ns",
+                f"{1e9 * result.peer:.4g} ns ({result.peer_name})",
+                result.ratio,
+                f"{result.ratio:.1f}x",
                 Target(bound, at_least=True),
                 f">= {bound:g}x",
             )
@@ -95,11 +95,11 @@ def _measured(function: str, n: int, batch: int, effort: Effort) -> LinearAlgebr
     difference = float(np.abs(result - reference.reshape(result.shape)).max() / np.abs(reference).max())
     assert difference < 1e-8, f"{function}, {n} rows: differs from {name} by {difference}"
     with threads(1):
-        found = compare(Call(f"kernel({', '.join(arrays)})", {"kernel": kernel, **arrays}), peer, effort)
-    assert found.peer is not None and found.ratio is not None
+        outputs = compare(Call(f"kernel({', '.join(arrays)})", {"kernel": kernel, **arrays}), peer, effort)
+    assert outputs.peer is not None and outputs.ratio is not None
     count = sum(kernel.operations.values())
     return LinearAlgebraResult(
-        function, n, count, seconds, found.ours / batch, found.peer / batch, name, found.ratio, difference
+        function, n, count, seconds, outputs.ours / batch, outputs.peer / batch, name, outputs.ratio, difference
     )
 
 
@@ -109,8 +109,8 @@ def _equations(function: str, n: int, batch: int) -> tuple[np.ndarray, np.ndarra
     a = rng.standard_normal((batch, n, n))
     b = rng.standard_normal((batch, n))
     if function == "solve":
-        places = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)
-        return a + n * np.eye(n)[places], b  # rows change places, in each matrix others
+        positions = rng.permuted(np.tile(np.arange(n), (batch, 1)), axis=1)
+        return a + n * np.eye(n)[positions], b  # rows change places, in each matrix others
     return a @ a.swapaxes(-1, -2) / n + np.eye(n), b
 
 
@@ -143,17 +143,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     header = ["function", "rows", "operations", "compile [s]", "ns", "peer [ns]", "", "times as fast", "difference"]
     cells = [
         [
-            found.function,
-            str(found.n),
-            str(found.operations),
-            f"{found.compile:.2f}",
-            f"{1e9 * found.ours:.4g}",
-            f"{1e9 * found.peer:.4g}",
-            found.peer_name,
-            f"{found.ratio:.1f}",
-            f"{found.difference:.0e}",
+            result.function,
+            str(result.n),
+            str(result.operations),
+            f"{result.compile:.2f}",
+            f"{1e9 * result.ours:.4g}",
+            f"{1e9 * result.peer:.4g}",
+            result.peer_name,
+            f"{result.ratio:.1f}",
+            f"{result.difference:.0e}",
         ]
-        for found in linear_algebra(Effort(), chosen.sizes)
+        for result in linear_algebra(Effort(), chosen.sizes)
     ]
     print("\n".join(table(header, cells, left=(0, 6))))
     return 0

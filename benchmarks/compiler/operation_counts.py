@@ -72,8 +72,8 @@ def _passes() -> str:
         full = [count(regroup_inertias(shift_origins(align_axes(tree))), function) for function in FUNCTIONS]
         cells = []
         for without in WITHOUT.values():
-            other = [count(without(tree), function) for function in FUNCTIONS]
-            saved = [round(100.0 * (1.0 - a / b)) for a, b in zip(full, other, strict=True)]
+            counts = [count(without(tree), function) for function in FUNCTIONS]
+            saved = [round(100.0 * (1.0 - a / b)) for a, b in zip(full, counts, strict=True)]
             cells.append(f"{', '.join(map(str, saved)).replace('-', '−')} %" if any(saved) else "0")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -106,8 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = "Count the operations in docs/decisions."
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compiler.operation_counts", description=about)
     parser.add_argument("--write", action="store_true", help="write them into docs/decisions")
-    chosen, found = parser.parse_args(arguments), figures()
-    for name, table in found.items():
+    chosen, result = parser.parse_args(arguments), figures()
+    for name, table in result.items():
         sys.stdout.write(f"{name}\n\n{table}\n\n")
         if chosen.write:
             page = PAGES[name]

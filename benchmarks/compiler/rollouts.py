@@ -89,11 +89,11 @@ def _beside_calls(rolled: RollOut, end: lw.Kernel, effort: Effort) -> Figure:
 
     q, v, u = rolled.inputs.values()
     rows = list(np.ascontiguousarray(u.swapaxes(0, 1)))
-    for found, expected in zip(end(q, v, u), loop(q, v, rows), strict=True):
-        assert np.array_equal(found, expected), "a scan differs from its steps"
+    for result, expected in zip(end(q, v, u), loop(q, v, rows), strict=True):
+        assert np.array_equal(result, expected), "a scan differs from its steps"
     ours, peer = Call("end(q, v, u)", {"end": end, **rolled.inputs}), Call("loop(q, v, rows)", {"loop": loop})
-    found = compare(ours, Call(peer.statement, {**peer.names, "q": q, "v": v, "rows": rows}), effort)
-    return _per_step(found, rolled.steps * rolled.size, rolled.steps * rolled.size)
+    result = compare(ours, Call(peer.statement, {**peer.names, "q": q, "v": v, "rows": rows}), effort)
+    return _per_step(result, rolled.steps * rolled.size, rolled.steps * rolled.size)
 
 
 def _beside_mujoco(rolled: RollOut, peers: int, effort: Effort) -> Figure | None:
@@ -142,10 +142,10 @@ def _mujoco_model(mujoco: Any, robot: lw.Robot) -> Any:
 def _of_gradient(rolled: RollOut, end: lw.Kernel, size: int, effort: Effort) -> Figure:
     """All derivatives by the forces of a scalar of the last state, against the roll-out alone."""
     gradient, cost, few = rolled.compiled("gradient"), rolled.compiled("cost"), rolled.first(size)
-    found = gradient(**few)
-    direction = np.random.default_rng(1).normal(size=found.shape)
+    result = gradient(**few)
+    direction = np.random.default_rng(1).normal(size=result.shape)
     ahead, behind = (cost(few["q"], few["v"], few["u"] + h * direction) for h in (1e-6, -1e-6))
-    slopes, expected = (found * direction).sum(axis=(1, 2)), (ahead - behind) / 2e-6
+    slopes, expected = (result * direction).sum(axis=(1, 2)), (ahead - behind) / 2e-6
     error = np.median(np.abs(slopes / expected - 1.0))  # arms that whirl leave differences few digits
     assert error < 1e-6, f"the gradient of a roll-out differs from differences by {error}"
     ours, peer = (Call("f(q, v, u)", {"f": f, **few}) for f in (gradient, end))
@@ -153,6 +153,6 @@ def _of_gradient(rolled: RollOut, end: lw.Kernel, size: int, effort: Effort) -> 
     return Figure(1.0 / measured.value, measured.ours, measured.peer)
 
 
-def _per_step(found: Comparison, ours: int, peer: int) -> Figure:
-    assert found.peer is not None and found.ratio is not None
-    return Figure(found.ratio * ours / peer, found.ours / ours, found.peer / peer)
+def _per_step(result: Comparison, ours: int, peer: int) -> Figure:
+    assert result.peer is not None and result.ratio is not None
+    return Figure(result.ratio * ours / peer, result.ours / ours, result.peer / peer)

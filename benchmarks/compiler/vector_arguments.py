@@ -20,7 +20,7 @@ __all__ = [
     "true_values",
 ]
 
-Numbers = tuple[np.ndarray, ...]
+ArrayTuple = tuple[np.ndarray, ...]
 
 
 def neighbours(x: Iterable[float], steps: int, bits: int = 64) -> np.ndarray:
@@ -47,14 +47,14 @@ def log_uniform(rng: np.random.Generator, low: float, high: float, count: int) -
     return both_signs(np.exp(rng.uniform(np.log(low), np.log(high), count)))
 
 
-def arguments(code: str, bits: int, count: int, seed: int = 20240229) -> dict[str, Numbers]:
+def arguments(code: str, bits: int, count: int, seed: int = 20240229) -> dict[str, ArrayTuple]:
     """Ranges by name: tuples of an array for each argument, `count` numbers each or about as many."""
     rng = np.random.default_rng(seed)
-    made = (_pairs if code in TWO_ARGUMENTS else _singles)(rng, bits, count)[code]()
+    generated = (_pairs if code in TWO_ARGUMENTS else _singles)(rng, bits, count)[code]()
     dtype = real(bits)
     return {
         name: tuple(a.astype(dtype) for a in (values if isinstance(values, tuple) else (values,)))
-        for name, values in made.items()
+        for name, values in generated.items()
     }
 
 
@@ -80,14 +80,14 @@ def _singles(rng: np.random.Generator, bits: int, count: int) -> dict[str, Calla
         with mpmath.workprec(300):
             turns = [*range(1, 60), *(int(k) for k in np.abs(log_uniform(rng, 60, 1e6, 60)))]
             multiples = [float(k * mpmath.pi / 2) for k in turns]
-            odd = [float((2 * k + 1) * mpmath.pi / 4) for k in turns]
+            odd_multiples = [float((2 * k + 1) * mpmath.pi / 4) for k in turns]
         return {
             "within pi/4": uniform(-np.pi / 4, np.pi / 4),
             "within 2 pi": uniform(-2 * np.pi, 2 * np.pi),
             "within 1000": uniform(-1000, 1000),
             "1000 to 1e6": logs(1000, 1e6),
             "next to multiples of pi/2": both_signs(neighbours(multiples, 1, bits)),
-            "next to odd multiples of pi/4": both_signs(neighbours(odd, 1, bits)),
+            "next to odd multiples of pi/4": both_signs(neighbours(odd_multiples, 1, bits)),
             "subnormal": subnormal(),
             "every exponent": every(),
         }
@@ -211,7 +211,7 @@ def _singles(rng: np.random.Generator, bits: int, count: int) -> dict[str, Calla
     }
 
 
-def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callable[[], dict[str, Numbers]]]:
+def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callable[[], dict[str, ArrayTuple]]]:
     def uniform(low: float, high: float) -> np.ndarray:
         return rng.uniform(low, high, count)
 
@@ -226,7 +226,7 @@ def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callabl
     low, high, fading = (-708.0, 709.7, -745.2) if bits == 64 else (-87.3, 88.7, -104.0)
     step = 2.0**-52 if bits == 64 else 2.0**-23
 
-    def plane() -> dict[str, Numbers]:
+    def plane() -> dict[str, ArrayTuple]:
         return {
             "unit square": (uniform(-1, 1), uniform(-1, 1)),
             "0.001 to 1": (logs(1e-3, 1), logs(1e-3, 1)),
@@ -237,7 +237,7 @@ def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callabl
             "every exponent": (every(), every()),
         }
 
-    def powers() -> dict[str, Numbers]:
+    def powers() -> dict[str, ArrayTuple]:
         def bases() -> dict[str, np.ndarray]:
             return {
                 "every exponent": np.abs(every()),
@@ -246,21 +246,21 @@ def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callabl
                 "subnormal": np.abs(logs(least, normal)),
             }
 
-        def exponents(x: np.ndarray, from_: float, to: float) -> Numbers:
+        def exponents(x: np.ndarray, from_: float, to: float) -> ArrayTuple:
             x = np.where(x == 1, 2, x).astype(real(bits))
             return x, uniform(from_, to) / np.log(x.astype(np.float64))
 
-        made: dict[str, Numbers] = {}
+        pairs: dict[str, ArrayTuple] = {}
         for name, x in bases().items():
-            made[f"{name}, normal results"] = exponents(x, low, high)
+            pairs[f"{name}, normal results"] = exponents(x, low, high)
         for name, x in bases().items():
-            made[f"{name}, subnormal results"] = exponents(x, fading, low)
-        made["0 to 10, within 5"] = np.abs(uniform(0, 10)), uniform(-5, 5)
-        made["sqrt(1/2) to sqrt(2)"] = uniform(0.7, 1.42), uniform(-200, 200)
-        made["negative, integers"] = -np.abs(logs(0.01, 100)), np.floor(uniform(-18, 18))
-        return made
+            pairs[f"{name}, subnormal results"] = exponents(x, fading, low)
+        pairs["0 to 10, within 5"] = np.abs(uniform(0, 10)), uniform(-5, 5)
+        pairs["sqrt(1/2) to sqrt(2)"] = uniform(0.7, 1.42), uniform(-200, 200)
+        pairs["negative, integers"] = -np.abs(logs(0.01, 100)), np.floor(uniform(-18, 18))
+        return pairs
 
-    def quotients() -> dict[str, Numbers]:
+    def quotients() -> dict[str, ArrayTuple]:
         y, times = logs(normal * 1e20, huge * 1e-20), np.floor(log_uniform(rng, 1, 1e7, count))
         return {
             "within 100": (uniform(-100, 100), logs(0.1, 100)),
@@ -273,10 +273,10 @@ def _pairs(rng: np.random.Generator, bits: int, count: int) -> dict[str, Callabl
     return {"atan2": plane, "hypot": plane, "pow": powers, "fmod": quotients, "mod": quotients}
 
 
-def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
+def true_values(code: str, values: ArrayTuple) -> list[tuple[mpmath.mpf, ...]]:
     """The true results, two for sincos and one for others."""
     precision = 2300 if code in ("log1p", "mod", "expm1", "asinh", "acosh") else 260
-    precision = 1300 if code in ("sincos", "tan") and np.abs(numbers[0]).max() > 1e6 else precision
+    precision = 1300 if code in ("sincos", "tan") and np.abs(values[0]).max() > 1e6 else precision
     functions: dict[str, Callable[..., mpmath.mpf]] = {
         "pow": mpmath.power,
         "hypot": lambda x, y: mpmath.sqrt(x * x + y * y),
@@ -293,7 +293,7 @@ def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
     function = functions.get(code) or getattr(mpmath, code, None)
     results = []
     with mpmath.workprec(precision):
-        for row in zip(*(a.tolist() for a in numbers), strict=True):
+        for row in zip(*(a.tolist() for a in values), strict=True):
             x = [mpmath.mpf(v) for v in row]
             if code == "sincos":
                 results.append((mpmath.sin(x[0]), mpmath.cos(x[0])))
@@ -306,8 +306,8 @@ def true_values(code: str, numbers: Numbers) -> list[tuple[mpmath.mpf, ...]]:
 def _signed_fmod(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
     """Return C's fmod of floats; integers of any length divide exactly."""
     a, b = (fractions.Fraction(float(v)) for v in (x, y))
-    rest = abs(a) % abs(b) * (-1 if a < 0 else 1)
-    return mpmath.mpf(rest.numerator) / rest.denominator
+    remainder = abs(a) % abs(b) * (-1 if a < 0 else 1)
+    return mpmath.mpf(remainder.numerator) / remainder.denominator
 
 
 def error_in_ulp(value: float, true: mpmath.mpf, bits: int = 64) -> float:
@@ -323,5 +323,5 @@ def error_in_ulp(value: float, true: mpmath.mpf, bits: int = 64) -> float:
         if np.isinf(value):
             rounds_there = abs(true) >= mpmath.ldexp(1, highest) - mpmath.ldexp(1, highest - digits - 1)
             return 0.0 if rounds_there and (value > 0) == (true > 0) else float("inf")
-        place = mpmath.ldexp(1, max(mpmath.frexp(true)[1] - digits, lowest))
-        return float(abs(mpmath.mpf(value) - true) / place)
+        position = mpmath.ldexp(1, max(mpmath.frexp(true)[1] - digits, lowest))
+        return float(abs(mpmath.mpf(value) - true) / position)

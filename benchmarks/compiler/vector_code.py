@@ -79,7 +79,7 @@ def loop_text(code: str, bits: int, lanes: int, name: str) -> str:
     inputs = "xy" if code in TWO_ARGUMENTS else "x"
     outputs = "pq" if code == "sincos" else "p"
     returned = f"{{ {kind}, {kind} }}" if code == "sincos" else kind
-    places = [f"%{p}.at = getelementptr {scalar}, ptr %{p}, i64 %i" for p in inputs + outputs]
+    positions = [f"%{p}.at = getelementptr {scalar}, ptr %{p}, i64 %i" for p in inputs + outputs]
     loads = [f"%{p}.in = load {kind}, ptr %{p}.at, align {align}" for p in inputs]
     call = f"%r = call {returned} {name}({', '.join(f'{kind} %{p}.in' for p in inputs)})"
     if code == "sincos":
@@ -88,7 +88,7 @@ def loop_text(code: str, bits: int, lanes: int, name: str) -> str:
     else:
         results, parts = ["%r"], []
     stores = [f"store {kind} {r}, ptr %{p}.at, align {align}" for r, p in zip(results, outputs, strict=True)]
-    body = "\n  ".join([*places, *loads, call, *parts, *stores])
+    body = "\n  ".join([*positions, *loads, call, *parts, *stores])
     return f"""
 define void @run{lanes}(ptr %x, ptr %y, ptr %p, ptr %q, i64 %count) {{
 entry:

@@ -68,15 +68,15 @@ def chosen_poses(case: Case, peer: Coal | None, count: int = BATCH) -> np.ndarra
     """Return random poses within reach that are apart or overlap as the case requires, by the peer's distance."""
     rng = np.random.default_rng(7)
     reach = 1.2 * float(case.a.origin_radius + case.b.origin_radius)
-    found = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
+    result = poses(rng, count if case.side == "both" else 6 * count, reach if case.side != "overlap" else 0.5 * reach)
     if case.side == "both":
-        return found
+        return result
     if peer is None:
-        d = kernel(case.a, case.b)(found)[0]
+        d = kernel(case.a, case.b)(result)[0]
     else:
-        d = peer.distances(found)[0]
-    found = found[(d > 1e-6) if case.side == "apart" else (d < -1e-6)]
-    return found[np.arange(count) % len(found)]
+        d = peer.distances(result)[0]
+    result = result[(d > 1e-6) if case.side == "apart" else (d < -1e-6)]
+    return result[np.arange(count) % len(result)]
 
 
 def measured(case: Case, effort: Effort) -> Measured:
@@ -129,8 +129,8 @@ def _beaten(case: Case, X: np.ndarray, d: np.ndarray, n: np.ndarray, peer: np.nd
     def gap(u: np.ndarray) -> np.ndarray:
         local = np.einsum("kij,ki->kj", X[:, :3, :3], u)
         farthest = np.einsum("kij,kj->ki", X[:, :3, :3], case.b.support(-local)) + X[:, :3, 3]
-        found: np.ndarray = ((farthest - case.a.support(u)) * u).sum(-1)
-        return found
+        result: np.ndarray = ((farthest - case.a.support(u)) * u).sum(-1)
+        return result
 
     apart = np.where(peer > 0.0, d - peer, 0.0)
     return float(np.max([gap(direction) - d, d - gap(n), apart]))
@@ -138,19 +138,19 @@ def _beaten(case: Case, X: np.ndarray, d: np.ndarray, n: np.ndarray, peer: np.nd
 
 def _alone(case: Case, X: np.ndarray, effort: Effort) -> float:
     """Return the time for a pair without reading and writing arrays: kernels with several copies minus one copy."""
-    one, many = (marginal(case.a, case.b, copies) for copies in (1, COPIES))
+    single, many = (marginal(case.a, case.b, copies) for copies in (1, COPIES))
     Y = np.broadcast_to(np.eye(4), X.shape).copy()
     rng = np.random.default_rng(3)
     Y[:, :3, 3] = rng.normal(scale=1e-3, size=(len(Y), 3))
-    calls = (Call("f(X, Y, out=out)", {"f": f, "X": X, "Y": Y, "out": f(X, Y)}) for f in (many, one))
-    found = compare(next(calls), next(calls), effort)
-    assert found.peer is not None
-    return max(found.ours - found.peer, 0.0) / (COPIES - 1) / len(X)
+    calls = (Call("f(X, Y, out=out)", {"f": f, "X": X, "Y": Y, "out": f(X, Y)}) for f in (many, single))
+    result = compare(next(calls), next(calls), effort)
+    assert result.peer is not None
+    return max(result.ours - result.peer, 0.0) / (COPIES - 1) / len(X)
 
 
-def pair_verdicts(found: Sequence[Measured], cases: dict[str, Case]) -> Iterator[Verdict]:
+def pair_verdicts(results: Sequence[Measured], cases: dict[str, Case]) -> Iterator[Verdict]:
     """The rows of the table of targets."""
-    for x in found:
+    for x in results:
         case = cases[x.pair]
         peer = "-" if x.peer_call is None else shown_time(x.peer_call)
         most = Target(case.most)
@@ -191,33 +191,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyError as error:
         parser.error(f"no pair is called {error}; there are {'; '.join(CASES)}")
     effort = (QUICK if chosen.quick else FULL).effort
-    found: list[Measured] = []
+    results: list[Measured] = []
     for case in cases if "pairs" in parts else ():
         try:
-            found.append(measured(case, effort))
+            results.append(measured(case, effort))
         except TypeError as error:
             terminal.warning(f"left out: {case.name}: {error}")
         terminal.log.line(f"pairs: {case.name}")
-    rows = list(pair_verdicts(found, {case.name: case for case in cases}))
+    rows = list(pair_verdicts(results, {case.name: case for case in cases}))
     robots: list[dict[str, Any]] = []
     if "robots" in parts:
         robots, more = measured_robots(effort, chosen.quick, terminal)
         rows += more
-    _print(terminal, found, robots, rows)
+    _print(terminal, results, robots, rows)
     errors = accuracy(terminal, chosen.quick) if "accuracy" in parts else []
     if errors:
         printed(errors, terminal)
     terminal.out.line("; ".join(f"{name} {value}" for name, value in about.items()))
     if rows:
         terminal.out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")
-    data = {"machine": about, "pairs": [asdict(x) for x in found], "robots": robots}
+    data = {"machine": about, "pairs": [asdict(x) for x in results], "robots": robots}
     data["targets"] = [{**asdict(row), "met": row.met} for row in rows]
     data["accuracy"] = [asdict(x) for x in errors]
     if chosen.json:
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     if chosen.write:
         write(data)
-    wrong = [x for x in found if x.beaten is not None and not x.beaten <= _TOLERANCE]
+    wrong = [x for x in results if x.beaten is not None and not x.beaten <= _TOLERANCE]
     for x in wrong:
         terminal.error(f"{x.pair}: coal's answers prove distances wrong by {x.beaten:.2g} m")
     return 1 if wrong or any(x.get("wrong") for x in robots) else 0
@@ -231,10 +231,10 @@ def _coal() -> str:
 
 
 def _print(
-    terminal: Terminal, found: Sequence[Measured], robots: Sequence[dict[str, Any]], rows: list[Verdict]
+    terminal: Terminal, results: Sequence[Measured], robots: Sequence[dict[str, Any]], rows: list[Verdict]
 ) -> None:
     out = terminal.out
-    if found:
+    if results:
         header = [
             "pair",
             "batch, one",
@@ -260,7 +260,7 @@ def _print(
                 "-" if x.normals is None else f"{x.normals:.0e}",
                 "-" if x.beaten is None else f"{x.beaten:.0e}",
             ]
-            for x in found
+            for x in results
         ]
         out.lines([*table(header, cells, left=(0,)), ""])
     if robots:

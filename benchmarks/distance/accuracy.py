@@ -148,18 +148,18 @@ def measured(kinds: tuple[str, str], count: int, searched: int = _SEARCHED) -> E
     angle = np.sqrt((np.cross(u, q_ - p_) ** 2).sum(-1)) / np.maximum(np.abs(d), 1e-300)
     clear = apart & (d > 1e-3 * size)
 
-    def side(here: Array) -> Side:
+    def side(mask: Array) -> Side:
         return Side(
-            pairs=int(here.sum()),
-            distance=float((error / size)[here].max(initial=0.0)),
-            normal=float(angle[clear].max(initial=0.0)) if here is apart else None,
-            witnesses=float((np.maximum(between, on) / size)[here].max(initial=0.0)),
-            not_unique=float(np.mean(unique[here] != 1.0)) if here.any() else 0.0,
+            pairs=int(mask.sum()),
+            distance=float((error / size)[mask].max(initial=0.0)),
+            normal=float(angle[clear].max(initial=0.0)) if mask is apart else None,
+            witnesses=float((np.maximum(between, on) / size)[mask].max(initial=0.0)),
+            not_unique=float(np.mean(unique[mask] != 1.0)) if mask.any() else 0.0,
         )
 
-    looked = min(searched, int((~apart).sum()))
-    depth = _deeper(kinds, X, x, Y, y, d, size, looked) if "point" not in kinds and looked else None
-    return Errors(", ".join(kinds), side(apart), side(~apart), depth, looked if depth is not None else 0)
+    sampled = min(searched, int((~apart).sum()))
+    depth = _deeper(kinds, X, x, Y, y, d, size, sampled) if "point" not in kinds and sampled else None
+    return Errors(", ".join(kinds), side(apart), side(~apart), depth, sampled if depth is not None else 0)
 
 
 def hash_of(kinds: tuple[str, str]) -> int:
@@ -168,8 +168,8 @@ def hash_of(kinds: tuple[str, str]) -> int:
 
 
 def extent(kind: str, x: Array) -> Array:
-    found: Array = np.abs(x).max(-1) if kind != "point" else np.zeros(len(x))
-    return found
+    result: Array = np.abs(x).max(-1) if kind != "point" else np.zeros(len(x))
+    return result
 
 
 def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: Array, size: Array, most: int) -> float:
@@ -181,8 +181,8 @@ def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: A
     for j in np.flatnonzero(d < 0.0)[:most]:
 
         def parted(u: Array, j: int = int(j)) -> Array:
-            one = (np.broadcast_to(v[j], (len(u), *v.shape[1:])) for v in (X, x, Y, y))
-            A, a, B, b = one
+            body = (np.broadcast_to(v[j], (len(u), *v.shape[1:])) for v in (X, x, Y, y))
+            A, a, B, b = body
             return -np.asarray(support(kinds[0], A, a, u, float), float) - support(kinds[1], B, b, -u, float)
 
         value = parted(grid)
@@ -200,22 +200,22 @@ def _deeper(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array, d: A
 
 def accuracy(terminal: Terminal, quick: bool, families: Sequence[tuple[str, str]] = FAMILIES) -> list[Errors]:
     """Return the errors for all families."""
-    found = []
+    results = []
     for kinds in families:
         start = time.perf_counter()
         try:
-            found.append(measured(kinds, *((QUICK_COUNT, 20) if quick else (COUNT, _SEARCHED))))
+            results.append(measured(kinds, *((QUICK_COUNT, 20) if quick else (COUNT, _SEARCHED))))
         except TypeError as error:
             terminal.warning(f"left out: {', '.join(kinds)}: {error}")
         terminal.log.line(f"accuracy: {', '.join(kinds)}, {time.perf_counter() - start:.0f} s")
-    return found
+    return results
 
 
-def printed(found: Sequence[Errors], terminal: Terminal) -> None:
+def printed(result: Sequence[Errors], terminal: Terminal) -> None:
     """The table of the largest errors."""
     header = ["pair", "apart", "distance", "normal [rad]", "points", "not unique"]
     header += ["overlap", "distance", "points", "not unique", "depth missed", "searched"]
-    terminal.out.lines([*table(header, [cells(x) for x in found], left=(0,)), ""])
+    terminal.out.lines([*table(header, [cells(x) for x in result], left=(0,)), ""])
     terminal.out.line("largest errors, relative to the larger body's size; of normals, of pairs apart by a thousandth")
 
 

@@ -46,8 +46,8 @@ def _cases() -> Iterator[Case]:
     sphere, box, capsule = shapes.Sphere(0.2), shapes.Box((0.3, 0.5, 0.4)), shapes.Capsule(0.1, 0.6)
     cylinder, cone = shapes.Cylinder(0.2, 0.5), shapes.Cone(0.25, 0.5)
     ellipsoid = shapes.Ellipsoid((0.3, 0.2, 0.25))
-    for name, other in (("sphere", shapes.Sphere(0.3)), ("capsule", capsule), ("box", box), ("cylinder", cylinder)):
-        yield Case(f"sphere, {name}", sphere, other, "both", 5e-9)
+    for name, shape in (("sphere", shapes.Sphere(0.3)), ("capsule", capsule), ("box", box), ("cylinder", cylinder)):
+        yield Case(f"sphere, {name}", sphere, shape, "both", 5e-9)
     yield Case("sphere, cone", sphere, cone, "both", 5e-9)
     yield Case("sphere, ellipsoid", sphere, ellipsoid, "both", 5e-9)
     yield Case("capsule, capsule", capsule, shapes.Capsule(0.15, 0.4), "both", 5e-9)
@@ -68,9 +68,9 @@ def _cases() -> Iterator[Case]:
 CASES = {case.name: case for case in _cases()}
 
 
-def numbers(found: Any) -> tuple[Any, ...]:
+def numbers(result: Any) -> tuple[Any, ...]:
     """Return the components of a signed distance as outputs of a kernel."""
-    return found.distance, [*found.normal], [*found.on_a], [*found.on_b], found.unique
+    return result.distance, [*result.normal], [*result.on_a], [*result.on_b], result.unique
 
 
 def kernel(a: Any, b: Any) -> Any:
@@ -82,12 +82,12 @@ def marginal(a: Any, b: Any, copies: int) -> Any:
     """The sum of all that some copies of a pair give, each at another place: none of it can be left out."""
 
     def total(X: Any, Y: Any) -> Any:
-        found, A, B = 0.0, Pose.of(Y), Pose.of(X)
+        result, A, B = 0.0, Pose.of(Y), Pose.of(X)
         for k in range(copies):
             moved = Pose(A.rotation, type(A.translation)(*(x + 1e-9 * k for x in A.translation)))
             d, n, p, q, unique = numbers(signed_distance(solid(a, moved), solid(b, B)))
-            found = found + d + unique + sum((j + 2.0) * x for j, x in enumerate((*n, *p, *q)))
-        return found
+            result = result + d + unique + sum((j + 2.0) * x for j, x in enumerate((*n, *p, *q)))
+        return result
 
     return lw.compile(total, X=(4, 4), Y=(4, 4))
 

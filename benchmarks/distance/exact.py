@@ -24,8 +24,8 @@ def vertices(kind: str, X: Array, x: Array) -> Array:
         local = np.array(list(itertools.product((-1, 1), repeat=3))) * x[:, None, :]
     else:
         local = x.reshape(count, -1, 3)
-    found: Array = np.einsum("kij,kvj->kvi", X[:, :3, :3], local) + X[:, None, :3, 3]
-    return found
+    result: Array = np.einsum("kij,kvj->kvi", X[:, :3, :3], local) + X[:, None, :3, 3]
+    return result
 
 
 def round_distance(kind: str, X: Array, Y: Array, y: Array) -> Array:
@@ -43,8 +43,8 @@ def round_distance(kind: str, X: Array, Y: Array, y: Array) -> Array:
         beyond = (-e[:, 1] * (point - a)[:, 0] + e[:, 0] * (point - a)[:, 1]) / np.sqrt((e * e).sum(-1))
         inward.append(beyond)
     deepest, nearest = np.max(inward, axis=0), np.min(away, axis=0)
-    found: Array = np.where(deepest < 0, deepest, nearest)
-    return found
+    result: Array = np.where(deepest < 0, deepest, nearest)
+    return result
 
 
 def segments_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
@@ -59,8 +59,8 @@ def segments_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: A
     s, t = ((np.cross(w, r) * n).sum(-1) / nn, (np.cross(u, r) * n).sum(-1) / nn)
     inside = crossing & (s > 0) & (s < 1) & (t > 0) & (t < 1)
     across = np.abs((r * n).sum(-1)) / np.sqrt(nn)
-    found: Array = np.minimum(np.min(tried, axis=0), np.where(inside, across, np.inf))
-    return found
+    result: Array = np.minimum(np.min(tried, axis=0), np.where(inside, across, np.inf))
+    return result
 
 
 def difference_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y: Array) -> Array:
@@ -68,24 +68,26 @@ def difference_distance(kinds: tuple[str, str], X: Array, x: Array, Y: Array, y:
     from scipy.spatial import ConvexHull
 
     a, b = vertices(kinds[0], X, x), vertices(kinds[1], Y, y)
-    found = np.empty(len(X), np.longdouble)
+    result = np.empty(len(X), np.longdouble)
     for k, (v, w) in enumerate(zip(a, b, strict=True)):
         points = (w[None] - v[:, None]).reshape(-1, 3)
         hull = ConvexHull(points.astype(float))
         length = triangles_distance(points[hull.simplices]).min()
-        found[k] = -length if (hull.equations[:, 3] < 0.0).all() else length
-    return found
+        result[k] = -length if (hull.equations[:, 3] < 0.0).all() else length
+    return result
 
 
 def triangles_distance(corners: Array) -> Array:
     """Return the distances of the origin to triangles (count, 3, 3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
-    found = np.min([_to_segment(np.zeros_like(a), np.stack(edge, axis=1)) for edge in ((a, b), (b, c), (c, a))], axis=0)
+    result = np.min(
+        [_to_segment(np.zeros_like(a), np.stack(edge, axis=1)) for edge in ((a, b), (b, c), (c, a))], axis=0
+    )
     n = np.cross(b - a, c - a)
     nn = (n * n).sum(-1)
     above = np.all([(np.cross(e - s, -s) * n).sum(-1) >= 0 for s, e in ((a, b), (b, c), (c, a))], axis=0) & (nn > 0)
     plane = np.abs((a * n).sum(-1)) / np.sqrt(np.where(nn > 0, nn, 1))
-    least: Array = np.where(above, np.minimum(plane, found), found)
+    least: Array = np.where(above, np.minimum(plane, result), result)
     return least
 
 

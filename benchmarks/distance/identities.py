@@ -36,9 +36,9 @@ from benchmarks.measurement.machine import machine
 from benchmarks.tables.rows import table
 from linkwork.cli.output import Stream, Terminal
 
-__all__ = ["PIECE", "TOLERANCES", "Swept", "Worst", "sweep", "violations"]
+__all__ = ["CHUNK", "TOLERANCES", "Swept", "Worst", "sweep", "violations"]
 
-PIECE = 10_000  # pairs that are measured at a time
+CHUNK = 10_000  # pairs that are measured at a time
 SLOPE, FINER_SLOPE = 1e-6, 1e-9  # [m] steps of differences
 TOLERANCES = {"surface": 1e-9, "planes": 1e-9, "between": 1e-13, "order": 1e-11, "agree": 0.5, "search": 1e-6,
               "point": 1e-9, "slope": 1e-3}  # fmt: skip
@@ -68,7 +68,7 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
     size = a.extent + b.extent + sum(np.linalg.norm(x.X[:, :3, 3], axis=1) for x in (a, b)) + 1e-3
     planes = np.abs(-a.height(n) - b.height(-n) - d)
     between = np.maximum(np.abs(q - p - d[:, None] * n).max(-1) / size, np.abs(np.linalg.norm(n, axis=1) - 1.0))
-    one = (unique > 0.5) & (also > 0.5) & ~b.beside
+    is_unique = (unique > 0.5) & (also > 0.5) & ~b.beside
     apart = np.maximum(np.abs(p - p_).max(-1), np.abs(q - q_).max(-1))
     turned = np.where(np.abs(d) > 1e-6 * size, np.abs(n + m).max(-1), 0.0)
     over, search = np.flatnonzero(d < 0.0), np.zeros(len(d))
@@ -82,7 +82,7 @@ def violations(a: Bodies, b: Bodies, searched: int = 0, both: bool = True) -> tu
         order=np.abs(d - back) / size,
         agree=np.where(b.beside, 0.0, np.abs(unique - also)),
         search=search / size,
-        point=np.where(one, np.maximum(apart / size, turned), 0.0),
+        point=np.where(is_unique, np.maximum(apart / size, turned), 0.0),
         slope=_slopes(a, b, d, n, size, (unique > 0.5) & ~b.beside),
     ), len(over)
 
@@ -130,10 +130,10 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
     axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
     worst = np.empty(len(d))
     for start in range(0, len(d), 2000):
-        here = slice(start, start + 2000)
-        index = np.arange(len(d))[here]
-        x, y, own = a.take(index), b.take(index), axes[here]
-        tried = np.concatenate([np.broadcast_to(grid, (len(index), *grid.shape)), own, -own], axis=1)
+        block = slice(start, start + 2000)
+        index = np.arange(len(d))[block]
+        x, y, direction = a.take(index), b.take(index), axes[block]
+        tried = np.concatenate([np.broadcast_to(grid, (len(index), *grid.shape)), direction, -direction], axis=1)
         scale = 0.08
         while True:
             value = -x.height(tried) - y.height(-tried)
@@ -145,7 +145,7 @@ def _deeper(a: Bodies, b: Bodies, d: Array) -> Array:
             tried = np.concatenate([best, tried.reshape(len(index), -1, 3)], axis=1)
             tried /= np.linalg.norm(tried, axis=-1, keepdims=True)
             scale *= 0.6
-        worst[here] = most - d[here]
+        worst[block] = most - d[block]
     return np.maximum(worst, 0.0)
 
 
@@ -175,10 +175,10 @@ def sweep(
     names = [field.name for field in fields(Worst)]
     worst, beyond, index = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0), dict.fromkeys(names, (0, 0))
     start, overlaps, left = time.perf_counter(), 0, searched
-    for piece in range(-(-count // PIECE)):
-        here = min(PIECE, count - piece * PIECE)
-        a, b = pairs(kinds, placement, PIECE, seed, piece)
-        a, b = (x.take(np.arange(here)) for x in (a, b))
+    for chunk in range(-(-count // CHUNK)):
+        size = min(CHUNK, count - chunk * CHUNK)
+        a, b = pairs(kinds, placement, CHUNK, seed, chunk)
+        a, b = (x.take(np.arange(size)) for x in (a, b))
         off, over = violations(a, b, left)
         overlaps, left = overlaps + over, max(left - over, 0)
         for name in names:
@@ -186,8 +186,8 @@ def sweep(
             beyond[name] += int((~(values <= TOLERANCES[name])).sum())
             k = int(np.argmax(np.where(np.isnan(values), np.inf, values)))
             if not values[k] <= worst[name]:
-                worst[name], index[name] = float(values[k]), (piece, k)
-        advanced(here)
+                worst[name], index[name] = float(values[k]), (chunk, k)
+        advanced(size)
     took = time.perf_counter() - start
     tried = 0 if kinds[0] == "half-space" else searched - left
     return Swept("-".join(kinds), placement, count, overlaps, tried, took, worst, beyond, index)
@@ -219,10 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.families and name not in chosen.families:
             continue
         for placement in chosen.placements:
-            found = sweep(kinds, placement, chosen.count, chosen.searched, chosen.seed)
-            swept.append(found)
-            beyond = ", ".join(f"{key} {many}" for key, many in found.beyond.items() if many)
-            terminal.log.line(f"{name}, {placement}: {found.seconds:.0f} s, beyond: {beyond or 'none'}")
+            result = sweep(kinds, placement, chosen.count, chosen.searched, chosen.seed)
+            swept.append(result)
+            beyond = ", ".join(f"{key} {many}" for key, many in result.beyond.items() if many)
+            terminal.log.line(f"{name}, {placement}: {result.seconds:.0f} s, beyond: {beyond or 'none'}")
             if chosen.json:
                 data = {**machine(), "seed": chosen.seed, "tolerances": TOLERANCES, "swept": [asdict(x) for x in swept]}
                 Path(chosen.json).write_text(json.dumps(data, indent=1) + "\n")

@@ -22,14 +22,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "distances_figures.md"
 
 def tables(data: dict[str, Any]) -> dict[str, str]:
     """Return the tables of the measured parts, by their names in the page."""
-    found = {}
+    results = {}
     if data.get("pairs"):
-        found["pairs"] = "\n".join([*_pairs(data), "", _where(data["machine"])])
+        results["pairs"] = "\n".join([*_pairs(data), "", _where(data["machine"])])
     if data.get("robots"):
-        found["robots"] = "\n".join([*_robots(data), "", _where(data["machine"])])
+        results["robots"] = "\n".join([*_robots(data), "", _where(data["machine"])])
     if data.get("accuracy"):
-        found["accuracy"] = "\n".join(_accuracy(data["accuracy"]))
-    return found
+        results["accuracy"] = "\n".join(_accuracy(data["accuracy"]))
+    return results
 
 
 def _where(about: dict[str, Any]) -> str:
@@ -44,8 +44,8 @@ def _pairs(data: dict[str, Any]) -> list[str]:
     for x in data["pairs"]:
         times = " | ".join(shown_time(x[key]) for key in ("peer_call", "peer_loop"))
         ratios = " | ".join(_times(x[key], x["seconds"]) for key in ("peer_call", "peer_loop"))
-        own = f"{shown_time(x['alone'])} | {x['operations']} | {_beaten(x)}"
-        lines.append(f"| {x['pair']} | {shown_time(x['seconds'])} | {times} | {ratios} | {own} |")
+        cells = f"{shown_time(x['alone'])} | {x['operations']} | {_beaten(x)}"
+        lines.append(f"| {x['pair']} | {shown_time(x['seconds'])} | {times} | {ratios} | {cells} |")
     return lines
 
 
@@ -66,16 +66,16 @@ def _robots(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _accuracy(found: Sequence[dict[str, Any]]) -> list[str]:
+def _accuracy(result: Sequence[dict[str, Any]]) -> list[str]:
     lines = [
         "| | apart | distance | normal [rad] | points | overlap | distance | points | depth missed | of |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for x in found:
+    for x in result:
         apart, overlap = x["apart"], x["overlap"]
-        numbers = [apart["distance"], apart["normal"], apart["witnesses"]]
+        values = [apart["distance"], apart["normal"], apart["witnesses"]]
         inner = [overlap["distance"], overlap["witnesses"]] if overlap["pairs"] else [None, None]
-        first, second = (" | ".join(_shown(v) for v in of) for of in (numbers, [*inner, x["deeper"]]))
+        first, second = (" | ".join(_shown(v) for v in of) for of in (values, [*inner, x["deeper"]]))
         count = str(x["searched"] or "-")
         lines.append(f"| {x['family']} | {apart['pairs']} | {first} | {overlap['pairs']} | {second} | {count} |")
     return lines

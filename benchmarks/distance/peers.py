@@ -67,27 +67,27 @@ class Coal:
 
     def distances(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Distances, normals and witnesses on A and B."""
-        found = np.empty((len(X), 10))
-        for row, T in zip(found, self.transforms(X), strict=True):
+        result = np.empty((len(X), 10))
+        for row, T in zip(result, self.transforms(X), strict=True):
             self.result.clear()
             row[0] = self.coal.distance(self.a, self.at, self.b, T, self.request, self.result)
             row[1:4] = self.result.normal
             row[4:7], row[7:] = self.result.getNearestPoint1(), self.result.getNearestPoint2()
-        return found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
+        return result[:, 0], result[:, 1:4], result[:, 4:7], result[:, 7:]
 
     def loop_seconds(self, X: np.ndarray, rounds: int = 3) -> float:
         """Return the time for one pair in a C++ loop: the median over rounds through all poses."""
         pin, model = self.pin, self.pin.GeometryModel()
-        still = pin.SE3.Identity()
+        identity = pin.SE3.Identity()
         for k in range(_PAIRS):
             for name, shape in (("a", self.a), ("b", self.b)):
-                model.addGeometryObject(pin.GeometryObject(f"{name}{k}", 0, 0, still, shape))
+                model.addGeometryObject(pin.GeometryObject(f"{name}{k}", 0, 0, identity, shape))
             model.addCollisionPair(pin.CollisionPair(2 * k, 2 * k + 1))
         data, seconds = pin.GeometryData(model), np.zeros(rounds)
         chunks = X[: len(X) // _PAIRS * _PAIRS].reshape(-1, _PAIRS, 4, 4)
         for chunk in chunks:
             for k, x in enumerate(chunk):
-                data.oMg[2 * k], data.oMg[2 * k + 1] = still, pin.SE3(np.array(x))
+                data.oMg[2 * k], data.oMg[2 * k + 1] = identity, pin.SE3(np.array(x))
             pin.computeDistances(model, data)
             for j in range(rounds):
                 start = time.perf_counter()
@@ -103,21 +103,21 @@ class CoalRobot:
     """
 
     def __init__(self, robot: Any, scene: Any, pairs: Any) -> None:
-        pin, still = module("pinocchio"), module("pinocchio").SE3.Identity()
+        pin, identity = module("pinocchio"), module("pinocchio").SE3.Identity()
         self.pin, self.robot = pin, robot
         placed = [(frame.name, geometry) for frame in robot.tree.frames for geometry in frame.collisions]
         self.shapes = dict(zip(robot.collision_shapes, placed, strict=True))
-        self.model, places = pin.GeometryModel(), {}
+        self.model, positions = pin.GeometryModel(), {}
         for name in dict.fromkeys(name for pair in pairs for name in pair):
             shape = self.shapes[name][1].shape if name in self.shapes else scene[name].shape
-            places[name] = self.model.addGeometryObject(pin.GeometryObject(name, 0, 0, still, coal_shape(shape)))
+            positions[name] = self.model.addGeometryObject(pin.GeometryObject(name, 0, 0, identity, coal_shape(shape)))
         for a, b in pairs:
-            self.model.addCollisionPair(pin.CollisionPair(places[a], places[b]))
-        self.data, self.places = pin.GeometryData(self.model), places
-        for name, k in places.items():
+            self.model.addCollisionPair(pin.CollisionPair(positions[a], positions[b]))
+        self.data, self.places = pin.GeometryData(self.model), positions
+        for name, k in positions.items():
             if name not in self.shapes:
                 self.data.oMg[k] = pin.SE3(_matrix(scene[name].pose))
-        self.moving = [(name, k) for name, k in places.items() if name in self.shapes]
+        self.moving = [(name, k) for name, k in positions.items() if name in self.shapes]
 
     def place(self, q: np.ndarray) -> None:
         for name, k in self.moving:

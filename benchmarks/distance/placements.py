@@ -68,9 +68,9 @@ HULLS = _hulls()
 
 def _planes() -> tuple[Array, Array]:
     """Outward normals (shapes, planes, 3) and offsets of `HULLS`, some of them repeated."""
-    found = [ConvexHull(v).equations for v in HULLS]
-    most = max(map(len, found))
-    rows = np.array([np.resize(f, (most, 4)) for f in found])
+    results = [ConvexHull(v).equations for v in HULLS]
+    most = max(map(len, results))
+    rows = np.array([np.resize(f, (most, 4)) for f in results])
     return rows[..., :3], -rows[..., 3]
 
 
@@ -92,19 +92,19 @@ CORES: Mapping[type, tuple[str, ...]] = {
 _CONSTANT = {"octahedron": (1, 0.2), "wedge": (3, 0.3)}  # hulls whose faces are known when code is made; shape, scale
 
 
-def families(bounded: Sequence[type] = tuple(SUPPORTS), others: Sequence[tuple[type, type]] = ()) -> list[Any]:
+def families(bounded: Sequence[type] = tuple(SUPPORTS), partners: Sequence[tuple[type, type]] = ()) -> list[Any]:
     """Return all pairs of kinds of bounded cores, and the pairs of cores with their own functions.
 
     Raises LookupError for a core without random samples.
     """
-    cores = [*itertools.combinations_with_replacement(bounded, 2), *others]
+    cores = [*itertools.combinations_with_replacement(bounded, 2), *partners]
     if missing := {core.__name__ for pair in cores for core in pair if core not in CORES}:
         raise LookupError(f"families: no placements are drawn of {', '.join(sorted(missing))}; add them to CORES")
-    found = [(a, b) for pair in cores for a in CORES[pair[0]] for b in CORES[pair[1]]]
-    return list({frozenset(kinds): kinds for kinds in found}.values())
+    results = [(a, b) for pair in cores for a in CORES[pair[0]] for b in CORES[pair[1]]]
+    return list({frozenset(kinds): kinds for kinds in results}.values())
 
 
-FAMILIES: list[tuple[str, str]] = families(others=(*PAIRS, *LONG))
+FAMILIES: list[tuple[str, str]] = families(partners=(*PAIRS, *LONG))
 
 
 @dataclass(frozen=True)
@@ -151,22 +151,22 @@ class Bodies:
         across = np.sqrt(u[..., 0] ** 2 + u[..., 1] ** 2)
         match self.kind:
             case "point":
-                own: Array = np.zeros(at.shape)
+                heights: Array = np.zeros(at.shape)
             case "half-space":
-                own = np.where((across < 1e-13) & (u[..., 2] > 0.0), 0.0, np.inf)
+                heights = np.where((across < 1e-13) & (u[..., 2] > 0.0), 0.0, np.inf)
             case "segment":
-                own = s[0] * np.abs(u[..., 2])
+                heights = s[0] * np.abs(u[..., 2])
             case "box":
-                own = s[0] * np.abs(u[..., 0]) + s[1] * np.abs(u[..., 1]) + s[2] * np.abs(u[..., 2])
+                heights = s[0] * np.abs(u[..., 0]) + s[1] * np.abs(u[..., 1]) + s[2] * np.abs(u[..., 2])
             case "cylinder":
-                own = s[0] * across + s[1] * np.abs(u[..., 2])
+                heights = s[0] * across + s[1] * np.abs(u[..., 2])
             case "cone":
-                own = np.maximum(s[1] * u[..., 2], s[0] * across - s[1] * u[..., 2])
+                heights = np.maximum(s[1] * u[..., 2], s[0] * across - s[1] * u[..., 2])
             case "ellipsoid":
-                own = np.sqrt((s[0] * u[..., 0]) ** 2 + (s[1] * u[..., 1]) ** 2 + (s[2] * u[..., 2]) ** 2)
+                heights = np.sqrt((s[0] * u[..., 0]) ** 2 + (s[1] * u[..., 1]) ** 2 + (s[2] * u[..., 2]) ** 2)
             case _:
-                own = np.einsum("kvj,k...j->k...v", self.vertices(), u).max(-1)
-        return np.asarray(at + own)
+                heights = np.einsum("kvj,k...j->k...v", self.vertices(), u).max(-1)
+        return np.asarray(at + heights)
 
     def off(self, p: Array) -> Array:
         """Distance of points (count, 3) from the surfaces, to first order."""
@@ -268,14 +268,14 @@ def _random(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tup
 
 
 def _quarter_turns() -> Array:
-    found = []
+    results = []
     for order in itertools.permutations(range(3)):
         for signs in itertools.product((1.0, -1.0), repeat=3):
             R = np.zeros((3, 3))
             R[range(3), order] = signs
             if np.linalg.det(R) > 0.0:
-                found.append(R)
-    return np.array(found)
+                results.append(R)
+    return np.array(results)
 
 
 def _aligned(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tuple[Bodies, Bodies]:

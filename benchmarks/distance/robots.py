@@ -52,7 +52,7 @@ def panda() -> lw.Robot:
         if frame.collisions:
             robot = robot.with_collisions(frame.name)
     for link, of in _PANDA.items():
-        robot = robot.with_collisions(link, *(_capsule(*numbers) for numbers in of))
+        robot = robot.with_collisions(link, *(_capsule(*values) for values in of))
     robot = robot.with_collisions("panda_hand", shapes.Box((0.04, 0.21, 0.12)).at((0.0, 0.0, 0.05)))
     return robot.with_locked_joints({name: 0.0 for name in robot.q_names if "finger" in name})
 
@@ -87,17 +87,17 @@ def humanoid() -> lw.Robot:
 
 def measured(effort: Effort, quick: bool, terminal: Terminal) -> tuple[list[dict[str, Any]], list[Verdict]]:
     """Return the records of all measurements, and the verdicts for the table of targets."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     rows: list[Verdict] = []
     for part in (_pair, _panda, _hulls, _edges, _compiled):
         try:
             for record, verdicts in part(effort, quick):
-                found.append(record)
+                results.append(record)
                 rows += verdicts
         except (NotInstalled, CannotCompare, AttributeError, ImportError, OSError) as error:
             terminal.warning(f"left out: {part.__name__.strip('_')}: {error}")
         terminal.log.line(f"robots: {part.__name__.strip('_')}")
-    return found, rows
+    return results, rows
 
 
 Part = Iterator[tuple[dict[str, Any], list[Verdict]]]
@@ -119,23 +119,23 @@ def _panda(effort: Effort, quick: bool) -> Part:
     robot, scene = panda(), boxes()
     q = robot.random_configuration(np.random.default_rng(1), size=BATCH)
     with threads(1):
-        found = robot.distances(q, scene)
-        peer, beside = _beside(robot, scene, q, found)
-        what = f"panda, {len(scene)} boxes"
-        yield {"what": what, "measure": "pairs", "count": len(found.pairs), "difference": beside,
-               "touching": float((found.distance <= 0.0).any(-1).mean()),
+        distances = robot.distances(q, scene)
+        peer, beside = _beside(robot, scene, q, distances)
+        title = f"panda, {len(scene)} boxes"
+        yield {"what": title, "measure": "pairs", "count": len(distances.pairs), "difference": beside,
+               "touching": float((distances.distance <= 0.0).any(-1).mean()),
                "wrong": beside is not None and beside > 1e-4}, []  # fmt: skip
         calls = {"distances and gradient": robot.distance_derivatives, "yes or no": robot.in_collision}
         for measure, ask in calls.items():
             yes = measure == "yes or no"
             its = None if peer is None else peer.seconds(q[:64], yes)
             for kind, x in (("", q), (", float32", q.astype(np.float32))):
-                key = (what, measure + kind)
+                key = (title, measure + kind)
                 if kind and np.asarray(getattr(ask(x, scene), "gradient", True)).dtype == float:
-                    yield {"what": what, "measure": measure + kind, "seconds": None}, [_row(key, None)]
+                    yield {"what": title, "measure": measure + kind, "seconds": None}, [_row(key, None)]
                     continue
                 seconds = _of_batch(ask, x, scene, effort)
-                record = {"what": what, "measure": measure + kind, "seconds": seconds, "coal": its}
+                record = {"what": title, "measure": measure + kind, "seconds": seconds, "coal": its}
                 yield record, [_row(key, seconds, its)]
 
 
@@ -144,14 +144,14 @@ def _of_batch(ask: Callable[..., Any], q: np.ndarray, scene: Any, effort: Effort
     return compare(Call("ask(q, scene)", {"ask": ask, "q": q, "scene": scene}), None, effort).ours / len(q)
 
 
-def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, found: Any) -> tuple[CoalRobot | None, float | None]:
+def _beside(robot: lw.Robot, scene: Any, q: np.ndarray, result: Any) -> tuple[CoalRobot | None, float | None]:
     """Return coal's robot, and the maximum difference of its distances."""
     try:
-        peer = CoalRobot(robot, scene, found.pairs)
+        peer = CoalRobot(robot, scene, result.pairs)
     except CannotCompare:
         return None, None
     its = np.array([peer.distances(x) for x in q[:64]])
-    return peer, float(np.abs(its - found.distance[:64]).max())
+    return peer, float(np.abs(its - result.distance[:64]).max())
 
 
 def _hulls(effort: Effort, quick: bool) -> Part:
@@ -163,14 +163,14 @@ def _hulls(effort: Effort, quick: bool) -> Part:
     q = robot.random_configuration(np.random.default_rng(1), size=BATCH // 4)
     key = ("panda, hulls of 32", "distances and gradient")
     with threads(1):
-        found = robot.distances(q[:64], scene)
-        _, difference = _beside(robot, scene, q, found)
-        peer, _ = _beside(full, scene, q[:1], found)
+        distances = robot.distances(q[:64], scene)
+        _, difference = _beside(robot, scene, q, distances)
+        peer, _ = _beside(full, scene, q[:1], distances)
         its = None if peer is None else peer.seconds(q[:32], False)
         seconds = _of_batch(robot.distance_derivatives, q, scene, effort)
     record = {"what": key[0], "measure": key[1], "seconds": seconds, "coal": its, "difference": difference}
     wrong = difference is not None and difference > 1e-4
-    yield {**record, "count": len(found.pairs), "wrong": wrong}, [_row(key, seconds, its)]
+    yield {**record, "count": len(distances.pairs), "wrong": wrong}, [_row(key, seconds, its)]
 
 
 def _edges(effort: Effort, quick: bool) -> Part:
@@ -182,10 +182,10 @@ def _edges(effort: Effort, quick: bool) -> Part:
         names = {"ask": robot.is_motion_free, "q0": q0, "q1": q1, "scene": scene}
         seconds = compare(Call("ask(q0, q1, scene)", names), None, effort).ours / EDGES
     free, wrong = checked_edges(count, 2)
-    what = f"panda, {len(scene)} boxes"
+    title = f"panda, {len(scene)} boxes"
     for measure, value in (("edge of 1 rad", seconds), ("edges wrongly certified", float(wrong))):
-        record = {"what": what, "measure": measure, "seconds": value, "free": free / count, "count": count}
-        yield {**record, "wrong": bool(wrong)}, [_row((what, measure), value)]
+        record = {"what": title, "measure": measure, "seconds": value, "free": free / count, "count": count}
+        yield {**record, "wrong": bool(wrong)}, [_row((title, measure), value)]
 
 
 def checked_edges(count: int, seed: int) -> tuple[int, int]:
@@ -198,8 +198,8 @@ def checked_edges(count: int, seed: int) -> tuple[int, int]:
         free += int(certified.sum())
         if certified.any():
             s = rng.uniform(0.0, 1.0, (SAMPLES, int(certified.sum()), 1))
-            way = q0[certified] + s * (q1 - q0)[certified]
-            wrong += int(np.asarray(robot.in_collision(way, scene)).any(0).sum())
+            samples = q0[certified] + s * (q1 - q0)[certified]
+            wrong += int(np.asarray(robot.in_collision(samples, scene)).any(0).sum())
     return free, wrong
 
 
@@ -215,10 +215,10 @@ def _compiled(effort: Effort, quick: bool) -> Part:
     q = robot.random_configuration(np.random.default_rng(0), size=16)
     with environment(LINKWORK_CACHE="off"):
         start = time.perf_counter()
-        found = robot.distances(q)
+        distances = robot.distances(q)
         seconds = time.perf_counter() - start
     key = ("humanoid, 30 capsules", "compile, cold")
-    yield {"what": key[0], "measure": key[1], "seconds": seconds, "count": len(found.pairs)}, [_row(key, seconds)]
+    yield {"what": key[0], "measure": key[1], "seconds": seconds, "count": len(distances.pairs)}, [_row(key, seconds)]
 
 
 def _row(key: tuple[str, str], value: float | None, peer: float | None = None) -> Verdict:

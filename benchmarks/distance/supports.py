@@ -24,21 +24,21 @@ def support(kind: str, X: Array, x: Array, n: Array, real: Any = np.longdouble) 
     across = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
     match kind:
         case "point":
-            own = np.zeros(len(u), real)
+            heights = np.zeros(len(u), real)
         case "segment":
-            own = x[:, 0] * np.abs(u[:, 2])
+            heights = x[:, 0] * np.abs(u[:, 2])
         case "box":
-            own = (x * np.abs(u)).sum(-1)
+            heights = (x * np.abs(u)).sum(-1)
         case "cylinder":
-            own = x[:, 0] * across + x[:, 1] * np.abs(u[:, 2])
+            heights = x[:, 0] * across + x[:, 1] * np.abs(u[:, 2])
         case "cone":
-            own = np.maximum(x[:, 1] * u[:, 2], x[:, 0] * across - x[:, 1] * u[:, 2])
+            heights = np.maximum(x[:, 1] * u[:, 2], x[:, 0] * across - x[:, 1] * u[:, 2])
         case "ellipsoid":
-            own = np.sqrt(((x * u) ** 2).sum(-1))
+            heights = np.sqrt(((x * u) ** 2).sum(-1))
         case _:
-            own = np.einsum("kij,kj->ki", x.reshape(len(x), -1, 3), u).max(-1)
-    found: Array = at + own
-    return found
+            heights = np.einsum("kij,kj->ki", x.reshape(len(x), -1, 3), u).max(-1)
+    result: Array = at + heights
+    return result
 
 
 def outside(kind: str, X: Array, x: Array, p: Array) -> Array:
@@ -48,20 +48,20 @@ def outside(kind: str, X: Array, x: Array, p: Array) -> Array:
     across = np.sqrt(z[:, 0] ** 2 + z[:, 1] ** 2)
     match kind:
         case "point":
-            found = np.abs(z).max(-1)
+            result = np.abs(z).max(-1)
         case "segment":
-            found = np.maximum(across, np.abs(z[:, 2]) - x[:, 0])
+            result = np.maximum(across, np.abs(z[:, 2]) - x[:, 0])
         case "box":
-            found = np.abs((np.abs(z) - x).max(-1))
+            result = np.abs((np.abs(z) - x).max(-1))
         case "cylinder":
-            found = np.abs(np.maximum(across - x[:, 0], np.abs(z[:, 2]) - x[:, 1]))
+            result = np.abs(np.maximum(across - x[:, 0], np.abs(z[:, 2]) - x[:, 1]))
         case "cone":
             r, h = x[:, 0], x[:, 1]
             side = (2.0 * h * across - r * (h - z[:, 2])) / np.sqrt(4.0 * h * h + r * r)
-            found = np.abs(np.maximum(side, -h - z[:, 2]))
+            result = np.abs(np.maximum(side, -h - z[:, 2]))
         case "ellipsoid":
             level = ((z / x) ** 2).sum(-1) - 1.0
-            found = np.abs(level) / np.sqrt((4.0 * (z / x**2) ** 2).sum(-1))
+            result = np.abs(level) / np.sqrt((4.0 * (z / x**2) ** 2).sum(-1))
         case _:
-            found = np.zeros(len(z), p.dtype)
-    return np.maximum(found, 0.0)
+            result = np.zeros(len(z), p.dtype)
+    return np.maximum(result, 0.0)

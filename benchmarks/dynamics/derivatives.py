@@ -33,12 +33,12 @@ __all__ = ["gradients", "main"]
 def gradients(name: str, effort: Effort) -> Iterator[Verdict]:
     """Yield the cost and the correctness of gradients and Hessian-vector products of a robot."""
     robot = ROBOTS[name].load()
-    for (function, what), most in GRADIENTS.items():
+    for (function, title), most in GRADIENTS.items():
         kernel = robot.compile(function)
         states = list(random_states(robot, function, 2, STANDARD_BATCH).values())
         rng = np.random.default_rng(0)
         weights = rng.normal(size=(STANDARD_BATCH, robot.nv))
-        if what == "vjp":
+        if title == "vjp":
             derived, more = kernel.vjp(), [weights]
             _check_gradient(robot, function, derived, [x[:3] for x in (*states, weights)])
         else:
@@ -47,12 +47,12 @@ def gradients(name: str, effort: Effort) -> Iterator[Verdict]:
             more = [weights, *directions]
             _check_product(robot, kernel, derived, [x[:3] for x in (*states, *more)])
         with threads(1):
-            found = compare(_call(derived, [*states, *more]), _call(kernel, states), effort)
-        value = found.ours / found.peer if found.peer else None
+            result = compare(_call(derived, [*states, *more]), _call(kernel, states), effort)
+        value = result.ours / result.peer if result.peer else None
         shown = f"{value:.2f}x of the function" if value else "-"
-        times = [f"{1e9 * x / STANDARD_BATCH:.4g} ns" if x else "-" for x in (found.ours, found.peer)]
+        times = [f"{1e9 * x / STANDARD_BATCH:.4g} ns" if x else "-" for x in (result.ours, result.peer)]
         operations = f"{derived.arithmetic / kernel.arithmetic:.2f}x its operations"
-        readable = f"{function.replace('_', ' ')}, {what}, {operations}"
+        readable = f"{function.replace('_', ' ')}, {title}, {operations}"
         yield Verdict(name, readable, times[0], times[1], value, shown, Target(most), f"<= {most:g}x")
 
 
@@ -61,20 +61,20 @@ def _call(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Call:
     return Call(f"kernel({', '.join(names)})", {"kernel": kernel, **names})
 
 
-def _check_gradient(robot: Robot, function: str, vjp: Kernel, given: Sequence[np.ndarray]) -> None:
+def _check_gradient(robot: Robot, function: str, vjp: Kernel, arguments: Sequence[np.ndarray]) -> None:
     """Against the analytic derivatives.  Raises AssertionError."""
-    *states, weights = given
-    found = vjp(*given)
+    *states, weights = arguments
+    result = vjp(*arguments)
     full = getattr(robot, f"{function}_derivatives")(*states)
-    for gradient, matrix in zip(found, full, strict=True):
+    for gradient, matrix in zip(result, full, strict=True):
         expected = np.einsum("ni,nik->nk", weights, matrix)
         error = np.abs(gradient - expected).max() / np.abs(expected).max()
         assert error < 1e-8, f"{robot.name}: {function}: the gradient differs by {error:.2g}"
 
 
-def _check_product(robot: Robot, kernel: Kernel, product: Kernel, given: Sequence[np.ndarray]) -> None:
+def _check_product(robot: Robot, kernel: Kernel, product: Kernel, arguments: Sequence[np.ndarray]) -> None:
     """Against differences of gradients.  Raises AssertionError."""
-    q, v, tau, weights, *directions = given
+    q, v, tau, weights, *directions = arguments
     h, gradient = 1e-5, kernel.vjp()
     ends = [
         gradient(
@@ -82,7 +82,7 @@ def _check_product(robot: Robot, kernel: Kernel, product: Kernel, given: Sequenc
         )
         for s in (1.0, -1.0)
     ]
-    products = product(*given)
+    products = product(*arguments)
     for k, name in ((1, "v"), (2, "tau")):  # by q, differences of gradients are not symmetric on a manifold
         expected = (ends[0][k] - ends[1][k]) / (2.0 * h)
         error = np.abs(products[k] - expected).max() / max(np.abs(expected).max(), 1.0)
@@ -115,9 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.json:
         written = data(about, results, None, rows, {})
         Path(chosen.json).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    wrong = [f"{result.robot}: {found.function}" for result in results for found in result.functions if found.differs]
-    for what in wrong:
-        terminal.error(f"{what}: outputs differ from Pinocchio's by more than rounding explains")
+    wrong = [
+        f"{result.robot}: {outcome.function}" for result in results for outcome in result.functions if outcome.differs
+    ]
+    for measure in wrong:
+        terminal.error(f"{measure}: outputs differ from Pinocchio's by more than rounding explains")
     return 1 if wrong else 0
 
 

@@ -61,9 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.json:
         written = data(about, results, None, rows, {})
         Path(chosen.json).write_text(json.dumps(written, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    wrong = [f"{result.robot}: {found.function}" for result in results for found in result.functions if found.differs]
-    for what in wrong:
-        terminal.error(f"{what}: outputs differ from Pinocchio's by more than rounding explains")
+    wrong = [
+        f"{result.robot}: {outcome.function}" for result in results for outcome in result.functions if outcome.differs
+    ]
+    for measure in wrong:
+        terminal.error(f"{measure}: outputs differ from Pinocchio's by more than rounding explains")
     return 1 if wrong else 0
 
 

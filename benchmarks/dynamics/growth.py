@@ -77,14 +77,14 @@ def grown(effort: Effort, quick: bool = False) -> list[LargeResult]:
     """Measure all chains and trees; quick: short chains, and the cases with bounds in `large`."""
     if not quick:
         return [*large_robots(effort, _CHAINS, functions=tuple(GROWTH)), *large_robots(effort, _TREES)]
-    found = [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
-    others = {function: None for robot, function in LARGE if robot == _LONG[0] and function not in FUNCTIONS}
-    return [*found, *large_robots(effort, _LONG[:1], functions=tuple(others))]
+    results = [*large_robots(effort, _QUICK, functions=tuple(GROWTH)), *large_robots(effort, _LONG)]
+    chains = {function: None for robot, function in LARGE if robot == _LONG[0] and function not in FUNCTIONS}
+    return [*results, *large_robots(effort, _LONG[:1], functions=tuple(chains))]
 
 
 def fitted(results: Sequence[LargeResult], least: int = LEAST) -> list[Growth]:
     """The growth of every figure of every function of which chains of two lengths were measured."""
-    found = []
+    result = []
     for function in GROWTH:
         chains = [x for x in results if x.function == function and x.robot.startswith("chain")]
         chains = [x for x in chains if int(x.robot.split()[1]) >= least]
@@ -95,19 +95,19 @@ def fitted(results: Sequence[LargeResult], least: int = LEAST) -> list[Growth]:
             if not all(getattr(x, figure) for x in chains):
                 continue  # nobody tells
             values = tuple(float(getattr(x, figure)) for x in chains)
-            found.append(Growth(function, figure, sizes, values, growth(chains, figure)))
-    return found
+            result.append(Growth(function, figure, sizes, values, growth(chains, figure)))
+    return result
 
 
-def growth_verdicts(found: Sequence[Growth]) -> list[Verdict]:
+def growth_verdicts(result: Sequence[Growth]) -> list[Verdict]:
     """The rows of the table of targets."""
     rows = []
-    for x in found:
-        what = f"{x.function.replace('_', ' ')}, growth of {FIGURES[x.figure]}"
+    for x in result:
+        title = f"{x.function.replace('_', ' ')}, growth of {FIGURES[x.figure]}"
         chains = f"chains {x.sizes[0]}-{x.sizes[-1]}"
         times = f"x {x.values[-1] / x.values[0]:.3g}"
         bound = f"<= n^{GROWTH[x.function]}"
-        rows.append(Verdict(chains, what, times, "-", x.power, f"n^{x.power:.2f}", x.target, bound))
+        rows.append(Verdict(chains, title, times, "-", x.power, f"n^{x.power:.2f}", x.target, bound))
     return rows
 
 
@@ -121,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     about = machine()
     results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)
-    found = fitted(results)
-    rows = [*large_verdicts(results), *growth_verdicts(found)]
+    result = fitted(results)
+    rows = [*large_verdicts(results), *growth_verdicts(result)]
     cells = [[x.robot, x.what, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
     print("\n".join(result_table(results)))
     print()
@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "machine": about,
             "results": [asdict(x) for x in results],
             "errors": errors,
-            "growth": [{**asdict(x), "max_iterations": x.target.bound, "met": x.target.met(x.power)} for x in found],
+            "growth": [{**asdict(x), "max_iterations": x.target.bound, "met": x.target.met(x.power)} for x in result],
         }
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return int(not all(error < _NEAR for error in errors.values()))

@@ -36,9 +36,9 @@ def handed() -> lw.Robot:
                     if element is not None:
                         element.set(name, f"{side}_{element.get(name)}")
                 body.append(part)
-        held = ElementTree.SubElement(body, "joint", name=f"{side}_hand", type="fixed")
-        ElementTree.SubElement(held, "parent", link=f"wrist_{side}_ft_tool_link")
-        ElementTree.SubElement(held, "child", link=f"{side}_{_PALM}")
+        weld = ElementTree.SubElement(body, "joint", name=f"{side}_hand", type="fixed")
+        ElementTree.SubElement(weld, "parent", link=f"wrist_{side}_ft_tool_link")
+        ElementTree.SubElement(weld, "child", link=f"{side}_{_PALM}")
     with quietly():
         return lw.Robot.from_urdf_string(ElementTree.tostring(body, encoding="unicode"), floating_base=True)
 
@@ -49,11 +49,11 @@ def first_order(
     """Named derivatives of the robot, or of one such as "chain 200"; those of a frame of the last one's."""
     robot = handed() if name == NAME else large_robot(name)
     frame = FRAME if name == NAME else f"link{len(robot.bodies) - 1}"
-    found = []
+    results = []
     for function in functions:
-        asked = (function, frame) if any(option.name == "frame" for option in ROBOT[function].options) else function
-        found.append(measured(robot, name, asked, "chosen", batch, effort)[0])
-    return found
+        request = (function, frame) if any(option.name == "frame" for option in ROBOT[function].options) else function
+        results.append(measured(robot, name, request, "chosen", batch, effort)[0])
+    return results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -53,7 +53,7 @@ class Cost:
 def parameter_sets(robot: lw.Robot, function: str) -> dict[str, tuple[bool, list[str]]]:
     """Return by description the sets of runtime parameters: whether joint parameters count, and the names."""
     body, joint = robot.bodies[-1], robot.joints[len(robot.joints) // 2].name
-    found = {
+    results = {
         "gravity": (False, ["gravity"]),
         "inertia of a hand or foot": (False, [f"inertia:{body}"]),
         "inertias of all bodies": (False, ["inertia"]),
@@ -63,33 +63,33 @@ def parameter_sets(robot: lw.Robot, function: str) -> dict[str, tuple[bool, list
         "all of these": (True, ["inertia", "placement", *IN_JOINTS, "gravity"]),
     }
     if function == "mass_matrix":
-        del found["gravity"]
-        found["armature, damping, friction"] = (True, ["armature"])
-        found["all of these"] = (True, ["inertia", "placement", "armature"])
-    return found
+        del results["gravity"]
+        results["armature, damping, friction"] = (True, ["armature"])
+        results["all of these"] = (True, ["inertia", "placement", "armature"])
+    return results
 
 
 def costs(name: str, robot: lw.Robot, effort: Effort, size: int = STANDARD_BATCH) -> list[Cost]:
     """Every function of one robot with every set of parameters, on one thread."""
-    found = []
+    results = []
     rng = np.random.default_rng(0)
     states: dict[str, Any] = {"q": robot.random_configuration(rng, size=size)}
     states |= {key: rng.normal(size=(size, robot.nv)) for key in ("v", "a", "tau")}
     with threads(1):
         for function in FUNCTIONS:
             for words, (passive, parameters) in parameter_sets(robot, function).items():
-                asked = (function, {"passive": True}) if passive else function
-                before, kernel = robot.compile(asked), robot.compile(asked, parameters=parameters)
-                own = robot.parameters(parameters)
-                many = {key: x + 0.01 * np.abs(x) * rng.normal(size=(size, *x.shape)) for key, x in own.items()}
+                request = (function, {"passive": True}) if passive else function
+                before, kernel = robot.compile(request), robot.compile(request, parameters=parameters)
+                values = robot.parameters(parameters)
+                many = {key: x + 0.01 * np.abs(x) * rng.normal(size=(size, *x.shape)) for key, x in values.items()}
                 arrays = {port.name: states[port.name] for port in before.inputs}
-                one = _call(before, arrays)
-                shared, each = (compare(one, _call(kernel, arrays | x), effort) for x in (own, many))
+                single_call = _call(before, arrays)
+                shared, each = (compare(single_call, _call(kernel, arrays | x), effort) for x in (values, many))
                 assert shared.ratio is not None and each.ratio is not None
-                numbers, counted = sum(x.size for x in own.values()), (kernel.arithmetic, before.arithmetic)
+                value_count, counted = sum(x.size for x in values.values()), (kernel.arithmetic, before.arithmetic)
                 times = shared.ours / size, shared.ratio, each.ratio
-                found.append(Cost(name, function, words, numbers, *counted, *times))
-    return found
+                results.append(Cost(name, function, words, value_count, *counted, *times))
+    return results
 
 
 def _call(kernel: lw.Kernel, arrays: dict[str, np.ndarray]) -> Call:
@@ -97,7 +97,7 @@ def _call(kernel: lw.Kernel, arrays: dict[str, np.ndarray]) -> Call:
     return Call(f"kernel({', '.join(arrays)})", {"kernel": kernel, **arrays})
 
 
-def cost_table(found: Sequence[Cost]) -> list[str]:
+def cost_table(result: Sequence[Cost]) -> list[str]:
     """One line a function and a set of parameters."""
     header = ["robot", "function", "inputs", "numbers", "operations", "work", "constants [µs]", "shared", "each"]
     cells = [
@@ -112,7 +112,7 @@ def cost_table(found: Sequence[Cost]) -> list[str]:
             f"{x.shared:.2f}",
             f"{x.each:.2f}",
         ]
-        for x in found
+        for x in result
     ]
     return table(header, cells, left=(0, 1, 2))
 
@@ -126,16 +126,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="short timings")
     parser.add_argument("--json", metavar="FILE", help="file for the results")
     chosen = parser.parse_args(arguments)
-    about, found = machine(), list[Cost]()
+    about, result = machine(), list[Cost]()
     for name in chosen.robots:
         try:
-            found += costs(name, ROBOTS[name].load(), (QUICK if chosen.quick else FULL).effort)
+            result += costs(name, ROBOTS[name].load(), (QUICK if chosen.quick else FULL).effort)
         except NotInstalled as missing:
             print(missing)
-    print("\n".join(cost_table(found)))
+    print("\n".join(cost_table(result)))
     print("; ".join(f"{name} {value}" for name, value in about.items()))
     if chosen.json:
-        data = {"machine": about, "results": [asdict(x) for x in found]}
+        data = {"machine": about, "results": [asdict(x) for x in result]}
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return 0
 

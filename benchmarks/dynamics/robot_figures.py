@@ -98,38 +98,38 @@ def measure_robot(
     except CannotCompare as reason:
         result.notes.append(f"no comparison: {reason}")
     for function in functions_of(entry.name) if functions is None else functions:
-        asked = (entry.hand,) if ROBOT[function].requires_frame else ()
+        frames = (entry.hand,) if ROBOT[function].requires_frame else ()
         try:
-            made = [compile_cold(robot, function, *asked) for _ in range(plan.compiles)]
+            compilations = [compile_cold(robot, function, *frames) for _ in range(plan.compiles)]
         except SingularInertiaError as error:
             result.notes.append(f"{function}: {error}")
             continue
-        found = FunctionResult(
+        outcome = FunctionResult(
             function,
-            made[0].operations,
-            statistics.median(m.trace_seconds for m in made),
-            statistics.median(m.compile_seconds for m in made),
+            compilations[0].operations,
+            statistics.median(m.trace_seconds for m in compilations),
+            statistics.median(m.compile_seconds for m in compilations),
         )
         beside = peer
         if peer is not None:
-            found.difference, found.bound = agreement(robot, peer, function, *asked)
-            if found.differs:
+            outcome.difference, outcome.bound = agreement(robot, peer, function, *frames)
+            if outcome.differs:
                 beside = None  # what computes something else is not timed beside
         for size in plan.batches:
-            if fits(robot, function, size, *asked):
-                ours, its = batch_calls(robot, beside, function, size, *asked)
+            if fits(robot, function, size, *frames):
+                ours, its = batch_calls(robot, beside, function, size, *frames)
                 with threads(1):
-                    found.batches[size] = compare(ours, its, plan.effort)
+                    outcome.batches[size] = compare(ours, its, plan.effort)
                     if size == STANDARD_BATCH:
-                        found.into = compare(_into(robot, function, asked, ours), its, plan.effort)
-        ours, its = single_calls(robot, beside, function, *asked)
-        found.call = compare(ours, its, plan.effort)
-        found.call_percentiles = percentiles(ours, plan.calls)
-        found.peer_percentiles = None if its is None else percentiles(its, plan.calls)
-        result.functions.append(found)
+                        outcome.into = compare(_into(robot, function, frames, ours), its, plan.effort)
+        ours, its = single_calls(robot, beside, function, *frames)
+        outcome.call = compare(ours, its, plan.effort)
+        outcome.call_percentiles = percentiles(ours, plan.calls)
+        outcome.peer_percentiles = None if its is None else percentiles(its, plan.calls)
+        result.functions.append(outcome)
         done(f"{entry.name}: {function}")
         if (entry.name, function, "asymmetry") in TARGETS:
-            found.asymmetric = _asymmetric(robot, function)
+            outcome.asymmetric = _asymmetric(robot, function)
     if functions is None and any(robot_name == entry.name for robot_name, _, _ in TARGETS):
         for function, measure, figure in compiler_figures(entry, robot, peer, plan.effort):
             result.figures.setdefault(function, {})[measure] = figure
@@ -137,10 +137,10 @@ def measure_robot(
     return result
 
 
-def _into(robot: Robot, function: str, asked: Sequence[str], call: Call) -> Call:
+def _into(robot: Robot, function: str, frames: Sequence[str], call: Call) -> Call:
     """The same batch by the function's kernel, with the result in an array made before."""
     states = {name: x for name, x in call.names.items() if name != "robot"}
-    kernel = robot.compile((function, *asked))
+    kernel = robot.compile((function, *frames))
     names = {**states, "kernel": kernel, "out": kernel(*states.values())}
     return Call(f"kernel({', '.join(states)}, out=out)", names)
 
@@ -151,8 +151,8 @@ def _asymmetric(robot: Robot, function: str) -> int:
     return int(np.sum(matrices != np.swapaxes(matrices, -1, -2)))
 
 
-def fits(robot: Robot, function: str, size: int, *asked: str) -> bool:
+def fits(robot: Robot, function: str, size: int, *frames: str) -> bool:
     """True where a batch's result is of reasonable size."""
     states = random_states(robot, function, 0)
-    found = getattr(robot, function)(*states.values(), *asked)
-    return sum(int(part.nbytes) for part in (found if isinstance(found, tuple) else (found,))) * size <= _MAX_BYTES
+    result = getattr(robot, function)(*states.values(), *frames)
+    return sum(int(part.nbytes) for part in (result if isinstance(result, tuple) else (result,))) * size <= _MAX_BYTES

@@ -121,14 +121,14 @@ def second_load(kernel: lw.Kernel, repeats: int = 9, loads: int = 1000) -> float
 
 def first_load(kernel: lw.Kernel, repeats: int = 5) -> FirstLoad:
     """Return the median times of the first load in new processes, with a cache that has the kernel's code."""
-    data, found = pickle.dumps(kernel), []
+    data, outcome = pickle.dumps(kernel), []
     kernel(*[np.full(port.shape, 0.3) for port in kernel.inputs])
     lw.wait_for_compiler()
     for _ in range(repeats):
         result = subprocess.run([sys.executable, "-c", _LOAD], input=data, capture_output=True, check=True)
-        found.append(json.loads(result.stdout))
-    load, load_and_call, processor = (statistics.median(row[k] for row in found) for k in range(3))
-    return FirstLoad(load, load_and_call, processor, all(row[3] for row in found))
+        outcome.append(json.loads(result.stdout))
+    load, load_and_call, processor = (statistics.median(row[k] for row in outcome) for k in range(3))
+    return FirstLoad(load, load_and_call, processor, all(row[3] for row in outcome))
 
 
 def shared_cache(processes: int = 8) -> SharedCompilation:
@@ -141,10 +141,10 @@ def shared_cache(processes: int = 8) -> SharedCompilation:
             subprocess.Popen([sys.executable, "-c", _SHARED], env=environment, stdout=subprocess.PIPE)
             for _ in range(processes)
         ]
-        found = [json.loads(process.communicate()[0]) for process in running]
+        data = [json.loads(process.communicate()[0]) for process in running]
         wall = time.perf_counter() - start
-    counts = Counter(name for names, _ in found for name in names)
-    equal = len({json.dumps(results) for _, results in found}) == 1
+    counts = Counter(name for names, _ in data for name in names)
+    equal = len({json.dumps(results) for _, results in data}) == 1
     return SharedCompilation(processes, len(counts), max(counts.values()), equal, wall)
 
 

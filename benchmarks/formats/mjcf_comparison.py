@@ -74,12 +74,12 @@ def deviations(tree: Tree, model: Any, count: int = 10, seed: int = 0) -> dict[s
         result["passive"] = _relative(_array(passive_force(smooth, rows, rates), count), passive, least)
     source = CompiledModel(model)
     far = np.maximum(np.abs(theirs["position"]).max(axis=(1, 2)), 1.0)
-    places, turns = [], []
+    positions, turns = [], []
     for i, name in enumerate(source.bodies[1:], start=1):
         X = pose(tree, rows, name)
-        places.append(_most((_array([*X.translation], count) - theirs["position"][:, i]) / far[:, None]))
+        positions.append(_most((_array([*X.translation], count) - theirs["position"][:, i]) / far[:, None]))
         turns.append(_most(_array(X.rotation.rows(), count) - theirs["rotation"][:, i]))
-    result["position"], result["rotation"] = max(places, default=0.0), max(turns, default=0.0)
+    result["position"], result["rotation"] = max(positions, default=0.0), max(turns, default=0.0)
     if tree.bodies and tree.mass:
         mujoco_mass = model.body_subtreemass[0]
         result["mass"] = abs(tree.mass - mujoco_mass) / mujoco_mass
@@ -134,11 +134,11 @@ def _equalities(tree: Tree, model: Any, source: CompiledModel, q: np.ndarray, th
     worst = 0.0
     for i in range(model.neq):
         constraint = constraints.get(source.name_in_model("equality", i) or f"equality{i}")
-        own = np.nonzero(theirs["owner"][0] == i)[0] if theirs["owner"].size else []
-        if constraint is None or not len(own):
+        own_rows = np.nonzero(theirs["owner"][0] == i)[0] if theirs["owner"].size else []
+        if constraint is None or not len(own_rows):
             continue
         residual = _as_mujoco(constraint, model, i, state, theirs, count)
-        worst = max(worst, _most((residual - theirs["equality"][:, own]) / far[:, None]))
+        worst = max(worst, _most((residual - theirs["equality"][:, own_rows]) / far[:, None]))
     return worst
 
 

@@ -71,31 +71,31 @@ class Row:
         shown = ["" if x is None else "0" if x == 0.0 else f"{x:.0e}" for x in map(self.deviations.get, QUANTITIES)]
         counts = [str(self.joints), str(self.nv), f"{self.mass:.6g}", str(self.notes), str(self.warnings)]
         counts = counts if self.loads else [""] * len(counts)
-        told = " ".join(filter(None, (self.outcome, self.code, f"({self.note})" if self.note else "")))
-        return [self.file, self.format, *counts, told, *shown]
+        summary = " ".join(filter(None, (self.outcome, self.code, f"({self.note})" if self.note else "")))
+        return [self.file, self.format, *counts, summary, *shown]
 
 
 def rows(folder: Path, states: int) -> Iterator[Row]:
     """Read the robot files of a folder."""
     for path in sorted(folder.rglob("*")):
-        found = _format_of(path)
-        if found is not None:
-            yield row(path, folder, states, found)
+        result = _format_of(path)
+        if result is not None:
+            yield row(path, folder, states, result)
 
 
 def _format_of(path: Path) -> registry.Format | None:
     """Return the format of a robot file; None for another file, or one that only a suffix takes for a robot's."""
     suffix = path.suffix.lower()
-    if suffix != ".xml" and not any(suffix in one.suffixes for one in registry.FORMATS):
+    if suffix != ".xml" and not any(suffix in entry.suffixes for entry in registry.FORMATS):
         return None
     try:
-        found = registry.find_format(path)
+        result = registry.find_format(path)
     except (ModelError, OSError):
         return registry.format_named("urdf") if suffix == ".urdf" and path.is_file() else None
     if suffix == ".json":
         with path.open("rb") as file:
-            return found if file.read(100).startswith(found.starts) else None
-    return found
+            return result if file.read(100).startswith(result.starts) else None
+    return result
 
 
 def row(path: Path, folder: Path, states: int, read: registry.Format | None = None) -> Row:
@@ -111,7 +111,7 @@ def row(path: Path, folder: Path, states: int, read: registry.Format | None = No
         except ValueError as error:
             note = " ".join(str(error).split())[:100]
             return replace(known, outcome="not compiled by MuJoCo", note=note, is_counted=False)
-    roots = [one for one in (folder, folder / "models") if one.is_dir()]
+    roots = [root for root in (folder, folder / "models") if root.is_dir()]
     options: dict[str, Any] = {"package_dirs": roots} if "package_dirs" in read.options else {}
     start = time.perf_counter()
     try:
@@ -146,13 +146,13 @@ def _beside_mujoco(known: Row, robot: lw.Robot, model: Any, states: int) -> Row:
 
     from benchmarks.formats.mjcf_comparison import deviations
 
-    found = deviations(robot.tree, model, states)
+    result = deviations(robot.tree, model, states)
     if any(issue.code == "UNSUPPORTED" for issue in robot.report.warnings):
-        found.pop("passive", None)  # forces that are named as not taken
-    shown = {"M": found.get("M"), "force": found.get("bias"), "centre": found.get("center")}
-    shown |= {"poses": max(found["position"], found["rotation"]), "equality": found["equality"]}
-    rest = {name: found[name] for name in ("mass", "passive") if name in found}
-    return _judged(known, f"MuJoCo {mujoco.__version__}", {**shown, **rest})
+        result.pop("passive", None)  # forces that are named as not taken
+    shown = {"M": result.get("M"), "force": result.get("bias"), "centre": result.get("center")}
+    shown |= {"poses": max(result["position"], result["rotation"]), "equality": result["equality"]}
+    further = {name: result[name] for name in ("mass", "passive") if name in result}
+    return _judged(known, f"MuJoCo {mujoco.__version__}", {**shown, **further})
 
 
 def _beside_pinocchio(known: Row, robot: lw.Robot, states: int) -> Row:
@@ -161,58 +161,58 @@ def _beside_pinocchio(known: Row, robot: lw.Robot, states: int) -> Row:
     except ValueError as error:
         return replace(known, note=f"not compared: {error}"[:200])
     largest: dict[str, float] = {}
-    for one in result.quantities:
-        first = one.quantity.split()[0]
+    for quantity in result.quantities:
+        first = quantity.quantity.split()[0]
         name = {"mass": "M", "gravity": "force", "position": "poses", "orientation": "poses"}.get(first)
         if name is not None:
-            largest[name] = max(largest.get(name, 0.0), one.largest)
+            largest[name] = max(largest.get(name, 0.0), quantity.largest)
     return _judged(known, result.right, largest)
 
 
-def _judged(known: Row, beside: str, found: Mapping[str, float | None]) -> Row:
-    those = {name: x for name, x in found.items() if x is not None}
+def _judged(known: Row, beside: str, result: Mapping[str, float | None]) -> Row:
+    those = {name: x for name, x in result.items() if x is not None}
     wrong = [name for name, x in those.items() if not x <= TOLERANCE]
     outcome = DIFFERS if wrong else "equal"
     return replace(known, outcome=outcome, note=", ".join(wrong), beside=beside, deviations=those)
 
 
-def totals(found: Sequence[Row]) -> list[tuple[str, ...]]:
+def totals(result: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return the numbers of files by folder and format, and of all; the last is the sum."""
     groups: dict[tuple[str, str], list[Row]] = {}
-    for one in found:
-        if one.is_counted:
-            groups.setdefault((Path(one.file).parts[0], one.format), []).append(one)
-    every = [one for those in groups.values() for one in those]
+    for row in result:
+        if row.is_counted:
+            groups.setdefault((Path(row.file).parts[0], row.format), []).append(row)
+    every = [row for those in groups.values() for row in those]
     return [_total(*name, those) for name, those in (*groups.items(), (("all", ""), every))]
 
 
 def _total(folder: str, name: str, those: Sequence[Row]) -> tuple[str, ...]:
-    loaded = [one for one in those if one.loads]
+    loaded = [row for row in those if row.loads]
     counts = (
-        sum(one.joints > 0 for one in loaded),
-        sum(bool(one.beside) for one in loaded),
-        sum(one.outcome == "equal" for one in loaded),
-        sum(one.warnings > 0 for one in loaded),
+        sum(row.joints > 0 for row in loaded),
+        sum(bool(row.beside) for row in loaded),
+        sum(row.outcome == "equal" for row in loaded),
+        sum(row.warnings > 0 for row in loaded),
     )
     share = f"{100.0 * len(loaded) / max(1, len(those)):.1f} %"
     return folder, name, str(len(those)), str(len(loaded)), share, *map(str, counts)
 
 
-def summary(found: Sequence[Row]) -> str:
+def summary(result: Sequence[Row]) -> str:
     """Return how many files load, and how many robots equal those of other libraries."""
-    _, _, files, loaded, share, moving, compared, equal, warned = totals(found)[-1]
-    beside = " and ".join(dict.fromkeys(one.beside for one in found if one.beside)) or "no library"
+    _, _, files, loaded, share, moving, compared, equal, warned = totals(result)[-1]
+    beside = " and ".join(dict.fromkeys(row.beside for row in result if row.beside)) or "no library"
     return (
-        f"{files} files, and {sum(not one.is_counted for one in found)} that are not counted; linkwork loads {loaded} "
+        f"{files} files, and {sum(not row.is_counted for row in result)} that are not counted; linkwork loads {loaded} "
         f"({share}), {moving} with joints; {equal} of {compared} that are compared with {beside} are equal to "
         f"{TOLERANCE:g}; {warned} have warnings"
     )
 
 
-def markdown(found: Sequence[Row]) -> list[str]:
+def markdown(result: Sequence[Row]) -> list[str]:
     """Return the summary, the totals and the table of all counted files in Markdown."""
-    table = [tuple(one.cells()) for one in found if one.is_counted]
-    return [f"{summary(found)}.", "", *_table(TOTALS_HEADER, totals(found)), "", *_table(HEADER, table)]
+    table = [tuple(row.cells()) for row in result if row.is_counted]
+    return [f"{summary(result)}.", "", *_table(TOTALS_HEADER, totals(result)), "", *_table(HEADER, table)]
 
 
 def _table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
@@ -235,20 +235,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import mujoco
 
         mujoco.set_mju_user_warning(lambda text: None)
-    found: list[Row] = []
+    results: list[Row] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         for folder in folders:
-            for one in rows(folder, chosen.states):
-                told = f"{one.file}: {one.outcome} {one.code} {one.note} ({one.seconds:.2f} s)"
-                (terminal.log if chosen.markdown or chosen.json else terminal.out).line(told)
-                found.append(one)
+            for state in rows(folder, chosen.states):
+                line = f"{state.file}: {state.outcome} {state.code} {state.note} ({state.seconds:.2f} s)"
+                (terminal.log if chosen.markdown or chosen.json else terminal.out).line(line)
+                results.append(state)
     if chosen.json:
-        document = {"files": [asdict(one) for one in found], "summary": summary(found)}
+        document = {"files": [asdict(state) for state in results], "summary": summary(results)}
         terminal.out.line(json.dumps(document, indent=1, allow_nan=False))
     else:
-        terminal.out.lines(markdown(found) if chosen.markdown else ["", *map(" ".join, totals(found)), summary(found)])
-    return 1 if any(one.outcome in (DIFFERS, REFUSED, FAILS) for one in found) else 0
+        terminal.out.lines(
+            markdown(results) if chosen.markdown else ["", *map(" ".join, totals(results)), summary(results)]
+        )
+    return 1 if any(state.outcome in (DIFFERS, REFUSED, FAILS) for state in results) else 0
 
 
 def _installed() -> Iterator[Path]:
@@ -259,9 +261,9 @@ def _installed() -> Iterator[Path]:
             files = importlib.metadata.files(name) or []
         except importlib.metadata.PackageNotFoundError:
             continue
-        found = next((Path(str(file.locate())) for file in files if "robots" in file.parts), None)
-        if found is not None:
-            yield next(folder for folder in found.parents if folder.name == "robots").parent
+        result = next((Path(str(file.locate())) for file in files if "robots" in file.parts), None)
+        if result is not None:
+            yield next(folder for folder in result.parents if folder.name == "robots").parent
     for name in PACKAGES:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin:

@@ -33,24 +33,24 @@ Case = Callable[[np.random.Generator, Counter[str]], None]
 CASES: dict[str, Case] = {"reader": reader_case, "sdf": sdf_case, "arguments": arguments_case}
 
 
-def fuzz(what: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
+def fuzz(subject: str, seed: int, cases: Sequence[int] | None, seconds: float, *, go_on: bool = False) -> Counter[str]:
     """Run the cases with these numbers, or all from 0 until the time is over; count the outcomes.  Raises Find."""
     tally: Counter[str] = Counter()
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     begin, number = time.monotonic(), 0
     while number < len(cases) if cases is not None else time.monotonic() - begin < seconds:
         case = number if cases is None else cases[number]
         number += 1
         try:
-            CASES[what](np.random.default_rng([seed, case]), tally)
+            CASES[subject](np.random.default_rng([seed, case]), tally)
         except Find as find:
             tally["finds"] += 1
             text = f"seed {seed}, case {case}: {find}"
             if not go_on:
                 raise Find(find.kind, text) from find
-            found.setdefault(find.kind, text)
+            results.setdefault(find.kind, text)
     tally["cases"] = number
-    for text in found.values():
+    for text in results.values():
         print(f"fuzz: FIND: {text}\n", file=sys.stderr)
     return tally
 
@@ -89,15 +89,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, jobs: int, folder: Path | None) -> int:
     """Print the outcomes and the finds, and write the texts of these into the folder; return the exit code."""
-    found = fuzz_files(files, cases, seed, jobs=jobs)
-    for case, (result, source, text) in found.bad.items():
+    outcome = fuzz_files(files, cases, seed, jobs=jobs)
+    for case, (result, source, text) in outcome.bad.items():
         print(f"fuzz: FIND: seed {seed}, case {case} of {source}: {result[:200]}", file=sys.stderr)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"case_{seed}_{case}{source.suffix}"
             path.write_text(text, encoding="utf-8", errors="surrogatepass")
-    print("\n".join(found.lines()))
-    return 1 if found.bad else 0
+    print("\n".join(outcome.lines()))
+    return 1 if outcome.bad else 0
 
 
 if __name__ == "__main__":

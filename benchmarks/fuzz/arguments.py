@@ -57,20 +57,20 @@ def _robot(floating: bool) -> lw.Robot:
 
 @functools.cache
 def _subject(floating: bool, function: str, is_kernel: bool) -> _Subject:
-    found = _robot(floating)
-    frame = found.frames[-1]
+    result = _robot(floating)
+    frame = result.frames[-1]
     inputs = _INPUTS[function]
     if is_kernel:
-        call: Callable[..., Any] = found.compile((function, frame) if function in _OF_FRAMES else function)
+        call: Callable[..., Any] = result.compile((function, frame) if function in _OF_FRAMES else function)
     elif function in _OF_FRAMES:
-        method = getattr(found, function)
+        method = getattr(result, function)
 
         def call(*arguments: Any, **out: Any) -> Any:
             return method(*arguments, frame, **out)
 
     else:
-        call = getattr(found, function)
-    return _Subject(function, call, found, inputs, is_kernel)
+        call = getattr(result, function)
+    return _Subject(function, call, result, inputs, is_kernel)
 
 
 @dataclass
@@ -122,12 +122,12 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
 
 def _called(subject: _Subject, arguments: list[_Argument], out: Any, outcome: str, shown: str) -> Any:
     """The result, or None where the call is refused.  Raises Find where it may not be, or not so."""
-    given = {} if out is None else {"out": out}
+    options = {} if out is None else {"out": out}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ConfigurationWarning)
-            result = subject.call(*(a.given for a in arguments), **given)
+            result = subject.call(*(a.given for a in arguments), **options)
     except (ValueError, TypeError, KeyError) as error:
         expect(outcome != _SAME, "good arguments are taken", f"{error!r}\n{shown}")
         expect(10 < len(str(error)) < 2000, "an error says something, in short", f"{error!r}\n{shown}")
@@ -146,8 +146,8 @@ def _worst(arguments: list[_Argument]) -> str:
     return next((a.label for a in arguments if a.outcome == _REFUSED), "out")
 
 
-def _bytes(given: Any) -> Any:
-    return given.tobytes() if isinstance(given, np.ndarray) and given.dtype != object else repr(given)
+def _bytes(data: Any) -> Any:
+    return data.tobytes() if isinstance(data, np.ndarray) and data.dtype != object else repr(data)
 
 
 # -- arguments
@@ -156,11 +156,11 @@ def _bytes(given: Any) -> Any:
 def _argument(rng: np.random.Generator, subject: _Subject, kind: str, batch: tuple[int, ...]) -> _Argument:
     """An array of good numbers for this input, in some form."""
     robot = subject.robot
-    own = batch[int(rng.integers(len(batch) + 1)) :] if rng.random() < 0.3 else batch
+    member = batch[int(rng.integers(len(batch) + 1)) :] if rng.random() < 0.3 else batch
     if rng.random() < 0.2:
-        own = tuple(n if rng.random() < 0.5 else 1 for n in own)
+        member = tuple(n if rng.random() < 0.5 else 1 for n in member)
     size = robot.nq if kind == "q" else robot.nv
-    values = robot.random_configuration(seed=rng, size=own) if kind == "q" else rng.normal(size=(*own, size))
+    values = robot.random_configuration(seed=rng, size=member) if kind == "q" else rng.normal(size=(*member, size))
     values = np.ascontiguousarray(values, dtype=float)
     if rng.random() < 0.7:
         return _Argument(values.copy(), values, _SAME, "plain")
@@ -171,8 +171,8 @@ def _argument(rng: np.random.Generator, subject: _Subject, kind: str, batch: tup
             if kind == "q" and robot.nq != robot.nv:
                 return _Argument(values.copy(), values, _SAME, "plain")  # a rounded quaternion is another
             values = values.astype(_ROUNDED[label]).astype(float)
-        given = _SAMES[label](rng, values.copy())
-        return _Argument(given, values, _SAME, label)
+        passed = _SAMES[label](rng, values.copy())
+        return _Argument(passed, values, _SAME, label)
     make, outcome = _BADS[label]
     if values.size == 0 and outcome == _REFUSED:
         outcome = _EITHER

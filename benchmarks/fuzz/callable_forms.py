@@ -1,7 +1,8 @@
 """Equivalent forms of a valid argument: a NumPy integer, a tuple, an array of names.
 
 `python -m benchmarks.fuzz.callable_forms` calls every public callable with each form.
-It prints the forms that are rejected although the original argument is accepted: there, an annotation or a check is narrower than necessary.
+It prints the forms that are rejected although the original argument is accepted: there, an annotation or a check is
+narrower than necessary.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def forms_of(value: Any) -> dict[str, Any]:
     if isinstance(value, int):
         return {"np.int64": np.int64(value), "np.int32": np.int32(value)} if abs(value) < 2**31 else {}
     if isinstance(value, float):
-        found: dict[str, Any] = {"np.float64": np.float64(value)}
-        found |= {"int": int(value), "np.int64": np.int64(value)} if value.is_integer() else {}
-        return found | ({"np.float32": np.float32(value)} if float(np.float32(value)) == value else {})
+        results: dict[str, Any] = {"np.float64": np.float64(value)}
+        results |= {"int": int(value), "np.int64": np.int64(value)} if value.is_integer() else {}
+        return results | ({"np.float32": np.float32(value)} if float(np.float32(value)) == value else {})
     if isinstance(value, str):
         return {"np.str": np.str_(value)}
     if isinstance(value, Path):
@@ -44,12 +45,12 @@ def forms_of(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return {"mapping": MappingProxyType(value)}
     if isinstance(value, (list, tuple)) and value and not hasattr(value, "_fields"):  # a record is no list
-        found = {"tuple": tuple(value), "list": list(value)}
+        results = {"tuple": tuple(value), "list": list(value)}
         if all(isinstance(x, str) for x in value):
-            found |= {"array of names": np.array(value), "keys": dict.fromkeys(value).keys()}
+            results |= {"array of names": np.array(value), "keys": dict.fromkeys(value).keys()}
         elif all(isinstance(x, (int, float)) for x in value):
-            found |= {"array": np.array(value)}
-        return found
+            results |= {"array": np.array(value)}
+        return results
     return {}
 
 
@@ -62,18 +63,18 @@ def tried_forms(subject: Subject) -> Iterator[tuple[str, str, str | None]]:
         default = subject.signature.parameters[name].default
         known = subject.prepared()[1]
         value = known.get(name, None if default is subject.signature.empty else default)
-        for form, other in forms_of(value).items():
+        for form, form_value in forms_of(value).items():
             if subject.passes_nan and form in ("list", "tuple"):
                 continue  # lists are nested structures to functions of scalars, and no arrays
             if form == type(value).__name__ or _error(subject, name, value) is not None:
                 continue
-            yield argument, form, _error(subject, name, other)
+            yield argument, form, _error(subject, name, form_value)
 
 
 def _error(subject: Subject, argument: str, value: Any) -> str | None:
-    call, given = subject.prepared()
+    call, arguments = subject.prepared()
     try:
-        call(argument, value, given)
+        call(argument, value, arguments)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

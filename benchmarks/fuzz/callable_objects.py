@@ -31,7 +31,7 @@ __all__ = [
 @functools.cache
 def arm() -> lw.Robot:
     """Two hinges, with a collision shape each, a point and a direction."""
-    made = lw.Robot.build(
+    robot = lw.Robot.build(
         "arm",
         lw.Link("base", shapes.Box((0.1, 0.1, 0.1)).at([0.0, 0.0, -0.3])),
         lw.Joint.of(lw.joints.Revolute(spatial.Vec3(0.0, 0.0, 1.0)), name="shoulder", parent="base", child="upper",
@@ -42,8 +42,8 @@ def arm() -> lw.Robot:
         lw.Link("lower", shapes.Box((0.3, 0.05, 0.05)).at([0.2, 0.0, 0.0]), density=1000.0,
                 frames={"hand": [0.3, 0.0, 0.0]}),
     )  # fmt: skip
-    made = made.with_collision_pairs([("base", "lower")])
-    return made.with_point("tip", "hand", [0.01, 0.0, 0.0]).with_direction("ray", "hand", [0.0, 0.0, 1.0])
+    robot = robot.with_collision_pairs([("base", "lower")])
+    return robot.with_point("tip", "hand", [0.01, 0.0, 0.0]).with_direction("ray", "hand", [0.0, 0.0, 1.0])
 
 
 @functools.cache
@@ -87,11 +87,11 @@ def ik_problem() -> Any:
 
 @functools.cache
 def problem(solved: bool = False) -> Any:
-    made = lw.TrajectoryProblem(arm(), num_steps=4, duration=1.0)
-    made = made.add("velocity", "least_squares")
-    made = made.add("configuration", "equality", steps=0, target=[0.0, 0.0], name="start")
-    made = made.add("configuration", "equality", steps=-1, target=[0.2, 0.2], name="end")
-    return made.solve() if solved else made
+    optimal_problem = lw.TrajectoryProblem(arm(), num_steps=4, duration=1.0)
+    optimal_problem = optimal_problem.add("velocity", "least_squares")
+    optimal_problem = optimal_problem.add("configuration", "equality", steps=0, target=[0.0, 0.0], name="start")
+    optimal_problem = optimal_problem.add("configuration", "equality", steps=-1, target=[0.2, 0.2], name="end")
+    return optimal_problem.solve() if solved else optimal_problem
 
 
 @functools.cache
@@ -177,12 +177,12 @@ def _closed_form(name: str = "arm7", frame: str = "hand") -> Any:
 
 
 def simulator() -> Any:
-    made = lw.Simulator(arm(), dt=1e-3)
-    made.reset([0.1, 0.1])
-    return made
+    new_simulator = lw.Simulator(arm(), dt=1e-3)
+    new_simulator.reset([0.1, 0.1])
+    return new_simulator
 
 
 def _environment() -> Any:
-    made = environments.VectorEnvironment("pendulum", 2)
-    made.reset(seed=0)
-    return made
+    environment = environments.VectorEnvironment("pendulum", 2)
+    environment.reset(seed=0)
+    return environment

@@ -161,31 +161,31 @@ class Subject:
     def prepared(self) -> tuple[Callable[[str, Any, dict[str, Any]], Any], dict[str, Any]]:
         """Return a function of an argument's name ("" for none), its value and valid arguments; and these."""
         function = self.make()
-        given = {
+        arguments = {
             name: value_of(self.name, name)
             for name, p in self.signature.parameters.items()
             if (p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
             or name in REQUIRED.get(self.name, ())
         }
 
-        def call(argument: str, value: Any, given: dict[str, Any]) -> Any:
-            beside = {name: x for name, x in BESIDES.get(argument, {}).items() if name in given}
-            given = {**given, **beside, argument.lstrip("*"): value} if argument else given
+        def call(argument: str, value: Any, arguments: dict[str, Any]) -> Any:
+            beside = {name: x for name, x in BESIDES.get(argument, {}).items() if name in arguments}
+            arguments = {**arguments, **beside, argument.lstrip("*"): value} if argument else arguments
             positional, named = [], {}
             for name, p in self.signature.parameters.items():
                 if p.kind is p.VAR_POSITIONAL:
                     many = [*value_of(self.name, f"*{name}", [])]
-                    positional += [given[name], *many[1:]] if name == argument.lstrip("*") else many
+                    positional += [arguments[name], *many[1:]] if name == argument.lstrip("*") else many
                 elif p.kind is p.VAR_KEYWORD:
                     named |= value_of(self.name, f"**{name}", {})
-                elif name in given:
+                elif name in arguments:
                     if p.kind is p.POSITIONAL_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty):
-                        positional.append(given[name])
+                        positional.append(arguments[name])
                     else:
-                        named[name] = given[name]
+                        named[name] = arguments[name]
             return function(*positional, **named)
 
-        return call, given
+        return call, arguments
 
 
 def _subject(name: str, names: tuple[str, ...], function: Any, make: Callable[[], Any]) -> Subject | None:
@@ -207,22 +207,22 @@ def _subject(name: str, names: tuple[str, ...], function: Any, make: Callable[[]
 @functools.cache
 def subjects() -> tuple[Subject, ...]:
     """All of them, each once, in an order that does not change."""
-    found: dict[Any, Subject | None] = {}
-    seen: dict[type, str] = {}
+    results: dict[Any, Subject | None] = {}
+    names: dict[type, str] = {}
     for module in MODULES:
         for name in module.__all__:
             value = getattr(module, name)
             if inspect.isclass(value):
-                seen.setdefault(value, name)
+                names.setdefault(value, name)
             elif callable(value) and not isinstance(value, ModuleType):
                 key = getattr(value, "__wrapped__", value)
-                if key not in found:
-                    found[key] = _subject(name, (name,), value, functools.partial(_same, value))
-    for cls, name in seen.items():
+                if key not in results:
+                    results[key] = _subject(name, (name,), value, functools.partial(_same, value))
+    for cls, name in names.items():
         for key, subject in _of_class(cls, name):
-            found.setdefault(key, subject)
-    kept = (s for s in found.values() if s is not None and s.name not in _INNER | _FILES)
-    return tuple(sorted(kept, key=lambda s: s.name))
+            results.setdefault(key, subject)
+    selected = (s for s in results.values() if s is not None and s.name not in _INNER | _FILES)
+    return tuple(sorted(selected, key=lambda s: s.name))
 
 
 def _same(value: Any) -> Any:
@@ -232,16 +232,16 @@ def _same(value: Any) -> Any:
 def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
     if issubclass(cls, (BaseException, Warning)) or cls in errors.__dict__.values() or cls in spatial.__dict__.values():
         return []
-    found: list[tuple[Any, Subject | None]] = []
+    results: list[tuple[Any, Subject | None]] = []
     if (
         name not in _RESULTS
         and not issubclass(cls, ReturnedValue)
         and cls not in _VALUES
         and not inspect.isabstract(cls)
     ):
-        found.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
+        results.append(((cls, "new"), _subject(name, (name, _spoken(name)), cls, functools.partial(_same, cls))))
     contract = isinstance(cls, type) and issubclass(cls, _CONTRACTS)
-    own = {
+    members = {
         "of", "from_urdf", "from_urdf_string", "build", "from_dh", "load", "from_dict", "from_json", "polynomial",
         "by_coordinate",
     }  # fmt: skip
@@ -249,16 +249,16 @@ def _of_class(cls: type, name: str) -> list[tuple[Any, Subject | None]]:
         if isinstance(value, (property, functools.cached_property)) or key == "__init__":
             continue
         if isinstance(value, (classmethod, staticmethod)):
-            if key in own and not contract and cls not in _VALUES:
+            if key in members and not contract and cls not in _VALUES:
                 bound = getattr(cls, key)
                 names = (key,)
-                found.append((value, _subject(f"{name}.{key}", names, bound, functools.partial(_same, bound))))
+                results.append((value, _subject(f"{name}.{key}", names, bound, functools.partial(_same, bound))))
             continue
         if not inspect.isroutine(value) or contract or cls in _VALUES or cls not in INSTANCES:
             continue
         spoken = (name, _spoken(name), *(["function"] if name == "Kernel" else [])) if key == "__call__" else (key,)
-        found.append((value, _subject(f"{name}.{key}", spoken, value, functools.partial(_bound, cls, key))))
-    return found
+        results.append((value, _subject(f"{name}.{key}", spoken, value, functools.partial(_bound, cls, key))))
+    return results
 
 
 def _bound(cls: type, key: str) -> Any:
@@ -266,8 +266,8 @@ def _bound(cls: type, key: str) -> Any:
 
 
 def _members(cls: type) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("linkwork"):
-            found |= {name: v.value() if isinstance(v, LazyAttribute) else v for name, v in vars(base).items()}
-    return {name: v for name, v in found.items() if not name.startswith("_") or name == "__call__"}
+            results |= {name: v.value() if isinstance(v, LazyAttribute) else v for name, v in vars(base).items()}
+    return {name: v for name, v in results.items() if not name.startswith("_") or name == "__call__"}

@@ -43,8 +43,8 @@ def value_of(subject: str, parameter: str, default: Any = _NO) -> Any:
     """A good argument of a callable; None, or the default, where none is known."""
     for key in (f"{subject}.{parameter}", parameter):
         if key in _VALUES:
-            made = _VALUES[key]
-            return made(subject) if callable(made) else made
+            value = _VALUES[key]
+            return value(subject) if callable(value) else value
     return None if default is _NO else default
 
 

@@ -74,9 +74,9 @@ def every_case(of: Sequence[tuple[Subject, str]]) -> list[tuple[Subject, str, st
 
     The most informative invalid values come first.
     """
-    others = [kind for kind in GARBAGE if kind not in TELLING]
+    silent_kinds = [kind for kind in GARBAGE if kind not in TELLING]
     good = [(subject, "", "good") for subject in {subject.name: subject for subject, _ in of}.values()]
-    return good + [(s, argument, kind) for kinds in (TELLING, others) for s, argument in of for kind in kinds]
+    return good + [(s, argument, kind) for kinds in (TELLING, silent_kinds) for s, argument in of for kind in kinds]
 
 
 def outcome(subject: Subject, argument: str, kind: str) -> dict[str, str]:
@@ -97,11 +97,11 @@ def tried(subject: Subject, argument: str, value: Any, seconds: float = _SECONDS
     with warnings.catch_warnings(), _bounded(seconds):
         warnings.simplefilter("ignore")
         try:
-            call, given = subject.prepared()
+            call, arguments = subject.prepared()
         except Hang:
             return {"class": "hang", "error": "making the subject"}, None
         try:
-            return None, call(argument, value, given)
+            return None, call(argument, value, arguments)
         except Hang:
             return {"class": "hang", "error": ""}, None
         except Exception as error:
@@ -171,9 +171,9 @@ def _site(error: Exception) -> str:
     if not inside:
         return "python"
     last = inside[-1]
-    place = f"{Path(last.filename).relative_to(_ROOM)}:{last.lineno}"
+    position = f"{Path(last.filename).relative_to(_ROOM)}:{last.lineno}"
     by_itself = frames[-1] is last and re.match(r"\s*raise\b", last.line or "") is not None
-    return f"linkwork {place}" if by_itself else f"below {place}"
+    return f"linkwork {position}" if by_itself else f"below {position}"
 
 
 def _has_nan(result: Any, depth: int = 0) -> bool:
@@ -212,11 +212,11 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
     of = pairs()
     subject, argument = of[int(rng.integers(len(of)))]
     kind = [*GARBAGE][int(rng.integers(len(GARBAGE)))]
-    found = outcome(subject, argument, kind)
-    tally[found["class"]] += 1
-    if found["class"] in FAULTS:
-        shown = f"{subject.name}({argument} = {kind}): {found['class']}: {found['error']} at {found.get('site')}"
-        raise Find(f"{subject.name} {found['class']}", shown)
+    result = outcome(subject, argument, kind)
+    tally[result["class"]] += 1
+    if result["class"] in FAULTS:
+        shown = f"{subject.name}({argument} = {kind}): {result['class']}: {result['error']} at {result.get('site')}"
+        raise Find(f"{subject.name} {result['class']}", shown)
 
 
 # -- many cases, in processes of their own
@@ -244,9 +244,9 @@ def _work(seed: int, count: int, first: int, only: str, every: bool, earlier: Pa
         print(json.dumps(caller), flush=True)
         signal.alarm(int(4 * _SECONDS))  # ends the process where code of C does not come back
         start = time.process_time()
-        found = outcome(subject, argument, kind)
+        result = outcome(subject, argument, kind)
         signal.alarm(0)
-        print(json.dumps({**caller, **found, "seconds": round(time.process_time() - start, 2)}), flush=True)
+        print(json.dumps({**caller, **result, "seconds": round(time.process_time() - start, 2)}), flush=True)
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE:
             sys.exit(_AGAIN)
 
@@ -273,8 +273,8 @@ def run(
         begun = None
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LINKWORK_EFFORT": os.environ.get("LINKWORK_EFFORT", "0"), "MPLBACKEND": "agg"}
-            here = Path(__file__).resolve().parents[2]
-            path = os.pathsep.join(filter(None, (str(here), os.environ.get("PYTHONPATH"))))
+            root = Path(__file__).resolve().parents[2]
+            path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, text=True, cwd=folder, env={**environment, "PYTHONPATH": path}
             )
@@ -282,15 +282,15 @@ def run(
             for line in process.stdout:
                 if not line.startswith('{"case"'):
                     continue
-                found = json.loads(line)
-                if "class" in found:
-                    results.append(found)
+                data = json.loads(line)
+                if "class" in data:
+                    results.append(data)
                     begun = None
                     if out is not None:
                         with out.open("a") as file:
                             file.write(line)
                 else:
-                    begun = found
+                    begun = data
             code = process.wait()
         if begun is None:
             if code == _AGAIN:
@@ -335,8 +335,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = [result for result in results if result["class"] in FAULTS]
     groups = Counter((result["class"], result.get("site", ""), result["subject"]) for result in faults)
     for (kind, site, subject), number in groups.most_common(chosen.show):
-        one = next(f for f in faults if (f["class"], f.get("site", ""), f["subject"]) == (kind, site, subject))
-        print(f"{number:5} {kind}: {subject}({one['argument']} = {one['kind']}): {one['error'][:160]!r} at {site}")
+        fault = next(f for f in faults if (f["class"], f.get("site", ""), f["subject"]) == (kind, site, subject))
+        print(
+            f"{number:5} {kind}: {subject}({fault['argument']} = {fault['kind']}): {fault['error'][:160]!r} at {site}"
+        )
     return 1 if faults else 0
 
 

@@ -48,8 +48,8 @@ def _work(kind: str, folder: Path, options: Sequence[str]) -> None:
 
     def test(data: bytes) -> None:
         path.write_bytes(data)
-        if fault(kind, found := _checked(kind, path)):
-            raise AssertionError(found)
+        if fault(kind, result := _checked(kind, path)):
+            raise AssertionError(result)
 
     atheris.Setup([sys.argv[0], *options], test)
     atheris.Fuzz()

@@ -30,7 +30,7 @@ __all__ = ["FilesFound", "fuzz_files", "mutated", "numbers_of", "outcome"]
 
 SECONDS, MEGABYTES = 2.0, 512
 _MOST_BYTES = 8 << 30  # of the address space of a process, so that no case takes the machine's memory
-PIECES = [
+SNIPPETS = [
     "<",
     ">",
     '"',
@@ -51,8 +51,8 @@ PIECES = [
     "@",
     "\n",
 ]
-NUMBERS = ["0", "-0", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x", "1e-320"]
-NUMBERS += ["1e20", "2", "3.5", "1e9", "0 0 0", "1 0 0 0", "0.1", "true", "null", "../../etc/passwd", "a", "world"]
+VALUES = ["0", "-0", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x", "1e-320"]
+VALUES += ["1e20", "2", "3.5", "1e9", "0 0 0", "1 0 0 0", "0.1", "true", "null", "../../etc/passwd", "a", "world"]
 TOKEN = re.compile(r'[A-Za-z_][\w.:-]*|[-+]?\d[\d.eE+-]*|"|\s+|.', re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d[\d.eE+-]*")
 PARTS = re.compile(r'<[^<>]*/>|"[^"\n]*"|\{[^{}]*\}|\[[^\[\]]*\]|[^\n]*\n')  # elements, strings, lists, lines
@@ -67,44 +67,44 @@ def mutated(text: str, draw: random.Random) -> str:
 
 
 def _numbers(text: str, draw: random.Random) -> str:
-    found = [*NUMBER.finditer(text)]
-    if not found:
+    results = [*NUMBER.finditer(text)]
+    if not results:
         return text
-    one = draw.choice(found)
-    return text[: one.start()] + draw.choice(NUMBERS) + text[one.end() :]
+    element = draw.choice(results)
+    return text[: element.start()] + draw.choice(VALUES) + text[element.end() :]
 
 
 def _parts(text: str, draw: random.Random) -> str:
-    found = [*PARTS.finditer(text)]
-    if not found:
+    results = [*PARTS.finditer(text)]
+    if not results:
         return text
-    one, other = draw.choice(found), draw.choice(found)
+    element_a, element_b = draw.choice(results), draw.choice(results)
     match draw.choice(("delete", "duplicate", "copy", "copy", "value")):
         case "delete":
-            return text[: one.start()] + text[one.end() :]
+            return text[: element_a.start()] + text[element_a.end() :]
         case "duplicate":
-            return text[: one.end()] + one[0] * draw.choice((1, 1, 1, 50)) + text[one.end() :]
-        case "value" if one[0].startswith('"'):
-            return text[: one.start()] + f'"{draw.choice(NUMBERS)}"' + text[one.end() :]
-    alike = [match for match in found if match[0][:1] == one[0][:1]]
-    other = draw.choice(alike)
-    return text[: one.start()] + other[0] + text[one.end() :]
+            return text[: element_a.end()] + element_a[0] * draw.choice((1, 1, 1, 50)) + text[element_a.end() :]
+        case "value" if element_a[0].startswith('"'):
+            return text[: element_a.start()] + f'"{draw.choice(VALUES)}"' + text[element_a.end() :]
+    alike = [match for match in results if match[0][:1] == element_a[0][:1]]
+    element_b = draw.choice(alike)
+    return text[: element_a.start()] + element_b[0] + text[element_a.end() :]
 
 
 def _tokens(text: str, draw: random.Random) -> str:
     tokens = TOKEN.findall(text)
     if not tokens:
         return text
-    at, other = draw.randrange(len(tokens)), draw.randrange(len(tokens))
+    at, index = draw.randrange(len(tokens)), draw.randrange(len(tokens))
     match draw.choice(("delete", "duplicate", "replace", "swap", "cut")):
         case "delete":
             del tokens[at]
         case "duplicate":
             tokens[at:at] = tokens[at : at + draw.randint(1, 200)]
         case "replace":
-            tokens[at] = draw.choice(PIECES)
+            tokens[at] = draw.choice(SNIPPETS)
         case "swap":
-            tokens[at], tokens[other] = tokens[other], tokens[at]
+            tokens[at], tokens[index] = tokens[index], tokens[at]
         case _:
             tokens = tokens[: at + 1]
     return "".join(tokens)
@@ -141,8 +141,8 @@ def numbers_of(tree: Tree) -> Iterator[float]:
             *drive.stiffness,
             *drive.rest,
         )
-    for one in tree.actuators:
-        yield from (*one.gain, *one.bias, one.offset)
+    for actuator in tree.actuators:
+        yield from (*actuator.gain, *actuator.bias, actuator.offset)
     for state in tree.named_configurations:
         yield from (x for _, values in state.q for x in values)
 
@@ -177,10 +177,10 @@ class _Worker:
     def read(self, path: str) -> tuple[str, float, float]:
         """Return the outcome, the processor time [s] and the peak memory [MiB] of reading a file."""
         if self.process is None:
-            self.connection, other = self.context.Pipe()
-            self.process = self.context.Process(target=_serve, args=(other,), daemon=True)
+            self.connection, end = self.context.Pipe()
+            self.process = self.context.Process(target=_serve, args=(end,), daemon=True)
             self.process.start()
-            other.close()
+            end.close()
         self.connection.send(path)
         begin = time.monotonic()
         try:
@@ -217,9 +217,9 @@ class FilesFound:
     largest: float = 0.0  # peak memory of a process [MiB]
     bad: dict[int, tuple[str, Path, str]] = field(default_factory=dict)  # by case: outcome, file, text
 
-    def add(self, case: int, found: tuple[str, float, float], source: Path, text: str) -> None:
+    def add(self, case: int, outcome: tuple[str, float, float], source: Path, text: str) -> None:
         """Count a case."""
-        result, seconds, megabytes = found
+        result, seconds, megabytes = outcome
         self.slowest, self.largest = max(self.slowest, seconds), max(self.largest, megabytes)
         if not result.startswith("bad") and (seconds > SECONDS or megabytes > MEGABYTES):
             result = f"bad: {seconds:.1f} s, {megabytes:.0f} MiB"
@@ -240,11 +240,11 @@ class FilesFound:
 def fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, *, jobs: int = 1) -> FilesFound:
     """Read changed texts of the files in ``jobs`` processes.  Raises ValueError for a file that is not a robot."""
     texts = [file.read_text(encoding="utf-8") for file in files]
-    found = FilesFound()
+    outcome = FilesFound()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         spare = [(_Worker(), Path(folder) / str(k)) for k in range(jobs)]
-        for _, own in spare:
-            own.mkdir()
+        for _, record in spare:
+            record.mkdir()
         try:
             _require_robots(*spare[0], files, texts)
 
@@ -252,23 +252,23 @@ def fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, *, jobs: 
                 draw = random.Random(f"{seed}/{case}")
                 chosen = draw.randrange(len(files))
                 text = mutated(texts[chosen], draw)
-                worker, own = spare.pop()
-                path = own / f"case{files[chosen].suffix}"
+                worker, record = spare.pop()
+                path = record / f"case{files[chosen].suffix}"
                 path.write_text(text, encoding="utf-8", errors="surrogatepass")
                 result = worker.read(str(path))
-                spare.append((worker, own))
+                spare.append((worker, record))
                 return case, result, files[chosen], text
 
             begin = time.monotonic()
             for number, result in enumerate(pool.map(one, cases), start=1):
-                found.add(*result)
+                outcome.add(*result)
                 if number % 1000 == 0:
-                    pace = f"{number:,} cases, {len(found.bad)} bad, {time.monotonic() - begin:.0f} s"
+                    pace = f"{number:,} cases, {len(outcome.bad)} bad, {time.monotonic() - begin:.0f} s"
                     print(f"fuzz: {pace}", file=sys.stderr, flush=True)
         finally:
             for worker, _ in spare:
                 worker.stop()
-    return found
+    return outcome
 
 
 def _require_robots(worker: _Worker, folder: Path, files: Sequence[Path], texts: Sequence[str]) -> None:

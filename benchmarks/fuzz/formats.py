@@ -114,7 +114,7 @@ def _case(kind: str, good: Path, folder: Path, draw: random.Random) -> Path:
         path = folder / "case.zarr"
         shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(good, path)
-        chosen = draw.choice(sorted(one for one in path.rglob("*") if one.is_file()))
+        chosen = draw.choice(sorted(file for file in path.rglob("*") if file.is_file()))
         data = chosen.read_bytes()
         is_text = chosen.suffix == ".json" and draw.random() < 0.7
         chosen.write_bytes(mutated(data.decode(), draw).encode("utf-8", "replace") if is_text else _changed(data, draw))
@@ -159,16 +159,16 @@ def _work(kind: str, trusted: bool, seed: int, first: int, count: int) -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         good = good_file(kind, Path(folder))
-        found = outcome(kind, good, trusted)
-        if found != "ok":
-            raise SystemExit(f"the good file of {kind} is not read: {found}")
+        result = outcome(kind, good, trusted)
+        if result != "ok":
+            raise SystemExit(f"the good file of {kind} is not read: {result}")
         for number in range(first, count):
             print(json.dumps({"case": number}), flush=True)
             path = _case(kind, good, Path(folder), random.Random(f"{seed}/{kind}/{number}"))
             signal.alarm(_SECONDS)
-            found = outcome(kind, path, trusted)
+            result = outcome(kind, path, trusted)
             signal.alarm(0)
-            print(json.dumps({"case": number, "outcome": found[:300]}), flush=True)
+            print(json.dumps({"case": number, "outcome": result[:300]}), flush=True)
 
 
 def run(kind: str, trusted: bool, seed: int, count: int) -> tuple[Counter[str], list[str]]:
@@ -182,21 +182,21 @@ def run(kind: str, trusted: bool, seed: int, count: int) -> tuple[Counter[str], 
         assert process.stdout is not None
         begun = None
         for line in process.stdout:
-            found = json.loads(line)
-            begun = found["case"]
-            if "outcome" in found:
+            data = json.loads(line)
+            begun = data["case"]
+            if "outcome" in data:
                 first, begun = begun + 1, None
-                counts[found["outcome"].partition(":")[0].strip()[:40]] += 1
-                if fault(kind, found["outcome"]):
-                    faults.append(f"case {found['case']}: {found['outcome']}")
+                counts[data["outcome"].partition(":")[0].strip()[:40]] += 1
+                if fault(kind, data["outcome"]):
+                    faults.append(f"case {data['case']}: {data['outcome']}")
         code = process.wait()
         if begun is None:
             if code:
                 raise RuntimeError(f"fuzz_formats: {kind}: the process ended with {code} between two cases")
             break
-        what = "hangs" if code == -signal.SIGALRM else f"crashes with {code}"
-        counts[what] += 1
-        faults.append(f"case {begun}: {what}")
+        outcome = "hangs" if code == -signal.SIGALRM else f"crashes with {code}"
+        counts[outcome] += 1
+        faults.append(f"case {begun}: {outcome}")
         first = begun + 1
     return counts, faults
 

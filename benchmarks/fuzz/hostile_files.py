@@ -61,8 +61,8 @@ def texture_of_few_bytes(folder: Path) -> Path:
 
 @_case
 def four_textures(folder: Path) -> Path:
-    one = '<texture name="t{}" type="2d" builtin="flat" width="16384" height="16384"/>'
-    return _mjcf(folder, f"<asset>{''.join(one.format(k) for k in range(4))}</asset>")
+    texture = '<texture name="t{}" type="2d" builtin="flat" width="16384" height="16384"/>'
+    return _mjcf(folder, f"<asset>{''.join(texture.format(k) for k in range(4))}</asset>")
 
 
 @_case
@@ -80,8 +80,8 @@ def picture_of_many_pixels(folder: Path) -> Path:
 
 @_case
 def height_fields(folder: Path) -> Path:
-    one = '<hfield name="h{}" nrow="5000" ncol="5000" size="1 1 1 1"/>'
-    return _mjcf(folder, f"<asset>{''.join(one.format(k) for k in range(20))}</asset>")
+    field = '<hfield name="h{}" nrow="5000" ncol="5000" size="1 1 1 1"/>'
+    return _mjcf(folder, f"<asset>{''.join(field.format(k) for k in range(20))}</asset>")
 
 
 @_case
@@ -92,15 +92,15 @@ def height_field_of_a_file(folder: Path) -> Path:
 
 @_case
 def numerics(folder: Path) -> Path:
-    one = '<numeric name="n{}" size="1000000"/>'
-    return _mjcf(folder, f"<custom>{''.join(one.format(k) for k in range(300))}</custom>")
+    numeric = '<numeric name="n{}" size="1000000"/>'
+    return _mjcf(folder, f"<custom>{''.join(numeric.format(k) for k in range(300))}</custom>")
 
 
 @_case
 def meshes_of_formulas(folder: Path) -> Path:
     kinds = ("supersphere", "supertorus", "sphere", "cone")
-    one = '<mesh name="m{}" builtin="{}" params="3000 1 1 1"/>'
-    return _mjcf(folder, f"<asset>{''.join(one.format(k, kind) for k, kind in enumerate(kinds))}</asset>")
+    mesh = '<mesh name="m{}" builtin="{}" params="3000 1 1 1"/>'
+    return _mjcf(folder, f"<asset>{''.join(mesh.format(k, kind) for k, kind in enumerate(kinds))}</asset>")
 
 
 @_case
@@ -159,8 +159,8 @@ def keyframes_of_a_size(folder: Path) -> Path:
 
 @_case
 def histories_of_sensors(folder: Path) -> Path:
-    one = '<jointpos name="s{}" joint="j" nsample="16000000" interp="linear" delay="1"/>'
-    sensors = "".join(one.format(k) for k in range(20))
+    sensor = '<jointpos name="s{}" joint="j" nsample="16000000" interp="linear" delay="1"/>'
+    sensors = "".join(sensor.format(k) for k in range(20))
     return _mjcf(folder, f"<sensor>{sensors}</sensor>", _BODY.replace("<joint/>", '<joint name="j"/>'))
 
 

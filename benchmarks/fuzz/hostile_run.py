@@ -73,24 +73,27 @@ def _one(path: str, trusted: str) -> None:
     outcome = read(Path(path), trusted == "1")
     end_waiting()  # the system counts processes that have ended
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    seconds, peak = sum(one.ru_utime + one.ru_stime for one in used), max(one.ru_maxrss for one in used) / 1024
+    seconds, peak = (
+        sum(usage.ru_utime + usage.ru_stime for usage in used),
+        max(usage.ru_maxrss for usage in used) / 1024,
+    )
     print(json.dumps({"outcome": outcome, "seconds": seconds, "megabytes": peak}), flush=True)
     os._exit(0)
 
 
 def opened_outside(trusted: bool, most: int | None = None) -> tuple[int, list[str]]:
     """Return the number of attempts to leave a folder, and the opened files outside, by system calls (strace)."""
-    found = []
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "calls"
-        own = Path(folder) / "case"
+        case_folder = Path(folder) / "case"
         command = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=open,openat,openat2,chdir"]
         command += [
             sys.executable,
             "-m",
             "benchmarks.fuzz.hostile_run",
             "--escape",
-            str(own),
+            str(case_folder),
             str(int(trusted)),
             str(most or 10**6),
         ]
@@ -100,8 +103,8 @@ def opened_outside(trusted: bool, most: int | None = None) -> tuple[int, list[st
             if "chdir(" in line and "/inside/" in line:
                 attempt = line.partition('"')[2].partition('"')[0]
             if attempt and "/outside/" in line.rpartition(" = ")[2]:  # the path of the opened file
-                found.append(f"{attempt}: {line}")
-    return int(done.stdout.split()[-1]), found
+                results.append(f"{attempt}: {line}")
+    return int(done.stdout.split()[-1]), results
 
 
 def _escape(folder: str, trusted: str, most: str) -> None:
@@ -125,9 +128,9 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments or FILES:
-            own = Path(folder) / name
-            own.mkdir()
-            path = FILES[name](own)
+            case_path = Path(folder) / name
+            case_path.mkdir()
+            path = FILES[name](case_path)
             for trusted in (False, True):
                 outcome, seconds, megabytes = measured(path, trusted)
                 most: Any = (30.0, 2000.0) if trusted else (10.0, 500.0)
@@ -136,7 +139,7 @@ def main(arguments: Sequence[str] = sys.argv[1:]) -> int:
                     and megabytes <= most[1]
                     and outcome.startswith(("ok", "ModelError", "ValueError", "picture"))
                 )
-                fine = fine and not (own / "code_ran").exists()
+                fine = fine and not (case_path / "code_ran").exists()
                 bad += not fine
                 print(
                     f"{'' if fine else 'BAD '}{name} trusted={trusted}: {seconds:.1f} s, {megabytes:.0f} MB, {outcome}",

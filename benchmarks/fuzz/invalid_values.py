@@ -51,7 +51,7 @@ class Unhelpful:
     def __len__(self) -> int:
         raise ValueError("no length")
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, counterpart: object) -> bool:
         raise ValueError("no comparison")
 
     __hash__ = None  # type: ignore[assignment]

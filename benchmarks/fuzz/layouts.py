@@ -27,17 +27,17 @@ def _backwards(a: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _unaligned(a: np.ndarray) -> np.ndarray:
-    made: np.ndarray = np.ndarray(a.shape, a.dtype, np.zeros(a.nbytes + 24, np.uint8), 3)
-    made[...] = a
-    return made
+    array: np.ndarray = np.ndarray(a.shape, a.dtype, np.zeros(a.nbytes + 24, np.uint8), 3)
+    array[...] = a
+    return array
 
 
 def _half_aligned(a: np.ndarray) -> np.ndarray:
     """Return a copy at an address aligned only to the size of an element."""
     raw = np.zeros(a.nbytes + 128, np.uint8)
-    made: np.ndarray = np.ndarray(a.shape, a.dtype, raw, -raw.ctypes.data % 64 + a.itemsize)
-    made[...] = a
-    return made
+    array: np.ndarray = np.ndarray(a.shape, a.dtype, raw, -raw.ctypes.data % 64 + a.itemsize)
+    array[...] = a
+    return array
 
 
 def _padded(a: np.ndarray) -> np.ndarray:

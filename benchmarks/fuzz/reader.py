@@ -19,7 +19,7 @@ from benchmarks.fuzz.failures import Find, expect
 from linkwork.errors import MOST_ISSUES, ModelError, ModelWarning, SingularInertiaError
 from linkwork.robot.robot_table import ROBOT
 
-__all__ = ["ENCODINGS", "NAMES", "NUMBERS", "PIECES", "case", "check", "options", "text"]
+__all__ = ["ENCODINGS", "NAMES", "SNIPPETS", "VALUES", "case", "check", "options", "text"]
 
 Read = Callable[..., lw.Robot]  # (text, **options)
 
@@ -44,10 +44,10 @@ _RICH = """<?xml version="1.0" encoding="utf-8"?>
 <gazebo reference="a"/></robot>
 """
 _TOKEN = re.compile(r'<[^>"]*|"[^"]*"|[^<"]+')
-PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link", "é"]
-PIECES += ["${x}", "<xacro:macro/>", "&amp;", "&#0;", "&#55296;", "\ud800", "\ufeff", "\x85", "<capsule/>", "<axis/>"]
-NUMBERS = ["0", "-0", "1", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x"]
-NUMBERS += ["1e-320", "1e20", "-1e20", "1.1e20", "1e12", "1e13", "1e-13", "0x10", "1_0", "+.5e+1", "1e200", "0.1 2 3"]
+SNIPPETS = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link", "é"]
+SNIPPETS += ["${x}", "<xacro:macro/>", "&amp;", "&#0;", "&#55296;", "\ud800", "\ufeff", "\x85", "<capsule/>", "<axis/>"]
+VALUES = ["0", "-0", "1", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x"]
+VALUES += ["1e-320", "1e20", "-1e20", "1.1e20", "1e12", "1e13", "1e-13", "0x10", "1_0", "+.5e+1", "1e200", "0.1 2 3"]
 NAMES = ["", " ", "world", "floating_base", "a", "b", "j", "k", "é" * 5, "x" * 300, "../a", "<b>", "$(x)", "\u202e"]
 _ELEMENT = re.compile(r"<[^<>/]*/>|<(joint|link|visual|inertial|geometry)\b[^<>/]*>.*?</\1>", re.DOTALL)
 _NAMED = re.compile(r"(name|link|joint|type)=$")
@@ -92,21 +92,21 @@ def text(rng: np.random.Generator) -> str | bytes:
 
 
 def _change_markup(rng: np.random.Generator, tokens: list[str]) -> None:
-    at, other = (int(i) for i in rng.integers(len(tokens), size=2))
+    at, index = (int(i) for i in rng.integers(len(tokens), size=2))
     match int(rng.integers(6)):
         case 0:
             del tokens[at]
         case 1:
-            tokens[at], tokens[other] = tokens[other], tokens[at]
+            tokens[at], tokens[index] = tokens[index], tokens[at]
         case 2:
-            tokens.insert(at, tokens[other])
+            tokens.insert(at, tokens[index])
         case 3:
-            tokens[at] = str(rng.choice(PIECES))
+            tokens[at] = str(rng.choice(SNIPPETS))
         case 4:
             end = None if rng.random() < 0.2 else at + int(rng.integers(1, 30))
             del tokens[at:end]
         case _:  # a part once more, somewhere else
-            first, last = sorted((at, other))
+            first, last = sorted((at, index))
             tokens[first:first] = tokens[first : min(last, first + 40)]
 
 
@@ -123,10 +123,10 @@ def _change_value(rng: np.random.Generator, tokens: list[str]) -> None:
     else:
         words = tokens[value].strip('"').split()
         count = max(1, len(words)) if rng.random() < 0.9 else int(rng.integers(0, 5))
-        changed = [str(x) for x in rng.choice(NUMBERS, size=count)]
+        changed = [str(x) for x in rng.choice(VALUES, size=count)]
         keep = rng.random() < 0.5 and len(words) == count > 1
-        one = int(rng.integers(count)) if count else 0
-        tokens[value] = '"' + " ".join(words[:one] + changed[:1] + words[one + 1 :] if keep else changed) + '"'
+        index = int(rng.integers(count)) if count else 0
+        tokens[value] = '"' + " ".join(words[:index] + changed[:1] + words[index + 1 :] if keep else changed) + '"'
 
 
 def _change_elements(rng: np.random.Generator, whole: str) -> str:
@@ -134,14 +134,21 @@ def _change_elements(rng: np.random.Generator, whole: str) -> str:
     elements = [*_ELEMENT.finditer(whole)]
     if not elements:
         return whole
-    one, other = (elements[int(i)] for i in rng.integers(len(elements), size=2))
-    added = [other[0], one[0] + other[0], one[0] + one[0], "", f"<x{one[0][1:]}", one[0].replace("=", "s=", 1)]
-    return whole[: one.start()] + added[int(rng.integers(len(added)))] + whole[one.end() :]
+    element, partner = (elements[int(i)] for i in rng.integers(len(elements), size=2))
+    added = [
+        partner[0],
+        element[0] + partner[0],
+        element[0] + element[0],
+        "",
+        f"<x{element[0][1:]}",
+        element[0].replace("=", "s=", 1),
+    ]
+    return whole[: element.start()] + added[int(rng.integers(len(added)))] + whole[element.end() :]
 
 
 def options(rng: np.random.Generator) -> dict[str, Any]:
     """Options of loading, mostly few."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, values in (
         ("strict", [True]),
         ("floating_base", [True]),
@@ -151,20 +158,20 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
         ("inertia", ["nearest", "ignore"]),
     ):
         if rng.random() < 0.25:
-            found[name] = values[int(rng.integers(len(values)))]
-    return found
+            results[name] = values[int(rng.integers(len(values)))]
+    return results
 
 
 def check(
-    given: str | bytes,
+    document: str | bytes,
     chosen: dict[str, Any],
     rng: np.random.Generator,
     tally: Counter[str],
     read: Read = lw.Robot.from_urdf_string,
 ) -> None:
     """Read a text by the function ``read`` and check the result.  Raises Find."""
-    shown = f"options {chosen}\n{given!r}"
-    robot, told = _read(read, given, chosen, shown)
+    shown = f"options {chosen}\n{document!r}"
+    robot, warned = _read(read, document, chosen, shown)
     if isinstance(robot, ModelError):
         tally[f"error {robot.code}"] += 1
         _check_error(robot, shown)
@@ -173,32 +180,32 @@ def check(
     repairs = robot.report.repairs
     for issue in repairs:
         tally[f"repair {issue.code}"] += 1
-    expect(len(told) == bool(repairs), "repairs are told by one warning", shown)
+    expect(len(warned) == bool(repairs), "repairs are told by one warning", shown)
     expect(not (chosen.get("strict") and repairs), "strict repairs nothing", shown)
-    again, _ = _read(read, given, chosen, shown)
+    again, _ = _read(read, document, chosen, shown)
     expect(again == robot and again.report == robot.report, "the same text is the same robot", shown)
     expect(pickle.loads(pickle.dumps(robot)) == robot, "a robot pickles", shown)
     if not chosen.get("strict"):
-        strict, _ = _read(read, given, {**chosen, "strict": True}, shown)
+        strict, _ = _read(read, document, {**chosen, "strict": True}, shown)
         expect(isinstance(strict, ModelError) if repairs else strict == robot, "strict refuses repairs alone", shown)
     _check_tree(robot, shown)
     if len(robot.bodies) <= 12:
         _check_functions(robot, rng, shown)
 
 
-def _read(read: Read, given: str | bytes, chosen: dict[str, Any], shown: str) -> tuple[Any, list[Any]]:
+def _read(read: Read, document: str | bytes, chosen: dict[str, Any], shown: str) -> tuple[Any, list[Any]]:
     """The robot or the ModelError, and the warnings."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            robot: Any = read(given, **chosen)
+            robot: Any = read(document, **chosen)
         except ModelError as error:
             robot = error
         except Exception as error:
             kind = f"reading raises {type(error).__name__}"
             raise Find(kind, f"{kind}: {error}\n{shown}") from error
-    expect(all(issubclass(w.category, ModelWarning) for w in told), "reading warns of the model alone", shown)
-    return robot, told
+    expect(all(issubclass(w.category, ModelWarning) for w in warned), "reading warns of the model alone", shown)
+    return robot, warned
 
 
 _PLACELESS = {"XML_EMPTY", "NOT_TEXT", "TOO_LARGE"}
@@ -220,8 +227,8 @@ def _check_tree(robot: lw.Robot, shown: str) -> None:
     tree = robot.tree
     for thing in (*tree.bodies, *tree.frames):
         inertia = thing.inertia
-        numbers = [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
-        expect(all(map(math.isfinite, numbers)) and inertia.mass >= 0.0, "a robot's numbers are finite", shown)
+        values = [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
+        expect(all(map(math.isfinite, values)) and inertia.mass >= 0.0, "a robot's numbers are finite", shown)
     for body in tree.bodies:
         limits = body.limits
         ordered = all(low <= high for low, high in zip(limits.lower, limits.upper, strict=True))
@@ -252,9 +259,9 @@ def _check_functions(robot: lw.Robot, rng: np.random.Generator, shown: str) -> N
         except ArithmeticError as error:
             kind = "accelerations raise no arithmetic error"
             raise Find(kind, f"{kind}: {error!r}\n{shown}") from error
-    for what, numbers in results.items():
-        expect(_finite(numbers), f"{what} are finite", f"{numbers}\n{shown}")
+    for function, values in results.items():
+        expect(_finite(values), f"{function} are finite", f"{values}\n{shown}")
 
 
-def _finite(numbers: Sequence[Any]) -> bool:
-    return all(math.isfinite(x) for x in numbers)
+def _finite(values: Sequence[Any]) -> bool:
+    return all(math.isfinite(x) for x in values)

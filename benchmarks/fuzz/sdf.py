@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from benchmarks.fuzz.reader import ENCODINGS, NAMES, NUMBERS, PIECES, check
+from benchmarks.fuzz.reader import ENCODINGS, NAMES, SNIPPETS, VALUES, check
 from linkwork.formats import parse_sdf
 from linkwork.robot.construction.robot_loading import Options
 
@@ -68,11 +68,11 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
     check(text(rng), options(rng), rng, tally, read)
 
 
-def read(given: str | bytes, **chosen: Any) -> lw.Robot:
+def read(document: str | bytes, **chosen: Any) -> lw.Robot:
     """Return the robot of a text.  Raises ModelError."""
     every = Options(**{name: value for name, value in chosen.items() if name != "model"})
     description = parse_sdf(
-        given,
+        document,
         strict=every.strict,
         continuous=every.continuous,
         inertia=every.inertia,
@@ -84,7 +84,7 @@ def read(given: str | bytes, **chosen: Any) -> lw.Robot:
 
 def options(rng: np.random.Generator) -> dict[str, Any]:
     """Options of loading, mostly few."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, values in (
         ("strict", [True]),
         ("floating_base", [True, False]),
@@ -93,15 +93,15 @@ def options(rng: np.random.Generator) -> dict[str, Any]:
         ("inertia", ["nearest", "ignore"]),
     ):
         if rng.random() < 0.2:
-            found[name] = values[int(rng.integers(len(values)))]
-    return found
+            results[name] = values[int(rng.integers(len(values)))]
+    return results
 
 
 def text(rng: np.random.Generator) -> str | bytes:
     """A text with some things changed, as text or as bytes: mostly such that it is still well-formed."""
     files = sorted(_MODELS.glob("*.sdf"))
-    own = rng.random() < 0.7
-    changed = _RICH if own else files[int(rng.integers(len(files)))].read_text(encoding="utf-8")
+    is_own_scope = rng.random() < 0.7
+    changed = _RICH if is_own_scope else files[int(rng.integers(len(files)))].read_text(encoding="utf-8")
     well_formed = rng.random() < 0.8
     for _ in range(int(rng.geometric(0.5))):
         match int(rng.integers(4 if well_formed else 5)):
@@ -114,7 +114,7 @@ def text(rng: np.random.Generator) -> str | bytes:
             case _:
                 at = int(rng.integers(len(changed) + 1))
                 end = at + int(rng.integers(0, 40))
-                changed = changed[:at] + str(rng.choice(PIECES)) + changed[end if rng.random() < 0.5 else at :]
+                changed = changed[:at] + str(rng.choice(SNIPPETS)) + changed[end if rng.random() < 0.5 else at :]
     if rng.random() < 0.1:
         return changed.encode(str(rng.choice(ENCODINGS)), "replace")
     return changed if rng.random() < 0.5 else changed.encode("utf-8", "surrogatepass")
@@ -122,31 +122,31 @@ def text(rng: np.random.Generator) -> str | bytes:
 
 def _with(rng: np.random.Generator, whole: str, kind: re.Pattern[str]) -> str:
     """Return the text with another value of one element or attribute."""
-    places = [*kind.finditer(whole)]
-    if not places:
+    positions = [*kind.finditer(whole)]
+    if not positions:
         return whole
-    place = places[int(rng.integers(len(places)))]
-    group = 2 if kind is _ATTRIBUTE and place[1] is None else 1
-    words = place[group].split()
+    position = positions[int(rng.integers(len(positions)))]
+    group = 2 if kind is _ATTRIBUTE and position[1] is None else 1
+    words = position[group].split()
     choice = rng.random()
     if choice < 0.4 and words:
-        one = int(rng.integers(len(words)))
+        index = int(rng.integers(len(words)))
         value = (
-            str(rng.choice(NUMBERS))
+            str(rng.choice(VALUES))
             if rng.random() < 0.7
             else repr(float(rng.normal()) * 10.0 ** int(rng.integers(-30, 30)))
         )
-        words[one] = value
+        words[index] = value
         changed = " ".join(words)
     elif choice < 0.5:
-        changed = " ".join(str(x) for x in rng.choice(NUMBERS, size=int(rng.integers(0, 8))))
+        changed = " ".join(str(x) for x in rng.choice(VALUES, size=int(rng.integers(0, 8))))
     elif choice < 0.6:
         changed = str(
             rng.choice([*_TYPES, "true", "1.4", "1.6", "1.7", "1.12", "2.0", "axis2", "euler_rpy", "quat_xyzw"])
         )
     else:
         changed = html.escape(str(rng.choice(_NAMES)))
-    return whole[: place.start(group)] + changed + whole[place.end(group) :]
+    return whole[: position.start(group)] + changed + whole[position.end(group) :]
 
 
 def _with_elements(rng: np.random.Generator, whole: str) -> str:
@@ -154,6 +154,13 @@ def _with_elements(rng: np.random.Generator, whole: str) -> str:
     elements = [*_ELEMENT.finditer(whole)]
     if not elements:
         return whole
-    one, other = (elements[int(i)] for i in rng.integers(len(elements), size=2))
-    added = [other[0], one[0] + other[0], one[0] + one[0], "", f"<x{one[0][1:]}", one[0].replace("=", "s=", 1)]
-    return whole[: one.start()] + added[int(rng.integers(len(added)))] + whole[one.end() :]
+    element, partner = (elements[int(i)] for i in rng.integers(len(elements), size=2))
+    added = [
+        partner[0],
+        element[0] + partner[0],
+        element[0] + element[0],
+        "",
+        f"<x{element[0][1:]}",
+        element[0].replace("=", "s=", 1),
+    ]
+    return whole[: element.start()] + added[int(rng.integers(len(added)))] + whole[element.end() :]

@@ -47,7 +47,7 @@ def protocol(
     arms: Sequence[Arm], peers: Sequence[type[Peer]], size: Size, terminal: Terminal
 ) -> tuple[list[Measured], dict[str, list[str]]]:
     """Every library on every arm, and why some were left out."""
-    found: list[Measured] = []
+    results: list[Measured] = []
     without: dict[str, list[str]] = {}
     for arm in arms:
         Q = configurations(arm, size.poses)
@@ -61,11 +61,11 @@ def protocol(
                 try:
                     with quiet():
                         solver = peer(arm)
-                    found.append(measured(arm, solver, Q[:few]))
+                    results.append(measured(arm, solver, Q[:few]))
                 except CannotCompare as reason:
                     without.setdefault(f"{peer.name}: {reason}", []).append(arm.name)
                 progress.advance(1)
-    return found, without
+    return results, without
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,41 +80,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.poses:
         size = replace(size, poses=chosen.poses, peers=min(size.peers, chosen.poses))
     arms = _arms(chosen.robot or (QUICK_ARMS if chosen.quick else tuple(ARMS)), terminal)
-    wanted = [peer for peer in PEERS if not chosen.peers or peer.package in chosen.peers]
-    peers = [Linkwork, *([] if chosen.peers == ["none"] else wanted)]
-    found, without = protocol(arms, peers, size, terminal) if "protocol" in chosen.parts else ([], {})
-    own, beside = Own(), chosen.peers != ["none"]
-    for part, made in PARTS.items():
+    chosen_peers = [peer for peer in PEERS if not chosen.peers or peer.package in chosen.peers]
+    peers = [Linkwork, *([] if chosen.peers == ["none"] else chosen_peers)]
+    result, without = protocol(arms, peers, size, terminal) if "protocol" in chosen.parts else ([], {})
+    results, beside = Own(), chosen.peers != ["none"]
+    for part, measure in PARTS.items():
         if part in chosen.parts:
             try:
-                own += made(arms, size, terminal, beside)
+                results += measure(arms, size, terminal, beside)
             except CannotCompare as reason:
-                own.notes.append(f"{part}: {reason}")
-    rows = [*protocol_rows(found), *own.rows]
-    _shown(terminal.out, found, own, rows, without, chosen.markdown)
+                results.notes.append(f"{part}: {reason}")
+    rows = [*protocol_rows(result), *results.rows]
+    _shown(terminal.out, result, results, rows, without, chosen.markdown)
     if chosen.json:
-        text = json.dumps(_data(found, own, rows, without), indent=1, allow_nan=False)
+        text = json.dumps(_data(result, results, rows, without), indent=1, allow_nan=False)
         Path(chosen.json).write_text(text + "\n", encoding="utf-8")
     return 0
 
 
 def _shown(
     out: Stream,
-    found: Sequence[Measured],
-    own: Own,
+    result: Sequence[Measured],
+    results: Own,
     rows: Sequence[Verdict],
     without: dict[str, list[str]],
     markdown: bool,
 ) -> None:
-    if found:
-        out.lines([*protocol_table(found, markdown=markdown), ""])
+    if result:
+        out.lines([*protocol_table(result, markdown=markdown), ""])
     if rows:
         out.lines([*verdict_table(rows, markdown=markdown), ""])
-    for title, of in (("misses", found), ("misses of other rows", own.measured)):
+    for title, of in (("misses", result), ("misses of other rows", results.measured)):
         if lines := misses(of):
             out.lines([f"{title}:", *lines, ""])
-    settings = {x.solver: x.settings for x in found}
-    out.lines([*own.notes, *(f"{name}: {text}" for name, text in settings.items()), ""])
+    settings = {x.solver: x.settings for x in result}
+    out.lines([*results.notes, *(f"{name}: {text}" for name, text in settings.items()), ""])
     out.lines([f"left out: {reason} ({', '.join(names)})" for reason, names in without.items()])
     out.line("; ".join(f"{name} {value}" for name, value in machine().items()))
     out.line(METHOD)
@@ -123,25 +123,25 @@ def _shown(
 
 
 def _arms(names: Sequence[str], terminal: Terminal) -> list[Arm]:
-    there = []
+    arms = []
     for name in names:
         try:
             ARMS[name].text  # noqa: B018
-            there.append(ARMS[name])
+            arms.append(ARMS[name])
         except NotInstalled as reason:
             terminal.warning(f"left out: {reason}")
-    return there
+    return arms
 
 
 def _data(
-    found: Sequence[Measured], own: Own, rows: Sequence[Verdict], without: dict[str, list[str]]
+    results: Sequence[Measured], result_data: Own, rows: Sequence[Verdict], without: dict[str, list[str]]
 ) -> dict[str, Any]:
     return {
         "machine": machine(),
         "method": METHOD,
-        "protocol": [measured_data(x) for x in found],
-        "own": [measured_data(x) for x in own.measured],
-        "notes": own.notes,
+        "protocol": [measured_data(x) for x in results],
+        "own": [measured_data(x) for x in result_data.measured],
+        "notes": result_data.notes,
         "targets": [
             {"robot": x.robot, "what": x.what, "value": x.value, "bound": x.target.bound, "met": x.met, "peer": x.peer}
             for x in rows

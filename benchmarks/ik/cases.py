@@ -87,21 +87,21 @@ def measured(arm: Arm, solver: Peer, Q: np.ndarray, seeds: np.ndarray | None = N
         q, seconds = solve_all(arm, solver.solve, X, seeds)
     ours = isinstance(solver, Linkwork)
     got = reached(arm, q if ours else brought_in(arm, q), X)
-    found = Measured(arm.name, solver.name, version(solver.package), solver.settings, got, seconds)
+    result = Measured(arm.name, solver.name, version(solver.package), solver.settings, got, seconds)
     if isinstance(solver, Linkwork):
-        _append_misses(solver, found, X, seeds, q)
-        found.batch = _batch(solver, X, seeds, q)
-    return found
+        _append_misses(solver, result, X, seeds, q)
+        result.batch = _batch(solver, X, seeds, q)
+    return result
 
 
-def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
+def _append_misses(solver: Linkwork, outcome: Measured, X: np.ndarray, seeds: np.ndarray, q: np.ndarray) -> None:
     """Append the reported status and the true errors of each missed target to `found.misses`."""
     arm = solver.arm
-    for k in np.flatnonzero(~found.reached):
+    for k in np.flatnonzero(~outcome.reached):
         result = solver.result(X[k], seeds[k])
         status = status_of(result.status)
         off = np.abs(errors(arm.reference.pose(q[k]), X[k]))
-        found.misses.append(
+        outcome.misses.append(
             {
                 "pose": int(k),
                 "status": status,
@@ -113,7 +113,7 @@ def _append_misses(solver: Linkwork, found: Measured, X: np.ndarray, seeds: np.n
                 "restarts": int(np.max(result.restarts)),
             }
         )
-    found.statuses = dict(Counter(str(miss["status"]) for miss in found.misses))
+    outcome.statuses = dict(Counter(str(miss["status"]) for miss in outcome.misses))
 
 
 def status_of(status: Any) -> Status:
@@ -149,9 +149,9 @@ def warm(arm: Arm, solver: Linkwork, size: Size) -> tuple[Measured, float]:
             seconds[again, k] = watch.stop()
             assert answer is not None
             q[k] = seed = answer
-    found = Measured(arm.name, solver.name, "", "", reached(arm, q, X), np.median(seconds, axis=0))
-    _append_misses(solver, found, X, np.concatenate([Q[:1], q[:-1]]), q)
-    return found, float(np.abs(np.diff(q, axis=0)).max())
+    result = Measured(arm.name, solver.name, "", "", reached(arm, q, X), np.median(seconds, axis=0))
+    _append_misses(solver, result, X, np.concatenate([Q[:1], q[:-1]]), q)
+    return result, float(np.abs(np.diff(q, axis=0)).max())
 
 
 @dataclass
@@ -175,12 +175,12 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
     scale = np.repeat([1.0 / (0.5 * characteristic_length(arm.robot.tree)), 1.0], 3)  # as the solver weighs errors
 
     statuses: Counter[str] = Counter()
-    seen = far = told = near = 0
+    visited = far = claimed = near = 0
     worst = 0.0
     for target in X:
         if far == size.far:
             break
-        seen += 1
+        visited += 1
         best = _best(arm, scale, at.pin.SE3(target), rng.uniform(*arm.ranges, (size.restarts, arm.n)))
         if best < TOLERANCE:
             continue
@@ -188,13 +188,13 @@ def out_of_reach(arm: Arm, solver: Linkwork, size: Size) -> Far:
         status = status_of(result.status)
         left = float(np.linalg.norm(scale * errors(at.pose(np.asarray(result.q)), target)))
         statuses[str(status)] += 1
-        far, told, near = (
+        far, claimed, near = (
             far + 1,
-            told + (status in (Status.OUT_OF_REACH, Status.NOT_FOUND, Status.AT_LIMITS)),
+            claimed + (status in (Status.OUT_OF_REACH, Status.NOT_FOUND, Status.AT_LIMITS)),
             near + (left <= 1.01 * best),
         )
         worst = max(worst, left / best)
-    return Far(arm.name, seen, far, told, near, worst, dict(statuses))
+    return Far(arm.name, visited, far, claimed, near, worst, dict(statuses))
 
 
 def _best(arm: Arm, scale: np.ndarray, goal: Any, starts: np.ndarray) -> float:
@@ -235,8 +235,8 @@ class Own:
     measured: list[Measured] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def __iadd__(self, other: Own) -> Own:
-        self.rows += other.rows
-        self.measured += other.measured
-        self.notes += other.notes
+    def __iadd__(self, counterpart: Own) -> Own:
+        self.rows += counterpart.rows
+        self.measured += counterpart.measured
+        self.notes += counterpart.notes
         return self

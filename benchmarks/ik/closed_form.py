@@ -109,11 +109,11 @@ def measure_closed_form(arm: Arm, poses: int = POSES, few: int = FEW, *, beside:
     rng = np.random.default_rng(0)
     Q = rng.uniform(-math.pi, math.pi, (BATCH, arm.n))
     X = np.asarray(arm.robot.pose(Q, arm.tip, relative_to=arm.base))
-    given = [] if form.redundant is None else [form.redundant_angle(Q)]
+    arguments = [] if form.redundant is None else [form.redundant_angle(Q)]
     seed = np.zeros(arm.n)
-    found = ClosedFormResult(arm.name, form.family, *_timed(form.kernel, X, seed, given))
+    result = ClosedFormResult(arm.name, form.family, *_timed(form.kernel, X, seed, arguments))
     if not beside or form.redundant is not None:
-        return found
+        return result
     branches = form.branches(X[:poses], position_limits=False)
     again = np.asarray(arm.robot.pose(branches.q, arm.tip, relative_to=arm.base))
     assert np.abs(again - X[:poses, np.newaxis])[branches.valid].max() < SAME
@@ -129,23 +129,23 @@ def measure_closed_form(arm: Arm, poses: int = POSES, few: int = FEW, *, beside:
                 theirs = [ask(X[k]) for k in range(many)]
                 seconds = (time.process_time() - start) / many
         except CannotCompare as reason:
-            found.without.append(f"{name}: {reason}")
+            result.without.append(f"{name}: {reason}")
             continue
         except Exception as error:
-            found.without.append(f"{name}: {type(error).__name__}: {error}")
+            result.without.append(f"{name}: {type(error).__name__}: {error}")
             continue
-        found.beside.append(_compared(name, arm, X, ours[:many], theirs, seconds))
-    return found
+        result.beside.append(_compared(name, arm, X, ours[:many], theirs, seconds))
+    return result
 
 
-def _timed(kernel: lw.Kernel, X: np.ndarray, seed: np.ndarray, given: list[np.ndarray]) -> tuple[float, float]:
+def _timed(kernel: lw.Kernel, X: np.ndarray, seed: np.ndarray, arguments: list[np.ndarray]) -> tuple[float, float]:
     """Return the time for a pose in a batch on one core and for one call [s]: minima over repetitions."""
     threads = lw.get_num_threads()
     lw.set_num_threads(1)
     try:
-        batch = min(_seconds(lambda: kernel(X, seed, *given)) for _ in range(7)) / len(X)
-        one = [X[0].copy(), seed, *(x[0] for x in given)]
-        call = min(_seconds(lambda: [kernel(*one) for _ in range(200)]) for _ in range(5)) / 200
+        batch = min(_seconds(lambda: kernel(X, seed, *arguments)) for _ in range(7)) / len(X)
+        single_pose = [X[0].copy(), seed, *(x[0] for x in arguments)]
+        call = min(_seconds(lambda: [kernel(*single_pose) for _ in range(200)]) for _ in range(5)) / 200
     finally:
         lw.set_num_threads(threads)
     return batch, call
@@ -165,8 +165,8 @@ def _ssik(arm: Arm) -> Callable[[np.ndarray], np.ndarray]:
     robot = SSIK(arm).robot
 
     def branches(X: np.ndarray) -> np.ndarray:
-        found = robot.solve(X, respect_limits=False, enumerate_windings=False)
-        return np.array([x.q for x in found]).reshape(-1, arm.n)
+        solution = robot.solve(X, respect_limits=False, enumerate_windings=False)
+        return np.array([x.q for x in solution]).reshape(-1, arm.n)
 
     return branches
 
@@ -176,13 +176,13 @@ def _compared(
 ) -> BranchComparison:
     same = more = 0
     worst = 0.0
-    for k, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-        other = np.asarray(other, dtype=float).reshape(-1, arm.n)
+    for k, (mine, solutions) in enumerate(zip(ours, theirs, strict=True)):
+        solutions = np.asarray(solutions, dtype=float).reshape(-1, arm.n)
         # what does not lead to the pose is no branch; what misses it by little may be off by so much, J δ = miss
-        miss = np.abs(np.asarray(arm.robot.pose(other, arm.tip, relative_to=arm.base)) - X[k]).max(axis=(-2, -1))
-        other, miss = other[miss < REACHED], miss[miss < REACHED]
-        least = np.linalg.svd(np.asarray(arm.robot.jacobian(other, arm.tip)), compute_uv=False)[..., -1]
-        between = mine[:, np.newaxis] - other
+        miss = np.abs(np.asarray(arm.robot.pose(solutions, arm.tip, relative_to=arm.base)) - X[k]).max(axis=(-2, -1))
+        solutions, miss = solutions[miss < REACHED], miss[miss < REACHED]
+        least = np.linalg.svd(np.asarray(arm.robot.jacobian(solutions, arm.tip)), compute_uv=False)[..., -1]
+        between = mine[:, np.newaxis] - solutions
         away = np.abs(between - 2.0 * math.pi * np.round(between / (2.0 * math.pi))).max(axis=-1)
         close = away < SAME + 2.0 * miss / least
         same += int(close.any(axis=1).sum())
@@ -201,19 +201,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
     poses, few = (40, 5) if chosen.quick else (POSES, FEW)
-    found = [measure_closed_form(arm, poses, few) for arm in arms_with_closed_form(chosen.robot)]
+    results = [measure_closed_form(arm, poses, few) for arm in arms_with_closed_form(chosen.robot)]
     header = ["arm", "pose in a batch [µs]", "call [µs]", "family"]
-    cells = [[x.arm, f"{1e6 * x.batch:.2f}", f"{1e6 * x.call:.1f}", x.family] for x in found]
+    cells = [[x.arm, f"{1e6 * x.batch:.2f}", f"{1e6 * x.call:.1f}", x.family] for x in results]
     terminal.out.lines([*table(header, cells, left=(0, 3)), ""])
     header = ["arm", "beside", "version", "poses", "branches", "the same", "only there", "worst [rad]", "call [µs]"]
     cells = []
-    for x in found:
+    for x in results:
         for b in x.beside:
             counts = [str(k) for k in (b.poses, b.ours, b.same, b.more)]
             cells.append([x.arm, b.peer, version(b.peer), *counts, f"{b.worst:.1e}", f"{1e6 * b.seconds:.3g}"])
     if cells:  # otherwise the next lines list the libraries that are missing
         terminal.out.lines([*table(header, cells, left=(0, 1, 2)), ""])
-    terminal.out.lines([f"{x.arm}: {reason}" for x in found for reason in x.without])
+    terminal.out.lines([f"{x.arm}: {reason}" for x in results for reason in x.without])
     terminal.out.line("; ".join(f"{name} {value}" for name, value in machine().items()))
     return 0
 

@@ -66,9 +66,9 @@ class Ipopt:
 
     def solve(self, X: np.ndarray, near: np.ndarray, start: np.ndarray) -> np.ndarray:
         lower, upper = self.arm.limits
-        given = np.concatenate([near, X.ravel(order="F")])
-        found = self.solver(x0=start, p=given, lbx=lower, ubx=upper, lbg=0.0, ubg=0.0)
-        q: np.ndarray = np.asarray(found["x"]).ravel()
+        parameters = np.concatenate([near, X.ravel(order="F")])
+        result = self.solver(x0=start, p=parameters, lbx=lower, ubx=upper, lbg=0.0, ubg=0.0)
+        q: np.ndarray = np.asarray(result["x"]).ravel()
         return np.clip(q, lower, upper)  # its bounds are relaxed by 1e-8
 
     def best(self, X: np.ndarray, near: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:

@@ -20,36 +20,36 @@ PAGE = Path(__file__).parents[2] / "docs" / "inverse_kinematics_figures.md"
 
 def tables(data: dict[str, Any]) -> dict[str, str]:
     """Return the tables by their names in the page."""
-    found = data["protocol"]
+    result = data["protocol"]
     about = data["machine"]
-    ours = [x for x in found if x["library"] == "linkwork"]
-    return {"arms": _ours(ours, about), "libraries": _beside(found), "others": _others(data["targets"])}
+    ours = [x for x in result if x["library"] == "linkwork"]
+    return {"arms": _ours(ours, about), "libraries": _beside(result), "others": _others(data["targets"])}
 
 
-def _ours(found: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
+def _ours(results: Sequence[dict[str, Any]], about: dict[str, Any]) -> str:
     lines = [
         "| | poses | success | mean | median | 99th percentile | maximum | in a batch |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for x in found:
+    for x in results:
         times = [x["seconds"][name] for name in ("mean", "p50", "p99", "most", "batch")]
         cells = " | ".join("-" if t is None else time_of(t) for t in times)
         lines.append(f"| {x['robot']} | {x['poses']} | {100 * x['success']:.2f} % | {cells} |")
-    missed = [(x["robot"], miss) for x in found for miss in x["misses"]]
-    told = "; ".join(
+    missed = [(x["robot"], miss) for x in results for miss in x["misses"]]
+    figures = "; ".join(
         f"{robot}, pose {miss['pose']}: {miss['status']}, {miss['position error']:.1g} m and "
         f"{miss['orientation error']:.1g} rad off"
         for robot, miss in missed
     )
     where = f"{named(about)}, {str(about['date'])[:10]}"
-    return "\n".join([*lines, "", f"{where}. Unsolved poses: {told or 'none'}."])
+    return "\n".join([*lines, "", f"{where}. Unsolved poses: {figures or 'none'}."])
 
 
-def _beside(found: Sequence[dict[str, Any]]) -> str:
-    robots = list(dict.fromkeys(x["robot"] for x in found))
+def _beside(result: Sequence[dict[str, Any]]) -> str:
+    robots = list(dict.fromkeys(x["robot"] for x in result))
     lines = [f"| | poses | {' | '.join(robots)} |", f"|---|--:|{'--:|' * len(robots)}"]
-    for name in dict.fromkeys(x["library"] for x in found):
-        of = {x["robot"]: x for x in found if x["library"] == name}
+    for name in dict.fromkeys(x["library"] for x in result):
+        of = {x["robot"]: x for x in result if x["library"] == name}
         first = next(iter(of.values()))
         cells = [f"{_share(of[r]['success'])}, {time_of(of[r]['seconds']['mean'])}" if r in of else "-" for r in robots]
         lines.append(f"| {name} {first['version']} | {first['poses']} | {' | '.join(cells)} |")
@@ -59,13 +59,13 @@ def _beside(found: Sequence[dict[str, Any]]) -> str:
 def _others(rows: Sequence[dict[str, Any]]) -> str:
     """Return the table of measures outside the protocol: one line per measure with all its robots."""
     lines, known = ["| | | beside |", "|---|---|---|"], list(dict.fromkeys(x["what"] for x in rows))
-    for what in known:
-        if what in _PROTOCOL:
+    for measure in known:
+        if measure in _PROTOCOL:
             continue
-        of = [x for x in rows if x["what"] == what and x["value"] is not None]
+        of = [x for x in rows if x["what"] == measure and x["value"] is not None]
         beside = [f"{x['robot']}: {x['peer']}" for x in of if x["peer"] != "-"]
         shown = ", ".join(f"{x['robot']} {_value(x)}" for x in of)
-        lines.append(f"| {what} | {shown} | {'; '.join(beside) or '-'} |")
+        lines.append(f"| {measure} | {shown} | {'; '.join(beside) or '-'} |")
     return "\n".join(lines)
 
 
@@ -93,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="files that python -m benchmarks.ik --json wrote")
     read = [json.loads(Path(file).read_text(encoding="utf-8")) for file in parser.parse_args(arguments).files]
     whole = {key: [x for data in read for x in data[key]] for key in ("protocol", "targets")}
-    found = tables({"machine": read[0]["machine"], **whole})
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    result = tables({"machine": read[0]["machine"], **whole})
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
     print(f"{PAGE.name}: tables written")
     return 0
 

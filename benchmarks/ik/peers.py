@@ -63,13 +63,13 @@ def version(package: str) -> str:
 def quiet() -> Iterator[None]:
     """Suppress what libraries print from C."""
     sys.stdout.flush()
-    kept, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
+    saved, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
     try:
         for k in (1, 2):
             os.dup2(nowhere, k)
         yield
     finally:
-        for k, file in zip((1, 2), kept, strict=True):
+        for k, file in zip((1, 2), saved, strict=True):
             os.dup2(file, k)
             os.close(file)
         os.close(nowhere)
@@ -90,8 +90,8 @@ class TracIK(Peer):
             raise CannotCompare(f"reads {self.solver.dof} joints")
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
-        found: np.ndarray | None = self.solver.ik(X[:3, 3], X[:3, :3], seed_jnt_values=q_init)
-        return found
+        result: np.ndarray | None = self.solver.ik(X[:3, 3], X[:3, :3], seed_jnt_values=q_init)
+        return result
 
 
 class RoboticsToolbox(Peer):
@@ -113,8 +113,8 @@ class RoboticsToolbox(Peer):
             raise CannotCompare("reads another chain")
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
-        found = self.ets.ik_LM(X, q0=q_init, ilimit=30, slimit=100, tol=0.5 * TOLERANCE**2, joint_limits=True)
-        return np.asarray(found.q) if found.success else None
+        result = self.ets.ik_LM(X, q0=q_init, ilimit=30, slimit=100, tol=0.5 * TOLERANCE**2, joint_limits=True)
+        return np.asarray(result.q) if result.success else None
 
 
 class PinocchioExample(Peer):
@@ -212,8 +212,8 @@ class Mink(Peer):
         configuration.update(q_init)
         for _ in range(200):
             if np.abs(self.task.compute_error(configuration)).max() < 0.9 * TOLERANCE:
-                found: np.ndarray = configuration.q.copy()
-                return found
+                result: np.ndarray = configuration.q.copy()
+                return result
             try:
                 v = self.mink.solve_ik(configuration, [self.task], 1.0, solver="daqp", limits=self.limits)
             except Exception:  # its solver found nothing
@@ -233,7 +233,7 @@ class SciPy(Peer):
         self.optimize, self.at = module("scipy.optimize"), arm.reference
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
-        found = self.optimize.least_squares(
+        result = self.optimize.least_squares(
             self.at.residual,
             q_init,
             self.at.residual_jacobian,
@@ -243,7 +243,7 @@ class SciPy(Peer):
             xtol=1e-12,
             gtol=1e-12,
         )
-        return np.asarray(found.x)
+        return np.asarray(result.x)
 
 
 class IKPy(Peer):
@@ -276,10 +276,10 @@ class IKPy(Peer):
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = self.chain.inverse_kinematics_frame(
+            result = self.chain.inverse_kinematics_frame(
                 X, initial_position=self._full(q_init), orientation_mode="all", tol=1e-12
             )
-        return np.asarray(found)[self.active]
+        return np.asarray(result)[self.active]
 
 
 class EAIK(Peer):
@@ -302,8 +302,8 @@ class EAIK(Peer):
 
     def branches(self, X: np.ndarray) -> np.ndarray:
         """Return all exact solutions (count, 6), without least-squares solutions."""
-        found = self.robot.IK(X @ self.less)
-        Q, rough = np.asarray(found.Q).reshape(-1, 6), np.asarray(found.is_LS, bool)
+        result = self.robot.IK(X @ self.less)
+        Q, rough = np.asarray(result.Q).reshape(-1, 6), np.asarray(result.is_LS, bool)
         return Q[~rough] if len(rough) == len(Q) else Q
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
@@ -328,8 +328,8 @@ class SSIK(Peer):
             raise CannotCompare(f"does not take this arm: {error}") from None
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
-        found = self.robot.solve(X, q_seed=q_init, max_solutions=1)
-        return np.asarray(found[0].q) if found else None
+        solution = self.robot.solve(X, q_seed=q_init, max_solutions=1)
+        return np.asarray(solution[0].q) if solution else None
 
 
 def nearest(arm: Arm, Q: np.ndarray, seed: np.ndarray) -> np.ndarray | None:

@@ -152,10 +152,10 @@ def solve_all(arm: Arm, solve: Solver, X: np.ndarray, seeds: np.ndarray) -> tupl
         for k in range(len(X)):
             target, seed = X[k].copy(), seeds[k].copy()
             watch.start()
-            found = solve(target, seed)
+            result = solve(target, seed)
             seconds[again, k] = watch.stop()
-            if found is not None and again == 0:
-                q[k] = found
+            if result is not None and again == 0:
+                q[k] = result
         if again == 0 and seconds[0].mean() > _SLOW:
             return q, seconds[0]
     return q, np.median(seconds, axis=0)

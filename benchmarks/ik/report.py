@@ -13,33 +13,33 @@ from benchmarks.tables.verdicts import Verdict
 __all__ = ["measured_data", "misses", "protocol_rows", "protocol_table", "row", "verdict_table"]
 
 
-def protocol_rows(found: Iterable[Measured]) -> Iterator[Verdict]:
+def protocol_rows(result: Iterable[Measured]) -> Iterator[Verdict]:
     """Return the targets of the protocol with linkwork's results."""
-    known = list(found)
-    for one in known:
-        if one.solver != "linkwork":
+    known = list(result)
+    for measured in known:
+        if measured.solver != "linkwork":
             continue
-        others = [x for x in known if x.robot == one.robot and x.solver != "linkwork"]
-        most = max(others, key=lambda x: (x.success, -x.seconds.mean()), default=None)
-        fast = min((x for x in others if x.success >= 0.99), key=lambda x: x.seconds.mean(), default=None)
-        mean, _, p99, _ = one.percentiles()
-        yield _row(one, "success", one.success, most and f"{most.solver} {100 * most.success:.2f} %")
-        yield _row(one, "mean call", mean, fast and f"{fast.solver} {1e6 * fast.seconds.mean():.3g} µs")
-        yield _row(one, "p99 call", p99, fast and f"{fast.solver} {1e6 * fast.percentiles()[2]:.3g} µs")
-        if one.batch is not None:
-            yield _row(one, "pose in a batch", one.batch, None)
+        rivals = [x for x in known if x.robot == measured.robot and x.solver != "linkwork"]
+        most = max(rivals, key=lambda x: (x.success, -x.seconds.mean()), default=None)
+        fast = min((x for x in rivals if x.success >= 0.99), key=lambda x: x.seconds.mean(), default=None)
+        mean, _, p99, _ = measured.percentiles()
+        yield _row(measured, "success", measured.success, most and f"{most.solver} {100 * most.success:.2f} %")
+        yield _row(measured, "mean call", mean, fast and f"{fast.solver} {1e6 * fast.seconds.mean():.3g} µs")
+        yield _row(measured, "p99 call", p99, fast and f"{fast.solver} {1e6 * fast.percentiles()[2]:.3g} µs")
+        if measured.batch is not None:
+            yield _row(measured, "pose in a batch", measured.batch, None)
 
 
-def _row(one: Measured, measure: str, value: float, peer: str | None) -> Verdict:
-    return row(one.robot, measure, value, peer)
+def _row(measured: Measured, measure: str, value: float, peer: str | None) -> Verdict:
+    return row(measured.robot, measure, value, peer)
 
 
-def row(robot: str, measure: str, value: float | None, peer: str | None = None, what: str = "") -> Verdict:
+def row(robot: str, measure: str, value: float | None, peer: str | None = None, measure_name: str = "") -> Verdict:
     """Return a measured value with its target: a share if the target is one, seconds otherwise."""
     target: Target = INVERSE_KINEMATICS[measure]
     shown = "-" if value is None else _shown(target, value)
     bound = f"{'>=' if target.at_least else '<='} {_shown(target, target.bound)}"
-    return Verdict(robot, what or measure, shown, peer or "-", value, shown, target, bound)
+    return Verdict(robot, measure_name or measure, shown, peer or "-", value, shown, target, bound)
 
 
 def _shown(target: Target, value: float) -> str:
@@ -48,7 +48,7 @@ def _shown(target: Target, value: float) -> str:
     return f"{1e6 * value:.3g} µs"
 
 
-def protocol_table(found: Sequence[Measured], *, markdown: bool = False) -> list[str]:
+def protocol_table(result: Sequence[Measured], *, markdown: bool = False) -> list[str]:
     """A line a library and arm."""
     header = [
         "robot",
@@ -72,7 +72,7 @@ def protocol_table(found: Sequence[Measured], *, markdown: bool = False) -> list
             *microseconds(x.percentiles()),
             "-" if x.batch is None else microseconds([x.batch])[0],
         ]
-        for x in found
+        for x in result
     ]
     return table(header, cells, left=(0, 1, 2), markdown=markdown)
 
@@ -83,13 +83,13 @@ def verdict_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[st
     return table(header, cells, left=(0, 1, 4, 5), markdown=markdown)
 
 
-def misses(found: Sequence[Measured]) -> list[str]:
+def misses(result: Sequence[Measured]) -> list[str]:
     return [
         f"{x.robot}, pose {miss['pose']}: {miss['status']}; off by {miss['position error']:.2g} m, "
         f"{miss['orientation error']:.2g} rad; {miss['iterations']} iterations, {miss['restarts']} restarts"
         + ("" if miss["within limits"] else "; OUT OF LIMITS")
         + ("; SAID TO BE SOLVED" if miss["said solved"] else "")
-        for x in found
+        for x in result
         for miss in x.misses
     ]
 

@@ -137,14 +137,14 @@ def chain(text: str, base: str, tip: str) -> str:
         link = str(joints[0].find("parent").get("link"))  # type: ignore[union-attr]
     parts = [_link(base)]
     for joint in joints:
-        kept = ElementTree.Element("joint", {key: str(joint.get(key)) for key in ("name", "type")})
-        wanted = (
+        weld = ElementTree.Element("joint", {key: str(joint.get(key)) for key in ("name", "type")})
+        selected = (
             ("origin", "parent", "child", "axis", "limit")
             if joint.get("type") in MOVING
             else ("origin", "parent", "child")
         )
-        kept.extend(part for name in wanted if (part := joint.find(name)) is not None)
-        parts += [ElementTree.tostring(kept, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type: ignore[union-attr]
+        weld.extend(part for name in selected if (part := joint.find(name)) is not None)
+        parts += [ElementTree.tostring(weld, encoding="unicode").strip(), _link(str(joint.find("child").get("link")))]  # type: ignore[union-attr]
     return f'<robot name="{root.get("name")}">' + "\n".join(parts) + "</robot>"
 
 

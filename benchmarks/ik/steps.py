@@ -134,8 +134,8 @@ def _for_mujoco(scene: Scene) -> str:
             for shape in link.findall(part):
                 link.remove(shape)
     for part in ("transmission", "gazebo", "mujoco", "material"):
-        for found in root.findall(part):
-            root.remove(found)
+        for result in root.findall(part):
+            root.remove(result)
     first = ElementTree.fromstring(
         '<mujoco><compiler fusestatic="false" discardvisual="true" balanceinertia="true" boundmass="1e-9" '
         'boundinertia="1e-12"/></mujoco>'
@@ -195,38 +195,38 @@ class Stepped:
 def stepped(name: str, effort: Effort) -> Stepped:
     """Raises CannotCompare where this linkwork has no such steps, AssertionError where a limit is not kept."""
     with quiet():
-        found = scene(name)
-    ours = our_step(found)
-    v = ours(found.q)
-    assert np.all(np.abs(v) <= found.robot.velocity_limits), f"{name}: beyond a limit of velocity"
-    q = found.robot.integrate(found.q, v * DT)
-    assert np.all((q >= found.robot.lower) & (q <= found.robot.upper)), f"{name}: beyond a limit of position"
-    others, apart = {}, {}
-    seconds = seconds_of(ours, found.q, effort=effort)
-    for peer, made in (("pink", pink_step), ("mink", mink_step)):
+        result = scene(name)
+    ours = our_step(result)
+    v = ours(result.q)
+    assert np.all(np.abs(v) <= result.robot.velocity_limits), f"{name}: beyond a limit of velocity"
+    q = result.robot.integrate(result.q, v * DT)
+    assert np.all((q >= result.robot.lower) & (q <= result.robot.upper)), f"{name}: beyond a limit of position"
+    peers, apart = {}, {}
+    seconds = seconds_of(ours, result.q, effort=effort)
+    for peer, step_function in (("pink", pink_step), ("mink", mink_step)):
         try:
-            made_of: Any = made(found)
+            made_of: Any = step_function(result)
         except CannotCompare:
             continue
-        step, at = made_of if isinstance(made_of, tuple) else (made_of, found.there.q(found.q))
+        step, at = made_of if isinstance(made_of, tuple) else (made_of, result.there.q(result.q))
         with quiet():
-            theirs = found.there.ours(step(at)) if peer == "pink" else _from_mujoco(found, step(at))
+            theirs = result.there.ours(step(at)) if peer == "pink" else _from_mujoco(result, step(at))
         apart[peer] = float(np.abs(theirs - v).max())
-        others[peer] = seconds_of(step, at, effort=effort)
-    return Stepped(name, seconds, others, apart)
+        peers[peer] = seconds_of(step, at, effort=effort)
+    return Stepped(name, seconds, peers, apart)
 
 
 def _from_mujoco(scene: Scene, v: np.ndarray) -> np.ndarray:
     """Convert MuJoCo's velocities to our order: its free base has the linear part first, in world axes."""
-    found, start = np.empty_like(v), 0
+    result, start = np.empty_like(v), 0
     joints = scene.robot.joints
     if joints and joints[0].nv == 6:
         R = scene.robot.pose(scene.q, joints[0].child)[:3, :3]
-        found[joints[0].v_slice] = np.concatenate([v[3:6], R.T @ v[:3]])
+        result[joints[0].v_slice] = np.concatenate([v[3:6], R.T @ v[:3]])
         start = 1
     for joint in joints[start:]:
-        found[joint.v_slice] = v[joint.v_slice]
-    return found
+        result[joint.v_slice] = v[joint.v_slice]
+    return result
 
 
 def seconds_of(step: Callable[..., Any], *arguments: Any, effort: Effort) -> float:

@@ -97,16 +97,16 @@ def humanoid(robot: Humanoid, count: int) -> Measured:
     for _ in range(2):  # what is compiled only where a search is long is there the second time
         results = []
         for k in range(count):
-            given = goals.of(k)
+            targets = goals.of(k)
             watch = Stopwatch()
-            results.append(problem.solve(start, **given))
+            results.append(problem.solve(start, **targets))
             seconds[k] = watch.stop()
             q[k] = results[-1].q
-    found = Measured(robot.name, "linkwork", lw.__version__, "robot.ik_problem(tasks).solve(seed, **targets)")
-    found.reached, found.seconds = robot.reached(q, goals), seconds
-    for k in np.flatnonzero(~found.reached):
+    solution = Measured(robot.name, "linkwork", lw.__version__, "robot.ik_problem(tasks).solve(seed, **targets)")
+    solution.reached, solution.seconds = robot.reached(q, goals), seconds
+    for k in np.flatnonzero(~solution.reached):
         result = results[k]
-        found.misses.append(
+        solution.misses.append(
             {
                 "pose": int(k),
                 "status": str(result.status),
@@ -118,12 +118,12 @@ def humanoid(robot: Humanoid, count: int) -> Measured:
                 "restarts": int(result.restarts),
             }
         )
-    found.statuses = dict(Counter(str(miss["status"]) for miss in found.misses))
+    solution.statuses = dict(Counter(str(miss["status"]) for miss in solution.misses))
     with threads(1):
         few = min(count, 500)
-        given = {name: x[:few] for name, x in {**goals.poses, "center_of_mass": goals.center}.items()}
-        problem.solve(start, **given)
+        targets = {name: x[:few] for name, x in {**goals.poses, "center_of_mass": goals.center}.items()}
+        problem.solve(start, **targets)
         watch = Stopwatch()
-        problem.solve(start, **given)
-        found.batch = watch.stop() / few
-    return found
+        problem.solve(start, **targets)
+        solution.batch = watch.stop() / few
+    return solution

@@ -13,12 +13,12 @@ __all__ = ["median_seconds", "shown_time"]
 def median_seconds(call: Callable[[], Any], rounds: int = 7) -> float:
     """Return the median time of `rounds` calls [s], after an untimed one."""
     call()
-    found = []
+    results = []
     for _ in range(rounds):
         begin = time.perf_counter()
         call()
-        found.append(time.perf_counter() - begin)
-    return statistics.median(found)
+        results.append(time.perf_counter() - begin)
+    return statistics.median(results)
 
 
 def shown_time(seconds: float | None) -> str:

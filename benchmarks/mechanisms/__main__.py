@@ -36,7 +36,7 @@ from linkwork.cli.output import Stream, Terminal
 
 __all__ = ["Chain", "chains", "growths", "main", "mechanism_verdicts"]
 
-WAYS = ("constraintDynamics", "lcaba")
+METHODS = ("constraintDynamics", "lcaba")
 _NEAR = {"constraintDynamics": 1e-8, "lcaba": 1e-3}  # how near outputs have to be, relative to the largest
 
 
@@ -52,20 +52,20 @@ def _of_mechanism(mechanism: Mechanism, effort: Effort) -> Iterator[Verdict]:
     robot, state, name = mechanism.robot, (mechanism.q, mechanism.v, mechanism.tau), mechanism.name
     batch, cold = mechanism.batch(STANDARD_BATCH), _cold(mechanism)
     peer = _peer(mechanism)
-    single = {way: compare(_ours(robot, state), peer and peer.call(way, *state), effort) for way in WAYS}
+    single = {method: compare(_ours(robot, state), peer and peer.call(method, *state), effort) for method in METHODS}
     many = compare(_ours(robot, batch), None, effort).ours / STANDARD_BATCH
     fastest = min((x for x in single.values() if x.peer), key=lambda x: x.peer or math.inf, default=None)
     call = min(x.ours for x in single.values())
-    for way, found in single.items():
-        if found.peer:
-            yield _row(name, "call", f"forward dynamics, one call, beside {way}", call, found.peer, None)
+    for method, result in single.items():
+        if result.peer:
+            yield _row(name, "call", f"forward dynamics, one call, beside {method}", call, result.peer, None)
     yield _row(name, "batch", f"forward dynamics, batch of {STANDARD_BATCH}", many, None, None)
     if fastest is not None and fastest.peer is not None:
-        for what, ours, ratio in (("call", call, fastest.ratio), ("batch", many, fastest.peer / many)):
-            if (name, f"{what} beside") in MECHANISMS:
-                yield _row(name, f"{what} beside", f"forward dynamics, {what}, the faster", ours, fastest.peer, ratio)
-        found = compare(_derivatives(robot, state), peer and peer.derivatives(*state), effort)
-        yield _row(name, "derivatives beside", "derivatives, one call", found.ours, found.peer, found.ratio)
+        for title, ours, ratio in (("call", call, fastest.ratio), ("batch", many, fastest.peer / many)):
+            if (name, f"{title} beside") in MECHANISMS:
+                yield _row(name, f"{title} beside", f"forward dynamics, {title}, the faster", ours, fastest.peer, ratio)
+        result = compare(_derivatives(robot, state), peer and peer.derivatives(*state), effort)
+        yield _row(name, "derivatives beside", "derivatives, one call", result.ours, result.peer, result.ratio)
     if (name, "compile") in MECHANISMS:
         yield _row(name, "compile", "forward dynamics, cold", cold, None, None)
 
@@ -78,9 +78,9 @@ def _peer(mechanism: Mechanism) -> Peer | None:
         return None
     state = mechanism.q, mechanism.v, mechanism.tau
     ours = mechanism.robot.forward_dynamics(*state)
-    for way in WAYS:
-        error = np.abs(peer.accelerations(*state, way) - ours).max() / np.abs(ours).max()
-        assert error < _NEAR[way], f"{mechanism.name}: {way} differs by {error:.2g}"
+    for method in METHODS:
+        error = np.abs(peer.accelerations(*state, method) - ours).max() / np.abs(ours).max()
+        assert error < _NEAR[method], f"{mechanism.name}: {method} differs by {error:.2g}"
     return peer
 
 
@@ -115,8 +115,8 @@ def _assembly(effort: Effort) -> Iterator[Verdict]:
     angles = rng.uniform(0.3, 1.2, STANDARD_BATCH)
     guess = np.array([side_by_side(robot, angle, 0.0)[0] for angle in angles])
     guess += rng.uniform(-0.1, 0.1, guess.shape)
-    found = robot.assemble(guess, hold={"A0": -angles}, check=False)
-    assert np.all(found.success) and np.abs(robot.constraint_error(found.q)).max() < 1e-10
+    assembled = robot.assemble(guess, hold={"A0": -angles}, check=False)
+    assert np.all(assembled.success) and np.abs(robot.constraint_error(assembled.q)).max() < 1e-10
     names = {"robot": robot, "guess": guess, "hold": {"A0": -angles}, "w": np.ones(robot.nv)}
     guess[:, 0] = -angles
     with threads(1):
@@ -124,17 +124,17 @@ def _assembly(effort: Effort) -> Iterator[Verdict]:
         seconds = compare(kernel, Call("robot.assemble(guess, hold=hold, check=False)", names), effort)
     assert seconds.peer is not None
     each, whole = (x / STANDARD_BATCH for x in (seconds.ours, seconds.peer))
-    what = f"assembly, the kernel, a state in a batch; {_time(whole)} by assemble()"
-    yield _row("four-bar", "assembly", what, each, None, None)
+    title = f"assembly, the kernel, a state in a batch; {_time(whole)} by assemble()"
+    yield _row("four-bar", "assembly", title, each, None, None)
 
 
-def _row(name: str, measure: str, what: str, ours: float, peer: float | None, ratio: float | None) -> Verdict:
+def _row(name: str, measure: str, title: str, ours: float, peer: float | None, ratio: float | None) -> Verdict:
     target = MECHANISMS[name, measure]
     value = ours if ratio is None else ratio
     shown, bound = (f"{ratio:.3g}x", f"{target.bound:g}x") if ratio is not None else (_time(ours), _time(target.bound))
     sign = ">=" if target.at_least else "<="
     return Verdict(
-        name, what, _time(ours), "-" if peer is None else _time(peer), value, shown, target, f"{sign} {bound}"
+        name, title, _time(ours), "-" if peer is None else _time(peer), value, shown, target, f"{sign} {bound}"
     )
 
 
@@ -151,7 +151,7 @@ class Chain(dict[str, float]):
 
 def chains(effort: Effort, counts: Sequence[int] = (1, 2, 5, 10, 20, 40)) -> list[Chain]:
     """Four-bars side by side."""
-    found = []
+    results = []
     for count in counts:
         robot = four_bars(count)
         q, v = side_by_side(robot, 1.1, 0.7)
@@ -166,21 +166,21 @@ def chains(effort: Effort, counts: Sequence[int] = (1, 2, 5, 10, 20, 40)) -> lis
             for arrays in (state, batch):
                 kernel(*arrays)
                 times.append(compare(Call("kernel(q, v, tau)", {"kernel": kernel, **_named(arrays)}), None, effort))
-        one, many = (x.ours for x in times)
-        found.append(
-            Chain(count=count, operations=kernel.arithmetic, cold=cold, call=one, batch=many / (STANDARD_BATCH // 4))
+        single, many = (x.ours for x in times)
+        results.append(
+            Chain(count=count, operations=kernel.arithmetic, cold=cold, call=single, batch=many / (STANDARD_BATCH // 4))
         )
-    return found
+    return results
 
 
-def growths(found: Sequence[Chain], least: int = 5) -> list[Verdict]:
+def growths(result: Sequence[Chain], least: int = 5) -> list[Verdict]:
     """Return the exponents with which figures grow with the number of four-bars, from a minimum number."""
-    counted = [x for x in found if x["count"] >= least]
+    counted = [x for x in result if x["count"] >= least]
     target = Target(MECHANISM_GROWTH + GROWTH_SLACK)
     rows = []
     for figure in ("operations", "cold", "call", "batch"):
-        numbers = np.log([[x["count"], x[figure]] for x in counted])
-        power = float(np.polyfit(numbers[:, 0], numbers[:, 1], 1)[0])
+        values = np.log([[x["count"], x[figure]] for x in counted])
+        power = float(np.polyfit(values[:, 0], values[:, 1], 1)[0])
         span = f"{int(counted[0]['count'])}-{int(counted[-1]['count'])} four-bars"
         rows.append(Verdict(span, f"growth of {figure}", "-", "-", power, f"n^{power:.2f}", target, "<= n^1"))
     return rows

@@ -98,26 +98,26 @@ def _spatial(rng: np.random.Generator) -> tuple[lw.Robot, np.ndarray]:
     """Two hinges about random axes, and a rod between their arms on two balls."""
     first, last = rng.normal(size=(2, 3))
     begin, end = np.zeros(3), np.array([0.5, 0.1, 0.1])
-    ways = 0.2 * np.array([np.cross(first, rng.normal(size=3)), np.cross(last, rng.normal(size=3))])
-    rod = end + ways[1] - (begin + ways[0])
+    directions = 0.2 * np.array([np.cross(first, rng.normal(size=3)), np.cross(last, rng.normal(size=3))])
+    rod = end + directions[1] - (begin + directions[0])
     robot = lw.Robot.build(
         "spatial four-bar",
-        _link(rng, "crank", ways[0]),
+        _link(rng, "crank", directions[0]),
         lw.Joint.of(lw.joints.Revolute(first), name="pin0", parent="world", child="crank", placement=lw.pose(begin)),
         _link(rng, "rod", rod),
-        lw.Joint.of(lw.joints.Spherical(), name="ball", parent="crank", child="rod", placement=lw.pose(ways[0])),
-        _link(rng, "rocker", ways[1]),
+        lw.Joint.of(lw.joints.Spherical(), name="ball", parent="crank", child="rod", placement=lw.pose(directions[0])),
+        _link(rng, "rocker", directions[1]),
         lw.Joint.of(lw.joints.Revolute(last), name="pin1", parent="world", child="rocker", placement=lw.pose(end)),
     )
-    robot = robot.with_frame("rod end", "rod", lw.pose(rod)).with_frame("tip", "rocker", lw.pose(ways[1]))
+    robot = robot.with_frame("rod end", "rod", lw.pose(rod)).with_frame("tip", "rocker", lw.pose(directions[1]))
     return robot.with_loop("closure", "rod end", "tip", lw.joints.Spherical()), robot.neutral()
 
 
-def _link(rng: np.random.Generator, name: str, way: np.ndarray) -> lw.Link:
+def _link(rng: np.random.Generator, name: str, direction: np.ndarray) -> lw.Link:
     """A link of random mass along a way from its frame's origin."""
-    mass, size = rng.uniform(0.2, 2.0), float(np.linalg.norm(way))
+    mass, size = rng.uniform(0.2, 2.0), float(np.linalg.norm(direction))
     moment = mass * size**2 * rng.uniform(0.05, 0.2)
-    return lw.Link(name, mass=mass, com=way * rng.uniform(0.2, 0.8), inertia=(moment, moment, moment))
+    return lw.Link(name, mass=mass, com=direction * rng.uniform(0.2, 0.8), inertia=(moment, moment, moment))
 
 
 def energy_runs(
@@ -139,7 +139,7 @@ def energy_runs(
     for h in steps:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)
-            found = robot.simulate(
+            result = robot.simulate(
                 np.tile(q, (len(speeds), 1)),
                 v,
                 duration=duration,
@@ -150,12 +150,12 @@ def energy_runs(
                 record={"energies": energies},
             )
         for k, speed in enumerate(speeds):
-            kinetic, potential = found.records["energies"][k].T
+            kinetic, potential = result.records["energies"][k].T
             error = (kinetic + potential - kinetic[0] - potential[0]) / kinetic.max()
             tenth = len(error) // 10
             drift = float(error[-tenth:].mean() - error[:tenth].mean())
-            turn = h * float(np.abs(found.v[k]).max())
-            reason = "" if found.success[k] else found.explain(k)
+            turn = h * float(np.abs(result.v[k]).max())
+            reason = "" if result.success[k] else result.explain(k)
             gain, loss = float(error.max()), float(-error.min())
             run = (method, h, speed, duration, max(gain, loss), gain, loss, drift, turn, reason)
             yield EnergyRun(name or robot.name, *run)
@@ -172,14 +172,14 @@ def sweep(
     """Simulate mechanisms by name, "random 7" being that of the seed 7, but for the runs that are ``known``."""
     done = {_which(run) for run in known}
     for name in mechanisms:
-        made = None
+        mechanism = None
         for method in methods:
             for h in steps:
-                wanted = [x for x in speeds if (name, method, h, x, duration) not in done]
-                if not wanted:
+                pending = [x for x in speeds if (name, method, h, x, duration) not in done]
+                if not pending:
                     continue
-                made = _mechanism(name) if made is None else made
-                yield from energy_runs(*made, method, (h,), wanted, duration, name)
+                mechanism = _mechanism(name) if mechanism is None else mechanism
+                yield from energy_runs(*mechanism, method, (h,), pending, duration, name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -214,8 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def tables(runs: Iterable[EnergyRun]) -> Iterator[str]:
     """The lines of two tables: bundled robots and whatever is beyond the bound, and the random mechanisms together."""
-    numbers = f"{'error':>8} {'gain':>8} {'loss':>8} {'drift':>9} {'turn':>8}"
-    yield f"{'mechanism':20} {'method':20} {'step':>6} {'speed':>5} {'time':>5} {numbers}"
+    values = f"{'error':>8} {'gain':>8} {'loss':>8} {'drift':>9} {'turn':>8}"
+    yield f"{'mechanism':20} {'method':20} {'step':>6} {'speed':>5} {'time':>5} {values}"
     together: dict[tuple[str, float, float, float], list[EnergyRun]] = {}
     for run in runs:
         if run.robot.startswith("random"):

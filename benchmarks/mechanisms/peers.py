@@ -91,17 +91,17 @@ class Peer:
         at = self.there.q(q[None])
         return at[0], self.there.v(v[None])[0], self.there.v(tau[None])[0]
 
-    def accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, way: str) -> np.ndarray:
+    def accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, method: str) -> np.ndarray:
         """Theirs as ours."""
-        function = getattr(self.pin, way)
-        a = function(self.model, self.data, *self.state(q, v, tau), self.models, self.datas, self.settings[way])
+        function = getattr(self.pin, method)
+        a = function(self.model, self.data, *self.state(q, v, tau), self.models, self.datas, self.settings[method])
         return self.there.ours(np.array(a)[None])[0]
 
-    def call(self, way: str, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Call:
+    def call(self, method: str, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Call:
         """One call, of ``constraintDynamics`` or ``lcaba``."""
         at, vt, taut = self.state(q, v, tau)
-        names = {"f": getattr(self.pin, way), "m": self.model, "d": self.data, "q": at, "v": vt, "tau": taut}
-        names |= {"cm": self.models, "cd": self.datas, "s": self.settings[way]}
+        names = {"f": getattr(self.pin, method), "m": self.model, "d": self.data, "q": at, "v": vt, "tau": taut}
+        names |= {"cm": self.models, "cd": self.datas, "s": self.settings[method]}
         return Call("f(m, d, q, v, tau, cm, cd, s)", names)
 
     def derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Call:
@@ -119,8 +119,11 @@ def four_bars(count: int) -> lw.Robot:
     """Four-bars side by side that share rods, of 1 m and 1 kg each, their loops closed by hinges."""
     parts: list[Any] = []
     for i in range(count + 1):
-        place = lw.pose((float(i), 0.0, 0.0))
-        parts += [_rod(f"rod{i}"), lw.Joint.of(HINGE, name=f"A{i}", parent="world", child=f"rod{i}", placement=place)]
+        position = lw.pose((float(i), 0.0, 0.0))
+        parts += [
+            _rod(f"rod{i}"),
+            lw.Joint.of(HINGE, name=f"A{i}", parent="world", child=f"rod{i}", placement=position),
+        ]
     for i in range(1, count + 1):
         at = {"parent": f"rod{i - 1}", "child": f"coupler{i}", "placement": _TIP}
         parts += [_rod(f"coupler{i}"), lw.Joint.of(HINGE, name=f"B{i}", **at)]

@@ -70,7 +70,7 @@ def _ur5() -> PlanningArm:
         if frame.collisions:
             robot = robot.with_collisions(frame.name)
     along_y = lw.pose(rpy=(np.pi / 2, 0, 0))
-    for link, radius, length, place, turn in (
+    for link, radius, length, position, turn in (
         ("base_link", 0.075, 0.02, (0, 0, 0.05), np.eye(4)),
         ("shoulder_link", 0.065, 0.08, (0, 0.02, 0), along_y),
         ("upper_arm_link", 0.06, 0.41, (0, 0, 0.2125), np.eye(4)),
@@ -80,7 +80,7 @@ def _ur5() -> PlanningArm:
         ("wrist_3_link", 0.04, 0.03, (0, 0.06, 0), along_y),
     ):
         X = turn.copy()
-        X[:3, 3] = place
+        X[:3, 3] = position
         robot = robot.with_collisions(link, shapes.Capsule(radius, length).at(X))
     return PlanningArm(robot, "tool0")
 
@@ -104,7 +104,7 @@ def _two_arms() -> PlanningArm:
         parent, first = "post", lw.pose((0.0, y, 0.0))
         for k, placement in enumerate(placements):
             link = f"{side}{k + 1}"
-            made = [
+            made_problems = [
                 shapes.Capsule(radius, length).at(lw.pose(n[:3], rpy=(n[3], n[4] if len(n) > 4 else 0.0, 0.0)))
                 for radius, length, *n in _PANDA[f"panda_link{k + 1}"]
             ]
@@ -112,8 +112,8 @@ def _two_arms() -> PlanningArm:
             if k == 6:
                 grip = lw.pose((0, 0, 0.107), rpy=(0, 0, -np.pi / 4))
                 frames[f"{side}_hand"] = grip
-                made.append(shapes.Box((0.04, 0.21, 0.12)).at(grip @ lw.pose((0, 0, 0.05))))
-            parts.append(lw.Link(link, *made, mass=2.0, frames=frames))
+                made_problems.append(shapes.Box((0.04, 0.21, 0.12)).at(grip @ lw.pose((0, 0, 0.05))))
+            parts.append(lw.Link(link, *made_problems, mass=2.0, frames=frames))
             parts.append(
                 Joint.of(
                     turn,
@@ -127,8 +127,8 @@ def _two_arms() -> PlanningArm:
             )
             parent, first = link, np.eye(4)
     robot = lw.Robot.build("two_arms", *parts)
-    others = tuple(_HOME + np.array([dx, 0.2 * dx, 0.0, 0.3 * dx, 0.0, 0.0, 0.0]) for dx in (-0.8, -1.6))
-    return PlanningArm(robot, "left_hand", others)
+    goals = tuple(_HOME + np.array([dx, 0.2 * dx, 0.0, 0.3 * dx, 0.0, 0.0, 0.0]) for dx in (-0.8, -1.6))
+    return PlanningArm(robot, "left_hand", goals)
 
 
 ARMS = {"panda": _panda, "ur5": _ur5, "two arms": _two_arms}
@@ -136,22 +136,22 @@ ARMS = {"panda": _panda, "ur5": _ur5, "two arms": _two_arms}
 
 def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProblem]:
     """Yield `count` reproducible problems of a kind."""
-    robot, made, seed = arm.robot, 0, 0
-    while made < count and seed < 40 * count:
+    robot, problem_count, seed = arm.robot, 0, 0
+    while problem_count < count and seed < 40 * count:
         drawn = KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
         seed += 1
         ends = []
-        for X, rest in zip((drawn.begin, drawn.end), arm.rest or (None, None), strict=True):
-            found = robot.inverse_kinematics(X, arm.hand, num_solutions=12)
-            q = found.q[found.success]
-            if rest is not None and len(q):
+        for X, rest_pose in zip((drawn.begin, drawn.end), arm.rest or (None, None), strict=True):
+            solution = robot.inverse_kinematics(X, arm.hand, num_solutions=12)
+            q = solution.q[solution.success]
+            if rest_pose is not None and len(q):
                 q = q.copy()
-                q[:, -len(rest) :] = rest
+                q[:, -len(rest_pose) :] = rest_pose
             if len(q):
                 q = q[~robot.in_collision(q, drawn.scene)]
             ends.append(q)
         if all(len(q) for q in ends):
-            made += 1
+            problem_count += 1
             yield PlanningProblem(kind, drawn.scene, ends[0][0], ends[1])
 
 
@@ -203,25 +203,25 @@ def planning_rows(quick: bool) -> list[MotionRow]:
         judged = _TARGETS if name == "panda" else {"solved": _TARGETS["other robots, solved"]}
         many = sum(part.many for part in parts.values())
         solved = np.isfinite(seconds)
-        looked = [part.touching for part in parts.values() if part.touching is not None]
-        for what, value, unit in (
+        allowed = [part.touching for part in parts.values() if part.touching is not None]
+        for title, value, unit in (
             ("solved", 100.0 * float(solved.mean()), "%"),
             ("median", float(np.median(seconds)), "s"),
             ("95 %", float(np.quantile(seconds[solved], 0.95 / solved.mean())) if solved.mean() > 0.95 else None, "s"),
             ("longer than the best of ten", 100.0 * float(np.median(longer)), "%"),
         ):
-            rows.append(MotionRow(f"{name}, {many} problems: {what}", value, unit, target=judged.get(what)))
+            rows.append(MotionRow(f"{name}, {many} problems: {title}", value, unit, target=judged.get(title)))
         ours, theirs = (np.concatenate([getattr(part, x) for part in parts.values()]) for x in ("one", "ompl"))
         peer = float(np.median(theirs)) if len(theirs) else None
-        what = f"{name}, to one goal each: median; ompl's RRT-Connect with linkwork's in_collision, sampled"
-        rows.append(MotionRow(what, float(np.median(ours)), "s", peer=peer, peer_name="ompl"))
-        for some in besides:
-            seconds = np.concatenate([part.others[some][0] for part in parts.values()])
-            longer = np.concatenate([_longer(part.others[some][1]) for part in parts.values()])
-            what = f"{name}, with searches={some}"
-            rows.append(MotionRow(f"{what}: median", float(np.median(seconds)), "s"))
-            rows.append(MotionRow(f"{what}: longer than the best of ten", 100.0 * float(np.median(longer)), "%"))
-        touching = float(sum(looked)) if looked else None
+        title = f"{name}, to one goal each: median; ompl's RRT-Connect with linkwork's in_collision, sampled"
+        rows.append(MotionRow(title, float(np.median(ours)), "s", peer=peer, peer_name="ompl"))
+        for searches in besides:
+            seconds = np.concatenate([part.others[searches][0] for part in parts.values()])
+            longer = np.concatenate([_longer(part.others[searches][1]) for part in parts.values()])
+            title = f"{name}, with searches={searches}"
+            rows.append(MotionRow(f"{title}: median", float(np.median(seconds)), "s"))
+            rows.append(MotionRow(f"{title}: longer than the best of ten", 100.0 * float(np.median(longer)), "%"))
+        touching = float(sum(allowed)) if allowed else None
         rows.append(MotionRow(f"{name}: paths that touch, by coal", touching, target=_TARGETS["collisions"]))
     return rows
 
@@ -251,8 +251,8 @@ def _longer(cost: np.ndarray) -> np.ndarray:
     """Return the relative excess length of each found path over the problem's shortest one."""
     cost = cost[np.isfinite(cost).any(axis=1)]
     ratio = cost / cost.min(axis=1, keepdims=True)
-    found: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
-    return found
+    result: np.ndarray = ratio[np.isfinite(ratio)] - 1.0
+    return result
 
 
 def _timed_plan(
@@ -260,15 +260,15 @@ def _timed_plan(
 ) -> tuple[lw.planning.PlanResult, float]:
     """Return the result of planning and its time [s], infinite if it fails."""
     begun = time.perf_counter()
-    found = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
-    return found, time.perf_counter() - begun if found.success else np.inf
+    plan = robot.plan(problem.start, problem.goals, problem.scene, seed=seed, time_limit=2.0, **options)
+    return plan, time.perf_counter() - begun if plan.success else np.inf
 
 
 def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple[int, ...] = ()) -> Measured:
     """Measure the problems of a kind, each solved once before it is timed, so that no time includes compilation."""
     seconds, cost, touching, many = [], [], 0, 0
-    looked, one, ompl = True, [], []
-    others: dict[int, list[tuple[float, float]]] = {some: [] for some in searches}
+    is_first, goal_seconds, ompl = True, [], []
+    plans: dict[int, list[tuple[float, float]]] = {search_count: [] for search_count in searches}
     try:
         peer = OmplPlanner(arm.robot)
     except CannotCompare:
@@ -278,41 +278,41 @@ def measured(arm: PlanningArm, kind: str, count: int, runs: int, searches: tuple
         arm.robot.plan(problem.start, problem.goals, problem.scene)
         costs = []
         for seed in range(runs):
-            found, spent = _timed_plan(arm.robot, problem, seed)
+            result, spent = _timed_plan(arm.robot, problem, seed)
             seconds.append(spent)
-            costs.append(found.cost)
-            for some in searches:
-                other, spent = _timed_plan(arm.robot, problem, seed, searches=some)
-                others[some].append((spent, other.cost))
-            if seed == 0 and found.success and looked:
+            costs.append(result.cost)
+            for search_count in searches:
+                plan, spent = _timed_plan(arm.robot, problem, seed, searches=search_count)
+                plans[search_count].append((spent, plan.cost))
+            if seed == 0 and result.success and is_first:
                 try:
-                    touching += _Coal(arm.robot, problem.scene).touches(found.path) > 0
+                    touching += _Coal(arm.robot, problem.scene).touches(result.path) > 0
                 except CannotCompare:
-                    looked = False
+                    is_first = False
         cost.append(costs)
         begun = time.perf_counter()
         arm.robot.plan(problem.start, problem.goals[0], problem.scene, time_limit=2.0)
-        one.append(time.perf_counter() - begun)
+        goal_seconds.append(time.perf_counter() - begun)
         if peer is not None:
             ompl.append(peer.seconds(problem.start, problem.goals[0], problem.scene))
     shape = (-1, runs)
-    touched = touching if looked else None
-    numbers = {some: np.array(rows).reshape(-1, 2).T for some, rows in others.items()}
-    rest = {some: (spent, lengths.reshape(shape)) for some, (spent, lengths) in numbers.items()}
+    touched = touching if is_first else None
+    values = {search_count: np.array(rows).reshape(-1, 2).T for search_count, rows in plans.items()}
+    timings = {search_count: (spent, lengths.reshape(shape)) for search_count, (spent, lengths) in values.items()}
     return Measured(
-        many, np.array(seconds), np.array(cost).reshape(shape), touched, np.array(one), np.array(ompl), rest
+        many, np.array(seconds), np.array(cost).reshape(shape), touched, np.array(goal_seconds), np.array(ompl), timings
     )
 
 
 def queries(count: int) -> Iterator[str]:
     """Time and memory of short queries, by tenths."""
     arm = _panda()
-    asked = [next(problems(arm, kind, 1)) for kind in ("table", "box", "shelves, tall")]
+    samples = [next(problems(arm, kind, 1)) for kind in ("table", "box", "shelves, tall")]
     for tenth in range(10):
         begun = time.perf_counter()
         for k in range(count // 10):
-            one = asked[k % len(asked)]
-            arm.robot.plan(one.start, one.goals, one.scene, seed=k % 7)
+            problem = samples[k % len(samples)]
+            arm.robot.plan(problem.start, problem.goals, problem.scene, seed=k % 7)
         each = (time.perf_counter() - begun) / max(count // 10, 1)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         yield f"{(tenth + 1) * (count // 10):8} queries: {1e3 * each:.2f} ms each, {memory:.0f} MB"

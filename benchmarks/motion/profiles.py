@@ -22,15 +22,15 @@ BATCH = 1024
 def profile_rows(quick: bool) -> list[MotionRow]:
     """Seven joints, jerk-limited: from rest to rest, and between any states."""
     rows: list[MotionRow] = []
-    for what, moving in (("rest to rest", False), ("any states at both ends", True)):
-        rows += _beside(what, moving, quick)
+    for title, moving in (("rest to rest", False), ("any states at both ends", True)):
+        rows += _beside(title, moving, quick)
     return rows + _as_short(2_000 if quick else 100_000)
 
 
 def _cases(rng: np.random.Generator, count: int, n: int, moving: bool) -> list[np.ndarray]:
     """States (count, n) that are possible, some of their numbers 0 or at a limit, and limits."""
     size = 4 * count * n + 64
-    found: list[np.ndarray] = []
+    results: list[np.ndarray] = []
     many = 0
     while many < count * n:
         V, V_down, A, B = rng.uniform(0.3, 3.0, (4, size))
@@ -43,11 +43,11 @@ def _cases(rng: np.random.Generator, count: int, n: int, moving: bool) -> list[n
                 states.append(np.select([kind == 0, kind == 1, kind == 2], [0.0 * x, -low, high], x) * moving)
         after = [v[0] + 0.5 * a[0] * np.abs(a[0]) / J, v[1] - 0.5 * a[1] * np.abs(a[1]) / J]
         fine = np.all([(x <= V) & (x >= -V_down) for x in after], axis=0)
-        way = rng.choice([0.0, 0.05, 1.0, 10.0], size) * rng.uniform(-1.0, 1.0, size)
-        rows = np.stack([0.0 * way, way, *v, *a, V, V_down, A, B, J, J])[:, fine]
-        found.append(rows)
+        distance = rng.choice([0.0, 0.05, 1.0, 10.0], size) * rng.uniform(-1.0, 1.0, size)
+        rows = np.stack([0.0 * distance, distance, *v, *a, V, V_down, A, B, J, J])[:, fine]
+        results.append(rows)
         many += rows.shape[1]
-    joined = np.concatenate(found, axis=1)[:, : count * n]
+    joined = np.concatenate(results, axis=1)[:, : count * n]
     return [np.ascontiguousarray(x.reshape(count, n)) for x in joined]
 
 
@@ -60,37 +60,37 @@ def _ruckig() -> Any:
 
 
 def _inputs(ruckig: Any, arrays: list[np.ndarray], count: int) -> list[Any]:
-    found = []
+    results = []
     for k in range(count):
         q0, q1, v0, v1, a0, a1, V, V_down, A, B, J, _ = (x[k].tolist() for x in arrays)
-        asked = ruckig.InputParameter(len(q0))
-        asked.current_position, asked.current_velocity, asked.current_acceleration = q0, v0, a0
-        asked.target_position, asked.target_velocity, asked.target_acceleration = q1, v1, a1
-        asked.max_velocity, asked.min_velocity = V, [-x for x in V_down]
-        asked.max_acceleration, asked.min_acceleration, asked.max_jerk = A, [-x for x in B], J
-        found.append(asked)
-    return found
+        request = ruckig.InputParameter(len(q0))
+        request.current_position, request.current_velocity, request.current_acceleration = q0, v0, a0
+        request.target_position, request.target_velocity, request.target_acceleration = q1, v1, a1
+        request.max_velocity, request.min_velocity = V, [-x for x in V_down]
+        request.max_acceleration, request.min_acceleration, request.max_jerk = A, [-x for x in B], J
+        results.append(request)
+    return results
 
 
-def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
+def _beside(title: str, moving: bool, quick: bool) -> list[MotionRow]:
     arrays = [*_cases(np.random.default_rng(1), BATCH, JOINTS, moving), np.zeros((BATCH, JOINTS))]
     kernel = profile_kernel(KINDS["jerk"], JOINTS, True, False)
     kernel(*arrays)
     few = 64 if quick else 256
-    ones = [[x[k].copy() for x in arrays] for k in range(few)]
+    queries = [[x[k].copy() for x in arrays] for k in range(few)]
     peer = _ruckig()
     calls: dict[str, Callable[[], Any]] = {
-        "one call": lambda: [kernel(*one) for one in ones],
+        "one call": lambda: [kernel(*request) for request in queries],
         "batch": lambda: kernel(*arrays),
     }
     if peer is not None:
         otg, trajectory = peer.Ruckig(JOINTS), peer.Trajectory(JOINTS)
-        asked = _inputs(peer, arrays[:-1], few)
+        requests = _inputs(peer, arrays[:-1], few)
         ours = kernel(*[x[:few] for x in arrays]).durations[:, 0]
-        for one, T in zip(asked, ours, strict=True):
-            if otg.calculate(one, trajectory) == peer.Result.Working:
+        for request, T in zip(requests, ours, strict=True):
+            if otg.calculate(request, trajectory) == peer.Result.Working:
                 assert abs(T - trajectory.duration) <= 1e-9 * max(T, 1e-3), (T, trajectory.duration)
-        calls["ruckig, one call"] = lambda: [otg.calculate(one, trajectory) for one in asked]
+        calls["ruckig, one call"] = lambda: [otg.calculate(request, trajectory) for request in requests]
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(5 if quick else 25):
         for name, call in calls.items():
@@ -100,7 +100,7 @@ def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
     median = {name: statistics.median(x) for name, x in seconds.items()}
     theirs = median.get("ruckig, one call")
     return [
-        MotionRow(f"7 joints, {what}: {name}", median[name], "s", MOTION["profiles", name], theirs, "ruckig")
+        MotionRow(f"7 joints, {title}: {name}", median[name], "s", MOTION["profiles", name], theirs, "ruckig")
         for name in ("one call", "batch")
     ]
 
@@ -108,11 +108,11 @@ def _beside(what: str, moving: bool, quick: bool) -> list[MotionRow]:
 def _as_short(count: int) -> list[MotionRow]:
     """Compare durations of one joint's profiles between random states with ruckig's, and check limits."""
     arrays = _cases(np.random.default_rng(2), count, 1, True)
-    found = profile_kernel(KINDS["jerk"], 1, True, False)(*arrays, np.zeros(1))
+    outputs = profile_kernel(KINDS["jerk"], 1, True, False)(*arrays, np.zeros(1))
     of = f"of {count} states of one joint"
     rows = [
-        MotionRow(f"{of}, without a profile", float((found.status != 0).sum()), target=Target(0.0)),
-        MotionRow(f"{of}, limits passed by", _passed(found, arrays), target=MOTION["profiles", "limits passed"]),
+        MotionRow(f"{of}, without a profile", float((outputs.status != 0).sum()), target=Target(0.0)),
+        MotionRow(f"{of}, limits passed by", _passed(outputs, arrays), target=MOTION["profiles", "limits passed"]),
     ]
     peer = _ruckig()
     if peer is None:
@@ -120,11 +120,11 @@ def _as_short(count: int) -> list[MotionRow]:
     otg, trajectory = peer.Ruckig(1), peer.Trajectory(1)
     longer = shorter = without = 0
     worst = 0.0
-    for k, asked in enumerate(_inputs(peer, arrays, count)):
-        if otg.calculate(asked, trajectory) != peer.Result.Working:
+    for k, request in enumerate(_inputs(peer, arrays, count)):
+        if otg.calculate(request, trajectory) != peer.Result.Working:
             without += 1
             continue
-        apart = (found.durations[k, 0] - trajectory.duration) / max(trajectory.duration, 1e-3)
+        apart = (outputs.durations[k, 0] - trajectory.duration) / max(trajectory.duration, 1e-3)
         worst = max(worst, apart)
         longer += apart > 1e-9
         shorter += apart < -1e-9
@@ -137,11 +137,11 @@ def _as_short(count: int) -> list[MotionRow]:
     ]
 
 
-def _passed(found: Any, arrays: list[np.ndarray]) -> float:
+def _passed(results: Any, arrays: list[np.ndarray]) -> float:
     """Return the maximum relative violation of limits and of final states."""
     _, q1, _, v1, _, _, V, V_down, A, B, J, _ = (x[:, 0] for x in arrays)
-    c = found.coefficients[:, 0]
-    h = np.diff(found.times[:, 0], axis=-1)
+    c = results.coefficients[:, 0]
+    h = np.diff(results.times[:, 0], axis=-1)
     worst = 0.0
     for order, low, high in ((1, -V_down, V), (2, -B, A), (3, -J, J)):
         p = c

@@ -22,7 +22,7 @@ JOINTS = 7
 
 def interleaved(functions: dict[str, Callable[[], Any]], rounds: int = 9) -> dict[str, float]:
     """Median seconds of each, taken in turns, in each of which short ones are called again and again for a while."""
-    found: dict[str, list[float]] = {name: [] for name in functions}
+    results: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()
     for _ in range(rounds):
@@ -32,8 +32,8 @@ def interleaved(functions: dict[str, Callable[[], Any]], rounds: int = 9) -> dic
             while begin < until:
                 begin = time.perf_counter()
                 function()
-                found[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(each) for name, each in found.items()}
+                results[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(each) for name, each in results.items()}
 
 
 def spline_rows(quick: bool) -> list[MotionRow]:
@@ -49,7 +49,7 @@ def _measured(sizes: tuple[int, ...]) -> list[tuple[str, float, float]]:
     """Seconds of ours and of SciPy's, by name.  Raises AssertionError where the two differ."""
     from scipy.interpolate import CubicSpline, make_interp_spline
 
-    rng, found = np.random.default_rng(0), []
+    rng, result = np.random.default_rng(0), []
     for n in sizes:
         knots = np.cumsum(rng.uniform(0.2, 1.0, n))
         q = rng.normal(size=(n, JOINTS))
@@ -60,26 +60,28 @@ def _measured(sizes: tuple[int, ...]) -> list[tuple[str, float, float]]:
             ("bspline", lambda x, y: make_interp_spline(x, y, k=3)),
         ):
             ours = lw.motion.spline(knots, q, kind)
-            other = theirs(knots, q)
-            v, a = other.derivative(), other.derivative(2)
-            assert np.abs(ours(drawn).q - other(drawn)).max() < 1e-9 and np.abs(ours(drawn).v - v(drawn)).max() < 1e-7
+            spline = theirs(knots, q)
+            v, a = spline.derivative(), spline.derivative(2)
+            assert np.abs(ours(drawn).q - spline(drawn)).max() < 1e-9 and np.abs(ours(drawn).v - v(drawn)).max() < 1e-7
             cases = {"in order": even, "drawn": drawn} if kind == "cubic" else {"in order": even}
             for name, t in cases.items():
                 both = interleaved(
                     {
                         "ours": lambda t=t, ours=ours: ours(t),
-                        "theirs": lambda t=t, other=other, v=v, a=a: (other(t), v(t), a(t)),
+                        "theirs": lambda t=t, spline=spline, v=v, a=a: (spline(t), v(t), a(t)),
                     }
                 )
-                found.append((f"{kind}, {n} points, {TIMES} times {name}", both["ours"], both["theirs"]))
-            one = float(even[TIMES // 3])
+                result.append((f"{kind}, {n} points, {TIMES} times {name}", both["ours"], both["theirs"]))
+            time = float(even[TIMES // 3])
             both = interleaved(
                 {
-                    "ours": lambda ours=ours, one=one: [ours(one) for _ in range(100)],
-                    "theirs": lambda other=other, v=v, a=a, one=one: [(other(one), v(one), a(one)) for _ in range(100)],
+                    "ours": lambda ours=ours, time=time: [ours(time) for _ in range(100)],
+                    "theirs": lambda spline=spline, v=v, a=a, time=time: [
+                        (spline(time), v(time), a(time)) for _ in range(100)
+                    ],
                 }
             )
-            found.append((f"{kind}, {n} points, one time", both["ours"] / 100, both["theirs"] / 100))
+            result.append((f"{kind}, {n} points, one time", both["ours"] / 100, both["theirs"] / 100))
             both = interleaved(
                 {
                     "ours": lambda knots=knots, q=q, kind=kind: lw.motion.spline(knots, q, kind),
@@ -87,5 +89,5 @@ def _measured(sizes: tuple[int, ...]) -> list[tuple[str, float, float]]:
                 },
                 3,
             )
-            found.append((f"{kind}, {n} points, made", both["ours"], both["theirs"]))
-    return found
+            result.append((f"{kind}, {n} points, made", both["ours"], both["theirs"]))
+    return result

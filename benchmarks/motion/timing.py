@@ -27,32 +27,32 @@ def timing_rows(quick: bool) -> list[MotionRow]:
     """Measure time scaling of random cubic paths.  Raises AssertionError if a trajectory differs from toppra's."""
     from scipy.interpolate import CubicSpline
 
-    rng, found = np.random.default_rng(0), []
+    rng, result = np.random.default_rng(0), []
     paths = [CubicSpline(_KNOTS, rng.uniform(-2.0, 2.0, (len(_KNOTS), JOINTS))) for _ in range(3 if quick else 20)]
     ours = [Trajectory.polynomial(_KNOTS, np.moveaxis(x.c[::-1], (0, 1, 2), (2, 0, 1))) for x in paths]
-    found += _alone(paths[0], ours[0])
-    found += _as_short(paths, ours)
-    found += _through_many(quick)
-    return found
+    result += _alone(paths[0], ours[0])
+    result += _as_short(paths, ours)
+    result += _through_many(quick)
+    return result
 
 
 def _through_many(quick: bool) -> list[MotionRow]:
     """Compare durations through many random waypoints, with the default grid, with toppra's (60 segments each)."""
     from scipy.interpolate import CubicSpline
 
-    found = []
+    results = []
     for many in (100,) if quick else (100, 1000):
         knots = np.linspace(0.0, 1.0, many)
         path = CubicSpline(knots, np.random.default_rng(1).uniform(-2.0, 2.0, (many, JOINTS)))
         ours = Trajectory.polynomial(knots, np.moveaxis(path.c[::-1], (0, 1, 2), (2, 0, 1)))
         timed = time_optimal(ours, velocity=FASTEST, acceleration=HARDEST)
         estimate = 100.0 * timed.optimality_gap / timed.duration
-        found.append(MotionRow(f"estimate of what the grid leaves, {many} way points", estimate, "%"))
+        results.append(MotionRow(f"estimate of what the grid leaves, {many} way points", estimate, "%"))
         peer = _toppra(path, 60 * (many - 1), knots)
         if peer is not None:
             longer = 100.0 * (timed.duration / peer() - 1.0)
-            found.append(MotionRow(f"longer than toppra's at 60 segments a piece, {many} way points", longer, "%"))
-    return found
+            results.append(MotionRow(f"longer than toppra's at 60 segments a piece, {many} way points", longer, "%"))
+    return results
 
 
 def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
@@ -68,7 +68,7 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
         "time_optimal, a path of a batch": lambda: time_optimal([ours] * BATCH, **limits),
         _BY_DEFAULT: lambda: time_optimal(ours, velocity=FASTEST, acceleration=HARDEST),
         "time_optimal, jerk too": lambda: time_optimal(ours, **limits, jerk=HARSHEST),
-        "the two sweeps, one path": lambda one=_kernel_call(ours, 1): one(),
+        "the two sweeps, one path": lambda call=_kernel_call(ours, 1): call(),
         "the two sweeps, a path of a batch": lambda many=_kernel_call(ours, PATHS): many(),
     }
     peer = _toppra(path, SEGMENTS)
@@ -85,9 +85,14 @@ def _alone(path: Any, ours: Trajectory) -> list[MotionRow]:
     }
     return [
         MotionRow(
-            what if what is _BY_DEFAULT else f"{what}, {SEGMENTS} segments", x, "s", targets.get(what), theirs, "toppra"
+            title if title is _BY_DEFAULT else f"{title}, {SEGMENTS} segments",
+            x,
+            "s",
+            targets.get(title),
+            theirs,
+            "toppra",
         )
-        for what, x in seconds.items()
+        for title, x in seconds.items()
     ]
 
 
@@ -120,14 +125,14 @@ def _toppra(path: Any, segments: int, knots: np.ndarray = _KNOTS) -> Any:
     except ImportError:
         return None
     toppra.setup_logging("ERROR")
-    there = toppra.SplineInterpolator(knots, path(knots))
+    interpolator = toppra.SplineInterpolator(knots, path(knots))
     v = constraint.JointVelocityConstraint(FASTEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
     a = constraint.JointAccelerationConstraint(HARDEST * np.outer(np.ones(JOINTS), [-1.0, 1.0]))
     s = np.linspace(0.0, 1.0, segments + 1)
 
     def timed() -> float:
-        found = algorithm.TOPPRA([v, a], there, gridpoints=s, parametrizer="ParametrizeConstAccel")
-        speed = found.compute_parameterization(0, 0)[1]
+        result = algorithm.TOPPRA([v, a], interpolator, gridpoints=s, parametrizer="ParametrizeConstAccel")
+        speed = result.compute_parameterization(0, 0)[1]
         return float((2.0 * np.diff(s) / (speed[1:] + speed[:-1])).sum())
 
     return timed
@@ -137,17 +142,17 @@ def _as_short(paths: list[Any], ours: list[Trajectory]) -> list[MotionRow]:
     """Return durations relative to toppra's with 1000 segments, and the violations of limits."""
     longer: dict[str, list[float]] = {}
     passed = 0.0
-    for path, own in zip(paths, ours, strict=True):
-        found = {
+    for path, own_duration in zip(paths, ours, strict=True):
+        results = {
             f"{points} segments, {passes} passes": time_optimal(
-                own, velocity=FASTEST, acceleration=HARDEST, num_points=points, num_passes=passes
+                own_duration, velocity=FASTEST, acceleration=HARDEST, num_points=points, num_passes=passes
             )
             for points, passes in ((100, 1), (200, 2), (400, 2))
         }
-        for timed in found.values():
+        for timed in results.values():
             _, v, a = timed.trajectory(np.linspace(0.0, timed.trajectory.end_time, 20_001))
             passed = max(passed, float(np.abs(v).max() / FASTEST - 1.0), float(np.abs(a).max() / HARDEST - 1.0))
-        durations = {name: timed.duration for name, timed in found.items()}
+        durations = {name: timed.duration for name, timed in results.items()}
         peers = {n: _toppra(path, n) for n in (100, 1000)}
         if peers[1000] is not None:
             reference = peers[1000]()

@@ -26,7 +26,7 @@ def lqr_rows(quick: bool) -> list[MotionRow]:
     q = arm.random_configuration(seed=0, size=many)
     v = np.zeros_like(q)
     Q, R = np.eye(2 * arm.nv), 0.1 * np.eye(arm.nv)
-    found: list[MotionRow] = []
+    results: list[MotionRow] = []
     for name, step, solver in (("continuous", None, solve_continuous_are), ("discrete", STEP, solve_discrete_are)):
         A, B = arm.linearize(q, v, arm.inverse_dynamics(q, v, v), dt=step)
         discrete = step is not None
@@ -38,14 +38,14 @@ def lqr_rows(quick: bool) -> list[MotionRow]:
         left = float(np.max(together.residual))
         bounds: dict[str, Any] = {} if discrete else {x: OPTIMAL["lqr", x] for x in ("one", "batch", "residual")}
         peer = seconds["peer"]
-        found += [
+        results += [
             MotionRow(f"{name}, one call", seconds["one"], "s", bounds.get("one"), peer, "SciPy"),
             MotionRow(
                 f"{name}, one of a batch of {many}", seconds["many"] / many, "s", bounds.get("batch"), peer, "SciPy"
             ),
             MotionRow(f"{name}, what is left of the equation, of X", left, "", bounds.get("residual")),
         ]
-    return found
+    return results
 
 
 def mpc_rows(quick: bool) -> list[MotionRow]:
@@ -59,7 +59,7 @@ def mpc_rows(quick: bool) -> list[MotionRow]:
     problem = problem.add("velocity", "least_squares", scale=0.3).add("acceleration", "least_squares", scale=0.03)
     problem = problem.add_limits()
     start = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
-    found = []
+    results = []
     for iterations in (1, 3):
         controller = problem.controller(period=PERIOD, max_iterations=iterations)
         q, v, seconds = start, np.zeros(arm.nv), []
@@ -73,11 +73,11 @@ def mpc_rows(quick: bool) -> list[MotionRow]:
         times = np.array(seconds[1:])
         bounds: dict[str, Any] = {x: OPTIMAL["mpc", x] for x in ("step", "99 %")} if iterations == 3 else {}
         name = f"a step of {iterations} iteration{'s' if iterations > 1 else ''}"
-        found += [
+        results += [
             MotionRow(f"{name}, median", float(np.median(times)), "s", bounds.get("step")),
             MotionRow(f"{name}, 99 %", float(np.percentile(times, 99)), "s", bounds.get("99 %")),
         ]
-    return found
+    return results
 
 
 def _calls(A: Any, B: Any, Q: Any, R: Any, discrete: bool, solver: Any) -> dict[str, Any]:

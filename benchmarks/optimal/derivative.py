@@ -37,28 +37,28 @@ def _of_a_path(quick: bool) -> list[MotionRow]:
     problem = problem.add(lw.ik.PositionTask(FRAME), "equality", steps=-1, name="reach")
     problem = problem.add("velocity", "inequality", lower=-SPEED, upper=SPEED, name="speed")
     start = np.array([0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.0])
-    place = arm.pose(start + np.array([0.9, 0.3, 0.6, 0.7, 0.2, -0.5, 0.4]), FRAME)[:3, 3]
-    found = problem.solve(start, targets={"reach": place}, **TIGHT)
-    assert found.success and np.abs(found.multipliers["speed"]).max() > 1e-3, found
+    position = arm.pose(start + np.array([0.9, 0.3, 0.6, 0.7, 0.2, -0.5, 0.4]), FRAME)[:3, 3]
+    solution = problem.solve(start, targets={"reach": position}, **TIGHT)
+    assert solution.success and np.abs(solution.multipliers["speed"]).max() > 1e-3, solution
 
-    def path(by: str, way: np.ndarray) -> np.ndarray:
-        q, x = (arm.integrate(start, way), place) if by == "start" else (start, place + way)
-        moved = problem.solve(q, targets={"reach": x}, warm_start=found, **TIGHT)
+    def path(by: str, points: np.ndarray) -> np.ndarray:
+        q, x = (arm.integrate(start, points), position) if by == "start" else (start, position + points)
+        moved = problem.solve(q, targets={"reach": x}, warm_start=solution, **TIGHT)
         assert moved.success, moved
         return np.asarray(moved.q)
 
     def difference(by: str, k: int, size: int) -> np.ndarray:
-        way = np.eye(size)[k]
-        return _difference(lambda x: path(by, x * way), STEP)
+        points = np.eye(size)[k]
+        return _difference(lambda x: path(by, x * points), STEP)
 
     rows = []
     for by, name in (("reach", "by the place at the end"), ("start", "by the start")):
-        exact = found.derivative(by).q
+        exact = solution.derivative(by).q
         worst = 0.0
         for k in range(exact.shape[-1])[:: 3 if quick else 1]:
             off = exact[..., k] - difference(by, k, exact.shape[-1])
             worst = max(worst, float(np.abs(off).max() / max(1.0, np.abs(exact[..., k]).max())))
-        rows += _rows(name, worst, exact, _seconds(found, by, quick))
+        rows += _rows(name, worst, exact, _seconds(solution, by, quick))
     return rows
 
 
@@ -69,18 +69,20 @@ def _of_a_motion(quick: bool) -> list[MotionRow]:
     problem = problem.add("velocity", "least_squares", scale=0.3).add("velocity", "equality", steps=-1, name="rest")
     start = np.array([0.0, -1.0, 1.2, 0.1, 0.4, 0.2])
     problem = problem.add("configuration", "equality", steps=-1, target=start + 0.4, name="reach")
-    own = "inertia:payload"
+    name = "inertia:payload"
 
     def motion(mass: float, **more: Any) -> Any:
         tight = TIGHT | {"step_tolerance": 1e-10, "max_iterations": 400}
-        found = problem.solve(start, solver="ilqr", control_limits=False, parameters={own: mass * LOAD}, **tight | more)
-        assert found.success, found
-        return found
+        result = problem.solve(
+            start, solver="ilqr", control_limits=False, parameters={name: mass * LOAD}, **tight | more
+        )
+        assert result.success, result
+        return result
 
-    found = motion(1.0)
-    exact = found.derivative(own).q
-    off = exact @ LOAD - _difference(lambda x: np.asarray(motion(1.0 + x, warm_start=found).q), 2e-2)
-    return _rows("a motion by its load", float(np.abs(off).max()), exact, _seconds(found, own, quick))
+    result = motion(1.0)
+    exact = result.derivative(name).q
+    off = exact @ LOAD - _difference(lambda x: np.asarray(motion(1.0 + x, warm_start=result).q), 2e-2)
+    return _rows("a motion by its load", float(np.abs(off).max()), exact, _seconds(result, name, quick))
 
 
 def _difference(of: Callable[[float], np.ndarray], step: float) -> np.ndarray:
@@ -89,17 +91,17 @@ def _difference(of: Callable[[float], np.ndarray], step: float) -> np.ndarray:
     return np.asarray((8.0 * near - far) / (12.0 * step))
 
 
-def _seconds(found: Any, by: str, quick: bool) -> float:
+def _seconds(result: Any, by: str, quick: bool) -> float:
     """Return the time for a derivative with compiled kernels [s]."""
     seconds = []
     for _ in range(5 if quick else 25):
         begin = time.perf_counter()
-        found.derivative(by)
+        result.derivative(by)
         seconds.append(time.perf_counter() - begin)
     return float(np.median(seconds))
 
 
 def _rows(name: str, worst: float, exact: np.ndarray, seconds: float) -> list[MotionRow]:
-    what = f"{name}, {exact[..., 0].size} numbers by {exact.shape[-1]}"
+    title = f"{name}, {exact[..., 0].size} numbers by {exact.shape[-1]}"
     target = OPTIMAL["derivative", "beside differences"]
-    return [MotionRow(f"{name}, beside differences", worst, "", target), MotionRow(what, seconds, "s")]
+    return [MotionRow(f"{name}, beside differences", worst, "", target), MotionRow(title, seconds, "s")]

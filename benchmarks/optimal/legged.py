@@ -24,18 +24,18 @@ def legged_rows(quick: bool) -> list[MotionRow]:
     rows = []
     for name, (script, problem) in list(CASES.items())[: 1 if quick else None]:
         example = runpy.run_path(str(EXAMPLES / f"{script}.py"))
-        asked = example[problem]()
+        example_problem = example[problem]()
         with patch.dict(os.environ, {"LINKWORK_CACHE": "off"}):
             begin = time.perf_counter()
-            first = asked.solve(example["START"], **example["OPTIONS"])
+            first = example_problem.solve(example["START"], **example["OPTIONS"])
             making = time.perf_counter() - begin
         assert first.success, first
         seconds = []
         for _ in range(3 if quick else 9):
             begin = time.perf_counter()
-            found = asked.solve(example["START"], **example["OPTIONS"])
+            solution = example_problem.solve(example["START"], **example["OPTIONS"])
             seconds.append(time.perf_counter() - begin)
-            assert found.iterations == first.iterations
+            assert solution.iterations == first.iterations
         median = float(np.median(seconds))
         rows += [
             MotionRow(f"{name}, first solve, with making the kernel", making, "s", OPTIMAL["legged", name]),

@@ -76,12 +76,12 @@ class CasadiPath:
         x0 = np.tile(start, steps) if guess is None else np.asarray(guess).ravel()
         bounds = {"lbx": self._lower, "ubx": self._upper, "lbg": self._low, "ubg": self._high}
         begin = time.perf_counter()
-        found = self._solve(x0=x0, p=np.concatenate([start, X.T.ravel()]), **bounds)
+        result = self._solve(x0=x0, p=np.concatenate([start, X.T.ravel()]), **bounds)
         seconds = time.perf_counter() - begin
-        g, stats = np.array(found["g"]).ravel(), self._solve.stats()
+        g, stats = np.array(result["g"]).ravel(), self._solve.stats()
         missed = np.maximum(np.maximum(g - self._high, self._low - g), 0.0)
         return ForeignPath(
-            np.array(found["x"]).reshape(steps, -1), float(found["f"]), float(missed.max()),
+            np.array(result["x"]).reshape(steps, -1), float(result["f"]), float(missed.max()),
             int(stats["iter_count"]), seconds, bool(stats["success"]),
         )  # fmt: skip
 
@@ -120,15 +120,15 @@ class FatropPath:
     def solve(self, start: np.ndarray, X: np.ndarray) -> ForeignPath:
         """Solve for a path from rest at the start; the initial guess is to stay there."""
         n, steps = self._case.robot.nq, self._case.steps
-        still = np.concatenate([start, np.zeros(n)])
-        x0 = np.concatenate([np.tile(np.concatenate([still, np.zeros(n)]), steps), still])
+        start_state = np.concatenate([start, np.zeros(n)])
+        x0 = np.concatenate([np.tile(np.concatenate([start_state, np.zeros(n)]), steps), start_state])
         begin = time.perf_counter()
-        found = self._solve(x0=x0, p=np.concatenate([start, X.T.ravel()]), lbg=0.0, ubg=0.0)
+        result = self._solve(x0=x0, p=np.concatenate([start, X.T.ravel()]), lbg=0.0, ubg=0.0)
         seconds = time.perf_counter() - begin
-        x, stats = np.array(found["x"]).ravel(), self._solve.stats()
+        x, stats = np.array(result["x"]).ravel(), self._solve.stats()
         q = [x[3 * n * t : 3 * n * t + n] for t in range(1, steps + 1)]
-        worst = float(np.abs(np.array(found["g"])).max())
-        return ForeignPath(np.array(q), float(found["f"]), worst, int(stats["iter_count"]), seconds, stats["success"])
+        worst = float(np.abs(np.array(result["g"])).max())
+        return ForeignPath(np.array(q), float(result["f"]), worst, int(stats["iter_count"]), seconds, stats["success"])
 
 
 class SciPyPath:
@@ -149,37 +149,37 @@ class SciPyPath:
         H = self._A.T @ self._A
 
         def error(x: np.ndarray) -> np.ndarray:
-            here = case.robot.pose(x[-n:], case.frame)
-            return np.array(_missed(here, X))
+            pose = case.robot.pose(x[-n:], case.frame)
+            return np.array(_missed(pose, X))
 
         def rows(x: np.ndarray) -> np.ndarray:
-            here = case.robot.pose(x[-n:], case.frame)
+            pose = case.robot.pose(x[-n:], case.frame)
             twist = case.robot.jacobian(x[-n:], case.frame, expressed_in="world")
-            R = here[:3, :3] @ X[:3, :3].T
+            R = pose[:3, :3] @ X[:3, :3].T
             turn = 0.5 * (np.trace(R) * np.eye(3) - R.T)
-            found = np.zeros((6, len(x)))
-            found[:3, -n:], found[3:, -n:] = turn @ twist[:3], twist[3:]
-            return found
+            result = np.zeros((6, len(x)))
+            result[:3, -n:], result[3:, -n:] = turn @ twist[:3], twist[3:]
+            return result
 
         rule = {"type": "eq", "fun": error, "jac": rows}
         options = {"maxiter": 500, **({"ftol": 1e-12} if self._method == "SLSQP" else {"gtol": 1e-8})}
         begin = time.perf_counter()
-        found = self._minimize(
+        result = self._minimize(
             lambda x: 0.5 * float((self._A @ x + b) @ (self._A @ x + b)), np.tile(start, steps),
             jac=lambda x: H @ x + self._A.T @ b, method=self._method, constraints=[rule], options=options,
             **({} if self._method == "SLSQP" else {"hess": lambda x: H}),
         )  # fmt: skip
         seconds = time.perf_counter() - begin
-        worst = float(np.abs(error(found.x)).max())
-        return ForeignPath(found.x.reshape(steps, n), float(found.fun), worst, found.nit, seconds, worst < 1e-6)
+        worst = float(np.abs(error(result.x)).max())
+        return ForeignPath(result.x.reshape(steps, n), float(result.fun), worst, result.nit, seconds, worst < 1e-6)
 
 
-def _missed(here: Any, X: Any) -> list[Any]:
+def _missed(pose: Any, X: Any) -> list[Any]:
     """Return the error between poses: sin(angle) · axis, and the displacement, both in the world frame."""
-    R, S = here[:3, :3], X[:3, :3]
+    R, S = pose[:3, :3], X[:3, :3]
     W = R @ S.T
     turned = [0.5 * (W[2, 1] - W[1, 2]), 0.5 * (W[0, 2] - W[2, 0]), 0.5 * (W[1, 0] - W[0, 1])]
-    return [*turned, *(here[k, 3] - X[k, 3] for k in range(3))]
+    return [*turned, *(pose[k, 3] - X[k, 3] for k in range(3))]
 
 
 def _error_of(case: PathCase) -> Any:

@@ -36,12 +36,12 @@ def cases() -> dict[str, PathCase]:
 
 def goals(case: PathCase, count: int) -> np.ndarray:
     """Poses that configurations near the start have, which are free with 2 cm to spare (count, 4, 4)."""
-    rng, robot, found = np.random.default_rng(0), case.robot, []
-    while len(found) < count:
+    rng, robot, result = np.random.default_rng(0), case.robot, []
+    while len(result) < count:
         q = np.clip(HOME + rng.uniform(-0.8, 0.8, robot.nq), robot.lower + 0.1, robot.upper - 0.1)
         if case.scene is None or robot.distances(q, case.scene).distance.min() > 0.02:
-            found.append(q)
-    return robot.pose(np.array(found), case.frame)
+            result.append(q)
+    return robot.pose(np.array(result), case.frame)
 
 
 def problem_of(case: PathCase) -> lw.TrajectoryProblem:
@@ -75,17 +75,17 @@ def path_rows(quick: bool) -> list[MotionRow]:
         rows.append(MotionRow(f"{name}, built anew, more than solved again", more, "s", OPTIMAL["paths", "built anew"]))
         rows.append(MotionRow(f"{name}, iterations", statistics.median(int(x.iterations) for x in ours)))
         for peer, path in peers.items():
-            found = [path.solve(HOME, X) for X in poses]
-            assert all(x.solved and x.violation < 1e-6 for x in found), (name, peer)
+            solution = [path.solve(HOME, X) for X in poses]
+            assert all(x.solved and x.violation < 1e-6 for x in solution), (name, peer)
             again = [
                 [path.solve(HOME, X).seconds for _ in range(4)] if x.seconds < 0.1 else []
-                for X, x in zip(poses, found, strict=True)
+                for X, x in zip(poses, solution, strict=True)
             ]
-            theirs = statistics.median(min([x.seconds, *more]) for x, more in zip(found, again, strict=True))
+            theirs = statistics.median(min([x.seconds, *more]) for x, more in zip(solution, again, strict=True))
             first = peer == "IPOPT"
             bounds = (OPTIMAL["paths", name], OPTIMAL["paths", "beside IPOPT"]) if first else (None, None)
             rows.append(MotionRow(f"{name}, beside {peer}", seconds[1], "s", bounds[0], theirs, peer, bounds[1]))
-            worst = max(float(x.cost) / y.cost for x, y in zip(ours, found, strict=True))
+            worst = max(float(x.cost) / y.cost for x, y in zip(ours, solution, strict=True))
             target = OPTIMAL["paths", "cost beside IPOPT's"] if first else None
             rows.append(MotionRow(f"{name}, most cost over {peer}'s", worst, "", target))
     return rows
@@ -103,14 +103,14 @@ def _built_anew(case: PathCase, pose: np.ndarray, rounds: int) -> float:
 
 def _seconds(problem: lw.TrajectoryProblem, poses: np.ndarray, rounds: int) -> dict[int, float]:
     """Return the time by number of seeds: the median over poses of the minimum over alternating rounds."""
-    found: dict[int, list[float]] = {1: [], 8: []}
+    results: dict[int, list[float]] = {1: [], 8: []}
     for X in poses:
-        least = dict.fromkeys(found, np.inf)
+        least = dict.fromkeys(results, np.inf)
         for _ in range(rounds):
-            for seeds in found:
+            for seeds in results:
                 begin = time.perf_counter()
                 problem.solve(start=HOME, targets={"reach": X}, num_guesses=seeds)
                 least[seeds] = min(least[seeds], time.perf_counter() - begin)
         for seeds, x in least.items():
-            found[seeds].append(x)
-    return {seeds: statistics.median(x) for seeds, x in found.items()}
+            results[seeds].append(x)
+    return {seeds: statistics.median(x) for seeds, x in results.items()}

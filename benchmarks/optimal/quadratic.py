@@ -69,7 +69,7 @@ class Measured:
 def programs(batch: int = BATCH) -> list[Program]:
     """Return the programs: a box; inequalities with few active; inequalities with nearly the maximum number active."""
     rng = np.random.default_rng(0)
-    found = []
+    results = []
     for name, n, m, slope in (
         ("box, n = 7", 7, 0, 3.0),
         ("n = 30, 40 rows", 30, 40, 0.5),
@@ -84,8 +84,8 @@ def programs(batch: int = BATCH) -> list[Program]:
             arrays |= {"A": A, "lower": v - below, "upper": v + above}
         else:
             arrays |= {"x_lower": -rng.uniform(0.3, 1.0, (batch, n)), "x_upper": rng.uniform(0.3, 1.0, (batch, n))}
-        found.append(Program(name, arrays))
-    return found
+        results.append(Program(name, arrays))
+    return results
 
 
 Solver = Callable[[], tuple[np.ndarray, float | None]]  # a solution, and the time inside if it is told
@@ -151,22 +151,22 @@ def _measured(program: Program, effort: Effort) -> Iterator[Measured]:
         assert np.all(solved.status == 0.0), f"{program.name}: status {np.unique(solved.status)}"
         names_of = {"solve": lw.quadratic_program, **program.arrays}
         batch = compare(Call(f"solve({names})", names_of), None, effort).ours / BATCH
-        one = Call(f"solve({names})", {"solve": lw.quadratic_program, **program.one(0)})
+        call = Call(f"solve({names})", {"solve": lw.quadratic_program, **program.one(0)})
         counts = float(np.mean(solved.iterations)), float(np.mean(np.abs(solved.active).sum(-1)))
         alone = True
         for name, make in PEERS.items():
             try:
                 solvers = [make(program.one(k)) for k in range(64)]
-                found = [solver() for solver in solvers]
+                results = [solver() for solver in solvers]
             except ImportError:
                 continue
             alone = False
-            expected = np.array([x for x, _ in found])
+            expected = np.array([x for x, _ in results])
             difference = float(abs(solved.x[:64] - expected).max() / abs(expected).max())
             assert difference < _NEAR[name], f"{program.name}: {name} differs by {difference:.2g}"
-            inside = None if found[0][1] is None else float(np.median([seconds for _, seconds in found]))
+            inside = None if results[0][1] is None else float(np.median([seconds for _, seconds in results]))
             each = Call("for solver in solvers: solver()", {"solvers": solvers})
-            times = compare(one, each, effort)
+            times = compare(call, each, effort)
             assert times.peer is not None
             yield Measured(
                 program.name,
@@ -180,17 +180,17 @@ def _measured(program: Program, effort: Effort) -> Iterator[Measured]:
                 difference,
             )
         if alone:
-            yield Measured(program.name, "-", batch, compare(one, None, effort).ours, None, None, cold, *counts, None)
+            yield Measured(program.name, "-", batch, compare(call, None, effort).ours, None, None, cold, *counts, None)
 
 
 def quadratic_verdicts(measured: Sequence[Measured]) -> list[Verdict]:
     """The rows of the table of targets."""
     rows = []
     for (program, figure), target in QUADRATIC.items():
-        found = [x for x in measured if x.program == program]
-        if not found:
+        results = [x for x in measured if x.program == program]
+        if not results:
             continue
-        fastest = min(found, key=lambda x: x.peer_call or 0.0)
+        fastest = min(results, key=lambda x: x.peer_call or 0.0)
         if figure == "cold":
             rows.append(_row(program, "compiled and called, cold", fastest.cold, None, fastest.cold, target))
         elif figure == "batch":
@@ -203,11 +203,11 @@ def quadratic_verdicts(measured: Sequence[Measured]) -> list[Verdict]:
     return rows
 
 
-def _row(program: str, what: str, ours: float, peer: float | None, value: float, target: Target) -> Verdict:
+def _row(program: str, title: str, ours: float, peer: float | None, value: float, target: Target) -> Verdict:
     shown, bound = (
         (f"{value:.3g}x", f">= {target.bound:g}x") if target.at_least else (_time(value), f"<= {_time(target.bound)}")
     )
-    return Verdict(program, what, _time(ours), "-" if peer is None else _time(peer), value, shown, target, bound)
+    return Verdict(program, title, _time(ours), "-" if peer is None else _time(peer), value, shown, target, bound)
 
 
 def _time(seconds: float | None) -> str:

@@ -147,11 +147,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--at-most", type=int, default=1000, help="iterations")
     parser.add_argument("--solvers", nargs="*", default=["augmented", "ipopt"])
     parser.add_argument("--tolerance", type=float, default=_TOLERANCE)
-    given = parser.parse_args(arguments)
-    for name in given.names:
-        problem, start, guesses = CASES[name](np.random.default_rng(0), given.count)
-        for solver in given.solvers:
-            print(f"{name:<16} {solver:<10} {row(problem, start, guesses, solver, given.at_most, given.tolerance)}")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        problem, start, guesses = CASES[name](np.random.default_rng(0), options.count)
+        for solver in options.solvers:
+            print(f"{name:<16} {solver:<10} {row(problem, start, guesses, solver, options.at_most, options.tolerance)}")
             sys.stdout.flush()
     return 0
 
@@ -166,7 +166,7 @@ def row(
 ) -> str:
     """A line about all guesses by one solver."""
     begun = time.perf_counter()
-    found = problem.solve(
+    solution = problem.solve(
         start,
         initial_guess=guesses,
         solver=solver,
@@ -175,15 +175,15 @@ def row(
         step_tolerance=tolerance,
     )
     took = time.perf_counter() - begun
-    status = np.asarray(found.status)
-    cost, good = np.asarray(found.cost), status == Status.SOLVED
+    status = np.asarray(solution.status)
+    cost, good = np.asarray(solution.cost), status == Status.SOLVED
     assert Status.INFEASIBLE not in status
-    worst = np.max([np.asarray(x) for x in found.violations.values()], axis=0)
+    worst = np.max([np.asarray(x) for x in solution.violations.values()], axis=0)
     assert (worst[good] <= tolerance).all() and np.isfinite(cost[good]).all()
-    others = ", ".join(f"{int((status == x).sum())} {x}" for x in np.unique(status) if x != Status.SOLVED)
+    counts = ", ".join(f"{int((status == x).sum())} {x}" for x in np.unique(status) if x != Status.SOLVED)
     quantiles = np.quantile(cost[good], [0.0, 0.5, 0.9, 1.0]) if good.any() else []
     shown = " ".join(f"{x:.4g}" for x in quantiles)
-    return f"{int(good.sum())} of {len(good)} solved, costs {shown}; {others or 'no other'}; {took:.0f} s"
+    return f"{int(good.sum())} of {len(good)} solved, costs {shown}; {counts or 'no other'}; {took:.0f} s"
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ def _boxes(rng: np.random.Generator, count: int) -> lw.Scene:
 
 def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomScene]:
     """The same ones always."""
-    made, seed = 0, 0
-    while made < count:
+    scene_count, seed = 0, 0
+    while scene_count < count:
         rng, seed = np.random.default_rng([7, seed]), seed + 1
         scene = _boxes(rng, BOXES)
         q = robot.random_configuration(rng, size=64)
@@ -65,7 +65,7 @@ def random_scenes(robot: lw.Robot, frame: str, count: int) -> Iterator[RandomSce
             continue
         start, end = free[:2]
         if robot.plan(start, end, scene, seed=0).success:
-            made += 1
+            scene_count += 1
             yield RandomScene(scene, start, end, robot.pose(end, frame))
 
 
@@ -90,12 +90,12 @@ def scene_rows(quick: bool) -> list[MotionRow]:
             )  # makes the kernel
         targets = {"reach": case.pose, "clear": clear.target_for(case.scene)}
         begin = time.perf_counter()
-        found = problem.solve(start=case.start, targets=targets, num_guesses=SEEDS)
+        solution = problem.solve(start=case.start, targets=targets, num_guesses=SEEDS)
         seconds.append(time.perf_counter() - begin)
-        if found.status != Status.SOLVED:
+        if solution.status != Status.SOLVED:
             continue
         solved += 1
-        path = np.vstack([case.start, found.q])
+        path = np.vstack([case.start, solution.q])
         least = collisions(robot, case.scene, path)
         free += least > 0.0
         if by_coal is not None:
@@ -122,6 +122,6 @@ def collisions(robot: lw.Robot, scene: lw.Scene, q: np.ndarray, peer: CoalRobot 
     for a, b in pairwise(q):
         many = max(2, int(np.ceil(np.linalg.norm(b - a) / STEP)))
         between = a + np.linspace(0.0, 1.0, many)[:, None] * (b - a)
-        found = robot.distances(between, scene).distance if peer is None else [peer.distances(x) for x in between]
-        least = min(least, float(np.min(found)))
+        distances = robot.distances(between, scene).distance if peer is None else [peer.distances(x) for x in between]
+        least = min(least, float(np.min(distances)))
     return least

@@ -63,18 +63,18 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
     q0, q1 = rng.uniform(-1.0, 1.0, (2, robot.nq))
     problem = reaching(robot)
     hold = robot.gravity_force(q0)
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "solver": "ilqr",
         "control_limits": False,
         "targets": {f"configuration {where}": q1 for where in ("on the way", "at the end")},
         "controls": np.tile(hold, (STEPS, 1)),
     }
-    best = reaching(robot, True).solve(q0, second_order=True, max_iterations=500, step_tolerance=1e-9, **given)
+    best = reaching(robot, True).solve(q0, second_order=True, max_iterations=500, step_tolerance=1e-9, **options)
     first = 0.5 * ALONG["configuration"] ** 2 * float(((q0 - q1) ** 2).sum())  # crocoddyl's, of the start itself
-    asked = {"start": [*q0.tolist(), *[0.0] * robot.nv], "goal": q1.tolist(), "step": STEP, "steps": STEPS}
-    asked |= {"along": ALONG, "end": END, "torque": TORQUE, "u": hold.tolist()}
+    request = {"start": [*q0.tolist(), *[0.0] * robot.nv], "goal": q1.tolist(), "step": STEP, "steps": STEPS}
+    request |= {"along": ALONG, "end": END, "torque": TORQUE, "u": hold.tolist()}
     try:
-        peer: Crocoddyl | None = Crocoddyl(str(files("linkwork.robots") / "arm6.urdf"), asked)
+        peer: Crocoddyl | None = Crocoddyl(str(files("linkwork.robots") / "arm6.urdf"), request)
     except OSError:
         peer = None
     many, rounds = 11, 5 if quick else 25
@@ -83,7 +83,7 @@ def _beside_crocoddyl(quick: bool) -> list[MotionRow]:
         ends = []
         for iterations in (1, many):
             begun = time.perf_counter()
-            problem.solve(q0, second_order=False, max_iterations=iterations, **given)
+            problem.solve(q0, second_order=False, max_iterations=iterations, **options)
             ends.append(time.perf_counter() - begun)
         times["ours"].append((ends[1] - ends[0]) / (many - 1))
         if peer is not None:
@@ -113,17 +113,17 @@ def _by_accelerations(quick: bool) -> list[MotionRow]:
     problem = reaching(robot)
     targets = {f"configuration {where}": q1 for where in ("on the way", "at the end")}
     times: dict[str, list[float]] = {"forward": [], "inverse": []}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for _ in range(5 if quick else 25):
         for dynamics, seconds in times.items():
-            given: dict[str, Any] = {"solver": "ilqr", "control_limits": False, "targets": targets}
-            found[dynamics] = problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **given)
+            options: dict[str, Any] = {"solver": "ilqr", "control_limits": False, "targets": targets}
+            results[dynamics] = problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **options)
             begun = time.perf_counter()
-            problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **given)
+            problem.solve(q0, dynamics=dynamics, second_order=dynamics == "inverse", **options)
             seconds.append(time.perf_counter() - begun)
     forward, inverse = (float(np.median(times[name])) for name in ("forward", "inverse"))
-    assert abs(found["forward"].cost - found["inverse"].cost) < 1e-9 * found["forward"].cost
-    counts = {name: float(one.iterations) for name, one in found.items()}
+    assert abs(results["forward"].cost - results["inverse"].cost) < 1e-9 * results["forward"].cost
+    counts = {name: float(result.iterations) for name, result in results.items()}
     return [
         MotionRow("to the optimum, with torques as controls", forward, "s"),
         MotionRow("its iterations, with torques", counts["forward"]),
@@ -147,29 +147,29 @@ def random_reaches(count: int) -> tuple[lw.TrajectoryProblem, dict[str, Any], np
     rng = np.random.default_rng(1)
     q0 = rng.uniform(-1.5, 1.5, (count, 6))
     q1 = q0 + rng.uniform(-0.8, 0.8, (count, 6))
-    way = q0[:, None] + (q1 - q0)[:, None] * np.linspace(0.0, 1.0, 51)[1:, None]
+    path = q0[:, None] + (q1 - q0)[:, None] * np.linspace(0.0, 1.0, 51)[1:, None]
     return (
         problem,
-        {"targets": {"there": q1}, "initial_guess": way, "control_limits": EFFORT, "max_iterations": 200},
+        {"targets": {"there": q1}, "initial_guess": path, "control_limits": EFFORT, "max_iterations": 200},
         q0,
     )
 
 
 def _within_limits(quick: bool) -> list[MotionRow]:
     count = 10 if quick else 50
-    problem, given, q0 = random_reaches(count)
-    found = problem.solve(q0, solver="shooting", **given)
-    over = float((np.abs(found.controls) - EFFORT).max())
-    over = max(over, float((np.abs(found.velocities) - SPEED).max()), 0.0)
+    problem, options, q0 = random_reaches(count)
+    solution = problem.solve(q0, solver="shooting", **options)
+    over = float((np.abs(solution.controls) - EFFORT).max())
+    over = max(over, float((np.abs(solution.velocities) - SPEED).max()), 0.0)
     begun = time.perf_counter()
-    problem.solve(q0, solver="shooting", **given)
+    problem.solve(q0, solver="shooting", **options)
     each = (time.perf_counter() - begun) / count
     return [
         MotionRow(
-            f"solved of {count} random problems within limits", 100.0 * float(np.mean(found.success)), "%",
+            f"solved of {count} random problems within limits", 100.0 * float(np.mean(solution.success)), "%",
             OPTIMAL["shooting", "solved"],
         ),
-        MotionRow("the most iterations", float(np.max(found.iterations))),
+        MotionRow("the most iterations", float(np.max(solution.iterations))),
         MotionRow("limits passed by at most", over, "", OPTIMAL["shooting", "limits passed"]),
         MotionRow("a problem, of all in a batch", each, "s"),
     ]  # fmt: skip
@@ -183,9 +183,9 @@ def _swings() -> list[MotionRow]:
     problem = problem.add("velocity", "least_squares", scale=0.1, name="slowly")
     problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="up")
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
-    given: dict[str, Any] = {"solver": "ilqr", "actuated": ["elbow"], "control_limits": 20.0, "max_iterations": 400}
-    found = problem.solve([0.0, 0.0], **given)
+    options: dict[str, Any] = {"solver": "ilqr", "actuated": ["elbow"], "control_limits": 20.0, "max_iterations": 400}
+    solution = problem.solve([0.0, 0.0], **options)
     begun = time.perf_counter()
-    problem.solve([0.0, 0.0], **given)
+    problem.solve([0.0, 0.0], **options)
     seconds = time.perf_counter() - begun
-    return [MotionRow("an acrobot swings up, from hanging", seconds if found.success else None, "s")]
+    return [MotionRow("an acrobot swings up, from hanging", seconds if solution.success else None, "s")]

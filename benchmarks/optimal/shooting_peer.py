@@ -63,12 +63,12 @@ def serve(urdf: str) -> None:
     import numpy as np
     import pinocchio
 
-    asked = json.loads(sys.stdin.readline())
+    request = json.loads(sys.stdin.readline())
     model = pinocchio.buildModelFromUrdf(urdf)
     state = crocoddyl.StateMultibody(model)
     motors = crocoddyl.ActuationModelFull(state)
-    n, h = model.nv, asked["step"]
-    goal = np.concatenate([asked["goal"], np.zeros(n)])
+    n, h = model.nv, request["step"]
+    goal = np.concatenate([request["goal"], np.zeros(n)])
 
     def action(scales: dict[str, float], last: bool) -> Any:
         costs = crocoddyl.CostModelSum(state)
@@ -79,15 +79,15 @@ def serve(urdf: str) -> None:
             "x", crocoddyl.CostModelResidual(state, crocoddyl.ActivationModelWeightedQuad(squares), residual), share
         )
         effort = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelControl(state, n))
-        costs.addCost("u", effort, asked["torque"] ** 2 * share)
+        costs.addCost("u", effort, request["torque"] ** 2 * share)
         free = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, motors, costs)
         free.armature = np.full(n, 1e-300)  # else version 3.2.1 leaves gravity out with pinocchio 4
         return crocoddyl.IntegratedActionModelEuler(free, 0.0 if last else h)
 
-    x0 = np.array(asked["start"])
-    T = asked["steps"]
-    problem = crocoddyl.ShootingProblem(x0, [action(asked["along"], False)] * T, action(asked["end"], True))
-    u0 = [np.array(asked["u"])] * T
+    x0 = np.array(request["start"])
+    T = request["steps"]
+    problem = crocoddyl.ShootingProblem(x0, [action(request["along"], False)] * T, action(request["end"], True))
+    u0 = [np.array(request["u"])] * T
     problem.nthreads = 1
     x0s = problem.rollout(u0)
     print(json.dumps(crocoddyl.__version__), flush=True)

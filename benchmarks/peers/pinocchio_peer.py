@@ -81,16 +81,16 @@ class PinocchioModel(LibraryModel):
         return self._square(self._symmetric(self.each(self.pin.computeMinverse, q)))
 
     def inverse_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-        by_q, by_v, rest = self._apart(self.pin.computeRNEADerivatives, q, v, a)
-        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+        by_q, by_v, inertia = self._apart(self.pin.computeRNEADerivatives, q, v, a)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(inertia))
 
     def forward_dynamics_derivatives(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
-        by_q, by_v, rest = self._apart(self.pin.computeABADerivatives, q, v, tau)
-        return self._square(by_q), self._square(by_v), self._square(self._symmetric(rest))
+        by_q, by_v, inertia = self._apart(self.pin.computeABADerivatives, q, v, tau)
+        return self._square(by_q), self._square(by_v), self._square(self._symmetric(inertia))
 
     def _apart(self, function: Callable[..., Any], *state: np.ndarray) -> np.ndarray:
         """The results of a function that has several, which it may keep: one after the other."""
-        return np.moveaxis(self.each(lambda *given: [np.array(x) for x in function(*given)], *state), 1, 0)
+        return np.moveaxis(self.each(lambda *arrays: [np.array(x) for x in function(*arrays)], *state), 1, 0)
 
     def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self._square(self.each(self.pin.computeCoriolisMatrix, q, v))
@@ -98,8 +98,8 @@ class PinocchioModel(LibraryModel):
     def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
         """Return the Jacobian with bodies fixed to the world counted, which Pinocchio leaves out."""
         share = (self.robot.mass - self.robot.tree.fixed_inertia.mass) / self.robot.mass
-        found: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
-        return found
+        jacobians: np.ndarray = share * self.ours(self.each(self.pin.jacobianCenterOfMass, q))
+        return jacobians
 
     def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return the matrix about the center of mass with fixed bodies, which Pinocchio leaves out."""
@@ -118,19 +118,19 @@ class PinocchioModel(LibraryModel):
         """Body by body: mass, first moments, and xx, xy, xz, yy, yz, zz of the inertia about the body's origin."""
         Y = self.each(self.pin.computeJointTorqueRegressor, q, v, a)[:, self._v]
         columns = [10 * (self._joint(self.robot.joint(body.joint_name)).id - 1) for body in self.robot.tree.bodies]
-        found: np.ndarray = Y[..., (np.array(columns)[:, None] + _PARAMETERS).ravel()]
-        return found
+        result: np.ndarray = Y[..., (np.array(columns)[:, None] + _PARAMETERS).ravel()]
+        return result
 
     def _symmetric(self, matrices: np.ndarray) -> np.ndarray:
         """Return symmetric matrices from their upper triangles."""
         upper = np.triu(matrices)
-        found: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
-        return found
+        result: np.ndarray = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+        return result
 
     def _square(self, matrices: np.ndarray) -> np.ndarray:
         """Matrices (..., nv, nv) in our order of velocities, for rows and columns."""
-        found: np.ndarray = matrices[..., self._v[:, None], self._v]
-        return found
+        result: np.ndarray = matrices[..., self._v[:, None], self._v]
+        return result
 
 
 _PARAMETERS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # of xx, xy, yy, xz, yz, zz there, in our order
@@ -146,7 +146,7 @@ class Pinocchio(PinocchioModel):
         """Our states as Pinocchio has them, in rows."""
         return {name: self.q(x) if name == "q" else self.v(x) for name, x in states.items()}
 
-    def results(self, function: str, states: States, *asked: str) -> np.ndarray | tuple[np.ndarray, ...]:
+    def results(self, function: str, states: States, *frames: str) -> np.ndarray | tuple[np.ndarray, ...]:
         """Return Pinocchio's results for each of our states in our conventions: an independent reference.
 
         ``asked`` is the frame, for functions that have one.  Functions with several results return several arrays.
@@ -157,12 +157,12 @@ class Pinocchio(PinocchioModel):
             raise CannotCompare("Pinocchio has no forward dynamics where joints follow others")
         if ROBOT[function].needs_inertias and any(w.code == "INERTIA_NEAREST" for w in self.robot.report.warnings):
             raise CannotCompare("Pinocchio has the inertias that the file gives, not the nearest that a body can have")
-        found: np.ndarray | tuple[np.ndarray, ...] = getattr(self, function)(*states.values(), *asked)
-        return found
+        result: np.ndarray | tuple[np.ndarray, ...] = getattr(self, function)(*states.values(), *frames)
+        return result
 
-    def single(self, function: str, state: States, *asked: str) -> Call:
+    def single(self, function: str, state: States, *frames: str) -> Call:
         """One call with arrays of one state."""
-        return Call(_SINGLE[function], {**self._names(*asked), **self.states(state)})
+        return Call(_SINGLE[function], {**self._names(*frames), **self.states(state)})
 
     def pose(self, frame: str, state: States) -> Call:
         """The pose of a frame in the world as a 4 x 4 matrix, for one state: it is left in ``data.oMf[frame]``."""
@@ -173,13 +173,13 @@ class Pinocchio(PinocchioModel):
         )
         return Call("; ".join(statements), {**self._names(), **self.states(state), "frame": self.frame(frame)})
 
-    def batch(self, function: str, states: States, *asked: str) -> Call:
+    def batch(self, function: str, states: States, *frames: str) -> Call:
         """A batch in one thread: the calls that take batches, with a state in each column; for the rest a loop.
 
         Outputs are written to an array made before; the loop leaves each result to the next.
         """
         rows = self.states(states)
-        names = self._names(*asked)
+        names = self._names(*frames)
         if function in _IN_PARALLEL:
             columns = {name: np.asfortranarray(x.T) for name, x in rows.items()}
             names |= {"pool": self.pin.ModelPool(self.model, 1), **columns}
@@ -188,15 +188,17 @@ class Pinocchio(PinocchioModel):
         each = list(rows["q"]) if len(rows) == 1 else list(zip(*map(list, rows.values()), strict=True))
         return Call(f"for {', '.join(rows)} in rows: {_SINGLE[function]}", {**names, "rows": each})
 
-    def _names(self, *asked: str) -> dict[str, Any]:
+    def _names(self, *frames: str) -> dict[str, Any]:
         names = {"pin": self.pin, "model": self.model, "data": self.data}
-        return names | {"frame": self.frame(*asked), "aligned": self.pin.LOCAL_WORLD_ALIGNED} if asked else names
+        return names | {"frame": self.frame(*frames), "aligned": self.pin.LOCAL_WORLD_ALIGNED} if frames else names
 
 
 def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarray | tuple[np.ndarray, ...]) -> float:
     """Return the maximum difference over samples and results, relative to the sample's largest value (at least 1)."""
     if isinstance(ours, tuple) or isinstance(reference, tuple):
-        return max(disagreement(one, other) for one, other in zip(ours, reference, strict=True))
+        return max(
+            disagreement(our_result, their_result) for our_result, their_result in zip(ours, reference, strict=True)
+        )
     if ours.shape != reference.shape:
         return float("inf")
     axes = tuple(range(1, ours.ndim))
@@ -205,15 +207,15 @@ def disagreement(ours: np.ndarray | tuple[np.ndarray, ...], reference: np.ndarra
     return float(errors.max(initial=0.0)) if np.isfinite(errors).all() else float("inf")
 
 
-def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples: int = 32) -> tuple[float, float]:
+def agreement(robot: Robot, peer: Pinocchio, function: str, *frames: str, samples: int = 32) -> tuple[float, float]:
     """Return the maximum relative difference over random states, and its bound from rounding.
 
     The bound is 100 rounding errors per degree of freedom, multiplied by the condition number of the mass matrix for
     functions that solve with it.  Here and below, ``asked`` is the frame, for functions that have one.
     """
     states = random_states(robot, function, 1, samples)
-    ours = getattr(robot, function)(*states.values(), *asked)
-    error = disagreement(ours, peer.results(function, states, *asked))
+    ours = getattr(robot, function)(*states.values(), *frames)
+    error = disagreement(ours, peer.results(function, states, *frames))
     bound = 100 * np.finfo(float).eps * max(robot.nv, 1)
     if function in ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse"):
         bound *= float(np.max(np.linalg.cond(robot.mass_matrix(states["q"]))))
@@ -221,17 +223,19 @@ def agreement(robot: Robot, peer: Pinocchio, function: str, *asked: str, samples
 
 
 def batch_calls(
-    robot: Robot, peer: Pinocchio | None, function: str, size: int, *asked: str
+    robot: Robot, peer: Pinocchio | None, function: str, size: int, *frames: str
 ) -> tuple[Call, Call | None]:
     """A batch, ours and the peer's, with the same states: one thread, row-major arrays in, a new array out."""
     states = random_states(robot, function, 2, size)
-    return method_call(robot, function, states, *asked), None if peer is None else peer.batch(function, states, *asked)
+    return method_call(robot, function, states, *frames), None if peer is None else peer.batch(
+        function, states, *frames
+    )
 
 
-def single_calls(robot: Robot, peer: Pinocchio | None, function: str, *asked: str) -> tuple[Call, Call | None]:
+def single_calls(robot: Robot, peer: Pinocchio | None, function: str, *frames: str) -> tuple[Call, Call | None]:
     """One call from Python with arrays of one state, ours and the peer's: a new array out."""
     state = random_states(robot, function, 3)
-    return method_call(robot, function, state, *asked), None if peer is None else peer.single(function, state, *asked)
+    return method_call(robot, function, state, *frames), None if peer is None else peer.single(function, state, *frames)
 
 
 _SINGLE = {

@@ -92,8 +92,8 @@ def _standing(case: _Case) -> tuple[Any, np.ndarray]:
 def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
     free, gains = np.zeros(6), case.gains(robot)
 
-    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
-        return np.concatenate([free, gains * (case.stiffness * (wanted[7:] - q[7:]) - case.damping * v[6:])])
+    def controller(t: Any, q: Any, v: Any, target: Any) -> Any:
+        return np.concatenate([free, gains * (case.stiffness * (target[7:] - q[7:]) - case.damping * v[6:])])
 
     return controller
 
@@ -143,9 +143,9 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
     mujoco = mujoco_module()
     peer = None if mujoco is None else _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
-    one, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
+    batch_target, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
     return [
-        MotionRow("a step, one of a batch", batch, "s", one, peer, "MuJoCo", beside),
+        MotionRow("a step, one of a batch", batch, "s", batch_target, peer, "MuJoCo", beside),
         MotionRow("a step of one, from Python", alone, "s", SIMULATION.get((case.name, "alone")), peer, "MuJoCo"),
     ]
 
@@ -190,11 +190,11 @@ def arm_rows(quick: bool) -> list[MotionRow]:
         how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "passive": False}
         return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
 
-    found = run()
-    assert np.all(found.success), "an arm left what numbers can say"
+    process = run()
+    assert np.all(process.success), "an arm left what numbers can say"
     batch, beside = median_seconds(run) / (n * STEPS), SIMULATION["arm", "beside"]
     mujoco = mujoco_module()
-    peer = None if mujoco is None else _their_arm(mujoco, robot, 10.0 * mass, mass, q, found.q[:, -1])
+    peer = None if mujoco is None else _their_arm(mujoco, robot, 10.0 * mass, mass, q, process.q[:, -1])
     return [MotionRow("a step, one of a batch", batch, "s", SIMULATION["arm", "batch"], peer, "MuJoCo", beside)]
 
 
@@ -216,9 +216,9 @@ def _their_arm(
     model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
     data = mujoco.MjData(model)
     at = [model.joint(joint.name).qposadr[0] for joint in robot.joints]
-    for one, end in zip(q[:8], ended[:8], strict=True):
+    for start, end in zip(q[:8], ended[:8], strict=True):
         mujoco.mj_resetData(model, data)
-        data.qpos[at], data.ctrl[:] = one, q[0]
+        data.qpos[at], data.ctrl[:] = start, q[0]
         mujoco.mj_step(model, data, STEPS)
         off = np.abs(data.qpos[at] - end).max()
         assert off < 1e-6, f"MuJoCo's arm ends {off} rad from ours"

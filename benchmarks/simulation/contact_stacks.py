@@ -38,17 +38,15 @@ def stack_figures(count: int, step: float) -> tuple[float, float, float]:
     rows = [np.eye(count), np.arange(count) % 2, np.arange(1, count + 1) % 2, np.linspace(0.0, 1.0, count)]
     rows += [np.linspace(1.0, 0.0, count), np.random.default_rng(0).random((8, count))]
     masses = np.concatenate([ratio ** np.concatenate([np.atleast_2d(x) for x in rows]) for ratio in _RATIOS])
-    own = boxes.parameters([f"inertia:box{k}" for k in range(count)])
-    loads = {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(count)}
-    found = boxes.simulate(
-        q.ravel(), duration=0.5, dt=step, contacts=contacts, parameters=loads, record=["contact_gap"]
-    )
-    forces, off = found.records["contact_forces"][:, -1, :, 2], 0.0
+    names = boxes.parameters([f"inertia:box{k}" for k in range(count)])
+    loads = {f"inertia:box{k}": masses[:, k, None] * names[f"inertia_box{k}"] for k in range(count)}
+    run = boxes.simulate(q.ravel(), duration=0.5, dt=step, contacts=contacts, parameters=loads, record=["contact_gap"])
+    forces, off = run.records["contact_forces"][:, -1, :, 2], 0.0
     for k in range(count):
         points = slice(0, 4) if k == 0 else slice(12 * k - 8, 12 * k + 4)
         carried = forces[:, points].sum(axis=1) / (_G * masses[:, k:].sum(axis=1))
         off = max(off, float(np.abs(carried - 1.0).max()))
-    return float(-found.records["contact_gap"].min() / step**2), off, float(np.abs(found.v[:, -1]).max())
+    return float(-run.records["contact_gap"].min() / step**2), off, float(np.abs(run.v[:, -1]).max())
 
 
 def row_energies(step: float, rows: int = 600, count: int = 5) -> tuple[float, float]:
@@ -67,12 +65,12 @@ def row_energies(step: float, rows: int = 600, count: int = 5) -> tuple[float, f
     v = np.where((kind % 3 == 2)[:, None], rng.normal(size=(rows, count)), np.eye(count)[0])
     v[kind % 3 == 1, -1] = -1.0
     masses = np.where((kind % 2)[:, None], 10.0 ** rng.uniform(-1, 1, (rows, count)), 1.0)
-    own = row.parameters([f"inertia:ball{k}" for k in range(count)])
-    loads = {f"inertia:ball{k}": masses[:, k, None] * own[f"inertia_ball{k}"] for k in range(count)}
+    names = row.parameters([f"inertia:ball{k}" for k in range(count)])
+    loads = {f"inertia:ball{k}": masses[:, k, None] * names[f"inertia_ball{k}"] for k in range(count)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)
-        found = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
-    energy = (masses[:, None] * found.v**2).sum(axis=-1)
+        run = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
+    energy = (masses[:, None] * run.v**2).sum(axis=-1)
     energy /= energy[:, :1]
     return float(1.0 - energy[:, -1].min()), float(energy.max() - 1.0)
 
@@ -88,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for count in (2,) if quick else (2, 3, 4, 5):
             depth, off, speed = stack_figures(count, step)
             print(f"{count} boxes, {step:g} s: depth {depth:.3g} m/s² h², forces off by {off:.1e}, speed {speed:.1e}")
-        lost, made = row_energies(step, 30 if quick else 600)
-        print(f"rows of balls, {step:g} s: energy lost {lost:.2e}, made {made:.2e}")
+        lost, row_count = row_energies(step, 30 if quick else 600)
+        print(f"rows of balls, {step:g} s: energy lost {lost:.2e}, made {row_count:.2e}")
 
 
 if __name__ == "__main__":

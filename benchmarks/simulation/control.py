@@ -51,9 +51,9 @@ def opspace_rows(quick: bool) -> list[MotionRow]:
     kernel = lw.compile(lambda q, v, hand, posture_q: law(0.0, q, v, hand=hand, posture_q=posture_q), **shapes)
     n, rng = 256 if quick else MANY, np.random.default_rng(0)
     q, v = arm.random_configuration(rng, size=n), 0.2 * rng.normal(size=(n, 7))
-    near, rest = (arm.integrate(q, _NEAR * rng.normal(size=(n, 7))) for _ in range(2))
+    near, rest_posture = (arm.integrate(q, _NEAR * rng.normal(size=(n, 7))) for _ in range(2))
     aim = arm.pose(near, "hand")
-    state = (q[0].copy(), v[0].copy(), aim[0].copy(), rest[0].copy())
+    state = (q[0].copy(), v[0].copy(), aim[0].copy(), rest_posture[0].copy())
     count = 200 if quick else 1000
 
     def calls() -> None:
@@ -61,16 +61,16 @@ def opspace_rows(quick: bool) -> list[MotionRow]:
             kernel(*state)
 
     alone = median_seconds(calls, 7) / count
-    batch = median_seconds(lambda: kernel(q, v, aim, rest), 15) / n
-    peer = _theirs_opspace(arm, law, kernel, (q, v, aim, rest), 200 if quick else 1000)
+    batch = median_seconds(lambda: kernel(q, v, aim, rest_posture), 15) / n
+    peer = _theirs_opspace(arm, law, kernel, (q, v, aim, rest_posture), 200 if quick else 1000)
     bounds = [SIMULATION.get(("opspace", x)) for x in ("alone", "batch")]
     flat = np.zeros(7)  # stretched out, and with its wrist straight
-    greatest = np.abs(kernel(flat, flat, aim, rest)).max()
+    greatest = np.abs(kernel(flat, flat, aim, rest_posture)).max()
     assert np.isfinite(greatest)
     poisoned = q.copy()
     poisoned[3] = np.nan
-    others = np.arange(n) != 3
-    same = np.array_equal(kernel(poisoned, v, aim, rest)[others], kernel(q, v, aim, rest)[others])
+    free = np.arange(n) != 3
+    same = np.array_equal(kernel(poisoned, v, aim, rest_posture)[free], kernel(q, v, aim, rest_posture)[free])
     assert same, "a number that is none reached another environment"
     return [
         MotionRow("operational space, a call", alone, "s", bounds[0], peer, "Pinocchio with NumPy"),
@@ -81,14 +81,14 @@ def opspace_rows(quick: bool) -> list[MotionRow]:
 
 def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], count: int) -> float | None:
     """Seconds of the same formulas with Pinocchio's dynamics, where Λ⁻¹ needs no damping."""
-    found = _pinocchio(arm, floating=False)
-    if found is None:
+    result = _pinocchio(arm, floating=False)
+    if result is None:
         return None
-    pin, model, data = found
+    pin, model, data = result
     frame = model.getFrameId("hand")
     damping = 2.0 * np.sqrt(KP)
 
-    def formula(q: np.ndarray, v: np.ndarray, aim: np.ndarray, rest: np.ndarray, turning: bool = True) -> np.ndarray:
+    def formula(q: np.ndarray, v: np.ndarray, aim: np.ndarray, posture: np.ndarray, turning: bool = True) -> np.ndarray:
         """Compute ë = −k_p e − k_d ė for e = (Rᵀ (p − p*), log(R*ᵀ R)), whose derivative is A V for the hand's twist V.
 
         Without ``turning``, the derivative of log's Jacobian is left out.
@@ -109,14 +109,14 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
             ahead, back = (pin.Jlog3(away @ pin.exp3(h * V[3:])) for h in (_SMALL, -_SMALL))
             changed[3:] = (ahead - back) @ V[3:] / (2.0 * _SMALL)
         drift = pin.getFrameAcceleration(model, data, frame, pin.LOCAL).vector
-        a0 = KP * (rest - q) - damping * v
-        wanted = np.linalg.solve(A, -KP * e - damping * rate - changed) - drift - J @ a0
+        a0 = KP * (posture - q) - damping * v
+        task_force = np.linalg.solve(A, -KP * e - damping * rate - changed) - drift - J @ a0
         MJ = np.linalg.solve(data.M, J.T)
-        force = np.linalg.solve(J @ MJ, wanted)
+        force = np.linalg.solve(J @ MJ, task_force)
         return data.M @ a0 + data.nle + J.T @ force  # type: ignore[no-any-return]
 
-    q, v, aim, rest = states
-    ours = kernel(q, v, aim, rest)
+    q, v, aim, posture = states
+    ours = kernel(q, v, aim, posture)
     J = arm.jacobian(q, "hand")
     J[:, 3:] *= _length(arm)
     S = J @ arm.mass_matrix_inverse(q) @ np.swapaxes(J, 1, 2)
@@ -124,9 +124,9 @@ def _theirs_opspace(arm: Any, law: Any, kernel: Any, states: tuple[Any, ...], co
     undamped = np.flatnonzero(spread < _REGULAR * law.max_condition)[:64]
     assert len(undamped) > 32
     for k in undamped:
-        theirs = formula(q[k], v[k], aim[k], rest[k])
+        theirs = formula(q[k], v[k], aim[k], posture[k])
         assert np.abs(ours[k] - theirs).max() < _AGREED * np.abs(theirs).max(), k
-    return median_seconds(lambda: formula(q[0], v[0], aim[0], rest[0], turning=False), count)
+    return median_seconds(lambda: formula(q[0], v[0], aim[0], posture[0], turning=False), count)
 
 
 SIDES = [(x, y) for x in ("front", "hind") for y in ("left", "right")]
@@ -147,15 +147,15 @@ def wholebody_rows(quick: bool) -> list[MotionRow]:
         q[robot.joint(f"{x}_{y}_hip_flexion").q_slice] = 0.7
         q[robot.joint(f"{x}_{y}_knee").q_slice] = -1.4
     q[6] += 0.02 - min(robot.pose(q, p.frame)[2, 3] for p in ground.points)
-    aim, still = robot.pose(q, "trunk"), np.zeros(18)
+    aim, rest = robot.pose(q, "trunk"), np.zeros(18)
     shapes = {"q": (19,), "v": (18,), "trunk": (4, 4), "posture_q": (19,)}
     kernel = lw.compile(lambda q, v, trunk, posture_q: law(0.0, q, v, trunk=trunk, posture_q=posture_q), **shapes)
     count = 200 if quick else 2000
-    standing = median_seconds(lambda: kernel(q, still, aim, q), count)
+    standing = median_seconds(lambda: kernel(q, rest, aim, q), count)
     rng = np.random.default_rng(0)
-    some = [(robot.integrate(q, 0.01 * rng.normal(size=18)), 0.05 * rng.normal(size=18)) for _ in range(32)]
-    pushed = [median_seconds(lambda s=s: kernel(*s, aim, q), 20) for s in some]
-    peer, name = _theirs_wholebody(robot, law, kernel, ground, (q, still, aim), 20 if quick else 200)
+    states = [(robot.integrate(q, 0.01 * rng.normal(size=18)), 0.05 * rng.normal(size=18)) for _ in range(32)]
+    pushed = [median_seconds(lambda s=s: kernel(*s, aim, q), 20) for s in states]
+    peer, name = _theirs_wholebody(robot, law, kernel, ground, (q, rest, aim), 20 if quick else 200)
     bound = SIMULATION.get(("wholebody", "alone"))
     return [
         MotionRow("whole body, a call, standing", standing, "s", bound, peer, name),
@@ -168,21 +168,21 @@ def _theirs_wholebody(
     robot: Any, law: Any, kernel: Any, ground: ContactGround, state: tuple[Any, ...], count: int
 ) -> tuple[float | None, str]:
     """Return the time of the same program with Pinocchio's dynamics and the fastest installed solver [s]."""
-    found = _pinocchio(robot, floating=True)
+    result = _pinocchio(robot, floating=True)
     try:
         qp: Any = importlib.import_module("qpsolvers")
     except ImportError:
         return None, ""
     solvers = [name for name in ("proxqp", "daqp", "quadprog", "piqp") if name in qp.available_solvers]
-    if found is None or not solvers:
+    if result is None or not solvers:
         return None, ""
-    pin, model, data = found
+    pin, model, data = result
     q, _, aim = state
     # theirs is (place; x y z w) and linear first
     order = np.array([0, 1, 2])
     base = np.r_[3 + order, order]
     names = [joint.name for joint in robot.joints][1:]
-    places = np.r_[base, [model.joints[model.getJointId(name)].idx_v for name in names]]
+    positions = np.r_[base, [model.joints[model.getJointId(name)].idx_v for name in names]]
     at = np.array([model.joints[model.getJointId(name)].idx_q for name in names])
     theirs = pin.neutral(model)
     theirs[:3], theirs[3:7], theirs[at] = q[4:7], np.r_[q[1:4], q[0]], q[7:]
@@ -219,14 +219,14 @@ def _theirs_wholebody(
         return (H, g, G, h, C, b, low, high), balance
 
     def solve(solver: str) -> np.ndarray:
-        given, balance = program()
-        x = qp.solve_qp(*given, solver=solver)
+        program_data, balance = program()
+        x = qp.solve_qp(*program_data, solver=solver)
         return balance @ x + data.nle  # type: ignore[no-any-return]
 
     ours = kernel(q, v, aim, q)
     best, named = np.inf, ""
     for solver in solvers:
-        tau = solve(solver)[places]
+        tau = solve(solver)[positions]
         assert np.abs(tau - ours).max() < 1e-3 * np.abs(ours).max(), solver
         seconds = median_seconds(lambda solver=solver: solve(solver), count)
         if seconds < best:

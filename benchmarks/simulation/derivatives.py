@@ -36,8 +36,8 @@ def derivative_rows(
 
     def step(q: Any, v: Any, tau: Any) -> Any:
         how = {"constants": {"u": tau}, "duration": STEP, "dt": STEP, "contacts": ground}
-        found = robot.simulate(q, v, controller=lambda t, q, v, u: u, **how)
-        return {"q_next": found.q[-1], "v_next": found.v[-1]}
+        result = robot.simulate(q, v, controller=lambda t, q, v, u: u, **how)
+        return {"q_next": result.q[-1], "v_next": result.v[-1]}
 
     kernel = lw.compile(step, q=space, v=n, tau=n)
     x, v, tau = q, np.zeros(n), np.zeros(n)
@@ -45,16 +45,16 @@ def derivative_rows(
         tau = np.concatenate([np.zeros(6), STIFFNESS * (q[7:] - x[7:]) - DAMPING * v[6:]])
         x, v = kernel(x, v, tau)
     slopes = kernel.jacobian(of={"q_next": space, "v_next": None})
-    found = slopes(x, v, tau)
+    result = slopes(x, v, tau)
     for k, name in enumerate(("q", "v", "tau")):
         sides = []
         for sign in (1.0, -1.0):
-            given = [np.repeat(y[None], n, axis=0) for y in (x, v, tau)]
+            states = [np.repeat(y[None], n, axis=0) for y in (x, v, tau)]
             moved = sign * SMALL * np.eye(n)
-            given[k] = robot.integrate(given[k], moved) if k == 0 else given[k] + moved
-            sides.append(kernel(*given).v_next)
+            states[k] = robot.integrate(states[k], moved) if k == 0 else states[k] + moved
+            sides.append(kernel(*states).v_next)
         expected = (sides[0] - sides[1]).T / (2.0 * SMALL)
-        error = np.abs(getattr(found, f"d_v_next_d_{name}") - expected).max() / max(1.0, np.abs(expected).max())
+        error = np.abs(getattr(result, f"d_v_next_d_{name}") - expected).max() / max(1.0, np.abs(expected).max())
         assert error < 1e-6, f"derivatives by {name} differ from differences by {error}"
     size = 64 if quick else 256
     rng = np.random.default_rng(0)
@@ -95,8 +95,8 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
         return robot.simulate(start, v, controller=controller, time_inputs={"u": u}, **how)
 
     def left(start: Any, v: Any, u: Any, segments: int = 1) -> Any:
-        found = end(start, v, u, steps, segments)
-        return found.v[-1] @ found.v[-1] + found.q[-1][4:7] @ found.q[-1][4:7]
+        result = end(start, v, u, steps, segments)
+        return result.v[-1] @ result.v[-1] + result.q[-1][4:7] @ result.q[-1][4:7]
 
     shapes = {"start": robot.configuration_space, "v": n, "u": (steps, n - 6)}
     cost = lw.compile(lambda start, v, u: left(start, v, u), **shapes)
@@ -106,9 +106,9 @@ def gradient_rows(robot: Any, q: np.ndarray, ground: ContactGround, quick: bool)
     rng = np.random.default_rng(0)
     start, v = np.repeat(q[None], size, axis=0), 1e-2 * rng.normal(size=(size, n))
     u, weights = 1e-2 * rng.normal(size=(size, steps, n - 6)), np.ones(size)
-    way = rng.normal(size=u.shape)
-    slopes = (gradient(start, v, u, weights) * way).sum(axis=(1, 2))
-    expected = (cost(start, v, u + SMALL * way) - cost(start, v, u - SMALL * way)) / (2.0 * SMALL)
+    direction = rng.normal(size=u.shape)
+    slopes = (gradient(start, v, u, weights) * direction).sum(axis=(1, 2))
+    expected = (cost(start, v, u + SMALL * direction) - cost(start, v, u - SMALL * direction)) / (2.0 * SMALL)
     error = float(np.median(np.abs(slopes - expected) / np.maximum(1e-3, np.abs(expected))))
     assert error < 1e-4, f"the gradient of a roll-out differs from differences by {error}"
     error = float(np.abs(fewer(start, v, u, weights) - gradient(start, v, u, weights)).max())

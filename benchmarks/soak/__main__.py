@@ -78,8 +78,8 @@ class Tally:
     )
     memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MiB
 
-    def count(self, kind: str, what: object) -> None:
-        self.by[kind][str(what)] += 1
+    def count(self, kind: str, label: object) -> None:
+        self.by[kind][str(label)] += 1
 
 
 @dataclass(frozen=True)
@@ -181,12 +181,12 @@ def _numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return np.where(special & (rng.random(shape) < 0.3), rng.choice(_SPECIAL, size=shape), usual)
 
 
-def _same(got: np.ndarray, expected: np.ndarray, what: str) -> None:
+def _same(got: np.ndarray, expected: np.ndarray, label: str) -> None:
     if not bits_equal(got, expected):
         different = ~((got == expected) | (np.isnan(got) & np.isnan(expected))) if got.shape == expected.shape else None
         where = "types or shapes" if different is None else np.argwhere(different)[:5].tolist()
         sizes = f"{got.dtype} {got.shape}, expected {expected.dtype} {expected.shape}"
-        raise AssertionError(f"{what}: {sizes}; they differ in {where}")
+        raise AssertionError(f"{label}: {sizes}; they differ in {where}")
 
 
 # -- calls
@@ -207,13 +207,13 @@ def _call(rng: np.random.Generator, kernel: Kernel, data: _Data, tally: Tally) -
     expected = _expected(kernel, data, chosen, same) if same >= 0 else [y[chosen] for y in data.expected]
     arrays, layouts = [], []
     for k, x in enumerate(data.arrays):
-        one = x[chosen]
+        chunk = x[chosen]
         if data.label == "mixed" and k == chosen.size % len(data.arrays):
-            one = one.astype(np.float64)
-        layout, one = laid_out(rng, one)
+            chunk = chunk.astype(np.float64)
+        layout, chunk = laid_out(rng, chunk)
         if k == same:
-            layout, one = "one for all", np.broadcast_to(one[0], one.shape)
-        arrays.append(one)
+            layout, chunk = "one for all", np.broadcast_to(chunk[0], chunk.shape)
+        arrays.append(chunk)
         layouts.append(layout)
     outs: list[np.ndarray | None] = [None] * len(expected)
     how = str(rng.choice(["none", "given", "over an input"]))
@@ -234,17 +234,17 @@ def _call(rng: np.random.Generator, kernel: Kernel, data: _Data, tally: Tally) -
             outs = [None] * len(outs)
         else:
             arrays = [x.reshape(batch, *port.shape) for x, port in zip(arrays, kernel.inputs, strict=True)]
-    given = {} if all(y is None for y in outs) else {"out": tuple(outs)}
-    result = kernel(*arrays, **given)
+    options = {} if all(y is None for y in outs) else {"out": tuple(outs)}
+    result = kernel(*arrays, **options)
     results = result if len(kernel.outputs) > 1 else (result,)
     tally.count("out", how)
     for layout in layouts:
         tally.count("layout", layout)
-    what = f"{data.label}, {batch} samples from {start}, {threads} threads, {layouts}, out {how}"
+    title = f"{data.label}, {batch} samples from {start}, {threads} threads, {layouts}, out {how}"
     for got, out, right in zip(results, outs, expected, strict=True):
         if out is not None and got is not out:
-            raise AssertionError(f"{what}: another array than the one that was given came back")
-        _same(np.asarray(got).astype(right.dtype) if out is not None else np.asarray(got), right, what)
+            raise AssertionError(f"{title}: another array than the one that was given came back")
+        _same(np.asarray(got).astype(right.dtype) if out is not None else np.asarray(got), right, title)
         tally.compared += right.size
         tally.finite += int(np.isfinite(right).sum())
     tally.calls += 1
@@ -300,8 +300,8 @@ def soak(
             tally.memory.append((now - begin, resident()))
         if log is not None and now - said > 15.0:
             said = now
-            what = f"{tally.kernels} kernels, {tally.calls} calls, {tally.compared:,} numbers, {resident():.0f} MiB"
-            print(f"soak: {(now - begin) / 60:.1f} min: {what}", file=log, flush=True)
+            title = f"{tally.kernels} kernels, {tally.calls} calls, {tally.compared:,} numbers, {resident():.0f} MiB"
+            print(f"soak: {(now - begin) / 60:.1f} min: {title}", file=log, flush=True)
 
 
 def resident() -> float:

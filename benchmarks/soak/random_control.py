@@ -84,18 +84,18 @@ class Control:
     def _changed(self, rng: np.random.Generator, inside: Growing, table: tuple[int, int, int]) -> list[int]:
         """The numbers of a table after some puts, between which it is read."""
         rows, columns, start = table
-        numbers = list(range(start, start + rows * columns))
+        values = list(range(start, start + rows * columns))
         for _ in range(int(rng.integers(0, 4))):
             index = self._index(rng, inside)
             before = len(inside.instructions)
-            self._add(rng, inside, Put(rows, columns), [index, *several(rng, inside, columns), *numbers])
+            self._add(rng, inside, Put(rows, columns), [index, *several(rng, inside, columns), *values])
             if len(inside.instructions) > before:
-                numbers = list(range(len(inside.instructions) - rows * columns, len(inside.instructions)))
+                values = list(range(len(inside.instructions) - rows * columns, len(inside.instructions)))
             if rng.random() < 0.4:
-                self._add(rng, inside, Take(rows, columns), [self._index(rng, inside), *numbers])
+                self._add(rng, inside, Take(rows, columns), [self._index(rng, inside), *values])
         if rng.random() < 0.15:
-            numbers[int(rng.integers(len(numbers)))] = argument(rng, inside, inside.reals)
-        return numbers
+            values[int(rng.integers(len(values)))] = argument(rng, inside, inside.reals)
+        return values
 
     def _index(self, rng: np.random.Generator, growing: Growing) -> int:
         """A number for an index, now and then a sum of two."""
@@ -111,21 +111,21 @@ class Control:
         if not bundle.count:
             return
         with np.errstate(all="ignore"):
-            found = bundle.evaluate([growing.samples[a] for a in args])
-        found = [np.broadcast_to(np.asarray(x, dtype=float), (8,)) for x in found]
-        if not all((np.abs(x) < 1e6).all() for x in found) and rng.random() > 0.03:
+            results = bundle.evaluate([growing.samples[a] for a in args])
+        results = [np.broadcast_to(np.asarray(x, dtype=float), (8,)) for x in results]
+        if not all((np.abs(x) < 1e6).all() for x in results) and rng.random() > 0.03:
             return
         whole = len(growing.instructions)
         growing.instructions.append(Instruction(bundle.operation, tuple(args), bundle))
         growing.samples.append(np.zeros(8))
         growing.unused -= set(args)
-        for k, x in enumerate(found):
+        for k, x in enumerate(results):
             growing.add(Instruction(PART, (whole,), k), x)
 
     # -- kinds
 
     def _scan(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
-        carried, inputs, kept, outside = (int(n) for n in rng.integers(0, 4, size=4))
+        carried, inputs, outputs, outside = (int(n) for n in rng.integers(0, 4, size=4))
         steps = int(rng.choice([0, 1, 2, 3, 5, 8, 13, 40], p=[0.04, 0.1, 0.16, 0.2, 0.2, 0.15, 0.1, 0.05]))
         tables = some_tables(rng, carried)
         carried += sum(rows * columns for rows, columns, _ in tables)
@@ -133,11 +133,13 @@ class Control:
             inputs = 1
         state = several(rng, growing, carried)
         stacked = self._stacked(rng, growing, steps * inputs)
-        others = several(rng, growing, outside)
-        given = [growing.samples[k] for k in (*state, *(stacked or several(rng, growing, inputs))[:inputs], *others)]
-        body = self._body(rng, given, carried + kept, exact_only, tables=tables)
-        loop = Loop(body, carried, inputs, kept, steps, backward=rng.random() < 0.4)
-        self._add(rng, growing, loop, [*state, *stacked, *others])
+        captured = several(rng, growing, outside)
+        arguments = [
+            growing.samples[k] for k in (*state, *(stacked or several(rng, growing, inputs))[:inputs], *captured)
+        ]
+        body = self._body(rng, arguments, carried + outputs, exact_only, tables=tables)
+        loop = Loop(body, carried, inputs, outputs, steps, backward=rng.random() < 0.4)
+        self._add(rng, growing, loop, [*state, *stacked, *captured])
 
     def _stacked(self, rng: np.random.Generator, growing: Growing, count: int) -> list[int]:
         """Inputs of steps: side by side, all one, all constants, or any."""
@@ -165,16 +167,16 @@ class Control:
         if not growing.truths:
             return
         args = several(rng, growing, int(rng.integers(0, 5)))
-        given, results = [growing.samples[k] for k in args], int(rng.integers(1, 4))
-        bodies = [self._body(rng, given, results, exact_only) for _ in range(2)]
+        arguments, results = [growing.samples[k] for k in args], int(rng.integers(1, 4))
+        bodies = [self._body(rng, arguments, results, exact_only) for _ in range(2)]
         self._add(rng, growing, Choice(*bodies), [argument(rng, growing, growing.truths), *args])
 
     def _call(self, rng: np.random.Generator, growing: Growing, exact_only: bool) -> None:
         if not self.called or rng.random() < 0.4:
             takes = int(rng.integers(1, 5))
-            given = [growing.samples[k] for k in several(rng, growing, takes)]
+            arguments = [growing.samples[k] for k in several(rng, growing, takes)]
             deeper = Control(self.often, self.depth, [])  # what is called calls nothing that may call it
-            self.called.append((deeper._body(rng, given, int(rng.integers(1, 4)), exact_only), takes))
+            self.called.append((deeper._body(rng, arguments, int(rng.integers(1, 4)), exact_only), takes))
         body, takes = self.called[int(rng.integers(len(self.called)))]
         for _ in range(int(rng.integers(1, 4))):
             self._add(rng, growing, Subroutine(body), several(rng, growing, takes))

@@ -102,21 +102,21 @@ class Growing:
     def of(inputs: Sequence[np.ndarray], rng: np.random.Generator) -> Growing:
         """Inputs with these samples, and some constants, 1 among them."""
         growing = Growing([], [], [], [], set())
-        for place, sample in enumerate(inputs):
-            growing.add(Instruction(INPUT, (), place), sample)
+        for index, sample in enumerate(inputs):
+            growing.add(Instruction(INPUT, (), index), sample)
         for value in rng.choice(_CONSTANTS, size=rng.integers(1, 6), replace=False):
             growing.add(Instruction(CONSTANT, (), float(value)), np.full(8, value))
         growing.add(Instruction(CONSTANT, (), 1.0), np.ones(8))
         return growing
 
     def add(self, instruction: Instruction, sample: np.ndarray) -> None:
-        place = len(self.instructions)
+        position = len(self.instructions)
         self.instructions.append(instruction)
         self.samples.append(sample)
-        (self.truths if instruction.operation.logical else self.reals).append(place)
+        (self.truths if instruction.operation.logical else self.reals).append(position)
         self.unused -= set(instruction.args)
         if instruction.operation is not CONSTANT:
-            self.unused.add(place)
+            self.unused.add(position)
 
 
 _CONSTANTS = [0.5, -1.25, 3.0, 1e-3, -2.0, 0.1, 7.0, -0.0]
@@ -206,8 +206,8 @@ def text(program: Program) -> str:
     """A program as text, a line for each instruction; bodies of loops stand in their value."""
     lines = [" ".join(["inputs:", *map(str, program.inputs), " outputs:", *map(str, program.outputs)])]
     for k, (operation, args, value) in enumerate(program.instructions):
-        what = "" if value is None else repr(value)
-        lines.append(f"v{k} = {operation.name} {' '.join([*(f'v{a}' for a in args), what])}".rstrip())
+        attribute = "" if value is None else repr(value)
+        lines.append(f"v{k} = {operation.name} {' '.join([*(f'v{a}' for a in args), attribute])}".rstrip())
     return "\n".join([*lines, f"results: {' '.join(f'v{r}' for r in program.results)}"])
 
 
@@ -238,8 +238,8 @@ class Reference:
     def _run(self, listing: InstructionList, columns: Sequence[Any], samples: int) -> list[np.ndarray]:
         dtype = self.real.dtype
 
-        def inside(body: InstructionList, given: Sequence[Any]) -> list[np.ndarray]:
-            return self._run(body, given, len(given[0]) if given else samples)
+        def inside(body: InstructionList, arguments: Sequence[Any]) -> list[np.ndarray]:
+            return self._run(body, arguments, len(arguments[0]) if arguments else samples)
 
         def applied(instruction: Instruction, args: list[Any]) -> Any:
             if instruction.operation.arity >= 0:
@@ -282,8 +282,8 @@ class Reference:
         self.compared += right.size
         if not right.all():
             k = int(np.argmin(right))
-            given = ", ".join(repr(float(x[k])) for x in args)
-            raise AssertionError(f"{operation.name}({given}) in {self.real.name}: {got[k]!r}, not {expected[k]!r}")
+            operands = ", ".join(repr(float(x[k])) for x in args)
+            raise AssertionError(f"{operation.name}({operands}) in {self.real.name}: {got[k]!r}, not {expected[k]!r}")
 
 
 @cache
@@ -291,9 +291,10 @@ def _function(operation: Operation, target: Target) -> Kernel:
     """A kernel of one operation."""
     ports = tuple(Port(f"x{k}", ()) for k in range(operation.arity))
     leaves = [Instruction(INPUT, (), k) for k in range(operation.arity)]
-    one = Instruction(operation, tuple(range(operation.arity)))
+    instruction = Instruction(operation, tuple(range(operation.arity)))
     return Kernel(
-        Program(operation.name, ports, (Port("y", ()),), (*leaves, one), (operation.arity,)), backend=CPUBackend(target)
+        Program(operation.name, ports, (Port("y", ()),), (*leaves, instruction), (operation.arity,)),
+        backend=CPUBackend(target),
     )
 
 

@@ -25,8 +25,8 @@ def bundle_results(bundle: MultiResult, columns: Columns, run: Run, dtype: Any) 
         return (_while if bundle.conditional else _for)(bundle, columns, run, dtype)
     if isinstance(bundle, Choice):
         holds, *taken = columns
-        found = (run(body, taken) for body in bundle.bodies)
-        return [np.where(holds, a, b) for a, b in zip(*found, strict=True)]
+        process = (run(body, taken) for body in bundle.bodies)
+        return [np.where(holds, a, b) for a, b in zip(*process, strict=True)]
     if isinstance(bundle, Subroutine):
         return run(bundle.body, columns)
     if isinstance(bundle, Take):
@@ -38,12 +38,12 @@ def bundle_results(bundle: MultiResult, columns: Columns, run: Run, dtype: Any) 
 
 def _for(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
     state, stacked, outside = (list(part) for part in loop.split(columns))
-    kept: dict[int, Columns] = {}
+    column_values: dict[int, Columns] = {}
     for k in range(loop.max_iterations):
         t = loop.max_iterations - 1 - k if loop.backward else k
-        found = run(loop.body, [*state, *stacked[t * loop.inputs : (t + 1) * loop.inputs], *outside])
-        state, kept[t] = found[: loop.carried], found[loop.carried :]
-    return [*state, *(x for t in range(loop.max_iterations) for x in kept[t])]
+        process = run(loop.body, [*state, *stacked[t * loop.inputs : (t + 1) * loop.inputs], *outside])
+        state, column_values[t] = process[: loop.carried], process[loop.carried :]
+    return [*state, *(x for t in range(loop.max_iterations) for x in column_values[t])]
 
 
 def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
@@ -54,11 +54,11 @@ def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
     done, status = np.zeros(samples, dtype), np.full(samples, OUT_OF_ITERATIONS, dtype)
     left = np.arange(samples)
     for step in range(loop.max_iterations + 1):
-        here = [x[left] for x in state]
+        active = [x[left] for x in state]
         missing = np.zeros(len(left), bool)
-        for x in here[: loop.watched]:
+        for x in active[: loop.watched]:
             missing |= np.isnan(x)
-        more, *following = run(loop.body, [*here, *(x[left] for x in outside)])
+        more, *following = run(loop.body, [*active, *(x[left] for x in outside)])
         status[left[missing]] = NOT_A_NUMBER
         status[left[~missing & ~more]] = DONE
         goes_on = ~missing & more
@@ -72,23 +72,23 @@ def _while(loop: Loop, columns: Columns, run: Run, dtype: Any) -> Columns:
 
 
 def _taken(take: Take, columns: Columns, dtype: Any) -> Columns:
-    index, *numbers = columns
+    index, *values = columns
     samples = np.arange(len(index))
     with np.errstate(invalid="ignore"):
         row = np.clip(np.nan_to_num(np.floor(index), nan=0.0), 0, take.rows - 1).astype(np.int64)
     if take.table:
         table = np.repeat(np.array(take.table, dtype)[:, None], len(index), axis=1)
     else:
-        table = np.array(numbers, dtype).reshape(take.rows * take.columns, len(index))
+        table = np.array(values, dtype).reshape(take.rows * take.columns, len(index))
     return [np.where(np.isnan(index), index, table[row * take.columns + j, samples]) for j in range(take.columns)]
 
 
 def _put(put: Put, columns: Columns) -> Columns:
     index, row, table = put.split(columns)
-    found = [x.copy() for x in table]
-    for sample, place in enumerate(index):
-        if 0.0 <= place < put.rows:
-            start = int(place) * put.columns
+    results = [x.copy() for x in table]
+    for sample, position in enumerate(index):
+        if 0.0 <= position < put.rows:
+            start = int(position) * put.columns
             for k, x in enumerate(row):
-                found[start + k][sample] = x[sample]
-    return found
+                results[start + k][sample] = x[sample]
+    return results

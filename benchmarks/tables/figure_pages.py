@@ -44,11 +44,11 @@ def as_data(rows: Sequence[MotionRow]) -> list[dict[str, Any]]:
 
 def of_data(rows: Sequence[dict[str, Any]]) -> list[MotionRow]:
     """Return the rows in a file's data."""
-    found = []
+    results = []
     for row in rows:
         bounds = {x: None if row[x] is None else Target(**row[x]) for x in ("target", "beside")}
-        found.append(MotionRow(**{**{k: v for k, v in row.items() if k != "met"}, **bounds}))
-    return found
+        results.append(MotionRow(**{**{k: v for k, v in row.items() if k != "met"}, **bounds}))
+    return results
 
 
 def write(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any], page: Path = PAGE) -> None:

@@ -35,18 +35,18 @@ def run_parts(
         parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(parts)}")
     set_num_threads(1)
     terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
-    found: dict[str, list[MotionRow]] = {}
+    results: dict[str, list[MotionRow]] = {}
     for part in chosen.parts or parts:
-        found[part] = parts[part](chosen.quick)
-        cells = [[x.what, x.ours_shown, x.target_shown, x.peer_shown, x.verdict] for x in found[part]]
+        results[part] = parts[part](chosen.quick)
+        cells = [[x.what, x.ours_shown, x.target_shown, x.peer_shown, x.verdict] for x in results[part]]
         terminal.out.lines([*table([part, "linkwork", "target", "peer", ""], cells, left=(0, 3, 4)), ""])
-    judged = [row for rows in found.values() for row in rows if row.met is not None]
+    judged = [row for rows in results.values() for row in rows if row.met is not None]
     if judged:
         terminal.out.line(f"{sum(bool(row.met) for row in judged)} of {len(judged)} targets met")
     where = machine()
     if chosen.json:
-        data = {"machine": where, "parts": {part: as_data(rows) for part, rows in found.items()}}
+        data = {"machine": where, "parts": {part: as_data(rows) for part, rows in results.items()}}
         Path(chosen.json).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     if chosen.write:
-        write(found, where, page)
+        write(results, where, page)
     return 0

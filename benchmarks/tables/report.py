@@ -33,14 +33,14 @@ def context_table(results: Sequence[RobotResult], *, markdown: bool = False) -> 
 
     Where results are large, new arrays are new memory, which takes longer than to compute them: hence ``out=``.
     """
-    sizes = sorted({size for result in results for found in result.functions for size in found.batches})
+    sizes = sorted({size for result in results for outcome in result.functions for size in outcome.batches})
     header = ["robot", "dof", "function", "operations", "trace [ms]", "compile [s]"]
     header += [f"batch of {size} [ns/state]" for size in sizes]
     header += [f"of {STANDARD_BATCH}, out=", "one call [µs]", "p50", "p99", "Pinocchio p50", "p99", "difference"]
     cells = [
-        [result.robot, str(result.nv), *_function_cells(found, sizes)]
+        [result.robot, str(result.nv), *_function_cells(outcome, sizes)]
         for result in results
-        for found in result.functions
+        for outcome in result.functions
     ]
     return table(header, cells, left=(0, 2), markdown=markdown)
 
@@ -60,21 +60,21 @@ def data(
         "startup": None if startup is None else asdict(startup),
         "no_op_call": no_op,
         "robots": [_finite(asdict(result)) for result in results],
-        "many_bodies": [asdict(found) for found in large],
+        "many_bodies": [asdict(outcome) for outcome in large],
         "targets": [{**_finite(asdict(row)), "met": row.met} for row in rows],
     }
 
 
-def _function_cells(found: FunctionResult, sizes: Sequence[int]) -> list[str]:
-    cells = [found.function, str(found.operations), f"{1e3 * found.trace:.0f}", f"{found.compile:.2f}"]
+def _function_cells(result: FunctionResult, sizes: Sequence[int]) -> list[str]:
+    cells = [result.function, str(result.operations), f"{1e3 * result.trace:.0f}", f"{result.compile:.2f}"]
     for size in sizes:
-        batch = found.batches.get(size)
+        batch = result.batches.get(size)
         cells.append("-" if batch is None else _timed(batch.ours * 1e9 / size, batch.ratio))
-    cells.append("-" if found.into is None else _timed(found.into.ours * 1e9 / STANDARD_BATCH, found.into.ratio))
-    cells.append("-" if found.call is None else _timed(found.call.ours * 1e6, found.call.ratio))
-    for pair in (found.call_percentiles, found.peer_percentiles):
+    cells.append("-" if result.into is None else _timed(result.into.ours * 1e9 / STANDARD_BATCH, result.into.ratio))
+    cells.append("-" if result.call is None else _timed(result.call.ours * 1e6, result.call.ratio))
+    for pair in (result.call_percentiles, result.peer_percentiles):
         cells += ["-", "-"] if pair is None else [f"{1e6 * x:.2f}" for x in pair]
-    return [*cells, "-" if found.difference is None else f"{found.difference:.0e}"]
+    return [*cells, "-" if result.difference is None else f"{result.difference:.0e}"]
 
 
 def _timed(value: float, ratio: float | None) -> str:

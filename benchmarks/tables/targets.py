@@ -129,23 +129,23 @@ times the time of the step's kernel ("iteration") or of the roll-out ("gradient"
 
 
 def _table() -> dict[tuple[str, str, str], Target]:
-    found: dict[tuple[str, str, str], Target] = {}
+    results: dict[tuple[str, str, str], Target] = {}
     for bounds, at_least in ((_SPEEDS, True), (_MOST, False)):
         for measure, function, panda, talos in bounds:
-            found["panda", function, measure] = Target(panda, at_least)
-            found["talos", function, measure] = Target(talos, at_least)
+            results["panda", function, measure] = Target(panda, at_least)
+            results["talos", function, measure] = Target(talos, at_least)
     for function in MATRICES:
         for robot, speed in (("panda", 15), ("talos", 6)):
-            found[robot, function, "batch"] = Target(speed, at_least=True)
-            found[robot, function, "call"] = Target(0.4)
+            results[robot, function, "batch"] = Target(speed, at_least=True)
+            results[robot, function, "call"] = Target(0.4)
     for measure, function, *bounds in _OF_DERIVATIVES:
         for robot, bound in zip(("panda", "talos", "g1"), bounds, strict=True):
-            found[robot, function, measure] = Target(float(bound), at_least=measure == "batch")
+            results[robot, function, measure] = Target(float(bound), at_least=measure == "batch")
     for robot in ("panda", "talos"):
-        found[robot, "mass_matrix_inverse", "asymmetry"] = Target(0.0)
+        results[robot, "mass_matrix_inverse", "asymmetry"] = Target(0.0)
     for function, most in _FIXED_FINGERS:
-        found["panda", function, "operations, fingers fixed"] = Target(most)
-    return found
+        results["panda", function, "operations, fingers fixed"] = Target(most)
+    return results
 
 
 TARGETS = _table()

@@ -60,36 +60,36 @@ def verdicts(
     return rows
 
 
-def _of_robot(result: RobotResult, asked: Sequence[str] | None) -> Iterator[Verdict]:
-    functions = {found.function: found for found in result.functions}
+def _of_robot(result: RobotResult, function_names: Sequence[str] | None) -> Iterator[Verdict]:
+    functions = {results.function: results for results in result.functions}
     for (robot, function, measure), target in TARGETS.items():
-        if robot == result.robot and (asked is None or function in asked):
+        if robot == result.robot and (function_names is None or function in function_names):
             figure = result.figures.get(function, {}).get(measure) or _figure(functions.get(function), measure)
             yield _verdict(robot, figure, function, measure, target)
 
 
-def _figure(found: FunctionResult | None, measure: str) -> Figure | None:
+def _figure(result: FunctionResult | None, measure: str) -> Figure | None:
     """Return a figure of a function's measurements without a peer."""
-    if found is None:
+    if result is None:
         return None
     if measure == "operations":
-        return Figure(found.operations)
+        return Figure(result.operations)
     if measure == "asymmetry":
-        return None if found.asymmetric is None else Figure(found.asymmetric)
+        return None if result.asymmetric is None else Figure(result.asymmetric)
     if measure == "compile":
-        return Figure(found.trace + found.compile, found.trace + found.compile)
+        return Figure(result.trace + result.compile, result.trace + result.compile)
     if measure == "batch":
-        return _of_comparison(found.batches.get(STANDARD_BATCH), STANDARD_BATCH)
+        return _of_comparison(result.batches.get(STANDARD_BATCH), STANDARD_BATCH)
     if measure == "call":
-        figure = _of_comparison(found.call, 1)
+        figure = _of_comparison(result.call, 1)
         return figure and Figure(1.0 / figure.value, figure.ours, figure.peer)
     return None
 
 
-def _of_comparison(found: Comparison | None, size: int) -> Figure | None:
-    if found is None or found.ratio is None or found.peer is None:
+def _of_comparison(result: Comparison | None, size: int) -> Figure | None:
+    if result is None or result.ratio is None or result.peer is None:
         return None
-    return Figure(found.ratio, found.ours / size, found.peer / size)
+    return Figure(result.ratio, result.ours / size, result.peer / size)
 
 
 def _verdict(robot: str, figure: Figure | None, function: str, measure: str, target: Target) -> Verdict:
@@ -100,27 +100,27 @@ def _verdict(robot: str, figure: Figure | None, function: str, measure: str, tar
     bound = f"{target.bound:g}"
     if kind == "batch":
         how = measure.removeprefix("batch").replace(" avx2", ", AVX2").replace(" float32", ", float32")
-        what = f"{readable}, batch of {STANDARD_BATCH}{how}, one state"
+        title = f"{readable}, batch of {STANDARD_BATCH}{how}, one state"
         ours, peer = (_time(x, 1e9, "ns") for x in times)
-        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.1f}x"), target, f">= {bound}x")
+        return Verdict(robot, title, ours, peer, value, _shown(value, "{:.1f}x"), target, f">= {bound}x")
     if kind == "call":
-        what = f"{readable}, one call" + (" of the kernel, out=" if measure.endswith("out") else "")
+        title = f"{readable}, one call" + (" of the kernel, out=" if measure.endswith("out") else "")
         ours, peer = (_time(x, 1e6, "µs") for x in times)
-        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f} of its time"), target, f"<= {bound}")
+        return Verdict(robot, title, ours, peer, value, _shown(value, "{:.2f} of its time"), target, f"<= {bound}")
     if kind == "threads":
-        what = f"{readable}, batch of 65536, two threads against one"
+        title = f"{readable}, batch of 65536, two threads against one"
         ours, peer = _time(times[0], 1e3, "ms"), f"one: {_time(times[1], 1e3, 'ms')}"
-        return Verdict(robot, what, ours, peer, value, _shown(value, "{:.2f}x"), target, f">= {bound}x")
+        return Verdict(robot, title, ours, peer, value, _shown(value, "{:.2f}x"), target, f">= {bound}x")
     if kind == "asymmetry":
-        what = f"{readable}, elements unlike the transpose's"
+        title = f"{readable}, elements unlike the transpose's"
         shown = _shown(value, "{:.0f}")
-        return Verdict(robot, what, shown, "-", value, shown, target, "none")
+        return Verdict(robot, title, shown, "-", value, shown, target, "none")
     if kind == "operations":
         shown = _shown(value, "{:.0f}")
         return Verdict(robot, f"{readable}, {measure}", shown, "-", value, shown, target, f"<= {bound}")
-    what = {"compile": "compile cold", "warm": "load the file and call once, warm cache"}[kind]
+    title = {"compile": "compile cold", "warm": "load the file and call once, warm cache"}[kind]
     shown = _shown(value, "{:.2f} s" if kind == "compile" else "{:.3f} s")
-    return Verdict(robot, f"{readable}, {what}", shown, "-", value, shown, target, f"<= {bound} s")
+    return Verdict(robot, f"{readable}, {title}", shown, "-", value, shown, target, f"<= {bound} s")
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -35,11 +35,11 @@ def test_archived_arrays_are_restored_to_the_bit(tmp_path: Path) -> None:
     write_archive(where, {"format": _FORMAT, "lead": [2, 3], "none": None}, arrays)
     with open_archive(where, _FORMAT, "Test.save") as reader:
         assert reader.said == {"format": _FORMAT, "lead": [2, 3], "none": None} and {*reader.names} == {*arrays}
-        found = {name: reader.array(name, kind="any", finite=False) for name in reader.names}
+        results = {name: reader.array(name, kind="any", finite=False) for name in reader.names}
         assert [*reader.group("search")] == ["y"] and "x" in reader and "said" not in reader
         for name, x in arrays.items():
-            assert (found[name].dtype, found[name].shape) == (x.dtype, x.shape)
-            assert found[name].tobytes() == x.tobytes(), name
+            assert (results[name].dtype, results[name].shape) == (x.dtype, x.shape)
+            assert results[name].tobytes() == x.tobytes(), name
 
 
 def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
@@ -88,17 +88,17 @@ def test_an_archive_of_another_kind_is_refused_after_one_opening(
         return opened_regular(path)
 
     monkeypatch.setattr(archive, "opened_regular", counted)
-    own, other = lw.load("double_pendulum"), lw.load("arm6")
-    simulated = own.simulate([0.1, 0.1], duration=0.002, dt=1e-3)
+    own_robot, foreign_robot = lw.load("double_pendulum"), lw.load("arm6")
+    simulated = own_robot.simulate([0.1, 0.1], duration=0.002, dt=1e-3)
     simulated.save(where)
-    assert (simulation.Simulation.load(where, robot=own).q == simulated.q).all() and len(opened) == 1
+    assert (simulation.Simulation.load(where, robot=own_robot).q == simulated.q).all() and len(opened) == 1
     with pytest.raises(ValueError, match=r"found\.npz: q_names are .*, but those of robot 'arm6' are"):
-        simulation.Simulation.load(where, robot=other)
+        simulation.Simulation.load(where, robot=foreign_robot)
     opened.clear()
-    line = motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.0, 0.5]]], robot=own)
+    line = motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.0, 0.5]]], robot=own_robot)
     line.save(where)
-    assert (motion.Trajectory.load(where, robot=own)(0.5).q == line(0.5).q).all() and len(opened) == 1
-    for robot, said in ((other, "q_names are"), (None, "a trajectory of a robot: pass that robot as robot=")):
+    assert (motion.Trajectory.load(where, robot=own_robot)(0.5).q == line(0.5).q).all() and len(opened) == 1
+    for robot, said in ((foreign_robot, "q_names are"), (None, "a trajectory of a robot: pass that robot as robot=")):
         with pytest.raises(ValueError, match=rf"found\.npz: {said}"):
             motion.Trajectory.load(where, robot=robot)
 

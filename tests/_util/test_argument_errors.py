@@ -32,21 +32,21 @@ def functions() -> dict[str, Any]:
 
 
 def test_a_key_error_of_an_internal_table_is_not_blamed_on_an_argument() -> None:
-    own = functions()
+    functions_by_name = functions()
     for scene in ("room", 3, (1, 2), np.ones(3)):
         kind = TypeError if isinstance(scene, np.ndarray) else KeyError
         with pytest.raises(kind, match=r"distances|do not fit together") as caught:
-            own["with_a_table"](np.zeros(2), scene)
+            functions_by_name["with_a_table"](np.zeros(2), scene)
         assert kind is TypeError or caught.value.args == (("distances", scene),)
 
 
 def test_a_key_error_of_an_argument_names_the_argument() -> None:
-    own = functions()
-    assert own["looked_up"](1.0) == 1.0
+    functions_by_name = functions()
+    assert functions_by_name["looked_up"](1.0) == 1.0
     with pytest.raises(ValueError, match="looked_up: name: expected another value, got 'other'"):
-        own["looked_up"](np.zeros(2), "other")
+        functions_by_name["looked_up"](np.zeros(2), "other")
     with pytest.raises((ValueError, ArgumentError), match=r"looked_up: .*options"):
-        own["looked_up"](np.zeros(2), "known", {"size": 1.0})
+        functions_by_name["looked_up"](np.zeros(2), "known", {"size": 1.0})
 
 
 def test_messages_of_missing_arguments_are_matched_to_the_called_function() -> None:

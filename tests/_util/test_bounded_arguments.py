@@ -23,29 +23,29 @@ def nested(depth: int) -> list[Any]:
 
 
 def of_itself() -> tuple[list[Any], np.ndarray]:
-    numbers: list[Any] = [1.0, 2.0]
-    numbers.append(numbers)
+    values: list[Any] = [1.0, 2.0]
+    values.append(values)
     array = np.empty(2, dtype=object)
     array[0], array[1] = 1.0, array
-    return numbers, array
+    return values, array
 
 
 def test_containers_that_contain_themselves_are_refused() -> None:
-    numbers, array = of_itself()
+    values, array = of_itself()
     mapping: dict[str, Any] = {}
     mapping["own"] = (mapping,)
     shared: list[Any] = [1.0]
     for _ in range(40):
         shared = [shared, shared]  # 2⁴⁰ leaves, 40 lists
-    for value in (numbers, array, [array], mapping, nested(100)):
+    for value in (values, array, [array], mapping, nested(100)):
         assert is_bottomless(value)
     for value in (shared, nested(50), np.ones((2, 3)), np.array([1.0, "a"], dtype=object), 1.0, "text", {}):
         assert not is_bottomless(value)
 
 
 def test_functions_refuse_endless_arguments() -> None:
-    numbers, array = of_itself()
-    cases: list[tuple[Any, str]] = [(value, "64 nested|contains itself") for value in (nested(2000), numbers, array)]
+    values, array = of_itself()
+    cases: list[tuple[Any, str]] = [(value, "64 nested|contains itself") for value in (nested(2000), values, array)]
     cases += [(value, "an iterator without an end") for value in (itertools.count(), itertools.repeat(0.0))]
     box = Box((1.0, 1.0, 1.0))
     for value, message in cases:

@@ -16,7 +16,7 @@ from linkwork._util.bounded_cache import BoundedCache
 
 SOURCE = Path(lw.__file__).parent
 # modules whose containers are no caches by keys of callers, or have a lock of their own
-OTHERS = {
+SUBCLASSES = {
     "_util/collection_pauses.py": "an entry of each call, which removes it",
     "_util/console.py": "an entry of each task, which removes it",
     "_util/own_code.py": "under a lock",
@@ -82,23 +82,23 @@ def test_threads_measure_distances_to_different_scenes() -> None:
     robot = lw.load("arm6")
     q, table = robot.neutral(), lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.5, 0.0, -0.4))
     robot.distances(q, table.with_sphere("ball", 0.1, (1.0, 0.0, 1.0)))  # the kernel
-    found: dict[tuple[int, int], float] = {}
+    results: dict[tuple[int, int], float] = {}
 
     def work(k: int) -> None:
         for n in range(100):
             scene = table.with_sphere(f"ball {k} {n}", 0.1, (1.0 + 0.01 * n, 0.1 * k, 1.0))
-            found[k, n] = float(np.min(robot.distances(q, scene).distance))
+            results[k, n] = float(np.min(robot.distances(q, scene).distance))
 
     in_threads(work)
-    assert len(found) == 800
-    for (k, n), distance in list(found.items())[::97]:
+    assert len(results) == 800
+    for (k, n), distance in list(results.items())[::97]:
         scene = table.with_sphere("ball", 0.1, (1.0 + 0.01 * n, 0.1 * k, 1.0))
         assert distance == float(np.min(lw.load("arm6").distances(q, scene).distance))
 
 
 def test_all_shared_caches_use_the_bounded_cache() -> None:
-    found = {path.relative_to(SOURCE).as_posix(): dropped(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
-    assert {name for name, tables in found.items() if tables} <= OTHERS.keys(), "use BoundedCache or LazyCache"
+    results = {path.relative_to(SOURCE).as_posix(): dropped(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+    assert {name for name, tables in results.items() if tables} <= SUBCLASSES.keys(), "use BoundedCache or LazyCache"
 
 
 def dropped(source: str) -> set[str]:

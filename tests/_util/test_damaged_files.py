@@ -105,18 +105,18 @@ def kinds(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], Any], Call
             name,
             folder / name,
             lambda path: Trajectory.load(path, robot=ball),
-            lambda way: way([*way.knots[:3], way.knots[-1]]),
+            lambda trajectory: trajectory([*trajectory.knots[:3], trajectory.knots[-1]]),
         )
     run = ROBOT.simulate([0.1, 0.2], duration=0.02, record=["kinetic_energy"])
     run.save(folder / "run.npz")
-    yield "run", folder / "run.npz", lambda path: Simulation.load(path, robot=ROBOT), lambda found: found.explain()
+    yield "run", folder / "run.npz", lambda path: Simulation.load(path, robot=ROBOT), lambda result: result.explain()
     roadmap = Roadmap(ROBOT, SCENE, num_nodes=30, lazy=True, seed=1)
     roadmap.save(folder / "map.npz")
     yield (
         "map",
         folder / "map.npz",
         lambda path: Roadmap.load(path, ROBOT, SCENE),
-        lambda found: found.plan([-1.5, 0.1], [1.5, -0.1], simplify=False),
+        lambda result: result.plan([-1.5, 0.1], [1.5, -0.1], simplify=False),
     )
 
 
@@ -138,9 +138,9 @@ def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: 
         for k in range(CASES):
             data = damaged_bytes(good, rng) if path.suffix == ".csv" else damaged(good, rng)
             bad.write_bytes(data)
-            found, said = loaded(load, bad)
+            loaded_robot, said = loaded(load, bad)
             if said is None:
-                use(found)
+                use(loaded_robot)
             else:
                 assert bad.name in said, (kind, k, said)
                 refused += 1

@@ -81,15 +81,18 @@ def test_the_page_and_the_tables_of_foreign_names_agree() -> None:
     page = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
     hints = {*by_foreign_name(ROBOT), *by_foreign_name(MODULES), *REMEDIES}
     names = page[page.index("## Names") : page.index("## Options")]
-    for own, others in re.findall(r"^\| `([a-z_]+)\([^|]*\|(.*)$", names, re.MULTILINE):
-        for name in re.findall(r"`(\w+)", others):
-            assert name in hints or hasattr(lw.Robot, name) or hasattr(lw, name), (own, name)
+    for reference, hint in re.findall(r"^\| `([a-z_]+)\([^|]*\|(.*)$", names, re.MULTILINE):
+        for name in re.findall(r"`(\w+)", hint):
+            assert name in hints or hasattr(lw.Robot, name) or hasattr(lw, name), (reference, name)
     options, foreign = {own_name(key) for key in OPTIONS}, by_foreign_name(OPTIONS)
     table = page[page.index("## Options") : page.index("## Index maps")]
-    for own, others in re.findall(r"^\| `(\w+)[^|]*\|(.*)$", table, re.MULTILINE):
-        assert own in options
-        for name in re.findall(r"`(\w+)`", others):
-            assert name == own or own in map(own_name, foreign[name]) or name.startswith("goal_"), (own, name)
+    for reference, hint in re.findall(r"^\| `(\w+)[^|]*\|(.*)$", table, re.MULTILINE):
+        assert reference in options
+        for name in re.findall(r"`(\w+)`", hint):
+            assert name == reference or reference in map(own_name, foreign[name]) or name.startswith("goal_"), (
+                reference,
+                name,
+            )
 
 
 def test_missing_attributes_name_an_existing_one() -> None:

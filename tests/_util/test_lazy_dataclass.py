@@ -47,7 +47,7 @@ def classes(dataclass: Any, options: dict[str, bool]) -> list[type]:
         x: int = 7
         z: list[int] = dataclasses.field(default_factory=list, compare=False)
         hidden: int = dataclasses.field(default=5, init=False, repr=False)
-        made: tuple[int, ...] = dataclasses.field(default_factory=tuple, init=False, hash=False)
+        items: tuple[int, ...] = dataclasses.field(default_factory=tuple, init=False, hash=False)
 
     @make
     class Late(Derived):
@@ -114,30 +114,35 @@ def described(kind: type) -> list[Any]:
         (f.name, f.type, f.default, f.default_factory, f.init, f.repr, f.hash, f.compare)
         for f in dataclasses.fields(kind)
     ]
-    found: list[Any] = [fields, repr(kind.__dataclass_params__), kind.__match_args__, kind.__doc__]
-    found += [str(inspect.signature(kind)), kind.__init__.__annotations__, kind.__init__.__qualname__]
-    found += [kind.__dict__.get("__slots__"), kind.__qualname__, getattr(kind, "__hash__", 0) is None]
-    found += [hasattr(kind, "hidden"), tried(lambda: kind(1, 2, 3, 4, 5)), tried(lambda: kind(wrong=1))]
+    results: list[Any] = [fields, repr(kind.__dataclass_params__), kind.__match_args__, kind.__doc__]
+    results += [str(inspect.signature(kind)), kind.__init__.__annotations__, kind.__init__.__qualname__]
+    results += [kind.__dict__.get("__slots__"), kind.__qualname__, getattr(kind, "__hash__", 0) is None]
+    results += [hasattr(kind, "hidden"), tried(lambda: kind(1, 2, 3, 4, 5)), tried(lambda: kind(wrong=1))]
     names = [name for name in vars(kind) if not name.startswith(("_abc", "__annotate"))]
-    found.append(sorted(names))
-    for one in objects:
-        found += [
-            repr(one),
-            [one == other for other in objects],
-            tried(lambda one=one: hash(one) if kind.__eq__ is not object.__eq__ else 0),
+    results.append(sorted(names))
+    for single in objects:
+        results += [
+            repr(single),
+            [single == peer for peer in objects],
+            tried(lambda single=single: hash(single) if kind.__eq__ is not object.__eq__ else 0),
         ]
         for field in dataclasses.fields(kind)[:1]:
-            found += [tried(lambda one=one, name=field.name: setattr(copy.copy(one), name, 9))]
-            found += [tried(lambda one=one, name=field.name: delattr(copy.copy(one), name))]
+            results += [tried(lambda single=single, name=field.name: setattr(copy.copy(single), name, 9))]
+            results += [tried(lambda single=single, name=field.name: delattr(copy.copy(single), name))]
         # Python has another error for slots
-        found += [isinstance(tried(lambda one=one: setattr(copy.copy(one), "other", 9)), tuple)]
-    for one in examples(kind):
-        found += [repr(copy.copy(one)), repr(copy.deepcopy(one)), copy.copy(one) == one, dataclasses.asdict(one)]
-        found += [tried(lambda one=one: repr(dataclasses.replace(one, x=4)))]
-        found += [repr(one.__reduce_ex__(4)[2])]
+        results += [isinstance(tried(lambda single=single: setattr(copy.copy(single), "other", 9)), tuple)]
+    for single in examples(kind):
+        results += [
+            repr(copy.copy(single)),
+            repr(copy.deepcopy(single)),
+            copy.copy(single) == single,
+            dataclasses.asdict(single),
+        ]
+        results += [tried(lambda single=single: repr(dataclasses.replace(single, x=4)))]
+        results += [repr(single.__reduce_ex__(4)[2])]
         for function in (kind.__init__, kind.__repr__, kind.__eq__):
-            found.append((getattr(function, "__module__", ""), getattr(function, "__qualname__", "")))
-    return found
+            results.append((getattr(function, "__module__", ""), getattr(function, "__qualname__", "")))
+    return results
 
 
 @pytest.mark.parametrize("options", SLOTS, ids=str)
@@ -145,8 +150,8 @@ def test_lazy_dataclasses_equal_pythons(options: dict[str, bool]) -> None:
     ours, pythons = classes(lazy_dataclass.dataclass, options), classes(dataclasses.dataclass, options)
     assert any(isinstance(value, LazyAttribute) for value in vars(ours[0]).values())
     for kind, expected in zip(ours, pythons, strict=True):
-        for one, other in zip(described(kind), described(expected), strict=True):
-            assert one == other, kind.__name__
+        for our_value, their_value in zip(described(kind), described(expected), strict=True):
+            assert our_value == their_value, kind.__name__
 
 
 def test_python_dataclasses_may_extend_lazy_ones() -> None:
@@ -181,6 +186,6 @@ Pickled.__qualname__ = Pickled.__name__ = "Pickled"
 
 
 def test_lazy_dataclasses_are_pickled() -> None:
-    one = Pickled(3, 4.0, [5])
-    assert pickle.loads(pickle.dumps(one)) == one and pickle.loads(pickle.dumps(one)).z == [5]
-    assert sys.getrefcount(one) < 10
+    record = Pickled(3, 4.0, [5])
+    assert pickle.loads(pickle.dumps(record)) == record and pickle.loads(pickle.dumps(record)).z == [5]
+    assert sys.getrefcount(record) < 10

@@ -14,8 +14,8 @@ from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 
 
 def test_the_main_thread_runs_calls_on_one_other_thread() -> None:
-    here, there = threading.get_ident(), {on_own_thread(threading.get_ident) for _ in range(5)}
-    assert len(there) == 1 and here not in there
+    main_thread, call_threads = threading.get_ident(), {on_own_thread(threading.get_ident) for _ in range(5)}
+    assert len(call_threads) == 1 and main_thread not in call_threads
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: on_own_thread(threading.get_ident) == threading.get_ident()).result()
 
@@ -70,11 +70,11 @@ class Thing:
 def test_objects_are_deleted_on_linkworks_thread() -> None:
     deleted: list[int] = []
     owner = deleted_on_own_thread(Thing(deleted))
-    own = on_own_thread(threading.get_ident)
+    own_thread_id = on_own_thread(threading.get_ident)
     assert not deleted
     del owner
     on_own_thread(lambda: None)
-    assert deleted == [own]
+    assert deleted == [own_thread_id]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

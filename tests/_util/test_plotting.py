@@ -18,8 +18,8 @@ def test_axis_labels_show_each_unit_once() -> None:
     assert quantity_label("q", ("1",)) == quantity_label("q", ()) == "q"
     arm = lw.load("arm7_gripper")
     for which, count, units in (("q", arm.nq, "rad m"), ("v", arm.nv, "rad/s m/s"), ("jerk", arm.nv, "rad/s³ m/s³")):
-        found = units_of(arm.tree, which)  # type: ignore[arg-type]
-        assert len(found) == count and set(found) == set(units.split())
+        result = units_of(arm.tree, which)  # type: ignore[arg-type]
+        assert len(result) == count and set(result) == set(units.split())
 
 
 def test_legends_name_few_lines_and_the_last_axes_show_time() -> None:

@@ -129,10 +129,10 @@ def test_data_and_arrays_are_sent_to_and_from_the_reader_process(call: Any) -> N
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems restrict the code of Python alone")
 def test_the_reader_process_opens_only_its_files(call: Any) -> None:
-    found = call("attempt").data
+    result = call("attempt").data
     allowed = {"inside", "thread"}
-    assert {name for name, outcome in found.items() if outcome == "done"} == allowed, found
-    assert len(found) == 15
+    assert {name for name, outcome in result.items() if outcome == "done"} == allowed, result
+    assert len(result) == 15
 
 
 _NAME = {  # numbers of system calls on x86-64 and AArch64
@@ -175,7 +175,7 @@ _NAME = {  # numbers of system calls on x86-64 and AArch64
 def test_the_reader_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call: Any, tmp_path: Path) -> None:
     file = str(tmp_path / "inside/file")
     prlimit, fcntl, openat, mmap = (302, 261), (72, 25), (257, 56), (9, 222)
-    refused = {name: (numbers, [0] * 6) for name, numbers in _NAME.items()}
+    refused = {name: (values, [0] * 6) for name, values in _NAME.items()}
     refused["prlimit64"] = prlimit, [os.getpid(), 7, 0, 0]
     refused |= {f"fcntl {command}": (fcntl, [1, command, 0]) for command in (8, 10, 15, 1024)}
     refused |= {f"openat {flags}": (openat, [-100, file, flags]) for flags in (os.O_TRUNC, os.O_TRUNC | 3)}

@@ -33,8 +33,8 @@ class Sample(Result):
     def status(self):
         return statuses(np.where(self.success, 0, 1), (Status.SOLVED, Status.MAX_ITERATIONS))
 
-    def _sentence(self, place):
-        return f"{np.asarray(self.iterations)[place]} steps"
+    def _sentence(self, position):
+        return f"{np.asarray(self.iterations)[position]} steps"
 
 
 def test_a_single_result_has_status_message_and_advice():
@@ -47,29 +47,29 @@ def test_a_single_result_has_status_message_and_advice():
 
 
 def test_a_batch_of_results_has_arrays_of_statuses_and_messages():
-    found = Sample._make(np.array([[1, 5, 7], [2, 2, 9]]))
-    assert found.status.tolist() == [
+    result = Sample._make(np.array([[1, 5, 7], [2, 2, 9]]))
+    assert result.status.tolist() == [
         ["solved", "max_iterations", "max_iterations"],
         ["solved"] * 2 + ["max_iterations"],
     ]
-    assert found.message == "3 of 6 max_iterations, 3 solved"
-    assert found.explain() == f"{found.message}\nmax_iterations: {Status.MAX_ITERATIONS.advice}"
-    assert found.explain((0, 0)) == "solved: 1 steps" == found.explain((-2, -3))
-    assert found.explain((1, 2)).startswith("max_iterations: 9 steps. ")
+    assert result.message == "3 of 6 max_iterations, 3 solved"
+    assert result.explain() == f"{result.message}\nmax_iterations: {Status.MAX_ITERATIONS.advice}"
+    assert result.explain((0, 0)) == "solved: 1 steps" == result.explain((-2, -3))
+    assert result.explain((1, 2)).startswith("max_iterations: 9 steps. ")
     assert Sample._make(np.zeros((0, 2), int)).message == "an empty batch"
     for index, error in ((0, ValueError), ((0, 0, 0), ValueError), ((0, True), ValueError), ((0, 1.0), ValueError)):
         with pytest.raises(error, match="expected 2 integers"):
-            found.explain(index)
+            result.explain(index)
     with pytest.raises(IndexError, match="within the batch"):
-        found.explain((0, 3))
+        result.explain((0, 3))
 
 
 def test_results_have_no_truth_value():
-    for found in (Sample._make(2), Sample._make(np.array([1, 5]))):
+    for result in (Sample._make(2), Sample._make(np.array([1, 5]))):
         with pytest.raises(
             TypeError, match=re.escape("Sample: a result has no truth value; use .success, and .success.all()")
         ):
-            bool(found)
+            bool(result)
 
 
 def test_results_cannot_be_constructed_by_users():
@@ -85,10 +85,10 @@ def test_results_cannot_be_constructed_by_users():
 
 
 def test_results_are_copied_and_pickled():
-    one, other = Sample._make(2), Sample._make(2)
-    assert one.names == [] and one.names is not other.names and one.scale == 1.0 and one == other
-    changed = one._replaced(scale=3.0)
-    assert (changed.iterations, changed.scale, one.scale) == (2, 3.0, 1.0)
+    result, twin = Sample._make(2), Sample._make(2)
+    assert result.names == [] and result.names is not twin.names and result.scale == 1.0 and result == twin
+    changed = result._replaced(scale=3.0)
+    assert (changed.iterations, changed.scale, result.scale) == (2, 3.0, 1.0)
     full = Sample._make(7, ["a"], 2.0)
     for again in (pickle.loads(pickle.dumps(full)), copy.copy(full), copy.deepcopy(full)):
         assert again == full and again.status is Status.MAX_ITERATIONS
@@ -107,8 +107,8 @@ def test_statuses_are_strings_with_advice():
 def test_status_codes_become_statuses():
     table = {0: Status.FREE, 7: Status.START_VIOLATES_CONSTRAINTS}
     assert statuses(7.0, table) is Status.START_VIOLATES_CONSTRAINTS is statuses(np.array(7), table)
-    found = statuses(np.array([[0.0, 7.0]]), table)
-    assert found.tolist() == [["free", "start_violates_constraints"]]
-    assert (found == Status.FREE).tolist() == [[True, False]] and statuses(np.zeros((0, 3)), table).shape == (0, 3)
+    result = statuses(np.array([[0.0, 7.0]]), table)
+    assert result.tolist() == [["free", "start_violates_constraints"]]
+    assert (result == Status.FREE).tolist() == [[True, False]] and statuses(np.zeros((0, 3)), table).shape == (0, 3)
     with pytest.raises(KeyError, match=r"^1$"):
         statuses(np.array([0.0, 1.0]), table)

@@ -25,6 +25,6 @@ def test_the_worst_error_counts_all_searched_arguments() -> None:
 
 def test_a_nan_error_is_the_worst_error() -> None:
     worst = Worst()
-    for error, place in [(0.3, "a"), (np.nan, "b"), (0.2, "c")]:
-        worst.see(error, place)
+    for error, position in [(0.3, "a"), (np.nan, "b"), (0.2, "c")]:
+        worst.see(error, position)
     assert (worst.searched, worst.error, worst.place) == (3, np.inf, "b")

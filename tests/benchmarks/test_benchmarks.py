@@ -38,7 +38,7 @@ from linkwork.robot.robot_table import ROBOT
 BESIDE = (*MATRICES, *DERIVATIVES)
 EVERY = (*FUNCTIONS, *BESIDE)
 OF_BOTH = [key for key in TARGETS if key[0] in ("panda", "talos")]  # what `python -m benchmarks` measures
-OWN = {(f, measure) for f in EVERY for measure in ("batch", "call", "operations", "compile", "asymmetry")}
+EXTRA = {(f, measure) for f in EVERY for measure in ("batch", "call", "operations", "compile", "asymmetry")}
 TINY = Plan(Effort(rounds=1, at_least=1e-5), (1, 4), 1, 3)
 
 
@@ -53,7 +53,7 @@ def made_up(robot: str, *, speed: float | None = 100.0, operations: int = 10) ->
     result = RobotResult(robot, 9, 9, 9, functions)
     if speed is not None:
         for name, function, measure in TARGETS:
-            if name == robot and (function, measure) not in OWN:
+            if name == robot and (function, measure) not in EXTRA:
                 good = speed if measure.startswith(("batch", "threads")) else 0.01
                 result.figures.setdefault(function, {})[measure] = Figure(good, 1e-9, 1e-9)
     return result
@@ -87,11 +87,11 @@ def test_benchmark_robots_have_the_sizes_of_the_targets(name, sizes):
 
 def test_every_function_of_a_robot_is_measured():
     result = measure_robot(ROBOTS["double_pendulum"], TINY)
-    assert [found.function for found in result.functions] == list(FUNCTIONS)
-    for found in result.functions:
-        assert sorted(found.batches) == [1, 4]
-        assert found.operations > 0 and found.compile > 0 and found.call.ours > 0
-        assert not found.differs
+    assert [function.function for function in result.functions] == list(FUNCTIONS)
+    for function in result.functions:
+        assert sorted(function.batches) == [1, 4]
+        assert function.operations > 0 and function.compile > 0 and function.call.ours > 0
+        assert not function.differs
 
 
 def test_targets_are_met_or_missed():
@@ -101,8 +101,8 @@ def test_targets_are_met_or_missed():
     assert {row.verdict for row in good} == {"met"}
     bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, 0.9, 999, ("scipy",)))
     missed = [row.what for row in bad if not row.met]
-    assert len([what for what in missed if "batch" in what]) == 9 + len(BESIDE)
-    assert len([what for what in missed if "one call" in what]) == 3 + len(BESIDE)
+    assert len([title for title in missed if "batch" in title]) == 9 + len(BESIDE)
+    assert len([title for title in missed if "one call" in title]) == 3 + len(BESIDE)
     assert "inverse dynamics, operations" in missed and "import linkwork" in missed
     assert [row.verdict for row in bad if "compile cold" in row.what] == ["met"] * 3
 
@@ -146,54 +146,60 @@ def test_compiler_figures_are_measured():
 
 
 def test_linear_algebra_is_measured():
-    found = linear_algebra(TINY.effort, (3, 11), batch=5)
-    assert [(x.function, x.n) for x in found] == [(f, n) for n in (3, 11) for f in linear_algebra_benchmark.FUNCTIONS]
-    assert all(x.ours > 0.0 and x.peer > 0.0 and x.compile > 0.0 for x in found)
-    assert linear_algebra_verdicts(found) == []  # none of these sizes has a target
-    (row,) = linear_algebra_verdicts([replace(found[0], n=7, ratio=30.0)])
+    result = linear_algebra(TINY.effort, (3, 11), batch=5)
+    assert [(x.function, x.n) for x in result] == [(f, n) for n in (3, 11) for f in linear_algebra_benchmark.FUNCTIONS]
+    assert all(x.ours > 0.0 and x.peer > 0.0 and x.compile > 0.0 for x in result)
+    assert linear_algebra_verdicts(result) == []  # none of these sizes has a target
+    (row,) = linear_algebra_verdicts([replace(result[0], n=7, ratio=30.0)])
     assert row.met and row.target_shown == ">= 20x"
 
 
 def test_robots_of_many_bodies_are_measured():
-    found = large_robots(TINY.effort, ("chain 4", "chain 8"), ("straight", "outlined"), ("inverse_dynamics",), batch=5)
-    assert [(x.robot, x.is_outlined) for x in found] == [(f"chain {n}", way) for n in (4, 8) for way in (False, True)]
-    assert all(x.cold > 0.0 and x.batch > 0.0 and x.call > 0.0 and x.code_bytes > 0 for x in found)
-    assert 0.8 < growth(found[::2], "operations") < 2.0
-    assert large_verdicts(found) == []
-    (row,) = large_verdicts([replace(found[0], robot="tree 255", way="chosen", cold=1.0)])
+    dynamics_result = large_robots(
+        TINY.effort, ("chain 4", "chain 8"), ("straight", "outlined"), ("inverse_dynamics",), batch=5
+    )
+    assert [(x.robot, x.is_outlined) for x in dynamics_result] == [
+        (f"chain {n}", mode) for n in (4, 8) for mode in (False, True)
+    ]
+    assert all(x.cold > 0.0 and x.batch > 0.0 and x.call > 0.0 and x.code_bytes > 0 for x in dynamics_result)
+    assert 0.8 < growth(dynamics_result[::2], "operations") < 2.0
+    assert large_verdicts(dynamics_result) == []
+    (row,) = large_verdicts([replace(dynamics_result[0], robot="tree 255", way="chosen", cold=1.0)])
     assert row.met and row.target_shown == "<= 2 s"
 
 
 @pytest.mark.slow(every=3)
 def test_derivatives_of_robots_of_many_bodies_are_measured():
     names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
-    found = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
-    assert [x.function for x in found] == [name for name in names for _ in range(2)]
-    row, memory = large_verdicts([replace(found[3], robot="chain 200", way="chosen", cold=30.0, memory=10**9)])
+    result = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
+    assert [x.function for x in result] == [name for name in names for _ in range(2)]
+    row, memory = large_verdicts([replace(result[3], robot="chain 200", way="chosen", cold=30.0, memory=10**9)])
     assert not row.met and memory.met and memory.shown == "1.00 GB"
     assert check_derivatives(large_robot("tree 3"), "forward_dynamics") < 1e-9
 
 
 @pytest.mark.slow(every=3)
 def test_growth_exponents_are_fitted():
-    found = large_robots(TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5)
-    assert [x.figure for x in fitted(found)] == list(FIGURES)
-    operations = fitted(found)[0]
+    dynamics_result = large_robots(
+        TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5
+    )
+    assert [x.figure for x in fitted(dynamics_result)] == list(FIGURES)
+    operations = fitted(dynamics_result)[0]
     assert operations.sizes == (20, 40) and 1.9 < operations.power < 2.1
-    assert len(result_table(found)) == 2 + 3
-    made = [replace(found[0], robot=f"chain {n}", operations=3 * n**2) for n in (20, 50, 100)]
-    assert fitted(made)[0].power == pytest.approx(2.0)
-    row = growth_verdicts(fitted(made))[0]
+    assert len(result_table(dynamics_result)) == 2 + 3
+    chains = [replace(dynamics_result[0], robot=f"chain {n}", operations=3 * n**2) for n in (20, 50, 100)]
+    assert fitted(chains)[0].power == pytest.approx(2.0)
+    row = growth_verdicts(fitted(chains))[0]
     assert (row.robot, row.shown, row.target_shown, row.verdict) == ("chains 20-100", "n^2.00", "<= n^2", "met")
-    linear = fitted([replace(x, function="inverse_dynamics") for x in made])
+    linear = fitted([replace(x, function="inverse_dynamics") for x in chains])
     assert growth_verdicts(linear)[0].verdict == "MISSED"
-    assert fitted(found[:1]) == []
+    assert fitted(dynamics_result[:1]) == []
 
 
 @pytest.mark.slow(every=3)
 def test_growth_exponents_are_printed(monkeypatch, tmp_path, capsys):
-    found = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
-    monkeypatch.setattr(growth_command, "grown", lambda effort, quick: found)
+    result = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
+    monkeypatch.setattr(growth_command, "grown", lambda effort, quick: result)
     monkeypatch.setattr(growth_command, "_CHECKED", "chain 4")
     file = tmp_path / "growth.json"
     assert growth_command.main(["--quick", "--json", str(file)]) == 0
@@ -211,16 +217,16 @@ def test_matrices_agree_with_pinocchio(name):
     robot, entry = loaded(name), ROBOTS[name]
     assert functions_of(name) == EVERY
     for function in BESIDE:
-        asked = (entry.hand,) if ROBOT[function].requires_frame else ()
-        error, bound = agreement(robot, Pinocchio(robot), function, *asked, samples=5)
+        frames = (entry.hand,) if ROBOT[function].requires_frame else ()
+        error, bound = agreement(robot, Pinocchio(robot), function, *frames, samples=5)
         assert error <= bound < 1e-6, function
 
 
 def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "functions.json"
-    asked = ["jacobian_derivative", "mass_matrix_inverse", "--robots", "panda", "--quick", "--json", str(file)]
-    assert functions_command.main(asked) == 0
+    options = ["jacobian_derivative", "mass_matrix_inverse", "--robots", "panda", "--quick", "--json", str(file)]
+    assert functions_command.main(options) == 0
     out = capsys.readouterr().out
     assert "jacobian derivative, one call" in out and "inverse dynamics" not in out
     written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
@@ -237,8 +243,8 @@ def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path
 def test_the_command_functions_measures_a_users_robot(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "mine.json"
-    asked = ["inverse_dynamics", "jacobian", "--file", str(lw.robots.path("arm6")), "--quick", "--json", str(file)]
-    assert functions_command.main(asked) == 0
+    options = ["inverse_dynamics", "jacobian", "--file", str(lw.robots.path("arm6")), "--quick", "--json", str(file)]
+    assert functions_command.main(options) == 0
     (measured,) = json.loads(file.read_text(encoding="utf-8"))["robots"]
     assert measured["robot"] == "arm6" and "arm6" in capsys.readouterr().out
 
@@ -246,11 +252,11 @@ def test_the_command_functions_measures_a_users_robot(monkeypatch, tmp_path, cap
 @pytest.mark.slow
 def test_kernels_with_loops_are_measured():
     sizes = ControlSizes(batch=40, steps=30, roll_outs=9, peers=2, gradients=3, processes=1)
-    found = control_figures(TINY.effort, sizes)
-    assert set(found) <= set(CONTROL) and {"call", "batch", "iteration", "compile reach, call"} <= set(found)
-    assert all(figure.value > 0.0 for figure in found.values())
-    assert [row.value for row in control_verdicts(found, sizes)] == [
-        figure and figure.value for figure in map(found.get, CONTROL)
+    result = control_figures(TINY.effort, sizes)
+    assert set(result) <= set(CONTROL) and {"call", "batch", "iteration", "compile reach, call"} <= set(result)
+    assert all(figure.value > 0.0 for figure in result.values())
+    assert [row.value for row in control_verdicts(result, sizes)] == [
+        figure and figure.value for figure in map(result.get, CONTROL)
     ]
 
 
@@ -273,10 +279,10 @@ def test_compiler_figures_of_a_robot_are_complete():
     pytest.importorskip("pinocchio")
     robot = loaded("panda")
     entry, peer = ROBOTS["panda"], Pinocchio(robot)
-    found = {(function, measure): figure for function, measure, figure in figures(entry, robot, peer)}
-    wanted = {key[1:] for key in TARGETS if key[0] == "panda" and key[1:] not in OWN}
-    assert {key for key in wanted if "avx2" not in key[1]} <= set(found) <= wanted
-    assert all(figure.value > 0.0 for figure in found.values())
+    results = {(function, measure): figure for function, measure, figure in figures(entry, robot, peer)}
+    required = {key[1:] for key in TARGETS if key[0] == "panda" and key[1:] not in EXTRA}
+    assert {key for key in required if "avx2" not in key[1]} <= set(results) <= required
+    assert all(figure.value > 0.0 for figure in results.values())
 
 
 def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, capsys):

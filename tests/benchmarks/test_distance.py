@@ -23,16 +23,16 @@ def test_reference_distances_are_right_in_known_cases():
     Y = X.copy()
     Y[:, 0, 3] = (3.0, 1.5, 0.5)
     half = np.tile([1.0, 2.0, 3.0], (3, 1))
-    found = difference_distance(("box", "box"), X, half, Y, half)
-    assert np.abs(found.astype(float) - [1.0, -0.5, -1.5]).max() < 1e-15
+    result = difference_distance(("box", "box"), X, half, Y, half)
+    assert np.abs(result.astype(float) - [1.0, -0.5, -1.5]).max() < 1e-15
     ends = np.array([[1.0]] * 3)
     assert segments_distance(("segment", "segment"), X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
     assert segments_distance(("point", "segment"), X, ends, Y, ends).tolist() == [3.0, 1.5, 0.5]
     can = np.tile([1.0, 2.0], (3, 1))
     assert round_distance("cylinder", Y, X, can).tolist() == [2.0, 0.5, -0.5]
     slant = np.sqrt(np.longdouble(17))
-    found = round_distance("cone", Y, X, can) - np.array([10.0, 4.0, 0.0]) / slant
-    assert np.abs(found.astype(float)).max() < 1e-15
+    result = round_distance("cone", Y, X, can) - np.array([10.0, 4.0, 0.0]) / slant
+    assert np.abs(result.astype(float)).max() < 1e-15
 
 
 def test_surface_points_agree_with_support_functions():
@@ -53,9 +53,9 @@ def test_surface_points_agree_with_support_functions():
 
 
 def test_errors_of_distances_are_measured():
-    found = measured(("segment", "segment"), 100, 5)
-    assert found.apart.distance < 1e-12 and found.apart.witnesses < 1e-12 and found.apart.pairs == 100
-    assert found.overlap.pairs == 0 and found.deeper is None
+    figures = measured(("segment", "segment"), 100, 5)
+    assert figures.apart.distance < 1e-12 and figures.apart.witnesses < 1e-12 and figures.apart.pairs == 100
+    assert figures.overlap.pairs == 0 and figures.deeper is None
     boxes = measured(("box", "box"), 60, 5)
     assert boxes.apart.pairs + boxes.overlap.pairs == 60 and boxes.overlap.pairs > 5 and boxes.searched == 5
     assert boxes.overlap.distance < 1e-14 and boxes.deeper < 1e-14 and boxes.overlap.normal is None
@@ -81,8 +81,8 @@ def test_random_poses_are_on_the_requested_side_of_touching():
     X = poses(np.random.default_rng(0), 20, 1.0)
     assert np.abs(X[:, :3, :3] @ np.swapaxes(X[:, :3, :3], -1, -2) - np.eye(3)).max() < 1e-14
     pytest.importorskip("coal")
-    found = command.chosen_poses(case, command.Coal(case.a, case.b), 64)
-    assert len(found) == 64 and (kernel(case.a, case.b)(found)[0] < 1e-6).all()
+    result = command.chosen_poses(case, command.Coal(case.a, case.b), 64)
+    assert len(result) == 64 and (kernel(case.a, case.b)(result)[0] < 1e-6).all()
 
 
 def test_searched_distances_are_timed_apart_and_overlapping():
@@ -105,13 +105,13 @@ def test_the_page_of_distances_has_the_measured_figures():
         "peer_loop": None,
     }
     row = {"robot": "sphere, box", "what": "batch of 4096, one", "target_shown": "<= 5 ns", "ours": "2 ns", "peer": "-"}
-    other = {**row, "robot": "panda", "what": "yes or no"}
+    robot_row = {**row, "robot": "panda", "what": "yes or no"}
     ratio = {**row, "what": "beside coal's call", "target_shown": ">= 20x"}
     apart = {"pairs": 3, "distance": 1e-15, "normal": 2e-13, "witnesses": 0.0}
     error = {"family": "point, box", "apart": apart, "overlap": {**apart, "pairs": 4}, "deeper": 0.0, "searched": 2}
-    targets = [row, ratio, other]
-    found = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": targets, "accuracy": [error]})
-    page = written(PAGE.read_text(encoding="utf-8"), found)
+    targets = [row, ratio, robot_row]
+    result = tables({"machine": machine, "pairs": [pair], "robots": [{}], "targets": targets, "accuracy": [error]})
+    page = written(PAGE.read_text(encoding="utf-8"), result)
     for line in ("| sphere, box | 2 ns | 1 µs | - | 500 × | - | - | 7 | 2e-03 |",
                  "| panda | yes or no | 2 ns | - |",
                  "| point, box | 3 | 1e-15 | 2e-13 | 0e+00 | 4 | 1e-15 | 0e+00 | 0e+00 | 2 |"):  # fmt: skip

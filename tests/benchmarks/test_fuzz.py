@@ -22,13 +22,13 @@ from linkwork.errors import Findings
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build
 
-FOUND = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
+FILES = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
 
 
 @pytest.mark.slow(every=9)
-@pytest.mark.parametrize("what", ["reader", "sdf"])
-def test_random_texts_are_read_or_refused(what: str) -> None:
-    tally = fuzz(what, 5, range(500), 0.0)
+@pytest.mark.parametrize("program", ["reader", "sdf"])
+def test_random_texts_are_read_or_refused(program: str) -> None:
+    tally = fuzz(program, 5, range(500), 0.0)
     assert tally["cases"] == 500 and tally["finds"] == 0
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
     assert len([name for name in tally if name.startswith("error ")]) > 12
@@ -43,11 +43,11 @@ def test_mutated_files_are_read_in_processes(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(ValueError, match=r"a\.json: expected the file of a robot, got WRONG_FORMAT"):
         fuzz_files([tmp_path / "a.json"], range(1), 5)
-    found = FilesFound()
+    result = FilesFound()
     for case, seconds, megabytes in ((0, 0.1, 100.0), (1, 3.0, 100.0), (2, 0.1, 600.0)):
-        found.add(case, ("robot", seconds, megabytes), saved, "")
-    found.add(3, ("bad: ZeroDivisionError", 0.1, 100.0), saved, "")
-    assert [*found.bad] == [1, 2, 3] and found.lines()[-1].startswith("4 cases, 3 bad; slowest 3.00 s, largest 600")
+        result.add(case, ("robot", seconds, megabytes), saved, "")
+    result.add(3, ("bad: ZeroDivisionError", 0.1, 100.0), saved, "")
+    assert [*result.bad] == [1, 2, 3] and result.lines()[-1].startswith("4 cases, 3 bad; slowest 3.00 s, largest 600")
     with pytest.raises(SystemExit, match=r"^2$"):
         main(["files"])
 
@@ -59,7 +59,7 @@ def test_random_arguments_are_computed_or_refused() -> None:
     assert tally["computed"] > 100 and tally["refused"] > 50 and tally["expected: the same"] > 100
 
 
-@pytest.mark.parametrize("file", FOUND, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_texts_that_once_broke_a_reader_are_read_or_refused(file: Path) -> None:
     for number in range(12):
         rng = np.random.default_rng(number)
@@ -90,7 +90,10 @@ def test_the_reader_fuzzer_detects_wrong_readers(
     with monkeypatch.context() as patch:
         patch.setattr(build, "check_structure", lambda *arguments: 1 / 0)
         assert main(["reader", "--count", "40", "--seed", "5"]) == 1
-        assert "FIND: seed 5, case" in (told := capsys.readouterr().err) and "reading raises ZeroDivisionError" in told
+        assert (
+            "FIND: seed 5, case" in (printed := capsys.readouterr().err)
+            and "reading raises ZeroDivisionError" in printed
+        )
         assert fuzz("reader", 5, range(40), 0.0, go_on=True)["finds"] > 5
     assert main(["reader", "--count", "3", "--seed", "5"]) == 0
 
@@ -112,10 +115,10 @@ def test_public_functions_refuse_invalid_values() -> None:
     faults, tally = [], Counter[str]()
     for number in range(600):
         subject, argument, kind = fuzz_callables.drawn(7, number, pairs)
-        found = fuzz_callables.outcome(subject, argument, kind)
-        tally[found["class"]] += 1
-        if found["class"] in fuzz_callables.FAULTS:
-            faults.append(f"{subject.name}({argument} = {kind}): {found}")
+        result = fuzz_callables.outcome(subject, argument, kind)
+        tally[result["class"]] += 1
+        if result["class"] in fuzz_callables.FAULTS:
+            faults.append(f"{subject.name}({argument} = {kind}): {result}")
     assert not faults, "\n".join(faults)
     assert tally["refused"] > 400 and tally["accepted"] > 20
 
@@ -145,7 +148,7 @@ def test_equivalent_forms_of_valid_arguments_are_accepted() -> None:
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")
     chosen = [s for s in callable_subjects.subjects() if s.name in (*quick, "Robot.q_index", "Robot.hybrid_dynamics")]
     assert len(chosen) == 10
-    refused = [(s.name, *found) for s in chosen for found in callable_forms.tried_forms(s) if found[2]]
+    refused = [(s.name, *results) for s in chosen for results in callable_forms.tried_forms(s) if results[2]]
     assert not refused, refused
     assert {*callable_forms.forms_of(["a"])} == {"tuple", "list", "array of names", "keys"}
     assert {*callable_forms.forms_of(2.0)} == {"np.float64", "int", "np.int64", "np.float32"}
@@ -192,5 +195,5 @@ def test_the_callable_fuzzer_detects_faulty_functions(monkeypatch: pytest.Monkey
 
     subject = next(s for s in callable_subjects.subjects() if s.name == "pose")
     bad = dataclasses.replace(subject, make=lambda: pose)
-    found = {kind: fuzz_callables.outcome(bad, "xyz", kind)["class"] for kind in ("None", "0", "text", "dict", "inf")}
-    assert found == {"None": "deep", "0": "silent NaN", "text": "deep", "dict": "wrong class", "inf": "accepted"}
+    results = {kind: fuzz_callables.outcome(bad, "xyz", kind)["class"] for kind in ("None", "0", "text", "dict", "inf")}
+    assert results == {"None": "deep", "0": "silent NaN", "text": "deep", "dict": "wrong class", "inf": "accepted"}

@@ -50,9 +50,9 @@ def test_the_chain_of_an_arm_has_the_robots_kinematics():
 
 @pytest.mark.slow(every=3)
 def test_poses_out_of_reach_are_recognised() -> None:
-    found = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
-    assert found.far == found.told == found.near == 2 <= found.asked
-    assert sum(found.statuses.values()) == 2 and found.worst < 1.01
+    result = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
+    assert result.far == result.told == result.near == 2 <= result.asked
+    assert sum(result.statuses.values()) == 2 and result.worst < 1.01
     with pytest.raises(ValueError, match="OUT_OF_REACH"):
         status_of("OUT_OF_REACH")
 
@@ -66,8 +66,8 @@ def test_arms_have_pinocchios_kinematics():
             continue
         np.testing.assert_allclose(arm.robot.pose(q, arm.tip), arm.reference.pose(q), atol=1e-14)
         assert within(arm, q).all() and within(arm, arm.middle)
-        here = [arm.reference.here(arm.reference.there.q(row)) for row in q]
-        np.testing.assert_allclose(here, q, atol=1e-14)
+        own_configurations = [arm.reference.here(arm.reference.there.q(row)) for row in q]
+        np.testing.assert_allclose(own_configurations, q, atol=1e-14)
 
 
 def test_success_requires_tolerances_and_limits():
@@ -116,9 +116,9 @@ def test_generated_targets_have_the_stated_properties():
         share = np.minimum(edge - low, high - edge) / (high - low)
         bounded = np.isfinite(arm.limits[0])
         assert share[:, bounded].max() <= 0.02 and within(arm, edge).all()
-        way = path(arm, 300)
-        left = np.abs(errors(arm.robot.pose(way[1:], arm.tip), arm.robot.pose(way[:-1], arm.tip)))
-        assert within(arm, way).all() and left[:, :3].max() < 1.05e-3 and left[:, 3:].max() < 1.05 * np.pi / 180
+        poses = path(arm, 300)
+        left = np.abs(errors(arm.robot.pose(poses[1:], arm.tip), arm.robot.pose(poses[:-1], arm.tip)))
+        assert within(arm, poses).all() and left[:, :3].max() < 1.05e-3 and left[:, 3:].max() < 1.05 * np.pi / 180
         moved = np.maximum(
             np.linalg.norm(left[:, :3], axis=1) / 1e-3, np.linalg.norm(left[:, 3:], axis=1) * 180 / np.pi
         )
@@ -138,10 +138,10 @@ class Knowing(Peer):
 def test_reported_success_is_verified():
     solver, Q = Knowing(ARM), configurations(ARM, 10)
     solver.known = Q
-    found = measured(ARM, solver, Q)  # it was asked once before
-    assert found.reached.tolist() == [True, False] * 5 and found.success == 0.5 and len(found.seconds) == 10
-    lines = protocol_table([found])
-    assert lines[-1].split()[:5] == ["arm7", "knowing", "-", "10", "50.00"] and not list(protocol_rows([found]))
+    figures = measured(ARM, solver, Q)  # it was asked once before
+    assert figures.reached.tolist() == [True, False] * 5 and figures.success == 0.5 and len(figures.seconds) == 10
+    lines = protocol_table([figures])
+    assert lines[-1].split()[:5] == ["arm7", "knowing", "-", "10", "50.00"] and not list(protocol_rows([figures]))
 
 
 def test_each_installed_library_solves_an_easy_pose():
@@ -171,8 +171,10 @@ def test_the_ik_command_measures_and_prints_tables(tmp_path, capsys):
         return
     page = PAGE.read_text(encoding="utf-8")
     assert written(page, tables(data)).count("| arm7 | 20 | 100.00 % |") == 1
-    (found,) = data["protocol"]
-    assert found["library"] == "linkwork" and found["success"] == 1.0 and found["poses"] == 20 and not found["misses"]
+    (result,) = data["protocol"]
+    assert (
+        result["library"] == "linkwork" and result["success"] == 1.0 and result["poses"] == 20 and not result["misses"]
+    )
     assert {x["what"] for x in data["targets"]} <= set(INVERSE_KINEMATICS)
 
 
@@ -186,8 +188,10 @@ def test_missed_poses_are_listed():
             X[..., 0, 3] += 5.0
             return super().result(X, seed)
 
-    found = measured(ARM, Wrong(ARM), configurations(ARM, 3))
-    assert found.success == 0.0 and len(found.misses) == 3 and not any(miss["said solved"] for miss in found.misses)
-    assert all("within limits" in miss and miss["within limits"] for miss in found.misses)
-    assert len(misses([found])) == 3 and "arm7, pose 0: " in misses([found])[0]
+    figures = measured(ARM, Wrong(ARM), configurations(ARM, 3))
+    assert (
+        figures.success == 0.0 and len(figures.misses) == 3 and not any(miss["said solved"] for miss in figures.misses)
+    )
+    assert all("within limits" in miss and miss["within limits"] for miss in figures.misses)
+    assert len(misses([figures])) == 3 and "arm7, pose 0: " in misses([figures])[0]
     assert Size.quick().poses < Size().poses

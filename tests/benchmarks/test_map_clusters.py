@@ -7,8 +7,8 @@ from benchmarks.clusters.map_clusters import ClusterSpeed, Disturbed
 
 
 def test_cluster_figures_have_ratios_of_times():
-    found = ClusterSpeed("arm7", 1000, 4.0, 2.0, 3.9, 4.1, 1e8, 1.2e8, True)
-    assert found.speedup == 2.0 and found.processor_speedup == pytest.approx(2 * 3.9 / 4.1)
+    result = ClusterSpeed("arm7", 1000, 4.0, 2.0, 3.9, 4.1, 1e8, 1.2e8, True)
+    assert result.speedup == 2.0 and result.processor_speedup == pytest.approx(2 * 3.9 / 4.1)
 
 
 def test_lost_and_repeated_samples_are_counted():

@@ -26,14 +26,14 @@ def test_linkwork_and_pinocchio_compute_the_same_accelerations():
         except CannotCompare as reason:
             pytest.skip(str(reason))
         a = robot.forward_dynamics(*state)
-        found = peer.accelerations(*state, "constraintDynamics")
-        np.testing.assert_allclose(found, a, rtol=0, atol=1e-9 * np.abs(a).max())
+        result = peer.accelerations(*state, "constraintDynamics")
+        np.testing.assert_allclose(result, a, rtol=0, atol=1e-9 * np.abs(a).max())
 
 
 @pytest.mark.slow(every=3)
 def test_the_cost_of_four_bars_grows_with_their_number():
-    found = chains(TINY, (5, 10, 20))
-    power = next(row for row in growths(found) if row.what == "growth of operations")
+    result = chains(TINY, (5, 10, 20))
+    power = next(row for row in growths(result) if row.what == "growth of operations")
     assert power.met and power.value is not None and power.value > 0.9
     robot = four_bars(5)
     q, _ = side_by_side(robot, 0.9, 0.0)

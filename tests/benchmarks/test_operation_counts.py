@@ -6,12 +6,12 @@ from benchmarks.compiler.operation_counts import PAGES, figures, written
 
 @pytest.mark.slow
 def test_the_pages_have_the_current_operation_counts() -> None:
-    found = figures()
-    assert found.keys() == PAGES.keys()
+    result = figures()
+    assert result.keys() == PAGES.keys()
     for name, path in PAGES.items():
         page = path.read_text(encoding="utf-8")
         assert page.count("<!-- figures: ") == page.count("<!-- end of figures -->") == 1
-        assert written(page, {name: found[name]}) == page, (
+        assert written(page, {name: result[name]}) == page, (
             "update with: python -m benchmarks.compiler.operation_counts --write"
         )
 

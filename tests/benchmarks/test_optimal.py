@@ -17,8 +17,8 @@ import linkwork as lw
 def test_the_optimal_pages_have_every_part():
     rows = [MotionRow("a measure", 1.0)]
     about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
-    for one, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
-        page = written(one.read_text(encoding="utf-8"), tables(dict.fromkeys(parts, rows), about))
+    for page_path, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
+        page = written(page_path.read_text(encoding="utf-8"), tables(dict.fromkeys(parts, rows), about))
         assert page.count("| a measure | 1 | - |") == len(parts)
 
 
@@ -29,10 +29,10 @@ def test_peers_find_the_same_optimal_path():
     case = PathCase(robot, "hand", 6, 0.2)
     start = np.array([0.4, 0.4, 0.4, -1.5, 0.4, 0.9, 0.4])
     X = robot.pose(start + 0.1, "hand")
-    found = [kind(case).solve(start, X) for kind in (CasadiPath, FatropPath, SciPyPath)]
-    assert all(path.solved and path.violation < 1e-8 for path in found)
-    assert np.ptp([path.cost for path in found]) < 1e-6 * found[0].cost
-    v = np.diff(np.vstack([start, start, found[0].q]), axis=0) / case.step
+    solution = [kind(case).solve(start, X) for kind in (CasadiPath, FatropPath, SciPyPath)]
+    assert all(path.solved and path.violation < 1e-8 for path in solution)
+    assert np.ptp([path.cost for path in solution]) < 1e-6 * solution[0].cost
+    v = np.diff(np.vstack([start, start, solution[0].q]), axis=0) / case.step
     v[-1] *= 2.0  # the last configuration is half a step after the one before
-    assert np.isclose(0.5 * (np.diff(v, axis=0) ** 2).sum() / case.step**2, found[0].cost)
-    assert np.allclose(robot.pose(found[0].q[-1], "hand"), X, atol=1e-8)
+    assert np.isclose(0.5 * (np.diff(v, axis=0) ** 2).sum() / case.step**2, solution[0].cost)
+    assert np.allclose(robot.pose(solution[0].q[-1], "hand"), X, atol=1e-8)

@@ -23,8 +23,8 @@ def test_paired_timing_compares_medians_of_alternating_rounds(monkeypatch):
     monkeypatch.setattr(timeit.Timer.__init__, "__defaults__", ("pass", "pass", lambda: clock.now, None))
     monkeypatch.setattr(time, "perf_counter_ns", lambda: round(1e9 * clock.now))
     fast, slow = Call("f(x)", {"f": work, "x": 1e-6}), Call("f(x)", {"f": work, "x": 4e-6})
-    found = compare(fast, slow, Effort(rounds=3, at_least=1e-3))
-    assert (found.ours, found.peer, found.ratio) == pytest.approx((1.1e-6, 4.4e-6, 4.0), rel=1e-2)
+    result = compare(fast, slow, Effort(rounds=3, at_least=1e-3))
+    assert (result.ours, result.peer, result.ratio) == pytest.approx((1.1e-6, 4.4e-6, 4.0), rel=1e-2)
     assert clock.calls > 2 * 3 * 200  # each side fills the time asked for, in each round
     assert compare(fast, None, Effort(rounds=1, at_least=1e-5)).peer is None
     assert percentiles(slow, 50) == pytest.approx((4e-6, 6e-6), rel=1e-2)

@@ -10,8 +10,8 @@ from linkwork.cli.function_timings import Effort
 @pytest.mark.slow(every=3)
 def test_parameters_never_cost_less_than_constants():
     robot = lw.load("double_pendulum")
-    found = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
-    assert len(found) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)
-    for x in found:
+    result = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
+    assert len(result) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)
+    for x in result:
         assert x.work >= 1.0 and x.numbers > 0 and min(x.constant_batch, x.shared, x.each) > 0.0
-    assert len(cost_table(found)) == len(found) + 2
+    assert len(cost_table(result)) == len(result) + 2

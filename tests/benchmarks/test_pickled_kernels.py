@@ -16,7 +16,7 @@ def test_pickled_kernels_have_sizes_and_second_loads() -> None:
 
 @pytest.mark.slow
 def test_pickled_kernels_have_first_loads_and_shared_caches() -> None:
-    found = first_load(lw.load("double_pendulum").compile("mass_matrix"), repeats=1)
-    assert found.cached and 0.0 < found.load < found.load_and_call
+    loaded_robot = first_load(lw.load("double_pendulum").compile("mass_matrix"), repeats=1)
+    assert loaded_robot.cached and 0.0 < loaded_robot.load < loaded_robot.load_and_call
     shared = shared_cache(processes=2)
     assert shared.most == 1 and shared.entries > 3 and shared.equal

@@ -63,11 +63,11 @@ def test_every_counterpart_of_pinocchio_agrees(urdf):
         assert floating or robot.tree.fixed_inertia.mass > 0.0
         peer = Pinocchio(robot)
         for function in sorted(set(COUNTERPARTS) - set(FUNCTIONS)):
-            asked = ("d",) if ROBOT[function].requires_frame else ()
-            error, bound = agreement(robot, peer, function, *asked, samples=3)
+            frames = ("d",) if ROBOT[function].requires_frame else ()
+            error, bound = agreement(robot, peer, function, *frames, samples=3)
             assert error <= bound < 1e-6, function
             states = random_states(robot, function, 0, 2)
-            call = peer.batch(function, states, *asked)
+            call = peer.batch(function, states, *frames)
             exec(call.statement, dict(call.names))
 
 
@@ -81,9 +81,9 @@ def test_timed_calls_of_the_peer_compute_its_results(peer, function):
     if "out" in names:
         np.testing.assert_allclose(peer.ours(names["out"].T), expected, rtol=1e-8)
     single = peer.single(function, {name: x[0] for name, x in states.items()})
-    found = eval(single.statement, dict(single.names))
+    result = eval(single.statement, dict(single.names))
     if function.endswith("dynamics"):
-        np.testing.assert_array_equal(peer.ours(found), expected[0])
+        np.testing.assert_array_equal(peer.ours(result), expected[0])
 
 
 def test_states_are_translated_to_pinocchios_conventions(urdf):
@@ -92,10 +92,10 @@ def test_states_are_translated_to_pinocchios_conventions(urdf):
     v = np.arange(1.0, 10.0)
     order = [joint.name for joint in peer.robot.joints]
     assert order == ["floating_base", "z", "x", "y"]
-    found = peer.states({"q": q, "v": v})
-    np.testing.assert_allclose(found["q"][:7], [1.0, 2.0, 3.0, -0.5, 0.5, 0.5, 0.5])
-    assert sorted(found["q"][7:]) == pytest.approx(sorted([np.cos(0.1), np.sin(0.1), np.cos(0.2), np.sin(0.2), 0.3]))
-    np.testing.assert_allclose(found["v"], [4, 5, 6, 1, 2, 3, 9, 7, 8])  # there: y before z and what it carries
+    result = peer.states({"q": q, "v": v})
+    np.testing.assert_allclose(result["q"][:7], [1.0, 2.0, 3.0, -0.5, 0.5, 0.5, 0.5])
+    assert sorted(result["q"][7:]) == pytest.approx(sorted([np.cos(0.1), np.sin(0.1), np.cos(0.2), np.sin(0.2), 0.3]))
+    np.testing.assert_allclose(result["v"], [4, 5, 6, 1, 2, 3, 9, 7, 8])  # there: y before z and what it carries
 
 
 def test_a_disagreement_with_the_peer_is_detected():

@@ -38,8 +38,8 @@ def test_benchmarks_compare_statuses_with_enum_members() -> None:
     for path in FOLDER.rglob("*.py"):
         for line in path.read_text("utf-8").splitlines():
             compared = re.search(r"\bstatus\w*\)? (?:==|!=|is|in|not in) (.*)", line)
-            found = set(re.findall(r'"(\w+)"', compared[1])) if compared else set()
-            assert not found, f"{path.name}: compare with members of Status, not with {found}, of which {words & found}"
+            match = set(re.findall(r'"(\w+)"', compared[1])) if compared else set()
+            assert not match, f"{path.name}: compare with members of Status, not with {match}, of which {words & match}"
 
 
 @pytest.mark.slow(every=3)
@@ -50,8 +50,10 @@ def test_a_program_that_prints_no_rows_ends_with_an_error() -> None:
 
     assert not {"compiler.rollouts", "distance.peers", "ik.peers", "motion.planning_peers"} & {*programs()}
     assert {"", "ik", "optimal.quadratic"} <= {*programs()}
-    found = run("benchmarks.tables.targets")
-    assert found.returncode == 1 and not found.stdout
-    assert found.stderr.startswith("benchmarks.tables.targets: no rows were printed") and ", optimal, " in found.stderr
-    found = run("benchmarks.ik", "--help")
-    assert found.returncode == 0 and found.stdout and not found.stderr
+    process = run("benchmarks.tables.targets")
+    assert process.returncode == 1 and not process.stdout
+    assert (
+        process.stderr.startswith("benchmarks.tables.targets: no rows were printed") and ", optimal, " in process.stderr
+    )
+    process = run("benchmarks.ik", "--help")
+    assert process.returncode == 0 and process.stdout and not process.stderr

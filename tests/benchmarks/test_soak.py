@@ -73,16 +73,16 @@ def test_the_reference_equals_the_interpreter_for_exact_operations() -> None:
     target = next(iter(levels().values()))
     if target.fma:
         pytest.skip("products and sums are fused here")
-    found = 0
+    result = 0
     for case in range(40):
         program = random_program(np.random.default_rng(case), 40)
         arrays = [np.random.default_rng(case).normal(size=(9, *port.shape)) for port in program.inputs]
         got = Reference(target, DOUBLE).results(program, arrays)
         right = program.interpret(*arrays)
-        found += all(bits_equal(a, b) for a, b in zip(got, right, strict=True))
+        result += all(bits_equal(a, b) for a, b in zip(got, right, strict=True))
         single = Reference(target, SINGLE).results(program, arrays)
         assert all(x.dtype == np.float32 and x.shape == y.shape for x, y in zip(single, right, strict=True))
-    assert found >= 8  # those without transcendental functions, at least
+    assert result >= 8  # those without transcendental functions, at least
 
 
 @pytest.mark.slow(every=3)
@@ -95,8 +95,8 @@ def test_wrong_code_is_detected_and_reported(
     def wrong(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
         return (0, [], [max(k - 1, 0) for k in range(size)]) if loops else split(size, lanes, loops=False)
 
-    def wrong_too(*given: Any) -> tuple[list[str], list[str]]:
-        columns, totals = packed(*given)
+    def wrong_too(*arguments: Any) -> tuple[list[str], list[str]]:
+        columns, totals = packed(*arguments)
         return [columns[max(k - 1, 0)] for k in range(len(columns))], totals
 
     monkeypatch.setattr(packing, "_split", wrong)

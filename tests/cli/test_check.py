@@ -72,7 +72,7 @@ def test_check_accepts_open_robots_and_refuses_wrong_usage(linkwork):
     assert linkwork("check").code == 2
 
 
-ODD = """<robot name="odd"><link name="base"/><link name="arm"><inertial><mass value="2"/>
+SUSPICIOUS = """<robot name="odd"><link name="base"/><link name="arm"><inertial><mass value="2"/>
 <inertia ixx="{inertia}" ixy="0" ixz="0" iyy="{inertia}" iyz="0" izz="{inertia}"/></inertial>
 <collision><geometry><mesh filename="arm.stl"/></geometry></collision></link>{more}
 <joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="0 0 0.3"/>
@@ -83,20 +83,20 @@ MASSLESS = """<link name="tip"/><joint name="tip\t" type="revolute"><parent link
 
 def test_check_lists_suspicious_values_of_a_model(linkwork, urdf):
     sound, placeholder = (
-        urdf(ODD.format(inertia=0.003, more=""), "a.urdf"),
-        urdf(ODD.format(inertia=1, more=""), "b.urdf"),
+        urdf(SUSPICIOUS.format(inertia=0.003, more=""), "a.urdf"),
+        urdf(SUSPICIOUS.format(inertia=1, more=""), "b.urdf"),
     )
     assert "odd: no findings" in linkwork("check", sound).out
     ran = linkwork("check", placeholder)
     assert ran.code == 0 and "odd: 1 warning" in ran.out and "PLACEHOLDER" in ran.out
     assert linkwork("check", placeholder, "--strict").code == 1 and linkwork("check", sound, "--strict").code == 0
-    massless = urdf(ODD.format(inertia=0.003, more=MASSLESS).replace("tip\t", "tip&#x9;"), "c.urdf")
+    massless = urdf(SUSPICIOUS.format(inertia=0.003, more=MASSLESS).replace("tip\t", "tip&#x9;"), "c.urdf")
     ran = linkwork("check", massless)
     assert ran.code == 1 and r"tip\t" in ran.out and "\t" not in ran.out
     data = json.loads(linkwork("check", massless, "--json").out)
     assert (data["model"]["errors"], data["model"]["findings"][0]["code"]) == (1, "MASSLESS_MOVING")
     assert (
-        [one["code"] for one in data["repairs"]] == ["MESH_MISSING"]
+        [repair["code"] for repair in data["repairs"]] == ["MESH_MISSING"]
         and data["beside"] == []
         and data["assembled"] is True
     )
@@ -109,7 +109,7 @@ def test_check_reads_mesh_files_from_their_folder(linkwork, urdf, tmp_path):
     vertices = ["".join("vertex {} {} {}\n".format(*corners[k]) for k in face) for face in faces]
     mesh = "solid arm\n" + "".join(map(facet.format, vertices)) + "endsolid arm\n"
     (tmp_path / "arm.stl").write_text(mesh, encoding="utf-8")
-    file = urdf(ODD.format(inertia=0.02, more=""))
+    file = urdf(SUSPICIOUS.format(inertia=0.02, more=""))
     assert "no findings" in linkwork("check", file).out
     ran = linkwork("check", file, "--meshes", str(tmp_path))
     assert ran.code == 0 and "DENSITY" in ran.out

@@ -27,8 +27,11 @@ def test_compare_distinguishes_same_and_different_robots(linkwork, urdf):
     assert linkwork("compare", a, b, "--ignore", "inertias", "dynamics").code == 0
     data = json.loads(linkwork("compare", a, b, "--json", "--samples", "2").out)
     assert data["same"] is False and data["linkwork"] == lw.__version__
-    (one,) = data["comparisons"]
-    assert one["samples"] == 2 and {x["quantity"] for x in one["differences"]} == {"total mass [kg]", "mass [kg]"}
+    (comparison,) = data["comparisons"]
+    assert comparison["samples"] == 2 and {x["quantity"] for x in comparison["differences"]} == {
+        "total mass [kg]",
+        "mass [kg]",
+    }
 
 
 def test_compare_handles_other_names_and_loops_files(linkwork, urdf):

@@ -66,13 +66,13 @@ def test_convert_refuses_losses_if_strict_and_existing_files(linkwork, tmp_path)
 @pytest.mark.slow(every=3)
 def test_convert_writes_every_format_as_the_same_mechanism(linkwork, tmp_path):
     """Every writer that `Robot` has writes a file that is read as the same mechanism; JSON says everything."""
-    read = {suffix for one in FORMATS for suffix in one.suffixes} | {".xml"}
+    read = {suffix for entry in FORMATS for suffix in entry.suffixes} | {".xml"}
     for suffix, name in convert.WRITERS.items():
         if hasattr(lw.Robot, name) and suffix in read:
             file = str(tmp_path / f"arm{suffix}")
             ran = linkwork("convert", "arm7_gripper", file, "--verify", "--json", "--force")
             data = json.loads(ran.out)
-            groups = {one["group"] for one in data["verified"]["differences"]}
+            groups = {entry["group"] for entry in data["verified"]["differences"]}
             assert groups.isdisjoint({"inertias", "poses", "dynamics", "names"}), ran.out
             assert ran.code == (1 if groups else 0) and (suffix != ".json" or not groups)
 

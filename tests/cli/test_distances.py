@@ -30,13 +30,13 @@ def test_distances_prints_the_robots_clearances(linkwork, files):
     file, scene, obstacles = files
     data = json.loads(linkwork("distances", file, "--scene", scene, "--samples", "200", "--seed", "3", "--json").out)
     robot = lw.load(file)
-    found = robot.distances(robot.random_configuration(np.random.default_rng(3), size=200), obstacles)
-    assert [(x["a"], x["b"]) for x in data["pairs"]] == list(found.pairs)
-    np.testing.assert_allclose([x["min"] for x in data["pairs"]], found.distance.min(0), atol=1e-12)
-    np.testing.assert_allclose([x["p50"] for x in data["pairs"]], np.median(found.distance, axis=0), atol=1e-12)
-    np.testing.assert_allclose([x["touching"] for x in data["pairs"]], (found.distance <= 0).mean(0))
-    assert data["samples"] == 200 and data["free"] == np.mean((found.distance > 0).all(-1))
-    assert ["hand", "far"] in data["never"] and {tuple(x) for x in data["always"]} <= set(found.pairs)
+    distances = robot.distances(robot.random_configuration(np.random.default_rng(3), size=200), obstacles)
+    assert [(x["a"], x["b"]) for x in data["pairs"]] == list(distances.pairs)
+    np.testing.assert_allclose([x["min"] for x in data["pairs"]], distances.distance.min(0), atol=1e-12)
+    np.testing.assert_allclose([x["p50"] for x in data["pairs"]], np.median(distances.distance, axis=0), atol=1e-12)
+    np.testing.assert_allclose([x["touching"] for x in data["pairs"]], (distances.distance <= 0).mean(0))
+    assert data["samples"] == 200 and data["free"] == np.mean((distances.distance > 0).all(-1))
+    assert ["hand", "far"] in data["never"] and {tuple(x) for x in data["always"]} <= set(distances.pairs)
 
 
 def test_distances_counts_zero_distance_as_touching(linkwork, files, tmp_path):

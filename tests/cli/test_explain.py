@@ -44,16 +44,16 @@ def test_explain_prints_operations_per_body(linkwork):
     assert ran.code == 0 and "[MIMIC_FREE]" in ran.err and ran.err.count("linkwork: ") == 1
     robot = lw.load("arm7_gripper")
     kernel = robot.compile("inverse_dynamics")
-    found = rows(ran.out)
-    assert list(found) == ["body", "-" * len("upper_arm_proximal"), *robot.bodies, "total"]
-    assert found["body"] == ["body", "joint", "type", "outward", "inward", "total", "share", "div", "sin,", "cos"]
-    assert found["wrist"][1:3] == ["wrist_flex", "revolute"]
-    numbers = [[int(cell) for cell in found[body][3:6]] for body in robot.bodies]
-    total = [int(cell) for cell in found["total"][1:4]]
-    assert [sum(column) for column in zip(*numbers, strict=True)] == total
+    result = rows(ran.out)
+    assert list(result) == ["body", "-" * len("upper_arm_proximal"), *robot.bodies, "total"]
+    assert result["body"] == ["body", "joint", "type", "outward", "inward", "total", "share", "div", "sin,", "cos"]
+    assert result["wrist"][1:3] == ["wrist_flex", "revolute"]
+    values = [[int(cell) for cell in result[body][3:6]] for body in robot.bodies]
+    total = [int(cell) for cell in result["total"][1:4]]
+    assert [sum(column) for column in zip(*values, strict=True)] == total
     assert total[0] + total[1] == total[2] == kernel.arithmetic
-    assert found["total"][4:] == ["100.0", "%", "-", "12"]
-    shares = [float(found[body][6]) for body in robot.bodies]
+    assert result["total"][4:] == ["100.0", "%", "-", "12"]
+    shares = [float(result[body][6]) for body in robot.bodies]
     assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
 
 
@@ -62,9 +62,9 @@ def test_explain_prints_operation_kinds_and_code_size(linkwork):
     kernel = lw.load("arm7").compile("forward_dynamics")
     assert out.startswith(f"arm7: forward_dynamics, {kernel.arithmetic} operations (mul, add, sub)\n")
     _, _, kinds, code = out.split("\n\n")
-    found = dict(line.split() for line in kinds.splitlines()[2:])
-    assert found == {name: str(count) for name, count in kernel.operations.items()}
-    counts = [int(count) for count in found.values()]
+    result = dict(line.split() for line in kinds.splitlines()[2:])
+    assert result == {name: str(count) for name, count in kernel.operations.items()}
+    counts = [int(count) for count in result.values()]
     assert counts == sorted(counts, reverse=True)
     assert [line.split()[0] for line in code.splitlines()] == ["instructions", "live", "machine", "compilation"]
 
@@ -73,13 +73,13 @@ def test_explain_prints_a_function_of_a_frame(linkwork):
     ran = linkwork("explain", "humanoid", "jacobian", "--frame", "left_hand", "--floating-base")
     assert ran.code == 0
     assert ran.out.startswith("humanoid: jacobian of left_hand, ")
-    found = rows(ran.out)
+    result = rows(ran.out)
     robot = lw.load("humanoid", floating_base=True)
     hand = robot.tree.bodies[robot.tree.frame("left_hand").body].name
     leg = robot.tree.bodies[robot.tree.frame("left_foot").body].name
-    assert found["body"][3:5] == ["chain", "total"]
-    assert int(found[hand][3]) > 0
-    assert found[leg][3:] == ["0", "0", "0.0", "%", "-", "-"]
+    assert result["body"][3:5] == ["chain", "total"]
+    assert int(result[hand][3]) > 0
+    assert result[leg][3:] == ["0", "0", "0.0", "%", "-", "-"]
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "pose"])
@@ -112,19 +112,19 @@ def test_explain_prints_facts_of_the_machine_code(linkwork, monkeypatch):
     monkeypatch.setattr(explain, "robot_of", lambda *_: lw.load("quadruped"))
     arguments = ("explain", "quadruped", "forward_dynamics", "--json")
     monkeypatch.setenv("LINKWORK_CACHE", "off")
-    made = json.loads(linkwork(*arguments).out)["code"]
-    assert set(made) == CODE_KEYS
-    assert made["cached"] is False
-    assert made["trace_seconds"] > 0.0
-    assert 0.0 < made["compile_seconds"] <= made["trace_seconds"] + made["seconds"]
+    code_facts = json.loads(linkwork(*arguments).out)["code"]
+    assert set(code_facts) == CODE_KEYS
+    assert code_facts["cached"] is False
+    assert code_facts["trace_seconds"] > 0.0
+    assert 0.0 < code_facts["compile_seconds"] <= code_facts["trace_seconds"] + code_facts["seconds"]
     kernel = lw.load("quadruped").compile("forward_dynamics")
     program = kernel.program
-    assert made["instructions"] == sum(program.operations.values())
-    assert made["fused"] == sum(program.operations.get(name, 0) for name in ("fma", "fms", "fnma"))
-    assert made["segments"] == len(plan(program).segments)
-    assert 1 < made["max_live_values"] < made["instructions"]
-    assert made["code_bytes"] > 4 * made["instructions"]
-    assert kernel.llvm_ir.count(f"<{made['lanes']} x double>")
+    assert code_facts["instructions"] == sum(program.operations.values())
+    assert code_facts["fused"] == sum(program.operations.get(name, 0) for name in ("fma", "fms", "fnma"))
+    assert code_facts["segments"] == len(plan(program).segments)
+    assert 1 < code_facts["max_live_values"] < code_facts["instructions"]
+    assert code_facts["code_bytes"] > 4 * code_facts["instructions"]
+    assert kernel.llvm_ir.count(f"<{code_facts['lanes']} x double>")
 
 
 def test_explain_states_the_origin_of_the_code(linkwork, monkeypatch, tmp_path):
@@ -186,9 +186,9 @@ def test_explain_accepts_a_robot_without_joints(linkwork, urdf):
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
-def two_links(one: str, other: str, joint: str) -> str:
-    links = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in (one, other))
-    ends = f'<parent link="{one}"/><child link="{other}"/><axis xyz="0 1 0"/>'
+def two_links(parent: str, child: str, joint: str) -> str:
+    links = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in (parent, child))
+    ends = f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 1 0"/>'
     return f'<robot name="r">{links}<joint name="{joint}" type="continuous">{ends}</joint></robot>'
 
 

@@ -46,21 +46,21 @@ def test_ik_of_a_floating_robot_reaches_all_poses(linkwork):
 class _Result:
     """A result that claims to be solved."""
 
-    def __init__(self, found, q):
+    def __init__(self, result, q):
         self.q, self.success, self.status = q, True, "solved"
-        self.iterations, self.restarts = found.iterations, found.restarts
+        self.iterations, self.restarts = result.iterations, result.restarts
 
 
 @pytest.mark.parametrize(("off", "beyond"), [(1e-3, False), (0.0, True)])
 def test_ik_verifies_solutions_that_claim_success(linkwork, monkeypatch, off, beyond):
-    asked = lw.Robot.inverse_kinematics
+    original = lw.Robot.inverse_kinematics
 
-    def lying(robot, X, frame, **rest):
-        found = asked(robot, X, frame, **rest)
-        q = found.q + off
+    def lying(robot, X, frame, **options):
+        result = original(robot, X, frame, **options)
+        q = result.q + off
         if beyond:
             q[..., 0] = robot.upper[0] + 1e-9
-        return _Result(found, q)
+        return _Result(result, q)
 
     monkeypatch.setattr(lw.Robot, "inverse_kinematics", lying)
     ran = linkwork("ik", "arm6", "--frame", "tool", "--poses", "15")

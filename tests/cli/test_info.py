@@ -133,11 +133,11 @@ def test_info_prints_json_of_bundled_robots(linkwork, name, floating):
     assert (data["nq"], data["nv"], data["floating_base"]) == (robot.nq, robot.nv, floating or has_free_link)
     assert data["mass"] == robot.mass == pytest.approx(sum(link["mass"] for link in data["links"]))
     assert [link["name"] for link in data["links"]] == list(robot.frames)
-    for found, joint in zip(data["joints"], robot.joints, strict=True):
-        assert set(found) == JOINT_KEYS
-        assert (found["name"], found["type"]) == (joint.name, joint.type_name)
-        assert slice(*found["q"]) == joint.q_slice and slice(*found["v"]) == joint.v_slice
-        assert [len(found[key]) for key in ("lower", "upper", "velocity")] == [joint.nq, joint.nq, joint.nv]
+    for second, joint in zip(data["joints"], robot.joints, strict=True):
+        assert set(second) == JOINT_KEYS
+        assert (second["name"], second["type"]) == (joint.name, joint.type_name)
+        assert slice(*second["q"]) == joint.q_slice and slice(*second["v"]) == joint.v_slice
+        assert [len(second[key]) for key in ("lower", "upper", "velocity")] == [joint.nq, joint.nq, joint.nv]
 
 
 def test_info_prints_warnings_in_the_json(linkwork, urdf):
@@ -194,7 +194,7 @@ def test_info_reads_a_loops_file(linkwork, tmp_path):
 def test_info_lists_models_of_an_sdf_file(linkwork):
     folder = Path(__file__).parents[1] / "formats" / "sdf"
     command = ["info", str(folder / "world_of_1_9.sdf"), "--package-dirs", str(folder / "models")]
-    assert "6 links" not in (one := linkwork(*command, "--model", "ball")).out and one.out.startswith("ball\n")
+    assert "6 links" not in (output := linkwork(*command, "--model", "ball")).out and output.out.startswith("ball\n")
     assert "gripper::palm" in linkwork(*command).out
     assert linkwork(*command[:3], str(folder / "none")).code == 2
     assert linkwork(*command, "--model", "bal").code == 3 and "PACKAGE_UNKNOWN" in linkwork(*command[:2]).err

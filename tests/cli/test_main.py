@@ -59,20 +59,22 @@ class TestUsage:
         for command in COMMANDS:
             parser = argparse.ArgumentParser()
             import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
-            numbers = [one for one in parser._actions if one.type is not None and one.metavar != "NAME=VALUE"]
-            single += [(command, one.option_strings[-1]) for one in numbers]
+            values = [
+                action for action in parser._actions if action.type is not None and action.metavar != "NAME=VALUE"
+            ]
+            single += [(command, action.option_strings[-1]) for action in values]
         assert len(single) > 20
-        with_names = [(*some, "elbow=") for some in several if "--pose" not in some]
-        asked = [[*some, text] for some in single + several for text in ("0,1", "-0,1", ",1", "-,1")]
-        asked += [[*some, name + text] for *some, name in with_names for text in ("0,5", "-0,5", ",5")]
-        asked += [
-            [*some, "--limits", text]
-            for some in (["plan", "--to", "elbow=0"], ["map", "--frame", "tool"])
+        with_names = [(*example, "elbow=") for example in several if "--pose" not in example]
+        commands = [[*example, text] for example in single + several for text in ("0,1", "-0,1", ",1", "-,1")]
+        commands += [[*example, name + text] for *example, name in with_names for text in ("0,5", "-0,5", ",5")]
+        commands += [
+            [*example, "--limits", text]
+            for example in (["plan", "--to", "elbow=0"], ["map", "--frame", "tool"])
             for text in ("elbow=-0,5:0,5", "elbow=0:1,5", "elbow=,1:1")
         ]
-        for command, *rest in asked:
-            ran = linkwork(command, "arm6", *rest)
-            assert ran.code == 2 and "write a decimal point (0.1 instead of 0,1)" in ran.err, (command, rest, ran)
+        for command, *options in commands:
+            ran = linkwork(command, "arm6", *options)
+            assert ran.code == 2 and "write a decimal point (0.1 instead of 0,1)" in ran.err, (command, options, ran)
         assert linkwork("view", "arm6", "--q", "0, 1").err == linkwork("view", "arm6", "--q", "0", "1").err
         for text in ("-1e-3", "-1.", "-.5", "-1E+3", "-2"):
             for command, option, *frame in several:

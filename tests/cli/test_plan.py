@@ -40,43 +40,43 @@ def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
     start, goal = np.array([-1.0, 0.3]), np.array([1.0, -0.3])
-    asked = (file, "--scene", scene, "--from", "j=-1", "k=0.3", "--to", "1.0,", "-0.3", "--seed", "2")
-    ran = linkwork("plan", *asked, "--json")
+    command = (file, "--scene", scene, "--from", "j=-1", "k=0.3", "--to", "1.0,", "-0.3", "--seed", "2")
+    ran = linkwork("plan", *command, "--json")
     assert ran.code == 0, ran.err
     data = json.loads(ran.out)
-    found = robot.plan(start, [goal], obstacles, seed=2)
-    assert data["status"] == "solved" and data["path"] == found.path.tolist() and data["cost"] == found.cost
+    plan = robot.plan(start, [goal], obstacles, seed=2)
+    assert data["status"] == "solved" and data["path"] == plan.path.tolist() and data["cost"] == plan.cost
     assert data["names"] == ["j", "k"] and data["seed"] == 2 and not data["timed"] and data["output"] is None
-    steps = np.linalg.norm(np.diff(found.path, axis=0), axis=1)
+    steps = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
     assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
-    ran = linkwork("plan", *asked, "--method", "optimal", "--iterations", "2", "--budget", "300", "--json")
+    ran = linkwork("plan", *command, "--method", "optimal", "--iterations", "2", "--budget", "300", "--json")
     better = robot.plan(start, [goal], obstacles, seed=2, method="optimal", max_iterations=2, time_limit=300.0)
-    assert json.loads(ran.out)["path"] == better.path.tolist() and better.cost <= found.cost
+    assert json.loads(ran.out)["path"] == better.path.tolist() and better.cost <= plan.cost
     limits = {"j": (-1.5, 1.2), "k": (-2.0, 2.0)}
-    ran = linkwork("plan", *asked, "--limits", "j=-1.5:1.2", "--limits", "k=-2:2", "--json")
+    ran = linkwork("plan", *command, "--limits", "j=-1.5:1.2", "--limits", "k=-2:2", "--json")
     assert (
         json.loads(ran.out)["path"]
         == robot.plan(start, [goal], obstacles, seed=2, position_limits=limits).path.tolist()
     )
-    ran = linkwork("plan", *asked, "--limits", "j=-1.5:0.5", "--json")
+    ran = linkwork("plan", *command, "--limits", "j=-1.5:0.5", "--json")
     assert ran.code == 1 and json.loads(ran.out)["status"] == "goal_outside_limits"
     # timed, and written: the same from the file as from the robot
     for ending in ("npz", "csv"):
         output = tmp_path / f"way.{ending}"
-        ran = linkwork("plan", *asked, "--acceleration", "5", "--output", str(output), "--json")
+        ran = linkwork("plan", *command, "--acceleration", "5", "--output", str(output), "--json")
         data = json.loads(ran.out)
-        timed = found.timed(acceleration=5.0).trajectory
+        timed = plan.timed(acceleration=5.0).trajectory
         written = lw.motion.Trajectory.load(output, robot=robot)
         assert data["timed"] and data["output"] == str(output)
         assert written.duration == pytest.approx(timed.duration) == pytest.approx(data["times"][-1])
-        assert np.allclose(written(data["times"]).q, found.path, atol=1e-6)
+        assert np.allclose(written(data["times"]).q, plan.path, atol=1e-6)
     assert written.extremes(1).upper.max() <= 2.0 + 1e-6
     # people get a table of the same way points
-    ran = linkwork("plan", *asked, "--acceleration", "5")
+    ran = linkwork("plan", *command, "--acceleration", "5")
     rows = [line.split() for line in ran.out.splitlines()]
     first = next(k for k, row in enumerate(rows) if row == ["t", "[s]", "j", "k"])
-    shown = np.array([[float(x) for x in row] for row in rows[first + 2 : first + 2 + len(found.path)]])
-    assert np.allclose(shown[:, 2:], found.path, atol=5e-5) and np.allclose(shown[:, 1], data["times"], rtol=1e-3)
+    shown = np.array([[float(x) for x in row] for row in rows[first + 2 : first + 2 + len(plan.path)]])
+    assert np.allclose(shown[:, 2:], plan.path, atol=5e-5) and np.allclose(shown[:, 1], data["times"], rtol=1e-3)
     assert "proved collision-free" in ran.out and "planning" not in ran.out
 
 
@@ -86,10 +86,12 @@ def test_plan_takes_poses_configurations_and_several_goals(linkwork, files):
     file, scene, _ = files
     robot = lw.load(file)
     X = robot.pose([0.9, -0.5], "hand")
-    place = [f"{x:.17g}" for x in X[:3, 3]]
+    position = [f"{x:.17g}" for x in X[:3, 3]]
     yaw = f"{np.arctan2(X[1, 0], X[0, 0]):.17g}"
-    asked = ("--pose", "hand", *place, "0", "0", yaw, "--json")
-    data = json.loads(linkwork("plan", file, "--scene", scene, "--from", "-1", "0.3", *asked, "--edges", "sampled").out)
+    command = ("--pose", "hand", *position, "0", "0", yaw, "--json")
+    data = json.loads(
+        linkwork("plan", file, "--scene", scene, "--from", "-1", "0.3", *command, "--edges", "sampled").out
+    )
     assert data["status"] == "solved" and data["edges"] == "sampled" and data["goal"] == 0
     assert np.abs(lw.pose_difference(robot.pose(data["path"][-1], "hand"), X)).max() < 1e-5
     # two goals, the first of which is where the post is
@@ -116,9 +118,9 @@ def test_plan_writes_a_picture(linkwork, files, tmp_path):
 
 def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     file, scene, _ = files
-    way = tmp_path / "way.csv"
-    there = tmp_path / "there.csv"
-    there.write_text("kept", encoding="utf-8")
+    path_file = tmp_path / "way.csv"
+    output_file = tmp_path / "there.csv"
+    output_file.write_text("kept", encoding="utf-8")
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
@@ -131,7 +133,7 @@ def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
         ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
         ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
-        ((file, "--to", "j=1", "--output", str(there)), 2, "exists already; pass --force to replace it"),
+        ((file, "--to", "j=1", "--output", str(output_file)), 2, "exists already; pass --force to replace it"),
         ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
         ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, got a directory"),
         ((file, "--to", "j=1", "--scene", os.devnull), 2, "expected a regular file, got a device"),
@@ -142,14 +144,16 @@ def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
         ((file, "--to", "j=1", "--limits", "j=0"), 2, "--limits: expected NAME=LOW:HIGH, got 'j=0'"),
         ((file, "--to", "j=1", "--limits", "j=0:x"), 2, "--limits: j: expected a finite number, got 'x'"),
         ((file, "--to", "j=1", "--iterations", "-1"), 2, ">= 0"),
-        ((file, "--to", "j=1", "--frame", "hnad", "--output", str(way)), 2, "did you mean 'hand'"),
+        ((file, "--to", "j=1", "--frame", "hnad", "--output", str(path_file)), 2, "did you mean 'hand'"),
     ):
         ran = linkwork("plan", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran.err)
-    assert not way.exists() and there.read_text(encoding="utf-8") == "kept"
-    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--output", str(there), "--force")
+    assert not path_file.exists() and output_file.read_text(encoding="utf-8") == "kept"
+    ran = linkwork(
+        "plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--output", str(output_file), "--force"
+    )
     assert ran.code == 0, ran.err
-    assert there.read_text(encoding="utf-8").startswith("length,")
+    assert output_file.read_text(encoding="utf-8").startswith("length,")
 
 
 @pytest.mark.slow(every=3)
@@ -160,15 +164,15 @@ def test_plan_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urd
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "arm" / "hand.stl")
     mesh = '<mesh filename="package://arm/hand.stl"/>'
     file = urdf(ARM.replace('<sphere radius="0.05"/>', mesh), "meshes.urdf")
-    asked = (file, "--scene", scene, "--from", "j=-1", "--to", "j=1")
-    for command in (("plan", *asked), ("distances", file)):
+    options = (file, "--scene", scene, "--from", "j=-1", "--to", "j=1")
+    for command in (("plan", *options), ("distances", file)):
         ran = linkwork(*command)
         assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err
         ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
         assert ran.code == 3 and "is not a folder" in ran.err
-    ran = linkwork("plan", *asked, "--meshes", str(tmp_path), "--json")
-    found = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
+    ran = linkwork("plan", *options, "--meshes", str(tmp_path), "--json")
+    plan = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
     data = json.loads(ran.out)
-    assert ran.code == 0 and data["path"] == found.path.tolist() and data["first_call_seconds"] >= data["seconds"] > 0.0
+    assert ran.code == 0 and data["path"] == plan.path.tolist() and data["first_call_seconds"] >= data["seconds"] > 0.0
     ran = linkwork("distances", file, "--scene", scene, "--meshes", str(tmp_path), "--samples", "20", "--json")
     assert ran.code == 0 and len(json.loads(ran.out)["pairs"]) == 2

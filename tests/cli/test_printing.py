@@ -106,5 +106,5 @@ def test_seconds_per_call_ignore_a_disturbed_round(monkeypatch):
         clock.now += seconds * (30.0 if clock.calls > 4000 else 1.0)
 
     monkeypatch.setattr(timeit.Timer.__init__, "__defaults__", ("pass", "pass", lambda: clock.now, None))
-    found = seconds_per_call(Call("f(x)", {"f": work, "x": 1e-6}), Effort(rounds=3, at_least=0.9e-3))
-    assert found == pytest.approx(1e-6)
+    result = seconds_per_call(Call("f(x)", {"f": work, "x": 1e-6}), Effort(rounds=3, at_least=0.9e-3))
+    assert result == pytest.approx(1e-6)

@@ -21,21 +21,21 @@ ixz="0" iyz="0"/></inertial></link>
 def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)
-    asked = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
+    command = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
     plot = ("--plot", str(picture)) if importlib.util.find_spec("matplotlib") else ()
-    ran = linkwork("simulate", *asked, "--json", "--output", str(output), *plot)
+    ran = linkwork("simulate", *command, "--json", "--output", str(output), *plot)
     assert ran.code == 0, ran.err
     data = json.loads(ran.out)
-    found = robot.simulate([0.3], [1.5], duration=0.05, dt=0.01, method="rk4", record=["kinetic_energy"])
-    assert data["q"] == found.q.tolist() and data["v"] == found.v.tolist() and data["t"] == found.t.tolist()
-    assert data["success"] and data["records"]["kinetic_energy"] == found.records["kinetic_energy"].tolist()
-    assert np.array_equal(lw.simulation.Simulation.load(output, robot=robot).q, found.q)
+    run = robot.simulate([0.3], [1.5], duration=0.05, dt=0.01, method="rk4", record=["kinetic_energy"])
+    assert data["q"] == run.q.tolist() and data["v"] == run.v.tolist() and data["t"] == run.t.tolist()
+    assert data["success"] and data["records"]["kinetic_energy"] == run.records["kinetic_energy"].tolist()
+    assert np.array_equal(lw.simulation.Simulation.load(output, robot=robot).q, run.q)
     assert not plot or "<svg" in picture.read_text(encoding="utf-8")
-    ran = linkwork("simulate", *asked[:5], "--controller", "pd", "--to", "0.5", "--kp", "30", "--kd", "2")
+    ran = linkwork("simulate", *command[:5], "--controller", "pd", "--to", "0.5", "--kp", "30", "--kd", "2")
     assert ran.code == 0 and "arm: completed" in ran.out and "5 steps of 0.01 s by semi_implicit_euler" in ran.out
     pd = lw.control.PD(robot, 30.0, 2.0, feedforward="gravity")
-    held = robot.simulate([0.0], controller=pd, constants={"target_q": [0.5]}, duration=0.05, dt=0.01)
-    assert f"{held.q[-1, 0]:.4f}" in ran.out
+    regulated = robot.simulate([0.0], controller=pd, constants={"target_q": [0.5]}, duration=0.05, dt=0.01)
+    assert f"{regulated.q[-1, 0]:.4f}" in ran.out
 
 
 @pytest.mark.slow(every=3)
@@ -62,7 +62,7 @@ def test_simulate_starts_within_the_limits(linkwork, urdf):
 
 def test_wrong_usage_of_simulate_is_refused(linkwork, urdf, tmp_path):
     file = urdf(ARM)
-    for given, text in (
+    for options, text in (
         (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
         (("--from", "k=1"), "there are 'j'"),
         (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
@@ -70,8 +70,8 @@ def test_wrong_usage_of_simulate_is_refused(linkwork, urdf, tmp_path):
         (("--output", str(tmp_path / "run.csv")), "ends in .npz"),
         (("--plot", str(tmp_path / "no" / "run.svg")), "the folder does not exist"),
     ):
-        ran = linkwork("simulate", file, *given)
-        assert ran.code == 2 and text in ran.err, (given, ran.err)
+        ran = linkwork("simulate", file, *options)
+        assert ran.code == 2 and text in ran.err, (options, ran.err)
 
 
 def test_warnings_of_simulate_name_options_without_a_line_of_code(linkwork, urdf):

@@ -14,6 +14,6 @@ def test_random_states_have_the_shapes_of_every_functions_inputs(size):
     robot = shipped("quadruped")
     batch = () if size is None else (size,)
     for name, row in ROBOT.items():
-        found = random_states(robot, name, 0, size)
+        result = random_states(robot, name, 0, size)
         expected = {q.name: (*batch, *shape_of(robot_owner(robot.tree), q.shape)) for q in row.quantities}
-        assert {key: x.shape for key, x in found.items()} == expected
+        assert {key: x.shape for key, x in result.items()} == expected

@@ -22,15 +22,15 @@ def test_clearance_tasks_keep_the_robot_away_from_obstacles() -> None:
     clear = lw.ik.ClearanceTask(scene, 0.02)
     assert clear == lw.ik.ClearanceTask(scene=scene, at_least=0.02)
     problem = robot.ik_problem([lw.ik.PoseTask("hand"), clear])
-    found = problem.solve(hand=X)
-    assert found.success.mean() > 0.95
-    assert robot.minimum_distance(found.q[found.success], scene).min() > 0.02 - 2e-6
+    solution = problem.solve(hand=X)
+    assert solution.success.mean() > 0.95
+    assert robot.minimum_distance(solution.q[solution.success], scene).min() > 0.02 - 2e-6
     plain = robot.inverse_kinematics(X, "hand")
     assert (robot.minimum_distance(plain.q, scene) < 0.02).any()
-    other = scene.with_pose("a", (0.0, 0.4, 0.6))
+    moved_scene = scene.with_pose("a", (0.0, 0.4, 0.6))
     settled = next(task for task in problem.tasks if task.name == "clearance")
-    moved = problem.solve(hand=X, clearance=settled.target_for(other))
-    assert robot.minimum_distance(moved.q[moved.success], other).min() > 0.02 - 2e-6
+    moved = problem.solve(hand=X, clearance=settled.target_for(moved_scene))
+    assert robot.minimum_distance(moved.q[moved.success], moved_scene).min() > 0.02 - 2e-6
     rows = settled.component_names
     assert "clearance: hand" not in rows and "clearance: wrist" in rows
     with pytest.raises(ValueError, match="capacities"):
@@ -66,8 +66,8 @@ def test_distances_of_several_samples_equal_single_ones(monkeypatch: pytest.Monk
         return values[:, 0], values[:, 1:]
 
     q = robot.random_configuration(seed=2, size=3)
-    found = nearby(list(q.T))
-    for k, one in enumerate(q):
-        alone = nearby([float(x) for x in one])
-        for many, single in zip(found, alone, strict=True):
+    result = nearby(list(q.T))
+    for k, sample in enumerate(q):
+        alone = nearby([float(x) for x in sample])
+        for many, single in zip(result, alone, strict=True):
             np.testing.assert_array_equal(many[..., k], single)

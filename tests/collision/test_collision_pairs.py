@@ -33,17 +33,17 @@ def arm(limit=1.0):
 def test_collision_pairs_are_classified_as_always_never_or_sometimes() -> None:
     robot = arm()
     assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
-    found = robot.find_collision_pairs(num_samples=300, seed=1)
-    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in found.classifications}
+    pair_report = robot.find_collision_pairs(num_samples=300, seed=1)
+    kinds = {(pair.a, pair.b): (pair.kind, pair.proved) for pair in pair_report.classifications}
     assert kinds["base", "upper"] == ("adjacent", True)
     assert kinds["base", "lower"] == kinds["upper", "tip"] == ("never", True)  # they stay 2 cos(1/2) apart
     assert kinds["base", "tip"] == ("never", True)
     wide = arm(2.9)
-    found = wide.find_collision_pairs(num_samples=300, seed=1)
-    kinds = {(pair.a, pair.b): pair.kind for pair in found.classifications}
+    pair_report = wide.find_collision_pairs(num_samples=300, seed=1)
+    kinds = {(pair.a, pair.b): pair.kind for pair in pair_report.classifications}
     assert kinds["base", "tip"] == "sometimes"
-    kept = wide.with_collision_pairs(found)
-    assert kept.collision_pairs == found.pairs and "sometimes" in str(found)
+    selected = wide.with_collision_pairs(pair_report)
+    assert selected.collision_pairs == pair_report.pairs and "sometimes" in str(pair_report)
     fat = arm().with_collisions("tip", Sphere(5.0))
     kinds = {
         (pair.a, pair.b): (pair.kind, pair.proved) for pair in fat.find_collision_pairs(num_samples=50).classifications
@@ -86,31 +86,34 @@ def test_boxes_of_configurations_proved_free_are_free() -> None:
     hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))
     box, cone = Box((0.3, 0.1, 0.2)), lw.shapes.Cone(0.2, 0.3)
     robot = chain(rng, [cone, lw.shapes.Ellipsoid((0.1, 0.2, 0.3)), lw.shapes.Capsule(0.1, 0.3), box, hull], 2.0)
-    asked, proved = [], []
+    configurations, proved = [], []
     for a, b in robot.collision_pairs:
         ranges = separation_proof.JointRanges.between(robot.tree, a, b)
         links = [[shape for shape in link_shapes(robot.tree) if shape.link == name] for name in (a, b)]
-        own = [*range(int(a[4:]), int(b[4:]))]
-        centers, half = rng.uniform(-1.0, 1.0, (6, len(own))), 10.0 ** rng.uniform(-2.0, -0.5, (6, len(own)))
+        pair_joints = [*range(int(a[4:]), int(b[4:]))]
+        centers, half = (
+            rng.uniform(-1.0, 1.0, (6, len(pair_joints))),
+            10.0 ** rng.uniform(-2.0, -0.5, (6, len(pair_joints))),
+        )
         proved.append(separation_proof._evaluated(robot.tree, links, ranges, centers, half))
         q = np.zeros((6, 30, robot.nq))
-        q[..., own] = centers[:, None] + half[:, None] * rng.uniform(-1.0, 1.0, (6, 30, len(own)))
-        q[:, :20, own] = centers[:, None] + half[:, None] * rng.choice([-1.0, 1.0], (6, 20, len(own)))
-        q[:, 0, own] = centers
-        asked.append(q)
+        q[..., pair_joints] = centers[:, None] + half[:, None] * rng.uniform(-1.0, 1.0, (6, 30, len(pair_joints)))
+        q[:, :20, pair_joints] = centers[:, None] + half[:, None] * rng.choice([-1.0, 1.0], (6, 20, len(pair_joints)))
+        q[:, 0, pair_joints] = centers
+        configurations.append(q)
     tight = 0
-    for k, found in enumerate(proved):
-        d = robot.distances(asked[k]).distance[..., k]
-        assert (found.distance <= d[:, 0] + 1e-12).all() and (found.gap <= d.min(1)).all()
-        tight += (found.distance - found.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
+    for k, result in enumerate(proved):
+        d = robot.distances(configurations[k]).distance[..., k]
+        assert (result.distance <= d[:, 0] + 1e-12).all() and (result.gap <= d.min(1)).all()
+        tight += (result.distance - result.gap < 5.0 * (d[:, 0] - d.min(1))).sum()
     assert tight >= 5  # and it is no idle bound
 
 
 def test_pairs_far_apart_are_proved_free_for_many_joints_and_full_turns() -> None:
     rng = np.random.default_rng(1)
     small = chain(rng, [Sphere(0.05)] * 7, 0.3)
-    found = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).classifications}
-    assert found["link0", "link6"].kind == "never" and found["link0", "link6"].proved
+    pair_report = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).classifications}
+    assert pair_report["link0", "link6"].kind == "never" and pair_report["link0", "link6"].proved
     # what samples miss is found where a proof meets it
     straight = arm(1.2)
     straight = straight.with_collisions("base", Sphere(0.05).at((0.5, 1.95, 0.0)))
@@ -130,29 +133,29 @@ def test_pairs_that_first_samples_classify_are_not_sampled_again(monkeypatch: py
     robot = arm(2.9)
     whole = robot.find_collision_pairs(num_samples=400, prove=False)
     monkeypatch.setattr(pair_classification, "_MANY", 0)
-    asked = []
+    sampled = []
     measure = type(robot).distances
     monkeypatch.setattr(
-        type(robot), "distances", lambda self, q, **more: asked.append(more) or measure(self, q, **more)
+        type(robot), "distances", lambda self, q, **more: sampled.append(more) or measure(self, q, **more)
     )
     again = robot.find_collision_pairs(num_samples=400, prove=False)
-    assert [(one.a, one.b, one.kind) for one in whole.classifications] == [
-        (one.a, one.b, one.kind) for one in again.classifications
+    assert [(classification.a, classification.b, classification.kind) for classification in whole.classifications] == [
+        (classification.a, classification.b, classification.kind) for classification in again.classifications
     ]
-    assert ("base", "tip") in asked[1]["pairs"] and ("base", "tip") not in asked[2]["pairs"]
+    assert ("base", "tip") in sampled[1]["pairs"] and ("base", "tip") not in sampled[2]["pairs"]
 
 
 def test_collision_pairs_are_selected_and_written() -> None:
     robot = arm()
-    some = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
-    assert some.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != some
-    again = arm().with_srdf_document(some.srdf_document())
-    assert again.collision_pairs == some.collision_pairs and again.srdf_document() == some.srdf_document()
+    selected = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
+    assert selected.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != selected
+    again = arm().with_srdf_document(selected.srdf_document())
+    assert again.collision_pairs == selected.collision_pairs and again.srdf_document() == selected.srdf_document()
     assert arm().with_srdf_document(robot.srdf_document()) == robot
-    found = robot.with_collision_pairs(robot.find_collision_pairs(num_samples=100))
-    assert 'reason="Never"' in found.srdf_document() and found.collision_pairs == ()
+    pair_report = robot.with_collision_pairs(robot.find_collision_pairs(num_samples=100))
+    assert 'reason="Never"' in pair_report.srdf_document() and pair_report.collision_pairs == ()
     with pytest.raises(ValueError, match="no enabled collision pair"):
-        found.distances(np.zeros(3))
+        pair_report.distances(np.zeros(3))
     with pytest.raises(UnknownNameError, match="tip"):
         robot.with_collision_pairs([("base", "tpi")])
     with pytest.raises(ValueError, match="twice"):
@@ -198,24 +201,24 @@ def test_links_without_default_collisions_keep_the_pairs_that_are_enabled() -> N
 
 def test_attached_objects_are_checked_for_collisions() -> None:
     robot = arm()
-    held = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0))
-    assert ("upper", "stick") in held.collision_pairs and ("lower", "stick") not in held.collision_pairs
+    loaded = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0))
+    assert ("upper", "stick") in loaded.collision_pairs and ("lower", "stick") not in loaded.collision_pairs
     q, scene = np.array([0.1, 0.2, 0.3]), lw.Scene().with_sphere("ball", 0.1, (5.0, 0, 0))
-    at = held.pose(q, "stick")[:3, 3]
-    found = held.distances(q, scene).of("stick", "ball")
-    assert abs(found.distance - (np.linalg.norm(at - [5.0, 0, 0]) - 0.3)) < 1e-14
+    at = loaded.pose(q, "stick")[:3, 3]
+    distances = loaded.distances(q, scene).of("stick", "ball")
+    assert abs(distances.distance - (np.linalg.norm(at - [5.0, 0, 0]) - 0.3)) < 1e-14
     free = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0), touching=["base", "upper"])
     assert [pair for pair in free.collision_pairs if "stick" in pair] == []
-    assert free.without_attached("stick") == robot == held.without_attached("stick")
+    assert free.without_attached("stick") == robot == loaded.without_attached("stick")
     two = robot.with_collisions("tip", Sphere(0.1), Sphere(0.2).at((0.5, 0, 0)))
     assert two.collision_shapes[-2:] == ("tip/0", "tip/1") and len(two.distances(q).pairs) == 5
     assert two.distances(q, pairs=[("base", "tip")]).pairs == (("base", "tip/0"), ("base", "tip/1"))
     with pytest.raises(UnknownNameError, match="stick"):
-        held.without_attached("stik")
+        loaded.without_attached("stik")
     with pytest.raises(UnknownNameError, match="tip"):
         robot.without_attached("tip")
     with pytest.raises(ValueError, match="already"):
-        held.with_attached("stick", "tip", Box((1, 1, 1)))
+        loaded.with_attached("stick", "tip", Box((1, 1, 1)))
     with pytest.raises(TypeError, match="shape"):
         robot.with_attached("stick", "tip", "box")
     with pytest.raises(UnknownNameError, match="upper"):
@@ -226,11 +229,11 @@ def test_attached_objects_are_checked_for_collisions() -> None:
 def test_pairs_without_a_proof_are_checked() -> None:
     """Two links of an arm touch in few samples: neither samples nor proofs exclude them."""
     robot = lw.load("arm7")
-    found = robot.find_collision_pairs(num_samples=50)
-    kinds = {(pair.a, pair.b): pair for pair in found.classifications}
+    pair_report = robot.find_collision_pairs(num_samples=50)
+    kinds = {(pair.a, pair.b): pair for pair in pair_report.classifications}
     rare = kinds["upper_arm_proximal", "flange"]
     assert rare.kind == "sometimes" or not rare.proved
-    assert ("upper_arm_proximal", "flange") in robot.with_collision_pairs(found).collision_pairs
-    dropped = set(kinds) - set(found.pairs)
+    assert ("upper_arm_proximal", "flange") in robot.with_collision_pairs(pair_report).collision_pairs
+    dropped = set(kinds) - set(pair_report.pairs)
     assert all(kinds[pair].proved or kinds[pair].kind in ("always", "default") for pair in dropped)
-    assert {(one.a, one.b) for one in found.disabled} == dropped
+    assert {(disabled_pair.a, disabled_pair.b) for disabled_pair in pair_report.disabled} == dropped

@@ -34,25 +34,26 @@ def robot() -> lw.Robot:
 def test_distance_hessians_equal_differences_of_gradients(robot: lw.Robot) -> None:
     """Pairs of links on two branches, and obstacles, unrolled and in loops; a second derivative by φ of q ⊕ φ."""
     scene = lw.Scene().with_box("box", (0.3, 0.2, 0.4), (0.5, 0.3, 0.4)).with_half_space("floor", (0, 0, -0.2))
-    some = [("base", "lower"), ("hand", "arm"), ("lower", "arm"), ("upper", "mast"), ("hand", "box"), ("arm", "box"),
+    pairs = [("base", "lower"), ("hand", "arm"), ("lower", "arm"), ("upper", "mast"), ("hand", "box"), ("arm", "box"),
             ("arm", "floor"), ("base", "hand")]  # fmt: skip
     q = robot.random_configuration(seed=2, size=40)
-    found = robot.distance_hessian(q, scene, pairs=some)
-    first = robot.distance_derivatives(q, scene, pairs=some)
-    assert np.array_equal(found.distance, first.distance) and found.pairs == first.pairs
-    assert np.abs(found.gradient - first.gradient).max() < 1e-12
+    hessian = robot.distance_hessian(q, scene, pairs=pairs)
+    first = robot.distance_derivatives(q, scene, pairs=pairs)
+    assert np.array_equal(hessian.distance, first.distance) and hessian.pairs == first.pairs
+    assert np.abs(hessian.gradient - first.gradient).max() < 1e-12
     h, n = 1e-5, robot.nv
     steps = h * np.eye(n)[:, None]
     ahead, behind = (
-        robot.distance_derivatives(robot.integrate(q[None], s * steps), scene, pairs=some).gradient for s in (1.0, -1.0)
+        robot.distance_derivatives(robot.integrate(q[None], s * steps), scene, pairs=pairs).gradient
+        for s in (1.0, -1.0)
     )
     H = np.moveaxis((ahead - behind) / (2.0 * h), 0, -1)
     H = 0.5 * (H + np.swapaxes(H, -1, -2))
-    off = np.abs(found.hessian - H).max((2, 3)) / (1.0 + np.abs(H).max((2, 3)))
-    there = found.exists > 0.5
-    assert there.mean() > 0.98 and np.isfinite(found.hessian).all()
-    assert np.median(off[there]) < 1e-9 and np.quantile(off[there], 0.98) < 1e-6 and off[there].max() < 1e-3
-    assert np.array_equal(found.hessian, np.swapaxes(found.hessian, -1, -2))
+    off = np.abs(hessian.hessian - H).max((2, 3)) / (1.0 + np.abs(H).max((2, 3)))
+    exists = hessian.exists > 0.5
+    assert exists.mean() > 0.98 and np.isfinite(hessian.hessian).all()
+    assert np.median(off[exists]) < 1e-9 and np.quantile(off[exists], 0.98) < 1e-6 and off[exists].max() < 1e-3
+    assert np.array_equal(hessian.hessian, np.swapaxes(hessian.hessian, -1, -2))
 
 
 def test_missing_distance_hessians_are_reported() -> None:
@@ -65,9 +66,9 @@ def test_missing_distance_hessians_are_reported() -> None:
             lw.Joint.of(Prismatic((0, 0, 1)), name="lift", parent="base", child="body"),
         )
         scene = lw.Scene().with_shape("other", shape)
-        found = robot.distance_hessian(np.array([[0.0], [0.05]]), scene)
+        hessian = robot.distance_hessian(np.array([[0.0], [0.05]]), scene)
         expected = [0.0, 0.0] if isinstance(shape, Box) else [0.0, 1.0]
-        assert found.exists[:, 0].tolist() == expected and not found.hessian.any()
+        assert hessian.exists[:, 0].tolist() == expected and not hessian.hessian.any()
 
 
 def test_searched_distances_are_differentiated_in_reverse() -> None:
@@ -77,6 +78,6 @@ def test_searched_distances_are_differentiated_in_reverse() -> None:
     pairs = [("lower_rod", "egg")]
     kernel = lw.compile(lambda q: robot.distances(q, scene, pairs=pairs).distance[0], q=robot.configuration_space)
     q = robot.random_configuration(seed=1, size=20)
-    found = robot.distance_hessian(q, scene, pairs=pairs)
-    assert np.abs(kernel.jacobian(mode="reverse")(q) - found.gradient[:, 0]).max() < 1e-12
-    assert np.abs(kernel.hessian()(q) - found.hessian[:, 0]).max() < 1e-9
+    hessian = robot.distance_hessian(q, scene, pairs=pairs)
+    assert np.abs(kernel.jacobian(mode="reverse")(q) - hessian.gradient[:, 0]).max() < 1e-12
+    assert np.abs(kernel.hessian()(q) - hessian.hessian[:, 0]).max() < 1e-9

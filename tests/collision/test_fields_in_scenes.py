@@ -17,10 +17,10 @@ def scene(seed):
     rng = np.random.default_rng(seed)
     cloud = 0.3 * rng.normal(size=(20 + seed, 3))
     slab = lw.distance_field([shapes.Box((0.3, 0.3, 0.1)), shapes.Sphere(0.1).at((0, 0, 0.2))], 0.1)
-    made = lw.Scene().with_height_field("ground", 0.1 * rng.normal(size=(7, 6 + seed)), 0.3, (0.1, 0, -0.1))
-    made = made.with_point_cloud("cloud", cloud, 0.02, lw.pose((0.5, 0, 0.5), rpy=(0.1, 0.2, 0.3)))
-    made = made.with_distance_field("slab", slab, lw.pose((-0.5, 0, 0.3), rpy=(0.3, 0.0, 0.5)))
-    return made.with_compound("post", [shapes.Sphere(0.1), shapes.Sphere(0.05).at((0, 0, 0.3))], (0.0, 0.6, 0.2))
+    scene_value = lw.Scene().with_height_field("ground", 0.1 * rng.normal(size=(7, 6 + seed)), 0.3, (0.1, 0, -0.1))
+    scene_value = scene_value.with_point_cloud("cloud", cloud, 0.02, lw.pose((0.5, 0, 0.5), rpy=(0.1, 0.2, 0.3)))
+    scene_value = scene_value.with_distance_field("slab", slab, lw.pose((-0.5, 0, 0.3), rpy=(0.3, 0.0, 0.5)))
+    return scene_value.with_compound("post", [shapes.Sphere(0.1), shapes.Sphere(0.05).at((0, 0, 0.3))], (0.0, 0.6, 0.2))
 
 
 @pytest.mark.slow(every=3)
@@ -33,13 +33,13 @@ def test_distances_with_fields_of_a_call_equal_single_pairs() -> None:
     }
     h = 1e-6
     for seed in (1, 2):  # one kernel: of equal capacities
-        one = scene(seed)
-        assert one.capacities == scene(1).capacities and one.names[-2:] == ("post[0]", "post[1]")
-        found = ROBOT.distance_derivatives(q, one)
-        pairs = [(k, a, b) for k, (a, b) in enumerate(found.pairs) if b in one]
+        scene_k = scene(seed)
+        assert scene_k.capacities == scene(1).capacities and scene_k.names[-2:] == ("post[0]", "post[1]")
+        result = ROBOT.distance_derivatives(q, scene_k)
+        pairs = [(k, a, b) for k, (a, b) in enumerate(result.pairs) if b in scene_k]
         assert len(pairs) >= 30
         for k, link, name in pairs:
-            obstacle = one[name]
+            obstacle = scene_k[name]
             X = np.reshape(obstacle.pose.elements(), (4, 4))
             p = (centres[link] - X[:3, 3]) @ X[:3, :3]
             if name == "cloud":
@@ -50,33 +50,33 @@ def test_distances_with_fields_of_a_call_equal_single_pairs() -> None:
                 gap = np.abs(p) - [0.15, 0.15, 0.05]
                 box = np.linalg.norm(np.maximum(gap, 0.0), axis=-1) + np.minimum(gap.max(-1), 0.0)
                 exact = np.minimum(box, np.linalg.norm(p - [0.0, 0.0, 0.2], axis=-1) - 0.1)
-                assert (found.distance[:, k] + RADIUS <= exact + 1e-12).all()
+                assert (result.distance[:, k] + RADIUS <= exact + 1e-12).all()
                 near = exact < 0.2
-                assert (found.distance[:, k] + RADIUS >= exact - 2.0 * obstacle.shape.error - 1e-12)[near].all()
+                assert (result.distance[:, k] + RADIUS >= exact - 2.0 * obstacle.shape.error - 1e-12)[near].all()
                 continue
             else:
                 continue
-            assert np.abs(found.distance[:, k] + RADIUS - expected).max() < 1e-12, name
-        assert np.array_equal(ROBOT.minimum_distance(q, one), found.distance.min(-1))
-        assert lw.Scene.from_json(one.to_json()) == one
+            assert np.abs(result.distance[:, k] + RADIUS - expected).max() < 1e-12, name
+        assert np.array_equal(ROBOT.minimum_distance(q, scene_k), result.distance.min(-1))
+        assert lw.Scene.from_json(scene_k.to_json()) == scene_k
 
         for axis in range(ROBOT.nv):
             step = h * np.eye(ROBOT.nv)[axis]
-            after, before = (ROBOT.distance_derivatives(q[:6] + sign * step, one) for sign in (1.0, -1.0))
+            after, before = (ROBOT.distance_derivatives(q[:6] + sign * step, scene_k) for sign in (1.0, -1.0))
             differences = (after.distance - before.distance) / (2.0 * h)
-            exact = [k for k, (a, b) in enumerate(found.pairs) if b in ("cloud", "ground", "post[0]")]
-            assert np.quantile(np.abs(differences - found.gradient[:6, ..., axis])[:, exact], 0.98) < 1e-7
+            exact = [k for k, (a, b) in enumerate(result.pairs) if b in ("cloud", "ground", "post[0]")]
+            assert np.quantile(np.abs(differences - result.gradient[:6, ..., axis])[:, exact], 0.98) < 1e-7
 
 
 def test_the_height_of_a_ball_is_its_distance_from_level_ground() -> None:
     """Over level ground a ball's distance is its height."""
     q = ROBOT.random_configuration(seed=3, size=9)
     level = lw.Scene().with_height_field("ground", np.full((7, 6), -0.05), 1.0)
-    found = ROBOT.distances(q, level, pairs=[("wrist", "ground")])
+    distances = ROBOT.distances(q, level, pairs=[("wrist", "ground")])
     frame = next(f for f in ROBOT.tree.frames if f.name == "wrist")
     X = ROBOT.pose(q, "wrist") @ np.reshape(frame.collisions[0].origin.elements(), (4, 4))
-    assert np.abs(found.distance[:, 0] - (X[:, 2, 3] + 0.05 - RADIUS)).max() < 1e-13
-    assert np.abs(np.abs(found.normal[:, 0, 2]) - 1.0).max() < 1e-12
+    assert np.abs(distances.distance[:, 0] - (X[:, 2, 3] + 0.05 - RADIUS)).max() < 1e-13
+    assert np.abs(np.abs(distances.normal[:, 0, 2]) - 1.0).max() < 1e-12
 
 
 def test_distances_of_two_shapes_support_one_field() -> None:
@@ -86,16 +86,16 @@ def test_distances_of_two_shapes_support_one_field() -> None:
     at[:, :3, 3] = rng.normal(size=(20, 3))
     for count in (9, 16):  # one kernel
         cloud = shapes.PointCloud(rng.normal(size=(count, 3)), 0.05)
-        there = cloud.points @ X[:3, :3].T + X[:3, 3]
-        expected = np.linalg.norm(at[:, None, :3, 3] - there, axis=-1).min(1) - 0.15
-        found, back = lw.signed_distance(cloud, X, ball, at), lw.signed_distance(ball, at, cloud, X)
-        assert np.abs(found.distance - expected).max() < 1e-14 and np.array_equal(back.normal, -found.normal)
+        points = cloud.points @ X[:3, :3].T + X[:3, 3]
+        expected = np.linalg.norm(at[:, None, :3, 3] - points, axis=-1).min(1) - 0.15
+        distances, back = lw.signed_distance(cloud, X, ball, at), lw.signed_distance(ball, at, cloud, X)
+        assert np.abs(distances.distance - expected).max() < 1e-14 and np.array_equal(back.normal, -distances.normal)
         again = lw.signed_distance(cloud, X, ball, at[3])
-        assert again.distance == found.distance[3] and np.array_equal(again.point_a, found.point_a[3])
+        assert again.distance == distances.distance[3] and np.array_equal(again.point_a, distances.point_a[3])
         pair = shapes.Compound([cloud, shapes.Sphere(0.2)])
         centre = np.linalg.norm(at[:, :3, 3] - X[:3, 3], axis=-1) - 0.3
-        found = lw.signed_distance(pair, X, ball, at)
-        assert np.abs(found.distance - np.minimum(expected, centre)).max() < 1e-14
+        distances = lw.signed_distance(pair, X, ball, at)
+        assert np.abs(distances.distance - np.minimum(expected, centre)).max() < 1e-14
     level = shapes.HeightField(np.zeros((2, 2)), 10.0)
     assert float(lw.signed_distance(level, lw.pose(), ball, lw.pose((0, 0, -0.3))).distance) == pytest.approx(-0.4)
     with pytest.raises(TypeError, match="distance of a HeightField and a HeightField is not supported"):

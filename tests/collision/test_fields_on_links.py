@@ -16,7 +16,7 @@ FIELD = lw.distance_field([shapes.Sphere(0.2)], 0.1)
 GROUND = shapes.HeightField(0.1 * RNG.normal(size=(4, 4)), 0.4)
 
 
-def robot(*held: object) -> lw.Robot:
+def robot(*link_shapes: object) -> lw.Robot:
     """Two links that turn, something on the second one."""
     return lw.Robot.build(
         "holding",
@@ -25,14 +25,14 @@ def robot(*held: object) -> lw.Robot:
         lw.Link("hand", mass=1.0),
         lw.Joint.of(Universal((0, 0, 1), (0, 1, 0)), name="shoulder", parent="base", child="upper"),
         lw.Joint.of(Revolute((0, 1, 0)), name="elbow", parent="upper", child="hand", placement=(0.4, 0, 0)),
-    ).with_collisions("hand", *held)
+    ).with_collisions("hand", *link_shapes)
 
 
 @pytest.mark.slow(every=3)
 def test_a_cloud_on_a_link_has_the_minimum_distance_of_its_points() -> None:
     """Against a link, convex obstacles, a floor, and fields; gradients equal differences."""
     offset = lw.pose((0.3, 0, 0.05), rpy=(0.2, 0.4, 0.1))
-    holding = robot(CLOUD.at(offset))
+    cloud_robot = robot(CLOUD.at(offset))
     scene = (
         lw.Scene()
         .with_box("box", (0.2, 0.3, 0.1), (0.3, 0.4, 0.2))
@@ -41,29 +41,31 @@ def test_a_cloud_on_a_link_has_the_minimum_distance_of_its_points() -> None:
         .with_shape("field", FIELD, (0.2, -0.5, 0.1))
         .with_shape("ground", GROUND, (0.1, 0.1, -0.6))
     )
-    q = holding.random_configuration(seed=3, size=12)
-    found = holding.distance_derivatives(q, scene)
-    assert [pair for pair in found.pairs if "base" not in pair] == [("hand", name) for name in scene.names]
-    points = (holding.pose(q, "hand") @ offset)[:, None] @ np.concatenate([POINTS, np.ones((13, 1))], 1)[..., None]
+    q = cloud_robot.random_configuration(seed=3, size=12)
+    result = cloud_robot.distance_derivatives(q, scene)
+    assert [pair for pair in result.pairs if "base" not in pair] == [("hand", name) for name in scene.names]
+    points = (cloud_robot.pose(q, "hand") @ offset)[:, None] @ np.concatenate([POINTS, np.ones((13, 1))], 1)[..., None]
     ball = shapes.Sphere(CLOUD.radius)
     X = np.tile(np.eye(4), (12, 13, 1, 1))
     X[..., :3, 3] = points[..., :3, 0]
-    others = {name: (scene[name].shape, np.reshape(scene[name].pose.elements(), (4, 4))) for name in scene}
-    others["base"] = (shapes.Box((0.2, 0.2, 0.2)), np.eye(4))
-    for k, pair in enumerate(found.pairs):
-        (other,) = set(pair) - {"hand"}
+    obstacles = {name: (scene[name].shape, np.reshape(scene[name].pose.elements(), (4, 4))) for name in scene}
+    obstacles["base"] = (shapes.Box((0.2, 0.2, 0.2)), np.eye(4))
+    for k, pair in enumerate(result.pairs):
+        (obstacle,) = set(pair) - {"hand"}
         if "hand" in pair:
-            shape, place = others[other]
-            expected = lw.signed_distance(ball, X, shape, place).distance.min(-1) - FIELD.error * (other == "field")
-            assert np.abs(found.distance[:, k] - expected).max() < 1e-12, other
+            shape, position = obstacles[obstacle]
+            expected = lw.signed_distance(ball, X, shape, position).distance.min(-1) - FIELD.error * (
+                obstacle == "field"
+            )
+            assert np.abs(result.distance[:, k] - expected).max() < 1e-12, obstacle
     h = 1e-6
-    for k in range(holding.nv):
-        e = h * np.eye(holding.nv)[k]
-        ahead, behind = (holding.distances(holding.integrate(q, s * e), scene).distance for s in (1.0, -1.0))
-        off = np.abs(found.gradient[..., k] - (ahead - behind) / (2.0 * h))
-        exact = [other != "field" for _, other in found.pairs]  # whose normals are those of what is interpolated
+    for k in range(cloud_robot.nv):
+        e = h * np.eye(cloud_robot.nv)[k]
+        ahead, behind = (cloud_robot.distances(cloud_robot.integrate(q, s * e), scene).distance for s in (1.0, -1.0))
+        off = np.abs(result.gradient[..., k] - (ahead - behind) / (2.0 * h))
+        exact = [obstacle != "field" for _, obstacle in result.pairs]  # whose normals are those of what is interpolated
         assert np.quantile(off[:, exact], 0.95) < 1e-7
-    second = holding.distance_hessian(q, scene, pairs=[("hand", "box")])
+    second = cloud_robot.distance_hessian(q, scene, pairs=[("hand", "box")])
     assert not second.exists.any() and np.isfinite(second.hessian).all()
 
 
@@ -71,10 +73,10 @@ def test_a_compound_on_a_link_has_the_distance_of_its_parts() -> None:
     parts = [shapes.Sphere(0.05).at((0.1, 0, 0)), shapes.Sphere(0.08).at((0.3, 0.1, 0))]
     turned = lw.pose((0, 0.1, 0), rpy=(0, 0.3, 0))
     apart = [p.shape.at(turned @ np.reshape(p.origin.elements(), (4, 4))) for p in parts]
-    one, two = robot(shapes.Compound(parts).at(turned)), robot(*apart)
-    assert one.collision_shapes == ("base", "hand[0]", "hand[1]") and one.collision_pairs == (("base", "hand"),)
-    q = one.random_configuration(seed=3, size=9)
-    assert np.array_equal(one.distances(q).distance, two.distances(q).distance)
+    whole, two = robot(shapes.Compound(parts).at(turned)), robot(*apart)
+    assert whole.collision_shapes == ("base", "hand[0]", "hand[1]") and whole.collision_pairs == (("base", "hand"),)
+    q = whole.random_configuration(seed=3, size=9)
+    assert np.array_equal(whole.distances(q).distance, two.distances(q).distance)
 
 
 def test_distances_of_a_cloud_are_differentiated_in_reverse() -> None:

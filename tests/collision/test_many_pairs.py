@@ -79,14 +79,14 @@ def test_distances_in_loops_equal_unrolled_distances(bodies: int, monkeypatch: p
     q0 = rng.uniform(-1.0, 1.0, (120, robot.nq))
     q1 = q0 + 0.1 * rng.normal(size=q0.shape)
     *plain, status = _answers(robot, q0, q1, monkeypatch, many=False)
-    *looped, other = _answers(robot, q0, q1, monkeypatch, many=True)
+    *looped, distance = _answers(robot, q0, q1, monkeypatch, many=True)
     free = plain[4] == 0.0  # of what collides, the first pair that is found to is the last that is measured
-    for one, two in zip(plain[:5], looped[:5], strict=True):
-        assert one == pytest.approx(two, abs=1e-12)
+    for unrolled, two in zip(plain[:5], looped[:5], strict=True):
+        assert unrolled == pytest.approx(two, abs=1e-12)
     assert plain[5][free] == pytest.approx(looped[5][free], abs=1e-12)
     # bounds differ, so some may be undecided by one and not the other
-    assert not (np.minimum(status, other) == 0.0)[np.maximum(status, other) == 1.0].any()
-    assert {0.0, 1.0} <= set(status) and (status == other).mean() > 0.95
+    assert not (np.minimum(status, distance) == 0.0)[np.maximum(status, distance) == 1.0].any()
+    assert {0.0, 1.0} <= set(status) and (status == distance).mean() > 0.95
     assert 0.1 < plain[0].mean() < 0.9 and 0.1 < free.mean() < 0.9
 
 
@@ -119,26 +119,26 @@ def test_motion_bounds_of_a_straight_chain_are_sharp() -> None:
     for k in range(6):
         parts.append(lw.Link(f"link{k}", mass=1.0))
         parent = f"link{k - 1}" if k else "world"
-        place = [0.3, 0.0, 0.0]
+        position = [0.3, 0.0, 0.0]
         parts.append(
-            lw.Joint.of(Revolute((0, 0, 1)), name=f"joint{k}", parent=parent, child=f"link{k}", placement=place)
+            lw.Joint.of(Revolute((0, 0, 1)), name=f"joint{k}", parent=parent, child=f"link{k}", placement=position)
         )
     tree = lw.Robot.build("chain", *parts).tree
     phi = [0.1, 0.2, -0.3, 0.1, 0.05, 0.2]
     sums = path_sums(tree, [0.0] * 6, phi)
     known = motion_bounds(tree, [0.0] * 6, phi, 5, [lw.spatial.Vec3(0.2, 0.0, 0.0)])
     for shared in (WORLD, 0, 3, 4):
-        found = bound_between(sums[5].D + 0.2, sums[5], sums[shared])
+        result = bound_between(sums[5].D + 0.2, sums[5], sums[shared])
         # s/2 of each joint inside is what a point may leave its lever by; along the links it cannot leave it
-        assert found.speed <= known[shared].speed + 1e-12
+        assert result.speed <= known[shared].speed + 1e-12
         lever = sum(abs(phi[k]) * (0.2 + 0.3 * (5 - k)) for k in range(0 if shared == WORLD else shared + 1, 6))
-        assert found.speed == pytest.approx(lever, rel=1e-12)
+        assert result.speed == pytest.approx(lever, rel=1e-12)
 
 
 def test_common_ancestors_of_a_body_equal_those_of_each_pair() -> None:
     tree = random_tree(np.random.default_rng(3), 14)
     for body in range(14):
-        assert shared_ancestors(tree, body) == [fork(tree, body, other)[0] for other in range(14)]
+        assert shared_ancestors(tree, body) == [fork(tree, body, ancestor)[0] for ancestor in range(14)]
 
 
 @pytest.mark.slow(every=3)
@@ -155,9 +155,9 @@ def test_paths_of_a_robot_with_many_links_are_planned_in_loops() -> None:
     assert len(collision_pairs(robot.tree)) > 1000
     start, goal = np.zeros(48), np.zeros(48)
     goal[0::2] = 0.1
-    found = robot.plan(start, goal)
-    assert found.success and (found.path[0] == start).all() and (found.path[-1] == goal).all()
-    assert robot.is_motion_free(found.path[:-1], found.path[1:], collision_check="sampled", resolution=0.01).free.all()
+    plan = robot.plan(start, goal)
+    assert plan.success and (plan.path[0] == start).all() and (plan.path[-1] == goal).all()
+    assert robot.is_motion_free(plan.path[:-1], plan.path[1:], collision_check="sampled", resolution=0.01).free.all()
     curled = np.zeros(48)
     curled[0::2] = 0.3  # once around and into itself
     assert robot.plan(start, curled).status == "goal_in_collision"

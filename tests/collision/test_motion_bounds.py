@@ -38,16 +38,16 @@ def _random_q(tree: Tree, rng: np.random.Generator, size: float) -> tuple[list[f
 
 def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.ndarray) -> dict[int, np.ndarray]:
     """By ancestor: where points of a body are in its frame at instants (instant, point, 3)."""
-    found: dict[int, list[np.ndarray]] = {}
+    results: dict[int, list[np.ndarray]] = {}
     for t in np.linspace(0.0, 1.0, _SAMPLES).tolist():
         X = forward_kinematics(tree, integrate(tree, q0, [t * x for x in phi]))
         r = [X[body].point(Vec3(*p)) for p in points.tolist()]
         i = body
         while i != WORLD:
             i = tree.bodies[i].parent
-            seen = r if i == WORLD else [X[i].inv().point(p) for p in r]
-            found.setdefault(i, []).append(np.array([[*p] for p in seen]))
-    return {i: np.array(path) for i, path in found.items()}
+            points_of_body = r if i == WORLD else [X[i].inv().point(p) for p in r]
+            results.setdefault(i, []).append(np.array([[*p] for p in points_of_body]))
+    return {i: np.array(path) for i, path in results.items()}
 
 
 @pytest.mark.slow(every=3)
@@ -63,12 +63,12 @@ def test_no_point_exceeds_its_bounds_of_speed_and_acceleration() -> None:
         out = rng.normal(size=(40, 3))
         on = rng.uniform(size=(40, 1))
         points = on * ends[0] + (1.0 - on) * ends[1] + radius * out / np.linalg.norm(out, axis=1, keepdims=True)
-        found = motion_bounds(tree, middle, phi, 2, [Vec3(*p) for p in ends.tolist()], radius)
+        result = motion_bounds(tree, middle, phi, 2, [Vec3(*p) for p in ends.tolist()], radius)
         step = 1.0 / (_SAMPLES - 1)
         for ancestor, path in _paths(tree, q0, phi, 2, points).items():
             speed = np.linalg.norm(np.diff(path, axis=0), axis=-1).max() / step  # never more than the largest
             turn = np.linalg.norm(np.diff(path, 2, axis=0), axis=-1).max() / step**2
-            bound = found[ancestor]
+            bound = result[ancestor]
             assert speed <= bound.speed * (1.0 + 1e-9), (seed, ancestor)
             assert turn <= bound.acceleration * (1.0 + 1e-9) + 1e-9, (seed, ancestor)
             tight.append(speed / max(bound.speed, 1e-9))
@@ -78,8 +78,8 @@ def test_no_point_exceeds_its_bounds_of_speed_and_acceleration() -> None:
 @pytest.mark.parametrize("kind", joints.ALL)
 def test_every_joint_type_has_motion_bounds(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(3)
-    own = random_tree(rng, 1, types=[kind])
-    trees = [own] * 3 + ([] if straight_tree(own) is own else [straight_tree(own)] * 3)
+    joint_tree = random_tree(rng, 1, types=[kind])
+    trees = [joint_tree] * 3 + ([] if straight_tree(joint_tree) is joint_tree else [straight_tree(joint_tree)] * 3)
     for tree in trees:
         check_bounded(tree.bodies[0])
         q0, q1 = _random_q(tree, rng, 0.7)
@@ -136,10 +136,10 @@ def test_ball_arithmetic_encloses_all_values() -> None:
     function = lambda x, y: (x * y - 2.0 * sin(x + y)) * cos(y) / 4.0 + (1.0 - x) * x  # noqa: E731
     for _ in range(50):
         a, b, r, s = rng.uniform(-2.0, 2.0, 4)
-        held = function(Enclosure(a, abs(r)), Enclosure(b, abs(s)))
+        enclosure = function(Enclosure(a, abs(r)), Enclosure(b, abs(s)))
         x, y = rng.uniform(a - abs(r), a + abs(r), 100), rng.uniform(b - abs(s), b + abs(s), 100)
-        assert np.all(np.abs(function(x, y) - held.center) <= held.radius * (1.0 + 1e-12))
-        assert largest(held) == abs(held.center) + held.radius
+        assert np.all(np.abs(function(x, y) - enclosure.center) <= enclosure.radius * (1.0 + 1e-12))
+        assert largest(enclosure) == abs(enclosure.center) + enclosure.radius
     with pytest.raises(TypeError, match="sqrt: not supported by ball"):
         sqrt(Enclosure(1.0, 0.1))
 

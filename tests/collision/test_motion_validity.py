@@ -20,12 +20,12 @@ def _arm() -> lw.Robot:
     tree = lw.load("arm7")._tree
     frames = []
     for frame in tree.frames:
-        made = []
+        parts = []
         for geometry in frame.collisions:
             old = geometry.shape
             new = Capsule(old.radius, old.length - old.radius) if isinstance(old, Cylinder) else old
-            made.append(replace(geometry, shape=new))
-        frames.append(replace(frame, collisions=tuple(made)))
+            parts.append(replace(geometry, shape=new))
+        frames.append(replace(frame, collisions=tuple(parts)))
     return lw.Robot(replace(tree, frames=tuple(frames)))
 
 
@@ -33,11 +33,11 @@ def _scene(rng: np.random.Generator) -> Scene:
     """Boxes, spheres and capsules around an arm, not at its foot."""
     scene = Scene()
     for k in range(12):
-        place = rng.uniform([-0.9, -0.9, -0.2], [0.9, 0.9, 1.2])
-        place[:2] *= max(1.0, 0.4 / np.hypot(*place[:2]))
+        position = rng.uniform([-0.9, -0.9, -0.2], [0.9, 0.9, 1.2])
+        position[:2] *= max(1.0, 0.4 / np.hypot(*position[:2]))
         R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         X = np.eye(4)
-        X[:3, :3], X[:3, 3] = R * np.linalg.det(R), place
+        X[:3, :3], X[:3, 3] = R * np.linalg.det(R), position
         a, b = rng.uniform(0.03, 0.12, 2).tolist()
         shape = (Box(rng.uniform(0.02, 0.3, 3).tolist()), Sphere(a), Capsule(a, 3.0 * b))[k % 3]
         scene = scene.with_shape(f"obstacle{k}", shape, X)
@@ -46,8 +46,8 @@ def _scene(rng: np.random.Generator) -> Scene:
 
 def _edges(robot: lw.Robot, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
     q0 = rng.uniform(robot.lower, robot.upper, (count, robot.nq))
-    way = rng.normal(size=(count, robot.nq))
-    return q0, q0 + way / np.linalg.norm(way, axis=1, keepdims=True)
+    displacement = rng.normal(size=(count, robot.nq))
+    return q0, q0 + displacement / np.linalg.norm(displacement, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -62,21 +62,25 @@ def test_certified_segments_contain_no_collision(arm: lw.Robot) -> None:
     for seed in range(4):
         scene = _scene(np.random.default_rng(seed))
         q0, q1 = _edges(arm, rng, 700)
-        found, samples = arm.is_motion_free(q0, q1, scene), arm.is_motion_free(q0, q1, scene, **METHOD)
-        assert not (found.free & (samples.status == "colliding")).any()
-        assert not ((found.status == "colliding") & (found.clearance > 0.0)).any()
-        hit = found.status == "colliding"
-        t = found.t[hit, np.newaxis]
-        assert found.q[hit] == pytest.approx(arm.integrate(q0[hit], t * arm.difference(q0[hit], q1[hit])), abs=1e-12)
+        check, samples = arm.is_motion_free(q0, q1, scene), arm.is_motion_free(q0, q1, scene, **METHOD)
+        assert not (check.free & (samples.status == "colliding")).any()
+        assert not ((check.status == "colliding") & (check.clearance > 0.0)).any()
+        hit = check.status == "colliding"
+        t = check.t[hit, np.newaxis]
+        assert check.q[hit] == pytest.approx(arm.integrate(q0[hit], t * arm.difference(q0[hit], q1[hit])), abs=1e-12)
         assert (
-            arm.is_motion_free(found.q[hit], found.q[hit], scene, **METHOD).status.tolist() == ["colliding"] * hit.sum()
+            arm.is_motion_free(check.q[hit], check.q[hit], scene, **METHOD).status.tolist() == ["colliding"] * hit.sum()
         )
-        near = found.status == "undecided"
-        assert ((found.clearance[near] > 0.0) & (found.clearance[near] <= 1e-4)).all()
-        assert np.isnan(found.q[found.free]).all()
-        free, colliding, undecided = free + found.free.sum(), colliding + hit.sum(), undecided + near.sum()
-        one = arm.is_motion_free(q0[3], q1[3], scene)  # the same bits alone
-        assert (one.status, one.clearance, one.iterations) == (found.status[3], found.clearance[3], found.iterations[3])
+        near = check.status == "undecided"
+        assert ((check.clearance[near] > 0.0) & (check.clearance[near] <= 1e-4)).all()
+        assert np.isnan(check.q[check.free]).all()
+        free, colliding, undecided = free + check.free.sum(), colliding + hit.sum(), undecided + near.sum()
+        single = arm.is_motion_free(q0[3], q1[3], scene)  # the same bits alone
+        assert (single.status, single.clearance, single.iterations) == (
+            check.status[3],
+            check.clearance[3],
+            check.iterations[3],
+        )
     assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
 
 
@@ -92,11 +96,11 @@ def test_segments_certified_by_searched_distances_contain_no_collision() -> None
     q0, q1 = rng.uniform(-3.0, 3.0, (2, 1500, swing.nq))
     q1 = q0 + 0.3 * (q1 - q0)
     pairs = [("can", name) for name in scene.names]
-    found = swing.is_motion_free(q0, q1, scene, pairs=pairs)
+    check = swing.is_motion_free(q0, q1, scene, pairs=pairs)
     samples = swing.is_motion_free(q0, q1, scene, pairs=pairs, **METHOD)
-    assert not (found.free & (samples.status == "colliding")).any()
-    assert found.free.sum() > 100 and (found.status == "colliding").sum() > 100
-    assert (found.status == "undecided").sum() < 15
+    assert not (check.free & (samples.status == "colliding")).any()
+    assert check.free.sum() > 100 and (check.status == "colliding").sum() > 100
+    assert (check.status == "undecided").sum() < 15
 
 
 def test_segments_certified_with_fields_contain_no_collision() -> None:
@@ -106,20 +110,20 @@ def test_segments_certified_with_fields_contain_no_collision() -> None:
     q0, q1 = rng.uniform(-3.0, 3.0, (2, 600, swing.nq))
     q1 = q0 + 0.3 * (q1 - q0)
     pairs = [("ball", "hills")]
-    found = swing.is_motion_free(q0, q1, scene, pairs=pairs)
+    check = swing.is_motion_free(q0, q1, scene, pairs=pairs)
     samples = swing.is_motion_free(q0, q1, scene, pairs=pairs, **METHOD)
-    assert not (found.free & (samples.status == "colliding")).any()
-    assert found.free.sum() > 60 and (found.status == "colliding").sum() > 60
+    assert not (check.free & (samples.status == "colliding")).any()
+    assert check.free.sum() > 60 and (check.status == "colliding").sum() > 60
 
 
 @pytest.mark.slow(every=3)
 def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)
-    found = arm.is_motion_free(q0, q1, scene, margin=0.03)
-    samples = arm.is_motion_free(q0[found.free], q1[found.free], scene, **METHOD)
-    assert found.free.sum() > 30 and samples.clearance.min() > 0.03
-    assert (found.clearance[found.status == "colliding"] <= 0.03).all()
+    check = arm.is_motion_free(q0, q1, scene, margin=0.03)
+    samples = arm.is_motion_free(q0[check.free], q1[check.free], scene, **METHOD)
+    assert check.free.sum() > 30 and samples.clearance.min() > 0.03
+    assert (check.clearance[check.status == "colliding"] <= 0.03).all()
 
 
 def test_certified_checks_detect_collisions_between_samples(arm: lw.Robot) -> None:
@@ -137,21 +141,21 @@ def test_certified_checks_detect_collisions_between_samples(arm: lw.Robot) -> No
 def test_a_segment_of_zero_length_is_checked_as_a_configuration(arm: lw.Robot) -> None:
     q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
     scene = FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
-    found = arm.is_motion_free(q, q, scene)
-    assert found.free and found.iterations == 1
-    assert found.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
+    check = arm.is_motion_free(q, q, scene)
+    assert check.free and check.iterations == 1
+    assert check.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
 
 
 def test_segments_of_floating_and_rotating_bases_are_certified() -> None:
     robot = lw.load("quadruped", floating_base=True)
     scene = Scene().with_box("wall", (0.02, 4.0, 4.0), (1.0, 0.0, 0.0))
     q0 = robot.neutral()
-    places = dict(zip(robot.q_names, range(robot.nq), strict=True))
+    positions = dict(zip(robot.q_names, range(robot.nq), strict=True))
     q1 = q0.copy()
-    q1[places["floating_base.x"]] = 2.0
-    found = robot.is_motion_free(np.stack([q0, q0]), np.stack([q1, q0]), scene, pairs=[("trunk", "wall")])
-    assert found.status.tolist() == ["colliding", "free"]
-    assert abs(found.q[0, places["floating_base.x"]] - 1.0) <= 0.21 + 1e-9  # half of the trunk and of the wall
+    q1[positions["floating_base.x"]] = 2.0
+    check = robot.is_motion_free(np.stack([q0, q0]), np.stack([q1, q0]), scene, pairs=[("trunk", "wall")])
+    assert check.status.tolist() == ["colliding", "free"]
+    assert abs(check.q[0, positions["floating_base.x"]] - 1.0) <= 0.21 + 1e-9  # half of the trunk and of the wall
 
 
 def test_invalid_arguments_of_motion_checks_are_refused(arm: lw.Robot) -> None:

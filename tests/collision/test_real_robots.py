@@ -46,10 +46,10 @@ def test_distances_of_real_robots_equal_coal() -> None:
     scene = lw.Scene().with_box("block", (0.3, 0.2, 0.4), tilted).with_box("floor", (2.0, 2.0, 0.1), (0, 0, -0.3))
     scene = scene.with_sphere("ball", 0.15, (-0.4, 0.2, 0.6)).with_capsule("pole", 0.05, 1.0, (0.3, -0.4, 0.5))
     q = robot.random_configuration(seed=4, size=60)
-    found = robot.distances(q, scene)
+    distances = robot.distances(q, scene)
     shapes = {f.name: (f.collisions[0], robot.pose(q, f.name)) for f in robot.tree.frames if f.collisions}
     checked = 0
-    for k, (a, b) in enumerate(found.pairs):
+    for k, (a, b) in enumerate(distances.pairs):
         shape_a, X_a = shapes[a]
         own_a = X_a @ np.reshape(shape_a.origin.elements(), (4, 4))
         if b in shapes:
@@ -60,15 +60,15 @@ def test_distances_of_real_robots_equal_coal() -> None:
             request, result = coal.DistanceRequest(), coal.DistanceResult()
             request.gjk_tolerance = 1e-8
             d = coal.distance(peer(shape_a.shape), placed(own_a[i]), peer(shape_b), placed(own_b[i]), request, result)
-            assert (d <= 0.0) == (found.distance[i, k] <= 0.0) or abs(d) < 1e-6
+            assert (d <= 0.0) == (distances.distance[i, k] <= 0.0) or abs(d) < 1e-6
             if d > 1e-6:
-                assert abs(found.distance[i, k] - d) < 2e-6, (a, b, i)
+                assert abs(distances.distance[i, k] - d) < 2e-6, (a, b, i)
                 checked += 1
     assert checked > 300
-    touching = found.normal * found.distance[..., np.newaxis]
-    assert np.abs(found.point_b - found.point_a - touching).max() < 1e-13
-    assert np.array_equal(robot.in_collision(q, scene), found.distance.min(-1) <= 0.0)
-    assert np.abs(robot.minimum_distance(q, scene) - found.distance.min(-1)).max() < 1e-14
+    touching = distances.normal * distances.distance[..., np.newaxis]
+    assert np.abs(distances.point_b - distances.point_a - touching).max() < 1e-13
+    assert np.array_equal(robot.in_collision(q, scene), distances.distance.min(-1) <= 0.0)
+    assert np.abs(robot.minimum_distance(q, scene) - distances.distance.min(-1)).max() < 1e-14
 
 
 @pytest.mark.slow(every=3)

@@ -21,21 +21,23 @@ def centres(q):
 
 
 def test_all_collision_pairs_are_measured_and_named() -> None:
-    found, X = ROBOT.distances(Q, SCENE), centres(Q)
-    assert len(set(found.pairs)) == len(found.pairs) and found.distance.shape == (40, len(found.pairs))
-    for k, (a, b) in enumerate(found.pairs):
+    distances, X = ROBOT.distances(Q, SCENE), centres(Q)
+    assert len(set(distances.pairs)) == len(distances.pairs) and distances.distance.shape == (40, len(distances.pairs))
+    for k, (a, b) in enumerate(distances.pairs):
         at_b = X[b][..., :3, 3] if b in X else np.array([*SCENE[b].pose.translation])
         radius = 0.07 if b in X else SCENE[b].shape.radius
         d = np.linalg.norm(at_b - X[a][..., :3, 3], axis=-1) - 0.07 - radius
-        assert np.abs(found.distance[:, k] - d).max() < 1e-14
-    n = found.normal * found.distance[..., np.newaxis]
-    assert np.abs(found.point_b - found.point_a - n).max() < 1e-14
-    assert ("base", "ball0") not in found.pairs and ("base", "shoulder") not in found.pairs
-    one = found.of("ball0", "hand") if ("hand", "ball0") in found.pairs else found.of("ball0", "wrist")
-    assert np.array_equal(one.normal, -found.of("wrist", "ball0").normal)
+        assert np.abs(distances.distance[:, k] - d).max() < 1e-14
+    n = distances.normal * distances.distance[..., np.newaxis]
+    assert np.abs(distances.point_b - distances.point_a - n).max() < 1e-14
+    assert ("base", "ball0") not in distances.pairs and ("base", "shoulder") not in distances.pairs
+    pair_distances = (
+        distances.of("ball0", "hand") if ("hand", "ball0") in distances.pairs else distances.of("ball0", "wrist")
+    )
+    assert np.array_equal(pair_distances.normal, -distances.of("wrist", "ball0").normal)
     chosen = ROBOT.distances(Q, SCENE, pairs=[("ball3", "wrist"), ("base", "wrist")])
     assert chosen.pairs == (("base", "wrist"), ("wrist", "ball3"))
-    assert np.array_equal(chosen.distance[:, 1], found.of("wrist", "ball3").distance)
+    assert np.array_equal(chosen.distance[:, 1], distances.of("wrist", "ball3").distance)
 
 
 def test_minimum_distance_nearest_pair_and_collision_agree_with_all_pairs() -> None:
@@ -47,13 +49,13 @@ def test_minimum_distance_nearest_pair_and_collision_agree_with_all_pairs() -> N
         assert np.array_equal(ROBOT.in_collision(Q, SCENE, margin=margin), d.min(-1) <= margin)
     assert 0.1 < ROBOT.in_collision(Q, SCENE).mean() < 0.9
     for q in Q[:5]:
-        found, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest_pair(q, scene=SCENE)
-        assert nearest.pairs[0] == found.pairs[found.distance.argmin()]
-        assert nearest.distance[0] == found.distance.min()
+        distances, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest_pair(q, scene=SCENE)
+        assert nearest.pairs[0] == distances.pairs[distances.distance.argmin()]
+        assert nearest.distance[0] == distances.distance.min()
         of_wrist = ROBOT.nearest_pair(q, "wrist", SCENE)
         assert ROBOT.nearest_pair(q, "hand", SCENE).pairs == ROBOT.nearest_pair(q, "flange", SCENE).pairs
-        some = [k for k, pair in enumerate(found.pairs) if "wrist" in pair]
-        assert of_wrist.distance[0] == found.distance[some].min()
+        indices = [k for k, pair in enumerate(distances.pairs) if "wrist" in pair]
+        assert of_wrist.distance[0] == distances.distance[indices].min()
 
 
 @pytest.mark.slow(every=3)
@@ -91,8 +93,8 @@ def test_single_distances_equal_batches_for_any_scene_capacity() -> None:
     for k in range(6):
         back = back.without(f"far{k}")
     assert back == SCENE and hash(back) == hash(SCENE)
-    own = ROBOT.distances(Q)
-    assert np.array_equal(ROBOT.minimum_distance(Q, lw.Scene()), own.distance.min(-1))
+    self_distances = ROBOT.distances(Q)
+    assert np.array_equal(ROBOT.minimum_distance(Q, lw.Scene()), self_distances.distance.min(-1))
 
 
 def test_invalid_arguments_of_robot_distances_are_refused() -> None:
@@ -132,35 +134,35 @@ def test_obstacles_are_checked_against_the_selected_links_only(pairs: list[tuple
     robot = lw.load("arm7")
     balls = {"a": (0.8, 0.0, 0.3), "b": (0.0, 0.4, 1.0)}
     scene = lw.Scene().with_box("c", (0.1, 0.1, 0.1), (0.0, -0.5, 0.5))
-    for name, place in balls.items():
-        scene = scene.with_sphere(name, 0.1, place)
+    for name, position in balls.items():
+        scene = scene.with_sphere(name, 0.1, position)
     q, k = robot.random_configuration(seed=0, size=60), 30.0
-    found = robot.distance_derivatives(q, scene, pairs=pairs)
-    least = found.distance.min(axis=-1)
-    soft = -np.log(np.exp(-k * found.distance).sum(axis=-1)) / k
-    slope = (np.exp(-k * (found.distance - soft[:, None]))[..., None] * found.gradient).sum(axis=1)
-    assert least.min() < 0.0 < least.max() and len(found.pairs) == len(pairs)
-    given = {"scene": scene, "pairs": pairs}
+    result = robot.distance_derivatives(q, scene, pairs=pairs)
+    least = result.distance.min(axis=-1)
+    soft = -np.log(np.exp(-k * result.distance).sum(axis=-1)) / k
+    slope = (np.exp(-k * (result.distance - soft[:, None]))[..., None] * result.gradient).sum(axis=1)
+    assert least.min() < 0.0 < least.max() and len(result.pairs) == len(pairs)
+    options = {"scene": scene, "pairs": pairs}
     for margin in (0.0, 0.05, -0.01):
-        assert np.array_equal(robot.in_collision(q, margin=margin, **given), least <= margin)
-    near = robot.nearest_pair(q[0], **given)
-    assert near.pairs[0] == found.pairs[int(found.distance[0].argmin())] and abs(near.distance[0] - least[0]) < 1e-12
+        assert np.array_equal(robot.in_collision(q, margin=margin, **options), least <= margin)
+    near = robot.nearest_pair(q[0], **options)
+    assert near.pairs[0] == result.pairs[int(result.distance[0].argmin())] and abs(near.distance[0] - least[0]) < 1e-12
 
     def all_of(q):
-        smooth = {"sharpness": k, **given}
+        smooth = {"sharpness": k, **options}
         return (
-            robot.minimum_distance(q, **given),
+            robot.minimum_distance(q, **options),
             robot.smooth_minimum_distance(q, **smooth),
             robot.smooth_minimum_distance_gradient(q, **smooth),
         )
 
-    for one in (all_of(q), lw.compile(all_of, q=7)(q)):
-        for value, expected in zip(one, (least, soft, slope), strict=True):
+    for evaluated in (all_of(q), lw.compile(all_of, q=7)(q)):
+        for value, expected in zip(evaluated, (least, soft, slope), strict=True):
             assert np.abs(value - expected).max() < 1e-9
     edges = robot.is_motion_free(q[:30], q[30:], scene, pairs=pairs)
     t = np.linspace(0.0, 1.0, 200)[:, None]
     for k, free in enumerate(edges.free):
-        way = robot.minimum_distance(q[k] + t * (q[30 + k] - q[k]), **given).min()
+        samples = robot.minimum_distance(q[k] + t * (q[30 + k] - q[k]), **options).min()
         if edges.status[k] != "undecided":
-            assert free == (way > 0.0)
-            assert free or robot.minimum_distance(edges.q[k], **given) <= 0.0
+            assert free == (samples > 0.0)
+            assert free or robot.minimum_distance(edges.q[k], **options) <= 0.0

@@ -32,15 +32,15 @@ def test_a_written_scene_is_read_as_the_same_scene() -> None:
     scene = kitchen()
     assert lw.Scene.from_dict(scene.to_dict()) == scene == lw.Scene.from_json(scene.to_json())
     assert lw.Scene.from_json(lw.Scene().to_json()) == lw.Scene()
-    one = {"name": "x", "shape": {"type": "sphere", "radius": 0.1}}
+    obstacle = {"name": "x", "shape": {"type": "sphere", "radius": 0.1}}
     for obstacles, said in (
-        ([one, one], "an obstacle 'x' exists already: use another"),
-        ([{**one, "colour": 1}], "no key named 'colour'"),
-        ([{**one, "shape": {"type": "spere", "radius": 1.0}}], "did you mean 'sphere'"),
-        ([{**one, "shape": {"type": "sphere"}}], "'radius' is missing"),
-        ([{**one, "shape": {"type": "sphere", "radius": -1.0}}], "positive number"),
-        ([{**one, "pose": [0, 0]}], "expected a pose, a matrix of shape"),
-        ([{"shape": one["shape"]}], "'name' is missing"),
+        ([obstacle, obstacle], "an obstacle 'x' exists already: use another"),
+        ([{**obstacle, "colour": 1}], "no key named 'colour'"),
+        ([{**obstacle, "shape": {"type": "spere", "radius": 1.0}}], "did you mean 'sphere'"),
+        ([{**obstacle, "shape": {"type": "sphere"}}], "'radius' is missing"),
+        ([{**obstacle, "shape": {"type": "sphere", "radius": -1.0}}], "positive number"),
+        ([{**obstacle, "pose": [0, 0]}], "expected a pose, a matrix of shape"),
+        ([{"shape": obstacle["shape"]}], "'name' is missing"),
         ("x", "expected a list"),
         ([3], "expected an object with 'name', 'shape'"),
     ):
@@ -50,7 +50,10 @@ def test_a_written_scene_is_read_as_the_same_scene() -> None:
         ("{", "JSON"),
         ('{"version": 1, "version": 1, "obstacles": []}', "'version' occurs twice"),
         ('{"version": 2, "obstacles": []}', "version: expected 1"),
-        (json.dumps({"version": 1, "obstacles": [{**one, "pose": [float("nan"), 0, 0]}]}), "NaN is not a JSON number"),
+        (
+            json.dumps({"version": 1, "obstacles": [{**obstacle, "pose": [float("nan"), 0, 0]}]}),
+            "NaN is not a JSON number",
+        ),
         ("[" * 100000, "deep|JSON"),
         ("scene.json", r"^Scene.from_json: text: expected a JSON document, got 'scene.json'; for a file pass its text"),
     ):
@@ -78,13 +81,13 @@ def test_the_distance_of_two_shapes_takes_batches() -> None:
     a, b, rng = Sphere(0.1), Sphere(0.2), np.random.default_rng(0)
     X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
     X[:, :3, 3] = rng.normal(size=(50, 3))
-    found = lw.signed_distance(a, np.eye(4), b, X)
-    assert np.abs(found.distance - np.linalg.norm(X[:, :3, 3], axis=-1) + 0.3).max() < 1e-15
-    assert np.abs(found.point_b - found.point_a - found.normal * found.distance[:, None]).max() < 1e-15
+    distances = lw.signed_distance(a, np.eye(4), b, X)
+    assert np.abs(distances.distance - np.linalg.norm(X[:, :3, 3], axis=-1) + 0.3).max() < 1e-15
+    assert np.abs(distances.point_b - distances.point_a - distances.normal * distances.distance[:, None]).max() < 1e-15
     alone = [lw.signed_distance(a, np.eye(4), b, x).distance for x in X]
-    assert np.array_equal(alone, found.distance)
+    assert np.array_equal(alone, distances.distance)
     traced = lw.compile(lambda x: lw.signed_distance(a, np.eye(4), b, x).distance, x=(4, 4))
-    assert np.array_equal(traced(X), found.distance)
+    assert np.array_equal(traced(X), distances.distance)
     far, nowhere = np.eye(4), np.eye(4)
     far[0, 3], nowhere[2, 3] = 1e200, np.nan  # of a pair whose kernel is known
     endless = X.copy()

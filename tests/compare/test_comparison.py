@@ -27,13 +27,13 @@ def link(name, mass=1.5, com="0.1 0.05 0", size=0.3):
     return LINK.format(name=name, mass=mass, com=com, size=size)
 
 
-def joint(name, parent, child, axis="0 0 1", lower=-1, upper=2, **others):
-    values = {"type": "revolute", "effort": 5, "velocity": 3, "at": ORIGIN, "more": "", "damping": 0.5} | others
+def joint(name, parent, child, axis="0 0 1", lower=-1, upper=2, **options):
+    values = {"type": "revolute", "effort": 5, "velocity": 3, "at": ORIGIN, "more": "", "damping": 0.5} | options
     return JOINT.format(name=name, parent=parent, child=child, axis=axis, lower=lower, upper=upper, **values)
 
 
-def elbow(axis="0 1 0", lower=-1, upper=2, **others):
-    return joint("elbow", "upper", "lower", axis, lower, upper, **others)
+def elbow(axis="0 1 0", lower=-1, upper=2, **options):
+    return joint("elbow", "upper", "lower", axis, lower, upper, **options)
 
 
 def robot_of(*parts, **options):
@@ -55,7 +55,7 @@ def arm():
 
 
 def differing(comparison):
-    return {one.quantity for one in comparison.differences}
+    return {difference.quantity for difference in comparison.differences}
 
 
 def test_a_robot_with_reordered_joints_is_equal(arm):
@@ -63,9 +63,9 @@ def test_a_robot_with_reordered_joints_is_equal(arm):
     assert [j.name for j in swapped.joints] != [j.name for j in arm.joints]
     result = arm.compare(swapped)
     assert result.same and not result.notes, str(result)
-    counts = {one.quantity: one.compared for one in result.quantities}
+    counts = {quantity.quantity: quantity.compared for quantity in result.quantities}
     assert counts["mass matrix"] == 6 and counts["position [m]"] == 5 and counts["inertia [kg m²]"] == 3
-    assert all(one.largest < 1e-12 for one in result.quantities)
+    assert all(quantity.largest < 1e-12 for quantity in result.quantities)
     assert str(result).splitlines()[0] == "r (1) and r (2): same (tolerance 1e-09 relative)"
 
 
@@ -84,8 +84,8 @@ def test_robots_with_other_coordinates_and_couplings_have_equal_motions():
     mimic = '<mimic joint="shoulder" multiplier="-0.4" offset="0.1"/>'
     follows = [*LINKS, JOINTS[0], elbow(more=mimic), *JOINTS[2:]]
     free, coupled = robot_of(*follows), robot_of(*follows, mimic="coupled")
-    for one, other in ((free, coupled), (coupled, free)):
-        result = one.compare(other)
+    for left, right in ((free, coupled), (coupled, free)):
+        result = left.compare(right)
         assert differing(result) == {"coupling: master"}, str(result)
         assert {x.quantity: x.compared for x in result.quantities}["mass matrix"] == 3
     back = [
@@ -123,9 +123,11 @@ def test_a_robot_with_another_root_is_equal():
     leg = lw.load("leg", floating_base=True)
     tip = leg.with_root(leg.bodies[-1])
     result = leg.compare(tip, samples=3)
-    assert result.same and [one.name for one in leg.joints] == [one.name for one in tip.joints], str(result)
+    assert result.same and [difference.name for difference in leg.joints] == [
+        difference.name for difference in tip.joints
+    ], str(result)
     heavier = tip.with_inertia(leg.bodies[-1], mass=9.0)
-    assert {one.group for one in leg.compare(heavier).differences} == {"inertias", "dynamics"}
+    assert {difference.group for difference in leg.compare(heavier).differences} == {"inertias", "dynamics"}
 
 
 @pytest.mark.parametrize(
@@ -156,12 +158,12 @@ def test_each_difference_is_named_with_its_value(arm, parts, expected):
     result = arm.compare(robot_of(*parts))
     assert not result.same
     for quantity, (subject, absolute, relative) in expected.items():
-        one = next(x for x in result.differences if x.quantity == quantity)
-        assert (one.subject, one.absolute) == (subject, pytest.approx(absolute, rel=1e-9))
-        assert relative is None or one.relative == pytest.approx(relative, rel=1e-9)
-    others = differing(result) - expected.keys()
+        difference = next(x for x in result.differences if x.quantity == quantity)
+        assert (difference.subject, difference.absolute) == (subject, pytest.approx(absolute, rel=1e-9))
+        assert relative is None or difference.relative == pytest.approx(relative, rel=1e-9)
+    unexpected = differing(result) - expected.keys()
     follow = {"total mass [kg]", "mass matrix", "gravity force [N·m, N]", "position [m]", "inertia [kg m²]"}
-    assert others <= (
+    assert unexpected <= (
         follow if {"mass [kg]", "center of mass [m]", "position at zero [m]"} & expected.keys() else set()
     )
     assert arm.compare(robot_of(*parts), tolerance=0.6).same
@@ -201,10 +203,10 @@ def test_bodies_are_compared_where_links_are_merged(arm):
 
 
 def test_constraints_actuators_and_configurations_are_compared():
-    one = lw.load("fourbar")
-    assert one.compare(lw.load("fourbar")).same
+    robot = lw.load("fourbar")
+    assert robot.compare(lw.load("fourbar")).same
     tree = lw.load(lw.robots.path("fourbar"))
-    assert {(x.quantity, x.subject) for x in one.compare(tree).differences} == {
+    assert {(x.quantity, x.subject) for x in robot.compare(tree).differences} == {
         ("frame", "coupler_tip"), ("frame", "rocker_tip"), ("constraint", "pin"),
     }  # fmt: skip
     arm = lw.load("double_pendulum")
@@ -212,8 +214,8 @@ def test_constraints_actuators_and_configurations_are_compared():
         "actuators": [{{"name": "servo", "kind": "position", "joint": "elbow", "stiffness": {0}}}],
         "named_configurations": [{{"name": "bent", "q": {{"elbow": {1}}}}}]}}"""
     a, b = (arm.with_loops_document(text.format(*values)) for values in ((80, 0.5), (90, 0.6)))
-    found = {x.subject: x.absolute for x in a.compare(b).differences}
-    assert found == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
+    comparison = {x.subject: x.absolute for x in a.compare(b).differences}
+    assert comparison == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
     assert a.compare(arm).of("actuators")[0].left == "there"
 
 
@@ -222,10 +224,12 @@ def test_joints_of_all_types_are_compared():
     for seed in range(3):
         robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))
         result = robot.compare(robot, samples=2)
-        assert result.same and "mass matrix" in {one.quantity for one in result.quantities}, str(result)
+        assert result.same and "mass matrix" in {difference.quantity for difference in result.quantities}, str(result)
         moved = lw.Robot(replace(robot.tree, bodies=(*robot.tree.bodies[:-1], moved_by(robot.tree.bodies[-1], 0.01))))
-        found = {one.quantity: one.absolute for one in robot.compare(moved, samples=2).of("poses")}
-        assert found["position at zero [m]"] == pytest.approx(0.01), found
+        comparison = {
+            difference.quantity: difference.absolute for difference in robot.compare(moved, samples=2).of("poses")
+        }
+        assert comparison["position at zero [m]"] == pytest.approx(0.01), comparison
 
 
 def moved_by(body, x):
@@ -236,7 +240,7 @@ def test_comparison_results_are_plain_data(arm):
     result = arm.compare(arm.with_inertia("side", mass=3.0))
     data = result.as_dict()
     assert data["same"] is False and data["differences"][0]["quantity"] == "total mass [kg]"
-    assert {one["where"] for one in data["quantities"] if one["quantity"] == "mass [kg]"} == {"side"}
+    assert {quantity["where"] for quantity in data["quantities"] if quantity["quantity"] == "mass [kg]"} == {"side"}
     assert (
         "1 difference" not in repr(result)
         and repr(arm.compare(arm)) == "<RobotComparison of 'r (1)' and 'r (2)': same>"
@@ -247,18 +251,19 @@ def test_comparison_results_are_plain_data(arm):
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
 def test_real_robots_are_equal_in_other_libraries(library, tmp_path):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")
-    for example in [one for one in EXAMPLES if one.name in ("panda", "talos", "solo12")]:
+    for example in [example_ for example_ in EXAMPLES if example_.name in ("panda", "talos", "solo12")]:
         path = tmp_path / f"{example.name}.urdf"
         path.write_text(example.text(), encoding="utf-8")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             robot = lw.load(path, floating_base=example.floating)
         result = robot.compare_with_library(library, samples=2)
-        assert result.same and {one.quantity for one in result.quantities} >= {"mass matrix", "position [m]"}, str(
-            result
-        )
-        other = robot.with_inertia(robot.bodies[-1], mass=5.0)
-        assert {x.group for x in other.compare_with_library(library, samples=1).differences} == {"dynamics"}
+        assert result.same and {example_.quantity for example_ in result.quantities} >= {
+            "mass matrix",
+            "position [m]",
+        }, str(result)
+        heavier = robot.with_inertia(robot.bodies[-1], mass=5.0)
+        assert {x.group for x in heavier.compare_with_library(library, samples=1).differences} == {"dynamics"}
     with pytest.raises(
         ValueError, match=f"compare_with_library: library: {library}: the robot was not read from a file"
     ):
@@ -274,11 +279,16 @@ def test_a_urdf_and_mujocos_conversion_of_it_differ_only_as_expected(tmp_path):
     (tmp_path / "arm.xml").write_text(_compiled(mujoco, text).to_xml(), encoding="utf-8")
     urdf, mjcf = robot_of(*LINKS[:3], tip, *JOINTS), lw.load(tmp_path / "arm.xml")
     result = urdf.compare(mjcf, by="bodies", tolerance=1e-5)
-    assert {one.group for one in result.differences} == {"limits", "collisions", "visuals", "actuators"}, str(result)
-    assert {one.quantity for one in result.of("limits")} == {"speed limit [rad/s, m/s]"}
-    shapes = {one.subject: (one.left, one.right) for one in result.of("collisions")}
+    assert {difference.group for difference in result.differences} == {
+        "limits",
+        "collisions",
+        "visuals",
+        "actuators",
+    }, str(result)
+    assert {difference.quantity for difference in result.of("limits")} == {"speed limit [rad/s, m/s]"}
+    shapes = {difference.subject: (difference.left, difference.right) for difference in result.of("collisions")}
     assert shapes == {"lower": ("Box", "Box, Box")}
-    assert {one.group for one in urdf.compare(mjcf, tolerance=1e-5).of("names")} == {"names"}
+    assert {difference.group for difference in urdf.compare(mjcf, tolerance=1e-5).of("names")} == {"names"}
 
 
 def _compiled(mujoco, text):

@@ -148,10 +148,10 @@ CASES = {
 def test_each_suspicious_value_is_detected(case):
     parts, expected = CASES[case]
     result = check(*parts)
-    found = {one.code: one.severity for one in result.findings}
-    assert found == expected, str(result)
-    for one in result.findings:
-        assert one.reason and one.remedy and one.code in str(result), one
+    results = {finding.code: finding.severity for finding in result.findings}
+    assert results == expected, str(result)
+    for finding in result.findings:
+        assert finding.reason and finding.remedy and finding.code in str(result), finding
 
 
 def test_suspicious_gravity_frames_and_configurations_are_detected():
@@ -163,14 +163,22 @@ def test_suspicious_gravity_frames_and_configurations_are_detected():
     away = [*chain, link("l6"), joint("l6", "l5", at="0 0 40")]
     assert {x.code for x in check(*away).findings} == {"FRAME_FAR", "IDENTICAL_INERTIAS"}
     text = '{"version": 1, "named_configurations": [{"name": "home", "q": {"to_rod": 2.5}}]}'
-    (one,) = robot_of(*sound).with_loops_document(text).check_model().findings
-    assert (one.code, one.subject, dict(one.values)["upper"]) == ("Q_OUT_OF_LIMITS", ("configuration", "home"), 2.0)
+    (finding,) = robot_of(*sound).with_loops_document(text).check_model().findings
+    assert (finding.code, finding.subject, dict(finding.values)["upper"]) == (
+        "Q_OUT_OF_LIMITS",
+        ("configuration", "home"),
+        2.0,
+    )
 
 
 def test_robots_built_in_python_are_checked():
     robot = robot_of(link(), joint()).with_inertia("rod", inertia=(0.5, 0.5, 0.5), mass=0.1)
-    (one,) = robot.check_model().warnings
-    assert one.code == "INERTIA_EXTENT" and one.subject == ("link", "rod") and one.as_dict()["values"]["reach"] > 0.2
+    (finding,) = robot.check_model().warnings
+    assert (
+        finding.code == "INERTIA_EXTENT"
+        and finding.subject == ("link", "rod")
+        and finding.as_dict()["values"]["reach"] > 0.2
+    )
     assert lw.load("arm7").check_model().findings == ()
 
 
@@ -191,7 +199,7 @@ def test_equal_findings_are_collected_in_a_table_of_limited_width():
 
 
 def example(name):
-    return next(one for one in EXAMPLES if one.name == name)
+    return next(example_robot for example_robot in EXAMPLES if example_robot.name == name)
 
 
 def test_real_robots_have_no_errors():
@@ -200,7 +208,7 @@ def test_real_robots_have_no_errors():
     known = {"panda": set(), "talos": set(), "ur5": set(), "g1": set(), "pr2": of_pr2}
     for name, codes in known.items():
         result = example(name).load().check_model()
-        assert not result.errors and {one.code for one in result.warnings} == codes, str(result)
+        assert not result.errors and {warning.code for warning in result.warnings} == codes, str(result)
 
 
 # By what is wrong, mass, centre and rotational inertia about it from those of the file; and the code that says so.
@@ -226,12 +234,14 @@ def test_one_wrong_link_of_a_real_robot_is_detected():
     for name, wrong in (("panda", "panda_link3"), ("talos", "leg_right_3_link"), ("g1", "right_knee_link")):
         tree = example(name).robot().tree
         heavy = changed_link(tree, wrong, lambda m, c, J: (5000.0, c, J * (5000.0 / m)))
-        assert ("MASS_UNITS", ("link", wrong)) in {(one.code, one.subject) for one in heavy.check_model().warnings}
+        assert ("MASS_UNITS", ("link", wrong)) in {
+            (finding.code, finding.subject) for finding in heavy.check_model().warnings
+        }
         if name == "panda":  # without a partner, and its meshes are not read
             continue
         result = changed_link(tree, wrong, lambda m, c, J: (m, Vec3(c.x, c.y, -c.z), J)).check_model()
-        (one,) = result.warnings
-        assert one.code == "COM_MIRRORED" and wrong in (one.subject[1], *one.message.split("'")), one
+        (finding,) = result.warnings
+        assert finding.code == "COM_MIRRORED" and wrong in (finding.subject[1], *finding.message.split("'")), finding
 
 
 @pytest.mark.parametrize("name", ["panda", "talos", "kinova"])
@@ -247,14 +257,14 @@ def test_wrong_units_and_points_are_recognised_without_shapes(name):
 
         frames = tuple(map(changed, tree.frames))
         robot = lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
-        assert code in {one.code for one in robot.check_model().warnings}, wrong
+        assert code in {finding.code for finding in robot.check_model().warnings}, wrong
 
 
 def test_every_finding_code_occurs_in_a_test():
-    found = {code for _, codes in CASES.values() for code in codes}
+    results = {code for _, codes in CASES.values() for code in codes}
     elsewhere = {"GRAVITY", "GRAVITY_DIRECTION", "FRAME_FAR", "IDENTICAL_INERTIAS", "Q_OUT_OF_LIMITS"}
     by_readers = {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "MAGNITUDE", "MASS_ZERO"}
-    assert found | elsewhere | by_readers == set(CODES)
+    assert results | elsewhere | by_readers == set(CODES)
 
 
 def test_the_page_lists_all_finding_codes():
@@ -269,4 +279,4 @@ def test_floating_bodies_do_not_overlap_at_the_neutral_configuration():
         for name in ("one", "two", "three"):
             ball = lw.Link(name, mass=1.0, inertia=(0.004, 0.004, 0.004), collisions=[lw.shapes.Sphere(0.1)])
             parts += [ball, lw.Joint.of(joint_type, name=f"moves_{name}", parent="world", child=name)]
-        assert {one.code for one in lw.Robot.build("balls", *parts).check_model().findings} == codes
+        assert {finding.code for finding in lw.Robot.build("balls", *parts).check_model().findings} == codes

@@ -30,7 +30,7 @@ SLIDER = lw.Robot.build(
 )
 OUT_OF_REACH = ("weld(rod1, world)", "parallel(up, world.y)")  # their rows are exact where they hold
 TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
-    *((one, ARM) for one in every_kind() if one.name not in OUT_OF_REACH),
+    *((constraint, ARM) for constraint in every_kind() if constraint.name not in OUT_OF_REACH),
     (constraints.Parallel("hand.z", "world.y"), lw.load("arm7")),
     (constraints.Weld("rod2", pose=ARM.pose([0.3, -0.2, 0.4], "rod2")), ARM),
     (constraints.PointOnCurve("tip", lambda r: [r[0] - 1.0, r[1] - 0.2 * r[2]]), ARM),
@@ -44,38 +44,40 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
 )
 
 
-@pytest.mark.parametrize(("one", "robot"), TRIED, ids=lambda x: type(x).__name__)
-def test_the_librarys_constraints_satisfy_the_constraint_contract(one: constraints.Constraint, robot: lw.Robot) -> None:
-    check_constraint(one, robot).raise_if_failed()
+@pytest.mark.parametrize(("constraint", "robot"), TRIED, ids=lambda x: type(x).__name__)
+def test_the_librarys_constraints_satisfy_the_constraint_contract(
+    constraint: constraints.Constraint, robot: lw.Robot
+) -> None:
+    check_constraint(constraint, robot).raise_if_failed()
 
 
 def test_biases_of_all_constraints_are_rates() -> None:
     """γ is the rate of G v + σ along q ⊕ v t, by differences of fourth order of the code on floats."""
     rng, h = np.random.default_rng(0), 1e-4
-    for one, robot in TRIED:
-        robot = robot.without_constraints().with_constraints(one)
-        tree, own = robot.tree, robot.constraints[0]
+    for constraint, robot in TRIED:
+        robot = robot.without_constraints().with_constraints(constraint)
+        tree, constraint_ = robot.tree, robot.constraints[0]
         q, v = robot.random_configuration(rng).tolist(), rng.normal(size=robot.nv)
 
-        def rates(s: float, tree: Any = tree, own: Any = own, q: Any = q, v: Any = v) -> Rates:
-            return rates_of_some(tree, [own], integrate(tree, q, (s * v).tolist()), v.tolist(), 0.3 + s)
+        def rates(s: float, tree: Any = tree, constraint_: Any = constraint_, q: Any = q, v: Any = v) -> Rates:
+            return rates_of_some(tree, [constraint_], integrate(tree, q, (s * v).tolist()), v.tolist(), 0.3 + s)
 
         moved = []
         for s in (2.0 * h, h, -h, -2.0 * h):
-            there = rates(s)
-            drift = 0.0 if there.drift is None else np.array(there.drift, dtype=float)
-            moved.append(np.array(there.rows, dtype=float) @ v + drift)
+            kinematics = rates(s)
+            drift = 0.0 if kinematics.drift is None else np.array(kinematics.drift, dtype=float)
+            moved.append(np.array(kinematics.rows, dtype=float) @ v + drift)
         expected = (8.0 * (moved[1] - moved[2]) - (moved[0] - moved[3])) / (12.0 * h)
         size = max(1.0, float(np.abs(expected).max()))
         np.testing.assert_allclose(
-            np.array(rates(0.0).bias, dtype=float), expected, rtol=0, atol=1e-9 * size, err_msg=own.name
+            np.array(rates(0.0).bias, dtype=float), expected, rtol=0, atol=1e-9 * size, err_msg=constraint_.name
         )
 
 
 def test_couplings_of_two_joints_satisfy_their_equations() -> None:
     """Without options, and with each."""
     turn, slide, spin = q = np.array([0.37, -0.61, 0.83])
-    for one, error in (
+    for coupling, error in (
         (constraints.Gear("spin", "turn", 1.7), spin - 1.7 * turn),
         (constraints.Gear("spin", "turn", 1.7, offset=0.2), spin - 1.7 * turn - 0.2),
         (constraints.Rack("slide", "turn", 0.1), slide - 0.1 * turn),
@@ -90,13 +92,13 @@ def test_couplings_of_two_joints_satisfy_their_equations() -> None:
         (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3), b_reference=0.2), spin - 0.1 - 0.3 * (turn - 0.2)),
         (constraints.PolynomialCoupling("spin", "turn", (0.1, 0.3, 0.7)), spin - 0.1 - 0.3 * turn - 0.7 * turn**2),
     ):
-        robot = SLIDER.with_constraints(one)
+        robot = SLIDER.with_constraints(coupling)
         k = robot._kinematic_state(q, np.zeros(3), 0.0)
-        assert [float(x) for x in one.error(k)] == pytest.approx([error], abs=1e-15), one
+        assert [float(x) for x in coupling.error(k)] == pytest.approx([error], abs=1e-15), coupling
 
 
 def test_check_constraint_runs_over_all_public_constraints() -> None:
-    assert set(constraints.ALL) == {type(one) for one, _ in TRIED}
+    assert set(constraints.ALL) == {type(constraint) for constraint, _ in TRIED}
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ class Height(constraints.Constraint):
 
 
 class Unequal(Height):
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def __eq__(self, counterpart: object) -> bool:
+        return self is counterpart
 
     __hash__ = Height.__hash__
 
@@ -160,10 +162,10 @@ class Slight(Height):
     by = 0.0
 
     def changed(self, k: Kinematics, rows: float = 0.0, bias: float = 0.0, **drift: Any) -> Rates:
-        found = Height.rates(self, k)
-        assert found is not None
+        result = Height.rates(self, k)
+        assert result is not None
         return Rates(
-            [[x * (1.0 + rows) for x in row] for row in found.rows], [x * (1.0 + bias) for x in found.bias], **drift
+            [[x * (1.0 + rows) for x in row] for row in result.rows], [x * (1.0 + bias) for x in result.bias], **drift
         )
 
 
@@ -247,7 +249,7 @@ def test_a_users_constraint_satisfies_the_constraint_contract() -> None:
 def test_check_constraint_names_a_requirement_that_is_broken_slightly(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
-    assert_sharp(lambda made: check_constraint(made(), ARM), kind, line, noticed, allowed)
+    assert_sharp(lambda make: check_constraint(make(), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,14 @@ def test_constrained_robots_with_another_root_are_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])
     for root in ("rod2", "tip", "pedestal"):
-        other = robot.with_root(root)
-        assert [c.name for c in other.constraints] == [c.name for c in robot.constraints]
+        rerooted = robot.with_root(root)
+        assert [c.name for c in rerooted.constraints] == [c.name for c in robot.constraints]
         at = {"time": 0.4}
         for name in ("constraint_error", "constraint_jacobian"):
-            one, same = (getattr(r, name)(q, **at) for r in (robot, other))
-            np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=f"{root} {name}")
-        one, same = robot.constraint_bias(q, v, **at), other.constraint_bias(q, v, **at)
-        np.testing.assert_allclose(same, one, rtol=0, atol=1e-12, err_msg=root)
+            bias, same = (getattr(r, name)(q, **at) for r in (robot, rerooted))
+            np.testing.assert_allclose(same, bias, rtol=0, atol=1e-12, err_msg=f"{root} {name}")
+        bias, same = robot.constraint_bias(q, v, **at), rerooted.constraint_bias(q, v, **at)
+        np.testing.assert_allclose(same, bias, rtol=0, atol=1e-12, err_msg=root)
     assert not any("world" in c.references.frames for c in robot.with_root("rod2").constraints)
 
 
@@ -103,13 +103,13 @@ def test_locked_joints_are_removed_from_constraints():
     )
     with pytest.raises(ValueError, match=r"'gear\(wrist, elbow\)' refers to joint 'elbow'"):
         robot.with_locked_joints(["elbow"])
-    held = robot.with_locked_joints({"base": 0.3})
+    locked = robot.with_locked_joints({"base": 0.3})
     np.testing.assert_allclose(
-        held.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
+        locked.constraint_error([-0.7, 0.4]), robot.constraint_error([0.3, -0.7, 0.4]), rtol=0, atol=1e-14
     )
-    asked = arm().with_constraints(lw.constraints.Holonomic("cam", cam))
+    cam_robot = arm().with_constraints(lw.constraints.Holonomic("cam", cam))
     with pytest.raises(ValueError, match="'cam' refers to joint 'elbow'"):
-        asked.with_locked_joints(["elbow"])
+        cam_robot.with_locked_joints(["elbow"])
 
 
 def test_edited_robots_keep_their_constraints():
@@ -145,30 +145,30 @@ def test_parameters_of_the_robot_affect_constraint_rows():
         lw.constraints.CenterOfMass(x=0.1, y=0.2),
     )
     names = ["point:corner", "direction:up", "frame:tip", "inertia:rod2"]
-    asked = robot.compile(["constraint_jacobian", "constraint_error"], parameters=names)
+    kernel = robot.compile(["constraint_jacobian", "constraint_error"], parameters=names)
     q, rng = [0.1, 0.2, 0.3], np.random.default_rng(1)
     corner, up, moved = rng.normal(size=3), np.array([0.48, 0.6, 0.64]), np.array([0.1, 0.2, 0.3])
-    other = arm().with_frame("tip2", "rod2", lw.pose((1.1, 0.2, 0.3)))
-    other = other.with_point("corner2", "rod1", corner).with_direction("up2", "rod1", up)
-    other = other.with_inertia("rod2", mass=2.0, com=(0.3, 0.2, 0.1), inertia=(0.5, 0.6, 0.7))
-    inertia = np.array(parameters_of(other.tree.frame("rod2").inertia))
-    rows, error = asked(q, corner, up, [0, 0, 0, *moved], inertia)
-    other = other.with_constraints(
+    moved_robot = arm().with_frame("tip2", "rod2", lw.pose((1.1, 0.2, 0.3)))
+    moved_robot = moved_robot.with_point("corner2", "rod1", corner).with_direction("up2", "rod1", up)
+    moved_robot = moved_robot.with_inertia("rod2", mass=2.0, com=(0.3, 0.2, 0.1), inertia=(0.5, 0.6, 0.7))
+    inertia = np.array(parameters_of(moved_robot.tree.frame("rod2").inertia))
+    rows, error = kernel(q, corner, up, [0, 0, 0, *moved], inertia)
+    moved_robot = moved_robot.with_constraints(
         lw.constraints.Distance("corner2", "world", 1.3),
         lw.constraints.PointOnLine("tip2", "up2"),
         lw.constraints.CenterOfMass(x=0.1, y=0.2),
     )
-    np.testing.assert_allclose(error, other.constraint_error(q), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(rows, other.constraint_jacobian(q), rtol=0, atol=1e-13)
-    robot, other = (
+    np.testing.assert_allclose(error, moved_robot.constraint_error(q), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(rows, moved_robot.constraint_jacobian(q), rtol=0, atol=1e-13)
+    robot, moved_robot = (
         r.without_constraints().with_constraints(
             lw.constraints.Distance(p, "world", 1.3), lw.constraints.CenterOfMass(x=0.1)
         )
-        for r, p in ((robot, "corner"), (other, "corner2"))
+        for r, p in ((robot, "corner"), (moved_robot, "corner2"))
     )
     moving = robot.compile(["constrained_forward_dynamics"], parameters=["point:corner", "inertia:rod2"])
-    found = moving(q, q, np.ones(3), corner, inertia)[0]
-    np.testing.assert_allclose(found, other.forward_dynamics(q, q, np.ones(3)), rtol=0, atol=1e-9)
+    result = moving(q, q, np.ones(3), corner, inertia)[0]
+    np.testing.assert_allclose(result, moved_robot.forward_dynamics(q, q, np.ones(3)), rtol=0, atol=1e-9)
 
 
 def test_robots_with_function_constraints_are_compared_by_value():
@@ -188,17 +188,17 @@ def test_robots_with_function_constraints_are_compared_by_value():
         and back.constraint_error([0.1, 0.2, 0.3]).tolist() == robot.constraint_error([0.1, 0.2, 0.3]).tolist()
     )
     assert copy.deepcopy(robot) == robot
-    for own in (
+    for attribute in (
         lw.constraints.Holonomic("own", lambda k: k.q("elbow")),
         lw.constraints.Coupling(("base", "elbow"), lambda base, elbow: base - elbow),
         lw.constraints.Prescribed("base", lambda t: t),
         lw.constraints.PointOnSurface("tip", lambda r: r[2]),
     ):
-        robot = arm().with_constraints(own)
+        robot = arm().with_constraints(attribute)
         assert not _is_ours(robot.constraints[0])
         assert copy.deepcopy(robot) == robot
         with pytest.raises(
-            pickle.PicklingError, match=f"constraint {own.name.split('(')[0]!r}|{own.name.split('(')[0]}"
+            pickle.PicklingError, match=f"constraint {attribute.name.split('(')[0]!r}|{attribute.name.split('(')[0]}"
         ):
             pickle.dumps(robot)
     assert _is_ours(lw.constraints.Gear("a", "b", 2.0)) and _is_ours(lw.constraints.Coupling({"a": 1.0}))
@@ -212,8 +212,8 @@ def test_cached_machine_code_is_not_shared_between_equal_names_of_functions():
         "r = r.with_constraints(lw.constraints.Holonomic('f', lambda k: k.q('elbow') * {0}));"
         "print(r.constraint_error({{'elbow': -1.0}})[0])"
     )
-    found = [
+    results = [
         subprocess.run([sys.executable, "-c", code.format(x)], capture_output=True, text=True, check=True).stdout
         for x in (2.0, 3.0)
     ]
-    assert [float(x) for x in found] == [-2.0, -3.0]
+    assert [float(x) for x in results] == [-2.0, -3.0]

@@ -41,10 +41,10 @@ def test_geneva_wheels_have_the_published_rates():
         steep = np.arccos(np.sqrt(G * G + 2.0) - G)
         peak = m * (m * m - 1.0) * np.sin(steep) / (1.0 + m * m - 2.0 * m * np.cos(steep)) ** 2
         x = np.array([0.0, steep, half - 1e-12])
-        found = [-wheel.derivatives(x)[1][0], *wheel.derivatives(x)[2][1:]]
-        np.testing.assert_allclose(found, [1.0 / (m - 1.0), peak, np.tan(np.pi / slots)], rtol=1e-9)
+        results = [-wheel.derivatives(x)[1][0], *wheel.derivatives(x)[2][1:]]
+        np.testing.assert_allclose(results, [1.0 / (m - 1.0), peak, np.tan(np.pi / slots)], rtol=1e-9)
         if slots == 4:
-            np.testing.assert_allclose(found, [2.414, 5.41, 1.0], rtol=1e-3)
+            np.testing.assert_allclose(results, [2.414, 5.41, 1.0], rtol=1e-3)
         assert np.abs(wheel.derivatives(np.linspace(-half, half, 1001)[1:-1])[2]).max() <= peak * (1 + 1e-12)
         for curve, size in ((wheel, np.pi - half), (Curve.geneva(slots, internal=True), half)):
             turns = np.arange(4) * 2 * np.pi
@@ -59,8 +59,8 @@ def test_the_geneva_pin_stays_in_its_slot():
         angle = np.linspace(-half, half, 41)
         wheel = Curve.geneva(slots, internal=side < 0)(angle)
         pin = np.exp(1j * angle) - side / np.sin(np.pi / slots)  # from the wheel's centre
-        seen = pin * np.exp(-1j * (wheel - Curve.geneva(slots, internal=side < 0)(0.0)))
-        np.testing.assert_allclose(seen.imag, 0.0, rtol=0, atol=1e-14)
+        slot = pin * np.exp(-1j * (wheel - Curve.geneva(slots, internal=side < 0)(0.0)))
+        np.testing.assert_allclose(slot.imag, 0.0, rtol=0, atol=1e-14)
 
 
 def test_spline_curves_equal_scipys():
@@ -138,12 +138,12 @@ def test_every_function_supports_couplings_by_curves(tmp_path):
     inertia = M[0, 1] + M[1, 0] * slopes[0] ** 2 + M[2, 1] * slopes[1] ** 2
     drive = robot.minimal_coordinates("cam")
     np.testing.assert_allclose(drive.mass_matrix(angle[:, None])[:, 0, 0], inertia, rtol=1e-12)
-    found = robot.constrained_inverse_dynamics(motion.q, motion.v, motion.a, actuators="cam")
+    dynamics_result = robot.constrained_inverse_dynamics(motion.q, motion.v, motion.a, actuators="cam")
     forces = np.stack([M[1, 0] * motion.a[:, 1], M[2, 1] * motion.a[:, 2]])
-    np.testing.assert_allclose(found.constraint_forces.T, forces, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(dynamics_result.constraint_forces.T, forces, rtol=0, atol=1e-10)
     torque = M[0, 1] * -2.0 + (slopes * forces).sum(axis=0)
-    np.testing.assert_allclose(found.tau[:, 0], torque, rtol=0, atol=1e-10)
-    back = robot.constrained_forward_dynamics(motion.q, motion.v, found.tau)
+    np.testing.assert_allclose(dynamics_result.tau[:, 0], torque, rtol=0, atol=1e-10)
+    back = robot.constrained_forward_dynamics(motion.q, motion.v, dynamics_result.tau)
     np.testing.assert_allclose(back.a, motion.a, rtol=0, atol=1e-9)
 
 
@@ -161,10 +161,10 @@ def test_a_follower_leaves_its_cam_at_the_published_speed():
         q = np.stack([angle, f, 0 * angle], axis=-1)
         v = np.stack([speed + 0 * angle, speed * first, 0 * angle], axis=-1)
         a = np.stack([0 * angle, speed**2 * second, 0 * angle], axis=-1)
-        found = robot.constrained_inverse_dynamics(q, v, a, actuators="cam", passive=True)
+        dynamics_result = robot.constrained_inverse_dynamics(q, v, a, actuators="cam", passive=True)
         force = m * e * speed**2 * np.cos(angle) + k * e * (1 - np.cos(angle)) + P
-        np.testing.assert_allclose(found.constraint_forces[:, 0], force, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found.tau[:, 0], force * first, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(dynamics_result.constraint_forces[:, 0], force, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(dynamics_result.tau[:, 0], force * first, rtol=0, atol=1e-10)
         assert abs(force.min() - (1 - (speed / jump) ** 2) * (2 * k * e + P)) < 1e-10
 
 

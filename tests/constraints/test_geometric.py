@@ -26,23 +26,23 @@ def kinds(tree, state):
     )
     several = next(b.joint_name for b in tree.bodies if isinstance(b.joint, J.Cylindrical))
     last = len(tree.bodies) - 1
-    tool, other = f"tool{last}", f"tool{last // 2}"
-    X = state.pose(tool, other)
+    tool, frame_b = f"tool{last}", f"tool{last // 2}"
+    X = state.pose(tool, frame_b)
     return [
-        lw.constraints.Distance("marker0", other, 0.7),
+        lw.constraints.Distance("marker0", frame_b, 0.7),
         lw.constraints.Distance("marker0", "marker1", 1.9),
         lw.constraints.PointOnPlane("marker0", "world.z", offset=0.3),
         lw.constraints.PointOnPlane("marker1", "arrow"),
-        lw.constraints.PointOnLine("marker0", f"{other}.x", line_point=(0.1, 0.2, -0.3)),
+        lw.constraints.PointOnLine("marker0", f"{frame_b}.x", line_point=(0.1, 0.2, -0.3)),
         lw.constraints.PointOnLine("marker1", "arrow"),
-        lw.constraints.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=other),
+        lw.constraints.PointOnSurface("marker0", lambda r: f.sqrt(r @ r) + 0.1 * r[0] * r[1] - 1.0, frame=frame_b),
         lw.constraints.PointOnCurve("marker0", lambda r: (r[1] - np.sin(r[0]), r[2] - r[0] * r[0])),
-        lw.constraints.Parallel(f"{other}.y", "along"),
-        lw.constraints.Angle("arrow", f"{other}.z", 0.8),
+        lw.constraints.Parallel(f"{frame_b}.y", "along"),
+        lw.constraints.Angle("arrow", f"{frame_b}.z", 0.8),
         lw.constraints.Angle("world.x", "arrow", 2.8),
-        lw.constraints.Weld(tool, other, pose=np.reshape(X.elements(), (4, 4))),
+        lw.constraints.Weld(tool, frame_b, pose=np.reshape(X.elements(), (4, 4))),
         lw.constraints.Weld("tool0", pose=np.reshape(state.pose("tool0").elements(), (4, 4))),
-        lw.constraints.Ball("marker0", other, point=(0.1, 0.2, 0.3)),
+        lw.constraints.Ball("marker0", frame_b, point=(0.1, 0.2, 0.3)),
         lw.constraints.Ball("marker0"),
         lw.constraints.Gear(turns[0], turns[1], -3.2, offset=0.1),
         lw.constraints.Rack(slides[0], turns[0], 0.2),
@@ -54,10 +54,12 @@ def kinds(tree, state):
         lw.constraints.PolynomialCoupling(turns[0], slides[0], [0.0, 2.0], a_reference=-0.3, name="linear"),
         lw.constraints.Prescribed(turns[0], lambda t: 0.2 * t + np.sin(t)),
         lw.constraints.Prescribed(several, lambda t: t * t * np.array([1.0, 2.0])),
-        lw.constraints.Prescribed(point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=other),
+        lw.constraints.Prescribed(
+            point="marker0", motion=lambda t: (0.3 * t, f.cos(t)), axes="xz", relative_to=frame_b
+        ),
         lw.constraints.CenterOfMass(x=0.1, z=0.4),
-        lw.constraints.CenterOfMass(y=0.2, relative_to=other, name="second"),
-        lw.constraints.Holonomic("own", lambda k: k.point("marker0", other)[:2] * k.q(turns[0]) - k.time),
+        lw.constraints.CenterOfMass(y=0.2, relative_to=frame_b, name="second"),
+        lw.constraints.Holonomic("own", lambda k: k.point("marker0", frame_b)[:2] * k.q(turns[0]) - k.time),
     ]
 
 
@@ -116,9 +118,9 @@ def test_rows_of_geometric_constraints_are_derivatives_of_errors(seed):
         np.testing.assert_allclose(bias, by_itself.bias, rtol=0, atol=1e-11 * size, err_msg=constraint.name)
 
         def rate(s, constraint=constraint, u=u):
-            there = integrate(tree, q, [s * x for x in u])
-            found = derived(tree, constraint, there, u.tolist(), TIME + s)
-            return np.array(found.rows) @ u + found.drift
+            state_ahead = integrate(tree, q, [s * x for x in u])
+            result = derived(tree, constraint, state_ahead, u.tolist(), TIME + s)
+            return np.array(result.rows) @ u + result.drift
 
         slope = (rate(scale) - rate(-scale)) / (2 * scale)
         np.testing.assert_allclose(bias, slope, rtol=0, atol=1e-7 * size, err_msg=constraint.name)
@@ -135,25 +137,25 @@ def test_rates_of_geometric_constraints_equal_for_all_kinds_of_scalars():
     v2 = np.stack([v, rng.normal(size=tree.nv)])
     batch = KinematicState(tree, [*q2.T], [*v2.T], TIME)
     for constraint in constraints:
-        found = constraint.rates(batch) or derived(tree, constraint, [*q2.T], [*v2.T], TIME)
+        result = constraint.rates(batch) or derived(tree, constraint, [*q2.T], [*v2.T], TIME)
         for i in range(2):
-            one = constraint.rates(KinematicState(tree, q2[i].tolist(), v2[i].tolist(), TIME))
-            one = one or derived(tree, constraint, q2[i].tolist(), v2[i].tolist(), TIME)
-            pairs = zip(*([*(x for row in r.rows for x in row), *r.bias] for r in (found, one)), strict=True)
+            rate = constraint.rates(KinematicState(tree, q2[i].tolist(), v2[i].tolist(), TIME))
+            rate = rate or derived(tree, constraint, q2[i].tolist(), v2[i].tolist(), TIME)
+            pairs = zip(*([*(x for row in r.rows for x in row), *r.bias] for r in (result, rate)), strict=True)
             for several, single in pairs:
                 assert abs((several[i] if np.ndim(several) else several) - single) < 1e-12 * (1 + abs(single))
 
-    some = [constraints[i] for i in (0, 1, 3, 6, 9, 15, 16)]
-    robot = lw.Robot(with_constraints(tree, some))
+    subset = [constraints[i] for i in (0, 1, 3, 6, 9, 15, 16)]
+    robot = lw.Robot(with_constraints(tree, subset))
     q, v, tau = robot.normalize(q2), v2, rng.normal(size=(2, tree.nv))
     a, forces = robot.constrained_forward_dynamics(q, v, tau)
     G, M = robot.constraint_jacobian(q), robot.mass_matrix(q)
     for i in range(2):
         state = KinematicState(tree, q[i].tolist(), v[i].tolist(), 0.0)
-        rates = [c.rates(state) or derived(tree, c, q[i].tolist(), v[i].tolist(), 0.0) for c in some]
-        rows = np.vstack([found.rows for found in rates])
+        rates = [c.rates(state) or derived(tree, c, q[i].tolist(), v[i].tolist(), 0.0) for c in subset]
+        rows = np.vstack([result.rows for result in rates])
         np.testing.assert_allclose(G[i], rows, rtol=0, atol=1e-12)
-        rest = M[i] @ a[i] + robot.bias_force(q[i], v[i]) - tau[i] - G[i].T @ forces[i]
-        assert np.abs(rest).max() < 1e-9 * (1 + np.abs(tau[i]).max() + np.abs(forces[i]).max())
+        residual = M[i] @ a[i] + robot.bias_force(q[i], v[i]) - tau[i] - G[i].T @ forces[i]
+        assert np.abs(residual).max() < 1e-9 * (1 + np.abs(tau[i]).max() + np.abs(forces[i]).max())
         left = G[i] @ a[i] + robot.constraint_bias(q[i], v[i])
         assert np.abs(left).max() < 1e-8 * (1 + np.abs(a[i]).max())

@@ -29,25 +29,31 @@ def test_losses_of_a_joint_act_equally_in_tree_and_loop(kinds: tuple[type[JointT
 
     So with a motor's forces in the joint, given as joint forces of the tree, or of the loop.
     """
-    (one, other), rates, q = ring(kinds, 5, **RESISTING)
+    (tree_acceleration, loop_acceleration), rates, q = ring(kinds, 5, **RESISTING)
     forces = np.random.default_rng(1).normal(size=kinds[0].example(np.random.default_rng(0)).nv)
-    found = []
-    for m, v in ((one, rates[0]), (other, rates[1])):
+    results = []
+    for m, v in ((tree_acceleration, rates[0]), (loop_acceleration, rates[1])):
         tau = np.zeros(m.tree.nv)
         tau[:5] = 1.0, -2.0, 0.5, 0.3, 3.0
         driven = None
-        if m is one:
+        if m is tree_acceleration:
             tau[m.tree.v_slices[m.tree.joint_index("j2")]] = forces
         else:
             driven = forces.tolist()
-        given = (m.tree, m.q, v.tolist(), tau.tolist())
-        a, _ = constrained_forward_dynamics(*given, loop_forces=driven, passive=True)
-        found.append(np.array(a, dtype=float)[:5])
+        arguments = (m.tree, m.q, v.tolist(), tau.tolist())
+        a, _ = constrained_forward_dynamics(*arguments, loop_forces=driven, passive=True)
+        results.append(np.array(a, dtype=float)[:5])
         _, cond = m.dense(v, tau)
-    assert np.max(np.abs(found[0] - found[1])) < (1e-12 + 1e-15 * cond) * max(1.0, float(np.max(np.abs(found[0]))))
-    assert np.allclose(types_pose(other, loop_configuration(other.tree, other.q)), types_pose(other, q[2]), atol=1e-12)
-    v_2 = rates[0][one.tree.v_slices[one.tree.joint_index("j2")]]
-    assert np.allclose(loop_velocity(other.tree, other.q, rates[1].tolist()), v_2, atol=1e-10)
+    assert np.max(np.abs(results[0] - results[1])) < (1e-12 + 1e-15 * cond) * max(
+        1.0, float(np.max(np.abs(results[0])))
+    )
+    assert np.allclose(
+        types_pose(loop_acceleration, loop_configuration(loop_acceleration.tree, loop_acceleration.q)),
+        types_pose(loop_acceleration, q[2]),
+        atol=1e-12,
+    )
+    v_2 = rates[0][tree_acceleration.tree.v_slices[tree_acceleration.tree.joint_index("j2")]]
+    assert np.allclose(loop_velocity(loop_acceleration.tree, loop_acceleration.q, rates[1].tolist()), v_2, atol=1e-10)
 
 
 def types_pose(m: Mechanism, q: list[float]) -> list[float]:
@@ -115,7 +121,7 @@ def test_frame_and_other_are_the_ends_of_the_loop_joint() -> None:
 
 def test_invalid_loop_joints_are_refused() -> None:
     robot = fourbars(1).without_constraints()
-    for given, said in (
+    for options, said in (
         ({"damping": -1.0}, "damping: expected a finite number, non-negative"),
         ({"lower": 1.0, "upper": 0.0}, "lower limit 1"),
         ({"stiffness": (1.0, 2.0)}, "stiffness: expected a finite number"),
@@ -123,10 +129,10 @@ def test_invalid_loop_joints_are_refused() -> None:
         ({"rest": float("inf")}, "rest: expected finite numbers"),
     ):
         with pytest.raises(ValueError, match=said):
-            robot.with_loop("pin", "end1", "tip1", HINGE, **given)
-    for given in ({"damping": (-1.0,)}, {"lower": (1.0,), "upper": (0.0,)}, {"stiffness": (1.0, 2.0)}):
+            robot.with_loop("pin", "end1", "tip1", HINGE, **options)
+    for options in ({"damping": (-1.0,)}, {"lower": (1.0,), "upper": (0.0,)}, {"stiffness": (1.0, 2.0)}):
         with pytest.raises(ValueError, match="pin"):
-            robot.with_constraints(lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", **given))
+            robot.with_constraints(lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", **options))
     with pytest.raises(TypeError, match="damping"):
         lw.constraints.LoopJoint("pin", HINGE, "tip1", "end1", damping="much")
     with pytest.raises(ValueError, match="loop_forces"):
@@ -139,15 +145,17 @@ def test_losses_in_loops_count_in_derivatives() -> None:
     v, tau, h = rates[1], np.zeros(m.tree.nv), 1e-6
 
     def a(q: list[float], v: np.ndarray) -> np.ndarray:
-        found, _ = constrained_forward_dynamics(m.tree, q, v.tolist(), tau.tolist(), passive=True)
-        return np.array(found, dtype=float)
+        dynamics_result, _ = constrained_forward_dynamics(m.tree, q, v.tolist(), tau.tolist(), passive=True)
+        return np.array(dynamics_result, dtype=float)
 
-    found = constrained_forward_dynamics_derivatives(m.tree, m.q, v.tolist(), tau.tolist(), passive=True)
-    by_q, by_v = (np.array(matrix, dtype=float) for matrix in found[:2])
+    dynamics_result = constrained_forward_dynamics_derivatives(m.tree, m.q, v.tolist(), tau.tolist(), passive=True)
+    by_q, by_v = (np.array(matrix, dtype=float) for matrix in dynamics_result[:2])
     for z in np.random.default_rng(2).normal(size=(2, m.tree.nv)):
         z = z - np.linalg.pinv(m.G) @ (m.G @ z)
-        there = [a(integrate(m.tree, m.q, (s * h * z).tolist()), v) for s in (1.0, -1.0)]
-        assert np.allclose((there[0] - there[1]) / (2.0 * h), by_q @ z, rtol=0.0, atol=2e-6 * np.max(np.abs(by_q)))
+        accelerations = [a(integrate(m.tree, m.q, (s * h * z).tolist()), v) for s in (1.0, -1.0)]
+        assert np.allclose(
+            (accelerations[0] - accelerations[1]) / (2.0 * h), by_q @ z, rtol=0.0, atol=2e-6 * np.max(np.abs(by_q))
+        )
         assert np.allclose((a(m.q, v + h * z) - a(m.q, v - h * z)) / (2.0 * h), by_v @ z, rtol=0.0, atol=1e-6)
 
 
@@ -183,7 +191,7 @@ def test_loops_files_state_limits_and_losses_of_a_joint() -> None:
 def test_losses_in_loops_count_in_reduced_dynamics() -> None:
     robot = fourbars(1, HINGE).without_constraints().with_loop("pin", "end1", "tip1", HINGE, **RESISTING)
     q, v = (x.tolist() for x in parallel(robot, 0.6, 0.9))
-    given = (robot.tree, q, v, [0.3, 0.1, -0.2])
-    a, _ = constrained_forward_dynamics(*given, passive=True)
+    arguments = (robot.tree, q, v, [0.3, 0.1, -0.2])
+    a, _ = constrained_forward_dynamics(*arguments, passive=True)
     first = robot.joints[0]
-    assert reduced_forward_dynamics(*given, (first.name,), passive=True)[0] == pytest.approx(a[0], abs=1e-12)
+    assert reduced_forward_dynamics(*arguments, (first.name,), passive=True)[0] == pytest.approx(a[0], abs=1e-12)

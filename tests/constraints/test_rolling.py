@@ -77,7 +77,7 @@ def test_the_contact_constraint_is_added_and_removed_with_rolling():
 
 
 def test_invalid_wheels_are_refused():
-    for made, message in (
+    for make, message in (
         (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
         (lambda: Rolling("disc", radius=float("nan")), "radius: expected a length"),
         (lambda: Rolling("disc", radius="large"), "radius: expected a length"),
@@ -88,7 +88,7 @@ def test_invalid_wheels_are_refused():
         (lambda: disc().with_constraints(Rolling("disc", radius=0.1)), "already has a constraint 'disc rolls'"),
     ):
         with pytest.raises(ValueError, match=message):
-            made()
+            make()
     with pytest.raises(lw.errors.UnknownNameError, match="disc"):
         disc().with_constraints(Rolling("disk", radius=0.1))
 
@@ -242,5 +242,5 @@ def test_batches_of_rolling_robots_equal_single_calls():
     q, v = robot.random_configuration(seed=0, size=37), np.random.default_rng(0).normal(size=(37, robot.nv))
     a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(robot.nv))
     for k in (0, 17, 36):
-        one, force = robot.constrained_forward_dynamics(q[k], v[k], np.zeros(robot.nv))
-        assert (one == a[k]).all() and (force == forces[k]).all()
+        acceleration, force = robot.constrained_forward_dynamics(q[k], v[k], np.zeros(robot.nv))
+        assert (acceleration == a[k]).all() and (force == forces[k]).all()

@@ -37,9 +37,9 @@ def test_constraint_forces_without_actuators_are_computed() -> None:
     q = robot.project(q)
     v = robot.project_velocity(q, np.arange(6) * 0.3)
     a, forces = robot.constrained_forward_dynamics(q, v, np.zeros(6))
-    tau, found, missing = robot.constrained_inverse_dynamics(q, v, a)
+    tau, dynamics_result, missing = robot.constrained_inverse_dynamics(q, v, a)
     np.testing.assert_allclose(tau, 0.0, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found, forces, rtol=1e-9)
+    np.testing.assert_allclose(dynamics_result, forces, rtol=1e-9)
     assert np.abs(missing).max() < 1e-9
     with pytest.raises(lw.errors.UnderactuatedError, match="actuators none cannot induce the motions"):
         robot.constrained_inverse_dynamics(q, v, a + 1.0)

@@ -11,13 +11,13 @@ from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, deriv
 def skater():
     """A floating body with an arm whose hand carries a runner, beside a turning platform."""
     parts = [lw.Link(name, mass=1.0, inertia=(0.1, 0.2, 0.15)) for name in ("body", "arm", "hand", "platform")]
-    for name, joint, parent, child, place in (
+    for name, joint, parent, child, position in (
         ("free", lw.joints.Floating(), "world", "body", (0, 0, 0)),
         ("shoulder", lw.joints.Spherical(), "body", "arm", (0.1, 0.2, 0)),
         ("elbow", lw.joints.Revolute((1, 2, 0)), "arm", "hand", (0.5, 0, 0)),
         ("turn", lw.joints.Revolute((0, 0, 1)), "world", "platform", (0, 0, 0)),
     ):
-        parts.append(lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(place)))
+        parts.append(lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(position)))
     robot = lw.Robot.build("skater", *parts)
     robot = robot.with_frame("runner", "hand", lw.pose((0.1, 0.2, 0.3), rpy=(0.3, -0.2, 0.5)))
     return robot.with_point("heel", "hand", (0.3, -0.1, 0.2)).with_direction("edge", "arm", (1, 1, 0))
@@ -56,9 +56,9 @@ def test_closed_form_velocity_constraints_equal_differentiated_ones():
     state = KinematicState(robot.tree, list(q), list(v))
     for kind in KINDS:
         robot.with_constraints(kind)
-        closed, found = kind.rates(state), derived(robot.tree, kind, list(q), list(v), 0.0)
-        np.testing.assert_allclose(closed.rows, found.rows, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(closed.bias, found.bias, rtol=0, atol=1e-12)
+        closed, result = kind.rates(state), derived(robot.tree, kind, list(q), list(v), 0.0)
+        np.testing.assert_allclose(closed.rows, result.rows, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(closed.bias, result.bias, rtol=0, atol=1e-12)
         assert len(kind.component_names) == len(set(kind.component_names)) == len(kind.row_units) == len(closed.rows)
         if not kind.holonomic:
             np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
@@ -68,21 +68,21 @@ def test_closed_form_velocity_constraints_equal_differentiated_ones():
 def test_rows_drifts_and_biases_of_functions_are_derivatives():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
-    (odd,) = robot.constraints
-    assert odd.component_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
+    (constraint,) = robot.constraints
+    assert constraint.component_names == ("odd[0]", "odd[1]", "odd[2]") and not robot.constraint_error(q).size
 
     def velocity(t, v=v):
         at = robot.integrate(q, t * v)
-        return np.array(odd.velocity(KinematicState(robot.tree, list(at), list(v), time + t)))
+        return np.array(constraint.velocity(KinematicState(robot.tree, list(at), list(v), time + t)))
 
-    found = derived(robot.tree, odd, list(q), list(v), time)
+    result = derived(robot.tree, constraint, list(q), list(v), time)
     G, gamma = robot.constraint_jacobian(q, time=time), robot.constraint_bias(q, v, time=time)
-    np.testing.assert_allclose(found.rows, G, atol=1e-13)
-    np.testing.assert_allclose(G @ v + found.drift, velocity(0.0), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(found.drift, velocity(0.0, 0.0 * v), rtol=0, atol=1e-15)
-    assert abs(found.drift[2] + 0.5) < 1e-15 and found.drift[0] == 0.0
+    np.testing.assert_allclose(result.rows, G, atol=1e-13)
+    np.testing.assert_allclose(G @ v + result.drift, velocity(0.0), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(result.drift, velocity(0.0, 0.0 * v), rtol=0, atol=1e-15)
+    assert abs(result.drift[2] + 0.5) < 1e-15 and result.drift[0] == 0.0
     np.testing.assert_allclose(gamma, slope(velocity), rtol=0, atol=1e-10)
-    np.testing.assert_allclose(gamma, found.bias, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(gamma, result.bias, rtol=0, atol=1e-13)
 
 
 def test_the_state_of_a_constraint_function_agrees_with_the_robots_methods():
@@ -122,7 +122,7 @@ def test_invalid_velocity_constraints_are_refused():
     def put(constraint):
         return lambda: robot.with_constraints(constraint)
 
-    for made, message in (
+    for make, message in (
         (put(Pfaffian("f", lambda k: k.v("turn") ** 2)), r"'f': its function is not linear in velocities"),
         (
             put(Pfaffian("f", lambda k: [k.v("turn"), k.v("turn") * k.v("elbow")])),
@@ -140,7 +140,7 @@ def test_invalid_velocity_constraints_are_refused():
         (put(NoSlip("heel", relative_to="runner")), "'heel' is fixed to frame 'runner'"),
     ):
         with pytest.raises(ValueError, match=message):
-            made()
+            make()
     for constraint, name in (
         (NoSlip("hel"), "did you mean 'heel'"),
         (NoSlip("heel", "edg"), "did you mean 'edge'"),
@@ -150,12 +150,12 @@ def test_invalid_velocity_constraints_are_refused():
     ):
         with pytest.raises(lw.errors.UnknownNameError, match=name):
             robot.with_constraints(constraint)
-    for said, made in (
+    for said, make in (
         ("directions: expected names of directions", lambda: NoSlip("heel", (1, 2))),
         ("function: expected a function, got 3.0", lambda: Pfaffian("f", 3.0)),
     ):
         with pytest.raises(TypeError, match=said):
-            made()
+            make()
 
 
 def test_chaplygins_sleigh_follows_its_closed_form():

@@ -57,8 +57,8 @@ def test_rates_of_errors_and_of_shifted_targets_equal_differences(kind: type[Joi
         and abs(np.dot(joints.followed_force(f), follows) - np.dot(f, v_d)) < 1e-12
     )
     behind = joints.followed_acceleration(follows, v_d, a_d)
-    kept = _derivatives(lambda s: robot.difference(moved(q, follows, behind, s), moved(q_d, v_d, a_d, s)))
-    assert np.abs(kept).max() < 1e-6
+    error_rate = _derivatives(lambda s: robot.difference(moved(q, follows, behind, s), moved(q_d, v_d, a_d, s)))
+    assert np.abs(error_rate).max() < 1e-6
     # the shifted target q ⊕ x, where x moves with v_d and a_d
     moving = shifted_motion(tree, q.tolist(), x.tolist(), (v, a), (v_d, a_d))
 
@@ -66,10 +66,10 @@ def test_rates_of_errors_and_of_shifted_targets_equal_differences(kind: type[Joi
         return robot.integrate(moved(q, v, a, s), x + s * np.array(v_d) + 0.5 * s * s * np.array(a_d))
 
     assert np.abs(moving[0] - shifted(0.0)).max() < 1e-12
-    for found, known in zip(
+    for result, known in zip(
         moving[1:], _derivatives(lambda s: robot.difference(shifted(0.0), shifted(s))), strict=True
     ):
-        assert np.abs(found - known).max() < 1e-6
+        assert np.abs(result - known).max() < 1e-6
 
 
 @pytest.mark.slow(every=9)
@@ -97,8 +97,8 @@ def test_rotation_errors_obey_the_stated_equation(kind: type[JointType], drawn: 
             errors.append(robot.difference(run.q, robot.integrate(start, w * (t + t * t))))
         slow, fast = (10.0 * e0 + rate) / 6.0, (4.0 * e0 + rate) / -6.0
         known = slow * np.exp(-4.0 * t) + fast * np.exp(-10.0 * t)
-        own = run.t <= (0.4 if count == robot.nv else 0.1)  # a free component soon becomes large
-        assert np.abs(2.0 * errors[1] - errors[0] - known)[own, :count].max() < 2e-5
+        mask = run.t <= (0.4 if count == robot.nv else 0.1)  # a free component soon becomes large
+        assert np.abs(2.0 * errors[1] - errors[0] - known)[mask, :count].max() < 2e-5
 
 
 def _laws(robot: Any) -> list[tuple[Any, list[str], int]]:
@@ -134,8 +134,8 @@ def test_joint_impedance_of_a_spherical_joint_obeys_its_equation() -> None:
     tau = JointImpedance(robot, K, D, inertia=M_d, effort_limits=np.inf)(0.0, q, v, force=push, **led)
     a = robot.forward_dynamics(q, v, tau + push)
     assert np.allclose(M_d * (ahead - a) + D * gap + K * e, -push, rtol=1e-9, atol=1e-9)
-    own = JointImpedance(robot, K, D, effort_limits=np.inf)(0.0, q, v, **led)
-    a = robot.forward_dynamics(q, v, own + push)
+    law = JointImpedance(robot, K, D, effort_limits=np.inf)(0.0, q, v, **led)
+    a = robot.forward_dynamics(q, v, law + push)
     assert np.allclose(robot.mass_matrix(q) @ (ahead - a) + D * gap + K * e, -push, rtol=1e-9, atol=1e-9)
     # PD has the same springs and dampers, and a feedforward in the same axes
     tau = PD(robot, K, D, feedforward="dynamics", effort_limits=np.inf)(0.0, q, v, **led)
@@ -147,15 +147,15 @@ def test_admittance_shifts_the_targets_twist_with_its_pose() -> None:
     """The impedance's target is exp(x) R with its own angular velocity and acceleration, not with ẋ and ẍ."""
     arm: Any = lw.load("arm7")
     rng = np.random.default_rng(0)
-    pose, own, own_rate, rate, rates_rate = arm.pose(arm.neutral(), "hand"), *rng.normal(size=(4, 6))
+    pose, target, own_rate, rate, rates_rate = arm.pose(arm.neutral(), "hand"), *rng.normal(size=(4, 6))
     for x in (0.0 * rng.normal(size=6), 1e-9 * rng.normal(size=6), rng.normal(size=6)):
 
         def at(s: float, x: np.ndarray = x) -> np.ndarray:
-            led, y = s * own + 0.5 * s * s * own_rate, x + s * rate + 0.5 * s * s * rates_rate
+            led, y = s * target + 0.5 * s * s * own_rate, x + s * rate + 0.5 * s * s * rates_rate
             turns = Rotation.from_rotvec(y[:3]) * Rotation.from_rotvec(led[:3]) * Rotation.from_matrix(pose[:3, :3])
             return lw.pose(pose[:3, 3] + led[3:] + y[3:], rotation=turns.as_matrix())
 
-        found = shifted_pose(pose, list(x), [list(own), list(own_rate)], [list(rate), list(rates_rate)])
-        assert np.abs(found[0] - at(0.0)).max() < 1e-12
+        result = shifted_pose(pose, list(x), [list(target), list(own_rate)], [list(rate), list(rates_rate)])
+        assert np.abs(result[0] - at(0.0)).max() < 1e-12
         known = _derivatives(lambda s: lw.pose_difference(at(0.0), at(s)))
-        assert np.abs(found[1] - known[0]).max() < 1e-6 and np.abs(found[2] - known[1]).max() < 1e-6
+        assert np.abs(result[1] - known[0]).max() < 1e-6 and np.abs(result[2] - known[1]).max() < 1e-6

@@ -43,25 +43,25 @@ def test_operational_space_tasks_accelerate_by_priority() -> None:
     q, v = Q + 0.2 * rng.normal(size=(6, 4)), rng.normal(size=(6, 4))
     aim = robot.pose(Q, TIP)[:3, 3]
     ahead, rate = rng.normal(size=(2, 3))
-    wanted = {TIP: aim, f"{TIP}_v": rate, f"{TIP}_a": ahead}
-    tau = law(0.0, q, v, **wanted, **{turn.name: 0.3})
+    targets = {TIP: aim, f"{TIP}_v": rate, f"{TIP}_a": ahead}
+    tau = law(0.0, q, v, **targets, **{turn.name: 0.3})
     a = robot.forward_dynamics(q, v, tau)
     J = robot.jacobian(q, TIP)[:, 3:5]
     moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
     speed = np.einsum("sij,sj->si", J, v)
-    asked = ahead[:2] + 2.0 * np.sqrt(90.0) * (rate[:2] - speed) + 90.0 * (aim[:2] - robot.pose(q, TIP)[:, :2, 3])
-    assert np.allclose(moved, asked, rtol=1e-9, atol=1e-8)
+    desired = ahead[:2] + 2.0 * np.sqrt(90.0) * (rate[:2] - speed) + 90.0 * (aim[:2] - robot.pose(q, TIP)[:, :2, 3])
+    assert np.allclose(moved, desired, rtol=1e-9, atol=1e-8)
     assert np.allclose(a[:, 0], 40.0 * (0.3 - q[:, 0]) - 2.0 * np.sqrt(40.0) * v[:, 0], rtol=1e-8, atol=1e-8)
     # what comes later does not move what comes first: J M⁻¹ τ₀ = 0
-    other = law(0.0, q, v, **wanted, **{turn.name: -2.0}, posture_q=rng.normal(size=4))
-    change = np.einsum("sij,sjk,sk->si", J, robot.mass_matrix_inverse(q), other - tau)
-    assert np.abs(other - tau).max() > 1.0 and np.abs(change).max() < 1e-9
+    torque = law(0.0, q, v, **targets, **{turn.name: -2.0}, posture_q=rng.normal(size=4))
+    change = np.einsum("sij,sjk,sk->si", J, robot.mass_matrix_inverse(q), torque - tau)
+    assert np.abs(torque - tau).max() > 1.0 and np.abs(change).max() < 1e-9
     # tasks that conflict: the first is kept, and forces stay bounded
     both = OperationalSpace(robot, [tip, PositionTask(TIP, **PLANE, level=1, name="other")], 90.0, effort_limits=np.inf)
-    tau = both(0.0, q, v, **wanted, other=aim + 1.0)
+    tau = both(0.0, q, v, **targets, other=aim + 1.0)
     a = robot.forward_dynamics(q, v, tau)
     moved = np.einsum("sij,sj->si", J, a) + robot.bias_acceleration(q, v, TIP)[:, 3:5]
-    assert np.allclose(moved, asked, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
+    assert np.allclose(moved, desired, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
 
 
 @pytest.mark.slow(every=3)
@@ -88,8 +88,10 @@ def test_operational_space_errors_obey_the_stated_equation() -> None:
             pick: Any = {PoseTask: lambda X: X, PositionTask: lambda X: X[:3, 3], OrientationTask: lambda X: X[:3, :3]}
 
             def left(t: float, a: Any, task: Any = task, moves: bool = moves, pick: Any = pick[kind]) -> Any:
-                there = arm.integrate(q, t * v + 0.5 * t * t * a)
-                return np.array(task.errors(TaskState(arm.tree, list(there)), list(pick(aim(t, moves)).ravel())), float)
+                configuration = arm.integrate(q, t * v + 0.5 * t * t * a)
+                return np.array(
+                    task.errors(TaskState(arm.tree, list(configuration)), list(pick(aim(t, moves)).ravel())), float
+                )
 
             def seen(t: float, a: Any, task: Any = task) -> Any:
                 """The target's velocity, in the frame's axes or the world's."""
@@ -97,24 +99,24 @@ def test_operational_space_errors_obey_the_stated_equation() -> None:
                 R = R if task.axes == "frame" else np.eye(3)
                 return np.concatenate([R.T @ spin, R.T @ (going + t * ahead)])
 
-            own = {PoseTask: slice(6), PositionTask: slice(3, 6), OrientationTask: slice(3)}[kind]
+            axes = {PoseTask: slice(6), PositionTask: slice(3, 6), OrientationTask: slice(3)}[kind]
             law, a = OperationalSpace(arm, task, kp, kd, effort_limits=np.inf, max_condition=1e12), np.zeros(7)
             for _ in range(2):  # how the target's velocity is seen depends on how the frame turns
                 led = {}
                 if moves:
                     rate = (seen(h, a) - seen(-h, a)) / (2.0 * h)
-                    led = {"hand_v": seen(0.0, a)[own], "hand_a": rate[own]}
-                found = {"hand": pick[kind](aim(0.0, moves)), **led}
-                a = arm.forward_dynamics(q, v, np.array(law.forces(0.0, q, v, None, found)[0], float), passive=True)
+                    led = {"hand_v": seen(0.0, a)[axes], "hand_a": rate[axes]}
+                results = {"hand": pick[kind](aim(0.0, moves)), **led}
+                a = arm.forward_dynamics(q, v, np.array(law.forces(0.0, q, v, None, results)[0], float), passive=True)
             answers = [a]
             if task == PoseTask("hand"):
                 whole = WholeBody(arm, task, kp, kd, effort_limits=1e9, horizon=1e-4, regularization=(1e-9, 1e-9))
-                answers.append(whole.answer(0.0, q, v, **found).acceleration)
-            for given in answers:
-                e = [left(k * h, given) for k in (-1, 0, 1)]
-                rest = (e[2] - 2.0 * e[1] + e[0]) / h**2 + kd * (e[2] - e[0]) / (2.0 * h) + kp * e[1]
-                kept = np.isfinite(task.tolerances)
-                assert rows == len(rest) and np.abs(rest[kept]).max() < 1e-3, (task, moves, rest)
+                answers.append(whole.answer(0.0, q, v, **results).acceleration)
+            for torque in answers:
+                e = [left(k * h, torque) for k in (-1, 0, 1)]
+                residual = (e[2] - 2.0 * e[1] + e[0]) / h**2 + kd * (e[2] - e[0]) / (2.0 * h) + kp * e[1]
+                finite = np.isfinite(task.tolerances)
+                assert rows == len(residual) and np.abs(residual[finite]).max() < 1e-3, (task, moves, residual)
 
 
 @pytest.mark.slow(every=3)
@@ -141,9 +143,11 @@ def test_operational_space_forces_are_bounded_at_singularities() -> None:
     alone = run(start, aim)
     poisoned = np.repeat(aim[None], 5, axis=0)
     poisoned[3, 200:] = 1e200  # an environment that is asked for what no number can say
-    among = run(many, poisoned)
-    assert np.array_equal(among.q[0], alone.q) and np.array_equal(among.records["tau"][0], alone.records["tau"])
-    assert among.success[[0, 1, 2, 4]].all()
+    batch_torque = run(many, poisoned)
+    assert np.array_equal(batch_torque.q[0], alone.q) and np.array_equal(
+        batch_torque.records["tau"][0], alone.records["tau"]
+    )
+    assert batch_torque.success[[0, 1, 2, 4]].all()
     J = robot.jacobian(alone.q, TIP)[:, 3:5]
     stretched = np.linalg.det(J @ np.swapaxes(J, 1, 2))
     assert stretched.min() < 1e-3  # of 0.08: it was there
@@ -174,18 +178,20 @@ def test_impedance_acts_as_a_spring_at_a_frame() -> None:
     tau = shaped(0.0, q, v, target=target, wrench=wrench)
     a = robot.forward_dynamics(q, v, tau + J.T @ wrench)
     moved = J @ a + robot.bias_acceleration(q, v, TIP)
-    asked = (np.repeat(K, 3) * e - np.repeat(D, 3) * (J @ v) + wrench) / np.repeat((0.5, 2.0), 3)
-    assert np.allclose(moved[2:5], asked[2:5], rtol=1e-5, atol=1e-5)
+    force = (np.repeat(K, 3) * e - np.repeat(D, 3) * (J @ v) + wrench) / np.repeat((0.5, 2.0), 3)
+    assert np.allclose(moved[2:5], force[2:5], rtol=1e-5, atol=1e-5)
     # the arm's own inertia, at rest, gives the law without one, whatever is measured
     arm: Any = lw.load("arm7")
     x = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])
     J = arm.jacobian(x, "hand")
-    own = np.linalg.inv(J @ arm.mass_matrix_inverse(x) @ J.T)
+    frame_inertia = np.linalg.inv(J @ arm.mass_matrix_inverse(x) @ J.T)
     aim = {"target": lw.pose((0.02, -0.01, 0.03)) @ arm.pose(x, "hand"), "target_v": 0.1 * np.arange(6.0)}
     aim["target_a"] = np.linspace(-1.0, 1.0, 6)
     how: Any = {"stiffness": K, "damping": D, "effort_limits": np.inf, "max_condition": 1e12}
     tau = Impedance(arm, "hand", **how)(0.0, x, 0.0 * x, **aim)
-    again = Impedance(arm, "hand", inertia=0.5 * (own + own.T), **how)(0.0, x, 0.0 * x, wrench=wrench, **aim)
+    again = Impedance(arm, "hand", inertia=0.5 * (frame_inertia + frame_inertia.T), **how)(
+        0.0, x, 0.0 * x, wrench=wrench, **aim
+    )
     assert np.abs(again - tau).max() < 1e-9 * np.abs(tau).max()
 
 
@@ -197,11 +203,11 @@ def test_admittance_yields_to_a_measured_force_as_stated() -> None:
     )
     force = np.array([3.0, 0.0, -2.0, 1.0])
     how = {"duration": 3.0, "dt": h, "record_every": 100}
-    found = robot.simulate(Q, controller=law, constants={"target_q": Q, "force": force}, passive=False, **how)
+    run = robot.simulate(Q, controller=law, constants={"target_q": Q, "force": force}, passive=False, **how)
     s = np.sqrt(36.0 - 30.0)  # of two real roots, −6 ± s
-    t = found.t[:, None]
+    t = run.t[:, None]
     x = force / 30.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
-    assert np.abs(found.q - Q - x).max() < 2e-3 and np.abs(found.q[-1] - Q - force / 30.0).max() < 1e-4
+    assert np.abs(run.q - Q - x).max() < 2e-3 and np.abs(run.q[-1] - Q - force / 30.0).max() < 1e-4
     at_frame = Admittance(
         Impedance(robot, TIP, stiffness=100.0, damping=10.0), inertia=1.0, damping=1.0, stiffness=0.0, dt=h
     )
@@ -217,7 +223,7 @@ def test_hybrid_control_regulates_the_force_on_a_wall() -> None:
     law = HybridForcePosition(robot, TIP, "x", motion_axes=["y", "rz"], stiffness=200.0, effort_limits=np.inf)
     aim = start.copy()
     aim[1, 3] += 0.1
-    found = robot.simulate(
+    run = robot.simulate(
         Q,
         controller=law,
         duration=1.5,
@@ -227,28 +233,28 @@ def test_hybrid_control_regulates_the_force_on_a_wall() -> None:
         constants={"target": aim, "force": [12.0]},
         passive=False,
     )
-    pressed = found.records["contact_forces"][:, 0]
+    pressed = run.records["contact_forces"][:, 0]
     assert np.abs(pressed[3:, 0] + 12.0).max() < 0.1, pressed
-    end = robot.pose(found.q[-1], TIP)
+    end = robot.pose(run.q[-1], TIP)
     assert np.abs(end[1, 3] - aim[1, 3]) < 1e-3 and np.abs(end[:2, :2] - aim[:2, :2]).max() < 1e-2
     # measured, what is missing is asked for, and summed up
     law = HybridForcePosition(
         robot, TIP, "x", motion_axes="y", force_gain=0.5, integral_gain=2.0, dt=h, effort_limits=np.inf
     )
-    given = {"target": start, "force": [12.0], "wrench": [0, 0, 0, 10.0, 0, 0]}
-    tau, carried = law(0.0, Q, 0.0 * Q, law.start, **given)
+    inputs = {"target": start, "force": [12.0], "wrench": [0, 0, 0, 10.0, 0, 0]}
+    tau, carried = law(0.0, Q, 0.0 * Q, law.start, **inputs)
     assert np.allclose(carried, h * 2.0 * 2.0)
     assert np.allclose(tau - robot.gravity_force(Q), robot.jacobian(Q, TIP)[3] * 13.0)
     # without contact the integral grows until a motor is at its limit, and no further; it falls at once
     limits = np.abs(robot.gravity_force(Q)) + 8.0
     law = HybridForcePosition(robot, TIP, "x", motion_axes="y", integral_gain=2.0, dt=0.1, effort_limits=limits)
-    carried, given["wrench"] = law.start, np.zeros(6)
+    carried, inputs["wrench"] = law.start, np.zeros(6)
     for _ in range(40):
-        carried = law(0.0, Q, 0.0 * Q, carried, **given)[1]
-    wanted = robot.gravity_force(Q) + robot.jacobian(Q, TIP)[3] * (12.0 + carried + np.array([[-2.4], [0.0]]))
-    assert (np.abs(wanted) > limits).any(axis=1).tolist() == [False, True] and 0.0 < carried[0] < 50.0
-    given["wrench"] = np.array([0, 0, 0, 20.0, 0, 0])
-    assert np.isclose(law(0.0, Q, 0.0 * Q, carried, **given)[1][0] - carried[0], -0.1 * 2.0 * 8.0)
+        carried = law(0.0, Q, 0.0 * Q, carried, **inputs)[1]
+    expected = robot.gravity_force(Q) + robot.jacobian(Q, TIP)[3] * (12.0 + carried + np.array([[-2.4], [0.0]]))
+    assert (np.abs(expected) > limits).any(axis=1).tolist() == [False, True] and 0.0 < carried[0] < 50.0
+    inputs["wrench"] = np.array([0, 0, 0, 20.0, 0, 0])
+    assert np.isclose(law(0.0, Q, 0.0 * Q, carried, **inputs)[1][0] - carried[0], -0.1 * 2.0 * 8.0)
 
 
 def test_invalid_arguments_of_cartesian_controllers_are_refused() -> None:
@@ -297,12 +303,10 @@ def test_unreachable_targets_are_approached_within_effort_limits() -> None:
     aim = np.array([2.0, 1.5, 0.0])
     assert np.allclose(wide(0.0, q, v, **{TIP: aim}), free(0.0, q, v, **{TIP: aim}), rtol=1e-9, atol=1e-9)
     assert (np.abs(law(0.0, q, v, **{TIP: aim})) <= robot.effort_limits * (1.0 + 1e-12)).all()
-    found = robot.simulate(
-        Q, np.zeros(4), controller=lambda t, q, v: law(t, q, v, **{TIP: aim}), duration=12.0, dt=2e-3
-    )
-    place = robot.pose(found.q[-1], TIP)[:2, 3]
-    assert np.abs(found.v[-500:]).max() < 1e-2
-    assert np.linalg.norm(place) > 0.9 * sum(SIZES)
+    run = robot.simulate(Q, np.zeros(4), controller=lambda t, q, v: law(t, q, v, **{TIP: aim}), duration=12.0, dt=2e-3)
+    position = robot.pose(run.q[-1], TIP)[:2, 3]
+    assert np.abs(run.v[-500:]).max() < 1e-2
+    assert np.linalg.norm(position) > 0.9 * sum(SIZES)
 
 
 @pytest.mark.slow(every=9)
@@ -312,11 +316,11 @@ def test_arms_come_to_rest_at_reachable_and_unreachable_targets(name: str) -> No
     rest, those within reach at the target."""
     arm: Any = lw.load(name)
     frame = "hand" if "hand" in arm.frames else [*arm.frames][-1]
-    places = np.array([0.5, 1.0, 1.5, 2.0, 3.0])[:, None] * np.array([0.6, 0.3, 0.74])
+    positions = np.array([0.5, 1.0, 1.5, 2.0, 3.0])[:, None] * np.array([0.6, 0.3, 0.74])
     start = np.tile(0.5 * (arm.lower + arm.upper) + 0.05, (5, 1))
     for task, targets in (
-        (PositionTask(frame), places),
-        (PoseTask(frame), np.array([lw.pose(x) for x in places])),
+        (PositionTask(frame), positions),
+        (PoseTask(frame), np.array([lw.pose(x) for x in positions])),
     ):
         for limits, passive in ((None, False), (np.inf, False), (None, True)):
             law = OperationalSpace(arm, task, effort_limits=limits, passive=passive)
@@ -332,7 +336,7 @@ def test_arms_come_to_rest_at_reachable_and_unreachable_targets(name: str) -> No
             assert run.success.all(), (name, task, limits, passive, run.status)
             assert np.abs(run.v[:, -1]).max() < 0.1, (name, task, limits, passive, np.abs(run.v[:, -1]).max(axis=1))
             if isinstance(task, PositionTask):
-                errors = np.linalg.norm(arm.pose(run.q[:2, -1], frame)[:, :3, 3] - places[:2], axis=1)
+                errors = np.linalg.norm(arm.pose(run.q[:2, -1], frame)[:, :3, 3] - positions[:2], axis=1)
                 assert errors.max() < 1e-2, (name, limits, passive, errors)
 
 

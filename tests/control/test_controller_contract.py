@@ -194,7 +194,7 @@ def test_check_controller_names_a_requirement_that_is_broken_slightly(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     gain = {"gain": lambda rng: rng.uniform(50.0, 60.0)}
-    assert_sharp(lambda made: check_controller(made(), samples=3, inputs=gain), kind, line, noticed, allowed)
+    assert_sharp(lambda make: check_controller(make(), samples=3, inputs=gain), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)

@@ -77,8 +77,8 @@ def test_feedforward_control_follows_a_sinusoid() -> None:
     for how in ("dynamics", "none"):
         law = PD(robot, kp=200.0, kd=20.0, feedforward=how, effort_limits=np.inf)
         signals = {"target_q": q, "target_v": v, "target_a": a}
-        found = robot.simulate(q[0], v[0], controller=law, duration=h * count, dt=h, time_inputs=signals)
-        left[how] = np.degrees(np.sqrt(np.mean((found.q[:-1] - q) ** 2)))
+        run = robot.simulate(q[0], v[0], controller=law, duration=h * count, dt=h, time_inputs=signals)
+        left[how] = np.degrees(np.sqrt(np.mean((run.q[:-1] - q) ** 2)))
     assert left["dynamics"] < 0.5 and 3.0 < left["none"] < 15.0, left
 
 
@@ -89,11 +89,11 @@ def test_integrators_of_pid_controllers_do_not_wind_up() -> None:
     over, left = {}, {}
     for how in ("none", "clamping", "back_calculation"):
         law = PID(robot, kp=60.0, ki=60.0, kd=25.0, dt=h, anti_windup=how, effort_limits=[10.0, 60.0, 30.0])
-        found = robot.simulate(
+        run = robot.simulate(
             np.array([0.0, 0.3, 0.4]), controller=law, duration=20.0, dt=h, record_every=5, constants={"target_q": aim}
         )
-        over[how], left[how] = float((found.q[:, 0] - aim[0]).max()), np.abs(found.q[-1] - aim).max()
-        assert found.controller_state.shape == (3,)
+        over[how], left[how] = float((run.q[:, 0] - aim[0]).max()), np.abs(run.q[-1] - aim).max()
+        assert run.controller_state.shape == (3,)
     assert max(left["clamping"], left["back_calculation"]) < 5e-3, left
     assert max(over["clamping"], over["back_calculation"]) < 0.5 * over["none"], over
 
@@ -141,15 +141,15 @@ def test_joint_impedance_realises_the_desired_inertia() -> None:
     M_d = np.diag([2.0, 1.0, 0.5]) + 0.2
     K, D = np.array([80.0, 60.0, 40.0]), np.array([10.0, 8.0, 6.0])
     q, v, aim, rate, ahead, push = rng.normal(size=(6, 4, 3))
-    wanted = {"target_q": aim, "target_v": rate, "target_a": ahead}
+    targets = {"target_q": aim, "target_v": rate, "target_a": ahead}
     law = JointImpedance(robot, K, D, inertia=M_d, effort_limits=np.inf)
-    a = robot.forward_dynamics(q, v, law(0.0, q, v, force=push, **wanted) + push)
+    a = robot.forward_dynamics(q, v, law(0.0, q, v, force=push, **targets) + push)
     assert np.allclose((a - ahead) @ M_d, K * (aim - q) + D * (rate - v) + push, rtol=1e-9, atol=1e-9)
     # with the robot's own inertia it is the law without
-    own = JointImpedance(robot, K, D, effort_limits=np.inf)
+    impedance = JointImpedance(robot, K, D, effort_limits=np.inf)
     same = JointImpedance(robot, K, D, inertia=robot.mass_matrix(q[0]), effort_limits=np.inf)
-    tau = own(0.0, q[0], v[0], **{name: x[0] for name, x in wanted.items()})
-    again = same(0.0, q[0], v[0], force=push[0], **{name: x[0] for name, x in wanted.items()})
+    tau = impedance(0.0, q[0], v[0], **{name: x[0] for name, x in targets.items()})
+    again = same(0.0, q[0], v[0], force=push[0], **{name: x[0] for name, x in targets.items()})
     assert np.abs(again - tau).max() < 1e-12 * np.abs(tau).max()
     # by time, the closed form of two real roots, under a push that a payload makes
     h, f = 1e-3, np.array([4.0, -3.0, 2.0])
@@ -159,13 +159,11 @@ def test_joint_impedance_realises_the_desired_inertia() -> None:
     def both(t, q, v, target_q, force):
         return law(t, q, v, target_q=target_q, force=force) + force
 
-    found = robot.simulate(
-        start, controller=both, duration=2.0, dt=h, record_every=100, constants=pushed, passive=False
-    )
+    run = robot.simulate(start, controller=both, duration=2.0, dt=h, record_every=100, constants=pushed, passive=False)
     s = np.sqrt(36.0 - 16.0)  # of two real roots, −6 ± s
-    t = found.t[:, None]
+    t = run.t[:, None]
     x = f / 32.0 * (1.0 - ((6.0 + s) * np.exp((s - 6.0) * t) - (6.0 - s) * np.exp(-(s + 6.0) * t)) / (2.0 * s))
-    assert np.abs(found.q - start - x).max() < 3e-4
+    assert np.abs(run.q - start - x).max() < 3e-4
     # one motor of two, and what pushes the other joint too
     two: Any = lw.load("double_pendulum")
     elbow = two.v_names[1]
@@ -192,14 +190,14 @@ def test_joint_impedance_realises_the_desired_inertia() -> None:
 def test_lqr_controllers_are_controllers_of_simulations() -> None:
     """Controllers of `track` and `hold`, in kernels and on arrays: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")
-    way = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
-    along = lw.control.lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01)
-    held = lw.control.lqr_about_state(robot, [np.pi, 0.0], actuators=robot.v_names[1])
-    kernel = lw.compile(lambda t, q, v: np.concatenate([along(t, q, v), held(q, v)]), t=(), q=2, v=2)
+    trajectory = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
+    along = lw.control.lqr_about_trajectory(robot, trajectory, Q=(100.0, 1.0), R=0.01)
+    regulator = lw.control.lqr_about_state(robot, [np.pi, 0.0], actuators=robot.v_names[1])
+    kernel = lw.compile(lambda t, q, v: np.concatenate([along(t, q, v), regulator(q, v)]), t=(), q=2, v=2)
     rng = np.random.default_rng(0)
     t = np.array([-0.1, 0.0, 0.0123, 0.0999, 0.1, 0.3])
     q, v = rng.normal(size=(2, len(t), 2))
-    expected = np.concatenate([along(t, q, v), held(q, v)], axis=-1)
+    expected = np.concatenate([along(t, q, v), regulator(q, v)], axis=-1)
     assert np.allclose(kernel(t, q, v), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -216,8 +214,10 @@ def test_robots_with_losses_follow_references_by_default() -> None:
         run = robot.simulate(start, controller=law, time_inputs={"target": reference}, duration=1.3, record_every=100)
         assert np.abs(run.q - reference(run.t, outside="hold").q).max() < 3e-3, name
         assert np.abs(run.q[-1] - goal).max() < 3e-4, name
-        held = GravityCompensation(robot)(0.0, goal, 0.0 * goal)
-        assert np.allclose(held, robot.inverse_dynamics(goal, 0.0 * goal, 0.0 * goal, passive=True), atol=1e-12)
+        holding_torque = GravityCompensation(robot)(0.0, goal, 0.0 * goal)
+        assert np.allclose(
+            holding_torque, robot.inverse_dynamics(goal, 0.0 * goal, 0.0 * goal, passive=True), atol=1e-12
+        )
     # what no task controls comes to rest by the arm's own friction
     arm = lw.load("arm7")
     q, spin = 0.5 * (arm.lower + arm.upper), np.ones(7)
@@ -241,8 +241,8 @@ def test_cartesian_impedance_realises_the_desired_mass() -> None:
     q, v, F = np.linspace(-0.7, 0.8, 6), rng.normal(size=6), rng.normal(size=6)
     tau, J = law(0.0, q, v, target=arm.pose(q, "tool"), wrench=F), arm.jacobian(q, "tool")
     a = arm.forward_dynamics(q, v, tau + J.T @ F, passive=True)
-    found = M @ arm.acceleration(q, v, a, "tool", expressed_in=law.axes)
-    np.testing.assert_allclose(found, F - D * (J @ v), rtol=0.0, atol=1e-9)
+    result = M @ arm.acceleration(q, v, a, "tool", expressed_in=law.axes)
+    np.testing.assert_allclose(result, F - D * (J @ v), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -275,17 +275,17 @@ def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
 def test_joint_controllers_drive_every_kind_of_loop_to_its_target(drawn: Any) -> None:
     """Joints with several velocities are actuated as a whole, in loops and in the targets of an admittance."""
     for kind in drawn(list(KINDS.values())):
-        made = mechanism(kind)
-        robot, q = lw.Robot(made.tree), np.array(made.q)
-        still = np.zeros(robot.nv)
+        mechanism_robot = mechanism(kind)
+        robot, q = lw.Robot(mechanism_robot.tree), np.array(mechanism_robot.q)
+        zeros = np.zeros(robot.nv)
         inner = ComputedTorque(robot, kp=30.0, effort_limits=np.inf)
         soft = lw.control.Admittance(inner, inertia=1.0, damping=2.0, stiffness=3.0, dt=1e-3)
         for tau in (
-            GravityCompensation(robot, effort_limits=np.inf)(0.0, q, still),
-            soft(0.0, q, still, soft.start, target_q=q, force=still)[0],
+            GravityCompensation(robot, effort_limits=np.inf)(0.0, q, zeros),
+            soft(0.0, q, zeros, soft.start, target_q=q, force=zeros)[0],
         ):
-            a = robot.constrained_forward_dynamics(q, still, tau, passive=True).a
-            assert np.abs(a).max() < 1e-6 * (1.0 + np.abs(tau).max()), made
+            a = robot.constrained_forward_dynamics(q, zeros, tau, passive=True).a
+            assert np.abs(a).max() < 1e-6 * (1.0 + np.abs(tau).max()), mechanism_robot
 
 
 def test_whole_body_control_compensates_losses_in_loop_joints() -> None:
@@ -317,9 +317,9 @@ def test_joint_controllers_account_for_the_time_of_driven_joints() -> None:
 @pytest.mark.slow(every=3)
 def test_redundant_actuators_of_a_mechanism_satisfy_the_error_equation() -> None:
     """Motions that constraints and actuators leave free follow from no force, as those of a bicycle that falls."""
-    made = mechanisms()["couplings and a floating body"]
-    loops, bicycle = lw.Robot(made.tree), lw.load("bicycle")
-    for robot, q in ((loops, np.array(made.q)), (bicycle, bicycle.assemble().q)):
+    coupled_robot = mechanisms()["couplings and a floating body"]
+    loops, bicycle = lw.Robot(coupled_robot.tree), lw.load("bicycle")
+    for robot, q in ((loops, np.array(coupled_robot.q)), (bicycle, bicycle.assemble().q)):
         v = robot.project(q, np.sin(np.arange(robot.nv) + 1.0))[1]
         law = ComputedTorque(robot, kp=30.0, kd=7.0, effort_limits=np.inf, passive=False)
         for rate in (v, 0.0 * v):

@@ -69,8 +69,8 @@ def test_weak_motors_brake_at_their_limit_and_report_it() -> None:
     robot: Any = lw.Robot.build("slide", *_slide())
     law = WholeBody(robot, JointTask("slide"), 100.0, effort_limits=1.0)
     q, v = np.array([[0.99], [0.0], [1.1]]), np.array([[1.0], [0.0], [0.0]])
-    found = law.answer(0.0, q, v, slide=3.0)
-    assert found.tau.ravel().tolist() == [-1.0, 1.0, -1.0] and found.found.tolist() == [0.0, 1.0, 0.0]
+    answer = law.answer(0.0, q, v, slide=3.0)
+    assert answer.tau.ravel().tolist() == [-1.0, 1.0, -1.0] and answer.found.tolist() == [0.0, 1.0, 0.0]
     strong = WholeBody(robot, JointTask("slide"), 100.0, effort_limits=1000.0).answer(0.0, q, v, slide=3.0)
     assert strong.found.all() and np.allclose(strong.acceleration, strong.tau, rtol=1e-6, atol=1e-6)
 
@@ -142,12 +142,12 @@ def test_friction_in_whole_body_control_is_that_at_the_end_of_the_step() -> None
         robot = robot.with_joint(joint.with_damping(2.0).with_friction(1.0).with_armature(0.01))
     rng = np.random.default_rng(0)
     q, v, aim = rng.uniform(-0.5, 0.5, (100, 2)), rng.normal(size=(100, 2)) * 0.1, rng.normal(size=(100, 2))
-    free, own = (WholeBody(robot, PostureTask(), 100.0, effort_limits=INF, dt=dt) for dt in (None, 5e-3))
+    free, planned_law = (WholeBody(robot, PostureTask(), 100.0, effort_limits=INF, dt=dt) for dt in (None, 5e-3))
     run = robot.simulate(q, v, controller=free, duration=5e-3, dt=5e-3, constants={"posture_q": aim})
-    planned = own.answer(0.0, q, v, posture_q=aim).acceleration
+    planned = planned_law.answer(0.0, q, v, posture_q=aim).acceleration
     assert np.allclose((run.v[:, 1] - v) / 5e-3, planned, rtol=1e-9, atol=1e-9)
     with pytest.raises(ValueError, match="controller: expected one for steps of dt"):
-        robot.simulate(q, v, controller=own, duration=1e-3, constants={"posture_q": aim})
+        robot.simulate(q, v, controller=planned_law, duration=1e-3, constants={"posture_q": aim})
 
 
 def _slide() -> list[Any]:

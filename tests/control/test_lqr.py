@@ -36,18 +36,20 @@ def _systems(seed: int, many: int, n: int, m: int, discrete: bool) -> list[np.nd
 def test_lqr_equals_scipys_solution_and_stabilises(discrete: bool) -> None:
     solver = solve_discrete_are if discrete else solve_continuous_are
     A, B, Q, R, N = _systems(0, 40, *_SIZES, discrete)
-    found = lqr(A, B, Q, R, N, discrete=discrete)
-    assert found.residual.max() < 1e-10
-    roots = np.linalg.eigvals(A - B @ found.K)
+    regulator = lqr(A, B, Q, R, N, discrete=discrete)
+    assert regulator.residual.max() < 1e-10
+    roots = np.linalg.eigvals(A - B @ regulator.K)
     assert (np.abs(roots) < 1.0).all() if discrete else (roots.real < 0.0).all()
     for k in range(40):
         known = solver(A[k], B[k], Q[k], R[k], s=N[k])
-        assert np.abs(found.X[k] - known).max() < 1e-7 * np.abs(known).max()
-        one = lqr(A[k], B[k], Q[k], R[k], N[k], discrete=discrete)
-        assert all(np.array_equal(a, b[k]) for a, b in zip(one, found, strict=True))  # the same alone and in a batch
+        assert np.abs(regulator.X[k] - known).max() < 1e-7 * np.abs(known).max()
+        single = lqr(A[k], B[k], Q[k], R[k], N[k], discrete=discrete)
+        assert all(
+            np.array_equal(a, b[k]) for a, b in zip(single, regulator, strict=True)
+        )  # the same alone and in a batch
     # of Q and R the lower triangle is read
     upper = np.triu(np.ones(_SIZES[0]), 1)
-    assert np.array_equal(lqr(A, B, Q + upper, R, N, discrete=discrete).X, found.X)
+    assert np.array_equal(lqr(A, B, Q + upper, R, N, discrete=discrete).X, regulator.X)
     # without N
     plain = lqr(A[0], B[0], Q[0], R[0], discrete=discrete)
     assert np.abs(plain.X - solver(A[0], B[0], Q[0], R[0])).max() < 1e-8 * np.abs(plain.X).max()
@@ -57,35 +59,35 @@ def test_lqr_equals_closed_forms_in_any_units() -> None:
     # a pushed mass: X = [[√3, 1], [1, √3]]; times and lengths in other units change nothing but units
     for time in (1e-3, 1.0, 1e3):
         A, B = [[0.0, 1.0 / time], [0.0, 0.0]], [[0.0], [1.0 / time]]
-        found = lqr(A, B, np.eye(2) / time, [[1.0 / time]])
-        assert np.abs(found.X - [[3**0.5, 1.0], [1.0, 3**0.5]]).max() < 1e-9
+        regulator = lqr(A, B, np.eye(2) / time, [[1.0 / time]])
+        assert np.abs(regulator.X - [[3**0.5, 1.0], [1.0, 3**0.5]]).max() < 1e-9
     # also where an eigenvalue of A is what the transform might have subtracted
     B = [[(0.999**2 - 0.5) ** 0.5, 0.0], [0.0, 1.0]]
-    found = lqr(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))
-    assert np.abs(found.X - solve_continuous_are(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))).max() < 1e-12
+    regulator = lqr(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))
+    assert np.abs(regulator.X - solve_continuous_are(np.diag([1.0, 0.0]), B, np.eye(2), np.eye(2))).max() < 1e-12
     # what costs nothing and ends by itself is left alone
-    found = lqr([[-1.0]], [[1.0]], [[0.0]], [[1.0]])
-    assert abs(found.K[0, 0]) < 1e-12 and found.residual < 1e-9
+    regulator = lqr([[-1.0]], [[1.0]], [[0.0]], [[1.0]])
+    assert abs(regulator.K[0, 0]) < 1e-12 and regulator.residual < 1e-9
 
 
 def test_finite_horizon_lqr_has_the_stated_cost() -> None:
     n, m = _SIZES
     A, B, Q, R, N = _systems(1, 12, n, m, True)  # twelve steps
     end = np.diag([1.0, 2.0, 3.0])
-    found = finite_horizon_lqr(A, B, Q, R, N, end=end)
+    regulator = finite_horizon_lqr(A, B, Q, R, N, end=end)
     rng = np.random.default_rng(2)
     x = start = rng.normal(size=n)
     cost, worse = 0.0, 0.0
     y = start
     for k in range(12):
-        u, w = -found.K[k] @ x, -found.K[k] @ y + 0.1 * rng.normal(size=m)
+        u, w = -regulator.K[k] @ x, -regulator.K[k] @ y + 0.1 * rng.normal(size=m)
         cost += x @ Q[k] @ x + 2.0 * x @ N[k] @ u + u @ R[k] @ u
         worse += y @ Q[k] @ y + 2.0 * y @ N[k] @ w + w @ R[k] @ w
         x, y = A[k] @ x + B[k] @ u, A[k] @ y + B[k] @ w
     upper = np.triu(np.ones((n, n)), 1)  # is not read
-    assert np.array_equal(finite_horizon_lqr(A, B, Q, R, N, end=end + upper).X, found.X)
+    assert np.array_equal(finite_horizon_lqr(A, B, Q, R, N, end=end + upper).X, regulator.X)
     cost, worse = cost + x @ end @ x, worse + y @ end @ y
-    assert abs(cost - start @ found.X[0] @ start) < 1e-9 * cost and worse > cost
+    assert abs(cost - start @ regulator.X[0] @ start) < 1e-9 * cost and worse > cost
     # of one system, many steps lead to the regulator without end; batches go along
     long = finite_horizon_lqr(A[:2, None] * 0.5, B[:2, None], Q[0], R[0], num_steps=None, end=np.zeros((n, n)))
     assert long.K.shape == (2, 1, m, n)
@@ -101,8 +103,8 @@ def test_derivatives_of_lqr_equal_those_of_the_solution(discrete: bool) -> None:
 
     def answer(p: Any) -> Any:
         A, B, Q, R, N = (p[e - a * b : e].reshape(a, b) for e, (a, b) in zip(ends, shapes, strict=True))
-        found = lqr(A, B, 0.5 * (Q + Q.T), R, N, discrete=discrete)
-        return np.concatenate([found.X.ravel(), found.K.ravel()])
+        regulator = lqr(A, B, 0.5 * (Q + Q.T), R, N, discrete=discrete)
+        return np.concatenate([regulator.X.ravel(), regulator.K.ravel()])
 
     size, out = int(ends[-1]), n * n + n * m
     value = lw.compile(answer, p=size)
@@ -167,11 +169,11 @@ def test_invalid_and_unstabilisable_systems_are_refused() -> None:
         ({"Q": np.ones(2)}, "Q: expected a matrix"),
     ]
     for change, message in cases:
-        given = {"A": A, "B": B, "Q": Q, "R": R, **change}
+        arguments = {"A": A, "B": B, "Q": Q, "R": R, **change}
         with pytest.raises(ValueError, match=message):
-            lqr(**given)
+            lqr(**arguments)
         with pytest.raises(ValueError, match=message):
-            finite_horizon_lqr(**given, num_steps=3)
+            finite_horizon_lqr(**arguments, num_steps=3)
     for end in (np.diag([1.0, -1.0]), [[0.0, 9.0], [1.0, 0.0]]):
         with pytest.raises(ValueError, match=r"end: expected a positive semidefinite matrix, .* eigenvalue -1"):
             finite_horizon_lqr(A, B, Q, R, end=end, num_steps=3)
@@ -215,10 +217,10 @@ def test_rapidly_growing_systems_with_small_costs_have_a_regulator() -> None:
             P = cost + closed.T @ P @ closed
         assert np.abs(P - X).max() < (1e-5 if k == 1 else 1e-8) * np.abs(X).max()
     # beside one that neither ends by itself nor costs anything there is none
-    still = np.zeros((n + 1, n + 1))
-    still[:n, :n], still[n, n] = A[1], 1.0
+    zeros = np.zeros((n + 1, n + 1))
+    zeros[:n, :n], zeros[n, n] = A[1], 1.0
     with pytest.raises(ValueError, match="lqr: "):
-        lw.control.lqr(still, np.vstack([B[1], [[1.0, 1.0]]]), np.diag([1.0] + [0.0] * n), R, discrete=True)
+        lw.control.lqr(zeros, np.vstack([B[1], [[1.0, 1.0]]]), np.diag([1.0] + [0.0] * n), R, discrete=True)
 
 
 @pytest.mark.parametrize("discrete", [False, True])
@@ -228,13 +230,13 @@ def test_systems_beyond_the_kernels_size_equal_scipys_solution(discrete: bool) -
     for n, m in ((14, 7), (39, 13)):
         A, B, Q, R, N = _systems(n, 3, n, m, discrete)
         A = A / np.sqrt(n) + discrete * (1.0 - 1.0 / np.sqrt(n)) * np.eye(n)
-        found = lqr(A, B, Q, R, N, discrete=discrete)
-        assert found.residual.max() < 1e-12
+        regulator = lqr(A, B, Q, R, N, discrete=discrete)
+        assert regulator.residual.max() < 1e-12
         for k in range(3):
             known = solver(A[k], B[k], Q[k], R[k], s=N[k])
-            assert np.abs(found.X[k] - known).max() < 1e-9 * np.abs(known).max()
-        one = lqr(A[0], B[0], Q[0] + np.triu(np.ones((n, n)), 1), R[0], N[0], discrete=discrete)
-        assert np.array_equal(one.K, found.K[0])  # lower triangles are read, too
+            assert np.abs(regulator.X[k] - known).max() < 1e-9 * np.abs(known).max()
+        single = lqr(A[0], B[0], Q[0] + np.triu(np.ones((n, n)), 1), R[0], N[0], discrete=discrete)
+        assert np.array_equal(single.K, regulator.K[0])  # lower triangles are read, too
 
 
 @pytest.mark.slow(every=3)
@@ -244,8 +246,10 @@ def test_semidefinite_costs_are_supported() -> None:
     for n in (1, 3, 14):
         A, B, none = rng.normal(size=(n, n)), rng.normal(size=(n, 2 if n > 1 else 1)), np.zeros((n, n))
         m = B.shape[1]
-        found = lqr(A, B, np.eye(n), np.zeros((m, m)), discrete=True)
-        assert np.abs(found.X - solve_discrete_are(A, B, np.eye(n), np.zeros((m, m)))).max() < 1e-6 * found.X.max()
+        regulator = lqr(A, B, np.eye(n), np.zeros((m, m)), discrete=True)
+        assert (
+            np.abs(regulator.X - solve_discrete_are(A, B, np.eye(n), np.zeros((m, m)))).max() < 1e-6 * regulator.X.max()
+        )
         # without a cost of states, motions that grow are mirrored: eigenvalues −λ, or 1/λ
         for discrete in (False, True):
             K = lqr(A, B, none, np.eye(m), discrete=discrete).K
@@ -304,9 +308,9 @@ def test_large_systems_use_the_same_solution_as_small_ones() -> None:
         A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))
         known = lqr(A, B, Q, R, N, discrete=discrete)
         with mock.patch.object(dense_riccati, "_MANY", 0):
-            found = lqr(A, B, Q, R, N, discrete=discrete)
-        assert found.residual < 1e-10
-        assert np.abs(found.X - known.X).max() < 1e-8 * np.abs(known.X).max()
+            regulator = lqr(A, B, Q, R, N, discrete=discrete)
+        assert regulator.residual < 1e-10
+        assert np.abs(regulator.X - known.X).max() < 1e-8 * np.abs(known.X).max()
 
 
 def test_lqr_gains_do_not_depend_on_units() -> None:
@@ -336,19 +340,23 @@ def test_lqr_of_a_four_bar_equals_that_of_its_crank() -> None:
     q = np.array([robot.assemble(robot.assemble().q, hold={crank: angle}).q for angle in (0.6, 2.0)])
     weights = {"Q": (10.0, 1.0), "R": 0.5, "actuators": crank}
     for dt in (None, 0.01):
-        found = lw.control.lqr_about_state(robot, q, dt=dt, **weights)
-        assert (found.residual < 1e-9).all() and np.abs(found.tau[:, 0]).min() > 0.1 and not found.tau[:, 1:].any()
-        rest = robot.constrained_forward_dynamics(q, 0.0 * q, found.tau).a
-        assert np.abs(rest).max() < 1e-9
+        regulator = lw.control.lqr_about_state(robot, q, dt=dt, **weights)
+        assert (
+            (regulator.residual < 1e-9).all()
+            and np.abs(regulator.tau[:, 0]).min() > 0.1
+            and not regulator.tau[:, 1:].any()
+        )
+        accelerations = robot.constrained_forward_dynamics(q, 0.0 * q, regulator.tau).a
+        assert np.abs(accelerations).max() < 1e-9
         for k, at in enumerate(q):
             u = minimal.coordinates_of(at)
             J = np.kron(np.eye(2), minimal.jacobian(u))
-            A, B = minimal.linearize(u, np.zeros(1), found.tau[k])
+            A, B = minimal.linearize(u, np.zeros(1), regulator.tau[k])
             if dt is not None:
                 A, B, *_ = cont2discrete((A, B, A, B), dt)
             known = lqr(A, B[:, :1], J.T @ np.diag([10.0] * 3 + [1.0] * 3) @ J, [[0.5]], discrete=dt is not None)
-            assert np.allclose(found.K[k] @ J, known.K, rtol=1e-8, atol=1e-8)
-            assert np.allclose(J.T @ found.X[k] @ J, known.X, rtol=1e-8, atol=1e-8)
+            assert np.allclose(regulator.K[k] @ J, known.K, rtol=1e-8, atol=1e-8)
+            assert np.allclose(J.T @ regulator.X[k] @ J, known.X, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.slow(every=9)
@@ -363,8 +371,8 @@ def test_lqr_of_loops_holds_states_and_follows_trajectories() -> None:
     run = robot.simulate(start, controller=law, duration=3.0, dt=2e-3, record_every=100, passive=False)
     assert np.abs(run.q[-1] - q[0]).max() < 1e-4
     # along a trajectory, on numbers and on symbols
-    still = robot.spline([0.0, 0.1], [q[0], q[0]], boundary="clamped")
-    along = lw.control.lqr_about_trajectory(robot, still, Q=(10.0, 1.0), R=0.5, actuators=crank)
+    rest_trajectory = robot.spline([0.0, 0.1], [q[0], q[0]], boundary="clamped")
+    along = lw.control.lqr_about_trajectory(robot, rest_trajectory, Q=(10.0, 1.0), R=0.5, actuators=crank)
     kernel = lw.compile(lambda t, q, v: along(t, q, v), t=(), q=3, v=3)
     for tau in (along.feedforward(0.05), along(0.05, q[0], np.zeros(3)), kernel(0.05, q[0], np.zeros(3))):
         assert np.allclose(tau, law.tau, rtol=1e-9, atol=1e-9)
@@ -381,12 +389,12 @@ def test_lqr_of_loops_holds_states_and_follows_trajectories() -> None:
     delta: Any = lw.load("delta")
     at, motors = delta.assemble().q, ["shoulder_1", "shoulder_2", "shoulder_3"]
     minimal = delta.minimal_coordinates(motors, q=at)
-    found = lw.control.lqr_about_state(delta, at, Q=(10.0, 1.0), R=0.5, actuators=motors)
+    regulator = lw.control.lqr_about_state(delta, at, Q=(10.0, 1.0), R=0.5, actuators=motors)
     y, costs = minimal.coordinates_of(at), np.diag([10.0] * delta.nv + [1.0] * delta.nv)
     J = np.kron(np.eye(2), minimal.jacobian(y, near=at))
-    A, B = minimal.linearize(y, 0.0 * y, found.tau, near=at)
+    A, B = minimal.linearize(y, 0.0 * y, regulator.tau, near=at)
     known = lqr(A, B[:, delta.v_index(motors)], J.T @ costs @ J, 0.5 * np.eye(3))
-    assert np.allclose(found.K @ J, known.K, rtol=1e-9, atol=1e-9)
+    assert np.allclose(regulator.K @ J, known.K, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -401,12 +409,12 @@ def test_trajectories_that_open_redundant_loops_have_the_regulators_of_closed_on
         return Trajectory([through_states(CurveSpace.of(robot.tree), times, q + offset, v, a)], robot)
 
     assert np.abs(robot.constraint_error(rough(0.0)(np.linspace(0.0, 1.0, 50)).q)).max() > 3e-5
-    known, found = (
+    known, result = (
         lw.control.lqr_about_trajectory(robot, path, Q=(100.0, 1.0), R=0.01, dt=0.02, actuators=robot.v_names[0])
         for path in (closed, rough(0.0))
     )
-    forces = [one.feedforward(known.times) for one in (known, found)]
-    for x, y, share in ((known.K, found.K, 1e-3), (known.X, found.X, 1e-3), (*forces, 3e-3)):
+    forces = [controller.feedforward(known.times) for controller in (known, result)]
+    for x, y, share in ((known.K, result.K, 1e-3), (known.X, result.X, 1e-3), (*forces, 3e-3)):
         assert np.abs(y - x).max() < share * np.abs(x).max()
     with pytest.raises(ValueError, match="lqr_about_trajectory: state 0: expected a configuration that satisfies the"):
         lw.control.lqr_about_trajectory(robot, rough(0.1), dt=0.02)

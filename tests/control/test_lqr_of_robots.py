@@ -38,36 +38,38 @@ def test_lqr_about_a_state_stabilises_with_all_or_few_motors() -> None:
     q = np.array([np.pi, 0.0])
     for how in ({}, {"dt": 0.005}):
         for joint in robot.v_names:  # by the shoulder alone, by the elbow alone
-            held = lqr_about_state(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
-            ended, rate = _run(robot, lambda t, *x, u=held: u(*x), np.add(q, [0.01, -0.02]), np.zeros(2), 0.005, 2000)
+            regulator = lqr_about_state(robot, q, Q=(10.0, 1.0), R=0.1, actuators=joint, **how)
+            ended, rate = _run(
+                robot, lambda t, *x, u=regulator: u(*x), np.add(q, [0.01, -0.02]), np.zeros(2), 0.005, 2000
+            )
             assert np.abs(robot.difference(q, ended)).max() < 1e-5 and np.abs(rate).max() < 1e-5
-            idle = [k for k in range(2) if k not in held.acting]
-            assert not held(q + 0.1, np.ones(2))[idle].any()
+            idle = [k for k in range(2) if k not in regulator.acting]
+            assert not regulator(q + 0.1, np.ones(2))[idle].any()
     # of a batch each is what it is alone, to the bit, and by matrices
     many = robot.random_configuration(seed=0, size=3)
-    held = lqr_about_state(robot, many, Q=(10.0, 1.0), R=[0.1, 0.2])
+    regulator = lqr_about_state(robot, many, Q=(10.0, 1.0), R=[0.1, 0.2])
     for k in range(3):
         alone = lqr_about_state(robot, many[k], Q=np.diag([10.0, 10.0, 1.0, 1.0]), R=np.diag([0.1, 0.2]))
-        assert np.array_equal(alone.K, held.K[k]) and np.array_equal(alone.tau, held.tau[k])
-        assert np.array_equal(alone(many[k] + 0.1, np.ones(2)), held(many + 0.1, np.ones(2))[k])
+        assert np.array_equal(alone.K, regulator.K[k]) and np.array_equal(alone.tau, regulator.tau[k])
+        assert np.array_equal(alone(many[k] + 0.1, np.ones(2)), regulator(many + 0.1, np.ones(2))[k])
     A, B = robot.linearize(many, 0.0 * many, robot.inverse_dynamics(many, 0.0 * many, 0.0 * many))
-    assert np.array_equal(held.K, lqr(A, B, np.diag([10.0, 10.0, 1.0, 1.0]), np.diag([0.1, 0.2])).K)
-    assert np.array_equal(pickle.loads(pickle.dumps(held)).K, held.K)
+    assert np.array_equal(regulator.K, lqr(A, B, np.diag([10.0, 10.0, 1.0, 1.0]), np.diag([0.1, 0.2])).K)
+    assert np.array_equal(pickle.loads(pickle.dumps(regulator)).K, regulator.K)
 
 
 def test_lqr_controllers_run_in_simulations() -> None:
     robot, q, v = lw.load("double_pendulum"), np.array([0.1, 0.2]), np.ones(2)
-    held = lqr_about_state(robot, np.zeros(2))
-    for same in (held(3.0, q, v), held(q=q, v=v), held(q, v=v)):
-        assert np.array_equal(same, held(q, v))
-    for controller in (held, lambda t, q, v: held(q, v)):
+    regulator = lqr_about_state(robot, np.zeros(2))
+    for same in (regulator(3.0, q, v), regulator(q=q, v=v), regulator(q, v=v)):
+        assert np.array_equal(same, regulator(q, v))
+    for controller in (regulator, lambda t, q, v: regulator(q, v)):
         run = robot.simulate(q, controller=controller, duration=0.05, dt=0.01)
-        assert np.allclose(run.q[-1], _run(robot, held, q, np.zeros(2), 0.01, 5)[0], atol=1e-12)
+        assert np.allclose(run.q[-1], _run(robot, regulator, q, np.zeros(2), 0.01, 5)[0], atol=1e-12)
     for arguments, named in (((q,), {}), ((q, v, 0.0, 0.0), {}), ((0.0, q), {"v": v})):
         with pytest.raises(TypeError, match=r"^LQRController: .*expected q and v, or t, q and v, got \d by position"):
-            held(*arguments, **named)  # type: ignore[call-overload]
+            regulator(*arguments, **named)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"simulate: controller: expected a function called as \(t, q, v, target\)"):
-        robot.simulate(q, controller=held, duration=0.05, constants={"target": q})
+        robot.simulate(q, controller=regulator, duration=0.05, constants={"target": q})
 
 
 def _held_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -82,11 +84,11 @@ def _held_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.
 @pytest.mark.slow(every=3)
 def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
-    way = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
-    along = lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.01, dt=0.01)
+    trajectory = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
+    along = lqr_about_trajectory(robot, trajectory, Q=(100.0, 1.0), R=0.01, dt=0.01)
     assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
     # gains are those of the recursion with the same matrices
-    q, v, a = way(along.times)
+    q, v, a = trajectory(along.times)
     A, B = _held_input(*robot.linearize(q, v, robot.inverse_dynamics(q, v, a)), along.times[1] - along.times[0])
     Q, R = np.diag([100.0, 100.0, 1.0, 1.0]), 0.01 * np.eye(2)
     assert np.allclose(along.K, finite_horizon_lqr(A[:-1], B[:-1], Q, R, end=along.X[-1]).K, rtol=1e-9, atol=1e-9)
@@ -105,9 +107,9 @@ def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
     assert np.abs(along.gains(0.505) - 0.5 * (along.K[0] + along.K[1])).max() < 1e-9 * np.abs(along.K).max()
     # a value
     along.save(tmp_path / "along.npz")
-    for other in (TVLQRController.load(tmp_path / "along.npz", robot=robot), pickle.loads(pickle.dumps(along))):
-        assert np.array_equal(other(t, q, 0.0 * q), together)
-    way.save(tmp_path / "way.npz")
+    for loaded in (TVLQRController.load(tmp_path / "along.npz", robot=robot), pickle.loads(pickle.dumps(along))):
+        assert np.array_equal(loaded(t, q, 0.0 * q), together)
+    trajectory.save(tmp_path / "way.npz")
     with pytest.raises(ValueError, match=r"not a file that TVLQRController\.save wrote"):
         TVLQRController.load(tmp_path / "way.npz", robot=robot)
 
@@ -116,10 +118,10 @@ def test_deviations_of_free_bodies_are_tangent_vectors_of_their_manifold() -> No
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
-    held = LQRController._make(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n), np.full(n, np.inf))
+    controller = LQRController._make(robot, q, zeros, zeros, K, K, 0.0, K, K, np.arange(n), np.full(n, np.inf))
     turned = robot.integrate(q, 0.3 * np.eye(n)[2])
-    assert np.allclose(held.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
-    assert np.allclose(held(turned, zeros), -0.3 * K[:, 2])
+    assert np.allclose(controller.deviation(turned, zeros), 0.3 * np.eye(2 * n)[2], atol=1e-12)
+    assert np.allclose(controller(turned, zeros), -0.3 * K[:, 2])
     with pytest.raises(
         ValueError, match=r"rest needs a force of .* from 'floating_base\..*', which is not an actuator"
     ):
@@ -129,11 +131,11 @@ def test_deviations_of_free_bodies_are_tangent_vectors_of_their_manifold() -> No
 def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
-    way = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
+    trajectory = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
     with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is not an actuator"):
         lqr_about_state(robot, [0.5, 0.0], actuators=second)
     with pytest.raises(ValueError, match=f"the trajectory of state 0 needs a force of .* from '{second}'"):
-        lqr_about_trajectory(robot, way, actuators=first)
+        lqr_about_trajectory(robot, trajectory, actuators=first)
     with pytest.raises(KeyError, match=first):
         lqr_about_state(robot, [0.0, 0.0], actuators=first + "x")
     with pytest.raises(
@@ -145,9 +147,9 @@ def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
     with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="dt: expected a positive time"):
-        lqr_about_trajectory(robot, way, dt=0.0)
+        lqr_about_trajectory(robot, trajectory, dt=0.0)
     with pytest.raises(ValueError, match=r"dt: expected at most .* time steps"):
-        lqr_about_trajectory(robot, way, dt=1e-12)
+        lqr_about_trajectory(robot, trajectory, dt=1e-12)
     with pytest.raises(TypeError, match="expected a robot"):
         lqr_about_state("double_pendulum", [0.0, 0.0])
 
@@ -155,8 +157,15 @@ def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
 @pytest.mark.parametrize("n", [1, 2])
 def test_two_weights_apply_to_positions_and_velocities(n: int) -> None:
     whole = np.diag(np.repeat([10.0, 2.0], n))
-    one, other = np.full(n, 10.0), np.full(n, 2.0)
-    for value in ((10.0, 2.0), [10.0, 2.0], np.array([10.0, 2.0]), (one, 2.0), [10.0, other], [one, other]):
+    position_weights, velocity_weights = np.full(n, 10.0), np.full(n, 2.0)
+    for value in (
+        (10.0, 2.0),
+        [10.0, 2.0],
+        np.array([10.0, 2.0]),
+        (position_weights, 2.0),
+        [10.0, velocity_weights],
+        [position_weights, velocity_weights],
+    ):
         assert np.array_equal(state_cost("f", "Q", value, n), whole)
     for value in (whole, whole.tolist(), tuple(map(tuple, whole.tolist())), np.diag(whole)):
         assert np.array_equal(state_cost("f", "Q", value, n), whole)
@@ -166,12 +175,12 @@ def test_two_weights_apply_to_positions_and_velocities(n: int) -> None:
 
 
 def test_time_steps_that_are_not_positive_are_refused() -> None:
-    robot, still = lw.load("double_pendulum"), np.zeros(2)
+    robot, rest = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: dt"):
-            robot.linearize(still, still, still, dt=step)
+            robot.linearize(rest, rest, rest, dt=step)
         with pytest.raises(ValueError, match="lqr_about_state: dt: expected a finite number > 0"):
-            lw.control.lqr_about_state(robot, still, dt=step)
+            lw.control.lqr_about_state(robot, rest, dt=step)
 
 
 def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,10 +191,10 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
     for step, integrator in ((None, "semi_implicit_euler"), (0.01, "semi_implicit_euler"), (0.01, "euler")):
         for passive in (False, True):
             known = robot.linearize(q, v, tau, dt=step, integrator=integrator, passive=passive)
-            found = _by_directions(robot, q, v, tau, step, integrator, passive)
-            assert found is not None
-            for one, other in zip(found, known, strict=True):
-                assert one == pytest.approx(other, rel=1e-12, abs=1e-12 * np.abs(other).max())
+            result = _by_directions(robot, q, v, tau, step, integrator, passive)
+            assert result is not None
+            for column, known_column in zip(result, known, strict=True):
+                assert column == pytest.approx(known_column, rel=1e-12, abs=1e-12 * np.abs(known_column).max())
     monkeypatch.setattr(dense_linearization, "_MANY_JOINTS", 0)
     large = lqr_about_state(robot, q).K
     monkeypatch.undo()
@@ -204,15 +213,19 @@ def test_passive_forces_count_in_lqr() -> None:
             lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="mass", friction=friction, **losses
         )
         robot: Any = lw.Robot.build("spring", lw.Link("mass", mass=m), joint)
-        held = lqr_about_state(robot, [0.3])
+        regulator = lqr_about_state(robot, [0.3])
         A, B = np.array([[0.0, 1.0], [-k / 2.0, -d / 2.0]]), np.array([[0.0], [0.5]])
-        assert np.allclose(held.K, lqr(A, B, np.eye(2), np.eye(1)).K, rtol=1e-9) and held.tau == pytest.approx(30.0)
+        assert np.allclose(
+            regulator.K, lqr(A, B, np.eye(2), np.eye(1)).K, rtol=1e-9
+        ) and regulator.tau == pytest.approx(30.0)
         free = lqr_about_state(robot, [0.3], passive=False)
         assert np.allclose(free.K, lqr([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0 / m]], np.eye(2), np.eye(1)).K)
         if friction == 0.0:
             assert np.allclose(robot.linearize([0.3], [0.1], [1.0])[0], A)
-        still = robot.spline([0.0, 2.0], [[0.3], [0.3]], boundary="clamped")  # so long that its end has no effect
-        along = lqr_about_trajectory(robot, still, dt=0.01)
+        rest_trajectory = robot.spline(
+            [0.0, 2.0], [[0.3], [0.3]], boundary="clamped"
+        )  # so long that its end has no effect
+        along = lqr_about_trajectory(robot, rest_trajectory, dt=0.01)
         stay = lqr_about_state(robot, [0.3], dt=0.01)
         assert np.allclose(along.K[0], stay.K, rtol=1e-6) and along.feedforward(0.5) == pytest.approx(30.0)
 
@@ -220,26 +233,26 @@ def test_passive_forces_count_in_lqr() -> None:
 def test_forces_of_lqr_controllers_are_within_limits() -> None:
     robot = lw.load("double_pendulum")
     start = np.array([np.pi + 0.4, 0.0])
-    still = robot.spline([0.0, 1.0], [[np.pi, 0.0]] * 2, boundary="clamped")
+    rest_trajectory = robot.spline([0.0, 1.0], [[np.pi, 0.0]] * 2, boundary="clamped")
     for limits, expected in ((None, robot.effort_limits), (5.0, [5.0, 5.0]), ({robot.v_names[1]: 2.0}, None)):
         largest = np.where([False, True], 2.0, robot.effort_limits) if expected is None else np.array(expected)
         weights: Any = {"Q": (1e6, 1.0), "R": 1e-3, "effort_limits": limits}
-        held = lqr_about_state(robot, [np.pi, 0.0], dt=0.01, **weights)
-        along = lqr_about_trajectory(robot, still, **weights)
-        for law, at in ((held, ()), (along, (0.5,))):
-            free = law.tau if law is held else law.feedforward(0.5)
-            free = free - (law.K if law is held else law.gains(0.5)) @ np.r_[start - [np.pi, 0.0], 0.0, 0.0]
+        regulator = lqr_about_state(robot, [np.pi, 0.0], dt=0.01, **weights)
+        along = lqr_about_trajectory(robot, rest_trajectory, **weights)
+        for law, at in ((regulator, ()), (along, (0.5,))):
+            free = law.tau if law is regulator else law.feedforward(0.5)
+            free = free - (law.K if law is regulator else law.gains(0.5)) @ np.r_[start - [np.pi, 0.0], 0.0, 0.0]
             tau = law(*at, start, np.zeros(2))
             assert np.array_equal(tau, np.clip(free, -largest, largest)) and (np.abs(tau) == largest).any()
             kernel = lw.compile(lambda q, v, law=law, at=at: law(*at, q, v), q=2, v=2)
             assert np.allclose(kernel(start, np.zeros(2)), tau, rtol=1e-12) and np.array_equal(
                 law.effort_limits, largest
             )
-        run = robot.simulate(start, controller=held, duration=0.05, dt=0.01)
+        run = robot.simulate(start, controller=regulator, duration=0.05, dt=0.01)
         assert run.saturation.any()
     with pytest.raises(ValueError, match=r"for steps of dt · control_every = 0.005 s, got LQRController for"):
-        robot.simulate(start, controller=held, duration=0.05, dt=0.005)
-    assert robot.simulate(start, controller=held, duration=0.05, dt=0.005, control_every=2).success
+        robot.simulate(start, controller=regulator, duration=0.05, dt=0.005)
+    assert robot.simulate(start, controller=regulator, duration=0.05, dt=0.005, control_every=2).success
     with pytest.raises(ValueError, match="effort_limits: expected numbers >= 0"):
         lqr_about_state(robot, [0.0, 0.0], effort_limits=-1.0)
 
@@ -256,11 +269,11 @@ def test_lqr_along_trajectories_of_loops_equals_that_of_the_crank() -> None:
     for y in angle:
         at.append(m.expand([y], near=at[-1]))
     q, v, a = m.expand(angle[:, None], rate[:, None], change[:, None], near=np.array(at[1:]))
-    way = robot.spline(t, q, "quintic", velocity=v, acceleration=a)
+    trajectory = robot.spline(t, q, "quintic", velocity=v, acceleration=a)
     weights, errors = np.diag([100.0] * 3 + [1.0] * 3), []
     for dt in (0.02, 0.01):
-        along = lqr_about_trajectory(robot, way, Q=(100.0, 1.0), R=0.1, actuators=crank, dt=dt, end=weights)
-        q, v, _ = way(along.times)
+        along = lqr_about_trajectory(robot, trajectory, Q=(100.0, 1.0), R=0.1, actuators=crank, dt=dt, end=weights)
+        q, v, _ = trajectory(along.times)
         y, u, h = m.coordinates_of(q), v[:, :1], along.times[1]
         A, B = m.linearize(y, u, along.feedforward(along.times), near=q)
         A, B = _held_input(A, B[..., :1], h)

@@ -30,12 +30,12 @@ def problem() -> Any:
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", parent="world", child="bridge", **rail),
         lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", parent="bridge", child="tool", **rail),
     )
-    found = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU)
-    found = found.add("configuration", "least_squares", scale=3.0, name="place").add(
+    result = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU)
+    result = result.add("configuration", "least_squares", scale=3.0, name="place").add(
         "velocity", "least_squares", scale=0.5
     )
-    found = found.add("acceleration", "least_squares", scale=0.2)
-    return found.add_limits(positions=False)
+    result = result.add("acceleration", "least_squares", scale=0.2)
+    return result.add_limits(positions=False)
 
 
 def _moved(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,13 +48,13 @@ def _regulator(last: float = 1.0) -> np.ndarray:
     Its positions are those of the middles of steps, and the last one that a share ``last`` of a step later.
     """
     M = np.diag([2.0 * MASS, MASS])
-    one, none = np.eye(2), np.zeros((2, 2))
+    identity, none = np.eye(2), np.zeros((2, 2))
     gaps = [*[TAU] * (STEPS - 1), last * TAU]
-    A = np.array([np.block([[one, gap * one], [none, one]]) for gap in gaps])
+    A = np.array([np.block([[identity, gap * identity], [none, identity]]) for gap in gaps])
     B = np.array([np.vstack([gap * TAU * np.linalg.inv(M), TAU * np.linalg.inv(M)]) for gap in gaps])
     Q, R = np.diag([9.0, 9.0, 0.25, 0.25]), 0.04 * np.linalg.inv(M @ M)
     K = finite_horizon_lqr(A, B, Q, R, end=Q).K[0]
-    return K @ np.block([[one, 0.5 * TAU * one], [none, one]])
+    return K @ np.block([[identity, 0.5 * TAU * identity], [none, identity]])
 
 
 @pytest.mark.slow(every=3)
@@ -64,9 +64,9 @@ def test_mpc_of_a_linear_robot_equals_the_regulator(problem: Any) -> None:
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
     for _ in range(10):
         command = controller.step((q, v))
-        wanted = -of_path @ np.concatenate([q, v])
+        expected = -of_path @ np.concatenate([q, v])
         assert command.status == "planned" and command.violation < 1e-6
-        assert np.abs(command.torque - wanted).max() < 1e-6 * max(np.abs(wanted).max(), 1.0)
+        assert np.abs(command.torque - expected).max() < 1e-6 * max(np.abs(expected).max(), 1.0)
         assert np.abs(command.K - K).max() < 1e-9 * np.abs(K).max()
         assert np.array_equal(command(q, v), command.torque)
         assert np.allclose(command(q + 0.01, v), command.torque - 0.01 * command.K[:, :2].sum(1))
@@ -139,7 +139,7 @@ def test_mpc_environments_are_independent(problem: Any, tmp_path: Path) -> None:
     q, v = 0.3 * rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
     q[1] = 5.0  # it takes more iterations until its path is as slow as it has to be
     options = {"max_constraint_violation": 1e-3, "max_iterations": 2, "first_max_iterations": 1}
-    told = []
+    statuses = []
     together, alone = problem.controller(**options), [problem.controller(**options) for _ in range(3)]
     copy: Any = None
     for t in range(4):
@@ -147,19 +147,21 @@ def test_mpc_environments_are_independent(problem: Any, tmp_path: Path) -> None:
         if copy is not None:
             assert np.array_equal(copy.step((q, v)).torque, command.torque)
         for k in range(3):
-            one = alone[k].step((q[k], v[k]))
-            assert np.array_equal(one.torque, command.torque[k]) and np.array_equal(one.K, command.K[k])
-            assert one.status == command.status[k]
+            single_command = alone[k].step((q[k], v[k]))
+            assert np.array_equal(single_command.torque, command.torque[k]) and np.array_equal(
+                single_command.K, command.K[k]
+            )
+            assert single_command.status == command.status[k]
         if t == 1:  # what is carried, in a file and pickled
             together.save(tmp_path / "it.npz")
             copy = problem.controller(**options)
             copy.restore(tmp_path / "it.npz")
             twin = pickle.loads(pickle.dumps(together))
             assert np.array_equal(twin.step((q, v)).torque, pickle.loads(pickle.dumps(together)).step((q, v)).torque)
-        told.append(command.status[1])
+        statuses.append(command.status[1])
         assert (command.status[[0, 2]] == "planned").all()
         q, v = _moved(problem.robot, q, v, command.torque)
-    assert command.torque.shape == (3, 2) and set(told) == {"planned", "failed"}
+    assert command.torque.shape == (3, 2) and set(statuses) == {"planned", "failed"}
 
 
 def test_mpc_references_have_the_axes_of_environments(problem: Any) -> None:
@@ -183,18 +185,18 @@ def test_mpc_accepts_a_users_planner(problem: Any) -> None:
 
     counts: list[int] = []
     state = (np.array([0.5, 0.1]), np.zeros(2))
-    one, other = problem.controller(), problem.controller(solver=Slow(problem))
-    assert np.array_equal(one.step(state).torque, other.step(state).torque)
-    assert np.array_equal(one.step(state).torque, other.step(state).torque) and counts == [50, 3]
+    controller, slow_controller = problem.controller(), problem.controller(solver=Slow(problem))
+    assert np.array_equal(controller.step(state).torque, slow_controller.step(state).torque)
+    assert np.array_equal(controller.step(state).torque, slow_controller.step(state).torque) and counts == [50, 3]
     # what makes one is told of motors as linkwork's own are
-    told: list[Any] = []
+    calls: list[Any] = []
 
     def making(problem: Any, names: Any, effort: Any, passive: bool) -> Any:
-        told.extend([names, effort, passive])
+        calls.extend([names, effort, passive])
         return Slow(problem)
 
     problem.controller(solver=making, actuators=["y"], effort_limits=4.0, passive=True)
-    assert told[0] == ["y"] and told[1].tolist() == [4.0, 4.0] and told[2] is True
+    assert calls[0] == ["y"] and calls[1].tolist() == [4.0, 4.0] and calls[2] is True
 
 
 def test_iterative_lqr_plans_for_mpc(problem: Any) -> None:
@@ -209,9 +211,9 @@ def test_iterative_lqr_plans_for_mpc(problem: Any) -> None:
     alone = free.controller(solver="ilqr", Q=(9.0, 0.25), R=R)
     for _ in range(3):
         command = controller.step((q, v))
-        wanted = -np.concatenate([q, v], axis=1) @ K.T
-        assert (command.status == "planned").all() and np.abs(command.torque - wanted).max() < 1e-6 * np.abs(
-            wanted
+        expected = -np.concatenate([q, v], axis=1) @ K.T
+        assert (command.status == "planned").all() and np.abs(command.torque - expected).max() < 1e-6 * np.abs(
+            expected
         ).max()
         assert np.array_equal(alone.step((q[1], v[1])).torque, command.torque[1])
         q, v = _moved(robot, q, v, command.torque)
@@ -234,8 +236,8 @@ def test_a_failed_ilqr_environment_restarts_without_affecting_others(problem: An
     controller.save(tmp_path / "it.npz")
     copy = hasty.controller(**options)
     copy.restore(tmp_path / "it.npz")
-    wanted = controller.step((q, v)).torque
-    assert np.array_equal(copy.step((q, v)).torque, wanted)
+    expected = controller.step((q, v)).torque
+    assert np.array_equal(copy.step((q, v)).torque, expected)
     assert pickle.loads(pickle.dumps(copy.planner))._options["control_limits"][1].tolist() == [5.0, 5.0]
 
 
@@ -260,15 +262,15 @@ def test_iterative_lqr_plans_with_the_available_motors() -> None:
     assert 0.1 < np.abs(search["u"]).max() <= 2.0
     forces = np.pad(search["u"][0], ((0, 0), (0, 1)))
     assert np.array_equal(controller.plan.tau, forces)
-    there = held_motion(cart, q, v, forces, 0.05)
-    assert np.abs(controller.plan.q[1:] - there[0]).max() < 1e-3
+    moved = held_motion(cart, q, v, forces, 0.05)
+    assert np.abs(controller.plan.q[1:] - moved[0]).max() < 1e-3
 
 
 def test_refused_arguments_leave_the_mpc_plan_unchanged(problem: Any) -> None:
     controller, twin = problem.controller(), problem.controller()
     q, v = np.array([0.5, 0.1]), np.array([0.2, -0.4])
-    for one in (controller, twin):
-        one.step((q, v))
+    for controller_ in (controller, twin):
+        controller_.step((q, v))
     cases: list[tuple[Any, Any, dict[str, Any], str]] = [
         (([np.nan, 0.0], v), None, {}, r"state: q: .*got nan at 0"),
         ((q, [0.0, np.inf]), None, {}, r"state: v: .*got inf at 1"),

@@ -36,11 +36,11 @@ def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
     return held_step(robot, q, v, tau, STEP)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_mpc_plans_respect_effort_limits(own: bool) -> None:
+@pytest.mark.parametrize("robot_limits", [False, True])
+def test_mpc_plans_respect_effort_limits(robot_limits: bool) -> None:
     """A weak motor of the robot, or of the controller: no command is cut."""
-    robot = _cart(15.0 if own else 100.0)
-    options = {} if own else {"effort_limits": 15.0}
+    robot = _cart(15.0 if robot_limits else 100.0)
+    options = {} if robot_limits else {"effort_limits": 15.0}
     controller = _reach(robot).controller(max_iterations=40, first_max_iterations=200, **options)
     q, v, forces = np.zeros(1), np.zeros(1), []
     for _ in range(40):
@@ -70,9 +70,9 @@ def test_inactive_effort_limits_do_not_change_commands() -> None:
     weak, strong = (_reach(_cart(effort)).controller() for effort in (15.0, np.inf))
     q, v = np.zeros(1), np.zeros(1)
     for _ in range(5):
-        command, other = (one.step((q, v), {"place": [0.02]}) for one in (weak, strong))
-        assert np.array_equal(command.torque, other.torque) and np.array_equal(command.K, other.K)
-        assert command.iterations == other.iterations and 0.0 < np.abs(command.torque).max() < 15.0
+        command, strong_command = (controller.step((q, v), {"place": [0.02]}) for controller in (weak, strong))
+        assert np.array_equal(command.torque, strong_command.torque) and np.array_equal(command.K, strong_command.K)
+        assert command.iterations == strong_command.iterations and 0.0 < np.abs(command.torque).max() < 15.0
         q, v = _moved(weak.robot, q, v, command.torque)
 
 
@@ -112,10 +112,10 @@ def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> N
     copy: Any = None
     for k in range(4):
         command = together.step((q, v), SWING)
-        for place, one in enumerate(alone):
-            own = one.step((q[place], v[place]), SWING)
-            assert own.status == command.status[place] and np.array_equal(own.torque, command.torque[place])
-            assert np.array_equal(own.K, command.K[place]) and own.cost == command.cost[place]
+        for index, controller in enumerate(alone):
+            single = controller.step((q[index], v[index]), SWING)
+            assert single.status == command.status[index] and np.array_equal(single.torque, command.torque[index])
+            assert np.array_equal(single.K, command.K[index]) and single.cost == command.cost[index]
         if copy is not None:
             assert np.array_equal(copy.step((q, v), SWING).torque, command.torque)
         if k == 1:

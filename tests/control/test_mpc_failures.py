@@ -25,7 +25,7 @@ def _problem(scale: float = 0.1) -> Any:
 @pytest.mark.slow(every=3)
 def test_features_that_return_nan_make_the_robot_brake() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
-    odd: dict[str, Any] = {
+    features: dict[str, Any] = {
         "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
         "derivative": (
             lambda w: where(w.q(back=1)[0] - 1.0 < 0.0, w.q()[0], sqrt((2.0 - w.q(back=1)[0]) * w.q()[0])),
@@ -33,9 +33,9 @@ def test_features_that_return_nan_make_the_robot_brake() -> None:
             "the derivative of 'odd' in step 0, component 'odd'",
         ),
     }
-    for asked, far, why in odd.values():
+    for feature, far, why in features.values():
         for solver in ("augmented", "ilqr"):
-            problem = _problem().add(asked, "least_squares", name="odd", scale=1e-3)
+            problem = _problem().add(feature, "least_squares", name="odd", scale=1e-3)
             controller = problem.controller(solver=solver)
             q, v = np.array([[0.1, 0.1], [0.2, 0.1]]), np.zeros((2, 2))
             first = controller.step((q, v), {"place": q})
@@ -70,8 +70,8 @@ def test_fallback_commands_are_within_limits() -> None:
     )
     command = problem.add("acceleration", "least_squares", scale=0.01).controller().step(([0.5], [0.0]))
     assert command.torque[0] == -2.0
-    for q, v, wanted in ((0.8, 1.0, -2.0), (0.2, -1.0, 2.0)):
-        assert command([q], [v])[0] == wanted
+    for q, v, expected in ((0.8, 1.0, -2.0), (0.2, -1.0, 2.0)):
+        assert command([q], [v])[0] == expected
     assert command(np.array([[0.8], [0.2]]), np.array([[1.0], [-1.0]])).tolist() == [[-2.0], [2.0]]
 
 
@@ -107,7 +107,7 @@ def test_mpc_compiles_all_code_when_it_is_constructed(monkeypatch: pytest.Monkey
         controllers[0].prepare(len(q))
         with monkeypatch.context() as patch:
             patch.setattr(kernel_code, "compiled", refused)
-            for controller, here in zip(controllers, (q, q[0]), strict=True):
+            for controller, configuration in zip(controllers, (q, q[0]), strict=True):
                 for limit, elapsed, status in (
                     (0.0, None, "braking"),
                     (None, None, "planned"),
@@ -115,5 +115,7 @@ def test_mpc_compiles_all_code_when_it_is_constructed(monkeypatch: pytest.Monkey
                     (0.0, 1.0, "braking"),
                 ):
                     controller.time_limit = limit
-                    command = controller.step((here, 0.0 * here), {"place": here + 0.1}, elapsed=elapsed)
+                    command = controller.step(
+                        (configuration, 0.0 * configuration), {"place": configuration + 0.1}, elapsed=elapsed
+                    )
                     assert np.all(command.status == status)

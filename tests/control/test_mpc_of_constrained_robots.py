@@ -43,9 +43,9 @@ def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path)
     if solver == "augmented":
         problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")
     controller = problem.controller(actuators=["hip"], solver=solver, Q=(100.0, 1.0), R=1e-3)
-    state, wanted = (STANDING, np.zeros(2)), np.array([0.0, -TRUNK * G])
+    state, expected = (STANDING, np.zeros(2)), np.array([0.0, -TRUNK * G])
     command = controller.step(state)
-    assert command.status == "planned" and np.allclose(command.torque, wanted, atol=1e-6)
+    assert command.status == "planned" and np.allclose(command.torque, expected, atol=1e-6)
     gaps = [*[TAU] * (STEPS - 1), 0.5 * TAU]  # between configurations
     A, B = [[[1.0, g], [0.0, 1.0]] for g in gaps], np.array([[[-TAU * g], [-TAU]] for g in gaps]) / TRUNK
     cost = np.diag([200.0, 2.0])  # of both joints, that move against each other
@@ -53,7 +53,7 @@ def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path)
     on_its_foot = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert np.allclose(command.K @ on_its_foot, K, rtol=1e-6)
     low = STANDING + np.array([0.01, -0.01])
-    assert np.allclose(command(low, np.zeros(2)), wanted - [0.0, 0.01 * K[0, 0]], atol=1e-5)
+    assert np.allclose(command(low, np.zeros(2)), expected - [0.0, 0.01 * K[0, 0]], atol=1e-5)
     # two at a time, carried on in a file and pickled
     controller.save(tmp_path / "it.npz")
     twin = pickle.loads(pickle.dumps(controller))
@@ -61,10 +61,10 @@ def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path)
     assert np.array_equal(twin.step(state).torque, controller.step(state).torque)
     controller.time_limit = 0.0
     late = controller.step(state)
-    assert late.status == "late" and np.allclose(late.torque, wanted, atol=1e-6)
+    assert late.status == "late" and np.allclose(late.torque, expected, atol=1e-6)
     controller.reset()
     both = controller.step((np.stack([STANDING, low]), np.array([[0.0, 0.0], [1.0, -1.0]])))
-    assert (both.status == "braking").all() and np.allclose(both.torque[0], wanted)
+    assert (both.status == "braking").all() and np.allclose(both.torque[0], expected)
     assert np.allclose(both.torque[1], [0.0, -TRUNK * (G - 1.0 / controller.fallback_braking_time)])
 
 
@@ -136,12 +136,16 @@ def test_contact_phases_of_mpc_advance_in_time(solver: str) -> None:
     state, once = (STANDING, np.zeros(2)), controller((0, STEPS), (0, 1))
     cases: tuple[tuple[Any, Any], ...] = (((0, 2), (1, 3)), ((1, 4), (0, 1)), ((0, 4), (2, 4)))
     for stance, down in cases:
-        wanted = controller(stance, down).step(state)
+        expected = controller(stance, down).step(state)
         once.reset()
-        found = once.step(state, phases={"stance": stance, "down": down})
-        assert found.status == wanted.status == "planned"
-        assert np.allclose(found.torque, wanted.torque, rtol=1e-5, atol=1e-5), (stance, found.torque, wanted.torque)
-        assert np.allclose(found.K, wanted.K, rtol=1e-3, atol=1e-3 * np.abs(wanted.K).max())
+        command = once.step(state, phases={"stance": stance, "down": down})
+        assert command.status == expected.status == "planned"
+        assert np.allclose(command.torque, expected.torque, rtol=1e-5, atol=1e-5), (
+            stance,
+            command.torque,
+            expected.torque,
+        )
+        assert np.allclose(command.K, expected.K, rtol=1e-3, atol=1e-3 * np.abs(expected.K).max())
     # of each environment, by step; in flight without end there is nothing to push against
     masks = np.zeros((3, STEPS), dtype=bool)
     masks[0], masks[1, 1:] = True, True

@@ -25,7 +25,7 @@ def _problem(robot: Any, scale: float = 1.0, far: float = 2.0) -> Any:
 @pytest.mark.slow(every=9)
 def test_saved_controllers_and_simulations_are_read_for_their_robot_only(tmp_path: Path) -> None:
     joint = ARM.joints[1]
-    others = (
+    robots = (
         ARM.with_payload("load", "tip", 0.1),
         ARM.with_gravity((0.0, 0.0, -1.6)),
         ARM.with_joint_dynamics(armature=0.2),
@@ -44,14 +44,14 @@ def test_saved_controllers_and_simulations_are_read_for_their_robot_only(tmp_pat
     for robot in (ARM, same):
         assert TVLQRController.load(tmp_path / "along.npz", robot=robot).robot is robot
         assert Simulation.load(tmp_path / "run.npz", robot=robot).success
-    for robot in others:
+    for robot in robots:
         for load, file in ((TVLQRController.load, "along.npz"), (Simulation.load, "run.npz")):
             with pytest.raises(ValueError, match=f"{file}: it was made for another robot"):
                 load(tmp_path / file, robot=robot)
     again = _problem(ARM).controller()
     again.restore(tmp_path / "state.npz")
     assert np.array_equal(again.plan.q, controller.plan.q)
-    problems = [_problem(others[0]), _problem(ARM, scale=2.0), _problem(ARM, far=1.0)]
+    problems = [_problem(robots[0]), _problem(ARM, scale=2.0), _problem(ARM, far=1.0)]
     for controller in (*(x.controller() for x in problems), _problem(ARM).controller(passive=False)):
         with pytest.raises(ValueError, match=r"state\.npz: it was made for another robot .* or with other options"):
             controller.restore(tmp_path / "state.npz")

@@ -61,12 +61,12 @@ def test_controlled_frames_of_mechanisms_accelerate_as_stated(drawn):
             robot, frame, "x", motion_axes=moving, stiffness=50.0, damping=9.0, force_damping=0.0, **options
         )
         pushed = law(0.0, q, v, target=target, force=[7.0])
-        found = _acceleration(robot, q, v, pushed, frame)[3:]
-        still = _acceleration(robot, q, v, law(0.0, q, v, target=target, force=[0.0]), frame)[3:]
-        np.testing.assert_allclose(still[axes], [0.0, *expected[1:]], rtol=0, atol=1e-8)
+        result = _acceleration(robot, q, v, pushed, frame)[3:]
+        acceleration = _acceleration(robot, q, v, law(0.0, q, v, target=target, force=[0.0]), frame)[3:]
+        np.testing.assert_allclose(acceleration[axes], [0.0, *expected[1:]], rtol=0, atol=1e-8)
         J = robot.jacobian(q, frame)[3:]
         W = J @ robot.constrained_mass_matrix_inverse(q, passive=True) @ J.T
-        np.testing.assert_allclose(found - still, W[:, 0] * 7.0, rtol=0, atol=1e-8 * abs(W[0, 0]))
+        np.testing.assert_allclose(result - acceleration, W[:, 0] * 7.0, rtol=0, atol=1e-8 * abs(W[0, 0]))
 
         law = control.Impedance(robot, frame, stiffness=50.0, damping=3.0, **options)
         tau = law(0.0, q, v, target=target)

@@ -40,7 +40,7 @@ def _carrier() -> Any:
 def test_the_sparse_qp_equals_another_solver() -> None:
     """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
     rng = np.random.default_rng(0)
-    held = []
+    active = []
     for size in (0.1, 1.0, 10.0):
         for _ in range(8):
             n = 9
@@ -53,20 +53,20 @@ def test_the_sparse_qp_equals_another_solver() -> None:
             low, high = R @ inside - rng.uniform(0.1, 1.0, 9), R @ inside + rng.uniform(0.1, 1.0, 9)
             low[:3], high[7:] = -np.inf, np.inf
             b = C @ inside
-            found = ranged_program(
+            result = ranged_program(
                 H.tolist(), g.tolist(), C.tolist(), b.tolist(), RangedRows(R.tolist(), low.tolist(), high.tolist())
             )
             known = lw.quadratic_program(
                 H, g, np.vstack([C, R]), np.concatenate([b, low]), np.concatenate([b, high]), tolerance=1e-12
             )
-            x, y = np.array(found.x), np.array(found.multipliers)
-            assert found.found == 1.0 and known.status == 0.0
+            x, y = np.array(result.x), np.array(result.multipliers)
+            assert result.found == 1.0 and known.status == 0.0
             assert np.abs(x - known.x).max() < 1e-6 * (1.0 + np.abs(known.x).max())
-            left = H @ x + g + C.T @ found.equal + R.T @ y
+            left = H @ x + g + C.T @ result.equal + R.T @ y
             assert np.abs(left).max() < 1e-6 * (1.0 + np.abs(g).max())
             assert np.abs(C @ x - b).max() < 1e-7 and (R @ x < high + 1e-7).all() and (R @ x > low - 1e-7).all()
-            held.append(int(np.count_nonzero(found.sides)))
-    assert min(held) <= 3 and max(held) >= 5
+            active.append(int(np.count_nonzero(result.sides)))
+    assert min(active) <= 3 and max(active) >= 5
     # equations that contradict each other are met in the least-squares sense where that is asked for, and only there
     C = np.array([[1.0, 2.0, 0.0, -1.0], [0.0, 1.0, 1.0, 0.0], [2.0, 3.0, -1.0, -2.0], [1.0, 0.0, 0.0, 3.0]])
     b, H, g = np.array([1.0, -1.0, 2.5, 0.3]), np.diag([1e-6, 1.0, 1e-3, 1.0]), np.array([1.0, -2.0, 0.1, 0.0])
@@ -89,8 +89,8 @@ def test_the_sparse_qp_equals_another_solver() -> None:
     )
     assert bent.found == 1.0 and np.allclose(bent.x, [0.7, 0.3], atol=1e-7)
     # what contradicts itself is broken by as little as may be, and said
-    found = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
-    assert found.found == 0.0 and np.isfinite(found.x).all()
+    result = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
+    assert result.found == 0.0 and np.isfinite(result.x).all()
 
 
 @pytest.mark.slow(every=3)
@@ -107,29 +107,29 @@ def test_whole_body_accelerations_satisfy_the_dynamics() -> None:
     on[:8:2], on[8:] = 0.7, [0.0, -1.0, 0.0, 0.4]  # those above a half hold
     aims = {"shoulder": rng.uniform(-0.3, 0.3, 16), "elbow": rng.uniform(-0.3, 0.3, 16)}
     aims["elbow"][4:8] += 40.0  # what no motor can
-    found = law.answer(0.0, q, v, contact=on, **aims)
-    assert found.found.all() and not found.tau[:, :6].any()
+    answer = law.answer(0.0, q, v, contact=on, **aims)
+    assert answer.found.all() and not answer.tau[:, :6].any()
     J = np.stack([robot.jacobian(q, "body", expressed_in="world")] * 4, axis=1)
     arms = np.array([p.offset for p in CORNERS])
     points = J[..., 3:, :] + np.cross(J[..., :3, :], arms[None, :, :, None], axisa=2, axisb=2, axisc=2)
-    pull = np.einsum("sckj,sck->sj", points, found.contact_forces)
-    a = robot.forward_dynamics(q, v, found.tau + pull)
-    assert np.abs(a - found.acceleration).max() < 1e-5
+    pull = np.einsum("sckj,sck->sj", points, answer.contact_forces)
+    a = robot.forward_dynamics(q, v, answer.tau + pull)
+    assert np.abs(a - answer.acceleration).max() < 1e-5
     # it stands, within friction; where nothing is touched it falls
-    assert np.abs(a[:8, :6]).max() < 1e-5 and not found.contact_forces[8:].any()
-    f = found.contact_forces[:8]
+    assert np.abs(a[:8, :6]).max() < 1e-5 and not answer.contact_forces[8:].any()
+    f = answer.contact_forces[:8]
     assert (np.hypot(f[..., 0], f[..., 1]) <= 0.6 * f[..., 2] + 1e-6).all() and (f[..., 2].sum(axis=1) > 20.0).all()
-    wanted = {
+    targets = {
         name: 30.0 * (aims[name] - q[:, 7 + k]) - 2.0 * np.sqrt(30.0) * v[:, 6 + k] for k, name in enumerate(aims)
     }
-    assert np.allclose(a[:4, 6], wanted["shoulder"][:4], atol=1e-2) and np.allclose(
-        a[:4, 7], wanted["elbow"][:4], atol=1e-2
+    assert np.allclose(a[:4, 6], targets["shoulder"][:4], atol=1e-2) and np.allclose(
+        a[:4, 7], targets["elbow"][:4], atol=1e-2
     )
     limits = robot.effort_limits[6:]
-    assert (np.abs(found.tau[:, 6:]) <= limits + 1e-9).all()
+    assert (np.abs(answer.tau[:, 6:]) <= limits + 1e-9).all()
     # the same bits alone
     alone = law.answer(0.0, q[2], v[2], contact=on[2], **{name: x[2] for name, x in aims.items()})
-    assert np.array_equal(alone.tau, found.tau[2])
+    assert np.array_equal(alone.tau, answer.tau[2])
     with pytest.raises(ValueError, match=r"WholeBody.answer: shoulder: expected an array of finite numbers"):
         law.answer(0.0, q, v, contact=on, **(aims | {"shoulder": np.where(np.arange(16) == 3, np.nan, 0.0)}))
 
@@ -139,7 +139,7 @@ def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
     robot = _carrier()
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     law = WholeBody(robot, [JointTask("shoulder"), JointTask("elbow")], 100.0, contacts=ground)
-    found = robot.simulate(
+    run = robot.simulate(
         robot.neutral(),
         controller=law,
         duration=1.0,
@@ -148,9 +148,9 @@ def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
         contacts=ground,
         constants={"shoulder": 0.6, "elbow": -1.0},
     )
-    assert found.success and np.abs(found.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
-    assert np.abs(found.q[-1, :7] - robot.neutral()[:7]).max() < 1e-3
-    assert np.abs(found.v[..., 6]).max() < 4.0
+    assert run.success and np.abs(run.q[-1, 7:] - [0.6, -1.0]).max() < 2e-2
+    assert np.abs(run.q[-1, :7] - robot.neutral()[:7]).max() < 1e-3
+    assert np.abs(run.v[..., 6]).max() < 4.0
 
 
 @pytest.mark.slow
@@ -168,14 +168,14 @@ def test_rotating_feet_are_kept_on_the_ground() -> None:
     v = twists @ np.linalg.pinv(J).T
     on = np.ones((4, 1, 8))
     on[1, :, 0], on[2, :, :2], on[3, :, 1:4] = 0.0, 0.0, 0.0  # three points hold a foot, an edge, and a corner
-    found = law.answer(0.0, q, v, posture_q=q, contact=on)
-    assert (found.found == 1.0).all() and found.rounds.max() <= 8.0
-    held = np.broadcast_to(on, found.contact_forces.shape[:-1]) > 0.5
-    assert not found.contact_forces[~held].any() and (found.contact_forces[..., 2] >= -1e-9).all()
+    answer = law.answer(0.0, q, v, posture_q=q, contact=on)
+    assert (answer.found == 1.0).all() and answer.rounds.max() <= 8.0
+    in_contact = np.broadcast_to(on, answer.contact_forces.shape[:-1]) > 0.5
+    assert not answer.contact_forces[~in_contact].any() and (answer.contact_forces[..., 2] >= -1e-9).all()
     # what is left of p̈ + k ṗ at the points that hold a foot is neither a force nor a moment on it
     for k, foot in enumerate(feet):
         rotation, omega = robot.pose(q, foot)[:3, :3], twists[:, 6 * k : 6 * k + 3]
-        a = robot.acceleration(q, v, found.acceleration, foot, expressed_in="world")
+        a = robot.acceleration(q, v, answer.acceleration, foot, expressed_in="world")
         arms = (np.array(corners) @ rotation.T)[:, None]
         speed = np.cross(omega, arms)
         left = a[:, None, :, 3:] + np.cross(a[:, None, :, :3], arms) + np.cross(omega, speed) + 20.0 * speed
@@ -202,11 +202,11 @@ def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
     rng, q = np.random.default_rng(0), robot.neutral()
     speeds = np.concatenate([[0.0], 10.0 ** np.arange(-8.0, 0.0)])
     v = speeds[:, None] * rng.normal(size=8)
-    found = law.answer(0.0, q, v, posture_q=q)
-    assert (found.found == 1.0).all() and found.rounds.max() <= 10.0, (found.found, found.rounds)
-    assert np.isfinite(found.tau).all() and (found.contact_forces[..., 2] >= -1e-9).all()
-    assert np.abs(found.contact_forces[0, :, 2].sum() - 10.0 * 9.81) < 1e-3
-    rows, wanted = [], []
+    answer = law.answer(0.0, q, v, posture_q=q)
+    assert (answer.found == 1.0).all() and answer.rounds.max() <= 10.0, (answer.found, answer.rounds)
+    assert np.isfinite(answer.tau).all() and (answer.contact_forces[..., 2] >= -1e-9).all()
+    assert np.abs(answer.contact_forces[0, :, 2].sum() - 10.0 * 9.81) < 1e-3
+    rows, bounds = [], []
     for side in ("left", "right"):
         J = robot.jacobian(q, f"{side}_foot", expressed_in="world")
         drift = robot.acceleration(q, v, np.zeros(8), f"{side}_foot", expressed_in="world")
@@ -215,10 +215,10 @@ def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
             point = J[3:] - np.cross(np.eye(3), at) @ J[:3]
             centripetal = np.cross(omega, np.cross(omega, at))
             rows.append(point)
-            wanted.append(-drift[:, 3:] - np.cross(drift[:, :3], at) - centripetal - 20.0 * v @ point.T)
-    C, b = np.concatenate(rows), np.concatenate(wanted, axis=1)
+            bounds.append(-drift[:, 3:] - np.cross(drift[:, :3], at) - centripetal - 20.0 * v @ point.T)
+    C, b = np.concatenate(rows), np.concatenate(bounds, axis=1)
     least = np.linalg.norm(b - b @ np.linalg.pinv(C).T @ C.T, axis=1)
-    left = np.linalg.norm(b - found.acceleration @ C.T, axis=1)
+    left = np.linalg.norm(b - answer.acceleration @ C.T, axis=1)
     assert least[-1] > 1e-3 and (left < 2.0 * least + 1e-6).all(), (left, least)
 
 
@@ -226,7 +226,7 @@ def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
 @pytest.mark.parametrize("units", [(1e3, 1e3, 1e3), (1e3, 1.0, 1.0), (1.0, 1e-3, 1e3), (1e-3, 1.0, 1e-3)])
 def test_whole_body_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> None:
     """A standing robot with limits of motors, positions and a slide, in other units of length, mass and time."""
-    found = []
+    results = []
     for L, m, t in ((1.0, 1.0, 1.0), units):
         force = m * L / t**2
         tilt, box = lw.joints.Revolute((0, 1, 0)), lw.shapes.Box
@@ -256,9 +256,9 @@ def test_whole_body_programs_do_not_depend_on_units(units: tuple[float, float, f
         assert answer.found.all()
         scale = np.array([1.0] * 3 + [L] * 3 + [1.0, L])
         forces = answer.contact_forces / force
-        found.append([answer.tau / (force * L / scale), answer.acceleration * t**2 / scale, forces])
-    for one, other in zip(*found, strict=True):
-        assert np.abs(one - other).max() < 1e-6 * np.abs(one).max()
+        results.append([answer.tau / (force * L / scale), answer.acceleration * t**2 / scale, forces])
+    for answer_value, scaled_value in zip(*results, strict=True):
+        assert np.abs(answer_value - scaled_value).max() < 1e-6 * np.abs(answer_value).max()
 
 
 def test_priority_levels_and_speed_limits_hold() -> None:
@@ -284,10 +284,10 @@ def test_whole_body_control_keeps_loops_closed() -> None:
     q = loop.assemble().q
     v = loop.explicit_velocity(q, np.full(loop.nv, 0.7), [crank])
     k = loop.joints[-1].name
-    found = law.answer(0.0, q, v, **{k: q[-1] + 0.1})
-    assert found.found == 1.0 and not found.tau[1:].any()
-    a = loop.constrained_forward_dynamics(q, v, found.tau).a
-    assert np.allclose(a, found.acceleration, rtol=1e-5, atol=1e-5)
+    answer = law.answer(0.0, q, v, **{k: q[-1] + 0.1})
+    assert answer.found == 1.0 and not answer.tau[1:].any()
+    a = loop.constrained_forward_dynamics(q, v, answer.tau).a
+    assert np.allclose(a, answer.acceleration, rtol=1e-5, atol=1e-5)
     assert np.isclose(a[-1], 2.5 - 10.0 * v[-1], rtol=1e-4)
 
 

@@ -20,16 +20,16 @@ def test_environments_of_all_tasks_are_independent():
     for name, make in TASKS.items():
         task = replace(make(), horizon=9)
         many, alone = VectorEnvironment(task, num_envs=5), VectorEnvironment(task)
-        seen, _ = many.reset(seed=11)
+        observation, _ = many.reset(seed=11)
         same, _ = alone.reset(seed=11)
-        assert seen.shape == many.observation_space.shape and np.array_equal(seen[:1], same), name
+        assert observation.shape == many.observation_space.shape and np.array_equal(observation[:1], same), name
         for count in range(1, 13):
             actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
-            seen, rewards, terminated, truncated, _ = many.step(actions)
-            others = alone.step(actions[:1])
-            for a, b in zip((seen, rewards, terminated, truncated), others, strict=False):
+            observation, rewards, terminated, truncated, _ = many.step(actions)
+            single_step = alone.step(actions[:1])
+            for a, b in zip((observation, rewards, terminated, truncated), single_step, strict=False):
                 assert np.array_equal(a[:1], b), name
-            assert np.isfinite(seen).all() and np.isfinite(rewards).all(), name
+            assert np.isfinite(observation).all() and np.isfinite(rewards).all(), name
             assert (truncated == (count == 9)).all() or terminated.any(), name
         q, v = many.state
         assert q.shape == (5, task.robot.nq) and v.shape == (5, task.robot.nv)
@@ -55,8 +55,8 @@ def test_masses_and_lengths_of_the_tasks_are_as_stated():
     rod, r, length = 1.0, 0.03, 1.0  # of the pendulum: a cylinder and half balls, about its end
     tube, caps = length * r * r, 4.0 / 3.0 * r**3
     share, across = rod / (tube + caps), length * length / 12.0 + r * r / 4.0
-    own = share * (tube * across + caps * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r))
-    assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - own - 0.25 * rod) < 1e-12
+    inertia = share * (tube * across + caps * (0.4 * r * r + 0.25 * length * length + 0.375 * length * r))
+    assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - inertia - 0.25 * rod) < 1e-12
 
 
 def test_an_action_holds_forces_during_a_simulation():
@@ -71,11 +71,11 @@ def test_an_action_holds_forces_during_a_simulation():
     assert np.array_equal(limited.step(np.clip(actions, -1.0, 1.0))[1], rewards)  # the reward is that of what acts
     for k in range(3):
         tau = np.clip(actions[k], -1.0, 1.0) * task.efforts
-        found = task.robot.simulate(
+        run = task.robot.simulate(
             q[k], v[k], controller=lambda t, q, v, tau: tau, constants={"tau": tau}, duration=0.02, dt=5e-3
         )
-        assert np.allclose(envs.state[0][k], found.q[-1], rtol=0, atol=1e-12)
-        assert np.allclose(envs.state[1][k], found.v[-1], rtol=0, atol=1e-12)
+        assert np.allclose(envs.state[0][k], run.q[-1], rtol=0, atol=1e-12)
+        assert np.allclose(envs.state[1][k], run.v[-1], rtol=0, atol=1e-12)
 
 
 def test_failed_environments_reset_with_the_next_action():
@@ -85,11 +85,11 @@ def test_failed_environments_reset_with_the_next_action():
     over = np.zeros(4, dtype=bool)
     for _ in range(60):
         before = over
-        seen, rewards, terminated, truncated, _ = envs.step(push)
+        observation, rewards, terminated, truncated, _ = envs.step(push)
         over = terminated | truncated
         q, _ = envs.state
         assert (rewards[before] == 0.0).all() and not over[before].any()
-        assert np.abs(seen[before]).max(initial=0.0) < 0.1  # near the start
+        assert np.abs(observation[before]).max(initial=0.0) < 0.1  # near the start
         assert ((np.abs(q[:, 1] - np.pi) > 0.25) | (np.abs(q[:, 0]) > 2.4) == terminated).all()
         if before.any():
             break
@@ -180,11 +180,11 @@ def test_mechanisms_move_from_assembled_starts_as_in_simulations():
     envs = VectorEnvironment(task, num_envs=2)
     envs.reset(seed=0)
     for _ in range(5):
-        seen = envs.step(np.array([[1.0], [-0.5]]))[0]
+        observation = envs.step(np.array([[1.0], [-0.5]]))[0]
     for k, action in enumerate((2.0, -1.0)):
         push = np.array([action, 0.0, 0.0])
         alone = robot.simulate(q0, duration=0.1, dt=2e-3, controller=lambda t, q, v, push=push: push)
-        np.testing.assert_allclose(seen[k], [alone.q[-1, 0], alone.v[-1, 0]], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(observation[k], [alone.q[-1, 0], alone.v[-1, 0]], rtol=0, atol=1e-9)
     assert np.abs(robot.constraint_error(envs.state[0])).max() < 1e-9
     for start, message in (
         ((q0 + 0.1, np.zeros(3)), "ControlTask: start: .*q"),

@@ -18,18 +18,18 @@ from linkwork.force_elements import ForceElement, Marks, Resistance, check_force
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
 ARM = lw.load("double_pendulum")
-OWN = (
+ELEMENTS = (
     lw.force_elements.SpringDamper("base", "tip", stiffness=50.0, damping=2.0, rest_length=0.2),
     lw.force_elements.Bushing("base", "lower_rod", stiffness=(1, 2, 3, 40, 50, 60), damping=(0.1, 0.2, 0.3, 4, 5, 6)),
 )
 
 
-@pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda x: type(x).__name__)
 def test_the_librarys_force_elements_satisfy_the_contract(element: ForceElement) -> None:
     check_force_element(element, ARM).raise_if_failed()
 
 
-@pytest.mark.parametrize("element", OWN, ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda x: type(x).__name__)
 def test_dampers_exert_the_stated_resistances(element: ForceElement) -> None:
     """F = −Σ d (F_i · V) F_i over resistances F_i of damping d."""
     B, A = element.ends(ARM.tree)
@@ -37,14 +37,14 @@ def test_dampers_exert_the_stated_resistances(element: ForceElement) -> None:
         between = ARM._kinematic_state(q, v, 0.0).between(B, A)
         X, V = between.pose, between.twist
         expected = np.zeros(6)
-        for one in element.resistances(ARM.tree, X):
-            expected -= one.damping * float(V.dot(one.wrench)) * np.array(one.wrench.elements())
+        for resistance in element.resistances(ARM.tree, X):
+            expected -= resistance.damping * float(V.dot(resistance.wrench)) * np.array(resistance.wrench.elements())
         assert np.abs(expected).max() > 1e-3
         assert np.allclose(element.damper_wrench(ARM.tree, X, V).elements(), expected, rtol=0.0, atol=1e-13)
 
 
 def test_check_force_element_runs_over_all_public_elements() -> None:
-    assert set(force_elements.ALL) == {type(element) for element in OWN}
+    assert set(force_elements.ALL) == {type(element) for element in ELEMENTS}
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Gravity(ForceElement):
 
 
 class Unequal(Gravity):
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def __eq__(self, counterpart: object) -> bool:
+        return self is counterpart
 
     __hash__ = Gravity.__hash__
 
@@ -139,8 +139,8 @@ class Undamped(Negative):
 
 class Branching(Slight):
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
-        found = Gravity.spring_wrench(self, marks, X)
-        return found if isinstance(found.force.x, float) else found * (1.0 + self.by)
+        result = Gravity.spring_wrench(self, marks, X)
+        return result if isinstance(result.force.x, float) else result * (1.0 + self.by)
 
 
 def test_a_users_force_element_satisfies_the_contract() -> None:
@@ -162,7 +162,7 @@ def test_a_users_force_element_satisfies_the_contract() -> None:
 def test_check_force_element_names_a_requirement_that_is_broken_slightly(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
-    assert_sharp(lambda made: check_force_element(made("base", "tip"), ARM), kind, line, noticed, allowed)
+    assert_sharp(lambda make: check_force_element(make("base", "tip"), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(

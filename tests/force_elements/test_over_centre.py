@@ -30,14 +30,14 @@ def test_von_mises_truss_has_the_known_equilibria_and_stability() -> None:
     robot = truss()
     for share in (-0.5, 0.0, 0.5, 0.999, 1.001):
         load = share * CRITICAL
-        found = robot.equilibrium([HEIGHT], tau=[-load])
-        y = float(found.q[0])
+        equilibrium_result = robot.equilibrium([HEIGHT], tau=[-load])
+        y = float(equilibrium_result.q[0])
         length = np.hypot(WIDTH, y)
-        assert found.success and found.stability == "stable"
+        assert equilibrium_result.success and equilibrium_result.stability == "stable"
         np.testing.assert_allclose(2 * STIFFNESS * y * (LENGTH / length - 1), load, rtol=0, atol=1e-9)
         assert (y > 0) == (share < 1), "it snaps through at the critical load"
         tangent = 2 * STIFFNESS * (1 - LENGTH * WIDTH**2 / length**3) / MASS
-        np.testing.assert_allclose(found.stiffness, [tangent], rtol=1e-9)
+        np.testing.assert_allclose(equilibrium_result.stiffness, [tangent], rtol=1e-9)
     flat = robot.equilibrium([0.0])  # the springs push against each other
     assert flat.stability == "unstable" and abs(flat.q[0]) < 1e-12
     beside = robot.equilibrium([0.01], descend=False)
@@ -57,6 +57,6 @@ def test_von_mises_truss_snaps_through_at_the_critical_load() -> None:
             dt=1e-3,
             controller=lambda t, q, v, s=share: -s * CRITICAL * np.fmin(t / 3.0, 1.0),
         )
-        rest = robot.equilibrium(run.q[-1], tau=[-share * CRITICAL])
+        equilibrium = robot.equilibrium(run.q[-1], tau=[-share * CRITICAL])
         assert (run.q[-1, 0] < 0) == below
-        np.testing.assert_allclose(run.q[-1], rest.q, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(run.q[-1], equilibrium.q, rtol=0, atol=1e-3)

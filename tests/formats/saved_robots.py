@@ -18,7 +18,7 @@ def everything() -> lw.Robot:
     rng = np.random.default_rng(5)
     tree = random_tree(rng, len(joints.ALL) + 2, types=(*joints.ALL, joints.Revolute, joints.Revolute))
     hinges = [i for i, body in enumerate(tree.bodies) if isinstance(body.joint, joints.Revolute)]
-    master, follower, other = (tree.bodies[i] for i in hinges[:3])
+    master, follower, third = (tree.bodies[i] for i in hinges[:3])
     changed = {
         hinges[0]: replace(
             master,
@@ -26,7 +26,7 @@ def everything() -> lw.Robot:
             dynamics="none",
         ),
         hinges[1]: replace(follower, coupling=Following(master.joint_name, -2.5, 0.1), drive=Drive(armature=(0.25,))),
-        hinges[2]: replace(other, mimic=Following(master.joint_name, 0.1), links=("ground0", other.name)),
+        hinges[2]: replace(third, mimic=Following(master.joint_name, 0.1), links=("ground0", third.name)),
     }
     bodies = tuple(changed.get(i, body) for i, body in enumerate(tree.bodies))
     tree = replace(
@@ -41,7 +41,7 @@ def everything() -> lw.Robot:
     )
     robot = lw.Robot(tree)
     slide = next(body.joint_name for body in tree.bodies if isinstance(body.joint, joints.Prismatic))
-    hinge = other.joint_name
+    hinge = third.joint_name
     robot = robot.with_constraints(
         constraints.LoopJoint("pin", joints.Cylindrical((0, 0, 1)), "tool4", "tool6", upper=(1.0, np.inf), damping=0.5),
         constraints.Rolling("tool1", radius=0.1, axis=(1, 0, 0)),
@@ -58,7 +58,7 @@ def everything() -> lw.Robot:
 
 def drawn(rng: np.random.Generator) -> tuple[shapes.Geometry, ...]:
     """Return one shape of each kind, some with names and materials."""
-    made = [
+    features = [
         shapes.Box((0.1, 0.2, 0.3)),
         shapes.Capsule(0.1, 0.0),
         shapes.Cone(0.1, 0.2),
@@ -74,7 +74,9 @@ def drawn(rng: np.random.Generator) -> tuple[shapes.Geometry, ...]:
         shapes.Sphere(0.1),
     ]
     parts = [shapes.Sphere(0.2).at((0, 0, 1), name="ball"), shapes.Rounded(shapes.Cone(0.1, 0.2), 0.05).at((1, 0, 0))]
-    made.append(shapes.Compound(parts))
+    features.append(shapes.Compound(parts))
     red = shapes.Material("red", (1.0, 0.25, 0.0), "red.png")
     turned = Pose(Rotation.from_rpy(0.0, 0.0, 0.3), Vec3(0.0, -0.0, 0.1))  # its last row has a −0
-    return tuple([shapes.Geometry(s, turned if k % 2 else Pose.identity(), f"s{k}", red) for k, s in enumerate(made)])
+    return tuple(
+        [shapes.Geometry(s, turned if k % 2 else Pose.identity(), f"s{k}", red) for k, s in enumerate(features)]
+    )

@@ -23,8 +23,8 @@ from linkwork.formats.linkwork_json import robot_reader, shape_entries
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 
-HERE = Path(__file__).parent
-SAVED = HERE / "saved" / "version_1.json"
+FOLDER = Path(__file__).parent
+SAVED = FOLDER / "saved" / "version_1.json"
 ARM = robot_text(lw.load("double_pendulum").tree)
 
 
@@ -124,7 +124,7 @@ def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(t
     robot = lw.load("double_pendulum")
     hinge = robot.tree.bodies[0]
     turned = replace(robot.tree, bodies=(replace(hinge, joint=Turn((0, 1, 0))), *robot.tree.bodies[1:]))
-    held = robot.with_constraints(constraints.Holonomic("held", lambda state: state.point("tip")[:1]))
+    constrained_robot = robot.with_constraints(constraints.Holonomic("held", lambda state: state.point("tip")[:1]))
     path = tmp_path / "robot.json"
     path.write_text("old")
     (tmp_path / "folder.json").mkdir()
@@ -134,7 +134,7 @@ def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(t
             robot.with_collisions("lower_rod", Ring(0.1)),
             "link 'lower_rod': its shape Ring is not one of linkwork.shapes",
         ),
-        (held, "constraint 'held'"),
+        (constrained_robot, "constraint 'held'"),
     ):
         with pytest.raises(TypeError, match=said):
             bad.save(path)
@@ -250,9 +250,9 @@ def test_wrong_edits_of_a_saved_robot_are_named_by_element() -> None:
 
 def test_errors_of_saved_robots_have_lines_and_are_reported_together() -> None:
     text = ARM.replace('"revolute"', '"revolut"').replace('"mass"', '"mas"', 1)
-    found = issues(text)
+    result = issues(text)
     lines = [text[:at].count("\n") + 1 for at in (text.index("revolut"), text.rindex("revolut"), text.index('"mas"'))]
-    assert [issue.where.line for issue in found][:3] == lines
+    assert [issue.where.line for issue in result][:3] == lines
 
 
 def test_suspicious_inertias_of_saved_robots_are_reported(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_reading_saved_robots_leaves_no_reference_cycles() -> None:
 
 
 def test_the_schema_of_saved_robots_lists_all_fields_of_the_reader() -> None:
-    schema = json.loads((HERE.parents[1] / "docs" / "robot.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((FOLDER.parents[1] / "docs" / "robot.schema.json").read_text(encoding="utf-8"))
     kinds = schema["$defs"]
     assert set(schema["properties"]) == set(robot_reader._KEYS)
     assert set(kinds["body"]["properties"]) == set(robot_reader._BODY_KEYS)

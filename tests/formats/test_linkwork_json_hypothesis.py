@@ -21,7 +21,7 @@ from linkwork.model.tree import Tree
 
 SAVED = (Path(__file__).parent / "saved" / "version_1.json").read_text(encoding="utf-8")
 SMALL = robot_text(lw.load("fourbar").tree)
-FOUND = sorted((Path(__file__).parent / "found").glob("*.json"))
+FILES = sorted((Path(__file__).parent / "found").glob("*.json"))
 VALUES: list[Any] = [
     *(None, True, False, 0, -0.0, 1, -1, 3, 0.5, 1e9, 1e20, -1e20, 1e21, 1e61, 1e300, 5e-324),
     *("", " ", "world", "tip", "revolute", "box", "sphere", "motor", "loop", "x" * 300, "../a", "é"),
@@ -47,12 +47,12 @@ def changed(draw: Any, text: str) -> str:
     for _ in range(draw(st.integers(1, 3))):
         known = places(document)
         inside, key = known[draw(st.integers(0, len(known) - 1))]
-        other, name = known[draw(st.integers(0, len(known) - 1))]
+        position, name = known[draw(st.integers(0, len(known) - 1))]
         match draw(st.sampled_from(("value", "value", "delete", "copy", "repeat", "rename", "reverse"))):
             case "delete":
                 del inside[key]
             case "copy":
-                inside[key] = json.loads(json.dumps(other[name]))
+                inside[key] = json.loads(json.dumps(position[name]))
             case "repeat" if isinstance(inside, list):
                 inside.insert(key, json.loads(json.dumps(inside[key])))
             case "rename" if isinstance(inside, dict):
@@ -80,7 +80,7 @@ def check(text: str | bytes) -> Tree | None:
 
 
 def test_saved_robots_that_earlier_fuzzing_broke_are_read_or_refused() -> None:
-    for path in FOUND:
+    for path in FILES:
         check(path.read_bytes())
 
 

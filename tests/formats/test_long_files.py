@@ -21,7 +21,7 @@ from linkwork.model.attached_constraints import attached
 from linkwork.model.tree_builder import build_tree
 
 N = 300
-SOME = 5000
+LENGTH = 5000
 
 
 @pytest.mark.slow(every=9)
@@ -120,7 +120,7 @@ def test_lines_of_a_one_line_document_are_counted_in_one_pass():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_messages_about_long_files_are_short(name: str):
     try:
-        said = str(build_tree(parse_urdf(ROBOTS[name](SOME))).report.warnings[:100])
+        said = str(build_tree(parse_urdf(ROBOTS[name](LENGTH))).report.warnings[:100])
     except ModelError as error:
         said = str(error)
     assert len(said) < 50_000

@@ -119,8 +119,8 @@ def test_every_joint_type_closes_a_loop_in_a_loops_file(drawn):
     text = (
         '{"version": 1, "loops": [{"name": "p", "type": "planar", "axis": [0, 1, 0], "frame": "base", "other": "tip"}]}'
     )
-    (found,) = PENDULUM.with_loops_document(text).constraints
-    assert found.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
+    (result,) = PENDULUM.with_loops_document(text).constraints
+    assert result.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
 
 
 def test_a_loop_in_a_file_has_limits_damping_and_stiffness():
@@ -157,8 +157,8 @@ def test_a_loop_in_a_file_has_limits_damping_and_stiffness():
         ('"damping": null', "NUMBER"),
         ('"damping": "x"', "NUMBER"),
     ):
-        found = codes('{"version": 1, "loops": [' + LOOP.replace("}", ", " + wrong + "}") + "]}")
-        assert found[0].code == code, wrong
+        issues = codes('{"version": 1, "loops": [' + LOOP.replace("}", ", " + wrong + "}") + "]}")
+        assert issues[0].code == code, wrong
 
 
 def test_frames_in_a_loops_file_are_restored():
@@ -236,9 +236,9 @@ def test_frames_in_a_loops_file_are_restored():
     ],
 )
 def test_errors_of_loops_files_state_line_and_path(text, code, said):
-    found = codes(text)
-    assert found[0].code == code, [str(issue) for issue in found]
-    assert said in str(found[0])
+    issues = codes(text)
+    assert issues[0].code == code, [str(issue) for issue in issues]
+    assert said in str(issues[0])
 
 
 LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", "other": "tip"}'
@@ -275,9 +275,9 @@ LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", 
 def test_errors_of_a_loop_in_a_file_state_its_index(old, new, code, said):
     text = '{"version": 1, "loops": [' + LOOP.replace(old, new) + "]}"
     assert len(PENDULUM.with_loops_document('{"version": 1, "loops": [' + LOOP + "]}").constraints) == 1
-    found = codes(text)
-    issue = next((issue for issue in found if issue.code == code), None)
-    assert issue is not None and said in str(issue), [str(issue) for issue in found]
+    issues = codes(text)
+    issue = next((issue for issue in issues if issue.code == code), None)
+    assert issue is not None and said in str(issue), [str(issue) for issue in issues]
     assert "loops[" in str(issue.where)
 
 
@@ -298,12 +298,12 @@ def test_invalid_poses_in_loops_files_are_errors():
 def test_all_errors_of_a_loops_file_are_reported_together():
     bad = LOOP.replace('"revolute"', '"revolut"')
     text = '{\n"version": 1,\n"x": 1,\n"loops": [\n' + ",\n".join([bad] * 30) + "]}"
-    found = codes(text)
-    assert len(found) == 20 and [issue.where.line for issue in found[:3]] == [3, 5, 6]
-    assert found[1].where.element == "loops[pin]/type" and found[0].where.column == 6
+    issues = codes(text)
+    assert len(issues) == 20 and [issue.where.line for issue in issues[:3]] == [3, 5, 6]
+    assert issues[1].where.element == "loops[pin]/type" and issues[0].where.column == 6
     missing = [LOOP.replace('"tip"', '"top"').replace("pin", f"pin{i}") for i in range(3)]
-    found = codes('{"version": 1, "loops": [\n' + ",\n".join(missing) + "]}")
-    assert [(issue.code, issue.where.line) for issue in found] == [("UNKNOWN_FRAME", 2 + i) for i in range(3)]
+    issues = codes('{"version": 1, "loops": [\n' + ",\n".join(missing) + "]}")
+    assert [(issue.code, issue.where.line) for issue in issues] == [("UNKNOWN_FRAME", 2 + i) for i in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -366,10 +366,10 @@ def test_paths_that_are_no_loops_files_are_refused(tmp_path):
 def test_reading_yaml_names_the_extra_that_it_needs(monkeypatch):
     real = builtins.__import__
 
-    def without(name, *rest, **more):
+    def without(name, *args, **more):
         if name == "yaml":
             raise ImportError(name)
-        return real(name, *rest, **more)
+        return real(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"linkwork\[yaml\]"):
@@ -397,7 +397,7 @@ def test_every_constraint_kind_of_plain_data_is_written_to_loops_files():
     robot = lw.load("arm7_gripper").with_point("p", "hand", (0, 0, 0.1)).with_direction("d", "hand", (0, 1, 1))
     robot = robot.with_frame("f", "forearm_distal", lw.pose((0, 0.1, 0), rpy=(0.3, 0, 0)))
     a, b, c, slide = robot.joints[0].name, robot.joints[1].name, robot.joints[2].name, "left_finger_slide"
-    made = [
+    constraints_ = [
         constraints.LoopJoint("loop", joints.Revolute((0, 0, 1)), "hand", "world"),
         constraints.NoSlip("p", directions=("d", "world.x")),
         constraints.KnifeEdge("hand", across=(0, 0, 1), name="blade"),
@@ -420,26 +420,26 @@ def test_every_constraint_kind_of_plain_data_is_written_to_loops_files():
         constraints.RollingContact("f", radius=0.1, axis=None),
         constraints.BallRolling("f", radius=0.3, contact=False),
     ]
-    assert {type(c) for c in made} == {kind for kind in constraints.ALL if is_plain(kind)}
-    closed = robot.with_constraints(*made)
+    assert {type(c) for c in constraints_} == {kind for kind in constraints.ALL if is_plain(kind)}
+    closed = robot.with_constraints(*constraints_)
     text = closed.loops_document()
     bare = lw.load("arm7_gripper")
     assert bare.with_loops_document(text) == closed == bare.with_loops_document(text, form="yaml")
     assert [c.name for c in bare.with_loops_document(text).constraints] == [c.name for c in closed.constraints]
-    for i, one in enumerate(made):
-        alone = robot.with_constraints(one)
-        assert bare.with_loops_document(alone.loops_document()) == alone, one
+    for i, constraint in enumerate(constraints_):
+        alone = robot.with_constraints(constraint)
+        assert bare.with_loops_document(alone.loops_document()) == alone, constraint
         assert pickle.loads(pickle.dumps(alone)) == alone, i
-    mixed = robot.with_constraints(*made[1:], made[0])  # rows keep their order
+    mixed = robot.with_constraints(*constraints_[1:], constraints_[0])  # rows keep their order
     assert bare.with_loops_document(mixed.loops_document()) == mixed
-    slipping = robot.with_constraints(made[-3]).without_constraints("hand rolls: contact")
+    slipping = robot.with_constraints(constraints_[-3]).without_constraints("hand rolls: contact")
     back = bare.with_loops_document(slipping.loops_document())
     np.testing.assert_array_equal(
         back.constraint_jacobian(back.neutral()), slipping.constraint_jacobian(back.neutral())
     )
     said = f'{{"version": 1, "constraints": [{{"kind": "coupling", "joints": {{"{a}": 1, "{b}": 2}}}}]}}'
-    (found,) = lw.load("arm7").with_loops_document(said).constraints
-    assert found == constraints.Coupling({a: 1.0, b: 2.0})
+    (loaded_robot,) = lw.load("arm7").with_loops_document(said).constraints
+    assert loaded_robot == constraints.Coupling({a: 1.0, b: 2.0})
 
 
 def test_the_schema_of_loops_files_lists_all_fields_of_the_reader():

@@ -22,17 +22,17 @@ pin = pytest.importorskip("pinocchio")
 
 def robots() -> dict[str, pathlib.Path]:
     """The files by name: "talos_data/talos_reduced"."""
-    found = {}
+    results = {}
     for path in (pathlib.Path(__file__).parents[2] / "src" / "linkwork" / "robots").glob("*.urdf"):
-        found[f"linkwork/{path.stem}"] = path
+        results[f"linkwork/{path.stem}"] = path
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
         files = []
     for file in files:
         if file.suffix == ".urdf":
-            found[f"{file.parts[-3].removesuffix('_description')}/{file.stem}"] = pathlib.Path(str(file.locate()))
-    return dict(sorted(found.items()))
+            results[f"{file.parts[-3].removesuffix('_description')}/{file.stem}"] = pathlib.Path(str(file.locate()))
+    return dict(sorted(results.items()))
 
 
 ROBOTS = robots()
@@ -47,7 +47,7 @@ BAD = {
 }
 GOOD = [name for name in ROBOTS if name not in BAD]
 # What is odd about the files, and only that.
-ODD = {
+KNOWN_CODES = {
     *("IGNORED", "INERTIA_TRIANGLE", "INERTIA_UNITS", "LIMIT_MISSING", "MASS_ZERO", "MIMIC_FREE"),
     *("UNKNOWN_MATERIAL", "UNKNOWN_TAG", "UNSUPPORTED"),
 }
@@ -109,7 +109,7 @@ def test_real_urdf_files_with_faults_load_with_the_option_that_repairs_them(name
 @pytest.mark.parametrize("name", GOOD)
 def test_warnings_of_real_urdf_files_have_known_codes(name: str):
     codes = {issue.code for issue in tree(name).report.warnings}
-    assert codes <= ODD
+    assert codes <= KNOWN_CODES
     if name.startswith("linkwork/"):
         read_urdf(ROBOTS[name], strict=True)
         assert codes <= {"MIMIC_FREE"}
@@ -171,10 +171,10 @@ def check_frames(ours: Tree, theirs: pin.Model) -> None:
     """Every link stands where Pinocchio has it."""
     names = [body.joint_name.replace("floating_base", "root_joint") for body in ours.bodies]
     for frame in ours.frames:
-        found = theirs.frames[theirs.getFrameId(frame.name, pin.FrameType.BODY)]
-        parent = theirs.names[found.parentJoint]
+        result = theirs.frames[theirs.getFrameId(frame.name, pin.FrameType.BODY)]
+        parent = theirs.names[result.parentJoint]
         assert parent == ("universe" if frame.body == WORLD else names[frame.body])
-        expected = found.placement.homogeneous
+        expected = result.placement.homogeneous
         np.testing.assert_allclose(
             matrix(frame.placement), expected, rtol=0, atol=1e-14 * max(1, np.abs(expected).max())
         )

@@ -35,29 +35,29 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def test_every_format_names_a_reader_that_takes_its_options() -> None:
-    for one in registry.FORMATS:
-        parameters = inspect.signature(one.function()).parameters
-        assert {"strict", *one.options} <= set(parameters), one.name
-        assert one.suffixes or one.roots or one.starts
-        assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in one.suffixes)
-        assert bool(one.package) == bool(one.extra)
-    assert len({one.name for one in registry.FORMATS}) == len(registry.FORMATS)
+    for entry in registry.FORMATS:
+        parameters = inspect.signature(entry.function()).parameters
+        assert {"strict", *entry.options} <= set(parameters), entry.name
+        assert entry.suffixes or entry.roots or entry.starts
+        assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in entry.suffixes)
+        assert bool(entry.package) == bool(entry.extra)
+    assert len({entry.name for entry in registry.FORMATS}) == len(registry.FORMATS)
 
 
 def test_the_page_lists_all_file_formats_with_their_suffixes() -> None:
     header = "| format | `format=` | suffixes | extra to install | written by | what is read |\n"
     lines = PAGE.read_text(encoding="utf-8").partition(header)[2].partition("\n\n")[0].splitlines()[1:]
     table = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
-    assert [*table] == [f"`{one.name}`" for one in registry.FORMATS]
-    for one in registry.FORMATS:
-        _, _, suffixes, extra, method, page = table[f"`{one.name}`"]
-        assert re.findall(r"`([^`]+)`", suffixes) == [*one.suffixes], one.name
-        assert ("or by its content" in suffixes) == bool(one.roots or one.starts), one.name
-        assert extra == (f"`{one.extra}`" if one.extra else ""), one.name
-        methods = {WRITERS[suffix] for suffix in one.suffixes if suffix in WRITERS}
-        assert method == (f"`{methods.pop()}`" if methods else "") and not methods, one.name
+    assert [*table] == [f"`{entry.name}`" for entry in registry.FORMATS]
+    for entry in registry.FORMATS:
+        _, _, suffixes, extra, method, page = table[f"`{entry.name}`"]
+        assert re.findall(r"`([^`]+)`", suffixes) == [*entry.suffixes], entry.name
+        assert ("or by its content" in suffixes) == bool(entry.roots or entry.starts), entry.name
+        assert extra == (f"`{entry.extra}`" if entry.extra else ""), entry.name
+        methods = {WRITERS[suffix] for suffix in entry.suffixes if suffix in WRITERS}
+        assert method == (f"`{methods.pop()}`" if methods else "") and not methods, entry.name
         target = re.search(r"\]\((\w+\.md)", page)
-        assert page == "this page" or (target is not None and (PAGE.parent / target[1]).is_file()), one.name
+        assert page == "this page" or (target is not None and (PAGE.parent / target[1]).is_file()), entry.name
 
 
 @pytest.mark.usefixtures("rows")
@@ -92,8 +92,8 @@ def test_the_option_format_overrides_suffix_and_content(tmp_path: Path) -> None:
 
 
 def test_a_users_format_is_read_without_registration(tmp_path: Path) -> None:
-    own = replace(ROWS, reader=read_rows)
-    assert lw.load(written(tmp_path, "arm.txt", ROW_TEXT), format=own).nv == 2
+    user_format = replace(ROWS, reader=read_rows)
+    assert lw.load(written(tmp_path, "arm.txt", ROW_TEXT), format=user_format).nv == 2
 
 
 @pytest.mark.usefixtures("rows")

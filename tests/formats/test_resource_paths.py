@@ -61,8 +61,8 @@ def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path,
     folder.mkdir(parents=True)
 
     def packages() -> list[str]:
-        found = resource_paths(folder / "arm.urdf", environment={}).packages
-        return [Path(path).relative_to(tmp_path).as_posix() for _, path in found]
+        result = resource_paths(folder / "arm.urdf", environment={}).packages
+        return [Path(path).relative_to(tmp_path).as_posix() for _, path in result]
 
     assert packages() == []
     for name in ("meshes", "textures", "private"):
@@ -87,8 +87,8 @@ def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path,
 
 def test_packages_are_searched_in_package_dirs_and_in_folders_of_the_environment(home: Path):
     assert code(home, "model://hand") == "PACKAGE_UNKNOWN"
-    for given in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):
-        assert found(home, "model://hand/model.sdf", package_dirs=given) == "ws/hand/model.sdf"
+    for folders in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):
+        assert found(home, "model://hand/model.sdf", package_dirs=folders) == "ws/hand/model.sdf"
     assert found(home, "package://other/model.sdf", package_dirs={"other": home / "ws/hand"}) == "ws/hand/model.sdf"
     assert found(home, "package://hand", package_dirs=[home / "ws/hand"]) == "ws/hand"
     for variable, inside in ENVIRONMENT.items():

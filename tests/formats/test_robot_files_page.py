@@ -14,29 +14,31 @@ PAGE = (Path(__file__).parents[2] / "docs" / "robot_files_read.md").read_text(en
 LISTED = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE if line.startswith("| ")}
 
 
-def as_listed(one: Row) -> bool:
+def as_listed(row: Row) -> bool:
     """Whether a row is on the page with the same counts and outcome; deviations depend on the machine."""
-    return LISTED[one.file].startswith(f"| {' | '.join(one.cells()[:8])} |")
+    return LISTED[row.file].startswith(f"| {' | '.join(row.cells()[:8])} |")
 
 
 def test_the_projects_own_robot_files_are_read_as_the_page_states():
     assert len(LISTED) > 200 and f"| {' | '.join(HEADER)} |" in PAGE and f"| {' | '.join(TOTALS_HEADER)} |" in PAGE
     folder = Path(lw.robots.path("double_pendulum")).parents[1]
-    found = [*rows(folder, 1), *(one for path in TESTS[:2] for one in rows(path, 1))]
-    assert len(found) > 20 and all(one.loads for one in found)
-    for one in found:
-        expected = "equal" if one.beside else "loads"
-        assert one.outcome == expected and (as_listed(one) or (not one.beside and one.format == "urdf")), one.file
-    assert {one.format for one in found} == {"urdf", "sdf", "linkwork"}
+    results = [*rows(folder, 1), *(file_row for path in TESTS[:2] for file_row in rows(path, 1))]
+    assert len(results) > 20 and all(file_row.loads for file_row in results)
+    for file_row in results:
+        expected = "equal" if file_row.beside else "loads"
+        assert file_row.outcome == expected and (
+            as_listed(file_row) or (not file_row.beside and file_row.format == "urdf")
+        ), file_row.file
+    assert {file_row.format for file_row in results} == {"urdf", "sdf", "linkwork"}
 
 
 def test_mujocos_model_files_are_read_as_the_page_states(tmp_path: Path):
     """The page's rows of the package, as far as this version of it has the same files."""
     mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
-    found = [one for one in rows(Path(mujoco.__file__).parent, 2) if one.format == "mjcf"]
-    assert found and {one.outcome for one in found} == {"equal"}
+    results = [row for row in rows(Path(mujoco.__file__).parent, 2) if row.format == "mjcf"]
+    assert results and {row.outcome for row in results} == {"equal"}
     if mujoco.__version__ == "4.0.0":
-        assert all(map(as_listed, found))
+        assert all(map(as_listed, results))
     (tmp_path / "whole.xml").write_text(
         '<mujoco><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
     )
@@ -57,9 +59,9 @@ def test_refused_files_are_counted_and_files_without_a_robot_are_not(
         ("mesh.stl", "solid"),
     ):
         (tmp_path / name).write_text(text)
-    (one,) = rows(tmp_path, 1)
-    assert (one.outcome, one.code, one.loads) == ("refused", "XML_SYNTAX", False)
-    assert totals([one])[-1][2:5] == ("1", "0", "0.0 %") and len(markdown([one])) == 10
-    assert row(tmp_path / "bad.urdf", tmp_path, 1) == one
+    (only_row,) = rows(tmp_path, 1)
+    assert (only_row.outcome, only_row.code, only_row.loads) == ("refused", "XML_SYNTAX", False)
+    assert totals([only_row])[-1][2:5] == ("1", "0", "0.0 %") and len(markdown([only_row])) == 10
+    assert row(tmp_path / "bad.urdf", tmp_path, 1) == only_row
     assert main([str(tmp_path), "--json"]) == 1
     assert '"code": "XML_SYNTAX"' in capsys.readouterr().out

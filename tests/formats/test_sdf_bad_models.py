@@ -29,8 +29,8 @@ def shape(inner: str) -> str:
 
 def mimic(inner: str, more: str = "", kind: str = "revolute") -> str:
     """A joint "j" that mimics another one, beside a joint "k" from link b to link c and a fixed joint "f"."""
-    others = link("c") + link("d") + joint("k", "b", "c", inner=axis(more)) + joint("f", "c", "d", "fixed", "")
-    return arm(axis(f"<mimic {inner}"), kind, "1.11", others)
+    text = link("c") + link("d") + joint("k", "b", "c", inner=axis(more)) + joint("f", "c", "d", "fixed", "")
+    return arm(axis(f"<mimic {inner}"), kind, "1.11", text)
 
 
 # Text of a file, the code of its one error, a part of the message or the hint, and its line.

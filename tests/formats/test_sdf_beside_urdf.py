@@ -42,8 +42,8 @@ def pose(X: Pose, frame: str = "") -> str:
     return f'<pose rotation_format="quat_xyzw"{relative}>{numbers((*X.translation, x, y, z, w))}</pose>'
 
 
-def shape(one: Shape) -> str:
-    match one:
+def shape(shape_value: Shape) -> str:
+    match shape_value:
         case Box(size):
             return f"<box><size>{numbers(size)}</size></box>"
         case Cylinder(radius, length):
@@ -53,37 +53,39 @@ def shape(one: Shape) -> str:
     return "<empty/>"
 
 
-def link(one: LinkDescription, before: str) -> Iterator[str]:
-    yield f'<link name="{one.name}"><pose relative_to="{before}"/>'
-    I = one.inertia
+def link(link_value: LinkDescription, before: str) -> Iterator[str]:
+    yield f'<link name="{link_value.name}"><pose relative_to="{before}"/>'
+    I = link_value.inertia
     center = I.moment * (1.0 / I.mass) if I.mass else I.moment
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = zip(names, I.shifted(-center).about.elements(), strict=True)
     yield f"<inertial><pose>{numbers((*center, 0, 0, 0))}</pose><mass>{I.mass!r}</mass><inertia>"
     yield "".join(f"<{name}>{value!r}</{name}>" for name, value in moments) + "</inertia></inertial>"
-    for i, geometry in enumerate(one.collisions):
+    for i, geometry in enumerate(link_value.collisions):
         yield f'<collision name="c{i}">{pose(geometry.origin)}<geometry>{shape(geometry.shape)}</geometry></collision>'
     yield "</link>"
 
 
-def joint(one: JointDescription) -> Iterator[str]:
-    kind = "fixed" if isinstance(one.joint, Fixed) else "prismatic" if isinstance(one.joint, Prismatic) else "revolute"
-    yield f'<joint name="j:{one.name}" type="{kind}">{pose(one.placement, one.parent)}'
-    yield f"<parent>{one.parent}</parent><child>{one.child}</child>"
+def joint(hinge: JointDescription) -> Iterator[str]:
+    kind = (
+        "fixed" if isinstance(hinge.joint, Fixed) else "prismatic" if isinstance(hinge.joint, Prismatic) else "revolute"
+    )
+    yield f'<joint name="j:{hinge.name}" type="{kind}">{pose(hinge.placement, hinge.parent)}'
+    yield f"<parent>{hinge.parent}</parent><child>{hinge.child}</child>"
     if kind != "fixed":
         limits = ("lower", "upper", "velocity", "effort")
-        yield f"<axis><xyz>{numbers(one.joint.axis)}</xyz><limit>"  # type: ignore[attr-defined]
-        yield "".join(f"<{name}>{getattr(one.limits, name)[0]!r}</{name}>" for name in limits)
-        yield f"</limit><dynamics><damping>{one.damping[0]!r}</damping><friction>{one.friction[0]!r}</friction>"
-        yield f"<spring_stiffness>{sum(one.drive.stiffness)!r}</spring_stiffness></dynamics></axis>"
+        yield f"<axis><xyz>{numbers(hinge.joint.axis)}</xyz><limit>"  # type: ignore[attr-defined]
+        yield "".join(f"<{name}>{getattr(hinge.limits, name)[0]!r}</{name}>" for name in limits)
+        yield f"</limit><dynamics><damping>{hinge.damping[0]!r}</damping><friction>{hinge.friction[0]!r}</friction>"
+        yield f"<spring_stiffness>{sum(hinge.drive.stiffness)!r}</spring_stiffness></dynamics></axis>"
     yield "</joint>"
 
 
 def sdf(robot: Description) -> str:
-    carriers = {one.child: f"j:{one.name}" for one in robot.joints}
-    parts = [line for one in robot.links for line in link(one, carriers.get(one.name, "__model__"))]
-    parts += [line for one in robot.joints for line in joint(one)]
-    (root,) = (one.name for one in robot.links if one.name not in carriers)
+    carriers = {single.child: f"j:{single.name}" for single in robot.joints}
+    parts = [line for single in robot.links for line in link(single, carriers.get(single.name, "__model__"))]
+    parts += [line for single in robot.joints for line in joint(single)]
+    (root,) = (single.name for single in robot.links if single.name not in carriers)
     parts.append(f'<joint name="j:" type="fixed"><parent>world</parent><child>{root}</child></joint>')
     return f'<sdf version="1.9"><model name="{robot.name}">{"".join(parts)}</model></sdf>'
 
@@ -91,20 +93,26 @@ def sdf(robot: Description) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_robots_written_as_sdf_equal_the_robots_of_their_urdf(name: str):
     robot = read_urdf(robots.path(name))
-    types = {type(one.joint).__name__ for one in robot.joints}
-    if not types <= {"Fixed", "Prismatic", "Revolute"} or any(one.name == "world" for one in robot.links):
+    types = {type(ours_body.joint).__name__ for ours_body in robot.joints}
+    if not types <= {"Fixed", "Prismatic", "Revolute"} or any(ours_body.name == "world" for ours_body in robot.links):
         pytest.skip("it has joints that SDF does not have")
     ours, theirs = build_tree(parse_sdf(sdf(robot), strict=True)), build_tree(robot)
     assert [body.name for body in ours.bodies] == [body.name for body in theirs.bodies]
     assert [f"j:{body.joint_name}" for body in theirs.bodies] == [body.joint_name for body in ours.bodies]
-    for one, other in zip(ours.bodies, theirs.bodies, strict=True):
-        assert (one.limits, one.damping, one.friction) == (other.limits, other.damping, other.friction)
-        assert one.drive.stiffness == other.drive.stiffness and one.rotor.is_identity
-        np.testing.assert_allclose([*one.joint.axis], [*other.joint.axis], atol=1e-15)  # type: ignore[attr-defined]
-        np.testing.assert_allclose(one.placement.elements(), other.placement.elements(), rtol=0.0, atol=1e-15)
-    for one, other in zip(ours.frames[1:], theirs.frames, strict=True):
-        shapes = [geometry.shape for geometry in other.collisions if shape(geometry.shape) != "<empty/>"]
-        assert one.name == other.name and [geometry.shape for geometry in one.collisions] == shapes
+    for ours_body, theirs_body in zip(ours.bodies, theirs.bodies, strict=True):
+        assert (ours_body.limits, ours_body.damping, ours_body.friction) == (
+            theirs_body.limits,
+            theirs_body.damping,
+            theirs_body.friction,
+        )
+        assert ours_body.drive.stiffness == theirs_body.drive.stiffness and ours_body.rotor.is_identity
+        np.testing.assert_allclose([*ours_body.joint.axis], [*theirs_body.joint.axis], atol=1e-15)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(
+            ours_body.placement.elements(), theirs_body.placement.elements(), rtol=0.0, atol=1e-15
+        )
+    for ours_body, theirs_body in zip(ours.frames[1:], theirs.frames, strict=True):
+        shapes = [geometry.shape for geometry in theirs_body.collisions if shape(geometry.shape) != "<empty/>"]
+        assert ours_body.name == theirs_body.name and [geometry.shape for geometry in ours_body.collisions] == shapes
     q = np.random.default_rng(0).uniform(-1.0, 1.0, theirs.nq).tolist()
     M, expected = (
         np.array([[*row] for row in ROBOT["mass_matrix"].compute(x, q)], dtype=float) for x in (ours, theirs)

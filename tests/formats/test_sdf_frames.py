@@ -27,34 +27,34 @@ from linkwork.model.tree_builder import build_tree
 from linkwork.robot.robot_table import ROBOT
 from linkwork.spatial import Pose
 
-HERE = Path(__file__).parent / "sdf"
-CASES = sorted(file.stem for file in HERE.glob("*.sdf"))
+FOLDER = Path(__file__).parent / "sdf"
+CASES = sorted(file.stem for file in FOLDER.glob("*.sdf"))
 ROUNDED = {"merged_of_1_9": 1e-6}  # libsdformat writes the pose of a merged model with six digits and reads it again
 
 
 def read(name: str, **options: Any) -> Tree:
-    return build_tree(read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"], **options))
+    return build_tree(read_sdf(FOLDER / f"{name}.sdf", package_dirs=[FOLDER / "models"], **options))
 
 
 def resolved(name: str) -> dict[str, Any]:
-    found = json.loads((HERE / "resolved" / f"{name}.json").read_text())
-    proxies = [frame for frame in found["frames"] if "_merged__" in frame]  # frames of libsdformat's own
-    found["frames"] = {frame: value for frame, value in found["frames"].items() if frame not in proxies}
-    models = {link.partition("::")[0] for link in found["links"]}
+    data = json.loads((FOLDER / "resolved" / f"{name}.json").read_text())
+    proxies = [frame for frame in data["frames"] if "_merged__" in frame]  # frames of libsdformat's own
+    data["frames"] = {frame: value for frame, value in data["frames"].items() if frame not in proxies}
+    models = {link.partition("::")[0] for link in data["links"]}
     if len(models) > 1:
-        return found
+        return data
 
     def short(x: Any) -> Any:
         if isinstance(x, dict):
-            return {key.removeprefix(f"{one}::"): short(value) for key, value in x.items()}
-        return x.removeprefix(f"{one}::") if isinstance(x, str) else x
+            return {key.removeprefix(f"{model}::"): short(value) for key, value in x.items()}
+        return x.removeprefix(f"{model}::") if isinstance(x, str) else x
 
-    (one,) = models
-    return short(found)
+    (model,) = models
+    return short(data)
 
 
-def matrix(numbers: Any) -> np.ndarray:
-    return np.array([*np.reshape(numbers, (3, 4)), [0.0, 0.0, 0.0, 1.0]])
+def matrix(values: Any) -> np.ndarray:
+    return np.array([*np.reshape(values, (3, 4)), [0.0, 0.0, 0.0, 1.0]])
 
 
 def poses(tree: Tree) -> dict[str, np.ndarray]:
@@ -75,11 +75,11 @@ def homogeneous(X: Pose) -> np.ndarray:
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_poses_equal_those_of_libsdformat(name: str):
     tree, expected = read(name), resolved(name)
-    found = poses(tree)
+    result = poses(tree)
     for group in ("links", "frames"):
         for key, value in expected[group].items():
             np.testing.assert_allclose(
-                found[key], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14), err_msg=key
+                result[key], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14), err_msg=key
             )
     links = {link for frame in tree.frames if frame.is_link for link in [frame.name]}
     assert links == {"world", *expected["links"]}
@@ -91,9 +91,9 @@ def test_sdf_poses_equal_those_of_libsdformat(name: str):
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
     """Each joint has the frame, the ends and the axes that the file states; loops have two frames on their links."""
-    description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)
-    found, joints = poses(read(name)), {joint.name: joint for joint in description.joints}
-    loops = {one.constraint.name: one.constraint for one in description.constraints}
+    description, expected = read_sdf(FOLDER / f"{name}.sdf", package_dirs=[FOLDER / "models"]), resolved(name)
+    loaded_robot, joints = poses(read(name)), {joint.name: joint for joint in description.joints}
+    loops = {constraint.constraint.name: constraint.constraint for constraint in description.constraints}
     static = {link for link in expected["links"] if f"world_to_{link}" in joints}
     for key, value in expected["joints"].items():
         ends = {value["parent"], value["child"]}
@@ -104,14 +104,18 @@ def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
             loop = loops[key]
             assert isinstance(loop, LoopJoint)
             for frame in (loop.frame, loop.relative_to):
-                np.testing.assert_allclose(found[frame], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14))
-            X, type_ = found[loop.relative_to], loop.joint
+                np.testing.assert_allclose(
+                    loaded_robot[frame], matrix(value["pose"]), rtol=0.0, atol=ROUNDED.get(name, 1e-14)
+                )
+            X, type_ = loaded_robot[loop.relative_to], loop.joint
         else:
             joint = joints.pop(key)
             assert {joint.parent, joint.child} == ends
-            X, type_ = found[joint.parent] @ homogeneous(joint.placement), joint.joint
-            if joint.joint.nv and not (found[joint.child] == X).all():
-                np.testing.assert_allclose(X @ homogeneous(joint.rotor), found[joint.child], rtol=0.0, atol=1e-14)
+            X, type_ = loaded_robot[joint.parent] @ homogeneous(joint.placement), joint.joint
+            if joint.joint.nv and not (loaded_robot[joint.child] == X).all():
+                np.testing.assert_allclose(
+                    X @ homogeneous(joint.rotor), loaded_robot[joint.child], rtol=0.0, atol=1e-14
+                )
             if joint.parent != value["parent"]:
                 type_ = type_.reversed()
         columns = [column.elements() for column in type_.S(type_.zero()).columns]
@@ -125,7 +129,7 @@ def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
 
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_inertias_equal_those_of_libsdformat(name: str):
-    description, expected = read_sdf(HERE / f"{name}.sdf", package_dirs=[HERE / "models"]), resolved(name)["links"]
+    description, expected = read_sdf(FOLDER / f"{name}.sdf", package_dirs=[FOLDER / "models"]), resolved(name)["links"]
     for link in description.links[1:]:
         mass, *center_and_moments = expected[link.name]["inertia"]
         center, moments = center_and_moments[:3], center_and_moments[3:]

@@ -36,8 +36,8 @@ TWO = axis(LIMITS) + axis(DYNAMICS, "0 1 0", "axis2")
 
 
 def body(inner: str | None = None, kind: str = "revolute", version: str = "1.9", **options):
-    (found,) = read(arm(inner, kind, version), **options).bodies
-    return found
+    (loaded_robot,) = read(arm(inner, kind, version), **options).bodies
+    return loaded_robot
 
 
 def test_sdf_joint_types_are_read():
@@ -49,8 +49,8 @@ def test_sdf_joint_types_are_read():
     for kind in ("universal", "revolute2"):
         assert body(TWO, kind).joint == Universal((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), right_angle=False)
     assert read(arm("", "fixed")).bodies == ()
-    for given in ("<axis/>", axis(xyz="0 0 1e308"), axis(xyz="0 0 5e-324")):
-        assert body(given).joint == Revolute(Vec3(0.0, 0.0, 1.0))
+    for axis_text in ("<axis/>", axis(xyz="0 0 1e308"), axis(xyz="0 0 5e-324")):
+        assert body(axis_text).joint == Revolute(Vec3(0.0, 0.0, 1.0))
     skew = body("<pose>0 0 0 0.1 0 0</pose>" + axis(xyz="1e308 1e308 1e-300")).joint
     assert isinstance(skew, Revolute) and math.hypot(*skew.axis) == pytest.approx(1.0, abs=1e-15)
 
@@ -65,14 +65,19 @@ def test_sdf_joint_types_are_read():
     ],
 )
 def test_sdf_screw_joints_have_the_stated_pitch(inner: str, advance: float):
-    found = body(axis() + inner, "screw", "1.10").joint
-    assert isinstance(found, Helical) and found.pitch * 2.0 * math.pi == pytest.approx(advance, rel=1e-15)
+    result = body(axis() + inner, "screw", "1.10").joint
+    assert isinstance(result, Helical) and result.pitch * 2.0 * math.pi == pytest.approx(advance, rel=1e-15)
 
 
 def test_sdf_joint_limits_and_dynamics_are_read():
-    found = body(axis(LIMITS + DYNAMICS))
-    assert found.limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
-    assert (found.damping, found.friction, found.drive.stiffness, found.drive.rest) == ((0.5,), (0.25,), (7.0,), (0.1,))
+    result = body(axis(LIMITS + DYNAMICS))
+    assert result.limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
+    assert (result.damping, result.friction, result.drive.stiffness, result.drive.rest) == (
+        (0.5,),
+        (0.25,),
+        (7.0,),
+        (0.1,),
+    )
     none = axis("<limit><lower>-1e16</lower><upper>inf</upper><effort>-1</effort><velocity>-1</velocity></limit>")
     assert body(none).limits == body().limits == Limits.none(Revolute((0.0, 0.0, 1.0)))
     largest = axis("<limit><lower>-1.8e308</lower><upper>1.79769e308</upper></limit>")
@@ -88,8 +93,8 @@ def test_sdf_joint_limits_and_dynamics_are_read():
 
 def test_an_sdf_joint_off_the_origin_of_its_child_has_the_right_kinematics():
     text = arm("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
-    found = body("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
-    assert not found.rotor.is_identity and found.joint == Revolute((0.0, 0.0, 1.0))
+    result = body("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
+    assert not result.rotor.is_identity and result.joint == Revolute((0.0, 0.0, 1.0))
     X = np.reshape(ROBOT["forward_kinematics"].compute(read(text), [math.pi])[0].elements(), (4, 4))
     a = np.array([math.sin(0.25), 0.0, math.cos(0.25)])  # a half turn about an axis through (0.5, 0, 0)
     half = 2.0 * np.outer(a, a) - np.eye(3)
@@ -110,8 +115,8 @@ def test_sdf_mimic_joints_are_read_with_reference():
     assert coupled.nv == 1 and coupled.constraints == () and coupled.bodies[0].coupling == Following("k", 2.0, -5.0)
     slide = text.replace('name="j" type="revolute"', 'name="j" type="prismatic"')
     assert read(slide).constraints == (Coupling({"j": 1.0, "k": -2.0}, offset=-5.0, unit="m", name="j_mimic"),)
-    for other in (arm(TWO.replace("<xyz>", '<mimic joint="k"/><xyz>', 1), "universal", "1.11", leader),):
-        assert [issue.code for issue in warnings(other)] == ["UNSUPPORTED"]
+    for mimic_text in (arm(TWO.replace("<xyz>", '<mimic joint="k"/><xyz>', 1), "universal", "1.11", leader),):
+        assert [issue.code for issue in warnings(mimic_text)] == ["UNSUPPORTED"]
 
 
 def test_sdf_initial_positions_become_a_named_configuration():
@@ -172,14 +177,14 @@ def test_sdf_joints_that_cannot_move_are_reported():
 def test_sdf_gearboxes_couple_two_joints():
     """The child turns by the negated ratio times the parent's angle about the axes of the gearbox."""
 
-    def gear(one: str, other: str, ends: str = "ab", more: str = "") -> str:
+    def gear(parent_axis: str, child_axis: str, ends: str = "ab", more: str = "") -> str:
         inner = axis(xyz="0 0 1") + axis(xyz="0 0 1", tag="axis2") + "<gearbox_ratio>3</gearbox_ratio>"
         return sdf(
             model(
                 *map(link, "rab"),
                 joint("w", "world", "r", "fixed", ""),
-                joint("ja", *("ar" if more else "ra"), inner=axis(xyz=one)),
-                joint("jb", "r", "b", inner=axis(xyz=other)),
+                joint("ja", *("ar" if more else "ra"), inner=axis(xyz=parent_axis)),
+                joint("jb", "r", "b", inner=axis(xyz=child_axis)),
                 joint("g", *ends, "gearbox", inner + "<gearbox_reference_body>r</gearbox_reference_body>"),
             )
         )
@@ -225,9 +230,9 @@ def test_models_of_an_sdf_world_prefix_the_names_of_their_links():
         *("m::a::floating_base", "m::j", "n::a::floating_base", "n::j"),
     ]
     assert tree.frame("ground::floor").fixed_joint == "world_to_ground::floor"
-    one = parse_sdf(world(FLOATS, floor), model="m")
-    assert [link.name for link in one.links] == ["world", "a", "b"] and one.name == "m"
-    assert tuple(build_tree(one).gravity) == (0.0, 0.0, -9.8)
+    single_model = parse_sdf(world(FLOATS, floor), model="m")
+    assert [link.name for link in single_model.links] == ["world", "a", "b"] and single_model.name == "m"
+    assert tuple(build_tree(single_model).gravity) == (0.0, 0.0, -9.8)
     assert tuple(read(world("<physics><gravity>0 1 0</gravity></physics>", FLOATS, version="1.5")).gravity) == (0, 1, 0)
     assert tuple(read(sdf(FLOATS)).gravity) == (0.0, 0.0, -9.81)
     several = sdf(FLOATS, FLOATS.replace('"m"', '"n"'), version="1.7")

@@ -39,8 +39,8 @@ def test_sdf_shapes_are_read():
         for i, shape in enumerate(SHAPES)
         for tag in ("visual", "collision")
     )
-    found = first(one(INERTIAL + parts, "1.11"), strict=True)
-    for tag, geometries in (("visual", found.visuals), ("collision", found.collisions)):
+    result = first(one(INERTIAL + parts, "1.11"), strict=True)
+    for tag, geometries in (("visual", result.visuals), ("collision", result.collisions)):
         assert [geometry.shape for geometry in geometries] == list(SHAPES.values())
         assert [geometry.name for geometry in geometries] == [f"{tag}{i}" for i in range(len(SHAPES))]
         assert [geometry.origin.translation.z for geometry in geometries] == list(range(len(SHAPES)))
@@ -51,9 +51,9 @@ def test_sdf_shapes_are_read():
 def test_an_sdf_plane_is_rotated_to_its_normal():
     for normal in ((1.0, 0.0, 0.0), (0.0, 0.0, -2.0), (1.0, -2.0, 3.0)):
         plane = f"<plane><normal>{' '.join(map(str, normal))}</normal></plane>"
-        (found,) = first(one(INERTIAL + f'<collision name="c"><geometry>{plane}</geometry></collision>')).collisions
+        (result,) = first(one(INERTIAL + f'<collision name="c"><geometry>{plane}</geometry></collision>')).collisions
         length = math.hypot(*normal)
-        assert [*(found.origin.rotation @ Vec3(0.0, 0.0, 1.0))] == pytest.approx(
+        assert [*(result.origin.rotation @ Vec3(0.0, 0.0, 1.0))] == pytest.approx(
             [x / length for x in normal], abs=1e-15
         )
 
@@ -65,9 +65,9 @@ def test_sdf_materials_and_poses_relative_to_frames_are_read():
     )
     half = repr(math.pi / 2)
     text = sdf(model(link("a", INERTIAL + visual), f'<frame name="f"><pose>0 0 1 0 0 {half}</pose></frame>'))
-    (found,) = first(text).visuals
-    assert found.material == Material("", (0.1, 0.2, 0.3, 0.4))
-    assert [*found.origin.translation] == pytest.approx([0.0, 1.0, 1.0], abs=1e-15)
+    (result,) = first(text).visuals
+    assert result.material == Material("", (0.1, 0.2, 0.3, 0.4))
+    assert [*result.origin.translation] == pytest.approx([0.0, 1.0, 1.0], abs=1e-15)
     assert first(text.replace("0.1 0.2 0.3 0.4", "0.1 0.2 0.3")).visuals[0].material == Material(
         "", (0.1, 0.2, 0.3, 1.0)
     )
@@ -106,10 +106,10 @@ def test_automatic_inertia_of_sdf_follows_from_shapes_and_densities():
     expected = turned @ Inertia(60.0, Vec3.zero(), Symmetric3.diagonal(65.0, 50.0, 25.0))
     expected = expected + Inertia(ball, Vec3.zero(), Symmetric3.diagonal(moment, moment, moment))
     for mass, factor in (("", 1.0), ("<mass>7</mass>", 7.0 / (60.0 + ball))):
-        found = first(text(mass), strict=True).inertia
-        assert found.mass == pytest.approx(factor * expected.mass, rel=1e-15)
-        assert [*found.moment] == pytest.approx([factor * x for x in expected.moment], rel=1e-14)
-        assert found.about.elements() == pytest.approx([factor * x for x in expected.about.elements()], rel=1e-14)
+        result = first(text(mass), strict=True).inertia
+        assert result.mass == pytest.approx(factor * expected.mass, rel=1e-15)
+        assert [*result.moment] == pytest.approx([factor * x for x in expected.moment], rel=1e-14)
+        assert result.about.elements() == pytest.approx([factor * x for x in expected.about.elements()], rel=1e-14)
     assert [issue.code for issue in warnings(text("", "1.9"))] == ["VERSION"] * 3
     mesh = '<inertial auto="1"/><collision name="c"><geometry><mesh><uri>a.stl</uri></mesh></geometry></collision>'
     assert [issue.code for issue in warnings(one(mesh, "1.11"))] == ["UNSUPPORTED"]
@@ -142,15 +142,17 @@ def test_models_that_sdf_includes_are_resolved(tmp_path: Path):
     uri = include("model://hand", "<name>left</name>")
     write(tmp_path, robot__main_sdf=uri)
     main = tmp_path / "robot" / "main.sdf"
-    for given in ([tmp_path / "models"], {"hand": tmp_path / "models" / "hand"}, tmp_path / "models"):
-        loaded = lw.load(main, package_dirs=given)
+    for folders in ([tmp_path / "models"], {"hand": tmp_path / "models" / "hand"}, tmp_path / "models"):
+        loaded = lw.load(main, package_dirs=folders)
         assert [frame.name for frame in loaded.tree.frames] == ["world", "left::palm"]
-    assert parse_sdf(uri, package_dirs=[tmp_path / "models"]).links[1:] == read_sdf(main, package_dirs=given).links[1:]
+    assert (
+        parse_sdf(uri, package_dirs=[tmp_path / "models"]).links[1:] == read_sdf(main, package_dirs=folders).links[1:]
+    )
     config = '<model><sdf version="1.4">old.sdf</sdf><sdf version="1.10">new.sdf</sdf><sdf>none.sdf</sdf></model>'
     write(tmp_path, models__hand__model_config=config, models__hand__new_sdf=HAND.replace("palm", "new"))
-    assert lw.load(main, package_dirs=given).tree.frames[1].name == "left::new"
+    assert lw.load(main, package_dirs=folders).tree.frames[1].name == "left::new"
     with pytest.raises(UnknownNameError, match="load: model"):
-        lw.load(main, package_dirs=given, model="inner")
+        lw.load(main, package_dirs=folders, model="inner")
 
 
 def test_sdf_includes_outside_of_the_folders_or_in_a_cycle_are_refused(tmp_path: Path):
@@ -219,19 +221,19 @@ def test_meshes_of_included_sdf_models_are_named_relative_to_the_main_file(tmp_p
         model(link("palm", INERTIAL + mesh.format("meshes/a.stl") + mesh.format("model://hand/b.stl")), name="hand")
     )
     write(tmp_path, home__main_sdf=include("parts/hand.sdf"), home__parts__hand_sdf=hand, models__hand__model_sdf=hand)
-    found = read_sdf(tmp_path / "home" / "main.sdf").links[1].collisions
-    assert [geometry.shape.uri for geometry in found] == ["parts/meshes/a.stl", "model://hand/b.stl"]  # type: ignore[attr-defined]
+    result = read_sdf(tmp_path / "home" / "main.sdf").links[1].collisions
+    assert [geometry.shape.uri for geometry in result] == ["parts/meshes/a.stl", "model://hand/b.stl"]  # type: ignore[attr-defined]
     write(tmp_path, home__main_sdf=include("model://hand"))
-    found = read_sdf(tmp_path / "home" / "main.sdf", package_dirs=[tmp_path / "models"]).links[1].collisions
-    assert found[0].shape.uri == str(tmp_path / "models" / "hand" / "meshes" / "a.stl")  # type: ignore[attr-defined]
-    own = first(one(INERTIAL + mesh.format("meshes/a.stl"))).collisions
-    assert own[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
+    result = read_sdf(tmp_path / "home" / "main.sdf", package_dirs=[tmp_path / "models"]).links[1].collisions
+    assert result[0].shape.uri == str(tmp_path / "models" / "hand" / "meshes" / "a.stl")  # type: ignore[attr-defined]
+    mesh_name = first(one(INERTIAL + mesh.format("meshes/a.stl"))).collisions
+    assert mesh_name[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
 
 
 def test_an_sdf_include_outside_of_a_model_and_a_world_is_not_followed():
     text = sdf(model(link("a")), "<include><uri>model://a</uri></include>")
-    (found,) = warnings(text)
-    assert found.code == "UNKNOWN_TAG" and len(read(text).frames) == 2
+    (issue,) = warnings(text)
+    assert issue.code == "UNKNOWN_TAG" and len(read(text).frames) == 2
 
 
 def test_missing_sdf_lights_are_only_reported():

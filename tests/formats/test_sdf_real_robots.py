@@ -48,17 +48,19 @@ def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
     tree = build_tree(description)
     links = {link.get("name"): link for link in model.iter("link")}
     stated = {key: matrix(numbers(link, "pose")) for key, link in links.items()}
-    found = poses(tree)
+    result = poses(tree)
     for key, X in stated.items():
-        np.testing.assert_allclose(found[str(key)], X, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(result[str(key)], X, rtol=0.0, atol=1e-14)
     mass = sum(float(link.findtext("inertial/mass") or "nan") for link in links.values())
     assert sum(body.inertia.mass for body in tree.bodies) == pytest.approx(mass, rel=1e-14)
     joints = {joint.get("name"): joint for joint in model.findall("joint")}
-    constraints = {one.constraint.name: one.constraint for one in description.constraints}
-    loops = {key for key, one in constraints.items() if isinstance(one, LoopJoint)}
+    constraints = {constraint.constraint.name: constraint.constraint for constraint in description.constraints}
+    loops = {key for key, constraint in constraints.items() if isinstance(constraint, LoopJoint)}
     bases = {joint.name for joint in description.joints} - {*joints}
     gears = {key for key, joint in joints.items() if joint.get("type") == "gearbox"}
-    assert bases <= {"floating_base"} and gears == {key for key, one in constraints.items() if isinstance(one, Gear)}
+    assert bases <= {"floating_base"} and gears == {
+        key for key, constraint in constraints.items() if isinstance(constraint, Gear)
+    }
     assert {joint.name for joint in description.joints} | loops | gears == {*joints} | bases
     assert len(tree.bodies) - len(bases) + len(loops) + len(gears) == len(joints)
     for joint in description.joints:
@@ -71,7 +73,7 @@ def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
             axis = X_J[:3, :3] @ axis
         column = joint.joint.S(joint.joint.zero()).columns[0].elements()
         direction = np.array(column[:3] if any(column[:3]) else column[3:])
-        F = found[joint.parent] @ homogeneous(joint.placement)
+        F = result[joint.parent] @ homogeneous(joint.placement)
         np.testing.assert_allclose(F[:3, :3] @ direction, axis / np.linalg.norm(axis), rtol=0.0, atol=1e-9)
         assert joint.limits.lower[0] == float(element.findtext("axis/limit/lower") or "-inf")
         assert joint.damping[0] == float(element.findtext("axis/dynamics/damping") or "0")

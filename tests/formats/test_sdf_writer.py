@@ -45,9 +45,9 @@ class Model:
         assert name is not None
         if name not in self.at_zero:
             element = (self.links | self.joints | self.frames)[name]
-            own = "__model__" if name in self.links else element.findtext("child") or element.get("attached_to")
+            frame = "__model__" if name in self.links else element.findtext("child") or element.get("attached_to")
             pose = element.find("pose")
-            relative_to = own if pose is None else pose.get("relative_to", own)
+            relative_to = frame if pose is None else pose.get("relative_to", frame)
             self.at_zero[name] = self.pose(relative_to) @ matrix(pose)
         return self.at_zero[name]
 
@@ -75,12 +75,12 @@ class Model:
 def matrix(pose: ElementTree.Element | None) -> np.ndarray:
     X = np.eye(4)
     if pose is not None:
-        numbers = [float(x) for x in (pose.text or "").split()]
-        X[:3, 3] = numbers[:3]
+        values = [float(x) for x in (pose.text or "").split()]
+        X[:3, 3] = values[:3]
         if pose.get("rotation_format") == "quat_xyzw":
-            X[:3, :3] = turned(np.array(numbers[3:6]), numbers[6])
+            X[:3, :3] = turned(np.array(values[3:6]), values[6])
         else:
-            assert numbers[3:] == [0.0, 0.0, 0.0]
+            assert values[3:] == [0.0, 0.0, 0.0]
     return X
 
 
@@ -110,10 +110,14 @@ def parts_of(tree: Tree, model: Model, q: list[float]) -> dict[str, list[float]]
     """The coordinates of each joint of the text: those of the tree's joints, or of their parts in order."""
     result = {}
     for i, body in enumerate(tree.bodies):
-        own = q[tree.q_slices[i]]
+        coordinates = q[tree.q_slices[i]]
         names = [body.joint_name, *(f"{body.joint_name}_{k}" for k in range(2, 7))]
         names = [name for name in names if name in model.joints]
-        result |= {name: own[k : k + 1] for k, name in enumerate(names)} if len(names) > 1 else {names[0]: own}
+        result |= (
+            {name: coordinates[k : k + 1] for k, name in enumerate(names)}
+            if len(names) > 1
+            else {names[0]: coordinates}
+        )
     return result
 
 
@@ -164,14 +168,18 @@ def test_bundled_robots_written_to_sdf_are_read_back() -> None:
         assert relative_difference(tree, again, rng) <= ROUNDING
         for body in tree.bodies:
             if body.joint.nv == 1 and not isinstance(body.joint, joints.Helical):
-                other = again.bodies[again.joint_index(body.joint_name)]
-                assert (other.limits, other.damping, other.friction) == (body.limits, body.damping, body.friction)
-                assert other.drive.stiffness == body.drive.stiffness and other.drive.rest == body.drive.rest
+                body_again = again.bodies[again.joint_index(body.joint_name)]
+                assert (body_again.limits, body_again.damping, body_again.friction) == (
+                    body.limits,
+                    body.damping,
+                    body.friction,
+                )
+                assert body_again.drive.stiffness == body.drive.stiffness and body_again.drive.rest == body.drive.rest
 
 
 def test_planes_and_friction_written_to_sdf_are_read_back() -> None:
     tree = lw.load("double_pendulum").tree
-    shapes = tuple(replace(one.at((0, 0, -1)), friction=0.25) for one in (HalfSpace(), Sphere(0.1)))
+    shapes = tuple(replace(shape.at((0, 0, -1)), friction=0.25) for shape in (HalfSpace(), Sphere(0.1)))
     text, report = sdf_text(replace(tree, frames=(*tree.frames[:-1], replace(tree.frames[-1], collisions=shapes))))
     assert "NOT_WRITTEN" not in str(report)
     read = build_tree(parse_sdf(text)).frame(tree.frames[-1].name).collisions
@@ -217,14 +225,14 @@ def test_sdf_writes_friction_of_collision_shapes_only() -> None:
     shapes = tuple(replace(box, name=f"box{mu}", friction=mu) for mu in (None, 0.0, 0.1, 1.0 / 3.0))
     tree = lw.load("double_pendulum").tree
     frames = tuple(
-        replace(one, visuals=shapes[2:], collisions=shapes) if one.name == "tip" else one for one in tree.frames
+        replace(frame, visuals=shapes[2:], collisions=shapes) if frame.name == "tip" else frame for frame in tree.frames
     )
     text, report = sdf_text(replace(tree, frames=frames))
     (lost,) = (issue for issue in report.warnings if issue.code == "NOT_WRITTEN")
     assert "the friction of a visual shape is not written" in lost.message
     back = build_tree(parse_sdf(text, strict=True)).frame("tip")
-    assert [one.friction for one in back.collisions] == [None, 0.0, 0.1, 1.0 / 3.0]
-    assert [one.friction for one in back.visuals] == [None, None]
+    assert [frame.friction for frame in back.collisions] == [None, 0.0, 0.1, 1.0 / 3.0]
+    assert [frame.friction for frame in back.visuals] == [None, None]
 
 
 def test_names_written_to_sdf_are_unique() -> None:

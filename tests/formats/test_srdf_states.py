@@ -30,8 +30,8 @@ def test_srdf_group_states_become_named_configurations():
 
 
 def test_srdf_states_of_equal_name_are_distinguished_by_group():
-    other = '<group_state name="home" group="fingers"><joint name="left_finger_slide" value="0"/></group_state>'
-    robot = GRIPPER.with_srdf_document(TEXT.format(more="", others=other))
+    other_state = '<group_state name="home" group="fingers"><joint name="left_finger_slide" value="0"/></group_state>'
+    robot = GRIPPER.with_srdf_document(TEXT.format(more="", others=other_state))
     assert [state.name for state in robot.named_configurations] == ["arm/home", "open", "fingers/home"]
 
 
@@ -54,7 +54,7 @@ def test_srdf_angles_of_continuous_joints_are_converted():
 
 
 @pytest.mark.parametrize(
-    ("more", "others", "code"),
+    ("more", "others_text", "code"),
     [
         ('<joint name="elbo" value="0"/>', "", "UNKNOWN_JOINT"),
         ('<joint name="elbow" value="0"/>', "", "DUPLICATE_NAME"),
@@ -68,7 +68,7 @@ def test_srdf_angles_of_continuous_joints_are_converted():
         ("", '<group_state name="away"/>', "BAD_NAME"),
     ],
 )
-def test_invalid_srdf_states_are_errors_with_a_line(more, others, code):
+def test_invalid_srdf_states_are_errors_with_a_line(more, others_text, code):
     with pytest.raises(ModelError, match=code) as caught:
-        GRIPPER.with_srdf_document(TEXT.format(more=more, others=others))
+        GRIPPER.with_srdf_document(TEXT.format(more=more, others=others_text))
     assert [issue.code for issue in caught.value.issues] == [code] and caught.value.line is not None

@@ -47,14 +47,14 @@ def model_with_mesh(folder: Path) -> Path:
 
 def both(path: Path, **options: Any) -> tuple[lw.Robot, lw.Robot]:
     """The robot of a file as a trusted and as an untrusted file, which have the same warnings."""
-    told = []
+    results = []
     robots = []
     for trusted in (True, False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             robots.append(lw.load(path, trusted=trusted, budget=PATIENT, **options))
-        told.append([str(one.message) for one in caught if issubclass(one.category, ModelWarning)])
-    assert told[0] == told[1]
+        results.append([str(warning.message) for warning in caught if issubclass(warning.category, ModelWarning)])
+    assert results[0] == results[1]
     return robots[0], robots[1]
 
 
@@ -134,9 +134,9 @@ def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
         for trusted in (True, False):
             path.touch()  # the results of another file's time are not in the cache
             drawn.append(mesh_surfaces(Mesh(path.name), FileSearch((str(tmp_path),), (), trusted)))
-        for (a, color), (b, other) in zip(drawn[0].surfaces, drawn[1].surfaces, strict=True):
+        for (a, color), (b, color_b) in zip(drawn[0].surfaces, drawn[1].surfaces, strict=True):
             assert (
-                color == other and np.array_equal(a.vertices, b.vertices) and np.array_equal(a.triangles, b.triangles)
+                color == color_b and np.array_equal(a.vertices, b.vertices) and np.array_equal(a.triangles, b.triangles)
             )
     urdf = (
         '<robot name="r"><link name="a"><collision><geometry><mesh filename="part.obj"/></geometry></collision></link>'
@@ -197,7 +197,7 @@ def test_reports_escape_control_characters_of_file_names(tmp_path: Path) -> None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         robot = lw.Robot.from_urdf_string(urdf, multi_root=True)
-    texts += [str(robot.report), repr(robot), str(robot), *(str(one.message) for one in caught)]
+    texts += [str(robot.report), repr(robot), str(robot), *(str(message.message) for message in caught)]
     with pytest.raises(ModelError, match="UNKNOWN_TAG") as error:
         lw.Robot.from_urdf_string(urdf, strict=True, multi_root=True)
     texts.append(str(error.value))

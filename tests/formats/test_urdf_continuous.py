@@ -24,10 +24,10 @@ def text(inner=""):
 
 
 def test_a_continuous_urdf_joint_is_one_angle_by_default():
-    found = lw.Robot.from_urdf_string(text())
-    assert found == lw.Robot.from_urdf_string(text(), continuous="angle")
-    assert found.nq == found.nv == 3
-    assert isinstance(found.joint("spin").type, Revolute)
+    loaded_robot = lw.Robot.from_urdf_string(text())
+    assert loaded_robot == lw.Robot.from_urdf_string(text(), continuous="angle")
+    assert loaded_robot.nq == loaded_robot.nv == 3
+    assert isinstance(loaded_robot.joint("spin").type, Revolute)
     for wrong in ("sin", None, True):
         with pytest.raises(ValueError, match="continuous: expected 'angle' or 'sincos'"):
             lw.load("arm7", continuous=wrong)
@@ -44,18 +44,18 @@ def test_a_continuous_urdf_joint_is_sine_and_cosine_on_request():
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 4, 3))
     s, c = np.sin(q), np.cos(q)
-    there = np.stack([s[:, 0], c[:, 0], q[:, 1], s[:, 2], c[:, 2]], axis=-1)
-    assert_close(sincos.inverse_dynamics(there, v, a), angle.inverse_dynamics(q, v, a), 1e-13, core=1)
-    assert_close(sincos.pose(there, "d"), angle.pose(q, "d"), 1e-14, core=2)
+    joint_angles = np.stack([s[:, 0], c[:, 0], q[:, 1], s[:, 2], c[:, 2]], axis=-1)
+    assert_close(sincos.inverse_dynamics(joint_angles, v, a), angle.inverse_dynamics(q, v, a), 1e-13, core=1)
+    assert_close(sincos.pose(joint_angles, "d"), angle.pose(q, "d"), 1e-14, core=2)
     assert sincos != angle
 
 
 def test_mimic_joints_are_refused_for_sine_and_cosine():
-    given = text('<mimic joint="spin"/>')
-    assert lw.Robot.from_urdf_string(given, mimic="coupled").nq == 2
+    document = text('<mimic joint="spin"/>')
+    assert lw.Robot.from_urdf_string(document, mimic="coupled").nq == 2
     for mimic in ("free", "coupled"):
         with pytest.raises(ModelError, match="MIMIC_TYPE") as caught:
-            lw.Robot.from_urdf_string(given, continuous="sincos", mimic=mimic)
+            lw.Robot.from_urdf_string(document, continuous="sincos", mimic=mimic)
         assert (
             caught.value.hint
             == 'joints whose coordinate is an angle can: load with continuous="angle", or build with Revolute'

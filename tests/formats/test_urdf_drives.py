@@ -86,16 +86,16 @@ def test_contradictory_drives_in_a_urdf_are_ignored_or_errors_if_strict() -> Non
         transmission(actuator=reduction(2)) + transmission(actuator=reduction(3)),
         transmission(actuator=reduction(2) + '<drake:gear_ratio value="3"/><drake:rotor_inertia value="1"/>'),
     ):
-        found = [issue for issue in warnings(with_more(more)) if issue.code != "IGNORED"]
-        assert [issue.code for issue in found] == ["DRIVE_CONFLICT"] * (2 if "rotor" in more else 1)
-        assert "two values of the gear ratio of joint 'j'" in found[0].message and found[0].where.line is not None
+        issues = [issue for issue in warnings(with_more(more)) if issue.code != "IGNORED"]
+        assert [issue.code for issue in issues] == ["DRIVE_CONFLICT"] * (2 if "rotor" in more else 1)
+        assert "two values of the gear ratio of joint 'j'" in issues[0].message and issues[0].where.line is not None
         assert body_of(with_more(more)).drive == Drive()
         assert errors(with_more(more), strict=True)[0].code == "DRIVE_CONFLICT"
 
 
 def test_meaningless_drives_in_a_urdf_are_reported() -> None:
-    found = [issue.code for issue in warnings(with_more(transmission(reduction(0))))]
-    assert found == ["IGNORED", "DRIVE_ZERO"]
+    issues = [issue.code for issue in warnings(with_more(transmission(reduction(0))))]
+    assert issues == ["IGNORED", "DRIVE_ZERO"]
     rotor = '<drake:rotor_inertia value="1"/>'
     for more, code in (
         (transmission(reduction(2), name="jj"), "IGNORED"),

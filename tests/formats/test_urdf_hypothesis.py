@@ -18,8 +18,8 @@ from urdf_texts import INERTIAL, LIMIT, joint, link, robot
 
 MATERIAL = '<material name="red"><color rgba="1 0 0 1"/><texture filename="a.png"/></material>'
 SHAPES = ['<box size="1 2 3"/>', '<cylinder radius="1" length="2"/>', '<sphere radius="1"/>', '<mesh filename="a"/>']
-PLACE = '<origin xyz="1 0 0" rpy="0 1 0"/>'
-VISUALS = "".join(f"<visual>{PLACE}<geometry>{shape}</geometry>{MATERIAL}</visual>" for shape in SHAPES)
+ORIGIN = '<origin xyz="1 0 0" rpy="0 1 0"/>'
+VISUALS = "".join(f"<visual>{ORIGIN}<geometry>{shape}</geometry>{MATERIAL}</visual>" for shape in SHAPES)
 AXIS = '<origin xyz="0 0 1" rpy="0 0.5 0"/><axis xyz="0 0 1"/><dynamics damping="1" friction="0.5"/>'
 GOOD = '<?xml version="1.0"?>\n' + robot(
     MATERIAL,
@@ -36,22 +36,38 @@ GOOD = '<?xml version="1.0"?>\n' + robot(
     '<drake:rotor_inertia value="1"/></actuator></transmission>',
 )
 TOKENS = re.findall(r'<[^>"]*|"[^"]*"|[^<"]+', GOOD)
-PIECES = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link"]
-NUMBERS = ["0", "-0", "-1", "1e308", "-1e308", "5e-324", "1e400", "nan", "inf", "-inf", "", "1 2", "1,5", "x", "1e-320"]
+SNIPPETS = ["<", ">", '"', "&", "]]>", "<!DOCTYPE a>", "<!--", "-->", "<?", "\0", "<![CDATA[", "</robot>", "<link"]
+NUMERALS = [
+    "0",
+    "-0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "5e-324",
+    "1e400",
+    "nan",
+    "inf",
+    "-inf",
+    "",
+    "1 2",
+    "1,5",
+    "x",
+    "1e-320",
+]
 
 
 def every_number(tree: Tree) -> list[float]:
-    found: list[float] = [*tree.gravity]
+    results: list[float] = [*tree.gravity]
     for thing in (*tree.bodies, *tree.frames):
         inertia = thing.inertia
-        found += [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
+        results += [*thing.placement.elements(), inertia.mass, *inertia.moment, *inertia.about.elements()]
     for body in tree.bodies:
-        found += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
+        results += [*body.damping, *body.friction, *body.rotor.elements(), *getattr(body.joint, "axis", ())]
         drive = body.drive
-        found += [*drive.armature, *drive.gear_ratio, *drive.stiffness, *drive.rest]
+        results += [*drive.armature, *drive.gear_ratio, *drive.stiffness, *drive.rest]
         if body.mimic:
-            found += [body.mimic.ratio, body.mimic.offset]
-    return found
+            results += [body.mimic.ratio, body.mimic.offset]
+    return results
 
 
 def check(text: str | bytes) -> Tree | None:
@@ -114,16 +130,16 @@ def test_mutated_urdf_texts_are_read_or_refused(data: st.DataObject):
             case "duplicate":
                 tokens.insert(at, tokens[at])
             case "replace":
-                tokens[at] = data.draw(st.sampled_from(PIECES))
+                tokens[at] = data.draw(st.sampled_from(SNIPPETS))
             case "swap":
-                other = data.draw(st.integers(0, len(tokens) - 1))
-                tokens[at], tokens[other] = tokens[other], tokens[at]
+                position = data.draw(st.integers(0, len(tokens) - 1))
+                tokens[at], tokens[position] = tokens[position], tokens[at]
             case "copy":
                 tokens[at] = data.draw(st.sampled_from(TOKENS))
             case "cut":
                 tokens = tokens[: at + 1]
             case _:
-                tokens[at] = f'"{data.draw(st.sampled_from(NUMBERS))}"'
+                tokens[at] = f'"{data.draw(st.sampled_from(NUMERALS))}"'
         if not tokens:
             break
     check("".join(tokens))
@@ -132,7 +148,7 @@ def test_mutated_urdf_texts_are_read_or_refused(data: st.DataObject):
 
 VALUES = [i for i, token in enumerate(TOKENS) if token.startswith('"') and re.search(r"\d", token)]
 ANY_NUMBER = st.one_of(
-    st.floats().map(repr), st.sampled_from(NUMBERS), st.floats(-10.0, 10.0).map(repr), st.integers().map(str)
+    st.floats().map(repr), st.sampled_from(NUMERALS), st.floats(-10.0, 10.0).map(repr), st.integers().map(str)
 )
 
 
@@ -155,8 +171,8 @@ def test_random_graphs_of_links_and_joints_are_read_or_refused(n: int, data: st.
     joints = data.draw(st.lists(st.tuples(names, names, kinds), max_size=n))
     mimics = data.draw(st.lists(st.integers(0, n), min_size=len(joints), max_size=len(joints)))
     parts = [link(f"l{i}") for i in range(n)]
-    for i, ((parent, child, kind), other) in enumerate(zip(joints, mimics, strict=True)):
-        parts.append(joint(f"j{i}", parent, child, kind, f'<mimic joint="j{other}"/>' if other % 3 else ""))
+    for i, ((parent, child, kind), mimic) in enumerate(zip(joints, mimics, strict=True)):
+        parts.append(joint(f"j{i}", parent, child, kind, f'<mimic joint="j{mimic}"/>' if mimic % 3 else ""))
     check(robot(*parts))
 
 

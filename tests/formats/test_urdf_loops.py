@@ -40,16 +40,16 @@ def test_all_urdf_forms_of_a_loop_are_read_as_the_same_loop():
     ]
     trees = [read(text, strict=True) for text in texts]
     assert all(tree == trees[0] for tree in trees)
-    (found,) = trees[0].constraints
-    assert found.name == "pin" and found.joint == joints.Revolute((0, 1, 0))
-    assert (found.relative_to, found.frame) == ("pin_F", "pin_M")  # from link1 to link2
+    (result,) = trees[0].constraints
+    assert result.name == "pin" and result.joint == joints.Revolute((0, 1, 0))
+    assert (result.relative_to, result.frame) == ("pin_F", "pin_M")  # from link1 to link2
     assert [tuple(trees[0].frame(name).placement.translation) for name in ("pin_F", "pin_M")] == [(0, 0, 1), (1, 0, 0)]
     closed = lw.Robot.from_urdf_string(texts[0])
     by_hand = (
         lw.Robot.from_urdf_string(robot(*TREE))
         .with_frame("pin_F", "d", (0, 0, 1))
         .with_frame("pin_M", "c", (1, 0, 0))
-        .with_constraints(found)
+        .with_constraints(result)
     )
     assert closed == by_hand and closed.constraints["pin"] is closed.constraints[0]
     np.testing.assert_allclose(closed.constraint_error(closed.neutral()), 0.0, atol=1e-15)
@@ -64,10 +64,10 @@ def test_joint_types_of_urdf_loops_are_read():
         ("spherical", joints.Spherical()),
         ("fixed", joints.Fixed()),
     ):
-        (found,) = read(loop(ends() + AXIS, f'loop_joint name="pin" type="{word}"')).constraints
-        assert found.joint == kind
-    (found,) = read(loop(ends(), 'loop_joint name="pin" type="revolute"')).constraints
-    assert found.joint == joints.Revolute((1, 0, 0))  # URDF's axis where none is given
+        (loaded_robot,) = read(loop(ends() + AXIS, f'loop_joint name="pin" type="{word}"')).constraints
+        assert loaded_robot.joint == kind
+    (loaded_robot,) = read(loop(ends(), 'loop_joint name="pin" type="revolute"')).constraints
+    assert loaded_robot.joint == joints.Revolute((1, 0, 0))  # URDF's axis where none is given
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def test_joint_types_of_urdf_loops_are_read():
     ],
 )
 def test_errors_of_urdf_loops_have_a_code_and_a_line(text, code, said):
-    found = errors(text)
-    assert found[0].code in code.split("|"), [str(issue) for issue in found]
-    assert said in f"{found[0].message} {found[0].hint}" and found[0].where.line
+    issues = errors(text)
+    assert issues[0].code in code.split("|"), [str(issue) for issue in issues]
+    assert said in f"{issues[0].message} {issues[0].hint}" and issues[0].where.line
 
 
 def test_suspicious_urdf_loops_are_reported():
-    (found,) = warnings(loop(ends() + '<axis xyz="0 2 0"/>'))
-    assert found.code == "AXIS_NORM"
+    (issue,) = warnings(loop(ends() + '<axis xyz="0 2 0"/>'))
+    assert issue.code == "AXIS_NORM"
     ball = 'loop_joint name="pin" type="spherical"'
     for text in (
         loop(ends() + AXIS + '<dynamics armature="1"/>'),
@@ -110,8 +110,8 @@ def test_suspicious_urdf_loops_are_reported():
         loop(ends() + '<limit lower="0"/>', ball),
         loop(ends() + '<dynamics damping="1"/>', ball),
     ):
-        (found,) = warnings(text)
-        assert found.code in ("UNSUPPORTED", "UNKNOWN_TAG")
+        (issue,) = warnings(text)
+        assert issue.code in ("UNSUPPORTED", "UNKNOWN_TAG")
     with pytest.raises(ModelError, match="TWO_PARENTS") as caught:
         read(robot(*map(link, "ab"), joint("j", "a", "b"), joint("k", "a", "b")))
     assert "Robot.with_loop" in str(caught.value.hint)

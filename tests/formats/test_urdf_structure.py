@@ -17,25 +17,25 @@ from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warn
 
 
 def test_row_16_a_urdf_without_links_is_refused():
-    found = error('<robot name="r"/>')
-    assert found.code == "NO_LINKS" and "one link" in str(found.hint)
+    issue = error('<robot name="r"/>')
+    assert issue.code == "NO_LINKS" and "one link" in str(issue.hint)
     assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
     lower = error('<?xml version="1.0"?>\n<!-- a robot -->\n  <robot name="r"/>')
     assert (lower.where.line, lower.where.column, lower.where.element) == (3, 3, "robot[r]")
 
 
 def test_row_17_two_urdf_links_of_one_name_are_refused():
-    found = error(robot(link("a"), link("b"), link("a"), joint("j", "a", "b")))
-    assert found.code == "DUPLICATE_NAME"
-    assert "links" in found.message and "'a' (on line 2 and on line 4)" in found.message
-    assert (found.where.line, found.where.element) == (4, "robot[r]/link[a]")
+    issue = error(robot(link("a"), link("b"), link("a"), joint("j", "a", "b")))
+    assert issue.code == "DUPLICATE_NAME"
+    assert "links" in issue.message and "'a' (on line 2 and on line 4)" in issue.message
+    assert (issue.where.line, issue.where.element) == (4, "robot[r]/link[a]")
 
 
 def test_row_18_two_urdf_joints_of_one_name_are_refused():
-    found = error(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")))
-    assert found.code == "DUPLICATE_NAME"
-    assert "joints" in found.message and "(on line 5 and on line 6)" in found.message
-    assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j]")
+    issue = error(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")))
+    assert issue.code == "DUPLICATE_NAME"
+    assert "joints" in issue.message and "(on line 5 and on line 6)" in issue.message
+    assert (issue.where.line, issue.where.element) == (6, "robot[r]/joint[j]")
 
 
 def test_row_19_a_urdf_link_and_a_joint_may_share_a_name():
@@ -47,9 +47,9 @@ def test_row_19_a_urdf_link_and_a_joint_may_share_a_name():
 def test_row_20_missing_and_empty_urdf_names_are_refused(name: str):
     bad = robot(link("a"), link("b"), joint("j", "a", "b"))
     for good, tag in (('name="r"', "robot"), ('name="a"', "link"), ('name="j"', "joint"), ('link="b"', "child")):
-        found = errors(bad.replace(good, name.replace("name", good.partition("=")[0]), 1))[0]
-        assert found.code == "BAD_NAME" and f"<{tag}>" in found.message
-        assert found.where.line == {"robot": 1, "link": 2, "joint": 4, "child": 4}[tag]
+        issues = errors(bad.replace(good, name.replace("name", good.partition("=")[0]), 1))[0]
+        assert issues.code == "BAD_NAME" and f"<{tag}>" in issues.message
+        assert issues.where.line == {"robot": 1, "link": 2, "joint": 4, "child": 4}[tag]
     material = robot(f'<material {name}><color rgba="1 1 1 1"/></material>', link("a"))
     assert error(material).code == "BAD_NAME"
 
@@ -57,32 +57,32 @@ def test_row_20_missing_and_empty_urdf_names_are_refused(name: str):
 @pytest.mark.parametrize("end", ["parent", "child"])
 def test_row_22_urdf_joints_without_parent_or_child_are_refused(end: str):
     name = {"parent": "a", "child": "b"}[end]
-    found = error(arm().replace(f'<{end} link="{name}"/>', ""))
-    assert found.code == "ELEMENT_MISSING" and f"<{end}>" in found.message
-    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+    issue = error(arm().replace(f'<{end} link="{name}"/>', ""))
+    assert issue.code == "ELEMENT_MISSING" and f"<{end}>" in issue.message
+    assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
 
 
 @pytest.mark.parametrize("end", ["parent", "child"])
 def test_row_23_urdf_joints_of_unknown_links_are_refused(end: str):
     ends = {"parent": ("forarm", "hand"), "child": ("forearm", "hnd")}[end]
-    found = error(robot(link("forearm"), link("hand"), joint("wrist", *ends)))
-    assert found.code == "UNKNOWN_LINK" and end in found.message and "'wrist'" in found.message
-    assert found.hint == {"parent": "did you mean 'forearm'?", "child": "did you mean 'hand'?"}[end]
-    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[wrist]")
+    issue = error(robot(link("forearm"), link("hand"), joint("wrist", *ends)))
+    assert issue.code == "UNKNOWN_LINK" and end in issue.message and "'wrist'" in issue.message
+    assert issue.hint == {"parent": "did you mean 'forearm'?", "child": "did you mean 'hand'?"}[end]
+    assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[wrist]")
 
 
 def test_row_24_a_urdf_joint_from_a_link_to_itself_is_refused():
-    found = error(robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "b")))
-    assert found.code == "SELF_JOINT" and "'k'" in found.message and "'b'" in found.message
-    assert found.where.line == 5
+    issue = error(robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "b")))
+    assert issue.code == "SELF_JOINT" and "'k'" in issue.message and "'b'" in issue.message
+    assert issue.where.line == 5
 
 
 def test_row_25_a_cycle_of_urdf_joints_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a"), joint("m", "c", "d")]
-    found = error(robot(*map(link, "abcd"), *joints))
-    assert found.code == "CYCLE"
-    assert "'a' -> 'b' -> 'c' -> 'a'" in found.message
-    assert found.where.line == 8
+    issue = error(robot(*map(link, "abcd"), *joints))
+    assert issue.code == "CYCLE"
+    assert "'a' -> 'b' -> 'c' -> 'a'" in issue.message
+    assert issue.where.line == 8
 
 
 def test_row_25_cycles_beside_the_urdf_tree_are_each_reported():
@@ -90,33 +90,33 @@ def test_row_25_cycles_beside_the_urdf_tree_are_each_reported():
     assert error(beside).code == "CYCLE"
     links = [link(f"{end}{i}", "") for i in range(100) for end in "ab"]
     joints = [joint(f"{a}{i}", f"{a}{i}", f"{b}{i}") for i in range(100) for a, b in ("ab", "ba")]
-    found = errors(robot(*links, *joints))
-    assert len(found) == MOST_ISSUES and {issue.code for issue in found} == {"CYCLE"}
+    issues = errors(robot(*links, *joints))
+    assert len(issues) == MOST_ISSUES and {issue.code for issue in issues} == {"CYCLE"}
 
 
 @pytest.mark.slow
 def test_row_25_a_long_cycle_of_urdf_joints_is_printed_shortened():
     n = 20_000
     joints = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n)]
-    found = error(robot(*(link(f"l{i}", "") for i in range(n)), *joints))
-    assert found.code == "CYCLE" and "more" in found.message and len(found.message) < 2000
+    issue = error(robot(*(link(f"l{i}", "") for i in range(n)), *joints))
+    assert issue.code == "CYCLE" and "more" in issue.message and len(issue.message) < 2000
 
 
 def test_row_26_a_urdf_link_with_two_parents_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "a", "c"), joint("l", "b", "d"), joint("m", "c", "d")]
-    found = error(robot(*map(link, "abcd"), *joints))
-    assert found.code == "TWO_PARENTS"
+    issue = error(robot(*map(link, "abcd"), *joints))
+    assert issue.code == "TWO_PARENTS"
     for name in ("'d'", "'l'", "'b'", "'m'", "'c'", "line 8", "line 9"):
-        assert name in found.message
-    assert "remove one of these joints" in str(found.hint)
-    assert found.where.line == 9
+        assert name in issue.message
+    assert "remove one of these joints" in str(issue.hint)
+    assert issue.where.line == 9
 
 
 def test_row_27_a_urdf_with_two_roots_is_refused():
-    found = error(robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d")))
-    assert found.code == "MULTIPLE_ROOTS"
-    assert "'a', 'c', 'e'" in found.message and "3 links" in found.message
-    assert found.where.line == 4
+    issue = error(robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d")))
+    assert issue.code == "MULTIPLE_ROOTS"
+    assert "'a', 'c', 'e'" in issue.message and "3 links" in issue.message
+    assert issue.where.line == 4
 
 
 def test_row_27_a_urdf_with_two_roots_is_read_on_request():
@@ -162,15 +162,15 @@ def test_row_28_long_chains_of_fixed_joints_and_of_mimics_are_read():
     ],
 )
 def test_row_29_unknown_urdf_joint_types_are_refused(kind: str, message: str, hint: str):
-    found = error(arm(kind=kind))
-    assert found.code == "JOINT_TYPE" and message in found.message and hint in str(found.hint)
-    assert "revolute, continuous, prismatic, fixed, floating, planar" in found.message
-    assert (found.where.line, found.where.element) == (4, "robot[r]/joint[j]")
+    issue = error(arm(kind=kind))
+    assert issue.code == "JOINT_TYPE" and message in issue.message and hint in str(issue.hint)
+    assert "revolute, continuous, prismatic, fixed, floating, planar" in issue.message
+    assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
 
 
 def test_row_29_a_urdf_joint_without_a_type_is_refused():
-    found = error(arm().replace(' type="revolute"', ""))
-    assert found.code == "JOINT_TYPE" and "needs the attribute 'type'" in found.message
+    issue = error(arm().replace(' type="revolute"', ""))
+    assert issue.code == "JOINT_TYPE" and "needs the attribute 'type'" in issue.message
 
 
 # -- mimics
@@ -184,26 +184,26 @@ def three(first: str = "", second: str = "", third: str = "", kind: str = "revol
 
 
 def test_row_43_a_mimic_of_an_unknown_joint_is_refused():
-    found = error(three(first='<mimic joint="j9"/>'))
-    assert found.code == "MIMIC_UNKNOWN" and "'j9'" in found.message and "'j0', 'j1', 'j2'" in str(found.hint)
-    assert (found.where.line, found.where.element) == (6, "robot[r]/joint[j0]")
+    issue = error(three(first='<mimic joint="j9"/>'))
+    assert issue.code == "MIMIC_UNKNOWN" and "'j9'" in issue.message and "'j0', 'j1', 'j2'" in str(issue.hint)
+    assert (issue.where.line, issue.where.element) == (6, "robot[r]/joint[j0]")
     assert error(three(first="<mimic/>")).code == "BAD_NAME"
 
 
 def test_row_43_a_mimic_of_the_joint_itself_is_refused():
-    found = error(three(second='<mimic joint="j1"/>'))
-    assert found.code == "MIMIC_SELF" and "itself" in found.message and found.where.line == 7
+    issue = error(three(second='<mimic joint="j1"/>'))
+    assert issue.code == "MIMIC_SELF" and "itself" in issue.message and issue.where.line == 7
 
 
 def test_row_43_cyclic_mimics_are_refused():
-    found = error(three('<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'))
-    assert found.code == "MIMIC_CYCLE" and "'j1' -> 'j2' -> 'j1'" in found.message and found.where.line == 7
+    issue = error(three('<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'))
+    assert issue.code == "MIMIC_CYCLE" and "'j1' -> 'j2' -> 'j1'" in issue.message and issue.where.line == 7
     assert error(three('<mimic joint="j1"/>', '<mimic joint="j0"/>')).code == "MIMIC_CYCLE"
 
 
 def test_row_43_a_mimic_of_a_fixed_joint_is_refused():
-    found = error(three(first='<mimic joint="j2"/>', kind="fixed"))
-    assert found.code == "MIMIC_FIXED" and "'j2', which is fixed" in found.message and found.where.line == 6
+    issue = error(three(first='<mimic joint="j2"/>', kind="fixed"))
+    assert issue.code == "MIMIC_FIXED" and "'j2', which is fixed" in issue.message and issue.where.line == 6
 
 
 def test_row_43_mimics_of_joints_with_several_coordinates_are_refused():
@@ -212,8 +212,8 @@ def test_row_43_mimics_of_joints_with_several_coordinates_are_refused():
 
 
 def test_a_fixed_joint_that_mimics_is_reported():
-    (found,) = warnings(three(third='<mimic joint="nobody"/>', kind="fixed"))
-    assert found.code == "IGNORED" and found.where.line == 8
+    (issue,) = warnings(three(third='<mimic joint="nobody"/>', kind="fixed"))
+    assert issue.code == "IGNORED" and issue.where.line == 8
     assert read(three(third='<mimic joint="j1"/>', kind="fixed"), strict=True).bodies[1].mimic is None
 
 
@@ -230,24 +230,24 @@ def test_row_44_chains_of_mimics_are_flattened():
 
 def test_row_44_a_mimic_with_multiplier_zero_is_reported():
     text = three('<mimic joint="j1" multiplier="0" offset="0.5"/>')
-    found, _ = warnings(text)
-    assert error(text, strict=True).code == found.code
-    assert found.code == "MIMIC_ZERO" and "never moves" in found.message
+    issues, _ = warnings(text)
+    assert error(text, strict=True).code == issues.code
+    assert issues.code == "MIMIC_ZERO" and "never moves" in issues.message
 
 
 def test_mimics_that_move_freely_are_reported():
-    (found,) = warnings(three('<mimic joint="j1"/>'))
-    assert found.code == "MIMIC_FREE" and "joint 'j0' moves freely" in found.message
-    assert 'mimic="coupled"' in str(found.hint) and found.where.line == 6
-    (found,) = warnings(three('<mimic joint="j1"/>', third='<mimic joint="j1"/>'))
-    assert "2 joints move freely" in found.message
+    (issue,) = warnings(three('<mimic joint="j1"/>'))
+    assert issue.code == "MIMIC_FREE" and "joint 'j0' moves freely" in issue.message
+    assert 'mimic="coupled"' in str(issue.hint) and issue.where.line == 6
+    (issue,) = warnings(three('<mimic joint="j1"/>', third='<mimic joint="j1"/>'))
+    assert "2 joints move freely" in issue.message
     assert read(three('<mimic joint="j1"/>'), strict=True).nv == 3
 
 
 def test_mimic_multipliers_that_overflow_are_refused():
     large = '<mimic joint="j{}" multiplier="1e15"/>'
-    found = error(three(large.format(1), large.format(2)))
-    assert found.code == "MAGNITUDE" and "'j0'" in found.message
+    result = error(three(large.format(1), large.format(2)))
+    assert result.code == "MAGNITUDE" and "'j0'" in result.message
     assert {issue.code for issue in errors(three(large.replace("1e15", "1e200").format(1)))} == {"MAGNITUDE"}
 
 

@@ -15,8 +15,8 @@ from linkwork.spatial import Pose, Rotation, Vec3
 from urdf_texts import INERTIAL, LIMIT, arm, error, errors, joint, link, one, read, robot, warning, warnings
 
 
-def visual(shape: str, rest: str = "", tag: str = "visual") -> str:
-    return f"<{tag}>{rest}<geometry>{shape}</geometry></{tag}>"
+def visual(shape: str, attributes: str = "", tag: str = "visual") -> str:
+    return f"<{tag}>{attributes}<geometry>{shape}</geometry></{tag}>"
 
 
 def shapes(text: str) -> tuple[Geometry, ...]:
@@ -87,13 +87,13 @@ def test_urdf_materials_are_read():
 
 def test_suspicious_urdf_materials_are_reported():
     unknown = visual("<sphere radius='1'/>", '<material name="rad"/>')
-    found = warning(robot('<material name="red"><color rgba="1 0 0 1"/></material>', link("a", unknown * 2)))
-    assert found.code == "UNKNOWN_MATERIAL" and found.hint == "did you mean 'red'?"
+    issue = warning(robot('<material name="red"><color rgba="1 0 0 1"/></material>', link("a", unknown * 2)))
+    assert issue.code == "UNKNOWN_MATERIAL" and issue.hint == "did you mean 'red'?"
     twice = [f'<material name="red"><color rgba="{rgba}"/></material>' for rgba in ("1 0 0 1", "0.9 0 0 1")]
     assert warnings(robot(twice[0], twice[0], link("a"))) == ()
     assert warning(robot(*twice, link("a"))).code == "DUPLICATE_NAME"
-    found = warning(robot('<material name="red"><color rgba="255 0 0 1"/></material>', link("a")))
-    assert found.code == "COLOR_RANGE" and "255 0 0 1" in found.message
+    issue = warning(robot('<material name="red"><color rgba="255 0 0 1"/></material>', link("a")))
+    assert issue.code == "COLOR_RANGE" and "255 0 0 1" in issue.message
 
 
 def test_urdf_orientations_are_read_from_quaternions_in_version_1_1():
@@ -112,9 +112,9 @@ def test_urdf_orientations_are_read_from_quaternions_in_version_1_1():
     assert placement('quat_xyzw="0 0 1.0001 0"') == turned
     assert warnings(text('quat_xyzw="0 0 1 0"', "1.2")) == ()
     for older in (text('quat_xyzw="0 0 1 0"', "1.0"), text('quat_xyzw="0 0 1 0"').replace(' version="1.1"', "")):
-        found = warning(older)
-        assert found.code == "VERSION" and "URDF 1.1" in found.message and found.hint
-        assert str(found.where.element).endswith("joint[j]/origin")
+        issue = warning(older)
+        assert issue.code == "VERSION" and "URDF 1.1" in issue.message and issue.hint
+        assert str(issue.where.element).endswith("joint[j]/origin")
 
 
 def test_row_12_a_urdf_with_byte_order_mark_and_crlf_reads_the_same():
@@ -147,17 +147,17 @@ def test_row_13_urdf_with_namespaces_reads_the_same():
     ],
 )
 def test_row_04_files_of_other_formats_are_refused(text: str, message: str):
-    found = error("\n" + text)
-    assert found.code == "WRONG_FORMAT" and message in str(found)
-    assert "expected" in found.message
-    assert found.where.line == 2
+    issue = error("\n" + text)
+    assert issue.code == "WRONG_FORMAT" and message in str(issue)
+    assert "expected" in issue.message
+    assert issue.where.line == 2
 
 
 @pytest.mark.parametrize("tag", ["xi:include", "include"])
 def test_row_07_urdf_includes_are_refused(tag: str):
-    found = error(robot(link("a"), f'<{tag} href="../../etc/passwd"/>'))
-    assert found.code == "PATH_ESCAPE" and tag in found.message
-    assert (found.where.line, found.where.element) == (3, f"robot[r]/{tag}")
+    issue = error(robot(link("a"), f'<{tag} href="../../etc/passwd"/>'))
+    assert issue.code == "PATH_ESCAPE" and tag in issue.message
+    assert (issue.where.line, issue.where.element) == (3, f"robot[r]/{tag}")
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_row_07_urdf_includes_are_refused(tag: str):
     ],
 )
 def test_row_14_unexpanded_xacro_is_refused(text: str):
-    found = error(text)
-    assert found.code == "XACRO" and "expand" in str(found.hint)
+    issue = error(text)
+    assert issue.code == "XACRO" and "expand" in str(issue.hint)
 
 
 def test_row_14_many_uses_of_xacro_are_one_error():
@@ -183,7 +183,7 @@ def test_row_14_many_uses_of_xacro_are_one_error():
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "hint"),
+    ("text", "element", "hint"),
     [
         (robot(link("a"), "<linkk/>"), "<linkk>", "did you mean 'link'?"),
         (robot(link("a"), "<Joint/>"), "<Joint>", "did you mean 'joint'?"),
@@ -197,22 +197,22 @@ def test_row_14_many_uses_of_xacro_are_one_error():
         (one(INERTIAL.replace("<mass", "2 kg<mass")), "'2 kg'", "write values in attributes"),
     ],
 )
-def test_row_15_unknown_urdf_elements_are_reported_with_a_hint(text: str, what: str, hint: str):
-    found = warning(text)
-    assert found.code == "UNKNOWN_TAG" and "ignored" in found.message
-    assert what in found.message and found.hint == hint
-    assert found.where.line is not None and found.where.element is not None
+def test_row_15_unknown_urdf_elements_are_reported_with_a_hint(text: str, element: str, hint: str):
+    issue = warning(text)
+    assert issue.code == "UNKNOWN_TAG" and "ignored" in issue.message
+    assert element in issue.message and issue.hint == hint
+    assert issue.where.line is not None and issue.where.element is not None
 
 
 def test_row_15_each_kind_of_unknown_urdf_element_is_reported_once():
-    found = warnings(robot(link("a"), *["<linkk><b/></linkk>"] * 9, "<c/>"))
-    assert [issue.message.split(" in ")[0] for issue in found] == ["<linkk>", "<c>"]
-    assert "9 times" in found[0].message and found[0].where.line == 3
+    issues = warnings(robot(link("a"), *["<linkk><b/></linkk>"] * 9, "<c/>"))
+    assert [issue.message.split(" in ")[0] for issue in issues] == ["<linkk>", "<c>"]
+    assert "9 times" in issues[0].message and issues[0].where.line == 3
 
 
 def test_row_15_many_kinds_of_unknown_urdf_elements_are_summarised():
-    found = warnings(robot(link("a"), *(f"<t{i}/>" for i in range(1000))))
-    assert len(found) == 201 and "800 times" in found[-1].message
+    issues = warnings(robot(link("a"), *(f"<t{i}/>" for i in range(1000))))
+    assert len(issues) == 201 and "800 times" in issues[-1].message
 
 
 def test_urdf_extensions_are_reported_once_and_accepted_if_strict():
@@ -223,26 +223,26 @@ def test_urdf_extensions_are_reported_once_and_accepted_if_strict():
         link("b"),
         joint("j", "a", "b", inner=LIMIT + '<safety_controller k_velocity="x"/><calibration rising="0"/>'),
     )
-    found = read(text, strict=True).report.warnings
-    assert {issue.code for issue in found} == {"IGNORED"}
+    loaded_robot = read(text, strict=True).report.warnings
+    assert {issue.code for issue in loaded_robot} == {"IGNORED"}
     tags = ["gazebo", "transmission", "ros2_control", "sensor", "drake:proximity", "contact", "self_collision_checking"]
     tags += ["verbose", "safety_controller", "calibration"]
-    assert [issue.message.split(">")[0][1:] for issue in found] == tags
-    assert "7 times" in found[0].message and "2 times" in found[1].message
+    assert [issue.message.split(">")[0][1:] for issue in loaded_robot] == tags
+    assert "7 times" in loaded_robot[0].message and "2 times" in loaded_robot[1].message
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "element"),
     [
         (arm(LIMIT + '<dynamics mu_coulomb="1"/>'), "mu_coulomb"),
         (arm(LIMIT.replace("/>", ' deceleration="3"/>')), "deceleration"),
         (robot(link("a"), '<coupling name="l"/>'), "coupling"),
     ],
 )
-def test_urdf_elements_that_affect_the_model_and_are_unsupported_are_errors_if_strict(text: str, what: str):
-    found = warnings(text)
-    assert found[0].code == "UNSUPPORTED" or found[-1].code == "UNSUPPORTED"
-    assert any(what in issue.message and issue.code == "UNSUPPORTED" for issue in found)
+def test_urdf_elements_that_affect_the_model_and_are_unsupported_are_errors_if_strict(text: str, element: str):
+    issues = warnings(text)
+    assert issues[0].code == "UNSUPPORTED" or issues[-1].code == "UNSUPPORTED"
+    assert any(element in issue.message and issue.code == "UNSUPPORTED" for issue in issues)
     assert errors(text, strict=True)[0].code == "UNSUPPORTED"
 
 
@@ -260,10 +260,10 @@ def test_row_21_any_urdf_name_is_preserved(name: str):
 
 
 def test_row_53_duplicate_urdf_elements_are_refused():
-    found = error(one(INERTIAL + "\n" + INERTIAL))
-    assert found.code == "DUPLICATE_ELEMENT"
-    assert (found.where.line, found.where.element) == (3, "robot[r]/link[a]/inertial")
-    assert "the first is on line 2" in found.message
+    issue = error(one(INERTIAL + "\n" + INERTIAL))
+    assert issue.code == "DUPLICATE_ELEMENT"
+    assert (issue.where.line, issue.where.element) == (3, "robot[r]/link[a]/inertial")
+    assert "the first is on line 2" in issue.message
     sphere = "<geometry><sphere radius='1'/></geometry>"
     assert error(one(f"<visual>{sphere}{sphere}</visual>")).code == "DUPLICATE_ELEMENT"
     assert error(one(visual("<sphere radius='1'/><sphere radius='2'/>"))).code == "DUPLICATE_ELEMENT"
@@ -286,11 +286,11 @@ def test_row_53_duplicate_urdf_elements_are_refused():
 )
 @pytest.mark.parametrize("tag", ["visual", "collision"])
 def test_row_66_nonpositive_urdf_shape_sizes_are_refused(shape: str, tag: str):
-    found = error(one(visual(shape, tag=tag)))
-    assert found.code == "GEOM_SIZE" and "must be positive" in found.message
-    assert str(found.where.element).startswith(f"robot[r]/link[a]/{tag}/geometry/")
-    found = error(one(visual('<capsule radius="1" length="-1"/>', tag=tag)))
-    assert found.code == "GEOM_SIZE" and "length must not be negative" in found.message
+    issue = error(one(visual(shape, tag=tag)))
+    assert issue.code == "GEOM_SIZE" and "must be positive" in issue.message
+    assert str(issue.where.element).startswith(f"robot[r]/link[a]/{tag}/geometry/")
+    issue = error(one(visual('<capsule radius="1" length="-1"/>', tag=tag)))
+    assert issue.code == "GEOM_SIZE" and "length must not be negative" in issue.message
 
 
 def test_each_unreadable_urdf_shape_size_is_one_error():
@@ -311,9 +311,9 @@ def test_invalid_urdf_mesh_scales_are_refused(scale: str, code: str):
 
 @pytest.mark.parametrize("inner", ["<visual/>", "<visual><geometry/></visual>", "<collision><geometry/></collision>"])
 def test_row_67_a_urdf_shape_without_geometry_is_refused(inner: str):
-    found = error(one(inner))
-    assert found.code == "ELEMENT_MISSING" and "geometry" in found.message
-    assert str(found.where.element).startswith("robot[r]/link[a]/")
+    issue = error(one(inner))
+    assert issue.code == "ELEMENT_MISSING" and "geometry" in issue.message
+    assert str(issue.where.element).startswith("robot[r]/link[a]/")
 
 
 def test_row_67_an_unknown_urdf_shape_is_refused_with_a_hint():

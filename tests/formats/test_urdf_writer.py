@@ -67,12 +67,14 @@ def test_random_robots_written_to_urdf_are_read_back(seed: int) -> None:
     text, report = urdf_text(tree)
     again = back(text, mimic="coupled", gravity=tree.gravity)
     assert relative_difference(tree, again, np.random.default_rng(seed)) <= ROUNDING
-    kept = {i for i, body in enumerate(tree.bodies) if body.joint.nv == 1 and not isinstance(body.joint, joints.Fixed)}
-    for i in kept:
-        body, other = tree.bodies[i], again.bodies[again.joint_index(tree.bodies[i].joint_name)]
-        assert (other.damping, other.friction) == (body.damping, body.friction)
-        assert other.drive.stiffness == body.drive.stiffness and other.drive.armature == body.drive.armature
-        assert other.drive.rest == body.drive.rest and other.drive.gear_ratio == body.drive.gear_ratio
+    coordinates = {
+        i for i, body in enumerate(tree.bodies) if body.joint.nv == 1 and not isinstance(body.joint, joints.Fixed)
+    }
+    for i in coordinates:
+        body, body_again = tree.bodies[i], again.bodies[again.joint_index(tree.bodies[i].joint_name)]
+        assert (body_again.damping, body_again.friction) == (body.damping, body.friction)
+        assert body_again.drive.stiffness == body.drive.stiffness and body_again.drive.armature == body.drive.armature
+        assert body_again.drive.rest == body.drive.rest and body_again.drive.gear_ratio == body.drive.gear_ratio
     lost = {issue.message.partition(" (at")[0] for issue in report.warnings if issue.code == "NOT_WRITTEN"}
     assert lost == {
         "URDF has no directions: 'arrow'",
@@ -100,9 +102,13 @@ def check_example(name: str, text: str) -> None:
     assert all("material" in message for message in lost), lost  # which the file names and does not define
     assert relative_difference(tree, again, np.random.default_rng(0)) <= ROUNDING, name
     for body in tree.bodies:
-        other = again.bodies[again.joint_index(body.joint_name)]
-        assert (other.limits, other.mimic, other.joint) == (body.limits, body.mimic, body.joint), name
-        assert (other.damping, other.friction, other.drive) == (body.damping, body.friction, body.drive), name
+        body_again = again.bodies[again.joint_index(body.joint_name)]
+        assert (body_again.limits, body_again.mimic, body_again.joint) == (body.limits, body.mimic, body.joint), name
+        assert (body_again.damping, body_again.friction, body_again.drive) == (
+            body.damping,
+            body.friction,
+            body.drive,
+        ), name
 
 
 def test_a_few_real_robots_written_to_urdf_are_read_back() -> None:
@@ -124,17 +130,19 @@ def test_pinocchio_computes_the_same_mass_matrix_from_written_urdf() -> None:
     trees = [lw.load(name).tree for name in ("arm7_gripper", "humanoid", "quadruped")]
     for tree in (*trees, ordered_tree(1, 10, (joints.Revolute, joints.Prismatic, *CHAINS[:-1]))):
         text, _ = urdf_text(tree)
-        own = back(text)
-        q = drawn_configuration(own, rng)
-        M = np.array(mass_matrix(own, q), dtype=float)
-        names = [body.joint_name for _, body in own.stacked()]
+        robot_again = back(text)
+        q = drawn_configuration(robot_again, rng)
+        M = np.array(mass_matrix(robot_again, q), dtype=float)
+        names = [body.joint_name for _, body in robot_again.stacked()]
         model = pin.buildModelFromXML(text)
-        other, rows = np.zeros(model.nq), []
+        q_peer, rows = np.zeros(model.nq), []
         for name, x in zip(names, q, strict=True):
-            one = model.joints[model.getJointId(name)]
-            other[one.idx_q : one.idx_q + one.nq] = x if one.nq == 1 else (math.cos(x), math.sin(x))
-            rows.append(one.idx_v)
-        upper = np.triu(pin.crba(model, model.createData(), other))
+            joint_model = model.joints[model.getJointId(name)]
+            q_peer[joint_model.idx_q : joint_model.idx_q + joint_model.nq] = (
+                x if joint_model.nq == 1 else (math.cos(x), math.sin(x))
+            )
+            rows.append(joint_model.idx_v)
+        upper = np.triu(pin.crba(model, model.createData(), q_peer))
         N = (upper + np.triu(upper, 1).T)[np.ix_(rows, rows)]
         assert np.abs(M - N).max() <= ROUNDING * np.abs(M).max()
         if tree not in trees:
@@ -254,8 +262,8 @@ def test_sine_and_cosine_joints_are_written_to_urdf_as_continuous() -> None:
 
 def test_names_written_to_urdf_are_escaped() -> None:
     tree = lw.load("double_pendulum").tree
-    odd = 'a "quoted" <name> & \n\ttwo'
-    renamed = replace(tree, name=odd, frames=(*tree.frames[:-1], replace(tree.frames[-1], name=odd)))
+    name = 'a "quoted" <name> & \n\ttwo'
+    renamed = replace(tree, name=name, frames=(*tree.frames[:-1], replace(tree.frames[-1], name=name)))
     assert back(urdf_text(renamed)[0]) == renamed
     with pytest.raises(ValueError, match="which XML cannot represent"):
         urdf_text(replace(tree, name="a\x01"))

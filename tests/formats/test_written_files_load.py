@@ -57,14 +57,14 @@ def inertia_at_bound(rng: np.random.Generator, kind: str) -> Inertia:
 def at_bounds(rng: np.random.Generator, kind: str) -> Tree:
     """A random tree whose links have such inertias, and limits of which some are equal, infinite or zero."""
     tree = random_tree(rng, 4, types=TYPES)
-    own = {body.name: inertia_at_bound(rng, kind) for body in tree.bodies}
-    frames = tuple(replace(f, inertia=own.get(f.name, Inertia.zero())) for f in tree.frames)
+    inertias = {body.name: inertia_at_bound(rng, kind) for body in tree.bodies}
+    frames = tuple(replace(f, inertia=inertias.get(f.name, Inertia.zero())) for f in tree.frames)
     inf, bodies = float("inf"), []
     for k, body in enumerate(tree.bodies):
         bounds = ((0.5, 0.5, 0.0), (2e10, inf, 1.0), (-inf, 1.0, inf), (-1.0, 1.0, 1e-300))[k]
         nv = body.joint.nv
         limits = Limits(*((x,) * nv for x in (bounds[0], bounds[1], inf, bounds[2])))
-        bodies.append(replace(body, inertia=own[body.name], limits=limits))
+        bodies.append(replace(body, inertia=inertias[body.name], limits=limits))
     return replace(tree, frames=frames, bodies=tuple(bodies))
 
 
@@ -83,15 +83,15 @@ def test_mujoco_loads_written_mjcf() -> None:
                 R = np.empty(9)
                 mujoco.mju_quat2Mat(R, model.body_iquat[i])
                 R = R.reshape(3, 3)
-                found = R @ np.diag(model.body_inertia[i]) @ R.T
+                result = R @ np.diag(model.body_inertia[i]) @ R.T
                 xx, xy, xz, yy, yz, zz = about.elements()
                 np.testing.assert_allclose(
-                    found, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], rtol=0, atol=4e-15 + 1e-12 * xx
+                    result, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], rtol=0, atol=4e-15 + 1e-12 * xx
                 )
                 assert model.body_mass[i] == mass
                 np.testing.assert_allclose(model.body_ipos[i], [*center], rtol=1e-14, atol=1e-15)
                 has_joint = body.joint.nv > 0
-                low = min(np.linalg.eigvalsh(found))
+                low = min(np.linalg.eigvalsh(result))
                 assert not has_joint or low > 1e-15 * 0.9
                 assert is_raised or not has_joint or kind not in ("point", "light")
     impossible = lw.Robot(at_bounds(rng, "ball")).tree
@@ -150,8 +150,8 @@ def test_readers_load_robots_with_names_that_formats_reserve() -> None:
     text, report = sdf_text(tree)
     back = build_tree(parse_sdf(text))
     assert len(back.bodies) == len(tree.bodies) and "'c_d'" in str(report) and "'joint_world'" in str(report)
-    kept = {body.name for body in back.bodies}.intersection(NAMES)
-    assert kept == {"<g>", "h&i", "j\nk", "n  o", "p/q", "é"}
+    names = {body.name for body in back.bodies}.intersection(NAMES)
+    assert names == {"<g>", "h&i", "j\nk", "n  o", "p/q", "é"}
     for name in NAMES:
         robot_name, _ = sdf_text(replace(tree, name=name))
         assert build_tree(parse_sdf(robot_name)).name
@@ -174,5 +174,5 @@ def test_readers_load_written_urdf_and_sdf() -> None:
         moving = [body for body in tree.bodies if body.joint.nv]
         assert {*model.names} == {"universe", *(body.joint_name for body in moving)}
         for body in moving:
-            found = model.inertias[model.getJointId(body.joint_name)].mass
-            assert found >= body.inertia.mass * (1.0 - 1e-12)  # with the masses of links that are fixed to it
+            result = model.inertias[model.getJointId(body.joint_name)].mass
+            assert result >= body.inertia.mass * (1.0 - 1e-12)  # with the masses of links that are fixed to it

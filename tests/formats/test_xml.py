@@ -118,32 +118,32 @@ def test_row_01_an_empty_xml_document_is_refused(document: bytes | str):
     ],
 )
 def test_row_02_text_that_is_no_xml_is_refused(document: bytes, message: str):
-    found = issue(document)
-    assert found.code == "XML_SYNTAX"
-    assert message in found.message
-    assert found.where.line is not None and found.where.column is not None
+    result = issue(document)
+    assert result.code == "XML_SYNTAX"
+    assert message in result.message
+    assert result.where.line is not None and result.where.column is not None
 
 
 def test_row_02_a_mismatched_xml_tag_names_the_open_element():
-    found = issue(b"<a>\n <b>\n  <c>\n </b>\n</a>")
-    assert found.where.line == 4
-    assert found.hint == "<c> opened on line 3 is still open here"
-    assert found.where.element == "a/b/c"
+    result = issue(b"<a>\n <b>\n  <c>\n </b>\n</a>")
+    assert result.where.line == 4
+    assert result.hint == "<c> opened on line 3 is still open here"
+    assert result.where.element == "a/b/c"
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
 def test_row_03_truncated_xml_is_refused(cut: int):
     document = b'<a b="1">\n<c d="2"><!-- e --></c><f/></a>'
     assert len(document) == 41
-    found = issue(document[:cut])
-    assert found.code == "XML_SYNTAX"
-    assert found.where.line == (1 if cut < 10 else 2)
+    result = issue(document[:cut])
+    assert result.code == "XML_SYNTAX"
+    assert result.where.line == (1 if cut < 10 else 2)
 
 
 def test_row_03_truncated_xml_names_the_open_element():
-    found = issue(b"<robot>\n<link name='a'>\n")
-    assert "ends early" in found.message
-    assert found.hint == "<link> opened on line 2 is not closed: is the file complete?"
+    result = issue(b"<robot>\n<link name='a'>\n")
+    assert "ends early" in result.message
+    assert result.hint == "<link> opened on line 2 is not closed: is the file complete?"
 
 
 LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
@@ -162,9 +162,9 @@ LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_row_05_an_xml_doctype_is_refused(document: str, encoding: str):
-    found = issue(document.encode(encoding))
-    assert found.code == "XML_DTD" and "DOCTYPE is not allowed" in found.message
-    assert found.where.line == (4 if document.startswith("<?xml") else 1)
+    result = issue(document.encode(encoding))
+    assert result.code == "XML_DTD" and "DOCTYPE is not allowed" in result.message
+    assert result.where.line == (4 if document.startswith("<?xml") else 1)
 
 
 def test_row_05_the_xml_parser_itself_refuses_a_doctype(monkeypatch: pytest.MonkeyPatch):
@@ -192,8 +192,8 @@ def test_row_06_external_xml_entities_are_not_opened(entity: str, monkeypatch: p
 
 def test_row_08_xml_that_is_nested_too_deeply_is_refused():
     assert parse("<a>" * 256 + "</a>" * 256).tag == "a"
-    found = issue("<a>" * 257 + "</a>" * 257)
-    assert found.code == "XML_DEPTH" and "256" in found.message
+    result = issue("<a>" * 257 + "</a>" * 257)
+    assert result.code == "XML_DEPTH" and "256" in result.message
     assert issue("<a>" * 1_000_000).code == "XML_DEPTH"
     deep = issue("<a><a><a/></a></a>", Budget(max_depth=2))
     assert deep.code == "XML_DEPTH" and "Budget(max_depth=...)" in str(deep.hint)
@@ -211,29 +211,29 @@ def test_row_08_a_deep_xml_tree_needs_no_recursion():
 
 def test_row_09_xml_with_too_many_bytes_is_refused():
     assert issue(b"<a>" + b" " * 2000 + b"</a>", Budget(max_bytes=1000)).code == "TOO_LARGE"
-    found = issue("<a>" + "é" * 600 + "</a>", Budget(max_bytes=1000))
-    assert found.code == "TOO_LARGE" and "limit of 1000 bytes" in found.message
+    result = issue("<a>" + "é" * 600 + "</a>", Budget(max_bytes=1000))
+    assert result.code == "TOO_LARGE" and "limit of 1000 bytes" in result.message
     assert parse("<a>" + "x" * 900 + "</a>", budget=Budget(max_bytes=1000)).tag == "a"
     assert issue(b" " * (64 * 2**20 + 1)).code == "TOO_LARGE"
 
 
 def test_row_09_xml_with_too_many_elements_is_refused():
-    found = issue("<a>\n" + "<b/>" * 10 + "</a>", Budget(max_elements=10))
-    assert found.code == "TOO_LARGE" and "more than 10 elements" in found.message
-    assert found.where.line == 2
+    result = issue("<a>\n" + "<b/>" * 10 + "</a>", Budget(max_elements=10))
+    assert result.code == "TOO_LARGE" and "more than 10 elements" in result.message
+    assert result.where.line == 2
 
 
 @pytest.mark.parametrize("document", [b"<a b='1' b='2'/>", b"<a x:b='1' x:b='2'/>"])
 def test_row_10_a_duplicate_xml_attribute_is_refused(document: bytes):
-    found = issue(document)
-    assert found.code == "XML_SYNTAX" and "duplicate attribute" in found.message
+    result = issue(document)
+    assert result.code == "XML_SYNTAX" and "duplicate attribute" in result.message
 
 
 @pytest.mark.parametrize("document", [b"<a>\n \0</a>", "<a>\n \0</a>", "<a>\n \0</a>".encode("utf-16")])
 def test_row_10_xml_with_nul_bytes_is_refused(document: bytes | str):
-    found = issue(document)
-    assert found.code == "XML_SYNTAX" and "NUL" in found.message
-    assert (found.where.line, found.where.column) == (2, 2)
+    result = issue(document)
+    assert result.code == "XML_SYNTAX" and "NUL" in result.message
+    assert (result.where.line, result.where.column) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -256,11 +256,11 @@ def test_row_10_xml_with_nul_bytes_is_refused(document: bytes | str):
     ],
 )
 def test_row_11_xml_in_an_invalid_encoding_is_refused(document: bytes, line: int):
-    found = issue(document)
-    assert found.code == "XML_ENCODING"
-    assert found.where.line == line
+    result = issue(document)
+    assert result.code == "XML_ENCODING"
+    assert result.where.line == line
 
 
 def test_row_11_surrogates_in_xml_text_are_refused():
-    found = issue("<a>\n\ud800</a>")
-    assert found.code == "XML_ENCODING" and found.where.line == 2
+    result = issue("<a>\n\ud800</a>")
+    assert result.code == "XML_ENCODING" and result.where.line == 2

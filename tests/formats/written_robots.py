@@ -43,19 +43,19 @@ def frame_poses(tree: Tree, q: list[float]) -> dict[str, np.ndarray]:
     return {f.name: np.reshape((X[f.body] @ f.placement).elements(), (4, 4)) for f in tree.frames}
 
 
-def relative_difference(tree: Tree, other: Tree, rng: np.random.Generator) -> float:
+def relative_difference(tree: Tree, tree_b: Tree, rng: np.random.Generator) -> float:
     """The largest difference of poses, mass matrices and gravity forces, relative to the robot's size, M and weight.
 
     The frames of the tree have to be frames of the other one.
     """
     q = drawn_configuration(tree, rng)
-    assert (other.nq, other.nv) == (tree.nq, tree.nv)
-    poses, others = frame_poses(tree, q), frame_poses(other, q)
+    assert (tree_b.nq, tree_b.nv) == (tree.nq, tree.nv)
+    poses, poses_b = frame_poses(tree, q), frame_poses(tree_b, q)
     size = max([1.0, *(float(np.abs(X).max()) for X in poses.values())])
-    differences = [float(np.abs(others[name] - X).max()) / size for name, X in poses.items()]
+    differences = [float(np.abs(poses_b[name] - X).max()) / size for name, X in poses.items()]
     if tree.nv:
-        M, N = (np.array(mass_matrix(one, q), dtype=float) for one in (tree, other))
-        g, h = (np.array(gravity_force(one, q), dtype=float) for one in (tree, other))
+        M, N = (np.array(mass_matrix(tree_, q), dtype=float) for tree_ in (tree, tree_b))
+        g, h = (np.array(gravity_force(tree_, q), dtype=float) for tree_ in (tree, tree_b))
         weight = max(tree.mass * float(np.linalg.norm([*tree.gravity])) * size, 1e-300)
         differences += [float(np.abs(M - N).max() / np.abs(M).max()), float(np.abs(g - h).max()) / weight]
     return max(differences)

@@ -29,7 +29,7 @@ class Body:
         """max n · x of its points x, without the radius."""
         d, s = self.R.T * n, self.sizes
         across = mp.sqrt(d[0] ** 2 + d[1] ** 2)
-        own = {
+        support = {
             "point": lambda: mp.mpf(0),
             "segment": lambda: s[0] * abs(d[2]),
             "box": lambda: sum(h * abs(x) for h, x in zip(s, d, strict=True)),
@@ -38,7 +38,7 @@ class Body:
             "ellipsoid": lambda: mp.sqrt(sum((r * x) ** 2 for r, x in zip(s, d, strict=True))),
             "hull": lambda: max(_dot(v, d) for v in s),
         }[self.kind]()
-        return _dot(n, self.p) + own
+        return _dot(n, self.p) + support
 
     def part(self, n):
         """What is there where n leaves the body, both in its own axes: p(n), directions of lines, and limits of u."""
@@ -103,9 +103,9 @@ class _Side:
         self.at, self.lines, self.limits = body.part(mp.matrix(n) * sign)
         local = body.R.T * mp.matrix(n) * sign
         core = np.array(point) - sign * float(body.radius) * np.array(n)  # without the radius
-        way = _floats(body.R.T * (mp.matrix(core) - body.p) - self.at(local))
+        offset = _floats(body.R.T * (mp.matrix(core) - body.p) - self.at(local))
         T = np.array([_floats(t(local)) for t in self.lines]).reshape(-1, 3)
-        self.start = np.linalg.lstsq(T.T, way, rcond=None)[0].tolist() if len(T) else []
+        self.start = np.linalg.lstsq(T.T, offset, rcond=None)[0].tolist() if len(T) else []
 
     def point(self, n, u):
         local = self.body.R.T * n * self.sign
@@ -170,10 +170,10 @@ def gap(a, b, n):
 def is_least_nearby(a, b, n):
     """Whether no direction near n parts the two with less."""
     with mp.workdps(DIGITS):
-        here = gap(a, b, n)
+        gap_n = gap(a, b, n)
         for turn in (mp.mpf("1e-2"), mp.mpf("1e-6"), mp.mpf("1e-12")):
             for k in range(12):
-                other = n + mp.matrix([mp.cos(2 * k), mp.sin(2 * k), mp.cos(3 * k + 1)]) * turn
-                if gap(a, b, other / mp.sqrt(_dot(other, other))) > here:
+                direction = n + mp.matrix([mp.cos(2 * k), mp.sin(2 * k), mp.cos(3 * k + 1)]) * turn
+                if gap(a, b, direction / mp.sqrt(_dot(direction, direction))) > gap_n:
                     return False
         return True

@@ -28,18 +28,18 @@ def signed_distance_of_hulls(a: np.ndarray, b: np.ndarray) -> float:
 
 def _nearest_to_origin(triangles: np.ndarray) -> np.ndarray:
     """The points of triangles (n, 3, 3) that are nearest to the origin, each the nearest of four candidates."""
-    found = []
+    results = []
     for k in range(3):  # on the edges
         p, d = triangles[:, k], triangles[:, (k + 1) % 3] - triangles[:, k]
         s = np.clip(-(p * d).sum(1) / np.maximum((d * d).sum(1), 1e-200), 0.0, 1.0)
-        found.append(p + s[:, None] * d)
+        results.append(p + s[:, None] * d)
     a, u, w = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     n = np.cross(u, w)
     square = np.maximum((n * n).sum(1), 1e-200)
     s, t = (np.cross(-a, w) * n).sum(1) / square, (np.cross(u, -a) * n).sum(1) / square
     inside = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
     plane = n * ((a * n).sum(1) / square)[:, None]
-    found.append(np.where(inside[:, None], plane, found[0]))
-    found = np.array(found)
-    best = np.argmin((found**2).sum(2), axis=0)
-    return found[best, np.arange(len(triangles))]
+    results.append(np.where(inside[:, None], plane, results[0]))
+    results = np.array(results)
+    best = np.argmin((results**2).sum(2), axis=0)
+    return results[best, np.arange(len(triangles))]

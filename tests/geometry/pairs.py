@@ -57,8 +57,10 @@ def compiled(a: str, b: str) -> lw.Kernel:
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
 
     def measured(x: Any, y: Any) -> Any:
-        found = signed_distance(Solid(core_a(x)), Solid(core_b(y)))
-        return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
+        distances = signed_distance(Solid(core_a(x)), Solid(core_b(y)))
+        return np.array(
+            [distances.distance, *distances.normal, *distances.on_a, *distances.on_b, distances.unique], dtype=object
+        )
 
     return lw.compile(measured, x=na, y=nb)
 
@@ -75,13 +77,13 @@ def rotations(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def rows(kind: str, rng: np.random.Generator, n: int, spread: float = 0.7) -> np.ndarray:
     """Cores of a size about 0.5, about the origin."""
-    place = spread * rng.normal(size=(n, 3))
+    position = spread * rng.normal(size=(n, 3))
     if kind in ("point", "segment"):
-        return np.hstack([place, 0.5 * rng.normal(size=(n, CORES[kind][0] - 3))])
+        return np.hstack([position, 0.5 * rng.normal(size=(n, CORES[kind][0] - 3))])
     sizes = rng.uniform(0.1, 1.0, size=(n, CORES[kind][0] - 12))
     if kind == "hull":
         sizes = 0.5 * rng.normal(size=sizes.shape)
-    return np.hstack([rotations(rng, n).reshape(n, 9), place, sizes])
+    return np.hstack([rotations(rng, n).reshape(n, 9), position, sizes])
 
 
 def moved(kind: str, x: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -140,24 +142,24 @@ def heights(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.einsum("kdj,kj->kd", n, x[:, :3]) + np.abs(np.einsum("kdj,kj->kd", n, x[:, 3:]))
     u = np.einsum("kij,kdi->kdj", x[:, :9].reshape(-1, 3, 3), n)
     s, across = x[:, None, 12:], np.linalg.norm(u[..., :2], axis=-1)
-    own = {
+    supports = {
         "box": lambda: (np.abs(u) * s).sum(-1),
         "cylinder": lambda: s[..., 0] * across + s[..., 1] * np.abs(u[..., 2]),
         "cone": lambda: np.maximum(s[..., 1] * u[..., 2], s[..., 0] * across - s[..., 1] * u[..., 2]),
         "ellipsoid": lambda: np.linalg.norm(u * s, axis=-1),
         "hull": lambda: np.einsum("kdj,kvj->kdv", u, x[:, 12:].reshape(len(x), -1, 3)).max(-1),
     }[kind]()
-    found: np.ndarray = np.einsum("kdj,kj->kd", n, x[:, 9:12]) + own
-    return found
+    result: np.ndarray = np.einsum("kdj,kj->kd", n, x[:, 9:12]) + supports
+    return result
 
 
 def extremes(kind: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The bodies with sizes and places of nothing, next to nothing, or of a world; the last four about the origin."""
     x, lengths = x.copy(), np.array([0.0, 1e-300, 1e-160, 1e-20, 1e-9, 1.0, 1e9, 1e20])
     split = 9 if kind not in ("point", "segment") else 0
-    place, sizes = x[:, split : split + 3], x[:, split + 3 :]
+    position, sizes = x[:, split : split + 3], x[:, split + 3 :]
     for k in range(0, len(x), 2):
-        place[k] *= rng.choice(lengths, 3)
+        position[k] *= rng.choice(lengths, 3)
         sizes[k] *= rng.choice(lengths, sizes.shape[1])
     x[-4:, split : split + 3] = 0.0
     if split:

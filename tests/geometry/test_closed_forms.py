@@ -23,14 +23,14 @@ def test_closed_form_distances_satisfy_identities() -> None:
     for a, b in PAIRS:
         kernel = compiled(a, b)
         x, y = rows(a, rng, 200, NEAR), rows(b, rng, 200, NEAR)
-        found = kernel(x, y)
-        d, n, on_a, on_b, unique = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10], found[:, 10]
-        assert np.isfinite(found).all() and (unique == 1.0).all(), (a, b)
+        outputs = kernel(x, y)
+        d, n, on_a, on_b, unique = outputs[:, 0], outputs[:, 1:4], outputs[:, 4:7], outputs[:, 7:10], outputs[:, 10]
+        assert np.isfinite(outputs).all() and (unique == 1.0).all(), (a, b)
         assert (d > 0.0).sum() >= 20 and ((d < 0.0).sum() >= 20 or b in ("point", "segment")), (a, b)
         assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15, (a, b)
         assert np.abs(on_b - on_a - d[:, None] * n).max() < 4e-15, (a, b)
         assert off_surface(a, x, on_a).max() < 2e-14 and off_surface(b, y, on_b).max() < 2e-14, (a, b)
-        assert all(np.array_equal(kernel(x[k], y[k]), found[k]) for k in (0, 7, 199)), (a, b)  # alone, as in a batch
+        assert all(np.array_equal(kernel(x[k], y[k]), outputs[k]) for k in (0, 7, 199)), (a, b)  # alone, as in a batch
         # a motion of both
         far = kernel(moved(a, x, R, p), moved(b, y, R, p))
         assert np.abs(far[:, 0] - d).max() < 2e-14 and np.abs(far[:, 1:4] - n @ R.T).max() < 1e-11, (a, b)
@@ -39,15 +39,15 @@ def test_closed_form_distances_satisfy_identities() -> None:
             assert np.abs(back[:, 0] - d).max() < 4e-15 and np.abs(back[:, 1:4] + n).max() < 1e-11
         # of one: by no more than that; along the normal, by just that, through touching and beyond
         for size in (1.0, 1e-3, 1e-9):
-            way = size * rng.normal(size=(200, 3))
-            there = kernel(x, moved(b, y, np.eye(3), way))[:, 0]
-            assert (np.abs(there - d) <= np.linalg.norm(way, axis=1) + 2e-14).all(), (a, b)
+            displacement = size * rng.normal(size=(200, 3))
+            moved_distance = kernel(x, moved(b, y, np.eye(3), displacement))[:, 0]
+            assert (np.abs(moved_distance - d) <= np.linalg.norm(displacement, axis=1) + 2e-14).all(), (a, b)
         for gap in (1e-2, 1e-9, 0.0) if b in ("point", "segment") else (1e-2, 1e-9, 0.0, -1e-9):
-            there = kernel(x, moved(b, y, np.eye(3), (gap - d)[:, None] * n))
-            error = np.abs(there[:, 0] - gap)  # deeper in, another face may be nearer
+            moved_distance = kernel(x, moved(b, y, np.eye(3), (gap - d)[:, None] * n))
+            error = np.abs(moved_distance[:, 0] - gap)  # deeper in, another face may be nearer
             assert error.max() < 4e-15 if gap >= 0.0 else (error.max() < 2e-9 and np.median(error) < 4e-15), (a, b, gap)
             if abs(gap) > 1e-3 or b == "ellipsoid":
-                assert np.abs(there[:, 1:4] - n).max() < 1e-6, (a, b, gap)
+                assert np.abs(moved_distance[:, 1:4] - n).max() < 1e-6, (a, b, gap)
 
 
 def test_every_finite_pose_of_a_closed_form_pair_has_a_finite_distance() -> None:
@@ -55,9 +55,9 @@ def test_every_finite_pose_of_a_closed_form_pair_has_a_finite_distance() -> None
     rng = np.random.default_rng(7)
     for a, b in PAIRS:
         x, y = extremes(a, rows(a, rng, 400, NEAR), rng), extremes(b, rows(b, rng, 400, NEAR), rng)
-        found = compiled(a, b)(x, y)
-        assert np.isfinite(found).all(), (a, b, np.flatnonzero(~np.isfinite(found).all(1)))
-        assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-12, (a, b)
+        outputs = compiled(a, b)(x, y)
+        assert np.isfinite(outputs).all(), (a, b, np.flatnonzero(~np.isfinite(outputs).all(1)))
+        assert np.abs(np.linalg.norm(outputs[:, 1:4], axis=1) - 1.0).max() < 1e-12, (a, b)
 
 
 def surface(kind, s, rng, n=4000):
@@ -97,12 +97,15 @@ def test_no_point_of_a_surface_is_nearer_than_the_distance() -> None:
             points = np.vstack([rng.uniform(-1.3, 1.3, size=(60, 3)), 0.1 * rng.normal(size=(20, 3)), np.zeros((1, 3))])
             points[60:70, :2] = 0.0  # on the axis
             y = np.concatenate([np.eye(3).ravel(), np.zeros(3), s])
-            found = kernel(points, y)
+            outputs = kernel(points, y)
             away = np.linalg.norm(points[:, None] - surface(kind, s, rng), axis=2).min(1)
-            least = np.abs(found[:, 0])
-            assert np.isfinite(found).all() and (least <= away + 1e-15).all() and (away < least + 0.2).all(), (kind, s)
-            assert off_surface(kind, np.tile(y, (81, 1)), found[:, 7:10]).max() < 1e-15, (kind, s)
-            assert np.array_equal(found[:, 0] < 0.0, inside(kind, s, *points.T)), (kind, s)
+            least = np.abs(outputs[:, 0])
+            assert np.isfinite(outputs).all() and (least <= away + 1e-15).all() and (away < least + 0.2).all(), (
+                kind,
+                s,
+            )
+            assert off_surface(kind, np.tile(y, (81, 1)), outputs[:, 7:10]).max() < 1e-15, (kind, s)
+            assert np.array_equal(outputs[:, 0] < 0.0, inside(kind, s, *points.T)), (kind, s)
 
 
 def test_distances_of_ellipsoids_of_every_shape_are_exact_to_rounding() -> None:
@@ -120,32 +123,32 @@ def test_distances_of_ellipsoids_of_every_shape_are_exact_to_rounding() -> None:
     focal = (radii.min(1) ** 2) / radii.max(1)  # no curvature is tighter than that
     for part in (100.0, 1.0, 1e-3, 1e-9, 0.0, -1e-9, -1e-3, -0.5, -0.9):
         d = part * (focal if part < 0.0 else radii.max(1))
-        found = kernel(x + d[:, None] * n, np.column_stack([np.tile(np.eye(3).ravel(), (400, 1)), 0.0 * x, radii]))
+        outputs = kernel(x + d[:, None] * n, np.column_stack([np.tile(np.eye(3).ravel(), (400, 1)), 0.0 * x, radii]))
         size = np.maximum(radii.max(1), np.abs(d))
-        assert (np.abs(found[:, 0] - d) < 1e-15 * size).all(), part
-        assert (np.abs(found[:, 1:4] + n).max(1) < 1e-12 * np.maximum(1.0, 1e-4 * radii.max(1) / focal)).all(), part
+        assert (np.abs(outputs[:, 0] - d) < 1e-15 * size).all(), part
+        assert (np.abs(outputs[:, 1:4] + n).max(1) < 1e-12 * np.maximum(1.0, 1e-4 * radii.max(1) / focal)).all(), part
 
 
 def test_flat_and_empty_ellipsoids_have_distances() -> None:
     kernel = compiled("point", "ellipsoid")
     disc = np.concatenate([np.eye(3).ravel(), np.zeros(3), [0.5, 0.5, 0.0]])
     for point, d in (((0.1, 0.2, 0.3), 0.3), ((0.9, 0.0, 0.3), 0.5), ((0.0, 0.9, 0.0), 0.4), ((0.0, 0.0, -2.0), 2.0)):
-        found = kernel(np.array(point), disc)
-        assert abs(found[0] - d) < 2e-15 and np.isfinite(found).all()
+        outputs = kernel(np.array(point), disc)
+        assert abs(outputs[0] - d) < 2e-15 and np.isfinite(outputs).all()
     for radii in ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.3, 0.5, 0.5), (1.0, 0.8, 0.5)):
-        found = kernel(np.zeros(3), np.concatenate([disc[:12], radii]))
-        assert abs(found[0] + min(radii)) < 1e-15 and np.isfinite(found).all() and found[10] == 0.0 * min(radii)
+        outputs = kernel(np.zeros(3), np.concatenate([disc[:12], radii]))
+        assert abs(outputs[0] + min(radii)) < 1e-15 and np.isfinite(outputs).all() and outputs[10] == 0.0 * min(radii)
         away = kernel(np.array([0.0, 3.0, 0.0]), np.concatenate([disc[:12], radii]))
         assert abs(away[0] - 3.0 + radii[1]) < 1e-15 and away[10] == 1.0
         single = kernel(np.zeros(3, np.float32), np.concatenate([disc[:12], radii]).astype(np.float32))
         assert np.isfinite(single).all() and abs(single[0] + min(radii)) < 1e-6
     # on a plane of symmetry, as far inside as two points are as near, and a bit farther out than that
     r, edge = np.array([1.0, 0.8, 0.5]), 1.0 - 0.25
-    for part, one in ((0.5, 0.0), (0.999999, 0.0), (1.000001, 1.0), (1.2, 1.0)):
-        found = kernel(np.array([part * edge, 0.0, 0.0]), np.concatenate([disc[:12], r]))
+    for part, flatness in ((0.5, 0.0), (0.999999, 0.0), (1.000001, 1.0), (1.2, 1.0)):
+        outputs = kernel(np.array([part * edge, 0.0, 0.0]), np.concatenate([disc[:12], r]))
         x = min(part, 1.0) if part < 1.0 else 1.0
         exact = -np.hypot(x - part * edge, 0.5 * np.sqrt(1.0 - x * x)) if part < 1.0 else part * edge - 1.0
-        assert abs(found[0] - exact) < 1e-15 and found[10] == one, part
+        assert abs(outputs[0] - exact) < 1e-15 and outputs[10] == flatness, part
 
 
 def test_closed_forms_on_floats_and_arrays_equal_compiled_ones() -> None:
@@ -157,10 +160,10 @@ def test_closed_forms_on_floats_and_arrays_equal_compiled_ones() -> None:
         compiled_one = compiled(a, b)(x, y)[:, 0] - 0.3
         assert np.abs(together.distance - compiled_one).max() < 1e-14, (a, b)
         for k in range(3):
-            one = signed_distance(Solid(core_a([*map(float, x[k])]), 0.2), Solid(core_b([*map(float, y[k])]), 0.1))
-            assert abs(one.distance - compiled_one[k]) < 1e-14, (a, b)
+            single = signed_distance(Solid(core_a([*map(float, x[k])]), 0.2), Solid(core_b([*map(float, y[k])]), 0.1))
+            assert abs(single.distance - compiled_one[k]) < 1e-14, (a, b)
             back = signed_distance(Solid(core_b([*map(float, y[k])]), 0.1), Solid(core_a([*map(float, x[k])]), 0.2))
-            assert abs(back.distance - one.distance) < 4e-15, (a, b)
+            assert abs(back.distance - single.distance) < 4e-15, (a, b)
 
 
 def test_float32_distances_are_finite_and_near_those_of_float64() -> None:
@@ -174,8 +177,8 @@ def test_float32_distances_are_finite_and_near_those_of_float64() -> None:
             y[:20, 9:12] += 0.9 * x[:20, 2:9:3]
             x[:20, 12:], y[:20, 12:] = (1.0, 0.1, 0.2), (0.1, 1.0, 0.2)
         x[20:30, :2] = y[20:30, 9:11] if b != "segment" else y[20:30, :2]
-        found = compiled(a, b)(x.astype(np.float32), y.astype(np.float32))
-        assert np.isfinite(found).all() and np.abs(found[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)
+        outputs = compiled(a, b)(x.astype(np.float32), y.astype(np.float32))
+        assert np.isfinite(outputs).all() and np.abs(outputs[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)
 
 
 def test_the_gradient_of_a_distance_is_the_normal() -> None:

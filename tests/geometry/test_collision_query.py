@@ -22,10 +22,10 @@ def check(kernel, x, y, distances) -> None:
     for r in (0.0, 0.05):
         gaps = distances - 1.5 * r
         for d in (0.0, 0.2):
-            found = kernel(x, y, r, d) > 0.5
+            outputs = kernel(x, y, r, d) > 0.5
             clear = np.abs(gaps - d) > 1e-8
-            assert np.array_equal(found[clear], gaps[clear] <= d)
-            yes += int(found.sum())
+            assert np.array_equal(outputs[clear], gaps[clear] <= d)
+            yes += int(outputs.sum())
         open_ = gaps > 1e-3  # just beyond what they are apart, and just within
         for step, said in ((1e-7, True), (-1e-7, False)):
             assert ((kernel(x[open_], y[open_], r, gaps[open_] + step) > 0.5) == said).all()
@@ -93,11 +93,11 @@ def test_collision_queries_separate_parallel_and_degenerate_bodies() -> None:
             ([*eye, 0, 0, 0, 1, 1, 1], [*eye, 0, 0, 0, 0.5, 0.5], 0.0),
         ],
     }
-    for (a, b), some in cases.items():
-        for x, y, gap in some:
-            one, other = Solid(CORES[a][1]([*map(float, x)])), Solid(CORES[b][1]([*map(float, y)]))
-            assert within(one, other, gap + 1e-9) and within(other, one, gap + 1e-9), (a, b, x, y)
-            assert gap == 0.0 or not within(one, other, gap - 1e-9), (a, b, x, y)
+    for (a, b), kinds_ in cases.items():
+        for x, y, gap in kinds_:
+            solid_a, solid_b = Solid(CORES[a][1]([*map(float, x)])), Solid(CORES[b][1]([*map(float, y)]))
+            assert within(solid_a, solid_b, gap + 1e-9) and within(solid_b, solid_a, gap + 1e-9), (a, b, x, y)
+            assert gap == 0.0 or not within(solid_a, solid_b, gap - 1e-9), (a, b, x, y)
     plane, ball = (
         Solid(HalfSpaceCore(Vec3.zero(), Vec3(0.0, 0.0, 1.0))),
         Solid(CORES["point"][1]([0.0, 0.0, 1.0]), 0.25),

@@ -80,7 +80,7 @@ MORE = (
     -0.03,
     0.43,
 )
-PLACE = (
+POSE = (
     (0.3788752479470092, -0.04107638872469721, -0.9245357087654482, 0.26),
     (0.4581301440544382, 0.8763408526187668, 0.14880685851153652, 0.11),
     (0.8040959629308879, -0.4799369128549609, 0.35084218970571035, 0.28),
@@ -94,18 +94,18 @@ def test_ties_between_cubes_are_not_unique() -> None:
     X[:3, :3, 3] = (0.55, 0.1, 0.02), (0.1, 0.35, 0.1), (0.0, 0.0, 0.0)
     X[3, :3, :3] = rotations(np.random.default_rng(2), 1)[0]
     X[3, :3, 3] = (0.3, 0.1, 0.2)
-    found = lw.signed_distance(a, lw.pose(), a, X)
-    assert found.unique.tolist() == [0.0, 0.0, 0.0, 1.0]
-    assert np.abs(found.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
+    distances = lw.signed_distance(a, lw.pose(), a, X)
+    assert distances.unique.tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert np.abs(distances.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
 
 
 def test_a_hull_pair_with_a_negative_bound_on_an_arc_has_the_exact_depth() -> None:
     """The minimum lies on an arc with a bound below zero."""
     a, b = np.reshape(FEW, (-1, 3)), np.reshape(MORE, (-1, 3))
     X = np.eye(4)
-    X[:3] = PLACE
-    found = lw.signed_distance(shapes.Polytope(a), lw.pose(), shapes.Polytope(b), X)
-    assert abs(found.distance - signed_distance_of_hulls(a, b @ X[:3, :3].T + X[:3, 3])) < 1e-15
+    X[:3] = POSE
+    distances = lw.signed_distance(shapes.Polytope(a), lw.pose(), shapes.Polytope(b), X)
+    assert abs(distances.distance - signed_distance_of_hulls(a, b @ X[:3, :3].T + X[:3, 3])) < 1e-15
 
 
 def corners(shape) -> np.ndarray:
@@ -133,23 +133,23 @@ def poses(count: int) -> np.ndarray:
 def test_depths_of_constant_polytopes_equal_facets() -> None:
     X, at = poses(60), lw.pose()
     for a, b in CASES:
-        found = lw.signed_distance(a, at, b, X)
+        distances = lw.signed_distance(a, at, b, X)
         round_ = getattr(b, "radius", 0.0)
-        d, n, on_a, on_b = found.distance, found.normal, found.point_a, found.point_b
-        there = [corners(b) @ x[:3, :3].T + x[:3, 3] for x in X]
-        exact = np.array([signed_distance_of_hulls(corners(a), v) - round_ for v in there])
+        d, n, on_a, on_b = distances.distance, distances.normal, distances.point_a, distances.point_b
+        corner_sets = [corners(b) @ x[:3, :3].T + x[:3, 3] for x in X]
+        exact = np.array([signed_distance_of_hulls(corners(a), v) - round_ for v in corner_sets])
         assert (d < 0.0).sum() > 15 and np.abs(d - exact).max() < 1e-14, (a, b)
         assert np.abs((n * n).sum(1) - 1.0).max() < 1e-14
         assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
-        kept = [(v @ m).min() - (corners(a) @ m).max() - round_ for v, m in zip(there, n, strict=True)]
-        assert np.abs(kept - d).max() < 1e-14, (a, b)
+        gaps = [(v @ m).min() - (corners(a) @ m).max() - round_ for v, m in zip(corner_sets, n, strict=True)]
+        assert np.abs(gaps - d).max() < 1e-14, (a, b)
         if not round_:
             outside = [
                 max((hull.equations @ [*p, 1.0]).max() for hull, p in ((ConvexHull(corners(a)), p), (ConvexHull(v), q)))
-                for v, p, q in zip(there, on_a, on_b, strict=True)
+                for v, p, q in zip(corner_sets, on_a, on_b, strict=True)
             ]
             assert np.abs(np.array(outside)[d < 0.0]).max() < 1e-14, (a, b)  # each lies on its body
-        assert (found.unique[16:] == 1.0).all()
+        assert (distances.unique[16:] == 1.0).all()
         back = lw.signed_distance(b, X, a, at)
         assert np.abs(back.distance - d).max() < 1e-14
         alone = [lw.signed_distance(a, at, b, x).distance for x in X[:3]]

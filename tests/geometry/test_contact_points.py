@@ -32,8 +32,8 @@ Z = Vec3(0.0, 0.0, 1.0)
 FLOOR = Solid(HalfSpaceCore(Vec3(0.0, 0.0, 0.0), Z))
 
 
-def _there(found: Touching) -> list:
-    return [p for p in found.points if p.there]
+def _there(result: Touching) -> list:
+    return [p for p in result.points if p.there]
 
 
 def _array(points: list) -> np.ndarray:
@@ -91,19 +91,21 @@ def test_contacts_on_a_half_space_have_the_depth_below_the_plane() -> None:
         ground = Solid(HalfSpaceCore(random_pose(rng).translation, X.rotation @ Vec3(0.6, 0.0, 0.8)), 0.01)
         for core in cores:
             solid = Solid(core, 0.05)
-            found = contacts(ground, solid, within=10.0)
+            manifold = contacts(ground, solid, within=10.0)
             least = signed_distance(ground, solid)
-            assert max(p.depth for p in _there(found)) == pytest.approx(-least.distance, abs=1e-14)
-            for p in _there(found):
-                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-14)
+            assert max(p.depth for p in _there(manifold)) == pytest.approx(-least.distance, abs=1e-14)
+            for p in _there(manifold):
+                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([manifold.normal * p.depth]), abs=1e-14)
                 assert signed_distance(Solid(PointCore(p.on_b)), ground).distance == pytest.approx(-p.depth, abs=1e-14)
                 inner = signed_distance(Solid(PointCore(p.on_b)), solid).distance
                 assert inner < 1e-9
                 if p.depth > -least.distance - 1e-12:
                     assert abs(inner) < 1e-9  # the deepest is on its surface
-            other = contacts(solid, ground, within=10.0)
-            assert _array([p.on_a for p in other.points]).tolist() == _array([p.on_b for p in found.points]).tolist()
-            assert [*other.normal] == [*(-found.normal)]
+            swapped = contacts(solid, ground, within=10.0)
+            assert (
+                _array([p.on_a for p in swapped.points]).tolist() == _array([p.on_b for p in manifold.points]).tolist()
+            )
+            assert [*swapped.normal] == [*(-manifold.normal)]
 
 
 def test_bodies_on_a_half_space_have_enough_contact_points() -> None:
@@ -143,11 +145,11 @@ def test_cylinders_on_boxes_touch_the_surface_below() -> None:
         (CylinderCore(Pose(lying, Vec3(0.4, 0.0, 0.2 - sunk)), 0.2, 0.3), 0.0),
         (CylinderCore(Pose(upright, Vec3(0.0, 0.0, 0.3 - sunk)), 2.0, 0.3), 1.0),
     ):
-        found = contacts(Solid(table), Solid(core))
-        points = _array([p.on_a for p in _there(found)])
-        assert [*found.normal] == pytest.approx([0.0, 0.0, 1.0])
-        assert [p.depth for p in _there(found)] == pytest.approx([sunk] * len(points))
-        assert _array([p.on_b for p in _there(found)]) == pytest.approx(points - [0.0, 0.0, sunk])
+        manifold = contacts(Solid(table), Solid(core))
+        points = _array([p.on_a for p in _there(manifold)])
+        assert [*manifold.normal] == pytest.approx([0.0, 0.0, 1.0])
+        assert [p.depth for p in _there(manifold)] == pytest.approx([sunk] * len(points))
+        assert _array([p.on_b for p in _there(manifold)]) == pytest.approx(points - [0.0, 0.0, sunk])
         assert points[:, :2].max() <= 0.5 + 1e-12
         if area:
             assert 0.8 * area < ConvexHull(points[:, :2]).volume < area * (1.0 + 1e-9)
@@ -155,8 +157,8 @@ def test_cylinders_on_boxes_touch_the_surface_below() -> None:
             assert sorted(points[:, 0].tolist()) == pytest.approx([0.1, 0.5])
     leaning = CylinderCore(Pose(Rotation.about(Vec3(0.0, 1.0, 0.0), 0.3), Vec3(0.0, 0.0, 0.3)), 0.2, 0.3)
     least = signed_distance(Solid(table), Solid(leaning))
-    found = contacts(Solid(table), Solid(leaning), 1.0)
-    assert max(p.depth for p in _there(found)) == pytest.approx(-least.distance, abs=1e-9)
+    manifold = contacts(Solid(table), Solid(leaning), 1.0)
+    assert max(p.depth for p in _there(manifold)) == pytest.approx(-least.distance, abs=1e-9)
 
 
 def test_contacts_of_polytopes_keep_most_of_the_support_area() -> None:
@@ -166,10 +168,10 @@ def test_contacts_of_polytopes_keep_most_of_the_support_area() -> None:
         ring = np.stack([np.cos(angles), 0.7 * np.sin(angles), np.full(9, -0.2)], axis=1)
         vertices = tuple(Vec3(*v) for v in [*ring.tolist(), *(0.5 * ring + [0.0, 0.0, 0.6]).tolist()])
         R = Rotation.about(Z, float(rng.uniform(-3.0, 3.0)))
-        found = contacts(FLOOR, Solid(PolytopeCore(Pose(R, Vec3(0.0, 0.0, 0.199)), vertices)))
-        kept = _array([p.on_b for p in _there(found)])
-        assert all(p.depth == pytest.approx(1e-3) for p in _there(found))
-        assert ConvexHull(kept[:, :2]).volume > 0.9 * ConvexHull(ring[:, :2]).volume
+        manifold = contacts(FLOOR, Solid(PolytopeCore(Pose(R, Vec3(0.0, 0.0, 0.199)), vertices)))
+        support = _array([p.on_b for p in _there(manifold)])
+        assert all(p.depth == pytest.approx(1e-3) for p in _there(manifold))
+        assert ConvexHull(support[:, :2]).volume > 0.9 * ConvexHull(ring[:, :2]).volume
 
 
 def test_boxes_on_boxes_touch_where_their_faces_overlap() -> None:
@@ -179,27 +181,27 @@ def test_boxes_on_boxes_touch_where_their_faces_overlap() -> None:
         tilt = (0.0, 1e-3, 1e-2)[k % 3]
         upper = _box(rng, tilt, 0.1 - 1e-3, (0.2, 0.25, 0.1))
         a, b = Solid(lower, 0.0), Solid(upper, 0.0)
-        found, least = contacts(a, b, within=1e-2), signed_distance(a, b)
-        points = _there(found)
+        distances, least = contacts(a, b, within=1e-2), signed_distance(a, b)
+        points = _there(distances)
         assert 1 <= len(points) <= 8
         assert max(p.depth for p in points) <= -least.distance + 1e-12
         for p in points:
-            assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-12)
+            assert _array([p.on_a - p.on_b]) == pytest.approx(_array([distances.normal * p.depth]), abs=1e-12)
             assert max(_on_surface(lower, p.on_a), _on_surface(upper, p.on_b)) < 1e-9
         if tilt == 0.0:
             assert [p.depth for p in points] == pytest.approx([1e-3] * len(points), abs=1e-12)
             area = _shared(lower, upper)
             hull = ConvexHull(_array([p.on_a for p in points])[:, :2])
             assert hull.volume == pytest.approx(area) and len(hull.vertices) == len(points)
-        other = contacts(b, a, within=1e-2)
-        assert max(p.depth for p in _there(other)) == pytest.approx(max(p.depth for p in points), abs=1e-9)
+        swapped = contacts(b, a, within=1e-2)
+        assert max(p.depth for p in _there(swapped)) == pytest.approx(max(p.depth for p in points), abs=1e-9)
 
 
 def test_aligned_boxes_touch_on_the_whole_rectangle() -> None:
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     upper = BoxCore(Pose(Rotation.identity(), Vec3(0.25, 0.1, 0.099)), Vec3(0.1, 0.2, 0.1))
-    found = _there(contacts(Solid(lower), Solid(upper)))
-    assert ConvexHull(_array([p.on_a for p in found])[:, :2]).volume == pytest.approx(0.15 * 0.3)
+    manifold = _there(contacts(Solid(lower), Solid(upper)))
+    assert ConvexHull(_array([p.on_a for p in manifold])[:, :2]).volume == pytest.approx(0.15 * 0.3)
     for half, at in ((Vec3(0.3, 0.2, 0.1), 0.0), (Vec3(0.1, 0.2, 0.1), 0.0), (Vec3(0.3, 0.2, 0.1), 0.4)):
         upper = BoxCore(Pose(Rotation.identity(), Vec3(at, 0.0, 0.099)), half)  # edges on edges: none counts twice
         assert len(_there(contacts(Solid(lower), Solid(upper)))) == 4
@@ -236,16 +238,16 @@ def test_bodies_without_known_faces_touch_along_their_outline(drawn: Any) -> Non
         area = ConvexHull(_array([p.on_a for p in _there(boxes)])[:, :2]).volume
         deepest = max(p.depth for p in _there(boxes))
         for a, b in ((lower, hull), (under, hull), (under, upper), (hull, lower)):
-            found = contacts(Solid(a), Solid(b), within=1e-2)
-            points, down = _there(found), a is hull
-            assert 4 <= len(points) <= 9 and [*found.normal] == pytest.approx(
+            manifold = contacts(Solid(a), Solid(b), within=1e-2)
+            points, down = _there(manifold), a is hull
+            assert 4 <= len(points) <= 9 and [*manifold.normal] == pytest.approx(
                 [0.0, 0.0, -1.0 if down else 1.0], abs=1e-2
             )
             assert max(p.depth for p in points) == pytest.approx(deepest, abs=1e-6)
-            kept = ConvexHull(_array([p.on_b if down else p.on_a for p in points])[:, :2]).volume
-            assert 0.85 * area < kept < area * (1.0 + 1e-6)
+            outline_area = ConvexHull(_array([p.on_b if down else p.on_a for p in points])[:, :2]).volume
+            assert 0.85 * area < outline_area < area * (1.0 + 1e-6)
             for p in points:
-                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([found.normal * p.depth]), abs=1e-12)
+                assert _array([p.on_a - p.on_b]) == pytest.approx(_array([manifold.normal * p.depth]), abs=1e-12)
                 on_a, on_b = (p.on_b, p.on_a) if down else (p.on_a, p.on_b)
                 assert max(_on_surface(lower, on_a), _on_surface(upper, on_b)) < 1e-6
     prism = tuple(Vec3(x, y, z) for x, y in ring for z in (-0.1, 0.1))
@@ -262,18 +264,18 @@ def test_bodies_without_known_faces_touch_along_their_outline(drawn: Any) -> Non
 def test_a_capsule_lies_on_a_box_with_two_points() -> None:
     box = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     lying = Solid(SegmentCore(Vec3(0.1, 0.0, 0.049), Vec3(0.4, 0.0, 0.0)), 0.05)
-    for found in (contacts(lying, box), contacts(box, lying).flipped()):
-        assert sorted(float(p.on_a.x) for p in _there(found)) == pytest.approx([-0.3, 0.3])
-        assert [p.depth for p in _there(found)] == pytest.approx([1e-3, 1e-3])
+    for manifold in (contacts(lying, box), contacts(box, lying).flipped()):
+        assert sorted(float(p.on_a.x) for p in _there(manifold)) == pytest.approx([-0.3, 0.3])
+        assert [p.depth for p in _there(manifold)] == pytest.approx([1e-3, 1e-3])
     leaning = Solid(SegmentCore(Vec3(0.0, 0.0, 0.149), Vec3(0.1, 0.0, 0.1)), 0.05)
     (point,) = _there(contacts(leaning, box))
     assert [*point.on_a] == pytest.approx([-0.1, 0.0, -1e-3])
     rng = np.random.default_rng(3)
     for _ in range(40):  # anywhere: as deep as the bodies are, and never deeper
         X = random_pose(rng)
-        some = Solid(SegmentCore(X.translation, X.rotation @ Vec3(0.0, 0.0, 0.2)), 0.1)
-        found, least = contacts(some, box, within=1.0), signed_distance(some, box)
-        deepest = max(p.depth for p in _there(found))
+        capsule = Solid(SegmentCore(X.translation, X.rotation @ Vec3(0.0, 0.0, 0.2)), 0.1)
+        manifold, least = contacts(capsule, box, within=1.0), signed_distance(capsule, box)
+        deepest = max(p.depth for p in _there(manifold))
         assert deepest <= -least.distance + 1e-9
 
 
@@ -310,11 +312,11 @@ def test_compiled_contacts_equal_those_on_floats() -> None:
     def touch(Xa: np.ndarray, Xb: np.ndarray, n: np.ndarray) -> tuple:
         a, b = BoxCore(Pose.of(Xa), Vec3(0.3, 0.2, 0.1)), BoxCore(Pose.of(Xb), Vec3(0.2, 0.25, 0.1))
         normal = Vec3.of(n)
-        found = box_box(a, b, SignedDistance(0.0, normal, a.pose.translation, a.pose.translation, 1.0), 0.05)
+        result = box_box(a, b, SignedDistance(0.0, normal, a.pose.translation, a.pose.translation, 1.0), 0.05)
         return (
-            [p.depth for p in found.points],
-            [lw.expr.where(p.there, 1.0, 0.0) for p in found.points],
-            [[*p.on_a] for p in found.points],
+            [p.depth for p in result.points],
+            [lw.expr.where(p.there, 1.0, 0.0) for p in result.points],
+            [[*p.on_a] for p in result.points],
         )
 
     kernel = lw.compile(touch, Xa=(4, 4), Xb=(4, 4), n=(3,))
@@ -323,16 +325,16 @@ def test_compiled_contacts_equal_those_on_floats() -> None:
     Xa, Xb = (np.array([X.elements() for X in side]).reshape(-1, 4, 4) for side in zip(*poses, strict=True))
     n = rng.normal(size=(100, 3))
     n /= np.linalg.norm(n, axis=1, keepdims=True)
-    depths, there, on_a = kernel(Xa, Xb, n)
-    assert all(np.isfinite(x).all() for x in (depths, there, on_a))
+    depths, mask, on_a = kernel(Xa, Xb, n)
+    assert all(np.isfinite(x).all() for x in (depths, mask, on_a))
     for k in range(100):
-        one = touch(Xa[k], Xb[k], n[k])
-        assert there[k].tolist() == one[1]
-        some = there[k] > 0.5  # equal triangles may come in another order: by rounding
-        mine = np.column_stack([depths[k], on_a[k]])[some]
-        other = np.column_stack([one[0], np.array(one[2], dtype=float)])[some]
-        assert mine[np.argsort(mine[:, 0])] == pytest.approx(other[np.argsort(other[:, 0])], abs=1e-9)
-    assert there.sum() > 100
+        single = touch(Xa[k], Xb[k], n[k])
+        assert mask[k].tolist() == single[1]
+        valid = mask[k] > 0.5  # equal triangles may come in another order: by rounding
+        mine = np.column_stack([depths[k], on_a[k]])[valid]
+        rows = np.column_stack([single[0], np.array(single[2], dtype=float)])[valid]
+        assert mine[np.argsort(mine[:, 0])] == pytest.approx(rows[np.argsort(rows[:, 0])], abs=1e-9)
+    assert mask.sum() > 100
 
 
 def test_contact_points_are_available_for_public_shapes() -> None:
@@ -340,13 +342,15 @@ def test_contact_points_are_available_for_public_shapes() -> None:
     X = np.stack(
         [lw.pose((0, 0, 0.049)), lw.pose((0, 0, 0.06)), lw.pose((1.0, 2.0, 0.149), rpy=(0.0, math.pi / 2, 0.1))]
     )
-    found = lw.contact_points(floor, lw.pose(), box, X)
-    assert found.mask.sum(-1).tolist() == [4, 0, 4] and found.depth.shape == (3, 4)
-    assert found.depth[0] == pytest.approx([1e-3] * 4) and found.depth[2] == pytest.approx([0.051] * 4)
-    assert found.point_a - found.point_b == pytest.approx(found.depth[..., np.newaxis] * found.normal[:, np.newaxis])
+    manifold = lw.contact_points(floor, lw.pose(), box, X)
+    assert manifold.mask.sum(-1).tolist() == [4, 0, 4] and manifold.depth.shape == (3, 4)
+    assert manifold.depth[0] == pytest.approx([1e-3] * 4) and manifold.depth[2] == pytest.approx([0.051] * 4)
+    assert manifold.point_a - manifold.point_b == pytest.approx(
+        manifold.depth[..., np.newaxis] * manifold.normal[:, np.newaxis]
+    )
     assert lw.contact_points(floor, lw.pose(), box, X, max_distance=0.02).mask.sum(-1).tolist() == [4, 4, 4]
-    one = lw.contact_points(box, lw.pose(), ball, lw.pose((0.0, 0.0, 0.14)))
-    assert one.depth == pytest.approx([0.01]) and repr(one).startswith("<ContactPoints: 1 of 1, depth [0.0")
+    single = lw.contact_points(box, lw.pose(), ball, lw.pose((0.0, 0.0, 0.14)))
+    assert single.depth == pytest.approx([0.01]) and repr(single).startswith("<ContactPoints: 1 of 1, depth [0.0")
     force = lw.compile(lambda X: lw.contact_points(floor, lw.pose(), box, X).depth, X=(4, 4))
     assert force(X[0]) == pytest.approx([1e-3] * 4)
     with pytest.raises(TypeError, match="contact_points: a: expected a convex shape"):

@@ -12,7 +12,7 @@ from .pairs import SEARCHED, compiled, corners, extremes, heights, moved, off_su
 
 SPREAD = 0.6
 FLAT = ("segment", "box", "hull")
-ONE = np.eye(3).ravel()
+IDENTITY = np.eye(3).ravel()
 
 
 def pairs(a, b, seed, many=60, spread=SPREAD):
@@ -20,17 +20,17 @@ def pairs(a, b, seed, many=60, spread=SPREAD):
     return rng, rows(a, rng, many, spread), rows(b, rng, many, spread)
 
 
-def shifted(b, y, way):
-    return moved(b, y, np.eye(3), way)
+def shifted(b, y, shift):
+    return moved(b, y, np.eye(3), shift)
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
 def test_distances_of_convex_bodies_satisfy_identities(a, b) -> None:
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 0)
-    found = kernel(x, y)
-    d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
-    assert np.isfinite(found).all() and (found[:, 10] == 1.0).all()
+    outputs = kernel(x, y)
+    d, n, on_a, on_b = outputs[:, 0], outputs[:, 1:4], outputs[:, 4:7], outputs[:, 7:10]
+    assert np.isfinite(outputs).all() and (outputs[:, 10] == 1.0).all()
     assert 10 < (d < 0.0).sum() < 50
     assert np.abs(np.linalg.norm(n, axis=1) - 1.0).max() < 4e-15
     assert np.abs(on_b - on_a - d[:, None] * n).max() < 1e-14
@@ -40,16 +40,16 @@ def test_distances_of_convex_bodies_satisfy_identities(a, b) -> None:
     assert np.abs(gap(n[:, None])[:, 0] - d).max() < 1e-13
     everywhere = rng.normal(size=(len(x), 1000, 3))
     for near in (None, 1e-1, 1e-3, 1e-5):
-        others = everywhere if near is None else n[:, None] + near * everywhere[:, :200]
-        others /= np.linalg.norm(others, axis=-1, keepdims=True)
-        assert (gap(others).max(axis=1) <= d + 1e-13).all(), near
+        directions = everywhere if near is None else n[:, None] + near * everywhere[:, :200]
+        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+        assert (gap(directions).max(axis=1) <= d + 1e-13).all(), near
     if a in FLAT and b in FLAT:
         exact = [signed_distance_of_hulls(corners(a, v), corners(b, w)) for v, w in zip(x, y, strict=True)]
         assert np.abs(d - exact).max() < 1e-14
     # the same bits alone and in any batch
-    assert all(np.array_equal(kernel(x[k], y[k]), found[k]) for k in (0, 7, 59))
-    assert all(np.array_equal(kernel(x[:k], y[:k]), found[:k]) for k in (1, 2, 3, 5, 9))
-    assert np.array_equal(kernel(x[::-1], y[::-1]), found[::-1])
+    assert all(np.array_equal(kernel(x[k], y[k]), outputs[k]) for k in (0, 7, 59))
+    assert all(np.array_equal(kernel(x[:k], y[:k]), outputs[:k]) for k in (1, 2, 3, 5, 9))
+    assert np.array_equal(kernel(x[::-1], y[::-1]), outputs[::-1])
     # a motion of both, and of all sizes
     R, p = rotations(rng, 1)[0], rng.normal(size=3)
     far = kernel(moved(a, x, R, p), moved(b, y, R, p))
@@ -73,12 +73,12 @@ def test_moving_a_body_changes_the_distance_by_at_most_the_displacement(a, b) ->
     """Bodies touch after moving by the distance; then the distance changes as the normal predicts."""
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 1)
-    found = kernel(x, y)
-    d, n = found[:, 0], found[:, 1:4]
+    outputs = kernel(x, y)
+    d, n = outputs[:, 0], outputs[:, 1:4]
     for size in (1.0, 1e-3, 1e-9):
-        way = size * rng.normal(size=(len(x), 3))
-        there = kernel(x, shifted(b, y, way))[:, 0]
-        assert (np.abs(there - d) <= np.linalg.norm(way, axis=1) + 3e-14).all(), size
+        displacement = size * rng.normal(size=(len(x), 3))
+        moved_distance = kernel(x, shifted(b, y, displacement))[:, 0]
+        assert (np.abs(moved_distance - d) <= np.linalg.norm(displacement, axis=1) + 3e-14).all(), size
     for gap in (0.3, 1e-2, 1e-4, 1e-9, 0.0, -1e-9):
         at = shifted(b, y, (gap - d)[:, None] * n)
         near = kernel(x, at)
@@ -93,11 +93,11 @@ def test_moving_a_body_changes_the_distance_by_at_most_the_displacement(a, b) ->
     steps = ((None, 1e-5), (1e-3, 1e-5), (-1e-3, 1e-5), (0.0, 1e-3), (0.0, 1e-6))
     for gap, h in steps:
         at = y if gap is None else shifted(b, y, (gap - d)[:, None] * n)
-        way = rng.normal(size=(len(x), 3))
-        way /= np.linalg.norm(way, axis=1)[:, None]
-        values = [kernel(x, shifted(b, at, s * h * way)) for s in (-1.0, 0.0, 1.0)]
+        displacement = rng.normal(size=(len(x), 3))
+        displacement /= np.linalg.norm(displacement, axis=1)[:, None]
+        values = [kernel(x, shifted(b, at, s * h * displacement)) for s in (-1.0, 0.0, 1.0)]
         rises = [(after[:, 0] - before[:, 0]) / h for before, after in itertools.pairwise(values)]
-        slopes = [(v[:, 1:4] * way).sum(1) for v in values]
+        slopes = [(v[:, 1:4] * displacement).sum(1) for v in values]
         for k in (0, 1):
             assert (slopes[k] <= rises[k] + 3e-14 / h).all() and (rises[k] <= slopes[k + 1] + 3e-14 / h).all(), (gap, h)
         smooth = slopes[2] - slopes[0] < 1e-3
@@ -110,18 +110,18 @@ def test_distances_of_bodies_with_size_ratio_1000_are_accurate(a, b) -> None:
     for part in (1e-3, 1e3):
         _, x, y = pairs(a, b, 2, 40, 0.0)
         y[:, 12:] *= part
-        way = np.random.default_rng(3).normal(size=(40, 3))
-        at = shifted(b, y, way * (0.7 * max(part, 1.0)))
-        found = kernel(x, at)
+        displacement = np.random.default_rng(3).normal(size=(40, 3))
+        at = shifted(b, y, displacement * (0.7 * max(part, 1.0)))
+        outputs = kernel(x, at)
         size = max(part, 1.0)
         for gap in (None, 1e-9):
-            at = at if gap is None else shifted(b, at, (gap - found[:, :1]) * found[:, 1:4])
-            found = kernel(x, at)
-            d, n = found[:, 0], found[:, 1:4]
+            at = at if gap is None else shifted(b, at, (gap - outputs[:, :1]) * outputs[:, 1:4])
+            outputs = kernel(x, at)
+            d, n = outputs[:, 0], outputs[:, 1:4]
             planes = -heights(a, x, n[:, None])[:, 0] - heights(b, at, -n[:, None])[:, 0]
-            assert np.isfinite(found).all() and np.abs(planes - d).max() < 1e-14 * size, (part, gap)
+            assert np.isfinite(outputs).all() and np.abs(planes - d).max() < 1e-14 * size, (part, gap)
             assert gap is None or np.abs(d - gap).max() < 3e-15 * size, (part, gap)
-            off = np.maximum(off_surface(a, x, found[:, 4:7]), off_surface(b, at, found[:, 7:10]))
+            off = np.maximum(off_surface(a, x, outputs[:, 4:7]), off_surface(b, at, outputs[:, 7:10]))
             sharp = gap is not None and (a, b) == ("cone", "hull")  # next to touching, points of a cone are known less
             assert off.max() < (1e-5 if sharp else 3e-13) * size, (part, gap)
 
@@ -132,13 +132,13 @@ def test_every_finite_pose_of_convex_bodies_has_a_finite_distance(a, b) -> None:
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 4, 64)
     x, y = extremes(a, x, rng), extremes(b, y, rng)
-    found = kernel(x, y)
-    assert np.isfinite(found).all(), np.flatnonzero(~np.isfinite(found).all(1))
+    outputs = kernel(x, y)
+    assert np.isfinite(outputs).all(), np.flatnonzero(~np.isfinite(outputs).all(1))
 
 
 def test_unique_nearest_points_are_recognised() -> None:
     """Apart and overlapping; faces on faces, lines on faces and concentric bodies have ties."""
-    at = lambda p, sizes, R=ONE: np.concatenate([R, p, np.ravel(sizes)])  # noqa: E731
+    at = lambda p, sizes, R=IDENTITY: np.concatenate([R, p, np.ravel(sizes)])  # noqa: E731
     lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).ravel()  # z along y
     askew = rotations(np.random.default_rng(5), 1)[0].ravel()
     cube, can = (1.0, 1.0, 1.0), (0.3, 0.5)
@@ -150,7 +150,7 @@ def test_unique_nearest_points_are_recognised() -> None:
     cone_hull, hull_hull = compiled("cone", "hull"), compiled("hull", "hull")
     low = 0.5 * np.sin(slant) + 1e-12
     for shift in (0.4, -0.1):  # apart, and in each other
-        for expected, found in (
+        for expected, result in (
             (0.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.5 + shift), can))),  # it stands
             (0.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.3 + shift), can, lying))),  # it lies
             (1.0, box_can(at((0, 0, 0), cube), at((0.2, 0.1, 1.5 + shift), can, askew))),
@@ -160,7 +160,7 @@ def test_unique_nearest_points_are_recognised() -> None:
             (0.0, cone_hull(at((0.0, 0.0, 1.0 + low + shift), can, down.ravel()), at((0, 0, 0), block))),  # on its side
             (1.0, cone_hull(at((0.1, 0.0, 1.4 + shift), can, askew), at((0, 0, 0), block))),
         ):
-            assert found[10] == expected, (shift, expected, found)
+            assert result[10] == expected, (shift, expected, result)
     assert box_can(at((0, 0, 0), cube), at((0, 0, 0), can))[10] == 0.0  # as deep both ways
     crossed = compiled("segment", "cylinder")
     assert crossed(np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.0]), at((0, 0, 0), can, lying))[10] == 0.0  # along its side
@@ -170,11 +170,11 @@ def test_unique_nearest_points_are_recognised() -> None:
 def test_concentric_bodies_have_the_known_depths() -> None:
     """A cylinder in the middle of an ellipsoid, then moved out along its axis; one without a radius is a segment."""
     kernel = compiled("cylinder", "ellipsoid")
-    still = np.tile(np.concatenate([ONE, np.zeros(3), [0.5, 0.8]]), (12, 1))
-    along = np.tile(np.concatenate([ONE, np.zeros(3), [0.9, 0.5, 0.3]]), (12, 1))
+    segment_row = np.tile(np.concatenate([IDENTITY, np.zeros(3), [0.5, 0.8]]), (12, 1))
+    along = np.tile(np.concatenate([IDENTITY, np.zeros(3), [0.9, 0.5, 0.3]]), (12, 1))
     along[:, 11] = np.linspace(0.0, 2.2, 12)
-    found = kernel(still, along)
-    assert np.isfinite(found).all() and np.abs(found[:, 0] - np.maximum(along[:, 11] - 1.1, -1.0)).max() < 1e-12
+    outputs = kernel(segment_row, along)
+    assert np.isfinite(outputs).all() and np.abs(outputs[:, 0] - np.maximum(along[:, 11] - 1.1, -1.0)).max() < 1e-12
     _, x, y = pairs("segment", "cylinder", 6)
     thin = np.zeros((len(x), 14))
     half = np.linalg.norm(x[:, 3:], axis=1)

@@ -69,10 +69,10 @@ def core_rows(kind: str, rng: np.random.Generator, n: int) -> np.ndarray:
     return np.hstack([0.1 * rng.normal(size=(n, 3)), normal / np.linalg.norm(normal, axis=1)[:, None]]).T
 
 
-def listed(found: SignedDistance, n: int) -> np.ndarray:
+def listed(result: SignedDistance, n: int) -> np.ndarray:
     """Numbers (11, n)."""
     return np.array(
-        [np.broadcast_to(x, n) for x in (found.distance, *found.normal, *found.on_a, *found.on_b, found.unique)]
+        [np.broadcast_to(x, n) for x in (result.distance, *result.normal, *result.on_a, *result.on_b, result.unique)]
     )
 
 
@@ -82,66 +82,66 @@ def test_derivatives_of_the_normals_wrench_equal_differences() -> None:
     n, h = 60, 1e-5
     steps = np.vstack([np.zeros((1, 6)), h * np.eye(6), -h * np.eye(6)])
     z = [np.tile(column, n) for column in steps.T]
-    for kind, other in CLOSED:
+    for kind, kind_b in CLOSED:
         rng = np.random.default_rng(7)
-        make_a, make_b = CORES_AND_FLOOR[kind][1], CORES[other][1]
-        x, y = core_rows(kind, rng, n), core_rows(other, rng, n)
+        make_a, make_b = CORES_AND_FLOOR[kind][1], CORES[kind_b][1]
+        x, y = core_rows(kind, rng, n), core_rows(kind_b, rng, n)
         a, b = (make(np.repeat(r, 13, axis=1)) for make, r in ((make_a, x), (make_b, y)))
-        numbers = listed(signed_distance(Solid(a, 0.05), Solid(after(motion(z), b), 0.02)), 13 * n).reshape(11, n, 13)
-        normal, point = (numbers[k : k + 3] for k in (1, 4))
+        values = listed(signed_distance(Solid(a, 0.05), Solid(after(motion(z), b), 0.02)), 13 * n).reshape(11, n, 13)
+        normal, point = (values[k : k + 3] for k in (1, 4))
         F = np.concatenate([np.cross(point, normal, axis=0), normal])
-        d, first = numbers[0, :, 0], [Vec3.of(numbers[k : k + 3, :, 0]) for k in (1, 4, 7)]
-        found = SignedDistance(d, *first, numbers[10, :, 0])
-        K, exists = motion_response(Solid(make_a(x), 0.05), Solid(make_b(y), 0.02), found)
+        d, first = values[0, :, 0], [Vec3.of(values[k : k + 3, :, 0]) for k in (1, 4, 7)]
+        result = SignedDistance(d, *first, values[10, :, 0])
+        K, exists = motion_response(Solid(make_a(x), 0.05), Solid(make_b(y), 0.02), result)
         K = np.array([[np.broadcast_to(e, n) for e in row] for row in K])
         differences = np.moveaxis((F[..., 1:7] - F[..., 7:]) / (2.0 * h), -1, 1)
         off = np.abs(K - differences).max((0, 1)) / (1.0 + np.abs(differences).max((0, 1)))
-        there = np.broadcast_to(exists, n) > 0.5
-        assert np.isfinite(K).all() and there.sum() >= n - 2, (kind, other)
-        assert np.median(off[there]) < 1e-8 and off[there].max() < 1e-4, (kind, other, off.max())
-        if other == "box":  # the same of its vertices
-            places = [Vec3(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+        valid = np.broadcast_to(exists, n) > 0.5
+        assert np.isfinite(K).all() and valid.sum() >= n - 2, (kind, kind_b)
+        assert np.median(off[valid]) < 1e-8 and off[valid].max() < 1e-4, (kind, kind_b, off.max())
+        if kind_b == "box":  # the same of its vertices
+            positions = [Vec3(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
             half = make_b(y).half
-            hull = PolytopeCore(make_b(y).pose, [Vec3(v.x * half.x, v.y * half.y, v.z * half.z) for v in places])
-            again, known = motion_response(Solid(make_a(x), 0.05), Solid(hull, 0.02), found)
+            hull = PolytopeCore(make_b(y).pose, [Vec3(v.x * half.x, v.y * half.y, v.z * half.z) for v in positions])
+            again, known = motion_response(Solid(make_a(x), 0.05), Solid(hull, 0.02), result)
             again = np.array([[np.broadcast_to(e, n) for e in row] for row in again])
             assert np.abs(again - K).max() <= 1e-9 * (1.0 + np.abs(K).max())
-            assert np.array_equal(np.broadcast_to(known, n) > 0.5, there)
+            assert np.array_equal(np.broadcast_to(known, n) > 0.5, valid)
 
 
 def test_wrench_derivatives_of_either_body_agree() -> None:
     """The bodies exchanged, A moves: both by the twist V, and B back, so −F varies by K V − V ×* F."""
     rng = np.random.default_rng(9)
-    for kind, other in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):
-        a, b = (CORES_AND_FLOOR[one][1](core_rows(one, rng, 1)[:, 0].tolist()) for one in (kind, other))
+    for kind, kind_b in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):
+        a, b = (CORES_AND_FLOOR[kind_][1](core_rows(kind_, rng, 1)[:, 0].tolist()) for kind_ in (kind, kind_b))
         solids = Solid(a, 0.1), Solid(b, 0.2)
-        found = signed_distance(*solids)
-        K, exists = motion_response(*solids, found)
-        back, known = motion_response(*solids[::-1], found.flipped())
-        n, p = found.normal, found.on_a
+        distances = signed_distance(*solids)
+        K, exists = motion_response(*solids, distances)
+        back, known = motion_response(*solids[::-1], distances.flipped())
+        n, p = distances.normal, distances.on_a
         F = Force(p.cross(n), n)
         unit = [Motion.of(row) for row in np.eye(6).tolist()]
         crossed = np.array([cross_star(V, F).elements() for V in unit]).T
-        assert exists == known == 1.0 and np.abs(np.array(back) - (np.array(K) - crossed)).max() < 1e-12, (kind, other)
+        assert exists == known == 1.0 and np.abs(np.array(back) - (np.array(K) - crossed)).max() < 1e-12, (kind, kind_b)
 
 
 def test_dual_numbers_of_distances_equal_differences() -> None:
     """Floats with derivatives, without a trace: rates of all results, by a shift of one body."""
     can = CylinderCore(Pose.identity(), 0.2, 0.3)
     egg = lambda x: Solid(EllipsoidCore(motion([0.3, 0.5, 0.1, *x]), Vec3(0.5, 0.3, 0.2)))  # noqa: E731
-    x, way, h = [0.7, 0.4, 0.5], [0.3, -0.5, 0.8], 1e-6
-    found = signed_distance(Solid(can), egg(seeded(x, way)))
-    level = found.distance.level
+    x, displacement, h = [0.7, 0.4, 0.5], [0.3, -0.5, 0.8], 1e-6
+    distances = signed_distance(Solid(can), egg(seeded(x, displacement)))
+    level = distances.distance.level
     ahead, behind = (
-        signed_distance(Solid(can), egg([a + s * b for a, b in zip(x, way, strict=True)])) for s in (h, -h)
+        signed_distance(Solid(can), egg([a + s * b for a, b in zip(x, displacement, strict=True)])) for s in (h, -h)
     )
-    for one, up, down in zip(listed_of(found), listed_of(ahead), listed_of(behind), strict=True):
-        assert abs(parts(one, level)[1] - (up - down) / (2.0 * h)) < 1e-8
+    for value, up, down in zip(listed_of(distances), listed_of(ahead), listed_of(behind), strict=True):
+        assert abs(parts(value, level)[1] - (up - down) / (2.0 * h)) < 1e-8
 
 
-def listed_of(found: SignedDistance) -> list[Any]:
+def listed_of(result: SignedDistance) -> list[Any]:
     """Distance, normal and points."""
-    return [found.distance, *found.normal, *found.on_a, *found.on_b]
+    return [result.distance, *result.normal, *result.on_a, *result.on_b]
 
 
 def test_distance_derivatives_of_spheres_and_planes_have_closed_forms() -> None:
@@ -167,8 +167,8 @@ def test_distance_derivatives_are_reported_missing_at_ties() -> None:
     points = PointCore(Vec3.zero()), PointCore(Vec3.zero())
     changing = PointCore(Vec3(0.0, 1.0, 2.0)), BoxCore(cube, Vec3(1.0, 1.0, 1.0))
     for a, b in (*boxes, edges, points, changing):
-        found = signed_distance(Solid(a, 0.1), Solid(b, 0.1))
-        K, exists = motion_response(Solid(a, 0.1), Solid(b, 0.1), found)
+        distances = signed_distance(Solid(a, 0.1), Solid(b, 0.1))
+        K, exists = motion_response(Solid(a, 0.1), Solid(b, 0.1), distances)
         assert exists == 0.0 and not np.any(np.array(K, dtype=float)), (a, b)
 
 
@@ -185,27 +185,27 @@ def test_derivatives_of_searched_distances_in_user_functions_equal_differences()
         return found, [x for part in parts for x in scalars(part).ravel()]
 
     def traced(z: Any) -> Any:
-        one, numbers = found(z)
+        outputs, values = found(z)
         symbols = [*z]
-        slope = adjoint([numbers[0]], symbols, [1.0])
-        rows = [*jacobian(numbers, symbols), adjoint(numbers, symbols, weights.tolist()), *jacobian(slope, symbols)]
-        return array(numbers), one.unique, array(slope), array(rows)
+        slope = adjoint([values[0]], symbols, [1.0])
+        rows = [*jacobian(values, symbols), adjoint(values, symbols, weights.tolist()), *jacobian(slope, symbols)]
+        return array(values), outputs.unique, array(slope), array(rows)
 
     kernel = lw.compile(traced, z=6)
     rng = np.random.default_rng(1)
     z = np.hstack([2.0 * rng.normal(size=(300, 3)), 0.5 * rng.normal(size=(300, 3))])
-    numbers, unique, slope, rows = kernel(z)
+    values, unique, slope, rows = kernel(z)
     h = 1e-5
     ahead, behind = (kernel(z[:, None] + s * h * np.eye(6)) for s in (1.0, -1.0))
     J = np.swapaxes(ahead[0] - behind[0], 1, 2) / (2.0 * h)
     H = np.swapaxes(ahead[2] - behind[2], 1, 2) / (2.0 * h)
-    there = unique > 0.5
-    assert there.sum() > 290 and np.isfinite(rows).all() and (numbers[:, 0] < 0.0).sum() > 50
+    valid = unique > 0.5
+    assert valid.sum() > 290 and np.isfinite(rows).all() and (values[:, 0] < 0.0).sum() > 50
     off = np.abs(rows[:, :10] - J).max((1, 2)) / (1.0 + np.abs(J).max((1, 2)))
-    assert np.median(off[there]) < 1e-9 and np.quantile(off[there], 0.99) < 1e-5
+    assert np.median(off[valid]) < 1e-9 and np.quantile(off[valid], 0.99) < 1e-5
     assert np.abs(rows[:, 0] - slope).max() < 1e-13
     assert np.abs(rows[:, 10] - np.einsum("k,nki->ni", weights, rows[:, :10])).max() < 1e-11 * np.abs(rows).max()
     second = rows[:, 11:]
     off = np.abs(second - H).max((1, 2)) / (1.0 + np.abs(H).max((1, 2)))
-    assert np.median(off[there]) < 1e-9 and np.quantile(off[there], 0.99) < 1e-5
+    assert np.median(off[valid]) < 1e-9 and np.quantile(off[valid], 0.99) < 1e-5
     assert np.abs(second - np.swapaxes(second, 1, 2)).max() < 1e-11 * np.abs(second).max()

@@ -32,24 +32,24 @@ def test_proved_ellipsoid_distances_are_optimal() -> None:
         a, b = (EllipsoidCore(placed(v), Vec3.of(v[12:15])) for v in (x, y))
         difference, start = Difference.of(a, b), Vec3.of(start)
         pair = ellipsoids._Pair(difference)
-        own = ellipsoids._start(difference, pair)
-        g, n, there = ellipsoids._stationary(pair, choose(lt(0.0, start.dot(start)), start, own))
+        starts_ = ellipsoids._start(difference, pair)
+        g, n, is_valid = ellipsoids._stationary(pair, choose(lt(0.0, start.dot(start)), start, starts_))
         proved = ellipsoids._is_best(pair, n, g, ellipsoids._TURNS)
-        return g, where(there, 1.0, 0.0), where(proved, 1.0, 0.0)
+        return g, where(is_valid, 1.0, 0.0), where(proved, 1.0, 0.0)
 
     kernel = lw.compile(settled, x=15, y=15, start=3)
     rng, x, y = drawn(0, PAIRS, 0.25)
     starts = rng.normal(size=(PAIRS, STARTS, 3))
     starts /= np.linalg.norm(starts, axis=-1, keepdims=True)
     starts[:, 0] = 0.0  # its own
-    g, there, proved = kernel(x[:, None], y[:, None], starts)
-    there, proved = there == 1.0, (there == 1.0) & (proved == 1.0)
-    best = np.where(there, g, -np.inf).max(axis=1)
-    assert there.mean() > 0.75 and (best < 0.0).sum() > 30
-    worse = there & (g < best[:, None] - 1e-9)
+    g, is_valid, proved = kernel(x[:, None], y[:, None], starts)
+    is_valid, proved = is_valid == 1.0, (is_valid == 1.0) & (proved == 1.0)
+    best = np.where(is_valid, g, -np.inf).max(axis=1)
+    assert is_valid.mean() > 0.75 and (best < 0.0).sum() > 30
+    worse = is_valid & (g < best[:, None] - 1e-9)
     assert worse.sum() > 200 and not (worse & proved).any()
     assert (best[:, None] - g)[proved].max() < 1e-14 and proved.any(axis=1).mean() > 0.9
-    assert there[:, 0].all() and proved[:, 0].mean() > 0.9
+    assert is_valid[:, 0].all() and proved[:, 0].mean() > 0.9
 
 
 @pytest.mark.slow(every=3)
@@ -59,8 +59,8 @@ def test_no_direction_separates_ellipsoids_further() -> None:
         rng, x, y = drawn(seed, PAIRS, spread)
         if seed == 1:
             y[::2, 13] = y[::2, 12] * (1.0 + 1e-9)  # almost round, about one center
-        found = kernel(x, y)
-        d, n, on_a, on_b = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:10]
+        outputs = kernel(x, y)
+        d, n, on_a, on_b = outputs[:, 0], outputs[:, 1:4], outputs[:, 4:7], outputs[:, 7:10]
         assert np.abs(on_b - on_a - d[:, None] * n).max() < 2e-15 and np.abs((n * n).sum(1) - 1.0).max() < 2e-15
         assert max(off_surface("ellipsoid", v, p).max() for v, p in ((x, on_a), (y, on_b))) < 1e-14
         gap = lambda u: -heights("ellipsoid", x, u) - heights("ellipsoid", y, -u)  # noqa: B023, E731
@@ -76,9 +76,9 @@ def test_flat_and_thin_ellipsoids_have_distances() -> None:
     kernel = compiled("ellipsoid", "ellipsoid")
     _, x, y = drawn(4, 40, 0.5)
     x[:20, 12], x[20:, 13] = 0.0, 1e-9
-    found = kernel(x, y)
-    d, n = found[:, 0], found[:, 1:4]
-    kept = -heights("ellipsoid", x, n[:, None])[:, 0] - heights("ellipsoid", y, -n[:, None])[:, 0]
-    assert np.isfinite(found).all() and np.abs(kept - d).max() < 1e-14
-    length = np.linalg.norm(found[:, 7:10] - found[:, 4:7], axis=1)
+    outputs = kernel(x, y)
+    d, n = outputs[:, 0], outputs[:, 1:4]
+    margin = -heights("ellipsoid", x, n[:, None])[:, 0] - heights("ellipsoid", y, -n[:, None])[:, 0]
+    assert np.isfinite(outputs).all() and np.abs(margin - d).max() < 1e-14
+    length = np.linalg.norm(outputs[:, 7:10] - outputs[:, 4:7], axis=1)
     assert np.abs(length - np.abs(d)).max() < 1e-14 and 5 < (d > 0.0).sum() < 35

@@ -30,8 +30,8 @@ def body(kind, x):
 def on_numbers(a, b, x, y):
     """Without a kernel."""
     core_a, core_b = (CORES[kind][1](row.tolist()) for kind, row in ((a, x), (b, y)))
-    found = signed_distance(Solid(core_a), Solid(core_b))
-    return np.array([found.distance, *found.normal, *found.on_a, *found.on_b], dtype=float)
+    distances = signed_distance(Solid(core_a), Solid(core_b))
+    return np.array([distances.distance, *distances.normal, *distances.on_a, *distances.on_b], dtype=float)
 
 
 def check(a, b, x, y, found, where):
@@ -53,17 +53,17 @@ def test_distances_apart_equal_forty_digit_results() -> None:
     rng = np.random.default_rng(0)
     for a, b in itertools.combinations_with_replacement(CORES, 2):
         x, y = rows(a, rng, 1)[0], rows(b, rng, 1)[0]
-        place = slice(0, 3) if b in ROUNDED else slice(9, 12)
-        y[place] += 4.0 * rng.normal(size=3)
+        position = slice(0, 3) if b in ROUNDED else slice(9, 12)
+        y[position] += 4.0 * rng.normal(size=3)
         for gap in (None, 0.1, 1e-4):
             if gap is not None:
-                y[place] -= (found[0] - gap) * found[1:4]  # noqa: F821
-            found = on_numbers(a, b, x, y)
-            assert gap is None or abs(found[0] - gap) < 0.5 * gap
-            check(a, b, x, y, found, (a, b, gap))
+                y[position] -= (outputs[0] - gap) * outputs[1:4]  # noqa: F821
+            outputs = on_numbers(a, b, x, y)
+            assert gap is None or abs(outputs[0] - gap) < 0.5 * gap
+            check(a, b, x, y, outputs, (a, b, gap))
             if gap == 0.1:  # of the two the other way round
                 back = on_numbers(b, a, y, x)
-                assert abs(back[0] - found[0]) < 1e-14 and np.abs(back[1:4] + found[1:4]).max() < 1e-10, (a, b)
+                assert abs(back[0] - outputs[0]) < 1e-14 and np.abs(back[1:4] + outputs[1:4]).max() < 1e-10, (a, b)
 
 
 @pytest.mark.slow(every=3)
@@ -73,10 +73,10 @@ def test_depths_of_overlaps_equal_forty_digit_results() -> None:
     for a, b in SEARCHED:
         kernel = compiled(a, b)
         x, y = rows(a, rng, 4), rows(b, rng, 4)
-        place = slice(9, 12)
-        found = kernel(x, y)
+        position = slice(9, 12)
+        outputs = kernel(x, y)
         for gap in (0.0, -0.01, -0.05) if "ellipsoid" in (a, b) else (-0.01, -0.05):
-            y[:, place] -= (found[:, :1] - gap) * found[:, 1:4]
-            found = kernel(x, y)
+            y[:, position] -= (outputs[:, :1] - gap) * outputs[:, 1:4]
+            outputs = kernel(x, y)
             for k in range(len(x)):
-                check(a, b, x[k], y[k], found[k], (a, b, gap, k))
+                check(a, b, x[k], y[k], outputs[k], (a, b, gap, k))

@@ -20,15 +20,15 @@ KINDS = {
 }
 
 
-def numbers(found):
-    return np.array([found.distance, *found.normal, *found.on_a, *found.on_b, found.unique], dtype=object)
+def numbers(result):
+    return np.array([result.distance, *result.normal, *result.on_a, *result.on_b, result.unique], dtype=object)
 
 
 def kernel(field, kind, arrays):
-    size, made = KINDS[kind]
+    size, make = KINDS[kind]
 
-    def function(x, **given):
-        return numbers(field(given, made(x)))
+    def function(x, **field_arrays):
+        return numbers(field(field_arrays, make(x)))
 
     return lw.compile(function, x=size, **{name: array.shape for name, array in arrays.items()})
 
@@ -86,27 +86,27 @@ def test_the_nearest_point_of_a_cloud_is_exact() -> None:
     rng = np.random.default_rng(0)
     cloud = shapes.PointCloud(rng.normal(size=(37, 3)), 0.05)
     arrays = fields.cloud_arrays(cloud, 128)
-    field = lambda given, b: fields.field_distance(shapes.PointCloud, given, Pose.identity(), b, 0.05)  # noqa: E731
+    field = lambda field_arrays, b: fields.field_distance(shapes.PointCloud, field_arrays, Pose.identity(), b, 0.05)  # noqa: E731
     points = kernel(field, "points", arrays)
     p = 1.5 * rng.normal(size=(400, 3))
     for points_of_cloud in (cloud.points, cloud.points[:1], rng.normal(size=(128, 3))):
         arrays = fields.cloud_arrays(shapes.PointCloud(points_of_cloud), 128)
-        found = points(p, *arrays.values())
+        outputs = points(p, *arrays.values())
         away = np.linalg.norm(p[:, None] - points_of_cloud, axis=-1)
-        assert np.abs(check(found) - away.min(1) + 0.15).max() < 1e-14
-        assert np.array_equal(points(p[7], *arrays.values()), found[7])
+        assert np.abs(check(outputs) - away.min(1) + 0.15).max() < 1e-14
+        assert np.array_equal(points(p[7], *arrays.values()), outputs[7])
         if len(points_of_cloud) == 37:
-            assert np.abs(found[:, 4:7] - 0.05 * found[:, 1:4] - points_of_cloud[away.argmin(1)]).max() < 1e-14
+            assert np.abs(outputs[:, 4:7] - 0.05 * outputs[:, 1:4] - points_of_cloud[away.argmin(1)]).max() < 1e-14
     two = fields.cloud_arrays(shapes.PointCloud([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]), 128)
     assert points([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]], *two.values())[:, 10].tolist() == [0.0, 1.0]
 
     arrays = fields.cloud_arrays(cloud)
     X = poses(rng, 100, 1.5)
-    found = kernel(field, "boxes", arrays)(X, *arrays.values())
+    outputs = kernel(field, "boxes", arrays)(X, *arrays.values())
     inside = np.einsum("nji,nkj->nki", X[:, :3, :3], cloud.points - X[:, None, :3, 3])
     gap = np.abs(inside) - [0.1, 0.05, 0.08]
     expected = np.linalg.norm(np.maximum(gap, 0.0), axis=-1) + np.minimum(gap.max(-1), 0.0)
-    assert np.abs(check(found) - expected.min(1) + 0.07).max() < 1e-12
+    assert np.abs(check(outputs) - expected.min(1) + 0.07).max() < 1e-12
 
 
 # -- ground
@@ -115,8 +115,8 @@ def test_the_nearest_point_of_a_cloud_is_exact() -> None:
 GROUND = shapes.HeightField(0.1 * np.random.default_rng(1).normal(size=(5, 7)), (0.2, 0.15), (-0.35, -0.5))
 
 
-def on_ground(given, b):
-    return fields.field_distance(shapes.HeightField, given, Pose.identity(), b)
+def on_ground(arrays, b):
+    return fields.field_distance(shapes.HeightField, arrays, Pose.identity(), b)
 
 
 def test_distances_of_points_and_height_fields_equal_triangles() -> None:
@@ -125,8 +125,8 @@ def test_distances_of_points_and_height_fields_equal_triangles() -> None:
     p = rng.uniform(-0.8, 0.8, (600, 3)) * [1.0, 1.0, 0.5]
     arrays = fields.ground_arrays(GROUND, (8, 8))
     points = kernel(on_ground, "points", arrays)
-    found = points(p, *arrays.values())
-    d = check(found) + 0.1
+    result = points(p, *arrays.values())
+    d = check(result) + 0.1
     assert np.abs(np.abs(d) - to_triangles(p, triangles)).max() < 1e-13
     top = np.full(len(p), -np.inf)
     for a, b, c in triangles:  # the ground's height there, by barycentric coordinates
@@ -212,9 +212,9 @@ def test_interpolated_distance_fields_stay_within_their_error_bounds() -> None:
             differences = (at(q + step, *arrays.values())[0] - at(q - step, *arrays.values())[0]) / 2e-7
             assert np.quantile(np.abs(g - differences), 0.99) < 1e-6
 
-    on = lambda given, b: fields.field_distance(shapes.DistanceField, given, Pose.identity(), b)  # noqa: E731
-    found = kernel(on, "points", arrays)(p, *arrays.values())
-    assert np.abs(check(found) - d + 0.1).max() < 1e-15
+    on = lambda field_arrays, b: fields.field_distance(shapes.DistanceField, field_arrays, Pose.identity(), b)  # noqa: E731
+    outputs = kernel(on, "points", arrays)(p, *arrays.values())
+    assert np.abs(check(outputs) - d + 0.1).max() < 1e-15
     a = np.column_stack([p[:200], 0.2 * rng.normal(size=(200, 3))])
     s = np.linspace(-1.0, 1.0, 65)
     least = at(a[:, None, :3] + s[:, None] * a[:, None, 3:], *arrays.values())[0].min(1) - 0.1
@@ -229,27 +229,29 @@ def test_interpolated_distance_fields_stay_within_their_error_bounds() -> None:
 def test_distances_of_compounds_are_minima_over_parts() -> None:
     rng = np.random.default_rng(5)
     X = [Pose.of(x.tolist()) for x in poses(rng, 3, 0.5)]
-    one = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])
-    whole = shapes.Compound([one, shapes.Sphere(0.1)])
-    assert len(whole.parts) == 3 and whole.origin_radius >= one.origin_radius
-    other = shapes.Compound([shapes.Sphere(0.05), shapes.Sphere(0.02).at((0.0, 0.0, 0.5))])
+    compound = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])
+    whole = shapes.Compound([compound, shapes.Sphere(0.1)])
+    assert len(whole.parts) == 3 and whole.origin_radius >= compound.origin_radius
+    compound_b = shapes.Compound([shapes.Sphere(0.05), shapes.Sphere(0.02).at((0.0, 0.0, 0.5))])
     for _ in range(20):
-        here, there = (Pose.of(x.tolist()) for x in poses(rng, 2, 0.7))
-        found, part_a, part_b = fields.distance_of_shapes(whole, here, other, there)
+        pose_a, pose_b = (Pose.of(x.tolist()) for x in poses(rng, 2, 0.7))
+        result, part_a, part_b = fields.distance_of_shapes(whole, pose_a, compound_b, pose_b)
         each = np.array(
             [
                 [
-                    fields.distance_of_shapes(a.shape, here @ a.origin, b.shape, there @ b.origin)[0].distance
-                    for b in other.parts
+                    fields.distance_of_shapes(a.shape, pose_a @ a.origin, b.shape, pose_b @ b.origin)[0].distance
+                    for b in compound_b.parts
                 ]
                 for a in whole.parts
             ]
         )
-        assert abs(found.distance - each.min()) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
-        back, part_b, part_a = fields.distance_of_shapes(other, there, whole, here)
-        assert abs(back.distance - found.distance) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
-        check(numbers(found)[None].astype(float))
-    ground, _, _ = fields.distance_of_shapes(GROUND, Pose.identity(), other, Pose.of(poses(rng, 1, 0.1)[0].tolist()))
+        assert abs(result.distance - each.min()) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
+        back, part_b, part_a = fields.distance_of_shapes(compound_b, pose_b, whole, pose_a)
+        assert abs(back.distance - result.distance) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
+        check(numbers(result)[None].astype(float))
+    ground, _, _ = fields.distance_of_shapes(
+        GROUND, Pose.identity(), compound_b, Pose.of(poses(rng, 1, 0.1)[0].tolist())
+    )
     assert np.isfinite(ground.distance)
 
 

@@ -25,15 +25,15 @@ SIZE = 200
 
 def on_grid(kind: str, rng: np.random.Generator, n: int) -> np.ndarray:
     """Cores along the axes, of sizes and at places that are exact in float32."""
-    place = rng.choice([-1.0, -0.5, -0.25, 0.0, 0.0, 0.25, 0.5, 1.0], (n, 3))
+    position = rng.choice([-1.0, -0.5, -0.25, 0.0, 0.0, 0.25, 0.5, 1.0], (n, 3))
     if kind == "point":
-        return place
+        return position
     turns = np.eye(3)[np.array([*itertools.permutations(range(3))])[rng.integers(6, size=n)]]
     turns *= np.linalg.det(turns)[:, None, None]
     if kind == "segment":
-        return np.hstack([place, turns[:, 0] * rng.choice([0.0, 0.25, 0.5, 1.0], (n, 1))])
+        return np.hstack([position, turns[:, 0] * rng.choice([0.0, 0.25, 0.5, 1.0], (n, 1))])
     sizes = rng.choice([-0.5, -0.25, 0.0, 0.25, 0.5] if kind == "hull" else [0.25, 0.5, 1.0], (n, CORES[kind][0] - 12))
-    return np.hstack([turns.reshape(n, 9), place, sizes])
+    return np.hstack([turns.reshape(n, 9), position, sizes])
 
 
 def at_one_pose(a: str, b: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -54,14 +54,14 @@ def test_float32_distances_equal_those_of_float64_to_rounding(a: str, b: str) ->
     for x, y in (*inputs, tuple(1e-4 * z if CORES[k][0] < 7 else np.hstack([z[:, :9], 1e-4 * z[:, 9:]])
                                 for z, k in zip(inputs[1], (a, b), strict=True)), at_one_pose(a, b, rng)):  # fmt: skip
         x, y = x.astype(np.float32), y.astype(np.float32)
-        exact, found = kernel(x.astype(float), y.astype(float)), kernel(x, y).astype(float)
-        assert np.isfinite(found).all()
+        exact, outputs = kernel(x.astype(float), y.astype(float)), kernel(x, y).astype(float)
+        assert np.isfinite(outputs).all()
         size = np.abs(np.hstack([x, y])[:, [*range(9, 12)] if CORES[a][0] > 6 else [*range(3)]]).max()
-        error = np.abs(found[:, 0] - exact[:, 0])
+        error = np.abs(outputs[:, 0] - exact[:, 0])
         assert error.max() < 1e-4 * max(size, 1e-4) and np.quantile(error, 0.98) < 1e-5 * size
-        n, on_a, on_b = found[:, 1:4], found[:, 4:7], found[:, 7:10]
+        n, on_a, on_b = outputs[:, 1:4], outputs[:, 4:7], outputs[:, 7:10]
         assert np.abs(np.linalg.norm(n, axis=1) - np.linalg.norm(exact[:, 1:4], axis=1)).max() < 1e-5
-        assert np.abs(on_b - on_a - found[:, :1] * n).max() < 1e-5 * size
+        assert np.abs(on_b - on_a - outputs[:, :1] * n).max() < 1e-5 * size
 
 
 @pytest.mark.slow(every=2)
@@ -90,6 +90,6 @@ def test_float32_rays_hit_the_bodies_of_float64_rays() -> None:
         y = rows(kind, rng, SIZE)
         origins = y[:, 9:12] + 0.3 * rng.normal(size=(SIZE, 3)) - 3.0 * d
         arrays = [x.astype(np.float32) for x in (origins, d, y)]
-        found, exact = kernel(*arrays), kernel(*(x.astype(float) for x in arrays))
-        assert np.array_equal(found < 9.9, exact < 9.9) and 10 < np.sum(exact < 9.9) < SIZE
-        assert np.abs(found - exact).max() < 5e-3 and np.median(np.abs(found - exact)) < 1e-6
+        outputs, exact = kernel(*arrays), kernel(*(x.astype(float) for x in arrays))
+        assert np.array_equal(outputs < 9.9, exact < 9.9) and 10 < np.sum(exact < 9.9) < SIZE
+        assert np.abs(outputs - exact).max() < 5e-3 and np.median(np.abs(outputs - exact)) < 1e-6

@@ -16,8 +16,8 @@ def ray_on(field):
     return lw.compile(lambda o, d: ground_ray(ground, Vec3(*o), Vec3(*d), MOST), o=(3,), d=(3,))
 
 
-def units(ways):
-    return ways / np.linalg.norm(ways, axis=-1, keepdims=True)
+def units(share):
+    return share / np.linalg.norm(share, axis=-1, keepdims=True)
 
 
 def triangles_of(field):
@@ -81,13 +81,13 @@ def test_rays_end_at_the_first_triangle_or_side_of_the_ground():
     enters = o + np.where(over, begin, 0.0)[:, None] * d
     in_ground = over & (above(field, enters) <= 0.0)
     expected = np.minimum(np.where(in_ground, begin, to_triangles(o, d, triangles_of(field))), MOST)
-    found = kernel(o, d)
-    assert np.abs(found - expected).max() < 1e-9
+    outputs = kernel(o, d)
+    assert np.abs(outputs - expected).max() < 1e-9
     inside, side = in_ground & (begin == 0.0), in_ground & (begin > 0.0)
     on_surface = ~in_ground & (expected < MOST)
     assert min(inside.sum(), side.sum(), on_surface.sum(), (expected == MOST).sum()) > 300
-    assert np.array_equal(found[inside], np.zeros(inside.sum())) and (found[expected == MOST] == MOST).all()
-    assert [float(kernel(o[k], d[k])) for k in range(20)] == found[:20].tolist()  # alone, to the bit
+    assert np.array_equal(outputs[inside], np.zeros(inside.sum())) and (outputs[expected == MOST] == MOST).all()
+    assert [float(kernel(o[k], d[k])) for k in range(20)] == outputs[:20].tolist()  # alone, to the bit
 
 
 def test_rays_on_planar_height_fields_have_closed_form_lengths():
@@ -104,9 +104,9 @@ def test_rays_on_planar_height_fields_have_closed_form_lengths():
     o = np.array([0.5, 0.5, 0.3 + slope @ [0.5, 0.5]]) + n * np.minimum(0.05, 4.0 * sinks)
     expected = np.minimum((o - [0.0, 0.0, 0.3]) @ n / (-d @ n), MOST)
     far = o + expected[:, None] * d
-    kept = (np.abs(far[:, 0]) < 4.9) & (np.abs(far[:, 1]) < 3.9)
-    assert kept.sum() > 250 and (expected[kept] > 3.0).any()
-    assert np.abs(kernel(o, d) - expected)[kept].max() < 1e-9
+    inside = (np.abs(far[:, 0]) < 4.9) & (np.abs(far[:, 1]) < 3.9)
+    assert inside.sum() > 250 and (expected[inside] > 3.0).any()
+    assert np.abs(kernel(o, d) - expected)[inside].max() < 1e-9
     ramp = lw.shapes.HeightField(np.maximum(0.0, 0.5 * x)[:, None] + 0.0 * y[None, :], (0.1, 0.08), (x[0], y[0]))
     kernel, level = ray_on(ramp), units(np.array([1.0, 0.3, 0.0]))
     for high in (0.02, 0.3, 0.77):  # level above the flat part, until the ramp is as high

@@ -21,10 +21,10 @@ TILTED = np.array([  # of stacked boxes: fcl 493 and 495
     [-0.2429801799032638987, 0.23569836841299884878, 0.94096063217417758029]])  # fmt: skip
 
 
-def row(size, place=(0.0, 0.0, 0.0), R=X):
+def row(size, position=(0.0, 0.0, 0.0), R=X):
     """Of a box with such edges."""
     R = np.eye(3) if R is X else np.asarray(R)
-    return np.concatenate([R.ravel(), place, 0.5 * np.asarray(size)])
+    return np.concatenate([R.ravel(), position, 0.5 * np.asarray(size)])
 
 
 def test_distances_of_boxes_that_almost_touch_are_exact() -> None:
@@ -51,11 +51,11 @@ def test_distances_of_boxes_that_almost_touch_are_exact() -> None:
         upper = row(size, low + TILTED @ (0.0, dim + gap, 0.0), TILTED)
         known.append((row(size, low, TILTED), upper, gap, TILTED[:, 1]))
     for a, b, expected, normal in known:
-        found = kernel(a, b)
+        outputs = kernel(a, b)
         scale = max(1.0, np.abs(b).max())
-        assert abs(found[0] - expected) < 2e-15 * scale, (expected, found[0])
-        assert normal is None or np.abs(found[1:4] - normal).max() < 1e-15, (expected, found[1:4])
-        assert np.abs(found[7:10] - found[4:7] - found[0] * found[1:4]).max() < 2e-15 * scale
+        assert abs(outputs[0] - expected) < 2e-15 * scale, (expected, outputs[0])
+        assert normal is None or np.abs(outputs[1:4] - normal).max() < 1e-15, (expected, outputs[1:4])
+        assert np.abs(outputs[7:10] - outputs[4:7] - outputs[0] * outputs[1:4]).max() < 2e-15 * scale
 
 
 def test_distances_of_special_boxes_equal_facets() -> None:
@@ -99,7 +99,7 @@ def test_distances_of_special_boxes_equal_facets() -> None:
 
 def test_distances_of_boxes_and_cylinders_in_special_poses_are_exact() -> None:
     kernel = compiled("box", "cylinder")
-    can = lambda radius, length, place, R: np.concatenate([np.asarray(R).ravel(), place, [radius, 0.5 * length]])  # noqa: E731
+    can = lambda radius, length, position, R: np.concatenate([np.asarray(R).ravel(), position, [radius, 0.5 * length]])  # noqa: E731
     c, s = np.cos(2.0 * 0.130526), np.sin(2.0 * 0.130526)
     # fcl 319: beside a table, 0.8 − 0.39/2 − 0.4 − 0.18 from it; 324: a can in a crate
     table = row((0.05, 0.39, 1.47), (0.8, -0.385, 0.735), (-Y, X, Z))
@@ -109,15 +109,15 @@ def test_distances_of_boxes_and_cylinders_in_special_poses_are_exact() -> None:
     inside = kernel(row((1.0, 1.0, 1.0)), can(0.25, 0.25, (0.2, 0.0, 0.0), np.eye(3)))
     assert abs(inside[0] + 0.55) < 1e-15 and np.abs(inside[1:4] - X).max() < 1e-13
     # fcl 390: a can askew near a shelf; and one that lies along it, 1.6e-8 apart, tilted by 6.3e-6
-    place = (0.87472781461138560122, -0.4038687881347159947, 1.5871328698116491385)
+    position = (0.87472781461138560122, -0.4038687881347159947, 1.5871328698116491385)
     z = np.array([0.19526123781136842106, 0.97072639199619581429, 0.13986894183635001365])
-    askew = can(0.05, 0.06, place, frame(z))
+    askew = can(0.05, 0.06, position, frame(z))
     check("box", "cylinder", shelf, askew, kernel(shelf, askew), "fcl 390")
-    tilt, place = 6.3260669e-06, np.array([0.57500009756757608503, -0.42711963046787942977, 1.1867093358746836351])
-    lying = can(0.05, 0.06, place, frame(np.array([tilt, 1.0, 0.0]) / np.hypot(tilt, 1.0)))
-    found = kernel(shelf, lying)
-    along = (-0.445 - place[1]) * tilt  # of the axis, where the shelf ends
-    assert abs(found[0] - ((0.625 - place[0] - along) / np.hypot(tilt, 1.0) - 0.05)) < 1e-15
+    tilt, position = 6.3260669e-06, np.array([0.57500009756757608503, -0.42711963046787942977, 1.1867093358746836351])
+    lying = can(0.05, 0.06, position, frame(np.array([tilt, 1.0, 0.0]) / np.hypot(tilt, 1.0)))
+    outputs = kernel(shelf, lying)
+    along = (-0.445 - position[1]) * tilt  # of the axis, where the shelf ends
+    assert abs(outputs[0] - ((0.625 - position[0] - along) / np.hypot(tilt, 1.0) - 0.05)) < 1e-15
     # fcl 408: a ball of 0.06 just over an edge of a box
     ball = compiled("point", "box")((1.7855056639081962e-10, 0.04, 0.33), row((0.1, 0.1, 0.1), (0.05, 0.15, 0.35)))
     assert abs(ball[0] - 0.06) < 1e-16
@@ -136,12 +136,12 @@ def test_a_small_box_on_a_large_box_has_four_contacts() -> None:
     upright = lambda *p: Pose(Rotation.identity(), Vec3(*p))  # noqa: E731
     for half in (1.0, 10.0, 25.0, 50.0, 100.0):
         for part, gap in itertools.product((0.0, 0.3, 0.9), (1e-3, 1e-9, 0.0, -1e-9, -1e-3)):
-            place = (part * half, -part * half, 0.35 + gap)
-            found = kernel(row((2.0 * half, 2.0 * half, 0.5)), row((0.2, 0.2, 0.2), place))
-            assert abs(found[0] - gap) < 1e-16 * half and np.abs(found[1:4] - Z).max() < 1e-15
-            assert found[10] == 0.0
+            position = (part * half, -part * half, 0.35 + gap)
+            outputs = kernel(row((2.0 * half, 2.0 * half, 0.5)), row((0.2, 0.2, 0.2), position))
+            assert abs(outputs[0] - gap) < 1e-16 * half and np.abs(outputs[1:4] - Z).max() < 1e-15
+            assert outputs[10] == 0.0
             large = Solid(BoxCore(upright(0.0, 0.0, 0.0), Vec3(half, half, 0.25)))
-            points = contacts(large, Solid(BoxCore(upright(*place), Vec3(0.1, 0.1, 0.1))), within=0.01).points
+            points = contacts(large, Solid(BoxCore(upright(*position), Vec3(0.1, 0.1, 0.1))), within=0.01).points
             assert [abs(p.depth + gap) < 1e-16 * half for p in points if p.there] == [True] * 4, (half, part, gap)
 
 
@@ -154,15 +154,15 @@ def test_separated_hulls_never_touch() -> None:
     x[:, 12:] *= 0.2
     y[:, 12:] *= 0.2
     y[:, 9:12] = x[:, 9:12] + rng.uniform(-0.5, 0.5, (n, 3))
-    found = compiled("hull", "hull")(x, y)
-    d, normal = found[:, 0], found[:, 1:4]
+    outputs = compiled("hull", "hull")(x, y)
+    d, normal = outputs[:, 0], outputs[:, 1:4]
     heights = lambda x: np.einsum("ni,nvi->nv", normal, np.array([corners("hull", v) for v in x]))  # noqa: E731
     gap = heights(y).min(1) - heights(x).max(1)
     assert np.abs(gap - d).max() < 2e-15 and (d > 0.01).sum() > 1500 and (d < 0.0).sum() > 300
     apart = np.flatnonzero(d > 0.0)
-    between = found[apart, 7:10] - found[apart, 4:7]
+    between = outputs[apart, 7:10] - outputs[apart, 4:7]
     assert np.abs(np.linalg.norm(between, axis=1) - d[apart]).max() < 1e-15
-    for kind, v, points in (("hull", x, found[:, 4:7]), ("hull", y, found[:, 7:10])):
+    for kind, v, points in (("hull", x, outputs[:, 4:7]), ("hull", y, outputs[:, 7:10])):
         assert off_surface(kind, v[apart[:300]], points[apart[:300]]).max() < 2e-15
     directions = rng.normal(size=(128, 3))  # and no plane of any other direction leaves more, apart or not
     directions /= np.linalg.norm(directions, axis=1)[:, None]
@@ -173,18 +173,20 @@ def test_separated_hulls_never_touch() -> None:
 
 def test_overlapping_prisms_have_the_depth_of_facets() -> None:
     """drake 21673: a wheel's prism of six sides and a triangle's; and just touching."""
-    place, (c, s) = (4.2864836941313040342, 7.3869576872253679412), (-0.94039051098122172778, 0.34009658459984087875)
-    ring = [(np.cos(k * np.pi / 3.0), np.sin(k * np.pi / 3.0)) for k in range(6)] @ np.array([[s, -c], [c, s]]) + place
+    position, (c, s) = (4.2864836941313040342, 7.3869576872253679412), (-0.94039051098122172778, 0.34009658459984087875)
+    ring = [(np.cos(k * np.pi / 3.0), np.sin(k * np.pi / 3.0)) for k in range(6)] @ np.array(
+        [[s, -c], [c, s]]
+    ) + position
     triangle = ((4.149402, 8.493709), (5.188451, 7.476263), (3.931647, 7.374503))
     wheel, wedge = (np.array([(*p, h) for p in points for h in (-0.5, 0.5)]) for points in (ring, triangle))
-    still = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
-    a, b = np.r_[still, wheel.ravel()], np.r_[still, wedge.ravel(), wedge.ravel()]  # each corner twice
-    found = compiled("hull", "hull")(a, b)
-    assert abs(found[0] - signed_distance_of_hulls(wheel, wedge)) < 1e-14 and found[0] < -0.4
+    pose_row = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
+    a, b = np.r_[pose_row, wheel.ravel()], np.r_[pose_row, wedge.ravel(), wedge.ravel()]  # each corner twice
+    outputs = compiled("hull", "hull")(a, b)
+    assert abs(outputs[0] - signed_distance_of_hulls(wheel, wedge)) < 1e-14 and outputs[0] < -0.4
     for gap in (1e-9, 0.0, -1e-9):
-        b[9:12] -= (found[0] - gap) * found[1:4]
-        found = compiled("hull", "hull")(a, b)
-        assert abs(found[0] - gap) < 1e-14
+        b[9:12] -= (outputs[0] - gap) * outputs[1:4]
+        outputs = compiled("hull", "hull")(a, b)
+        assert abs(outputs[0] - gap) < 1e-14
 
 
 def test_pairs_without_a_unique_direction_have_exact_distances() -> None:
@@ -195,9 +197,9 @@ def test_pairs_without_a_unique_direction_have_exact_distances() -> None:
     half = {"cylinder": (0.3, 0.5), "cone": (0.3, 0.5), "ellipsoid": (0.3, 0.4, 0.5)}
     for kind, sizes in half.items():
         body = np.concatenate([R.ravel(), center, sizes])
-        found = compiled("point", kind)(center, body)
+        outputs = compiled("point", kind)(center, body)
         least = 0.3 * 1.0 / np.hypot(1.0, 0.3) * 0.5 if kind == "cone" else 0.3  # a cone's side is nearer than its base
-        assert abs(found[0] + least) < 1e-15 and np.isfinite(found).all() and found[10] == 0.0, (kind, found)
+        assert abs(outputs[0] + least) < 1e-15 and np.isfinite(outputs).all() and outputs[10] == 0.0, (kind, outputs)
     same = compiled("point", "point")(center, center)
     assert same[0] == 0.0 and np.linalg.norm(same[1:4]) == 1.0 and same[10] == 0.0
     along = compiled("segment", "segment")(np.r_[center, R[:, 2]], np.r_[center + 0.4 * R[:, 0], 0.5 * R[:, 2]])

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.distance.identities import PIECE, violations
+from benchmarks.distance.identities import CHUNK, violations
 from benchmarks.distance.placements import FAMILIES, PLACEMENTS, Bodies, about, core, families, kernel, measured, pairs
 
 import linkwork as lw
@@ -71,8 +71,8 @@ def test_random_and_aligned_pairs_satisfy_identities_of_points_normals_and_depth
         assert worst.point.max() < 1e-9
         assert worst.slope[~b.beside].max() < 1e-3, placement
         assert np.mean(worst.slope > 1e-3) < 5e-3, placement
-    for _, placement, piece, index, tied in (x for x in HARD if x[0] == kinds):
-        a, b = (x.take(np.array([index])) for x in pairs(kinds, placement, PIECE, piece=piece))
+    for _, placement, is_partial, index, tied in (x for x in HARD if x[0] == kinds):
+        a, b = (x.take(np.array([index])) for x in pairs(kinds, placement, CHUNK, piece=is_partial))
         worst, _ = violations(a, b, searched=1, both=both)
         for off in (worst.surface, worst.planes, worst.order, worst.search):
             assert off.max() < 1e-9, (placement, index)
@@ -122,21 +122,21 @@ def test_every_pair_with_a_formula_is_drawn_by_the_identities() -> None:
 @pytest.mark.slow(every=3)
 def test_a_corner_flush_with_the_end_of_a_cylinder_has_the_exact_normal() -> None:
     can, octahedron = lw.shapes.Cylinder(0.2, 0.4), lw.shapes.Polytope(0.2 * np.vstack([np.eye(3), -np.eye(3)]))
-    expected, way = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
+    expected, normal = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
     for above in (0.0, 1e-12, -1e-12, 1e-9, -1e-9):
         X = lw.pose((-0.4, 0.7, 0.2 + above))
-        one = lw.signed_distance(can, np.eye(4), octahedron, X)
-        other = lw.signed_distance(octahedron, X, can, np.eye(4))
+        forward = lw.signed_distance(can, np.eye(4), octahedron, X)
+        backward = lw.signed_distance(octahedron, X, can, np.eye(4))
         for d, n, p, q in (
-            (one.distance, one.normal, one.point_a, one.point_b),
-            (other.distance, -other.normal, other.point_b, other.point_a),
+            (forward.distance, forward.normal, forward.point_a, forward.point_b),
+            (backward.distance, -backward.normal, backward.point_b, backward.point_a),
         ):
             assert abs(d - expected) < 1e-15
             assert np.abs(q - (-0.4, 0.5, 0.2 + above)).max() < 1e-14 and np.abs(q - p - d * n).max() < 1e-14
-            assert np.abs(n[:2] - way).max() < 1e-14 and abs(n[2]) < 1e-8
+            assert np.abs(n[:2] - normal).max() < 1e-14 and abs(n[2]) < 1e-8
             assert abs(np.hypot(p[0], p[1]) - 0.2) < 1e-14 and p[2] < 0.2 + 1e-12
             assert abs(n[1] * q[0] - n[0] * q[1]) < 1e-14  # the gradient of a hinge about the cylinder's axis
-        assert float(one.unique) == float(other.unique) == 1.0
+        assert float(forward.unique) == float(backward.unique) == 1.0
 
 
 @pytest.mark.slow(every=3)
@@ -146,10 +146,10 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
     can = lw.shapes.Cylinder(0.2, 0.2)
     for cube in (lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Polytope(corners)):
         for yaw, distance in ((0.0, 0.3), (np.pi / 4.0, 0.4 - 0.1 * np.sqrt(2.0))):
-            found = lw.signed_distance(can, np.eye(4), cube, lw.pose((0.6, 0.0, 0.0), rpy=(0.0, 0.0, yaw)))
-            assert abs(found.distance - distance) < 1e-15 and float(found.unique) == 0.0
-            assert np.abs(found.point_a[:2] - (0.2, 0.0)).max() < 1e-14 and abs(found.point_a[2]) <= 0.1 + 1e-14
-            assert np.abs(found.point_b - found.point_a - (distance, 0.0, 0.0)).max() < 1e-14
+            distances = lw.signed_distance(can, np.eye(4), cube, lw.pose((0.6, 0.0, 0.0), rpy=(0.0, 0.0, yaw)))
+            assert abs(distances.distance - distance) < 1e-15 and float(distances.unique) == 0.0
+            assert np.abs(distances.point_a[:2] - (0.2, 0.0)).max() < 1e-14 and abs(distances.point_a[2]) <= 0.1 + 1e-14
+            assert np.abs(distances.point_b - distances.point_a - (distance, 0.0, 0.0)).max() < 1e-14
 
 
 @pytest.mark.slow(every=3)
@@ -159,8 +159,8 @@ def test_bodies_of_revolution_about_parallel_axes_need_few_cuts() -> None:
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
         rod, cone = core("segment", Pose.of(X), x), core("cone", Pose.of(Y), y)
         difference = Difference.of(rod, cone)
-        found = search_depth(difference, [], True, gap=1e-6, symmetry=rotational_symmetry(difference))
-        return found.depth, found.steps
+        result = search_depth(difference, [], True, gap=1e-6, symmetry=rotational_symmetry(difference))
+        return result.depth, result.steps
 
     function = lw.compile(searched, X=(4, 4), Y=(4, 4), x=1, y=2)
     for x, y, z, radius, half, length in (

@@ -38,10 +38,10 @@ def test_functions_of_two_shapes_take_single_and_batched_poses(caller: str) -> N
         "positions within": lambda x: x[..., 2, 3].__iadd__(1e25),
     }
     for said, change in wrong.items():
-        for given in (X[4].copy(), X.copy()):
-            change(given if given.ndim == 2 else given[13:14])
-            for poses in ((lw.pose(), given), (given, lw.pose())):
-                name = "X_a" if poses[0] is given else "X_b"
+        for pose in (X[4].copy(), X.copy()):
+            change(pose if pose.ndim == 2 else pose[13:14])
+            for poses in ((lw.pose(), pose), (pose, lw.pose())):
+                name = "X_a" if poses[0] is pose else "X_b"
                 with pytest.raises(ValueError, match=rf"^{caller}: {name}: .*{said}"):
                     asked(caller, *poses)
     assert np.array_equal(asked(caller, lw.pose(), X), many)

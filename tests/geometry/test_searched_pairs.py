@@ -22,7 +22,7 @@ from linkwork.spatial import Vec3
 from .minkowski import signed_distance_of_hulls
 from .pairs import CORES, corners, heights, off_surface, placed
 
-FOUND = json.loads((Path(__file__).parent / "found.json").read_text(encoding="utf-8"))
+CASES = json.loads((Path(__file__).parent / "found.json").read_text(encoding="utf-8"))
 FLAT = ("segment", "box", "hull")
 
 
@@ -35,21 +35,21 @@ def core(kind: str, x: Any) -> Any:
 @cache
 def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
     def measured(x: Any, y: Any) -> Any:
-        found = convex(core(a, x), core(b, y))  # the search, also where a pair has a function of its own by now
-        return np.array([found.distance, *found.normal, *found.on_a, *found.on_b], dtype=object)
+        result = convex(core(a, x), core(b, y))  # the search, also where a pair has a function of its own by now
+        return np.array([result.distance, *result.normal, *result.on_a, *result.on_b], dtype=object)
 
     return lw.compile(measured, x=na, y=nb)
 
 
 @pytest.mark.slow(every=3)
 def test_depths_and_points_of_difficult_pairs_are_exact() -> None:
-    for pair in FOUND:
+    for pair in CASES:
         (a, b), x, y = pair["kinds"], np.array(pair["a"]), np.array(pair["b"])
-        found = compiled(a, b, len(x), len(y))(x, y)
-        d, n, on_a, on_b = found[0], found[1:4], found[4:7], found[7:10]
+        outputs = compiled(a, b, len(x), len(y))(x, y)
+        d, n, on_a, on_b = outputs[0], outputs[1:4], outputs[4:7], outputs[7:10]
         assert d < 0.0 and np.abs(on_b - on_a - d * n).max() < 1e-15
-        kept = -heights(a, x[None], n[None, None]) - heights(b, y[None], -n[None, None])
-        assert abs(kept[0, 0] - d) < 2e-15, (a, b)
+        gap = -heights(a, x[None], n[None, None]) - heights(b, y[None], -n[None, None])
+        assert abs(gap[0, 0] - d) < 2e-15, (a, b)
         off = off_surface(a, x[None], on_a[None])[0], off_surface(b, y[None], on_b[None])[0]
         assert max(off) < 3e-15, (a, b, off)
         if a in FLAT and b in FLAT:

@@ -66,9 +66,9 @@ def test_support_points_are_the_farthest_points() -> None:
             ball = bounding_sphere(placed)
             plane = HalfSpaceCore(Vec3(0.3, 0.2, 0.1), Vec3.of(d))
             below = signed_distance(Solid(placed, 0.25), Solid(plane))
-            told = (*below.normal, *below.on_a, *below.on_b, below.unique)
+            plane_result = (*below.normal, *below.on_a, *below.on_b, below.unique)
             reach = (*support(placed, Vec3.of(d)), *ball.center, ball.radius)
-            return np.array([*reach, below.distance, *told], dtype=object)
+            return np.array([*reach, below.distance, *plane_result], dtype=object)
 
         kernel = lw.compile(answers, X=(4, 4), s=3, d=3)
         for sizes in ((0.5, 0.7, 0.9), (0.7, 0.2, 0.0), (0.0, 0.0, 0.0)):
@@ -76,20 +76,20 @@ def test_support_points_are_the_farthest_points() -> None:
             d = np.vstack([d, np.eye(3), -np.eye(3)])
             d /= np.linalg.norm(d, axis=1)[:, None]
             X = lw.pose(rng.normal(size=3), rpy=rng.normal(size=3))
-            found = kernel(X, s, d @ X[:3, :3].T)
-            assert np.isfinite(found).all(), kind
-            local = (found[:, :3] - X[:3, 3]) @ X[:3, :3]
+            outputs = kernel(X, s, d @ X[:3, :3].T)
+            assert np.isfinite(outputs).all(), kind
+            local = (outputs[:, :3] - X[:3, 3]) @ X[:3, :3]
             points = sampled(kind, s, rng)
             heights = np.einsum("nk,nk->n", local, d)
             assert (heights >= (points @ d.T).max(0) - 1e-14).all(), kind
             assert (heights <= (points @ d.T).max(0) + 0.2).all(), kind
-            ball = np.linalg.norm(points @ X[:3, :3].T + X[:3, 3] - found[0, 3:6], axis=1)
-            assert ball.max() <= found[0, 6] + 1e-14 and ball.max() >= 0.8 * found[0, 6], kind
+            ball = np.linalg.norm(points @ X[:3, :3].T + X[:3, 3] - outputs[0, 3:6], axis=1)
+            assert ball.max() <= outputs[0, 6] + 1e-14 and ball.max() >= 0.8 * outputs[0, 6], kind
             down = kernel(X, s, -d @ X[:3, :3].T)[:, :3]  # the half-space's own support is the other way
             deep = np.einsum("nk,nk->n", d @ X[:3, :3].T, down - [0.3, 0.2, 0.1]) - 0.25
-            assert np.abs(found[:, 7] - deep).max() < 1e-14, kind
-            way = found[:, 14:17] - found[:, 11:14]
-            assert np.abs(way - found[:, 7:8] * found[:, 8:11]).max() < 1e-14, kind
+            assert np.abs(outputs[:, 7] - deep).max() < 1e-14, kind
+            segment = outputs[:, 14:17] - outputs[:, 11:14]
+            assert np.abs(segment - outputs[:, 7:8] * outputs[:, 8:11]).max() < 1e-14, kind
 
 
 def test_half_spaces_have_support_points_only_where_bounded() -> None:

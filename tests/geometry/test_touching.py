@@ -22,38 +22,38 @@ def test_spheres_centered_on_surfaces_have_the_faces_normal() -> None:
         lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.05, 0.6), lw.shapes.Box((0.2, 0.2, 0.2)),
         lw.shapes.Cylinder(0.1, 0.2),
     )  # fmt: skip
-    zero, one = np.zeros(100), np.ones(100)
+    zero, ones = np.zeros(100), np.ones(100)
     slope = np.array([2.0, 0.0, 1.0]) / np.sqrt(5.0)
     for shape, points, normal, unique in (
         (cone, (0.2 * t, zero, 0.2 - 0.4 * t), slope, 1.0),
-        (cone, (zero, zero, 0.2 * one), None, 0.0),
-        (cone, (0.2 * one, zero, -0.2 * one), None, 0.0),
+        (cone, (zero, zero, 0.2 * ones), None, 0.0),
+        (cone, (0.2 * ones, zero, -0.2 * ones), None, 0.0),
         (capsule, (zero, zero, 0.6 * t - 0.3), None, 0.0),
-        (box, (0.1 * one, 0.2 * t - 0.1, 0.05 * one), np.array([1.0, 0.0, 0.0]), 1.0),
-        (box, (0.1 * one, 0.1 * one, 0.05 * one), None, 0.0),
-        (box, (0.1 * one, 0.1 * one, 0.1 * one), None, 0.0),
-        (can, (0.1 * one, zero, 0.15 * t - 0.07), np.array([1.0, 0.0, 0.0]), 1.0),
-        (can, (0.1 * one, zero, 0.1 * one), None, 0.0),
+        (box, (0.1 * ones, 0.2 * t - 0.1, 0.05 * ones), np.array([1.0, 0.0, 0.0]), 1.0),
+        (box, (0.1 * ones, 0.1 * ones, 0.05 * ones), None, 0.0),
+        (box, (0.1 * ones, 0.1 * ones, 0.1 * ones), None, 0.0),
+        (can, (0.1 * ones, zero, 0.15 * t - 0.07), np.array([1.0, 0.0, 0.0]), 1.0),
+        (can, (0.1 * ones, zero, 0.1 * ones), None, 0.0),
     ):
-        found = lw.signed_distance(lw.shapes.Sphere(0.2), placed(W, np.stack(points, axis=1)), shape, W)
+        distances = lw.signed_distance(lw.shapes.Sphere(0.2), placed(W, np.stack(points, axis=1)), shape, W)
         rounding = 0.05 if shape is capsule else 0.0
-        assert np.abs(found.distance + 0.2 + rounding).max() < 1e-15 and (found.unique == unique).all(), shape
+        assert np.abs(distances.distance + 0.2 + rounding).max() < 1e-15 and (distances.unique == unique).all(), shape
         if normal is not None:
-            assert np.abs(found.normal + W[:, :3, :3] @ normal).max() < 1e-14, shape
+            assert np.abs(distances.normal + W[:, :3, :3] @ normal).max() < 1e-14, shape
         if shape is capsule:
-            assert np.abs(np.einsum("ki,ki->k", found.normal, W[:, :3, 2])).max() < 1e-15
+            assert np.abs(np.einsum("ki,ki->k", distances.normal, W[:, :3, 2])).max() < 1e-15
 
 
 def test_capsules_with_an_axis_in_a_face_or_through_another_axis_have_known_normals() -> None:
     rng = np.random.default_rng(2)
     W = np.array([lw.pose(rng.uniform(-1.0, 1.0, 3), rpy=rng.uniform(-3.0, 3.0, 3)) for _ in range(100)])
     capsule, box = lw.shapes.Capsule(0.05, 0.1), lw.shapes.Box((0.2, 0.2, 0.2))
-    own = np.array([lw.pose((0.1, 0.0, 0.0), rpy=(x, 0.0, 0.0)) for x in rng.uniform(-3.0, 3.0, 100)])
-    found = lw.signed_distance(capsule, W @ own, box, W)
-    assert np.abs(found.normal + W[:, :3, 0]).max() < 1e-14 and np.abs(found.distance + 0.05).max() < 1e-15
-    found = lw.signed_distance(capsule, W @ lw.pose((0.0, 0.01, 0.02), rpy=(1.0, 0.0, 0.0)), capsule, W)
-    assert np.abs(np.abs(np.einsum("ki,ki->k", found.normal, W[:, :3, 0])) - 1.0).max() < 1e-14
-    assert (found.unique == 0.0).all() and np.abs(found.distance + 0.1).max() < 1e-15
+    poses = np.array([lw.pose((0.1, 0.0, 0.0), rpy=(x, 0.0, 0.0)) for x in rng.uniform(-3.0, 3.0, 100)])
+    distances = lw.signed_distance(capsule, W @ poses, box, W)
+    assert np.abs(distances.normal + W[:, :3, 0]).max() < 1e-14 and np.abs(distances.distance + 0.05).max() < 1e-15
+    distances = lw.signed_distance(capsule, W @ lw.pose((0.0, 0.01, 0.02), rpy=(1.0, 0.0, 0.0)), capsule, W)
+    assert np.abs(np.abs(np.einsum("ki,ki->k", distances.normal, W[:, :3, 0])) - 1.0).max() < 1e-14
+    assert (distances.unique == 0.0).all() and np.abs(distances.distance + 0.1).max() < 1e-15
 
 
 def test_spheres_centered_on_a_planar_height_field_have_its_normal() -> None:
@@ -67,9 +67,9 @@ def test_spheres_centered_on_a_planar_height_field_have_its_normal() -> None:
         for gap in (0.0, 1e-16, 1e-12, -1e-12, 1e-9, -1e-9):
             X = np.tile(np.eye(4), (100, 1, 1))
             X[:, :3, 3] = (at + gap * up) @ W[:3, :3].T + W[:3, 3]
-            found = lw.signed_distance(ground, W, lw.shapes.Sphere(0.05), X)
-            assert np.abs(found.normal - W[:3, :3] @ up).max() < 1e-14, gap
-            assert np.abs(found.distance - gap + 0.05).max() < 1e-15, gap
+            distances = lw.signed_distance(ground, W, lw.shapes.Sphere(0.05), X)
+            assert np.abs(distances.normal - W[:3, :3] @ up).max() < 1e-14, gap
+            assert np.abs(distances.distance - gap + 0.05).max() < 1e-15, gap
 
 
 def test_derivatives_are_finite_at_touching_cores() -> None:

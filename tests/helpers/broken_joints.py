@@ -200,8 +200,8 @@ class Drifts(Ball):
     def integrate(self, q: Any, phi: Any) -> list[Any]:
         return [a + b for a, b in zip(q, Ball.q_dot(self, q, phi), strict=True)]
 
-    def difference(self, q: Any, other: Any) -> list[Any]:
-        return Ball.velocity_from_rate(self, q, [b - a for a, b in zip(q, other, strict=True)])
+    def difference(self, q: Any, q1: Any) -> list[Any]:
+        return Ball.velocity_from_rate(self, q, [b - a for a, b in zip(q, q1, strict=True)])
 
 
 class WrongRates(Hinge):
@@ -218,8 +218,8 @@ class WrongRates(Hinge):
     def integrate(self, q: Any, phi: Any) -> list[Any]:
         return [q[0] + phi[0]]
 
-    def difference(self, q: Any, other: Any) -> list[Any]:
-        return [other[0] - q[0]]
+    def difference(self, q: Any, q1: Any) -> list[Any]:
+        return [q1[0] - q[0]]
 
 
 class WrongInverse(WrongRates):
@@ -236,8 +236,8 @@ class WrongInverse(WrongRates):
 class WrongLocal(WrongRates):
     q_dot, velocity_from_rate, integrate = JointType.q_dot, JointType.velocity_from_rate, JointType.integrate
 
-    def difference(self, q: Any, other: Any) -> list[Any]:
-        return [(other[0] - q[0]) / (1.0 + self.by)]
+    def difference(self, q: Any, q1: Any) -> list[Any]:
+        return [(q1[0] - q[0]) / (1.0 + self.by)]
 
 
 class OnlyScalars(Hinge):
@@ -247,7 +247,7 @@ class OnlyScalars(Hinge):
 
 def _scaled(x: Any, by: float) -> Any:
     if isinstance(x, list):
-        return [_scaled(one, by) for one in x]
+        return [_scaled(scalar, by) for scalar in x]
     return Subspace(tuple(c * (1.0 + by) for c in x.columns)) if isinstance(x, Subspace) else x * (1.0 + by)
 
 

@@ -14,9 +14,9 @@ def chain(count, span=None):
     parts = []
     for k in range(count):
         parent = "world" if k == 0 else f"rod{k - 1}"
-        place = None if k == 0 else lw.pose((1.0, 0, 0))
+        position = None if k == 0 else lw.pose((1.0, 0, 0))
         parts.append(lw.Link(f"rod{k}", mass=1.0, com=(0.5, 0, 0), inertia=(0.001, 1 / 12, 1 / 12)))
-        parts.append(lw.Joint.of(HINGE, name=f"hinge{k}", parent=parent, child=f"rod{k}", placement=place))
+        parts.append(lw.Joint.of(HINGE, name=f"hinge{k}", parent=parent, child=f"rod{k}", placement=position))
     robot = lw.Robot.build(f"chain of {count}", *parts)
     if span is None:
         return robot

@@ -125,11 +125,11 @@ def random_pose(rng):
     return X
 
 
-def on_numbers(robot, form, X, seed, given=None):
+def on_numbers(robot, form, X, seed, parameter=None):
     """What the kernel of a form computes, without limits, by the Python function on a batch: q (n, 8, nq), valid."""
     tree = robot.tree
     A, B = tree.frame(form.relative_to), tree.frame(form.frame)
     pose = Pose.of([[X[:, i, j] for j in range(4)] for i in range(4)])
-    found = arm_branches(tree, A, B, form._arm, pose, list(seed.T), given, False)
-    q = np.stack([np.stack(np.broadcast_arrays(*branch.q), axis=-1) for branch in found], axis=1)
-    return q, np.stack([branch.valid for branch in found], axis=1)
+    result = arm_branches(tree, A, B, form._arm, pose, list(seed.T), parameter, False)
+    q = np.stack([np.stack(np.broadcast_arrays(*branch.q), axis=-1) for branch in result], axis=1)
+    return q, np.stack([branch.valid for branch in result], axis=1)

@@ -21,8 +21,8 @@ def four_bar(cut, **resisting):
     ends = {name: lw.pose((length, 0.0, 0.0)) for name, length in LENGTHS.items()}
     links = {}
     for name, (x, z) in CENTERS.items():
-        own = {"mass": MASSES[name], "com": (x, 0.0, z), "inertia": (0.01, INERTIA, 0.01)}
-        links[name] = lw.Link(name, **own, frames={f"{name} end": ends[name]})
+        options = {"mass": MASSES[name], "com": (x, 0.0, z), "inertia": (0.01, INERTIA, 0.01)}
+        links[name] = lw.Link(name, **options, frames={f"{name} end": ends[name]})
     far = lw.pose((GROUND, 0.0, 0.0))
 
     def hinge(name, parent, child, placement=None, rotor=None):
@@ -45,13 +45,13 @@ def four_bar(cut, **resisting):
     return robot.with_frame("ground end", "world", far).with_loop("D", "ground end", "rocker", HINGE)
 
 
-def by_bars(robot, numbers):
+def by_bars(robot, values):
     """What joints add up to, by bar: angles, rates or accelerations of bars, seen from the ground."""
-    found = {}
-    for body, x in zip(robot.tree.bodies, numbers, strict=True):
-        before = 0.0 if body.parent < 0 else found[robot.tree.bodies[body.parent].name]
-        found[body.name] = x + before
-    return found
+    results = {}
+    for body, x in zip(robot.tree.bodies, values, strict=True):
+        before = 0.0 if body.parent < 0 else results[robot.tree.bodies[body.parent].name]
+        results[body.name] = x + before
+    return results
 
 
 def by_joints(robot, bars):
@@ -75,27 +75,27 @@ def closed(crank):
     along = (b * b - c * c + d * d) / (2.0 * d)
     x = p + along * w / d + np.sqrt(b * b - along * along) * np.array([-w[1], w[0]]) / d
     at = {"coupler": x - p, "rocker": x - [GROUND, 0.0]}
-    return {"crank": crank} | {name: -np.arctan2(way[1], way[0]) for name, way in at.items()}
+    return {"crank": crank} | {name: -np.arctan2(vector[1], vector[0]) for name, vector in at.items()}
 
 
 def newton_euler(angle, rate, bend, spring=0.0):
     """The torque of the ground on the crank, and the forces (x, z) at A, B, C and D on the bar after it, of three bars
     in the plane that are free but for these; ``spring`` is a torque of the coupler on the rocker."""
-    place = {"A": np.zeros(2), "D": np.array([GROUND, 0.0])}
-    place["B"] = turned(angle["crank"], (LENGTHS["crank"], 0.0))
-    place["C"] = place["B"] + turned(angle["coupler"], (LENGTHS["coupler"], 0.0))
+    position = {"A": np.zeros(2), "D": np.array([GROUND, 0.0])}
+    position["B"] = turned(angle["crank"], (LENGTHS["crank"], 0.0))
+    position["C"] = position["B"] + turned(angle["coupler"], (LENGTHS["coupler"], 0.0))
 
     def accelerated(name, r):
         return bend[name] * np.array([r[1], -r[0]]) - rate[name] ** 2 * r  # θ̈ y × r − θ̇² r
 
-    origins = {"crank": ("A", 0.0), "coupler": ("B", accelerated("crank", place["B"])), "rocker": ("D", 0.0)}
+    origins = {"crank": ("A", 0.0), "coupler": ("B", accelerated("crank", position["B"])), "rocker": ("D", 0.0)}
     matrix, right = np.zeros((9, 9)), np.zeros(9)
     pure = {"crank": 0.0, "coupler": -spring, "rocker": spring}
     for k, (name, hinges) in enumerate((("crank", "AB"), ("coupler", "BC"), ("rocker", "CD"))):
         start, base = origins[name]
         com = turned(angle[name], CENTERS[name])
         for sign, hinge in zip((1.0, -1.0), hinges, strict=True):
-            j, arm = 2 * "ABCD".index(hinge), place[hinge] - place[start] - com
+            j, arm = 2 * "ABCD".index(hinge), position[hinge] - position[start] - com
             matrix[3 * k : 3 * k + 2, j : j + 2] = sign * np.eye(2)
             matrix[3 * k + 2, j : j + 2] = sign * np.array([arm[1], -arm[0]])
         right[3 * k : 3 * k + 2] = MASSES[name] * (base + accelerated(name, com) + np.array([0.0, GRAVITY]))

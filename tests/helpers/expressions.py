@@ -82,9 +82,9 @@ def points(variables: int) -> st.SearchStrategy[list[float]]:
 def build(recipe: Recipe, x: Sequence[Any], constants: Sequence[Any] = CONSTANTS) -> Any:
     """The expression of a recipe, on any kind of scalar: what its last step makes."""
     at_hand = [*constants, *x]
-    for name, places in recipe:
+    for name, positions in recipe:
         arity, form = KINKED[name]
-        at_hand.append(form(*(at_hand[-1 - place % len(at_hand)] for place in places[:arity])))
+        at_hand.append(form(*(at_hand[-1 - position % len(at_hand)] for position in positions[:arity])))
     return at_hand[-1]
 
 
@@ -137,8 +137,8 @@ class Bounded:
 
 
 def _install(name: str, operation: str, swap: bool) -> None:
-    def method(self: Bounded, other: Any) -> Any:
-        return self._apply(BY_NAME[operation], (other, self) if swap else (self, other))
+    def method(self: Bounded, operand: Any) -> Any:
+        return self._apply(BY_NAME[operation], (operand, self) if swap else (self, operand))
 
     setattr(Bounded, f"__{name}__", method)
 

@@ -60,10 +60,10 @@ def six(hat: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=-1)
 
 
-def near(found: np.ndarray, expected: Any, within: float = 1e-13) -> None:
-    expected = np.asarray(expected).reshape(found.shape)
+def near(result: np.ndarray, expected: Any, within: float = 1e-13) -> None:
+    expected = np.asarray(expected).reshape(result.shape)
     scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
-    assert np.max(np.abs(found - expected), initial=0.0) <= within * scale
+    assert np.max(np.abs(result - expected), initial=0.0) <= within * scale
 
 
 def hat(V: np.ndarray) -> np.ndarray:

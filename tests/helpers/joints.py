@@ -102,8 +102,8 @@ class Ball(JointType):
     def integrate(self, q: Scalars, phi: Scalars) -> list[Any]:
         return list((Quaternion(*q) @ Quaternion.exp(Vec3.of(phi))).normalized().elements())
 
-    def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        return list((Quaternion(*q).conjugate() @ Quaternion(*other)).log())
+    def difference(self, q: Scalars, q1: Scalars) -> list[Any]:
+        return list((Quaternion(*q).conjugate() @ Quaternion(*q1)).log())
 
     def zero(self) -> list[float]:
         return [1.0, 0.0, 0.0, 0.0]
@@ -141,7 +141,7 @@ def transform_at_zero(joint: JointType) -> Pose:
 
 def places_of_unit_length(joint: JointType) -> list[int]:
     """The places in q of numbers that bounds do not apply to: of a quaternion, say."""
-    return [k for places in joint.unit_length for k in places]
+    return [k for positions in joint.unit_length for k in positions]
 
 
 def scaled(value: Any, L: float) -> Any:
@@ -163,10 +163,10 @@ def rotation_vector(joint: JointType) -> list[int]:
 
 
 WRITTEN_BY_USERS: tuple[type[JointType], ...] = (Helical, Cam, Swivel, Ball)
-OWN: dict[str, JointType] = {
+EXAMPLES: dict[str, JointType] = {
     f"{kind.type_name()}-{k}": kind.example(np.random.default_rng(k))
     for kind in ALL
     for k in range(2 if dataclasses.fields(kind) else 1)
 }
 THEIRS: dict[str, JointType] = {t.type_name(): t.example(np.random.default_rng(5)) for t in WRITTEN_BY_USERS}
-EVERY = OWN | THEIRS
+EVERY = EXAMPLES | THEIRS

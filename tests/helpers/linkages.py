@@ -93,18 +93,18 @@ def three_legs():
 
 def three_leg_angles(x, z, turn):
     """By the platform's pose: the three hips' and knees' angles, (3, 2, 2), of each leg's two ways."""
-    found = np.zeros((3, 2, 2))
+    result = np.zeros((3, 2, 2))
     for k in range(3):
         cx, cz = LEG_TIPS[k]  # a turn about y by t takes x to x cos t + z sin t, z to −x sin t + z cos t
         dx = x + cx * np.cos(turn) + cz * np.sin(turn) - LEG_ROOTS[k][0]
         dz = z - cx * np.sin(turn) + cz * np.cos(turn) - LEG_ROOTS[k][1]
         a, b = LEG_RODS
         knee = np.arccos((dx**2 + dz**2 - a**2 - b**2) / (2 * a * b))
-        for way, sign in enumerate((1.0, -1.0)):
+        for branch, sign in enumerate((1.0, -1.0)):
             bent = sign * knee
             hip = np.arctan2(-dz, dx) - np.arctan2(b * np.sin(bent), a + b * np.cos(bent))
-            found[k, way] = hip, bent
-    return found
+            result[k, branch] = hip, bent
+    return result
 
 
 SLIDER = {"crank": 0.4, "rod": 1.3, "aside": 0.35}

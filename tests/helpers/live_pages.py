@@ -33,10 +33,10 @@ def small_document(
     poses = np.asarray(robot.forward_kinematics(q))
     if offsets is not None:
         poses = offsets[None, :, None] @ poses
-    place = np.eye(4)
-    place[:3, 3] = 0.01, 0.02, 0.03
+    position = np.eye(4)
+    position[:3, 3] = 0.01, 0.02, 0.03
     parts = [
-        Part(0, body, place, color, layer, link)
+        Part(0, body, position, color, layer, link)
         for body, link in enumerate(robot.bodies)
         for layer, color in (("visual", (0.2, 0.4, 0.8, 1.0)), ("collision", (0.8, 0.4, 0.2, 0.5)))
     ]
@@ -94,10 +94,10 @@ class PageClient:
 
     def settle(self) -> None:
         """Wait until all messages have arrived, and until all jobs that they caused are done."""
-        wanted = not self._fence.value
-        self.send("GuiUpdateMessage", uuid=self._fence._impl.uuid, updates={"value": wanted})
+        target = not self._fence.value
+        self.send("GuiUpdateMessage", uuid=self._fence._impl.uuid, updates={"value": target})
         end = time.monotonic() + 120.0
-        while self._fence.value != wanted:
+        while self._fence.value != target:
             assert time.monotonic() < end, "the messages did not arrive"
             time.sleep(0.002)
         assert self.page.worker.settle(120.0)

@@ -84,15 +84,15 @@ def check_derivatives(function: Callable[..., Any], *arrays: Array, rtol: float 
     gradient = adjoint(outputs, inputs, list(weights))
     np.testing.assert_allclose(evaluate(gradient, values), rows.T @ weights, rtol=1e-11, atol=exact)
     duals, start = seeded(list(map(float, flat(arrays))), list(map(float, direction))), 0
-    given = []
+    gradients = []
     for array in arrays:
-        given.append(objects(duals[start : start + array.size], array.shape))
+        gradients.append(objects(duals[start : start + array.size], array.shape))
         start += array.size
     level = duals[0].level
-    found = [parts(x, level)[1] for x in flat(function(*given))]
-    np.testing.assert_allclose(found, rows @ direction, rtol=1e-11, atol=exact)
+    results = [parts(x, level)[1] for x in flat(function(*gradients))]
+    np.testing.assert_allclose(results, rows @ direction, rtol=1e-11, atol=exact)
     # reverse over forward and forward over reverse are the same Hessian, in one direction
-    one = evaluate(adjoint(tangent(outputs, inputs, list(direction)), inputs, list(weights)), values)
-    other = evaluate(tangent(gradient, inputs, list(direction)), values)
-    bound = 1e-9 * max(1.0, float(np.abs(one).max(initial=0.0)))
-    np.testing.assert_allclose(one, other, rtol=1e-9, atol=bound)
+    reverse_forward = evaluate(adjoint(tangent(outputs, inputs, list(direction)), inputs, list(weights)), values)
+    forward_reverse = evaluate(tangent(gradient, inputs, list(direction)), values)
+    bound = 1e-9 * max(1.0, float(np.abs(reverse_forward).max(initial=0.0)))
+    np.testing.assert_allclose(reverse_forward, forward_reverse, rtol=1e-9, atol=bound)

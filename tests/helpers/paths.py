@@ -15,10 +15,10 @@ Path = Callable[[Any], Any]  # from time to a homogeneous 4×4 matrix
 
 def path(seed: int) -> Path:
     """Three angles and three coordinates, each a polynomial plus an oscillation."""
-    numbers = np.random.default_rng(seed).normal(size=(6, 4)).tolist()
+    values = np.random.default_rng(seed).normal(size=(6, 4)).tolist()
 
     def pose(t: Any) -> Any:
-        a, b, c, x, y, z = (k[0] + k[1] * t + k[2] * t * t + mpmath.sin(k[3] * t) for k in numbers)
+        a, b, c, x, y, z = (k[0] + k[1] * t + k[2] * t * t + mpmath.sin(k[3] * t) for k in values)
         sin, cos = mpmath.sin, mpmath.cos
         Z = mpmath.matrix([[cos(a), -sin(a), 0], [sin(a), cos(a), 0], [0, 0, 1]])
         Y = mpmath.matrix([[cos(b), 0, sin(b)], [0, 1, 0], [-sin(b), 0, cos(b)]])

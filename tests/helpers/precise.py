@@ -14,7 +14,7 @@ import numpy as np
 DIGITS = 120
 STEP = mpmath.mpf(10) ** -30  # of central differences: their error is some 1e-60 relative to the third derivative
 
-_OTHER: dict[str, Callable[..., Any]] = {  # than mpmath's function of the operation's name
+_FUNCTIONS: dict[str, Callable[..., Any]] = {  # than mpmath's function of the operation's name
     "neg": lambda a: -a,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -44,7 +44,7 @@ _OTHER: dict[str, Callable[..., Any]] = {  # than mpmath's function of the opera
 
 def exactly(name: str, *arguments: Any) -> Any:
     """An operation of the table on mpmath's numbers and truth values."""
-    return (_OTHER.get(name) or getattr(mpmath, name))(*arguments)
+    return (_FUNCTIONS.get(name) or getattr(mpmath, name))(*arguments)
 
 
 class Precise:
@@ -85,10 +85,10 @@ class Precise:
 def _install(name: str) -> None:
     operate = getattr(mpmath.mpf, name)
 
-    def method(self: Precise, other: Any) -> Any:
-        if other.__class__ is not Precise and not isinstance(other, (mpmath.mpf, float, int)):
+    def method(self: Precise, operand: Any) -> Any:
+        if operand.__class__ is not Precise and not isinstance(operand, (mpmath.mpf, float, int)):
             return NotImplemented
-        result = operate(self.value, Precise(other).value)
+        result = operate(self.value, Precise(operand).value)
         return result if result.__class__ is bool else Precise(result)
 
     setattr(Precise, name, method)
@@ -111,8 +111,8 @@ def differences(
     with mpmath.workdps(DIGITS):
         ends = []
         for sign in (1, -1):
-            there = [mpmath.mpf(x) + sign * STEP * mpmath.mpf(d) for x, d in zip(inputs, direction, strict=True)]
-            ends.append([Precise(y).value for y in function([Precise(x) for x in there])])
+            point = [mpmath.mpf(x) + sign * STEP * mpmath.mpf(d) for x, d in zip(inputs, direction, strict=True)]
+            ends.append([Precise(y).value for y in function([Precise(x) for x in point])])
         return [(a - b) / (2 * STEP) for a, b in zip(*ends, strict=True)]
 
 

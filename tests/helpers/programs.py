@@ -31,11 +31,11 @@ def rows_of(program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return C, np.concatenate([full[0], full[2]], -1), np.concatenate([full[1], full[3]], -1)
 
 
-def kkt_errors(program: dict[str, Any], found: Any) -> dict[str, np.ndarray]:
+def kkt_errors(program: dict[str, Any], results: Any) -> dict[str, np.ndarray]:
     """By how much each of Karush, Kuhn and Tucker's conditions is missed, relative, of each sample."""
     C, lower, upper = rows_of(program)
     H, g = program["H"], program["g"]
-    x, y = np.asarray(found.x), np.concatenate([found.multipliers, found.bound_multipliers], -1)
+    x, y = np.asarray(results.x), np.concatenate([results.multipliers, results.bound_multipliers], -1)
     Hx, Cy = times(H, x), transposed(C, y)
     size = np.maximum(np.maximum(abs(Hx).max(-1), abs(g).max(-1)), np.maximum(abs(Cy).max(-1), 1e-300))
     v = times(C, x)

@@ -15,30 +15,30 @@ from linkwork._util.lazy_imports import LazyAttribute
 
 def public_modules() -> dict[str, ModuleType]:
     """Return linkwork and the public modules in it, by name, with public modules in these."""
-    found = {"linkwork": linkwork}
+    results = {"linkwork": linkwork}
     for name in dir(linkwork):  # also `environments`, which ``import *`` leaves out
         if inspect.ismodule(getattr(linkwork, name)):
-            _collect(importlib.import_module(f"linkwork.{name}"), found)
-    return dict(sorted(found.items()))
+            _collect(importlib.import_module(f"linkwork.{name}"), results)
+    return dict(sorted(results.items()))
 
 
-def _collect(module: ModuleType, found: dict[str, ModuleType]) -> None:
-    found[module.__name__] = module
+def _collect(module: ModuleType, results: dict[str, ModuleType]) -> None:
+    results[module.__name__] = module
     for name in module.__all__:
         value = getattr(module, name)
-        if inspect.ismodule(value) and value.__name__ not in found:
-            _collect(value, found)
+        if inspect.ismodule(value) and value.__name__ not in results:
+            _collect(value, results)
 
 
 def public_classes() -> dict[type, str]:
     """Return all public classes, each with the name of its module: the innermost of those that publish it."""
-    found: dict[type, str] = {}
+    results: dict[type, str] = {}
     for title, module in public_modules().items():
         for name in module.__all__:
             value = getattr(module, name)
-            if inspect.isclass(value) and title.count(".") >= found.get(value, "").count("."):
-                found[value] = title
-    return found
+            if inspect.isclass(value) and title.count(".") >= results.get(value, "").count("."):
+                results[value] = title
+    return results
 
 
 class Field:
@@ -47,14 +47,14 @@ class Field:
 
 def own_members(cls: type, public: dict[type, str]) -> dict[str, Any]:
     """Return what a class defines, with what it inherits from private classes that no public base has, too."""
-    theirs = {base for other in cls.__mro__[1:] if other in public for base in other.__mro__}
-    found: dict[str, Any] = {}
+    theirs = {base for base_class in cls.__mro__[1:] if base_class in public for base in base_class.__mro__}
+    results: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("linkwork") and base not in theirs:
-            found |= dict.fromkeys(inspect.get_annotations(base), Field) | {
+            results |= dict.fromkeys(inspect.get_annotations(base), Field) | {
                 name: value.value() if isinstance(value, LazyAttribute) else value for name, value in vars(base).items()
             }
-    return {name: value for name, value in found.items() if not isinstance(value, ForeignName)}
+    return {name: value for name, value in results.items() if not isinstance(value, ForeignName)}
 
 
 def all_members(cls: type) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Co
     tests: dict[str, list[str]] = {}
     for case in cases:
         tests.setdefault(test_of(case), []).append(case)
-    result = {case: rounds for some in tests.values() for case, rounds in _drawn(some, seed).items()}
+    result = {case: rounds for cases_ in tests.values() for case, rounds in _drawn(cases_, seed).items()}
     result |= {case: rounds for case, rounds in slow.items() if is_drawn(case, seed, rounds)}
     return result | {case: 1 for case in (*cases, *slow) if is_below(case, named)}
 
@@ -42,8 +42,8 @@ def drawn(values: Iterable[T], seed: int, of: str = "") -> list[T]:
     """Select values that one test goes through, as cases of a test are selected; ``of`` names the test."""
     values = list(values)
     cases = [f"{of}[{index}]" for index in range(len(values))]
-    kept = _drawn(cases, seed)
-    return [value for value, case in zip(values, cases, strict=True) if case in kept]
+    selected_cases = _drawn(cases, seed)
+    return [value for value, case in zip(values, cases, strict=True) if case in selected_cases]
 
 
 def is_drawn(case: str, seed: int, rounds: int) -> bool:
@@ -59,9 +59,9 @@ def _drawn(cases: Sequence[str], seed: int) -> dict[str, int]:
     """
     if len(cases) <= SHORT:
         return dict.fromkeys(cases, 1)
-    others = sorted(cases[1:-1], key=_shuffled)
-    rounds = min(len(others), ROUNDS) if len(others) != 7 else 6
-    return {cases[0]: 1, **dict.fromkeys(others[seed % rounds :: rounds], rounds), cases[-1]: 1}
+    middle = sorted(cases[1:-1], key=_shuffled)
+    rounds = min(len(middle), ROUNDS) if len(middle) != 7 else 6
+    return {cases[0]: 1, **dict.fromkeys(middle[seed % rounds :: rounds], rounds), cases[-1]: 1}
 
 
 def _shuffled(case: str) -> bytes:

@@ -16,11 +16,11 @@ SOURCE = Path(linkwork.__file__).parent
 
 def modules() -> dict[str, Path]:
     """All modules and packages by name."""
-    found = {}
+    results = {}
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        results[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return results
 
 
 @cache

@@ -28,7 +28,7 @@ def as_code(text: str) -> tuple[str, list[lw.Link | lw.Joint]]:
 def _gear(root: Element, joint: Element) -> dict[str, Any]:
     """The gear ratio that a transmission of one motor gives a joint."""
     for transmission in root.findall("transmission"):
-        ends = [found.get("name") for found in transmission.findall("joint")]
+        ends = [results.get("name") for results in transmission.findall("joint")]
         if ends == [joint.attrib["name"]] and len(transmission.findall("actuator")) == 1:
             for ratio in transmission.iter("mechanicalReduction"):
                 return {"gear_ratio": float(ratio.text or "1")}
@@ -40,8 +40,8 @@ def _numbers(text: str) -> list[float]:
 
 
 def _pose(element: Element | None) -> np.ndarray:
-    given = {} if element is None else element.attrib
-    return lw.pose(_numbers(given.get("xyz", "0 0 0")), rpy=_numbers(given.get("rpy", "0 0 0")))
+    attributes = {} if element is None else element.attrib
+    return lw.pose(_numbers(attributes.get("xyz", "0 0 0")), rpy=_numbers(attributes.get("rpy", "0 0 0")))
 
 
 def _material(element: Element, materials: dict[str, shapes.Material]) -> shapes.Material:
@@ -59,14 +59,14 @@ def _material(element: Element, materials: dict[str, shapes.Material]) -> shapes
 def _geometry(element: Element, materials: dict[str, shapes.Material]) -> shapes.Geometry:
     (shape,) = element.find("geometry") or ()
     look = element.find("material") if element.tag == "visual" else None
-    made: dict[str, Any] = {
+    geometry: dict[str, Any] = {
         "box": lambda size: shapes.Box(_numbers(size)),  # type: ignore[arg-type]
         "cylinder": lambda radius, length: shapes.Cylinder(float(radius), float(length)),
         "sphere": lambda radius: shapes.Sphere(float(radius)),
         "mesh": lambda filename, scale="1 1 1": shapes.Mesh(filename, _numbers(scale)),  # type: ignore[arg-type]
     }
     material = None if look is None else _material(look, materials)
-    return made[shape.tag](**shape.attrib).at(
+    return geometry[shape.tag](**shape.attrib).at(
         _pose(element.find("origin")), name=element.get("name", ""), material=material
     )
 
@@ -104,10 +104,10 @@ def _joint(element: Element, drive: dict[str, Any]) -> lw.Joint:
     }
     said: dict[str, Any] = {}
     for tag, words in (("limit", ("velocity", "effort", "lower", "upper")), ("dynamics", ("damping", "friction"))):
-        found = element.find(tag)
-        if found is not None and kind in ("revolute", "continuous", "prismatic"):
+        result = element.find(tag)
+        if result is not None and kind in ("revolute", "continuous", "prismatic"):
             words = words[:2] if kind == "continuous" else words
-            said |= {word: float(found.attrib[word]) for word in words if word in found.attrib}
+            said |= {word: float(result.attrib[word]) for word in words if word in result.attrib}
     if element.find("dynamics[@spring_stiffness]") is not None:
         said["stiffness"] = float(element.find("dynamics").attrib["spring_stiffness"])  # type: ignore[union-attr]
     mimic = element.find("mimic")

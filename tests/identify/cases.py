@@ -30,9 +30,9 @@ def deformed_robot(robot: lw.Robot, size: float, seed: int) -> lw.Robot:
     """The robot with other inertias that bodies can have: steps of a normal distribution, in ten numbers each."""
     rng = np.random.default_rng(seed)
     ten = robot.inertial_parameters().reshape(-1, 10)
-    places = np.flatnonzero(deformed.has_extent(ten))
-    U = deformed.factors(ten[places])
+    positions = np.flatnonzero(deformed.has_extent(ten))
+    U = deformed.factors(ten[positions])
     L = deformed.stepped(
-        np.broadcast_to(np.eye(4), U.shape), deformed.symmetric(size * rng.normal(size=(len(places), 10)))
+        np.broadcast_to(np.eye(4), U.shape), deformed.symmetric(size * rng.normal(size=(len(positions), 10)))
     )
-    return with_deformed_bodies(robot, dict(zip(places.tolist(), U @ L @ np.linalg.inv(U), strict=True)))
+    return with_deformed_bodies(robot, dict(zip(positions.tolist(), U @ L @ np.linalg.inv(U), strict=True)))

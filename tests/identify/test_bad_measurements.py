@@ -118,12 +118,12 @@ def test_robots_without_inertias_are_refused_for_identification() -> None:
     for function in (identify.base_parameters, identify.inertias):
         with pytest.raises(ValueError, match="was loaded without inertias"):
             function(without, q, v, a, q)
-    held = shipped("arm7").with_locked_joints([joint.name for joint in shipped("arm7").joints])
-    nothing = np.zeros((40, 0))
+    locked = shipped("arm7").with_locked_joints([joint.name for joint in shipped("arm7").joints])
+    empty = np.zeros((40, 0))
     with pytest.raises(ValueError, match="has no degrees of freedom"):
-        identify.base_parameters(held, nothing, nothing, nothing, nothing)
+        identify.base_parameters(locked, empty, empty, empty, empty)
     with pytest.raises(ValueError, match=r"exciting_trajectory: .* has no degrees of freedom"):
-        identify.exciting_trajectory(held)
+        identify.exciting_trajectory(locked)
     coupled = robot_of(TREES["coupled_0"])
     q, v, a = motion(coupled, 10)
     many = np.zeros((10, len(coupled.bodies)))

@@ -20,11 +20,11 @@ def test_exact_forces_give_exact_base_parameters() -> None:
     for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
         robot = robot_of(TREES[name])
         q, v, a = state(robot.tree, seed=3, size=60)
-        other = deformed_robot(robot, 0.1, 1)
-        fit = identify.base_parameters(robot, q, v, a, other.inverse_dynamics(q, v, a), passive=False, held_out=0.0)
-        assert_close(fit.values, fit.base.values(other.inertial_parameters()), 1e-8, name)
+        truth = deformed_robot(robot, 0.1, 1)
+        fit = identify.base_parameters(robot, q, v, a, truth.inverse_dynamics(q, v, a), passive=False, held_out=0.0)
+        assert_close(fit.values, fit.base.values(truth.inertial_parameters()), 1e-8, name)
         assert fit.held_out is None and np.isfinite(fit.condition), name
-        assert_close(fit.joint_forces(q, v, a), other.inverse_dynamics(q, v, a), 1e-9, name, core=1)
+        assert_close(fit.joint_forces(q, v, a), truth.inverse_dynamics(q, v, a), 1e-9, name, core=1)
 
 
 @pytest.mark.slow(every=3)
@@ -78,11 +78,11 @@ def test_user_weights_of_forces_are_relative() -> None:
     q, v, a = pendulum_motion(200)
     tau = robot.inverse_dynamics(q, v, a) + [0.3, 0.03] * np.random.default_rng(5).normal(size=v.shape)
     first, second = (joint.name for joint in robot.joints)
-    one = identify.base_parameters(robot, q, v, a, tau, weights=[1.0, 10.0])
+    estimate = identify.base_parameters(robot, q, v, a, tau, weights=[1.0, 10.0])
     many = identify.base_parameters(robot, q, v, a, tau, weights={second: 1e3, first: 1e2})
-    assert_close(one.values, many.values, 1e-12)
-    assert_close(one.covariance, many.covariance, 1e-10)
-    assert_close(one.sigma[0] / one.sigma[1], 10.0, 1e-12)
+    assert_close(estimate.values, many.values, 1e-12)
+    assert_close(estimate.covariance, many.covariance, 1e-10)
+    assert_close(estimate.sigma[0] / estimate.sigma[1], 10.0, 1e-12)
     only = identify.base_parameters(robot, q, v, a, tau, weights={second: 1.0})
     assert {*only.base.names} == {"lower_rod.h_x", "lower_rod.h_z", "lower_rod.J_yy"}
     assert np.isinf(only.sigma[0]) and only.sigma[1] == pytest.approx(0.03, rel=0.2)
@@ -105,8 +105,8 @@ def test_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
     smallest = np.linalg.lstsq(Y, tau.ravel(), rcond=1e-12)[0]
     fit = identify.base_parameters(robot, q, v, a, tau, weights=np.ones(robot.nv), passive=False, held_out=0.0)
     assert_close(fit.values, fit.base.values(smallest), 1e-8)
-    rest = tau.ravel() - Y @ smallest
-    variance = rest @ rest / (len(rest) - fit.base.rank)
+    residual = tau.ravel() - Y @ smallest
+    variance = residual @ residual / (len(residual) - fit.base.rank)
     Y_b = fit.base.regressor(Y)
     expected = variance * np.linalg.inv(Y_b.T @ Y_b)
     scale = np.sqrt(np.diag(expected))
@@ -159,13 +159,13 @@ def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
     known = identify.base_parameters(robot, q, v, a, tau, passive=[], bodies=["flange"])
     assert_close(known.values, known.values_of(loaded), 1e-8)
     assert all(name.startswith("flange.") for name in known.names)
-    other = deformed_robot(robot, 0.2, 1)
-    tau_of_other = other.inverse_dynamics(q, v, a, passive=True) + 0.02 * np.random.default_rng(0).normal(size=v.shape)
+    truth = deformed_robot(robot, 0.2, 1)
+    tau_of_other = truth.inverse_dynamics(q, v, a, passive=True) + 0.02 * np.random.default_rng(0).normal(size=v.shape)
     inertial = identify.inertias(robot, q, v, a, tau_of_other, passive=[])
     assert inertial.success and inertial.held_out is not None and inertial.held_out.error.max() < 0.1
-    one = identify.base_parameters(robot, q, v, a, tau, passive="damping", bodies=["flange"])
-    assert_close(one.values, one.values_of(loaded), 1e-8)
-    assert one.names == identify.base_parameters(robot, q, v, a, tau, passive=["damping"], bodies=["flange"]).names
+    estimate = identify.base_parameters(robot, q, v, a, tau, passive="damping", bodies=["flange"])
+    assert_close(estimate.values, estimate.values_of(loaded), 1e-8)
+    assert estimate.names == identify.base_parameters(robot, q, v, a, tau, passive=["damping"], bodies=["flange"]).names
     with pytest.raises(lw.errors.UnknownNameError, match="no kind of passive parameter named 'damp'"):
         identify.base_parameters(robot, q, v, a, tau, passive="damp")
 
@@ -179,8 +179,8 @@ def test_held_out_samples_are_the_last_ones_or_the_named_ones() -> None:
     spoilt = identify.base_parameters(robot, q, v, a, tau, held_out=0.1)
     assert spoilt.samples == 90 and np.abs(spoilt.values - spoilt.nominal).max() > 1e-3
     mask = np.arange(100) >= 80
-    for places in (mask, np.arange(80, 100), range(-20, 0)):
-        fit = identify.base_parameters(robot, q, v, a, tau, held_out=places)
+    for positions in (mask, np.arange(80, 100), range(-20, 0)):
+        fit = identify.base_parameters(robot, q, v, a, tau, held_out=positions)
         assert fit.samples == 80 and fit.held_out.samples == 20
         assert_close(fit.held_out.error, np.ones(2), 1e-8)
         assert_close(fit.held_out.nominal_error, np.ones(2), 1e-8)

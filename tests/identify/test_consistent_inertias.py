@@ -40,9 +40,9 @@ def test_log_cholesky_steps_and_divergences_equal_their_definitions() -> None:
 @pytest.mark.slow(every=3)
 def test_exact_forces_give_exact_base_parameters_for_any_spread() -> None:
     robot = shipped("arm7")
-    other = deformed_robot(robot, 0.3, 3)
+    truth = deformed_robot(robot, 0.3, 3)
     q, v, a = motion(robot, 60, 1)
-    tau = other.inverse_dynamics(q, v, a)
+    tau = truth.inverse_dynamics(q, v, a)
     base = identify.base_parameters(robot, q, v, a, tau, passive=False)
     for spread in (0.2, 5.0):
         fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=spread)
@@ -61,9 +61,9 @@ def test_consistent_inertias_are_possible_where_unconstrained_ones_are_not() -> 
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):
         robot = robot_of(TREES[name])
-        other = deformed_robot(robot, 0.3, 5)
+        true_robot = deformed_robot(robot, 0.3, 5)
         q, v, a = motion(robot, 40, 2)
-        tau = other.inverse_dynamics(q, v, a)
+        tau = true_robot.inverse_dynamics(q, v, a)
         tau = tau + 0.5 * np.sqrt(np.mean(tau**2)) * np.random.default_rng(3).normal(size=tau.shape)
         fit = identify.inertias(robot, q, v, a, tau, passive=False)
         assert fit.success, name
@@ -71,17 +71,17 @@ def test_consistent_inertias_are_possible_where_unconstrained_ones_are_not() -> 
         assert len(fit.unchanged) == (~extended).sum()
         ten = fit.robot.inertial_parameters().reshape(-1, 10)
         assert parameters.is_physical(ten[extended], definite=True, tolerance=1e-12).all(), name
-        there = motion(robot, 200, 9)
-        truth = other.inverse_dynamics(*there)
-        error, before = (np.sum((r.inverse_dynamics(*there) - truth) ** 2) for r in (fit.robot, robot))
+        validation = motion(robot, 200, 9)
+        truth = true_robot.inverse_dynamics(*validation)
+        error, before = (np.sum((r.inverse_dynamics(*validation) - truth) ** 2) for r in (fit.robot, robot))
         assert error < before, name
 
 
 def test_held_out_errors_are_smaller_than_those_of_the_nominal_robot() -> None:
     robot = shipped("arm7")
-    other = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
+    truth = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
     q, v, a = motion(robot, 400, 4)
-    tau = other.inverse_dynamics(q, v, a) + 0.02 * np.random.default_rng(5).normal(size=v.shape)
+    tau = truth.inverse_dynamics(q, v, a) + 0.02 * np.random.default_rng(5).normal(size=v.shape)
     fit = identify.inertias(robot, q, v, a, tau, passive=False)
     assert fit.held_out is not None and fit.held_out.samples == 100
     assert (fit.held_out.error < fit.held_out.nominal_error).all()
@@ -97,13 +97,13 @@ def test_held_out_errors_are_smaller_than_those_of_the_nominal_robot() -> None:
 def test_welded_links_change_with_their_body() -> None:
     """A point mass in the hand stays one, where the body's deformation takes it; masses add up to the body's."""
     robot = shipped("arm7").with_payload("payload", "hand", 1.0, (0.0, 0.0, 0.1))
-    other = deformed_robot(robot, 0.2, 6)
-    assert all((other.link(x.name).mass > 0.0) == (x.mass > 0.0) for x in robot.links)
-    assert other.physical_consistency() == {}
-    load = other.link("payload")
+    truth = deformed_robot(robot, 0.2, 6)
+    assert all((truth.link(x.name).mass > 0.0) == (x.mass > 0.0) for x in robot.links)
+    assert truth.physical_consistency() == {}
+    load = truth.link("payload")
     assert load.mass > 0.0 and np.abs(load.inertia).max() < 1e-12
-    welded = [link for link in other.links if link.body == "flange"]
-    total = other.inertial_parameters().reshape(-1, 10)[6, 0]
+    welded = [link for link in truth.links if link.body == "flange"]
+    total = truth.inertial_parameters().reshape(-1, 10)[6, 0]
     assert sum(link.mass for link in welded) == pytest.approx(total, rel=1e-12) and len(welded) > 1
     old = {link.name: link.mass for link in robot.links}
     assert np.ptp([link.mass / old[link.name] for link in welded if link.mass]) < 1e-12
@@ -113,9 +113,9 @@ def test_consistent_inertias_are_optimal_in_log_cholesky_coordinates() -> None:
     """SciPy's nonlinear least squares over the θ of `linkwork.parameters`, from elsewhere, ends at the same robot."""
     optimize = pytest.importorskip("scipy.optimize")
     robot = lw.load("double_pendulum")
-    other = deformed_robot(robot, 0.3, 2)
+    truth = deformed_robot(robot, 0.3, 2)
     q, v, a = pendulum_motion(120)
-    tau = other.inverse_dynamics(q, v, a) + 0.3 * np.random.default_rng(6).normal(size=v.shape)
+    tau = truth.inverse_dynamics(q, v, a) + 0.3 * np.random.default_rng(6).normal(size=v.shape)
     fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=0.4, held_out=0.0)
     Y = robot.inverse_dynamics_regressor(q, v, a) / fit.sigma[:, None]
     U_0 = deformed.factors(robot.inertial_parameters().reshape(-1, 10))
@@ -132,8 +132,8 @@ def test_consistent_inertias_are_optimal_in_log_cholesky_coordinates() -> None:
     nominal = parameters.log_cholesky(robot.inertial_parameters().reshape(-1, 10)).ravel()
     start = nominal + 0.2 * np.random.default_rng(7).normal(size=nominal.shape)
     result = optimize.least_squares(residuals, start, xtol=1e-13, ftol=1e-13, gtol=1e-13, x_scale="jac")
-    found = parameters.from_log_cholesky(result.x.reshape(-1, 10)).ravel()
-    assert_close((found - fit.values) / fit.standard_deviations, np.zeros(20), 1e-3)
+    outcome = parameters.from_log_cholesky(result.x.reshape(-1, 10)).ravel()
+    assert_close((outcome - fit.values) / fit.standard_deviations, np.zeros(20), 1e-3)
 
 
 @pytest.mark.slow(every=3)
@@ -144,10 +144,10 @@ def test_the_covariance_of_consistent_inertias_is_calibrated() -> None:
     rng = np.random.default_rng(8)
     single = []
     for seed in range(60):
-        other = deformed_robot(robot, 0.03, seed)
-        tau = other.inverse_dynamics(q, v, a) + 0.2 * rng.normal(size=v.shape)
+        truth = deformed_robot(robot, 0.03, seed)
+        tau = truth.inverse_dynamics(q, v, a) + 0.2 * rng.normal(size=v.shape)
         fit = identify.inertias(robot, q, v, a, tau, passive=False, spread=0.03, held_out=0.0)
-        single.append((fit.values - other.inertial_parameters()) / fit.standard_deviations)
+        single.append((fit.values - truth.inertial_parameters()) / fit.standard_deviations)
     squares = np.mean(np.square(single), axis=0)
     assert 0.8 < squares.mean() < 1.25 and squares.max() < 2.5
 
@@ -215,9 +215,9 @@ def test_parameters_that_a_follower_shares_with_its_master_are_not_split() -> No
     shared = tuple(f"{follower.name}.{kind}" for kind in kinds)
     assert fit.unchanged == shared and not {*shared} & {*fit.names} and fit.success
     assert f"not distinguishable from other joints by forces: {', '.join(shared)}" in str(fit)
-    found = fit.robot.joint(master.name), fit.robot.joint(follower.name)
-    assert_close(found[0].damping, [3.0], 1e-6)
-    assert_close(found[1].damping, [0.5], 1e-15)
+    result = fit.robot.joint(master.name), fit.robot.joint(follower.name)
+    assert_close(result[0].damping, [3.0], 1e-6)
+    assert_close(result[1].damping, [0.5], 1e-15)
     assert (fit.held_out.error < 1e-6).all()
     for name in ("coupled_0", "rerooted_coupled"):
         coupled = robot_of(TREES[name])
@@ -249,8 +249,8 @@ def test_losses_outside_of_the_fit_are_zero_in_the_identified_robot() -> None:
         fit = identify.inertias(silent, q, v, a, tau, passive=[kind])
         assert_close(fit.robot.inverse_dynamics(q, v, a, passive=True), tau, 1e-6, core=1)
         for joint, true in zip(fit.robot.joints, truth.joints, strict=True):
-            for other in ("damping", "friction", "static_friction"):
-                assert_close(getattr(joint, other), getattr(true, other), 1e-6, other)
+            for name in ("damping", "friction", "static_friction"):
+                assert_close(getattr(joint, name), getattr(true, name), 1e-6, name)
     tau = truth.inverse_dynamics(q, v, a, passive=True)
     fit = identify.inertias(stuck, q, v, a, tau, passive=["damping", "friction"])
     assert_close([x.friction[0] for x in fit.robot.joints], [0.9, 0.2], 1e-6)
@@ -260,16 +260,16 @@ def test_losses_outside_of_the_fit_are_zero_in_the_identified_robot() -> None:
 def test_parameters_without_information_are_unchanged() -> None:
     """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
     robot = shipped("arm7")
-    other = deformed_robot(robot, 0.2, 1)
+    truth = deformed_robot(robot, 0.2, 1)
     q = np.tile(motion(robot, 1)[0], (20, 1))
-    still = np.zeros((20, 7))
-    fit = identify.inertias(robot, q, still, still, other.inverse_dynamics(q, still, still), passive=False)
-    seen, count = fit.identifiable
-    assert 0 < seen < 7 and count == 43 and fit.success
-    assert f"the measurements determine {seen} of 43 base parameters; the others follow" in str(fit)
+    zeros = np.zeros((20, 7))
+    fit = identify.inertias(robot, q, zeros, zeros, truth.inverse_dynamics(q, zeros, zeros), passive=False)
+    identifiable, count = fit.identifiable
+    assert 0 < identifiable < 7 and count == 43 and fit.success
+    assert f"the measurements determine {identifiable} of 43 base parameters; the others follow" in str(fit)
     assert fit.inertia_divergence["shoulder"] < 1e-12
     q, v, a = motion(robot, 50)
-    fit = identify.inertias(robot, q, v, a, other.inverse_dynamics(q, v, a), passive=False, bodies=["flange", "wrist"])
+    fit = identify.inertias(robot, q, v, a, truth.inverse_dynamics(q, v, a), passive=False, bodies=["flange", "wrist"])
     assert [*fit.inertia_divergence] == ["wrist", "flange"]
     assert np.array_equal(fit.robot.inertial_parameters()[:50], robot.inertial_parameters()[:50])
 

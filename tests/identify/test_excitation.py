@@ -21,12 +21,12 @@ def test_rich_motions_excite_more_than_poor_and_constant_ones() -> None:
     rich = identify.excitation(robot, *motion(robot, 200))
     q, v, a = motion(robot, 200)
     poor = identify.excitation(robot, q[0] + 0.02 * (q - q[0]), 0.02 * v, 0.02 * a)
-    still = identify.excitation(robot, q, 0.0 * v, 0.0 * a)
-    assert rich.condition < 10.0 < 50.0 < poor.condition < np.inf == still.condition
+    rest = identify.excitation(robot, q, 0.0 * v, 0.0 * a)
+    assert rich.condition < 10.0 < 50.0 < poor.condition < np.inf == rest.condition
     assert rich.unexcited == () and rich.smallest > poor.smallest
     assert rich.deviations.max() < poor.deviations.max() < np.inf
-    assert "wrist.J_xy + 0.088 flange.h_z" in still.unexcited and "flange.h_x" not in still.unexcited
-    assert np.array_equal(still.independence == 0.0, np.isinf(still.deviations))
+    assert "wrist.J_xy + 0.088 flange.h_z" in rest.unexcited and "flange.h_x" not in rest.unexcited
+    assert np.array_equal(rest.independence == 0.0, np.isinf(rest.deviations))
     assert (np.diff(rich.independence[rich.order]) >= 0.0).all()
     assert str(rich).splitlines()[4].startswith(rich.names[rich.order[0]][:40])
     tau = robot.inverse_dynamics(q, 0.0 * v, 0.0 * a)
@@ -42,32 +42,32 @@ def test_the_condition_of_an_excitation_is_that_of_the_regressor() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     weights = np.array([2.0, 5.0])
-    seen = identify.excitation(robot, q, v, a, weights=weights, passive=["damping"])
+    excitation = identify.excitation(robot, q, v, a, weights=weights, passive=["damping"])
     Y = robot.inverse_dynamics_regressor(q, v, a, passive=True)[..., [*range(20), 22, 23]]
-    Y_b = (seen.base.regressor(Y) * weights[:, None]).reshape(200, -1)
+    Y_b = (excitation.base.regressor(Y) * weights[:, None]).reshape(200, -1)
     lengths = np.linalg.norm(Y_b, axis=0)
-    assert_close(seen.singular_values, np.linalg.svd(Y_b / lengths, compute_uv=False), 1e-12)
+    assert_close(excitation.singular_values, np.linalg.svd(Y_b / lengths, compute_uv=False), 1e-12)
     inverse = np.linalg.inv(Y_b.T @ Y_b)
-    assert_close(seen.deviations, np.sqrt(np.diag(inverse)), 1e-10)
-    rest = [Y_b[:, k] - Y_b[:, o] @ np.linalg.lstsq(Y_b[:, o], Y_b[:, k])[0] for k, o in _others(Y_b.shape[1])]
-    assert_close(seen.independence, np.linalg.norm(rest, axis=1) / lengths, 1e-10)
+    assert_close(excitation.deviations, np.sqrt(np.diag(inverse)), 1e-10)
+    residuals = [Y_b[:, k] - Y_b[:, o] @ np.linalg.lstsq(Y_b[:, o], Y_b[:, k])[0] for k, o in _others(Y_b.shape[1])]
+    assert_close(excitation.independence, np.linalg.norm(residuals, axis=1) / lengths, 1e-10)
     fit = identify.base_parameters(
         robot, q, v, a, robot.inverse_dynamics(q, v, a), weights=weights, passive=["damping"], held_out=0.0
     )
-    assert fit.condition == pytest.approx(seen.condition, rel=1e-9)
+    assert fit.condition == pytest.approx(excitation.condition, rel=1e-9)
 
 
 @pytest.mark.slow(every=9)
 def test_exciting_trajectories_stay_within_limits_and_excite_all_parameters() -> None:
     robot = shipped("arm7")
     limits = {"acceleration": 4.0, "velocity": np.full(7, 1.5), "lower": -1.0, "upper": np.linspace(0.0, 1.0, 7)}
-    found = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
+    estimate = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
     again = identify.exciting_trajectory(robot, num_trials=40, seed=3, period=8.0, **limits)
-    other = identify.exciting_trajectory(robot, num_trials=8, seed=4, period=8.0, **limits)
-    assert np.array_equal(found.sines, again.sines) and not np.array_equal(found.sines, other.sines)
-    assert found.excitation.condition < other.excitation.condition < np.inf
+    trajectory = identify.exciting_trajectory(robot, num_trials=8, seed=4, period=8.0, **limits)
+    assert np.array_equal(estimate.sines, again.sines) and not np.array_equal(estimate.sines, trajectory.sines)
+    assert estimate.excitation.condition < trajectory.excitation.condition < np.inf
     t = np.linspace(0.0, 8.0, 5001)
-    q, v, a = found.at(t)
+    q, v, a = estimate.at(t)
     assert (q >= limits["lower"]).all() and (q <= limits["upper"]).all()
     assert np.abs(v).max() <= 1.5 and np.abs(a).max() <= 4.0
     reached = np.max(
@@ -78,9 +78,9 @@ def test_exciting_trajectories_stay_within_limits_and_excite_all_parameters() ->
     assert_close(np.gradient(v, t, axis=0)[2:-2], a[2:-2], 1e-4)
     for x in (q[0] - q[-1], v[0], v[-1], a[0], a[-1]):
         assert_close(x, np.zeros(7), 1e-12)
-    times, *samples = found.sampled(100)
-    assert times[-1] == pytest.approx(8.0 * 0.99) and found.at(1.0)[0].shape == (7,)
-    assert identify.excitation(robot, *samples).condition == pytest.approx(found.excitation.condition)
+    times, *samples = estimate.sampled(100)
+    assert times[-1] == pytest.approx(8.0 * 0.99) and estimate.at(1.0)[0].shape == (7,)
+    assert identify.excitation(robot, *samples).condition == pytest.approx(estimate.excitation.condition)
     by_default, *_ = identify.exciting_trajectory(lw.load("double_pendulum"), num_trials=5).sampled(3)
     assert by_default[0] == 0.0
 
@@ -93,9 +93,9 @@ def test_exciting_trajectories_respect_limits_of_followers() -> None:
     master = robot.joint(follower.mimic.joint)
     robot = robot.with_joint(master.with_velocity_limit(0.2)).with_joint(follower.with_velocity_limit(0.005))
     q, v, _ = identify.exciting_trajectory(robot, num_trials=5).at(np.linspace(0.0, 10.0, 2000))
-    place = robot.v_index([master.name])[0]
-    assert 0.002 < np.abs(v[:, place]).max() * abs(follower.mimic.ratio) <= 0.005
-    assert q[:, place].min() >= master.lower[0] and q[:, place].max() <= master.upper[0]
+    index = robot.v_index([master.name])[0]
+    assert 0.002 < np.abs(v[:, index]).max() * abs(follower.mimic.ratio) <= 0.005
+    assert q[:, index].min() >= master.lower[0] and q[:, index].max() <= master.upper[0]
 
 
 def test_impossible_exciting_trajectories_are_refused() -> None:
@@ -132,22 +132,22 @@ def test_derivatives_of_measured_positions_are_filtered_without_delay() -> None:
     t = np.arange(2000) * 5e-3
     q, v, a = (np.sin(t)[:, None] * [1.0, 0.0], np.cos(t)[:, None] * [1.0, 0.0], -np.sin(t)[:, None] * [1.0, 0.0])
     noisy = q + 1e-4 * np.random.default_rng(0).normal(size=q.shape)
-    found = identify.differentiate(robot, t, noisy, cutoff=2.0)
+    estimate = identify.differentiate(robot, t, noisy, cutoff=2.0)
     inside = slice(200, -200)
-    for x, y, tolerance in zip(found, (q, v, a), (2e-4, 2e-3, 2e-2), strict=True):
+    for x, y, tolerance in zip(estimate, (q, v, a), (2e-4, 2e-3, 2e-2), strict=True):
         assert np.abs(x - y)[inside].max() < tolerance
     rough = np.gradient(np.gradient(noisy, t, axis=0), t, axis=0)
     assert np.abs(rough - a)[inside].max() > 1.0
-    assert_close(identify.low_pass(t, noisy, cutoff=2.0), found.q, 1e-12)
-    delayed = np.argmax(np.correlate(found.v[inside, 0], v[inside, 0], "full")) - (len(v[inside]) - 1)
+    assert_close(identify.low_pass(t, noisy, cutoff=2.0), estimate.q, 1e-12)
+    delayed = np.argmax(np.correlate(estimate.v[inside, 0], v[inside, 0], "full")) - (len(v[inside]) - 1)
     assert delayed == 0
 
     ball = robot_of(TREES["spherical_chain"])
     rates = 0.3 * np.random.default_rng(1).normal(size=ball.nv)
     turning = ball.integrate(ball.random_configuration(seed=2), t[:, None] * rates)
-    found = identify.differentiate(ball, t, turning, cutoff=5.0)
-    assert_close(found.v[inside], np.broadcast_to(rates, (1600, ball.nv)), 1e-6, core=1)
-    assert np.abs(found.a[inside]).max() < 1e-4 and np.array_equal(found.q, turning)
+    estimate = identify.differentiate(ball, t, turning, cutoff=5.0)
+    assert_close(estimate.v[inside], np.broadcast_to(rates, (1600, ball.nv)), 1e-6, core=1)
+    assert np.abs(estimate.a[inside]).max() < 1e-4 and np.array_equal(estimate.q, turning)
 
 
 def test_rates_of_a_sine_lose_the_share_that_the_docstring_states() -> None:
@@ -200,14 +200,14 @@ def test_wrapped_encoder_angles_are_refused_or_unwrapped() -> None:
     t = np.arange(200) * 0.01
     turning = 5.0 * t
     wrapped = (turning + np.pi) % (2.0 * np.pi) - np.pi
-    for robot, place in ((lw.load("double_pendulum"), 1), (robot_of(TREES["planar_chain"]), 2)):
+    for robot, position in ((lw.load("double_pendulum"), 1), (robot_of(TREES["planar_chain"]), 2)):
         q = np.zeros((200, robot.nq))
-        q[:, place] = wrapped
-        problem = rf"q\[63, {place}\] \('{robot.q_names[place]}'\): .* got -3.13319 after 3.1 rad; .*np.unwrap\(q"
+        q[:, position] = wrapped
+        problem = rf"q\[63, {position}\] \('{robot.q_names[position]}'\): .* got -3.13319 after 3.1 rad; .*np.unwrap\(q"
         with pytest.raises(ValueError, match=problem):
             identify.differentiate(robot, t, q, cutoff=5.0)
-        q[:, place] = np.unwrap(q[:, place])
-        assert_close(identify.differentiate(robot, t, q, cutoff=5.0).v[:, place], np.full(200, 5.0), 1e-6)
+        q[:, position] = np.unwrap(q[:, position])
+        assert_close(identify.differentiate(robot, t, q, cutoff=5.0).v[:, position], np.full(200, 5.0), 1e-6)
     circle = robot_of(TREES["unbounded revolute_chain"])
     q = circle.integrate(circle.random_configuration(seed=1), turning[:, None] * np.ones(circle.nv))
     assert_close(identify.differentiate(circle, t, q, cutoff=5.0).v, np.full((200, circle.nv), 5.0), 1e-6, core=1)

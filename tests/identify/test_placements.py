@@ -20,14 +20,14 @@ def moved(robot: lw.Robot, names: list[str], size: float, seed: int) -> lw.Robot
     return robot.with_parameters({name: size * rng.normal(size=6) for name in names})
 
 
-def with_noise(X: np.ndarray, rotation: float, place: float, rng: np.random.Generator) -> np.ndarray:
+def with_noise(X: np.ndarray, rotation: float, position: float, rng: np.random.Generator) -> np.ndarray:
     """Poses as a tracker gives them."""
     turns = rotation * rng.normal(size=(len(X), 3))
     R = np.array([lw.pose(axis=w, angle=np.linalg.norm(w))[:3, :3] for w in turns])
-    found = X.copy()
-    found[:, :3, :3] = R @ X[:, :3, :3]
-    found[:, :3, 3] += place * rng.normal(size=(len(X), 3))
-    return found
+    result = X.copy()
+    result[:, :3, :3] = R @ X[:, :3, :3]
+    result[:, :3, 3] += position * rng.normal(size=(len(X), 3))
+    return result
 
 
 @pytest.mark.slow(every=3)
@@ -35,30 +35,32 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
     """Large offsets and new configurations; the rank is 4 R + 2 P + 6."""
     robot = shipped("arm7")
     names = [*(f"placement:{joint.name}" for joint in robot.joints), "frame:hand"]
-    other = moved(robot, names, 1e-2, 1)
+    truth = moved(robot, names, 1e-2, 1)
     q, elsewhere = (robot.random_configuration(seed=seed, size=100) for seed in (2, 3))
-    X = other.pose(q, "hand")
+    X = truth.pose(q, "hand")
     fit = identify.placements(robot, q, X, "hand")
     assert fit.success and len(fit.values) == 4 * 7 + 6 and np.isfinite(fit.condition)
-    assert_close(fit.robot.pose(elsewhere, "hand"), other.pose(elsewhere, "hand"), 1e-12, core=2)
+    assert_close(fit.robot.pose(elsewhere, "hand"), truth.pose(elsewhere, "hand"), 1e-12, core=2)
     assert (fit.held_out.error < 1e-12).all() and (fit.held_out.nominal_error > 1e-3).all()
     assert np.array_equal(fit.base, np.eye(4)) and not fit.zeros.any()
     assert "placement:shoulder_pan.d_z - placement:shoulder_lift.d_y" in fit.identifiable.expressions()
     assert "placement:shoulder_lift.d_y" in fit.unchanged and len(fit.unchanged) == 48 - 34
-    places = identify.placements(robot, q, X[:, :3, 3], "hand")
-    assert places.success and len(places.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
-    assert_close(places.robot.pose(elsewhere, "hand")[:, :3, 3], other.pose(elsewhere, "hand")[:, :3, 3], 1e-12, core=1)
+    positions = identify.placements(robot, q, X[:, :3, 3], "hand")
+    assert positions.success and len(positions.values) == 4 * 7 + 3  # a hand on its axis shows them off it alone
+    assert_close(
+        positions.robot.pose(elsewhere, "hand")[:, :3, 3], truth.pose(elsewhere, "hand")[:, :3, 3], 1e-12, core=1
+    )
 
     kinds = [joints.Revolute, joints.Prismatic]
     chain = robot_of(random_tree(np.random.default_rng(5), 4, types=kinds, shape="chain"))
     turning = sum(joint.type_name == "revolute" for joint in chain.joints)
     assert 0 < turning < 4
     end = chain.bodies[-1]
-    other = moved(chain, [f"placement:{joint.name}" for joint in chain.joints], 1e-2, 4)
+    truth = moved(chain, [f"placement:{joint.name}" for joint in chain.joints], 1e-2, 4)
     q = chain.random_configuration(seed=5, size=40)
-    fit = identify.placements(chain, q, other.pose(q, end), end)
+    fit = identify.placements(chain, q, truth.pose(q, end), end)
     assert len(fit.values) == 4 * turning + 2 * (4 - turning) + 6 and fit.success
-    assert_close(fit.robot.pose(q, end), other.pose(q, end), 1e-12, core=2)
+    assert_close(fit.robot.pose(q, end), truth.pose(q, end), 1e-12, core=2)
 
 
 @pytest.mark.slow(every=9)
@@ -72,8 +74,8 @@ def test_calibrated_offsets_agree_with_the_stated_covariance() -> None:
     first = identify.placements(robot, q, robot.pose(q, end), end)
     truth = np.zeros(24)
     truth[first.identifiable.columns] = 0.02 * rng.normal(size=18)
-    other = robot.with_parameters(dict(zip(names, truth.reshape(4, 6), strict=True)))
-    X = other.pose(q, end)
+    truth_robot = robot.with_parameters(dict(zip(names, truth.reshape(4, 6), strict=True)))
+    X = truth_robot.pose(q, end)
     single, sigmas = [], []
     for _ in range(15):
         fit = identify.placements(robot, q, with_noise(X, 2e-3, 5e-4, rng), end, held_out=0.0)
@@ -105,8 +107,8 @@ def test_encoder_offsets_and_the_base_are_calibrated() -> None:
     assert_close(fit.zeros, truth, 1e-10)
     assert_close(fit.base, base, 1e-10)
     assert_close(fit.base @ fit.robot.pose(fit.configuration(q), "hand"), X, 1e-10, core=2)
-    places = identify.placements(robot, q, X[:, :3, 3], "hand", parameters=[*names[:1], *names[2:7]])
-    assert_close(places.base @ [*fit.zeros[:3], 1.0], base @ [*truth[:3], 1.0], 1e-2)
+    positions = identify.placements(robot, q, X[:, :3, 3], "hand", parameters=[*names[:1], *names[2:7]])
+    assert_close(positions.base @ [*fit.zeros[:3], 1.0], base @ [*truth[:3], 1.0], 1e-2)
 
     ball = robot_of(TREES["spherical_chain"])
     v = 0.02 * np.random.default_rng(9).normal(size=ball.nv)
@@ -121,12 +123,12 @@ def test_encoder_offsets_and_the_base_are_calibrated() -> None:
 def test_calibration_works_with_points_and_a_single_frame() -> None:
     """The place of a point shows a tool's; a robot whose joints are known is asked for its tool and nothing else."""
     robot = shipped("arm6").with_point("probe", "tool", (0.0, 0.0, 0.1))
-    other = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
+    truth_robot = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
     q = robot.random_configuration(seed=11, size=40)
-    fit = identify.placements(robot, q, other.point_position(q, "probe"), "probe", parameters=["frame:tool"])
-    assert_close(fit.robot.point_position(q, "probe"), other.point_position(q, "probe"), 1e-10, core=1)
+    fit = identify.placements(robot, q, truth_robot.point_position(q, "probe"), "probe", parameters=["frame:tool"])
+    assert_close(fit.robot.point_position(q, "probe"), truth_robot.point_position(q, "probe"), 1e-10, core=1)
     assert len(fit.values) == 3 and len(fit.unchanged) == 3
-    whole = identify.placements(robot, q, other.pose(q, "tool"), "tool", parameters=["frame:tool"])
+    whole = identify.placements(robot, q, truth_robot.pose(q, "tool"), "tool", parameters=["frame:tool"])
     assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
 
 
@@ -151,9 +153,9 @@ def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> N
 def test_name_patterns_select_the_parameters_to_calibrate() -> None:
     """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
     robot = shipped("arm6")
-    other = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
+    truth_robot = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
     q = robot.random_configuration(seed=14, size=40)
-    X = other.pose(q, "tool")
+    X = truth_robot.pose(q, "tool")
     moving = [joint.name for joint in robot.joints]
     wrists = [name for name in moving if name.startswith("wrist")]
     for parameters, named in (
@@ -192,9 +194,9 @@ def test_unidentifiable_placements_are_named() -> None:
     ):
         identify.placements(robot, q, robot.pose(q, "tool"), "tool")
     base = [f"placement:{robot.joints[0].name}"]
-    still = np.tile(q[0], (10, 1))
-    found = identify.placements(robot, still, robot.pose(still, "tool"), "tool", parameters=base)
-    assert len(found.values) == 6  # one pose is enough for the base
+    repeated = np.tile(q[0], (10, 1))
+    estimate = identify.placements(robot, repeated, robot.pose(repeated, "tool"), "tool", parameters=base)
+    assert len(estimate.values) == 6  # one pose is enough for the base
     with pytest.raises(ValueError, match="more measured values than the 30 unknowns, got 4 samples of 6"):
         identify.placements(robot, q[:6], robot.pose(q[:6], "tool"), "tool")
     alone = [f"frame:{robot.bodies[0]}"]

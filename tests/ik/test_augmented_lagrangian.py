@@ -31,10 +31,10 @@ def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
     X, p = ARM.pose(q, "hand"), ARM.pose(ARM.random_configuration(seed=2, size=40), "forearm_distal")[:, :3, 3]
     problem = ARM.ik_problem([lw.ik.PoseTask("hand"), lw.ik.PositionTask("forearm_distal", weight=(1.0, 2.0, 0.5))])
     assert problem.solver == "augmented"
-    found = problem.solve(hand=X, forearm_distal=p)
-    assert found.feasible.all() and found.success.mean() >= 0.95
-    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
-    for k in np.flatnonzero(found.success)[:10]:
+    solution = problem.solve(hand=X, forearm_distal=p)
+    assert solution.feasible.all() and solution.success.mean() >= 0.95
+    assert (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all()
+    for k in np.flatnonzero(solution.success)[:10]:
 
         def errors(q, k=k):
             X_q = ARM.pose(q, "hand")
@@ -43,31 +43,31 @@ def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
             F = ARM.pose(q, "forearm_distal")
             return np.concatenate([phi, X_q[:3, :3].T @ (X_q[:3, 3] - X[k, :3, 3]), F[:3, :3].T @ (F[:3, 3] - p[k])])
 
-        g = gradient_left(errors, found.q[k], problem.weights, found.row_multipliers[k], ARM.lower, ARM.upper)
+        g = gradient_left(errors, solution.q[k], problem.weights, solution.row_multipliers[k], ARM.lower, ARM.upper)
         assert np.abs(g).max() <= 1e-5
-        assert np.abs(errors(found.q[k])[:6]).max() <= 1e-6
+        assert np.abs(errors(solution.q[k])[:6]).max() <= 1e-6
 
 
 def test_posture_in_the_null_space_equals_slsqp():
     optimize = pytest.importorskip("scipy.optimize")
     q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)
     X = ARM.pose(q, "hand")
-    found = ARM.inverse_kinematics(X, "hand", posture=q0)
-    assert found.feasible.all() and found.success.mean() >= 0.9 and (found.position_error <= 1e-6).all()
-    for k in np.flatnonzero(found.success)[:4]:  # from the answer, others find nothing better
+    solution = ARM.inverse_kinematics(X, "hand", posture=q0)
+    assert solution.feasible.all() and solution.success.mean() >= 0.9 and (solution.position_error <= 1e-6).all()
+    for k in np.flatnonzero(solution.success)[:4]:  # from the answer, others find nothing better
 
         def off(q, k=k):
             return lw.pose_difference(ARM.pose(q, "hand"), X[k])
 
         better = optimize.minimize(
             lambda q, k=k: 0.5 * np.sum((q - q0[k]) ** 2),
-            found.q[k],
+            solution.q[k],
             constraints={"type": "eq", "fun": off},
             bounds=list(zip(ARM.lower, ARM.upper, strict=True)),
             method="SLSQP",
             options={"ftol": 1e-14, "maxiter": 100},
         )
-        assert 0.5 * np.sum((found.q[k] - q0[k]) ** 2) <= better.fun + 1e-4 or np.abs(off(better.x)).max() > 1e-6
+        assert 0.5 * np.sum((solution.q[k] - q0[k]) ** 2) <= better.fun + 1e-4 or np.abs(off(better.x)).max() > 1e-6
     with pytest.raises(ValueError, match="posture: cannot be combined"):
         ARM.inverse_kinematics(X, "hand", posture=q0, nearest_to=q0)
 
@@ -81,28 +81,28 @@ def test_multipliers_are_nonzero_only_at_active_ranges():
         lw.ik.PositionTask("hand", axes="reference"), (-np.inf, -np.inf, 0.0), np.inf, target=(0.0, 0.0, height)
     )
     problem = ARM.ik_problem([above, lw.ik.PostureTask(weight=1.0)])
-    found = problem.solve(posture=q0)
-    assert found.feasible.all() and found.success.mean() >= 0.95
-    pushes = found.row_multipliers[:, 2]
-    free = found.success & (z > height + 1e-3)
+    solution = problem.solve(posture=q0)
+    assert solution.feasible.all() and solution.success.mean() >= 0.95
+    pushes = solution.row_multipliers[:, 2]
+    free = solution.success & (z > height + 1e-3)
     assert free.any() and not free.all()
-    assert np.abs(pushes[free]).max() <= 1e-9 and np.abs(found.q[free] - q0[free]).max() <= 1e-6
-    assert (pushes[found.success & (z < height - 1e-3)] < 0.0).all()
-    assert (ARM.pose(found.q, "hand")[:, 2, 3] >= height - 1e-6).all()
-    one = problem.solve(q0[3], posture=q0[3])
-    assert np.array_equal(one.q, problem.solve(q0, posture=q0).q[3])
+    assert np.abs(pushes[free]).max() <= 1e-9 and np.abs(solution.q[free] - q0[free]).max() <= 1e-6
+    assert (pushes[solution.success & (z < height - 1e-3)] < 0.0).all()
+    assert (ARM.pose(solution.q, "hand")[:, 2, 3] >= height - 1e-6).all()
+    single = problem.solve(q0[3], posture=q0[3])
+    assert np.array_equal(single.q, problem.solve(q0, posture=q0).q[3])
 
 
 @pytest.mark.slow(every=3)
 def test_lower_priority_levels_do_not_increase_the_cost_of_higher_levels():
     q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
-    place = ARM.pose(q, "hand")[:, :3, 3]
-    place[10:] *= 3.0  # where the hand cannot be
+    position = ARM.pose(q, "hand")[:, :3, 3]
+    position[10:] *= 3.0  # where the hand cannot be
     first, then = lw.ik.PositionTask("hand", weight=1.0), lw.ik.PostureTask(weight=1.0, level=1)
     problem = ARM.ik_problem([first, then])
     assert problem.solver == "levels"
-    both, alone = problem.solve(hand=place, posture=q0), ARM.ik_problem(first).solve(hand=place)
-    reach = [np.linalg.norm(ARM.pose(found.q, "hand")[:, :3, 3] - place, axis=-1) for found in (both, alone)]
+    both, alone = problem.solve(hand=position, posture=q0), ARM.ik_problem(first).solve(hand=position)
+    reach = [np.linalg.norm(ARM.pose(results.q, "hand")[:, :3, 3] - position, axis=-1) for results in (both, alone)]
     assert both.success.all() and (reach[0] <= reach[1] + 1e-6).all()
     assert (np.linalg.norm(both.q - q0, axis=-1) <= np.linalg.norm(alone.q - q0, axis=-1) + 1e-9).all()
     assert (both.q >= ARM.lower).all() and (both.q <= ARM.upper).all()
@@ -113,20 +113,20 @@ def test_a_start_that_is_already_optimal_is_returned():
     """Soft tasks with zero cost, or without effect, end at once at the start."""
     q = ARM.random_configuration(seed=3, size=30)
     X = ARM.pose(q, "hand")
-    place, box = {"hand": X[:, :3, 3]}, {"lower": (-5.0,) * 3, "upper": (5.0,) * 3}
+    position, box = {"hand": X[:, :3, 3]}, {"lower": (-5.0,) * 3, "upper": (5.0,) * 3}
     hand, wide = lw.ik.PositionTask("hand"), lw.ik.BoxTask("hand", **box, weight=1.0, name="box")
     large = lw.ik.ManipulabilityTask("hand", part="position", target=1e-9, weight=1.0)
     cases = [
-        ([hand, lw.ik.PostureTask(weight=1.0, name="p")], {**place, "p": q}),
-        (lw.ik.PositionTask("hand", weight=1.0), place),
+        ([hand, lw.ik.PostureTask(weight=1.0, name="p")], {**position, "p": q}),
+        (lw.ik.PositionTask("hand", weight=1.0), position),
         (wide, {}),
         (lw.ik.SupportPolygonTask([(-5, -5), (5, -5), (5, 5), (-5, 5)], weight=1.0), {}),
         (large, {}),
     ]
     for tasks, targets in cases:
-        found = ARM.ik_problem(tasks).solve(q, **targets)
-        assert found.success.all() and found.feasible.all(), (tasks, found.success.mean())
-        assert np.abs(found.q - q).max() <= 1e-12 and found.iterations.max() <= 10, tasks
+        solution = ARM.ik_problem(tasks).solve(q, **targets)
+        assert solution.success.all() and solution.feasible.all(), (tasks, solution.success.mean())
+        assert np.abs(solution.q - q).max() <= 1e-12 and solution.iterations.max() <= 10, tasks
     posture = ARM.inverse_kinematics(X, "hand", posture=q)
     assert posture.success.all() and np.abs(posture.q - q).max() <= 1e-12
     assert ARM.ik_problem(wide).solve(q[0]).success is True
@@ -148,12 +148,12 @@ def test_contradictory_tasks_and_zero_weights_end_finite_within_limits():
 @pytest.mark.slow(every=3)
 def test_a_task_with_weight_zero_has_no_effect():
     """A task, or rows of one, with weight zero does not change the solution; its remaining error is reported."""
-    place, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)
+    position, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)
     hand = lw.ik.PositionTask("hand")
-    alone = ARM.ik_problem([hand]).solve(hand=place)
-    beside = ARM.ik_problem([hand, lw.ik.PostureTask(weight=0.0)]).solve(hand=place, posture=q0)
+    alone = ARM.ik_problem([hand]).solve(hand=position)
+    beside = ARM.ik_problem([hand, lw.ik.PostureTask(weight=0.0)]).solve(hand=position, posture=q0)
     assert alone.success and beside.success
-    assert np.abs(ARM.pose(beside.q, "hand")[:3, 3] - place).max() <= 1e-6
+    assert np.abs(ARM.pose(beside.q, "hand")[:3, 3] - position).max() <= 1e-6
     np.testing.assert_allclose(np.abs(beside.errors[3:]), np.abs(beside.q - q0), atol=1e-12)
     X = lw.pose((0.4, 0.1, 0.4))
     free = ARM.ik_problem([lw.ik.PoseTask("hand", weight=(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))]).solve(hand=X)

@@ -19,26 +19,26 @@ def poses_of(robot, form, q):
     return np.asarray(robot.pose(q, form.frame, relative_to=form.relative_to))
 
 
-def apart(one, other):
+def apart(a, b):
     """The greatest difference of angles, whole turns aside."""
-    between = one - other
+    between = a - b
     return np.abs(between - 2.0 * math.pi * np.round(between / (2.0 * math.pi))).max(axis=-1)
 
 
-def check(robot, form, q, *, found=1e-6, compiled=True, **given):
+def check(robot, form, q, *, result=1e-6, compiled=True, **options):
     """Branches of the poses of q; returns them."""
     X = poses_of(robot, form, q)
     if compiled:
-        branches = form.branches(X, q_init=q, position_limits=False, **given)
+        branches = form.branches(X, q_init=q, position_limits=False, **options)
     else:
-        numbers = on_numbers(robot, form, X, q)
-        branches = IKBranches(*numbers, *np.zeros((2, *numbers[1].shape)))
+        values = on_numbers(robot, form, X, q)
+        branches = IKBranches(*values, *np.zeros((2, *values[1].shape)))
     reached = poses_of(robot, form, branches.q)
-    wanted = np.broadcast_to(X[..., np.newaxis, :, :], reached.shape)
+    expected = np.broadcast_to(X[..., np.newaxis, :, :], reached.shape)
     assert np.isfinite(branches.q).all()
-    assert np.abs(reached - wanted)[branches.valid].max(initial=0.0) < 1e-9
-    own = np.where(branches.valid, apart(branches.q, q[..., np.newaxis, :]), np.inf)
-    assert own.min(axis=-1).max() < found
+    assert np.abs(reached - expected)[branches.valid].max(initial=0.0) < 1e-9
+    distance = np.where(branches.valid, apart(branches.q, q[..., np.newaxis, :]), np.inf)
+    assert distance.min(axis=-1).max() < result
     # and no two of a pose are one
     for k in range(8):
         for n in range(k):
@@ -150,21 +150,21 @@ def test_branches_respect_limits_by_whole_turns():
     low, high = (np.clip(x, -10.0, 10.0) for x in (robot.lower, robot.upper))
     q = rng.uniform(low, high, (500, 6))
     X = poses_of(robot, form, q)
-    found = form.branches(X, q_init=q)
-    assert (found.q >= robot.lower)[found.valid].all() and (found.q <= robot.upper)[found.valid].all()
-    assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-6
+    branches = form.branches(X, q_init=q)
+    assert (branches.q >= robot.lower)[branches.valid].all() and (branches.q <= robot.upper)[branches.valid].all()
+    assert np.where(branches.valid, np.abs(branches.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-6
     # what is left out has no turns that would be within
     free = form.branches(X, q_init=q, position_limits=False)
     turns = np.arange(-4, 5)[:, np.newaxis, np.newaxis, np.newaxis] * 2.0 * math.pi
     candidates = free.q + turns
-    some = ((candidates >= robot.lower) & (candidates <= robot.upper)).any(axis=0).all(axis=-1)
-    assert np.array_equal(found.valid, free.valid & some)
-    assert (free.valid & ~some).sum() > 0
+    valid = ((candidates >= robot.lower) & (candidates <= robot.upper)).any(axis=0).all(axis=-1)
+    assert np.array_equal(branches.valid, free.valid & valid)
+    assert (free.valid & ~valid).sum() > 0
     # nearest to the seed of those that are
     far = np.where(
         (candidates >= robot.lower) & (candidates <= robot.upper), np.abs(candidates - q[:, np.newaxis]), 99.0
     )
-    assert np.abs(far.min(axis=0) - np.abs(found.q - q[:, np.newaxis]))[found.valid].max() < 1e-9
+    assert np.abs(far.min(axis=0) - np.abs(branches.q - q[:, np.newaxis]))[branches.valid].max() < 1e-9
     # an angle at its limit is within, to the bit
     edge = np.array([6.3, 1.0, 3.0, 3.0, 3.0, 0.4])
     at = form.branches(poses_of(robot, form, edge), q_init=edge)
@@ -177,10 +177,13 @@ def test_float32_finds_the_branches_of_float64():
         form = robot.closed_form("tool" if robot.name == "arm6" else "link6")
         q = np.random.default_rng(5).uniform(-2.0, 2.0, (100, 6))
         X = poses_of(robot, form, q)
-        expected, (found, valid, *_) = form.kernel(X, q), form.kernel(X.astype(np.float32), q.astype(np.float32))
-        assert np.mean(valid == expected[1]) > 0.98 and np.isfinite(found).all()
-        reached, wanted = poses_of(robot, form, found.astype(float)), np.broadcast_to(X[:, None], (100, 8, 4, 4))
-        assert np.abs(reached - wanted)[valid == 1.0].max() < 1e-4
+        expected, (outputs, valid, *_) = form.kernel(X, q), form.kernel(X.astype(np.float32), q.astype(np.float32))
+        assert np.mean(valid == expected[1]) > 0.98 and np.isfinite(outputs).all()
+        reached, expected_pose = (
+            poses_of(robot, form, outputs.astype(float)),
+            np.broadcast_to(X[:, None], (100, 8, 4, 4)),
+        )
+        assert np.abs(reached - expected_pose)[valid == 1.0].max() < 1e-4
 
 
 def test_branches_of_poses_out_of_reach_are_invalid_and_finite():
@@ -189,11 +192,11 @@ def test_branches_of_poses_out_of_reach_are_invalid_and_finite():
         form = robot.closed_form(hand)
         X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
         X[:, :3, 3] = np.random.default_rng(0).normal(size=(50, 3)) + np.array([9.0, 0.0, 0.0])
-        found = form.branches(X, position_limits=False)
-        assert not found.valid.any() and (found.count == 0).all()
-        for numbers in (found.q, found.orientation_error, found.position_error):
-            assert np.isfinite(numbers).all()
-        assert found.position_error.min() > 1.0
+        branches = form.branches(X, position_limits=False)
+        assert not branches.valid.any() and (branches.count == 0).all()
+        for values in (branches.q, branches.orientation_error, branches.position_error):
+            assert np.isfinite(values).all()
+        assert branches.position_error.min() > 1.0
 
 
 def test_coincident_branches_at_singularities_count_once():
@@ -212,11 +215,11 @@ def test_coincident_branches_at_singularities_count_once():
                 for k, value in values.items():
                     q[:, k] = value + off
                 X = poses_of(robot, form, q)
-                found = form.branches(X, q_init=q, position_limits=False)
-                assert np.isfinite(found.q).all()
-                assert (found.count >= 1).all()
-                reached = poses_of(robot, form, found.q)
-                assert np.abs(reached - X[:, np.newaxis])[found.valid].max() < 1e-8
+                branches = form.branches(X, q_init=q, position_limits=False)
+                assert np.isfinite(branches.q).all()
+                assert (branches.count >= 1).all()
+                reached = poses_of(robot, form, branches.q)
+                assert np.abs(reached - X[:, np.newaxis])[branches.valid].max() < 1e-8
     # in line: half of the branches; near it: all
     form = puma560().closed_form("link6")
     q = np.array([0.3, 0.4, -0.7, 0.2, 0.0, 0.5])
@@ -241,9 +244,9 @@ def test_poses_with_the_wrist_above_the_base_have_branches():
     q[2] = -RIGHT - 2.0 * (q[1] - RIGHT)
     X = poses_of(level, above, q)
     assert abs(np.linalg.norm(np.asarray(level.pose(q, "link4"))[:2, 3])) < 1e-12
-    found, valid = on_numbers(level, above, X[np.newaxis], q[np.newaxis])
-    assert np.isfinite(found).all() and valid.any()
-    assert np.abs(poses_of(level, above, found[valid]) - X).max() < 1e-9
+    outputs, valid = on_numbers(level, above, X[np.newaxis], q[np.newaxis])
+    assert np.isfinite(outputs).all() and valid.any()
+    assert np.abs(poses_of(level, above, outputs[valid]) - X).max() < 1e-9
 
 
 def test_a_single_pose_has_the_bits_of_a_batch():
@@ -254,16 +257,16 @@ def test_a_single_pose_has_the_bits_of_a_batch():
     X = poses_of(robot, form, q)
     many = form.branches(X, q_init=q)
     for k in (0, 17, 36):
-        one = form.branches(X[k], q_init=q[k])
-        assert np.array_equal(one.q, many.q[k]) and np.array_equal(one.valid, many.valid[k])
-        assert one.q.shape == (8, robot.nq)
-    others = [name for name in robot.q_names if name not in (*form.joints, form.redundant)]
-    places = robot.q_index(others)
-    assert others and (many.q[..., places] == q[:, np.newaxis, places]).all()
+        single = form.branches(X[k], q_init=q[k])
+        assert np.array_equal(single.q, many.q[k]) and np.array_equal(single.valid, many.valid[k])
+        assert single.q.shape == (8, robot.nq)
+    names = [name for name in robot.q_names if name not in (*form.joints, form.redundant)]
+    indices = robot.q_index(names)
+    assert names and (many.q[..., indices] == q[:, np.newaxis, indices]).all()
     grid = form.branches(X[:, np.newaxis], q_init=q[:3])
     assert grid.q.shape == (37, 3, 8, robot.nq) and grid.count.shape == (37, 3)
-    told = form.kernel(X[0], q[0], q[0, robot.q_index([form.redundant])[0]])
-    assert np.array_equal(told.q, many.q[0])
+    outputs = form.kernel(X[0], q[0], q[0, robot.q_index([form.redundant])[0]])
+    assert np.array_equal(outputs.q, many.q[0])
 
 
 def test_the_uncompiled_closed_form_equals_the_kernel():
@@ -273,9 +276,9 @@ def test_the_uncompiled_closed_form_equals_the_kernel():
     q = np.random.default_rng(3).uniform(-3.0, 3.0, (100, 6))
     X = poses_of(robot, form, q)
     compiled = form.branches(X, q_init=q, position_limits=False)
-    found, valid = on_numbers(robot, form, X, q)
+    outputs, valid = on_numbers(robot, form, X, q)
     assert np.array_equal(valid, compiled.valid)
-    assert apart(found, compiled.q)[valid].max() < 1e-9
+    assert apart(outputs, compiled.q)[valid].max() < 1e-9
 
 
 def test_closed_forms_support_angles_as_sine_and_cosine():
@@ -304,9 +307,9 @@ def test_closed_forms_support_angles_as_sine_and_cosine():
     assert robot.nq == 9
     q = robot.random_configuration(seed=0, size=100)
     X = poses_of(robot, form, q)
-    found = form.branches(X, q_init=q)
-    assert np.abs(poses_of(robot, form, found.q) - X[:, np.newaxis])[found.valid].max() < 1e-12
-    assert np.where(found.valid, np.abs(found.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
+    branches = form.branches(X, q_init=q)
+    assert np.abs(poses_of(robot, form, branches.q) - X[:, np.newaxis])[branches.valid].max() < 1e-12
+    assert np.where(branches.valid, np.abs(branches.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
 
 
 def test_arms_without_a_closed_form_return_none():
@@ -351,8 +354,8 @@ def test_invalid_arguments_of_closed_forms_are_refused():
 def test_closed_forms_and_branches_print_their_content():
     form = ur5().closed_form("link6")
     assert ur5().closed_form("link6") is form
-    found = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), position_limits=False)
-    assert str(found).startswith("8 branches\n  0: q = ")
+    branches = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), position_limits=False)
+    assert str(branches).startswith("8 branches\n  0: q = ")
     assert "three parallel axes" in repr(form)
     assert str(form.branches(np.eye(4)[np.newaxis], position_limits=False)).startswith("1 poses: ")
 
@@ -360,19 +363,19 @@ def test_closed_forms_and_branches_print_their_content():
 def test_a_chain_through_the_root_has_the_same_branches():
     """The arm hangs from its third link: some joints of the chain lead to the root and some away from it."""
     robot = puma560()
-    other = robot.with_root("link3")
-    form, same = (x.closed_form("link6", relative_to="base") for x in (robot, other))
+    rerooted = robot.with_root("link3")
+    form, same = (x.closed_form("link6", relative_to="base") for x in (robot, rerooted))
     assert same.family == form.family and same.joints == form.joints
     q = np.random.default_rng(4).uniform(-3.0, 3.0, (50, 6))
     X = poses_of(robot, form, q)
     angles = dict(zip(form.joints, q.T, strict=True))
-    there = np.stack([angles[name] for name in other.q_names], axis=-1)
-    assert np.abs(poses_of(other, same, there) - X).max() < 1e-12
-    found, valid = on_numbers(robot, form, X, q)
-    again, told = on_numbers(other, same, X, there)
-    order = [other.q_names.index(name) for name in robot.q_names]
-    assert np.array_equal(valid, told)
-    assert apart(found, again[..., order])[valid].max() < 1e-8
+    configurations = np.stack([angles[name] for name in rerooted.q_names], axis=-1)
+    assert np.abs(poses_of(rerooted, same, configurations) - X).max() < 1e-12
+    outputs, valid = on_numbers(robot, form, X, q)
+    again, valid_again = on_numbers(rerooted, same, X, configurations)
+    order = [rerooted.q_names.index(name) for name in robot.q_names]
+    assert np.array_equal(valid, valid_again)
+    assert apart(outputs, again[..., order])[valid].max() < 1e-8
 
 
 def test_joints_that_only_rotate_are_recognised_by_their_functions():
@@ -388,9 +391,9 @@ def test_joints_that_only_rotate_are_recognised_by_their_functions():
 
 def test_closed_forms_take_empty_batches_and_symbols():
     form = ur5().closed_form("link6")
-    nothing = form.branches(np.zeros((0, 4, 4)), position_limits=False)
-    assert nothing.q.shape == (0, 8, 6) and nothing.count.shape == (0,)
-    assert str(nothing) == "0 poses: 0 to 0 branches"
+    empty = form.branches(np.zeros((0, 4, 4)), position_limits=False)
+    assert empty.q.shape == (0, 8, 6) and empty.count.shape == (0,)
+    assert str(empty) == "0 poses: 0 to 0 branches"
 
     def told(angle):
         robot = ur5().with_parameters({"placement:joint2": [angle, 0.0, 0.0, 0.0, 0.0, 0.0]})
@@ -428,15 +431,15 @@ def test_redundant_ranges_bound_the_valid_elbow_angles():
         psi = np.linspace(-math.pi, math.pi, 1500, endpoint=False)
         valid = form.branches(X, elbow=psi).valid
         assert valid.any() and not valid.all()
-        for k, own in enumerate(ranges):
+        for k, interval in enumerate(ranges):
             within = np.zeros(len(psi), dtype=bool)
-            for start, stop in own:
+            for start, stop in interval:
                 assert -math.pi <= start < math.pi and start < stop <= start + 2.0 * math.pi
                 within |= (psi - start) % (2.0 * math.pi) <= stop - start
                 if (start, stop) != (-math.pi, math.pi):
                     ends = form.branches(X, elbow=np.array([start, stop]), position_limits=False).q[:, k]
                     assert np.abs(np.abs(ends) - bounds).min(axis=-1).max() < 1e-6
-            assert (within != valid[:, k]).sum() <= 2 * len(own)
+            assert (within != valid[:, k]).sum() <= 2 * len(interval)
     with pytest.raises(ValueError, match="expected a redundant arm"):
         ur5().closed_form("link6").redundant_ranges(np.eye(4))
     for wrong in ({"X_target": np.eye(3)}, {"X_target": np.eye(4), "samples": 2}):
@@ -448,18 +451,18 @@ def test_branches_are_sorted_by_distance_and_accept_rounded_targets():
     form = ur5().closed_form("link6")
     q = np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6))
     X = poses_of(ur5(), form, q)
-    found = form.branches(X, q_init=q, position_limits=False)
-    ordered = found.nearest_first(q)
-    assert np.array_equal(ordered.count, found.count)
+    branches = form.branches(X, q_init=q, position_limits=False)
+    ordered = branches.nearest_first(q)
+    assert np.array_equal(ordered.count, branches.count)
     far = np.linalg.norm(ordered.q - q[:, np.newaxis], axis=-1)
-    for k, many in enumerate(found.count):
+    for k, many in enumerate(branches.count):
         assert ordered.valid[k, :many].all() and not ordered.valid[k, many:].any()
         assert (np.diff(far[k, :many]) >= 0.0).all() and far[k, 0] < 1e-6
-        assert {x.tobytes() for x in ordered.q[k]} == {x.tobytes() for x in found.q[k]}
+        assert {x.tobytes() for x in ordered.q[k]} == {x.tobytes() for x in branches.q[k]}
     # seven digits: a rotation within 1e-6, of which the nearest is taken
     rounded = form.branches(X.round(7), q_init=q, position_limits=False)
     assert (rounded.count >= 1).mean() > 0.9
-    assert apart(rounded.q, found.q)[rounded.valid & found.valid].max() < 1e-3
+    assert apart(rounded.q, branches.q)[rounded.valid & branches.valid].max() < 1e-3
     assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6
 
 
@@ -467,7 +470,7 @@ def test_branches_are_sorted_by_distance_and_accept_rounded_targets():
 def test_any_finite_target_has_finite_branches():
     """At the base, on axes, far away, half turns: valid branches are right."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]
-    places = (
+    positions = (
         [0, 0, 0],
         [0, 0, 1e-300],
         [1e-9, 0, 0],
@@ -477,17 +480,17 @@ def test_any_finite_target_has_finite_branches():
         [1e6, 0, 0],
         [1e15, -1e15, 1],
     )
-    X = np.zeros((len(turns) * len(places), 4, 4))
+    X = np.zeros((len(turns) * len(positions), 4, 4))
     X[:, 3, 3] = 1.0
-    X[:, :3, :3] = np.repeat(turns, len(places), axis=0)
-    X[:, :3, 3] = np.tile(places, (len(turns), 1))
+    X[:, :3, :3] = np.repeat(turns, len(positions), axis=0)
+    X[:, :3, 3] = np.tile(positions, (len(turns), 1))
     rng = np.random.default_rng(11)
     for robot in (puma560(), ur5(), kr16(), iiwa14(), *(random_arm(family, rng) for family in list(FAMILIES)[::2])):
         form = robot.closed_form(f"link{robot.nq}")
-        given = None if form.redundant is None else np.linspace(-math.pi, math.pi, len(X))
+        parameter = None if form.redundant is None else np.linspace(-math.pi, math.pi, len(X))
         with np.errstate(all="raise", under="ignore"):
-            found, valid = on_numbers(robot, form, X, np.zeros((len(X), robot.nq)), given)
-        assert np.isfinite(found).all()
-        away = np.abs(poses_of(robot, form, found) - X[:, np.newaxis]).max(axis=(-2, -1))
+            outputs, valid = on_numbers(robot, form, X, np.zeros((len(X), robot.nq)), parameter)
+        assert np.isfinite(outputs).all()
+        away = np.abs(poses_of(robot, form, outputs) - X[:, np.newaxis]).max(axis=(-2, -1))
         assert away[valid].max(initial=0.0) < 1e-8
         assert (away[~valid] > 1e-12).any()

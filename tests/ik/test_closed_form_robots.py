@@ -47,13 +47,13 @@ def test_closed_forms_of_real_robots_recover_configurations(name):
         assert (form.family, form.redundant) == expected
         q = robot.random_configuration(seed=1, size=200)
         X = np.asarray(robot.pose(q, frame, relative_to=relative_to))
-        given = None if form.redundant is None else form.redundant_angle(q)
-        found, valid = on_numbers(robot, form, X, q, given)
-        assert np.isfinite(found).all()
-        reached = np.asarray(robot.pose(found, frame, relative_to=relative_to))
+        parameter = None if form.redundant is None else form.redundant_angle(q)
+        outputs, valid = on_numbers(robot, form, X, q, parameter)
+        assert np.isfinite(outputs).all()
+        reached = np.asarray(robot.pose(outputs, frame, relative_to=relative_to))
         assert np.abs(reached - X[:, np.newaxis])[valid].max() < 1e-9
-        between = np.abs(found - q[:, np.newaxis])
+        between = np.abs(outputs - q[:, np.newaxis])
         away = np.minimum(between, np.abs(between - 2.0 * math.pi)).max(axis=-1)
-        own = np.where(valid, away, np.inf).min(axis=-1)
+        distance = np.where(valid, away, np.inf).min(axis=-1)
         # xArm's file is rounded to 4e-6 rad: beside its singular configurations branches of the simpler arm meet
-        assert (own < 1e-6).mean() >= (0.99 if name == "xarm7" else 1.0)
+        assert (distance < 1e-6).mean() >= (0.99 if name == "xarm7" else 1.0)

@@ -24,11 +24,11 @@ def test_loops_of_the_robot_are_closed_at_solutions():
     problem = LEG.ik_problem(ik.PositionTask("foot"))
     assert [task.name for task in problem.tasks] == ["foot", "achilles", "plantar"]
     seeds = LEG.random_configuration(seed=0, size=12)
-    found = problem.solve(seeds, foot=X[:3, 3])
-    assert found.success.all()
-    assert np.abs(LEG.constraint_error(found.q)).max() <= 1e-8
-    assert np.abs(LEG.pose(found.q, "foot")[:, :3, 3] - X[:3, 3]).max() <= 1e-6
-    assert (found.q >= LEG.lower).all() and (found.q <= LEG.upper).all()
+    solution = problem.solve(seeds, foot=X[:3, 3])
+    assert solution.success.all()
+    assert np.abs(LEG.constraint_error(solution.q)).max() <= 1e-8
+    assert np.abs(LEG.pose(solution.q, "foot")[:, :3, 3] - X[:3, 3]).max() <= 1e-6
+    assert (solution.q >= LEG.lower).all() and (solution.q <= LEG.upper).all()
     simple = LEG.inverse_kinematics(X, "foot", position_tolerance=1e-6, orientation_tolerance=[1e-6] * 3)
     assert simple.success and np.abs(LEG.constraint_error(simple.q)).max() <= 1e-8
     assert LEG.inverse_kinematics(X, "foot").success
@@ -38,25 +38,25 @@ def test_solutions_respect_the_limits_of_a_loop_joint():
     robot = lw.load("fourbar")
     q = robot.assemble(hold={robot.joints[0].name: 0.9}).q
     p = robot.pose(q, "coupler_tip")[:3, 3]
-    own = float(robot.loop_configuration(q)[0])
+    angle = float(robot.loop_configuration(q)[0])
     pin = robot.tree.constraints[0]
 
     def bounded(lower, upper):
-        other = replace(pin, lower=(lower,), upper=(upper,))
-        return robot.without_constraints("pin").with_constraints(other)
+        bounded_pin = replace(pin, lower=(lower,), upper=(upper,))
+        return robot.without_constraints("pin").with_constraints(bounded_pin)
 
     task = ik.PositionTask("coupler_tip", tolerance=1e-4)
-    inside = bounded(own - 0.1, own + 0.1).ik_problem(task)
+    inside = bounded(angle - 0.1, angle + 0.1).ik_problem(task)
     assert [t.name for t in inside.tasks] == ["coupler_tip", "pin", "pin: bounds"]
-    found = inside.solve(coupler_tip=p)
-    assert found.success and abs(float(robot.loop_configuration(found.q)[0]) - own) <= 0.1 + 1e-7
-    assert not bounded(own + 0.5, own + 0.6).ik_problem(task).solve(q, coupler_tip=p).success
+    solution = inside.solve(coupler_tip=p)
+    assert solution.success and abs(float(robot.loop_configuration(solution.q)[0]) - angle) <= 0.1 + 1e-7
+    assert not bounded(angle + 0.5, angle + 0.6).ik_problem(task).solve(q, coupler_tip=p).success
 
 
 @pytest.mark.slow(every=3)
 def test_any_position_constraint_is_a_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
-    made = (
+    tasks = (
         lw.constraints.Distance("tip", "world", 0.6),
         lw.constraints.PointOnPlane("tip", "world.z", offset=0.4),
         lw.constraints.PointOnLine("tip", "world.z", line_point=(0.3, 0.1, 0.0)),
@@ -68,10 +68,10 @@ def test_any_position_constraint_is_a_task():
         lw.constraints.Holonomic("mine", lambda k: k.point("tip")[0] - 2.0 * k.point("forearm_distal")[1]),
         lw.constraints.Prescribed(robot.joints[1].name, lambda t: 0.2 + 0.1 * t),
     )
-    for constraint in made:
-        given = {constraint.name: 3.0} if constraint.time_dependent else {}
-        found = robot.ik_problem(constraint).solve(**given)
-        assert found.success and abs(left_of(robot, constraint, found.q)) <= 2e-6, constraint
+    for constraint in tasks:
+        targets = {constraint.name: 3.0} if constraint.time_dependent else {}
+        solution = robot.ik_problem(constraint).solve(**targets)
+        assert solution.success and abs(left_of(robot, constraint, solution.q)) <= 2e-6, constraint
 
 
 def left_of(robot, constraint, q):
@@ -96,21 +96,21 @@ def left_of(robot, constraint, q):
 def test_tasks_within_ranges_of_errors_are_solved():
     """A point above a plane, a minimum distance, a maximum angle."""
     q = ARM.random_configuration(seed=4, size=20)
-    place = ARM.pose(q, "hand")[:, :3, 3]
+    position = ARM.pose(q, "hand")[:, :3, 3]
     problem = ARM.ik_problem(
         [
             ik.PositionTask("hand", tolerance=(1e-6, 1e-6, np.inf), axes="reference"),
             ik.Within(lw.constraints.PointOnPlane("hand", "world.z", name="height"), 0.1, 0.3),
         ]
     )
-    found = problem.solve(hand=place)
-    got = ARM.pose(found.q, "hand")[:, :3, 3]
-    can = found.success
+    solution = problem.solve(hand=position)
+    got = ARM.pose(solution.q, "hand")[:, :3, 3]
+    can = solution.success
     assert can.sum() >= 10
-    assert np.abs(got - place)[can, :2].max() <= 1e-6
+    assert np.abs(got - position)[can, :2].max() <= 1e-6
     assert (got[can, 2] >= 0.1 - 1e-6).all() and (got[can, 2] <= 0.3 + 1e-6).all()
-    inside = problem.solve(q, hand=place)  # what is within its range already stays where it is
-    stays = (place[:, 2] >= 0.1) & (place[:, 2] <= 0.3)
+    inside = problem.solve(q, hand=position)  # what is within its range already stays where it is
+    stays = (position[:, 2] >= 0.1) & (position[:, 2] <= 0.3)
     assert np.array_equal(inside.q[stays], q[stays])
 
 
@@ -133,17 +133,17 @@ def test_an_axis_of_a_weld_task_may_be_free():
     q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
     X = ARM.pose(aims, "hand")
     weld = ik.ConstraintTask(lw.constraints.Weld("hand", pose=X), tolerance=(1e-7, 1e-7, np.inf, 1e-7, 1e-7, 1e-7))
-    found = ARM.ik_problem(weld).solve(q)
-    Y = ARM.pose(found.q, "hand")
-    assert found.success.all() and np.abs(Y[:, :3, 2:] - X[:3, 2:]).max() <= 3e-7
+    solution = ARM.ik_problem(weld).solve(q)
+    Y = ARM.pose(solution.q, "hand")
+    assert solution.success.all() and np.abs(Y[:, :3, 2:] - X[:3, 2:]).max() <= 3e-7
     assert np.abs(Y[:, :3, 0] - X[:3, 0]).max() > 0.1
 
 
 def test_unmet_soft_constraints_are_no_failures():
     far = ik.Soft(lw.constraints.Distance("hand", "world", 30.0), 1e-3)
     q = ARM.random_configuration(seed=2)
-    found = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
-    assert found.success
+    solution = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
+    assert solution.success
 
 
 def test_constraints_that_depend_on_more_than_positions_are_refused():

@@ -30,15 +30,15 @@ def test_the_first_iterate_of_the_solver_is_the_damped_step():
     task = lw.ik.PositionTask("hand", axes="reference")
     problem = ARM.ik_problem(task, solver="damped", position_limits=False, max_iterations=2)
     q, rng = ARM.random_configuration(seed=1), np.random.default_rng(1)
-    place = ARM.pose(q, "hand")[:3, 3] + 0.05 * rng.normal(size=3)
-    found = problem.solve(q, hand=place)
+    position = ARM.pose(q, "hand")[:3, 3] + 0.05 * rng.normal(size=3)
+    solution = problem.solve(q, hand=position)
     J = ARM.jacobian(q, "hand", expressed_in="world")[3:]
     scale = 2.0 / 0.42  # half the arm's longest way from joint to joint is what a radian is weighed with
     lengths = [np.linalg.norm([*body.placement.translation]) for body in ARM.tree.bodies]
     scale = 2.0 / max(lengths)
-    y = scale * (place - ARM.pose(q, "hand")[:3, 3])
+    y = scale * (position - ARM.pose(q, "hand")[:3, 3])
     step = (scale * J).T @ np.linalg.solve(scale**2 * J @ J.T + 1e-6 * np.eye(3), y)
-    assert np.abs(found.q - q - step).max() <= 1e-9
+    assert np.abs(solution.q - q - step).max() <= 1e-9
 
 
 def test_damped_steps_converge_from_near_starts_only():
@@ -50,10 +50,10 @@ def test_damped_steps_converge_from_near_starts_only():
     far = plain.solve(hand=X)
     assert near.success.mean() >= 0.98 and near.iterations[near.success].max() <= 20
     assert far.success.mean() <= 0.8 and ARM.inverse_kinematics(X, "hand").success.all()
-    for found in (near, far):
-        left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
-        assert ((left <= 1.01e-6) == found.success).all()
-        assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    for result in (near, far):
+        left = np.abs(lw.pose_difference(ARM.pose(result.q, "hand"), X)).max(axis=-1)
+        assert ((left <= 1.01e-6) == result.success).all()
+        assert (result.q >= ARM.lower).all() and (result.q <= ARM.upper).all()
     assert np.array_equal(far.q[7], plain.solve(hand=X[7]).q)
 
 

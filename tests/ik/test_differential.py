@@ -76,18 +76,18 @@ def test_velocity_position_and_acceleration_limits_hold_for_every_joint_type(nam
     X = np.array([far_target(robot, frame, seed) for seed in range(40)])
     task = lw.ik.PoseTask(frame, weight=1.0, name="X")
     moving = [k for k, n in numbers_of(robot)]
-    places = [n for k, n in numbers_of(robot)]
+    positions = [n for k, n in numbers_of(robot)]
     limits = {"velocity": fastest, "acceleration": hardest}
-    found = robot.velocity_for(task, q, DT, v_last=last, motion_limits=limits, X=X)
-    assert np.isfinite(found.v).all() and found.success.all()
-    assert (np.abs(found.v) <= np.minimum(fastest, robot.velocity_limits)).all()
-    after = robot.integrate(q, found.v * DT)
-    low, high = robot.lower[places], robot.upper[places]
-    assert (after[:, places] >= low).all() and (after[:, places] <= high).all()
+    velocity_result = robot.velocity_for(task, q, DT, v_last=last, motion_limits=limits, X=X)
+    assert np.isfinite(velocity_result.v).all() and velocity_result.success.all()
+    assert (np.abs(velocity_result.v) <= np.minimum(fastest, robot.velocity_limits)).all()
+    after = robot.integrate(q, velocity_result.v * DT)
+    low, high = robot.lower[positions], robot.upper[positions]
+    assert (after[:, positions] >= low).all() and (after[:, positions] <= high).all()
     # accelerations where limits of position and velocity do not ask for more
-    room = np.abs(found.v - last) <= hardest * DT * (1.0 + 1e-9)
+    room = np.abs(velocity_result.v - last) <= hardest * DT * (1.0 + 1e-9)
     forced = np.abs(last) > np.minimum(fastest, robot.velocity_limits)
-    ahead = q[:, places] + last[:, moving] * DT
+    ahead = q[:, positions] + last[:, moving] * DT
     margin = hardest[moving] * DT * DT
     forced[:, moving] |= (ahead > high - margin) | (ahead < low + margin)
     assert (room | forced).all() and room.mean() > 0.8
@@ -106,21 +106,24 @@ def test_velocities_minimise_the_cost_within_the_box():
     X = np.array([far_target(ARM, "hand", k) for k in range(25)])
     away = ARM.random_configuration(seed=5)
     hand, elbow = lw.ik.PoseTask("hand", weight=2.0), lw.ik.PositionTask("forearm_distal", weight=0.7)
-    place, matches = ARM.pose(away, "forearm_distal")[:3, 3], 0
+    position, matches = ARM.pose(away, "forearm_distal")[:3, 3], 0
     shapes = {"hand": (4, 4), "forearm_distal": (3,)}
     for tasks, targets, gain in (
         ([hand], {"hand": X}, 0.3),
-        ([hand, elbow], {"hand": X, "forearm_distal": place}, 0.05),
+        ([hand, elbow], {"hand": X, "forearm_distal": position}, 0.05),
     ):
         for limits in (True, {"velocity": 0.3}, False):
-            found = ARM.velocity_for(tasks, q, DT, motion_limits=limits, gain=gain, damping=0.2, **targets)
-            assert (found.status == "solved").all()
+            velocity_result = ARM.velocity_for(tasks, q, DT, motion_limits=limits, gain=gain, damping=0.2, **targets)
+            assert (velocity_result.status == "solved").all()
             for k in range(25):
                 J = np.vstack(
                     [2.0 * jacobian_of(ARM, q[k], "hand"), 0.7 * jacobian_of(ARM, q[k], "forearm_distal")[3:]]
                 )
                 weights = np.array([2.0] * 6 + [0.7] * 3)
-                J, e = J[: found.errors.shape[-1]], (weights[: found.errors.shape[-1]] * found.errors[k])
+                J, e = (
+                    J[: velocity_result.errors.shape[-1]],
+                    (weights[: velocity_result.errors.shape[-1]] * velocity_result.errors[k]),
+                )
                 mu = 0.2 * e @ e + FLOOR
                 A, b = np.vstack([J, np.sqrt(mu) * np.eye(7)]), np.concatenate([-gain * e, np.zeros(7)])
                 if limits is False:
@@ -129,12 +132,12 @@ def test_velocities_minimise_the_cost_within_the_box():
                     most = ARM.velocity_limits if limits is True else np.minimum(0.3, ARM.velocity_limits)
                     low, high = np.maximum(-most * DT, ARM.lower - q[k]), np.minimum(most * DT, ARM.upper - q[k])
                     expected = lsq_linear(A, b, (low, high), method="bvls", tol=1e-14).x
-                exact = np.abs(found.v[k] * DT - expected).max() <= 1e-9
+                exact = np.abs(velocity_result.v[k] * DT - expected).max() <= 1e-9
                 if not exact:  # damped, since the errors would not fall as those of the linear model
-                    own = {name: x[k] if np.ndim(x) > len(shapes[name]) else x for name, x in targets.items()}
+                    values = {name: x[k] if np.ndim(x) > len(shapes[name]) else x for name, x in targets.items()}
                     problem = ARM.ik_problem(tasks)
-                    steps = (np.zeros(7), expected, found.v[k] * DT)
-                    after = [weights[: len(e)] * problem.residual_and_jacobian(q[k] + x, **own)[0] for x in steps]
+                    steps = (np.zeros(7), expected, velocity_result.v[k] * DT)
+                    after = [weights[: len(e)] * problem.residual_and_jacobian(q[k] + x, **values)[0] for x in steps]
                     cost = [np.sum((x - (1.0 - gain) * e) ** 2) for x in after]
                     promised = cost[0] - np.sum((gain * e + J @ expected) ** 2)
                     assert cost[1] > cost[0] - 0.25 * promised - 1e-12 and cost[2] < cost[0]
@@ -148,10 +151,10 @@ def test_a_single_velocity_equals_that_of_a_batch():
     problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
     many = problem.velocity(q, hand=X)
     for k in (0, 11, 29):
-        one = problem.velocity(q[k], hand=X[k])
-        assert np.array_equal(one.v, many.v[k]) and np.array_equal(problem.step(q[k], X[k]), one.v)
-        assert one.success is True and one.at_limits == many.at_limits[k]
-        assert set(one.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(one.active)}
+        single = problem.velocity(q[k], hand=X[k])
+        assert np.array_equal(single.v, many.v[k]) and np.array_equal(problem.step(q[k], X[k]), single.v)
+        assert single.success is True and single.at_limits == many.at_limits[k]
+        assert set(single.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(single.active)}
 
 
 def test_the_last_velocity_saves_iterations_and_changes_no_result():
@@ -170,13 +173,13 @@ def test_an_unbounded_free_base_is_eliminated_without_changing_the_velocity():
     q = robot.random_configuration(seed=4)
     tasks = [lw.ik.PoseTask(frame.name, weight=1.0, name=f"X{k}") for k, frame in enumerate(frames)]
     targets = {f"X{k}": far_target(robot, frame.name, k) for k, frame in enumerate(frames)}
-    found = robot.velocity_for(tasks, q, 1.0, motion_limits=False, gain=0.1, **targets)
+    velocity_result = robot.velocity_for(tasks, q, 1.0, motion_limits=False, gain=0.1, **targets)
     J = np.vstack([jacobian_of(robot, q, frame.name) for frame in frames])
-    mu = 0.1 * found.errors @ found.errors + FLOOR
+    mu = 0.1 * velocity_result.errors @ velocity_result.errors + FLOOR
     length = characteristic_length(robot.tree)
     S = [1.0 if u.startswith("rad") else 1.0 / length for _, b in robot.tree.stacked() for u in b.joint.v_units]
-    expected = -np.linalg.solve(J.T @ J + mu * np.diag(np.square(S)), 0.1 * J.T @ found.errors)
-    assert np.abs(found.v - expected).max() <= 1e-9
+    expected = -np.linalg.solve(J.T @ J + mu * np.diag(np.square(S)), 0.1 * J.T @ velocity_result.errors)
+    assert np.abs(velocity_result.v - expected).max() <= 1e-9
 
 
 @pytest.mark.slow(every=3)
@@ -184,11 +187,11 @@ def test_strict_priority_levels_do_not_change_higher_levels():
     """Position first, then orientation, then posture in the null space."""
     q = ARM.random_configuration(seed=8, size=12)
     goal = ARM.random_configuration(seed=9)
-    place = lw.ik.PositionTask("hand", weight=1.0, name="place")
+    position = lw.ik.PositionTask("hand", weight=1.0, name="place")
     turn = lw.ik.OrientationTask("forearm_distal", weight=1.0, level=1, name="turn")
-    first = ARM.velocity_for(place, q, DT, gain=0.02, place=ARM.pose(goal, "hand")[:3, 3])
+    first = ARM.velocity_for(position, q, DT, gain=0.02, place=ARM.pose(goal, "hand")[:3, 3])
     targets = {"place": ARM.pose(goal, "hand")[:3, 3], "turn": ARM.pose(goal, "forearm_distal")[:3, :3]}
-    both = ARM.velocity_for([place, turn], q, DT, gain=0.02, **targets)
+    both = ARM.velocity_for([position, turn], q, DT, gain=0.02, **targets)
     J = np.array([jacobian_of(ARM, x, "hand")[3:] for x in q])
     above, below = np.einsum("kij,kj->ki", J, first.v), np.einsum("kij,kj->ki", J, both.v)
     assert (both.status == "solved").all()
@@ -196,7 +199,7 @@ def test_strict_priority_levels_do_not_change_higher_levels():
     left = np.linalg.norm(both.after[:, 3:], axis=1) - np.linalg.norm(both.errors[:, 3:], axis=1)
     assert (left <= 0.0).all()
     together = ARM.velocity_for(
-        [place, lw.ik.OrientationTask("forearm_distal", weight=1.0, name="turn")], q, DT, gain=0.02, **targets
+        [position, lw.ik.OrientationTask("forearm_distal", weight=1.0, name="turn")], q, DT, gain=0.02, **targets
     )
     assert np.abs(np.einsum("kij,kj->ki", J, together.v) - above).max() > 1e-4
 
@@ -217,14 +220,14 @@ def test_hard_tasks_are_met_or_reported():
 def test_velocities_keep_closed_loops_closed():
     leg = lw.load("leg")
     q = leg.assemble().q
-    place = leg.pose(q, "foot")[:3, 3] + [0.003, 0.0, 0.004]
+    position = leg.pose(q, "foot")[:3, 3] + [0.003, 0.0, 0.004]
     problem = leg.ik_problem(lw.ik.PositionTask("foot", weight=1.0)).differential(DT, gain=0.5)
     for _ in range(40):
-        found = problem.velocity(q, foot=place)
-        q = leg.integrate(q, found.v * DT)
-        assert np.abs(leg.constraint_error(q)).max() <= 1e-5 and found.success
+        velocity_result = problem.velocity(q, foot=position)
+        q = leg.integrate(q, velocity_result.v * DT)
+        assert np.abs(leg.constraint_error(q)).max() <= 1e-5 and velocity_result.success
     assert np.abs(leg.constraint_error(q)).max() <= 1e-10  # equations of the program hold to 1e-11 of their size
-    assert np.abs(leg.pose(q, "foot")[:3, 3] - place).max() <= 1e-9
+    assert np.abs(leg.pose(q, "foot")[:3, 3] - position).max() <= 1e-9
 
 
 def test_velocities_are_bounded_at_a_singularity():
@@ -235,15 +238,17 @@ def test_velocities_are_bounded_at_a_singularity():
             X = ARM.pose(q, "hand")
             X[:3, 3] += size * np.random.default_rng(seed).normal(size=3)
             for bend in (0.0, 1e-9, 1e-5, 1e-3):
-                found = ARM.velocity_for(lw.ik.PoseTask("hand", weight=1.0), q + bend, DT, motion_limits=False, hand=X)
-                assert np.linalg.norm(found.v) * DT <= 1.0 / (2.0 * np.sqrt(0.1)) + 1e-9
+                velocity_result = ARM.velocity_for(
+                    lw.ik.PoseTask("hand", weight=1.0), q + bend, DT, motion_limits=False, hand=X
+                )
+                assert np.linalg.norm(velocity_result.v) * DT <= 1.0 / (2.0 * np.sqrt(0.1)) + 1e-9
 
 
 def planar(count):
     """Thin rods in the plane of x and y, with a length of 1 m together."""
     parts, length = [], 1.0 / count
     for k in range(count):
-        place = lw.pose((length, 0.0, 0.0) if k else (0.0, 0.0, 0.0))
+        position = lw.pose((length, 0.0, 0.0) if k else (0.0, 0.0, 0.0))
         parts += [lw.Link(f"rod{k}", mass=1.0, inertia=(0.1, 0.1, 0.1))]
         parts.append(
             lw.Joint.of(
@@ -251,7 +256,7 @@ def planar(count):
                 name=f"hinge{k}",
                 parent=f"rod{k - 1}" if k else "world",
                 child=f"rod{k}",
-                placement=place,
+                placement=position,
                 velocity=2.0,
             )
         )
@@ -269,21 +274,21 @@ def test_task_errors_decrease_in_every_step_until_the_robot_rests(name, weight, 
     q = robot.integrate(np.repeat(robot.neutral()[None], count, axis=0), 0.3 * rng.normal(size=(count, robot.nv)))
     q = robot.normalize(np.clip(q, np.maximum(robot.lower, -1e3), np.minimum(robot.upper, 1e3)))
     beyond = np.where(np.arange(count) % 2, 3.0, 0.1)[:, None]
-    place = robot.pose(q, frame)[:, :3, 3] + beyond * rng.normal(size=(count, 3))
+    position = robot.pose(q, frame)[:, :3, 3] + beyond * rng.normal(size=(count, 3))
     if name == "planar":
-        place[:, 2], place[0] = 0.0, (3.0, 0.0, 0.0)
+        position[:, 2], position[0] = 0.0, (3.0, 0.0, 0.0)
     tasks = lw.ik.PositionTask(frame, weight=weight, name="place")
     step = robot.ik_problem(tasks).differential(DT, motion_limits={"velocity": limits, "acceleration": limits})
     before = np.full(count, np.inf)
     for _ in range(1500):
-        found = step.velocity(q, place=place)
-        size = np.linalg.norm(found.errors, axis=-1)
+        velocity_result = step.velocity(q, place=position)
+        size = np.linalg.norm(velocity_result.errors, axis=-1)
         assert (size <= before + 1e-12).all()
-        q, before = robot.integrate(q, found.v * DT), size
-    rests = np.abs(found.v).max(axis=-1) <= 1e-6 * robot.velocity_limits.min()
-    assert rests.mean() >= 0.9 and np.abs(found.v).max() < 1e-2
+        q, before = robot.integrate(q, velocity_result.v * DT), size
+    rests = np.abs(velocity_result.v).max(axis=-1) <= 1e-6 * robot.velocity_limits.min()
+    assert rests.mean() >= 0.9 and np.abs(velocity_result.v).max() < 1e-2
     J = robot.jacobian(q, frame)[:, 3:]
-    slope = np.einsum("nij,ni->nj", J, robot.pose(q, frame)[:, :3, 3] - place)  # of half the squared error
+    slope = np.einsum("nij,ni->nj", J, robot.pose(q, frame)[:, :3, 3] - position)  # of half the squared error
     slope[(q <= robot.lower + 1e-6) & (slope > 0.0) | (q >= robot.upper - 1e-6) & (slope < 0.0)] = 0.0
     assert np.abs(slope[rests]).max() < 1e-4
 
@@ -298,11 +303,11 @@ def test_unreachable_poses_are_approached_at_a_steady_rate():
     for limits, share in ((True, 0.85), (False, 0.8)):
         step, before = ARM.ik_problem(lw.ik.PoseTask("hand")).differential(DT, motion_limits=limits), np.inf
         for _ in range(600):
-            found = step.velocity(q, hand=X)
-            size = np.linalg.norm(scales * found.errors, axis=-1)
+            velocity_result = step.velocity(q, hand=X)
+            size = np.linalg.norm(scales * velocity_result.errors, axis=-1)
             assert (size <= before + 1e-12).all()
-            q, before = ARM.integrate(q, found.v * DT), size
-        assert (np.abs(found.v).max(axis=-1) <= 1e-6 * ARM.velocity_limits.min()).mean() >= share
+            q, before = ARM.integrate(q, velocity_result.v * DT), size
+        assert (np.abs(velocity_result.v).max(axis=-1) <= 1e-6 * ARM.velocity_limits.min()).mean() >= share
 
 
 @pytest.mark.slow(every=9)
@@ -321,15 +326,18 @@ def test_loops_and_hard_tasks_hold_until_the_robot_rests(name, limits):
         feet = [f"{end}_{side}_foot" for end in ("front", "hind") for side in ("left", "right")]
         tasks, targets = [lw.ik.PositionTask(foot) for foot in feet], {x: robot.pose(q, x)[:, :3, 3] for x in feet}
         frame = "trunk"
-    place = robot.pose(q, frame)[:, :3, 3] + 2.0 * rng.normal(size=(count, 3))
+    position = robot.pose(q, frame)[:, :3, 3] + 2.0 * rng.normal(size=(count, 3))
     step = robot.ik_problem([*tasks, lw.ik.PositionTask(frame, weight=None if name == "leg" else 1.0, name="pulled")])
     step = step.differential(DT, motion_limits=limits)
     for _ in range(1000):
-        found = step.velocity(q, pulled=place, **targets)
-        q = robot.integrate(q, found.v * DT)
-    assert np.abs(found.v).max() < (1e-2 if limits else 1.0) and np.median(np.abs(found.v).max(axis=-1)) < 1e-6
+        velocity_result = step.velocity(q, pulled=position, **targets)
+        q = robot.integrate(q, velocity_result.v * DT)
+    assert (
+        np.abs(velocity_result.v).max() < (1e-2 if limits else 1.0)
+        and np.median(np.abs(velocity_result.v).max(axis=-1)) < 1e-6
+    )
     if name != "quadruped":  # a step φ leaves errors of second order: ½ φ² times the lengths of links, below 1 m
-        moved = DT * np.abs(found.v).max(axis=-1)
+        moved = DT * np.abs(velocity_result.v).max(axis=-1)
         assert (np.abs(robot.constraint_error(q)).max(axis=-1) < 1e-9 + moved**2).all()
     for foot, X in targets.items():
         assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5
@@ -345,8 +353,8 @@ def test_velocity_limits_of_followers_apply_to_masters_by_the_ratio():
         ({"acceleration": {"hinge1": 8.0}}, 8.0 / 4.0 * DT),
         ({"speed": {"hinge1": 1.6}}, 0.4),
     ):
-        found = robot.velocity_for(lw.ik.PositionTask("tip"), [0.3], DT, motion_limits=limits, tip=target)
-        assert abs(abs(found.v[0]) - fastest) < 1e-9, limits
+        velocity_result = robot.velocity_for(lw.ik.PositionTask("tip"), [0.3], DT, motion_limits=limits, tip=target)
+        assert abs(abs(velocity_result.v[0]) - fastest) < 1e-9, limits
 
 
 def test_a_barrier_task_is_never_crossed():
@@ -360,9 +368,9 @@ def test_a_barrier_task_is_never_crossed():
     )
     highest = start
     for _ in range(300):
-        found = problem.velocity(q, hand=up)
-        assert found.success
-        q = ARM.integrate(q, found.v * DT)
+        velocity_result = problem.velocity(q, hand=up)
+        assert velocity_result.success
+        q = ARM.integrate(q, velocity_result.v * DT)
         highest = max(highest, ARM.pose(q, "hand")[2, 3])
     assert ceiling - 1e-3 < highest <= ceiling
     free = lw.ik.DifferentialIK(ARM, lw.ik.PositionTask("hand", weight=1.0), DT, gain=0.2)
@@ -454,10 +462,10 @@ def test_reverse_derivatives_of_unlimited_velocities_equal_differences():
     gradient = ik.kernel.vjp("target0")
     for away in (0.01, 0.0, 3.0):
         p = robot.pose(q, frame)[:3, 3] + away
-        found = gradient(q, ik._rest, *ik._prepared, p, w, np.zeros(ik.kernel.outputs[1].shape))
+        result = gradient(q, ik._rest, *ik._prepared, p, w, np.zeros(ik.kernel.outputs[1].shape))
         h = 1e-6 * np.eye(3)
         differences = [w @ (ik.step(q, p + d) - ik.step(q, p - d)) / 2e-6 for d in h]
-        assert np.allclose(found, differences, rtol=1e-5, atol=1e-4), away
+        assert np.allclose(result, differences, rtol=1e-5, atol=1e-4), away
 
 
 def test_only_refused_steps_evaluate_more_damping():
@@ -475,6 +483,6 @@ def test_only_refused_steps_evaluate_more_damping():
 
         model = StepModel(lambda _: 1.0, lambda _: 9.0, actual, diagonal)
         cost = Cost([[1.0, 1.0]], [-1.0], [1.0, 1.0], [0.0, 0.0], [], [], lambda _, model=model: model, False)
-        found = cost.bounded_minimum([-1.0, -1.0], [1.0, 1.0])
+        result = cost.bounded_minimum([-1.0, -1.0], [1.0, 1.0])
         assert counts == [diagonals, evaluations]
-        assert found.x == pytest.approx([1.0 / 3.0] * 2) if reduction else 0.0 < found.x[0] < 0.01
+        assert result.x == pytest.approx([1.0 / 3.0] * 2) if reduction else 0.0 < result.x[0] < 0.01

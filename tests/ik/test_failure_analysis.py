@@ -20,35 +20,35 @@ def test_targets_beyond_a_planar_arms_reach_are_out_of_reach():
     """The remaining error is |p| minus the sum of lengths; the proof states the bound."""
     robot, tip = planar((1.0, 0.8, 0.5))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
-    places = np.array([[3.0, 0.0, 0.0], [-2.0, 2.5, 0.0], [0.4, -1.7, 0.0], [0.0, 1e6, 0.0]])
-    found = problem.solve(place=places)
-    far = np.linalg.norm(places, axis=1)
-    assert found.status.tolist() == ["out_of_reach", "out_of_reach", "solved", "out_of_reach"]
-    assert found.success.tolist() == [False, False, True, False]
+    positions = np.array([[3.0, 0.0, 0.0], [-2.0, 2.5, 0.0], [0.4, -1.7, 0.0], [0.0, 1e6, 0.0]])
+    solution = problem.solve(place=positions)
+    far = np.linalg.norm(positions, axis=1)
+    assert solution.status.tolist() == ["out_of_reach", "out_of_reach", "solved", "out_of_reach"]
+    assert solution.success.tolist() == [False, False, True, False]
     for k in (0, 1, 3):
-        proof = found.proof[k]
+        proof = solution.proof[k]
         assert proof.proved and proof.kind == "far" and not proof.within_limits
         assert abs(proof.bound - 2.3) < 1e-9 and abs(proof.distance - far[k]) < 1e-9 * far[k]
         assert np.abs(proof.point).max() < 1e-9
-        assert abs(found.position_error[k] - (far[k] - 2.3)) < 1e-6 * far[k]
-    assert found.proof[2] is None
-    assert "reach of 3 m" in found.explain(0) and "2.3 m" in found.explain(0) and "0.7 m" in found.explain(0)
-    assert str(found) == "solved        1\nout_of_reach  3"
-    one = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0)), tip)  # its last link along x: 1.5 from the base
+        assert abs(solution.position_error[k] - (far[k] - 2.3)) < 1e-6 * far[k]
+    assert solution.proof[2] is None
+    assert "reach of 3 m" in solution.explain(0) and "2.3 m" in solution.explain(0) and "0.7 m" in solution.explain(0)
+    assert str(solution) == "solved        1\nout_of_reach  3"
+    beyond = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0)), tip)  # its last link along x: 1.5 from the base
     turned = robot.inverse_kinematics(lw.pose((2.0, 0.0, 0.0), rpy=(0.0, 0.0, math.pi)), tip)
-    assert one.status == "solved" and one.proof is None
+    assert beyond.status == "solved" and beyond.proof is None
     assert turned.status == "out_of_reach" and abs(turned.proof.distance - 2.5) < 1e-9
     assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
 
 
 def test_targets_in_the_hole_about_the_base_are_out_of_reach():
     robot, tip = planar((1.0, 0.3, 0.2), 3.2)
-    found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
+    solution = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
     near = math.hypot(0.1, 0.2)
-    assert found.status.tolist() == ["out_of_reach", "solved"]
-    assert found.proof[0].kind == "near" and abs(found.proof[0].bound - 0.5) < 1e-9
-    assert abs(found.proof[0].distance - near) < 1e-9 and abs(found.position_error[0] - (0.5 - near)) < 1e-6
-    assert "minimum is 0.5 m" in found.explain(0)
+    assert solution.status.tolist() == ["out_of_reach", "solved"]
+    assert solution.proof[0].kind == "near" and abs(solution.proof[0].bound - 0.5) < 1e-9
+    assert abs(solution.proof[0].distance - near) < 1e-9 and abs(solution.position_error[0] - (0.5 - near)) < 1e-6
+    assert "minimum is 0.5 m" in solution.explain(0)
 
 
 def test_targets_off_the_plane_of_a_planar_arm_are_out_of_reach():
@@ -64,26 +64,26 @@ def test_failures_name_the_blocking_limits():
     """Two links of 1 m, 2 cos(½) apart: the elbow has to be at ±1."""
     robot, tip = planar((1.0, 1.0), limits=[(-3.0, 3.0), (-0.4, 0.4)])
     reach = 2.0 * math.cos(0.5)
-    places = [[reach * math.cos(a), reach * math.sin(a), 0.0] for a in (0.0, 1.0, -2.0)]
-    found = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=places)
-    assert (found.status == "at_limits").all() and not found.success.any()
-    for (limit,) in found.blocking_limits:
+    positions = [[reach * math.cos(a), reach * math.sin(a), 0.0] for a in (0.0, 1.0, -2.0)]
+    solution = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=positions)
+    assert (solution.status == "at_limits").all() and not solution.success.any()
+    for (limit,) in solution.blocking_limits:
         assert limit.joint == "j1" and limit.unit == "rad"
         assert abs(abs(limit.needed) - 1.0) < 1e-5 and limit.bound == math.copysign(0.4, limit.needed)
-    assert np.abs(found.position_error - (2.0 * math.cos(0.2) - reach)).max() < 1e-6
-    assert np.abs(np.abs(found.q[:, 1]) - 0.4).max() == 0.0  # exactly
-    assert "'j1' needs" in found.explain(1)
+    assert np.abs(solution.position_error - (2.0 * math.cos(0.2) - reach)).max() < 1e-6
+    assert np.abs(np.abs(solution.q[:, 1]) - 0.4).max() == 0.0  # exactly
+    assert "'j1' needs" in solution.explain(1)
 
 
 def test_a_short_slide_is_a_blocking_limit():
     """The range of a slide proves that the target is out of reach within limits."""
     robot = chain_text([("prismatic", "0 0 1", "0 0 0", 0.0, 0.5), ("revolute", "0 0 1", "0 0 0", -3, 3)], "0.7 0 0")
-    found = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
-    assert found.status == "at_limits" and found.proof.within_limits
-    (limit,) = found.blocking_limits
+    solution = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
+    assert solution.status == "at_limits" and solution.proof.within_limits
+    (limit,) = solution.blocking_limits
     assert limit.joint == "j0" and limit.unit == "m" and abs(limit.needed - 2.0) < 1e-6 and limit.bound == 0.5
-    assert found.q[0] == 0.5 and abs(found.position_error - 1.5) < 1e-6
-    assert abs(found.nearest_pose[2, 3] - 0.5) < 1e-12
+    assert solution.q[0] == 0.5 and abs(solution.position_error - 1.5) < 1e-6
+    assert abs(solution.nearest_pose[2, 3] - 0.5) < 1e-12
 
 
 def test_tasks_in_conflict_are_named_with_their_multipliers():
@@ -95,16 +95,16 @@ def test_tasks_in_conflict_are_named_with_their_multipliers():
     ]
     robot = ARM
     X = robot.pose(robot.neutral() + 0.5, "hand")
-    place, way = X[:3, 3], np.array([0.0, 0.03, 0.04])
-    found = robot.ik_problem(tasks).solve(here=place + way, there=place - way, turn=X[:3, :3])
-    assert found.status == "infeasible" and found.success is False and found.proof is None
-    assert set(found.multipliers) == {"here", "there"}
-    here, there = found.multipliers["here"], found.multipliers["there"]
-    assert np.abs(here + there).max() < 1e-6 * np.abs(here).max()
-    assert np.linalg.norm(np.cross(here, way)) < 1e-5 * np.linalg.norm(here) * np.linalg.norm(way)
-    assert here @ way < 0.0  # the error of what is to be further up is below zero
-    assert abs(found.position_error - 0.05) < 1e-6
-    assert "'here' and 'there' contradict each other" in found.explain()
+    position, offset = X[:3, 3], np.array([0.0, 0.03, 0.04])
+    solution = robot.ik_problem(tasks).solve(here=position + offset, there=position - offset, turn=X[:3, :3])
+    assert solution.status == "infeasible" and solution.success is False and solution.proof is None
+    assert set(solution.multipliers) == {"here", "there"}
+    pull_here, pull_there = solution.multipliers["here"], solution.multipliers["there"]
+    assert np.abs(pull_here + pull_there).max() < 1e-6 * np.abs(pull_here).max()
+    assert np.linalg.norm(np.cross(pull_here, offset)) < 1e-5 * np.linalg.norm(pull_here) * np.linalg.norm(offset)
+    assert pull_here @ offset < 0.0  # the error of what is to be further up is below zero
+    assert abs(solution.position_error - 0.05) < 1e-6
+    assert "'here' and 'there' contradict each other" in solution.explain()
 
 
 @pytest.mark.slow(every=3)
@@ -120,43 +120,43 @@ def test_multipliers_of_conflicts_prove_infeasibility():
         assert compromise_multipliers(J, 0.0 * e) is None and compromise_multipliers(J, np.nan * e) is None
         assert compromise_multipliers(J, J @ rng.normal(size=7)) is None  # a motion takes all of these errors away
     frame, inf, axes = ARM.frames[-1], np.inf, {"axes": "reference"}
-    here, there = (lw.ik.PositionTask(frame, name=name, **axes) for name in ("here", "there"))
+    task_here, task_there = (lw.ik.PositionTask(frame, name=name, **axes) for name in ("here", "there"))
     q = ARM.random_configuration(seed=1, size=4)
     X = ARM.pose(q, frame)
-    place = X[:, :3, 3]
-    above = lw.ik.Within(there, [-inf, -inf, 0.1], inf, name="above")
+    position = X[:, :3, 3]
+    above = lw.ik.Within(task_there, [-inf, -inf, 0.1], inf, name="above")
     posture = lw.ik.PostureTask(name="posture")
     cases = (
-        ([here, there], {"here": place, "there": place + np.array([0.0, 0.0, 0.1])}),
-        ([here, above], {"here": place, "above": place}),
-        ([posture, here], {"posture": q, "here": place + np.array([0.0, 0.05, 0.0])}),
+        ([task_here, task_there], {"here": position, "there": position + np.array([0.0, 0.0, 0.1])}),
+        ([task_here, above], {"here": position, "above": position}),
+        ([posture, task_here], {"posture": q, "here": position + np.array([0.0, 0.05, 0.0])}),
     )
     for (tasks, targets), proved in zip(cases, ("infeasible", "not_found", "not_found"), strict=True):
         problem = ARM.ik_problem(tasks)
-        found = problem.solve(**targets)
-        some = [k for k, status in enumerate(found.status) if status == proved and found.multipliers[k]]
-        assert some, tasks
-        for k in some:
-            assert proved == "infeasible" or "are not satisfied together from" in found.explain(k)
-            given = found.multipliers[k]
-            assert set(given) == {task.name for task in tasks}
-            for pull in given.values():
+        solution = problem.solve(**targets)
+        indices = [k for k, status in enumerate(solution.status) if status == proved and solution.multipliers[k]]
+        assert indices, tasks
+        for k in indices:
+            assert proved == "infeasible" or "are not satisfied together from" in solution.explain(k)
+            pulls = solution.multipliers[k]
+            assert set(pulls) == {task.name for task in tasks}
+            for pull in pulls.values():
                 assert np.isfinite(pull).all() and np.abs(pull).max() > 1e-6
 
 
 def test_the_task_of_several_that_is_out_of_reach_is_named():
     tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
-    found = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
-    assert found.status == "out_of_reach" and "'far'" in found.explain() and found.proof.kind == "far"
+    solution = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
+    assert solution.status == "out_of_reach" and "'far'" in solution.explain() and solution.proof.kind == "far"
 
 
 def test_singularities_and_exhausted_iterations_are_reported():
     """A stretched arm with a target along its own line: no small motion reduces the error."""
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), max_iterations=1)
-    found = problem.solve([0.0, 0.0], place=[1.2, 0.0, 0.0])
-    assert found.status == "singular" and not found.success and found.proof is None
-    assert "no joint moves the tasks along" in found.explain() and "place: position x" in found.explain()
+    solution = problem.solve([0.0, 0.0], place=[1.2, 0.0, 0.0])
+    assert solution.status == "singular" and not solution.success and solution.proof is None
+    assert "no joint moves the tasks along" in solution.explain() and "place: position x" in solution.explain()
     moved = problem.solve([0.0, 0.9], place=[1.2, 0.0, 0.0])
     assert moved.status == "max_iterations" and "after 1 iterations" in moved.explain()
     X = ARM.pose(ARM.neutral() + 0.3, "hand")
@@ -208,45 +208,49 @@ def test_failed_searches_are_never_reported_as_proofs():
         q = rng.uniform(*limits, (1000, robot.nq))
         q = np.where(rng.uniform(size=q.shape) < 0.2, np.where(rng.uniform(size=q.shape) < 0.5, *limits), q)
         for iterations in (5, 20):
-            found = robot.inverse_kinematics(robot.pose(q, tip), tip, position_limits=limits, max_iterations=iterations)
-            assert set(found.status) <= honest and not any(proof is not None for proof in found.proof)
+            solution = robot.inverse_kinematics(
+                robot.pose(q, tip), tip, position_limits=limits, max_iterations=iterations
+            )
+            assert set(solution.status) <= honest and not any(proof is not None for proof in solution.proof)
     problem = arm.ik_problem(lw.ik.PoseTask("tool", name="X"), position_limits=(-bound, bound))
     assert not any(limits_prevent(problem, {"X": X}, problem.tolerances) for X in arm.pose(q[:300], "tool"))
     beyond = np.random.default_rng(0).uniform(rail.lower, rail.upper, (8, 7))
-    found = rail.inverse_kinematics(rail.pose(beyond, "l8"), "l8", position_limits=(0.3 * rail.lower, 0.3 * rail.upper))
-    words = [found.explain(k) for k in range(8) if found.status[k] == "not_found"]
+    solution = rail.inverse_kinematics(
+        rail.pose(beyond, "l8"), "l8", position_limits=(0.3 * rail.lower, 0.3 * rail.upper)
+    )
+    words = [solution.explain(k) for k in range(8) if solution.status[k] == "not_found"]
     assert any("without limits there is one" in text for text in words)
 
 
 def test_closed_forms_prove_that_limits_prevent_all_solutions():
     arm, bound = lw.load("arm6"), np.full(6, 0.6)
     X = arm.pose(arm.random_configuration(seed=1, size=30), "tool")
-    found = arm.inverse_kinematics(X, "tool", position_limits=(-bound, bound), max_iterations=200)
+    solution = arm.inverse_kinematics(X, "tool", position_limits=(-bound, bound), max_iterations=200)
     every = arm.closed_form("tool").branches(X, position_limits=False)
     turned = every.q - 2.0 * np.pi * np.round(every.q / (2.0 * np.pi))
     inside = ((np.abs(turned) <= 0.6).all(axis=-1) & every.valid).any(axis=-1)
-    assert (found.status == "at_limits").sum() > 20 and not inside[found.status == "at_limits"].any()
-    assert all(limits for limits in found.blocking_limits[found.status == "at_limits"])
+    assert (solution.status == "at_limits").sum() > 20 and not inside[solution.status == "at_limits"].any()
+    assert all(limits for limits in solution.blocking_limits[solution.status == "at_limits"])
     turning = arm.with_joint(arm.joints[5].with_position_limits_enabled(False))
     limits = [*-bound[:5], -np.inf], [*bound[:5], np.inf]
-    found = turning.inverse_kinematics(X, "tool", position_limits=limits, max_iterations=200)
+    solution = turning.inverse_kinematics(X, "tool", position_limits=limits, max_iterations=200)
     inside = ((np.abs(turned[..., :5]) <= 0.6).all(axis=-1) & every.valid).any(axis=-1)
-    assert (found.status == "at_limits").sum() > 10 and not inside[found.status == "at_limits"].any()
+    assert (solution.status == "at_limits").sum() > 10 and not inside[solution.status == "at_limits"].any()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])
 def test_failed_results_stay_within_limits_and_state_a_reason(scale):
     X = ARM.pose(ARM.random_configuration(seed=6, size=300), "hand")
     X[:, :3, 3] *= scale
-    found = ARM.inverse_kinematics(X, "hand", max_iterations=200)
-    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and np.isfinite(found.q).all()
-    left = np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max(axis=-1)
-    assert np.array_equal(found.success, left <= 1e-6) or (left[found.success] <= 1.01e-6).all()
-    assert ((found.status == "solved") == found.success).all()
-    assert (found.status != "").all() and (scale < 100.0 or (found.status == "out_of_reach").all())
-    assert scale < 100.0 or all(proof.proved for proof in found.proof)
-    for k in np.flatnonzero(~found.success)[:20]:
-        assert found.explain(k).startswith(found.status[k]) and "nan" not in found.explain(k)
+    solution = ARM.inverse_kinematics(X, "hand", max_iterations=200)
+    assert (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all() and np.isfinite(solution.q).all()
+    left = np.abs(lw.pose_difference(ARM.pose(solution.q, "hand"), X)).max(axis=-1)
+    assert np.array_equal(solution.success, left <= 1e-6) or (left[solution.success] <= 1.01e-6).all()
+    assert ((solution.status == "solved") == solution.success).all()
+    assert (solution.status != "").all() and (scale < 100.0 or (solution.status == "out_of_reach").all())
+    assert scale < 100.0 or all(proof.proved for proof in solution.proof)
+    for k in np.flatnonzero(~solution.success)[:20]:
+        assert solution.explain(k).startswith(solution.status[k]) and "nan" not in solution.explain(k)
 
 
 def test_degenerate_arms_give_finite_results():
@@ -262,8 +266,8 @@ def test_degenerate_arms_give_finite_results():
         max_iterations=50,
     )
     assert np.isfinite(tiny.q).all() and tiny.success == bool(tiny.position_error <= 1e-30 and tiny.iterations < 50)
-    held = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], max_iterations=200)
-    assert held.status == "not_found" and held.proof is None and "with 'elbow' locked" in held.explain()
+    locked = ARM.inverse_kinematics(ARM.pose(ARM.neutral() + 0.3, "hand"), "hand", locked=["elbow"], max_iterations=200)
+    assert locked.status == "not_found" and locked.proof is None and "with 'elbow' locked" in locked.explain()
     with pytest.raises(ValueError, match="explain: index: expected 1 integers"):
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain((0, 1))
 
@@ -274,8 +278,8 @@ def test_failed_solutions_are_as_near_as_the_best_of_a_hundred_restarts():
     robot, tip, starts = lw.load("arm6"), "tool", 100
     X = robot.pose(robot.random_configuration(seed=12, size=40), tip)
     X[:, :3, 3] *= 1.5
-    found = robot.inverse_kinematics(X, tip)
-    length = found.problem.scales[-1]  # of a way, in units in which an angle is 1
+    solution = robot.inverse_kinematics(X, tip)
+    length = solution.problem.scales[-1]  # of a way, in units in which an angle is 1
 
     def left(q, X):
         scale = np.repeat([1.0, length], 3)
@@ -289,23 +293,23 @@ def test_failed_solutions_are_as_near_as_the_best_of_a_hundred_restarts():
         A = np.swapaxes(J, 1, 2) @ J + damping[:, None, None] * np.eye(robot.nq)
         step = -np.linalg.solve(A, (np.swapaxes(J, 1, 2) @ e[..., None]))[..., 0]
         step /= np.maximum(np.abs(step).max(axis=1), 1.0)[:, None]
-        other = np.clip(q + step, robot.lower, robot.upper)
-        e_other, J_other = left(other, many)
+        candidate = np.clip(q + step, robot.lower, robot.upper)
+        e_other, J_other = left(candidate, many)
         better = (e_other * e_other).sum(axis=1) < (e * e).sum(axis=1)
-        q, e = np.where(better[:, None], other, q), np.where(better[:, None], e_other, e)
+        q, e = np.where(better[:, None], candidate, q), np.where(better[:, None], e_other, e)
         J = np.where(better[:, None, None], J_other, J)
         damping = np.clip(np.where(better, 0.4 * damping, 3.0 * damping), 1e-9, 1e9)
     best = np.linalg.norm(e, axis=1).reshape(len(X), starts).min(axis=1)
     far = best > 1e-5
-    assert far.sum() >= 4 and np.array_equal(found.success, ~far)
-    mine = np.sqrt(found.cost[far])
-    assert (mine <= 1.01 * best[far]).all() and np.abs(found.distance[far] * length - mine).max() < 1e-12
-    assert set(found.status[far]) <= {"out_of_reach", "not_found", "at_limits"}
+    assert far.sum() >= 4 and np.array_equal(solution.success, ~far)
+    mine = np.sqrt(solution.cost[far])
+    assert (mine <= 1.01 * best[far]).all() and np.abs(solution.distance[far] * length - mine).max() < 1e-12
+    assert set(solution.status[far]) <= {"out_of_reach", "not_found", "at_limits"}
 
 
 def test_a_joint_target_beyond_its_limit_names_that_joint():
     arm = lw.load("arm7")
-    found = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
-    assert found.status == "at_limits"
-    (limit,) = found.blocking_limits
+    solution = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
+    assert solution.status == "at_limits"
+    (limit,) = solution.blocking_limits
     assert limit.joint == "elbow" and abs(limit.needed - 100.0) <= 1e-5 and limit.bound == arm.joints[3].upper[0]

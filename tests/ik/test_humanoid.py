@@ -17,14 +17,14 @@ def test_hands_feet_and_center_of_mass_of_a_humanoid_reach_their_targets():
     q = robot.random_configuration(seed=0, size=40)
     targets = {frame: robot.pose(q, frame) for frame in FRAMES} | {"center_of_mass": robot.center_of_mass(q)}
     problem = robot.ik_problem([*(lw.ik.PoseTask(frame) for frame in FRAMES), lw.ik.CenterOfMassTask()])
-    found = problem.solve(**targets)
-    assert found.success.all()
+    solution = problem.solve(**targets)
+    assert solution.success.all()
     for frame in FRAMES:
-        assert np.abs(lw.pose_difference(robot.pose(found.q, frame), targets[frame])).max() <= 1.01e-6
-    assert np.abs(robot.center_of_mass(found.q) - targets["center_of_mass"]).max() <= 1e-6
-    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
-    one = problem.solve(**{name: x[7] for name, x in targets.items()})
-    assert np.array_equal(one.q, found.q[7])
+        assert np.abs(lw.pose_difference(robot.pose(solution.q, frame), targets[frame])).max() <= 1.01e-6
+    assert np.abs(robot.center_of_mass(solution.q) - targets["center_of_mass"]).max() <= 1e-6
+    assert (solution.q >= robot.lower).all() and (solution.q <= robot.upper).all()
+    single = problem.solve(**{name: x[7] for name, x in targets.items()})
+    assert np.array_equal(single.q, solution.q[7])
     assert sum(problem.kernel.while_loops[0].operations.values()) <= 20_000
 
 

@@ -23,14 +23,14 @@ def apart(q):
 def test_two_elbow_solutions_follow_the_law_of_cosines():
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
-    place = np.array([0.9, 0.6, 0.0])
-    found = problem.solve([1.0, -1.0], num_solutions=3, place=place)
-    bend = math.acos((place @ place - 1.0 - 0.64) / 1.6)
-    assert found.q.shape == (3, 2) and found.success.tolist() == [True, True, False]
-    assert found.status.tolist() == ["solved", "solved", "no_other_solution"]
-    assert np.abs(found.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
-    assert "2 distinct solutions" in found.explain(2) and found.explain(0).startswith("solved")
-    assert problem.solve([1.0, 1.0], num_solutions=1, place=place).q[0, 1] > 0.0
+    position = np.array([0.9, 0.6, 0.0])
+    solution = problem.solve([1.0, -1.0], num_solutions=3, place=position)
+    bend = math.acos((position @ position - 1.0 - 0.64) / 1.6)
+    assert solution.q.shape == (3, 2) and solution.success.tolist() == [True, True, False]
+    assert solution.status.tolist() == ["solved", "solved", "no_other_solution"]
+    assert np.abs(solution.q[:2, 1] - [-bend, bend]).max() < 1e-5  # the nearer one first
+    assert "2 distinct solutions" in solution.explain(2) and solution.explain(0).startswith("solved")
+    assert problem.solve([1.0, 1.0], num_solutions=1, place=position).q[0, 1] > 0.0
 
 
 def test_six_axis_arms_return_all_branches_in_order_of_distance():
@@ -38,30 +38,32 @@ def test_six_axis_arms_return_all_branches_in_order_of_distance():
     q = ARM6.random_configuration(seed=3, size=6)
     X, seed = ARM6.pose(q, "tool"), np.zeros(6)
     branches = ARM6.closed_form("tool").branches(X)
-    found = ARM6.inverse_kinematics(
+    solution = ARM6.inverse_kinematics(
         X, "tool", q_init=seed, num_solutions=16, position_tolerance=1e-9, orientation_tolerance=1e-9
     )
-    assert found.q.shape == (16, 6, 6) and found.success.shape == (16, 6)
+    assert solution.q.shape == (16, 6, 6) and solution.success.shape == (16, 6)
     for k in range(6):
-        mine = found.q[found.success[:, k], k]
-        there = branches.q[k][branches.valid[k]]
-        assert len(mine) >= len(there) and apart(mine) > 0.1
-        d = mine[:, None] - there[None, :]
+        mine = solution.q[solution.success[:, k], k]
+        solutions = branches.q[k][branches.valid[k]]
+        assert len(mine) >= len(solutions) and apart(mine) > 0.1
+        d = mine[:, None] - solutions[None, :]
         assert np.abs(d - math.tau * np.round(d / math.tau)).max(axis=-1).min(axis=0).max() < 1e-6
         assert np.abs(lw.pose_difference(ARM6.pose(mine, "tool"), X[k])).max() < 1.01e-9
         far = np.abs(mine - seed).max(axis=-1)
         assert (np.diff(far) >= 0.0).all()
-    assert (found.q >= ARM6.lower).all() and (found.q <= ARM6.upper).all()
+    assert (solution.q >= ARM6.lower).all() and (solution.q <= ARM6.upper).all()
 
 
 def test_seven_axis_solutions_are_far_apart_and_equal_alone_and_in_a_batch():
     X = ARM7.pose(ARM7.random_configuration(seed=8, size=4), "hand")
-    found = ARM7.inverse_kinematics(X, "hand", num_solutions=5)
-    assert found.success.all() and (found.status == "solved").all()
+    solution = ARM7.inverse_kinematics(X, "hand", num_solutions=5)
+    assert solution.success.all() and (solution.status == "solved").all()
     for k in range(4):
-        assert apart(found.q[:, k]) > 0.3
-    one = ARM7.inverse_kinematics(X[2], "hand", num_solutions=5)
-    assert np.array_equal(one.q, found.q[:, 2]) and one.iterations.tolist() == found.iterations[:, 2].tolist()
+        assert apart(solution.q[:, k]) > 0.3
+    single = ARM7.inverse_kinematics(X[2], "hand", num_solutions=5)
+    assert (
+        np.array_equal(single.q, solution.q[:, 2]) and single.iterations.tolist() == solution.iterations[:, 2].tolist()
+    )
 
 
 def test_unreachable_poses_have_no_solutions_and_invalid_counts_are_refused():
@@ -81,10 +83,10 @@ def test_empty_batches_of_targets_have_empty_solutions():
     """No targets have no answers, of the shapes that answers have."""
     for robot, frame in ((ARM7, "hand"), (lw.load("arm6"), "tool")):
         for shape in ((0,), (3, 0)):
-            found = robot.inverse_kinematics(np.zeros((*shape, 4, 4)), frame, num_solutions=2)
-            assert found.q.shape == (2, *shape, robot.nq) and found.errors.shape == (2, *shape, 6)
-            assert found.success.shape == found.status.shape == found.iterations.shape == (2, *shape)
-            assert found.position_error.shape == (2, *shape) and "0 of 0" in repr(found)
+            solution = robot.inverse_kinematics(np.zeros((*shape, 4, 4)), frame, num_solutions=2)
+            assert solution.q.shape == (2, *shape, robot.nq) and solution.errors.shape == (2, *shape, 6)
+            assert solution.success.shape == solution.status.shape == solution.iterations.shape == (2, *shape)
+            assert solution.position_error.shape == (2, *shape) and "0 of 0" in repr(solution)
     with pytest.raises(ValueError, match="num_solutions"):
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)
 
@@ -98,11 +100,11 @@ def test_solutions_differ_by_revolutions_that_a_follower_or_a_task_counts():
     coupled = robot.with_couplings({"second": ("first", 0.5)})
     for angle, q in ((-3.0, 4.5), (-2.25, 2.25)):
         target = coupled.pose([angle], "c")
-        found = coupled.inverse_kinematics(target, "c", q_init=[q], num_solutions=2)
-        assert np.abs(coupled.pose(found.q[found.success], "c") - target).max(initial=0.0) < 1e-5
+        solution = coupled.inverse_kinematics(target, "c", q_init=[q], num_solutions=2)
+        assert np.abs(coupled.pose(solution.q[solution.success], "c") - target).max(initial=0.0) < 1e-5
     problem = robot.ik_problem(lw.ik.JointTask("first", target=3.0 * math.pi))
-    found = problem.solve([0.0, 0.5], num_solutions=2)
-    assert found.success.all() and np.abs(found.q[:, 0] - 3.0 * math.pi).max() < 1e-5
+    solution = problem.solve([0.0, 0.5], num_solutions=2)
+    assert solution.success.all() and np.abs(solution.q[:, 0] - 3.0 * math.pi).max() < 1e-5
     problem = robot.ik_problem(lw.ik.FunctionTask("tenth", lambda k: 0.1 * k.q()[0] - 1.0))
-    found = problem.solve([0.0, 0.5], num_solutions=2)
-    assert found.success.all() and np.abs(found.q[:, 0] - 10.0).max() < 1e-4
+    solution = problem.solve([0.0, 0.5], num_solutions=2)
+    assert solution.success.all() and np.abs(solution.q[:, 0] - 10.0).max() < 1e-4

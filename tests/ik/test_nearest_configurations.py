@@ -42,11 +42,11 @@ def test_nearest_configurations_satisfy_the_optimality_conditions():
     """On seven axes, with solutions at limits; all reach their pose."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=300), "hand")
     near = ARM.random_configuration(seed=2, size=300)
-    found = ARM.inverse_kinematics(X, "hand", nearest_to=near)
-    assert found.success.all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
-    assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-8
-    told = [stationary(ARM, "hand", q, p, ARM.lower, ARM.upper) for q, p in zip(found.q, near, strict=True)]
-    off, pressed, stopped = (np.array(x) for x in zip(*told, strict=True))
+    solution = ARM.inverse_kinematics(X, "hand", nearest_to=near)
+    assert solution.success.all() and (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all()
+    assert np.abs(lw.pose_difference(ARM.pose(solution.q, "hand"), X)).max() <= 1e-8
+    residuals = [stationary(ARM, "hand", q, p, ARM.lower, ARM.upper) for q, p in zip(solution.q, near, strict=True)]
+    off, pressed, stopped = (np.array(x) for x in zip(*residuals, strict=True))
     assert (stopped > 0).mean() > 0.3
     assert off.max() <= 1e-8
     assert pressed.max() <= 1e-6
@@ -54,8 +54,8 @@ def test_nearest_configurations_satisfy_the_optimality_conditions():
 
 def test_a_reference_that_reaches_the_pose_is_its_own_nearest_configuration():
     q = ARM.random_configuration(seed=5, size=50)
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", nearest_to=q)
-    assert found.success.all() and np.abs(found.q - q).max() <= 1e-7
+    solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", nearest_to=q)
+    assert solution.success.all() and np.abs(solution.q - q).max() <= 1e-7
 
 
 @pytest.mark.slow(every=3)
@@ -66,8 +66,8 @@ def test_nearest_configurations_are_no_farther_than_slsqp_from_many_starts(drawn
     q = np.clip(ARM6.random_configuration(seed=3, size=6), lower, upper)
     near = np.clip(q + rng.normal(size=q.shape), lower, upper)
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near, position_limits=(lower, upper))
-    assert found.success.all()
+    solution = ARM6.inverse_kinematics(X, "tool", nearest_to=near, position_limits=(lower, upper))
+    assert solution.success.all()
     for k in drawn(range(len(q))):
 
         def left(x, k=k):
@@ -86,7 +86,7 @@ def test_nearest_configurations_are_no_farther_than_slsqp_from_many_starts(drawn
             )
             if np.abs(left(got.x)).max() < 1e-6:
                 best = min(best, np.linalg.norm(got.x - near[k]))
-        assert np.linalg.norm(found.q[k] - near[k]) <= best * (1.0 + 1e-6) + 1e-6
+        assert np.linalg.norm(solution.q[k] - near[k]) <= best * (1.0 + 1e-6) + 1e-6
 
 
 def two_bars(x, y, a, b):
@@ -111,13 +111,13 @@ def test_two_bar_arms_have_the_closed_form_nearest_configuration():
     rng = np.random.default_rng(1)
     near = rng.uniform(-9.0, 9.0, (60, 2))
     q = rng.uniform(-3.0, 3.0, (60, 2))
-    place = robot.pose(q, hand_of(robot))[:, :3, 3]
-    found = problem.solve(nearest_to=near, place=place)
-    assert found.success.all()
+    position = robot.pose(q, hand_of(robot))[:, :3, 3]
+    solution = problem.solve(nearest_to=near, place=position)
+    assert solution.success.all()
     for k in range(60):
-        all_ = [nearest_turns(x, near[k]) for x in two_bars(*place[k, :2], 0.5, 0.4)]
+        all_ = [nearest_turns(x, near[k]) for x in two_bars(*position[k, :2], 0.5, 0.4)]
         best = min(all_, key=lambda x, k=k: np.linalg.norm(x - near[k]))
-        assert np.linalg.norm(found.q[k] - near[k]) <= np.linalg.norm(best - near[k]) + 1e-6
+        assert np.linalg.norm(solution.q[k] - near[k]) <= np.linalg.norm(best - near[k]) + 1e-6
 
 
 def test_three_bar_arms_have_the_nearest_configuration_of_a_scan():
@@ -127,24 +127,24 @@ def test_three_bar_arms_have_the_nearest_configuration_of_a_scan():
     problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
     rng = np.random.default_rng(2)
     near, q = rng.uniform(-2.0, 2.0, (2, 12, 3))
-    place = robot.pose(q, hand_of(robot))[:, :3, 3]
-    found = problem.solve(nearest_to=near, place=place)
-    assert found.success.all()
+    position = robot.pose(q, hand_of(robot))[:, :3, 3]
+    solution = problem.solve(nearest_to=near, place=position)
+    assert solution.success.all()
     for k in range(12):
-        x, y = place[k, :2]
+        x, y = position[k, :2]
 
         def distance(angle, side, k=k, x=x, y=y):
-            rest = two_bars(x - a * math.cos(angle), y - a * math.sin(angle), b, c)
-            if not rest:
+            elbows = two_bars(x - a * math.cos(angle), y - a * math.sin(angle), b, c)
+            if not elbows:
                 return 1e3
-            other = np.array([angle, rest[side][0] - angle, rest[side][1]])
-            return float(np.linalg.norm(nearest_turns(other, near[k]) - near[k]))
+            candidate = np.array([angle, elbows[side][0] - angle, elbows[side][1]])
+            return float(np.linalg.norm(nearest_turns(candidate, near[k]) - near[k]))
 
         angles = np.linspace(-math.pi, math.pi, 4001)
         best = min((distance(t, side), t, side) for t in angles for side in (0, 1))
-        own = np.linalg.norm(found.q[k] - near[k])
-        assert own <= best[0] + 1e-9  # a scan is never nearer
-        assert own >= best[0] - 2e-3  # and all but as near
+        own_distance = np.linalg.norm(solution.q[k] - near[k])
+        assert own_distance <= best[0] + 1e-9  # a scan is never nearer
+        assert own_distance >= best[0] - 2e-3  # and all but as near
 
 
 def test_nearest_configurations_use_whole_turns_within_limits():
@@ -157,8 +157,8 @@ def test_nearest_configurations_use_whole_turns_within_limits():
         ([-5.5, 7.0], ([-7.0] * 2, [7.5] * 2), [0.3 - TURN, 0.8 + TURN]),
         ([-5.5, 7.0], ([-5.0, -7.0], [7.5, 7.0]), [0.3, 0.8]),
     ):
-        found = robot.inverse_kinematics(X, frame, nearest_to=np.array(near), position_limits=limits)
-        assert found.success and np.abs(found.q - expected).max() <= 1e-6
+        solution = robot.inverse_kinematics(X, frame, nearest_to=np.array(near), position_limits=limits)
+        assert solution.success and np.abs(solution.q - expected).max() <= 1e-6
 
 
 def test_nearest_configurations_are_equal_in_batches_and_on_any_threads():
@@ -174,26 +174,26 @@ def test_nearest_configurations_are_equal_in_batches_and_on_any_threads():
     assert np.array_equal(many[0].q, many[1].q)
     for k in (0, 13, 39):
         for _ in range(2):  # what is made once, and after it
-            one = ARM.inverse_kinematics(X[k], "hand", nearest_to=near[k])
-            assert np.array_equal(one.q, many[0].q[k]) and one.iterations == many[0].iterations[k]
+            single = ARM.inverse_kinematics(X[k], "hand", nearest_to=near[k])
+            assert np.array_equal(single.q, many[0].q[k]) and single.iterations == many[0].iterations[k]
 
 
 def test_locked_joints_stay_at_the_seed_in_nearest_configurations():
     q = ARM.random_configuration(seed=8, size=10)
     near = q + 0.1
-    name, place = ARM.joints[2].name, ARM.joints[2].q_slice
-    found = ARM.inverse_kinematics(
+    name, index = ARM.joints[2].name, ARM.joints[2].q_slice
+    solution = ARM.inverse_kinematics(
         ARM.pose(q, "hand"), "hand", q_init=q, nearest_to=near, locked=[name], position_limits=False
     )
-    assert found.success.all() and np.array_equal(found.q[:, place], q[:, place])
-    assert (np.linalg.norm(found.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
+    assert solution.success.all() and np.array_equal(solution.q[:, index], q[:, index])
+    assert (np.linalg.norm(solution.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
 
 
 def test_unreachable_poses_have_no_nearest_configuration():
     near = ARM.random_configuration(seed=9)
-    found = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, max_iterations=200)
-    assert not found.success and np.isfinite(found.q).all() and found.iterations == 200
-    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all() and found.position_error > 40.0
+    solution = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, max_iterations=200)
+    assert not solution.success and np.isfinite(solution.q).all() and solution.iterations == 200
+    assert (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all() and solution.position_error > 40.0
 
 
 def test_invalid_reference_configurations_are_refused():
@@ -210,9 +210,9 @@ def test_arms_with_a_closed_form_are_no_farther_than_their_branches():
     """A single solution equals that of a batch."""
     q, near = (ARM6.random_configuration(seed=seed, size=60) for seed in (1, 2))
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", nearest_to=near)
+    solution = ARM6.inverse_kinematics(X, "tool", nearest_to=near)
     branches = ARM6.closed_form("tool").branches(X, q_init=near)
     away = np.where(branches.valid, ((branches.q - near[:, None]) ** 2).sum(axis=-1), np.inf).min(axis=1)
-    assert found.success.all() and (((found.q - near) ** 2).sum(axis=-1) <= away * (1.0 + 1e-6)).all()
+    assert solution.success.all() and (((solution.q - near) ** 2).sum(axis=-1) <= away * (1.0 + 1e-6)).all()
     for k in (0, 59):
-        assert np.array_equal(ARM6.inverse_kinematics(X[k], "tool", nearest_to=near[k]).q, found.q[k])
+        assert np.array_equal(ARM6.inverse_kinematics(X[k], "tool", nearest_to=near[k]).q, solution.q[k])

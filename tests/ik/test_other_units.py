@@ -15,9 +15,9 @@ def cart():
     for k, joint in enumerate(joints):
         parts.append(lw.Link(f"l{k}", mass=1.0, com=(0.1, 0.02, 0.03), inertia=(0.01, 0.02, 0.025)))
         child, parent = f"l{k}", f"l{k - 1}" if k else "ground"
-        place = (0.37, 0.05, 0.02) if k > 1 else (0.0, 0.0, 0.1)
+        position = (0.37, 0.05, 0.02) if k > 1 else (0.0, 0.0, 0.1)
         parts.append(
-            lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, placement=place, lower=-2.0, upper=2.3)
+            lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, placement=position, lower=-2.0, upper=2.3)
         )
     return lw.Robot.build("cart", *parts).with_frame("tip", "l3", (0.3, 0.1, 0.05))
 
@@ -38,13 +38,13 @@ def test_lengths_times_a_power_of_two(case):
         options = {"solver": "projection"} if case == "projection" else {}
         return robot.ik_problem(tasks, **options).solve(np.tile(start * s_q, (12, 1)), hand=targets * unit)
 
-    expected, found = solved(robot, 1.0, np.ones(4), np.ones(4)), solved(lw.Robot(tree), L, s_q, s_v)
-    assert (found.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
+    expected, loaded_robot = solved(robot, 1.0, np.ones(4), np.ones(4)), solved(lw.Robot(tree), L, s_q, s_v)
+    assert (loaded_robot.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
     if case in ("soft", "level"):  # sums of posture errors have other rounding
-        np.testing.assert_allclose(found.q / s_q, expected.q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(loaded_robot.q / s_q, expected.q, rtol=0, atol=1e-8)
     else:
-        np.testing.assert_array_equal(found.q / s_q, expected.q)
-        np.testing.assert_array_equal(found.iterations, expected.iterations)
+        np.testing.assert_array_equal(loaded_robot.q / s_q, expected.q)
+        np.testing.assert_array_equal(loaded_robot.iterations, expected.iterations)
 
 
 @pytest.mark.slow(every=3)
@@ -53,8 +53,8 @@ def test_unreachable_targets_to_rounding():
     robot, rng = lw.load("arm6"), np.random.default_rng(1)
     targets = 3.0 * robot.pose(robot.random_configuration(rng, size=60), "tool")[:, :3, 3]
     problem = robot.ik_problem(lw.ik.PositionTask("tool", name="hand"), position_limits=False)
-    found = problem.solve(np.full((60, 6), 0.3), hand=targets)
-    e = robot.pose(found.q, "tool")[:, :3, 3] - targets
-    gradient = np.einsum("nij,ni->nj", robot.jacobian(found.q, "tool")[:, 3:], e)
+    solution = problem.solve(np.full((60, 6), 0.3), hand=targets)
+    e = robot.pose(solution.q, "tool")[:, :3, 3] - targets
+    gradient = np.einsum("nij,ni->nj", robot.jacobian(solution.q, "tool")[:, 3:], e)
     relative = np.linalg.norm(gradient, axis=1) / np.linalg.norm(e, axis=1)
-    assert np.median(relative[~found.success]) < 4e-9 and (~found.success).sum() > 30
+    assert np.median(relative[~solution.success]) < 4e-9 and (~solution.success).sum() > 30

@@ -14,15 +14,15 @@ def test_a_delta_robot_reaches_platform_positions():
     robot = lw.load("delta")
     q = robot.neutral()  # at which its loops are closed
     p = robot.pose(q, "platform")[:3, 3]
-    wanted = p + np.random.default_rng(0).uniform(-0.05, 0.05, (20, 3))
-    found = robot.ik_problem(lw.ik.PositionTask("platform")).solve(q, platform=wanted)
-    assert found.success.all()
-    assert np.abs(robot.constraint_error(found.q)).max() <= 1e-8
-    X = robot.pose(found.q, "platform")
-    assert np.linalg.norm(X[:, :3, 3] - wanted, axis=-1).max() <= 1e-6
+    target = p + np.random.default_rng(0).uniform(-0.05, 0.05, (20, 3))
+    solution = robot.ik_problem(lw.ik.PositionTask("platform")).solve(q, platform=target)
+    assert solution.success.all()
+    assert np.abs(robot.constraint_error(solution.q)).max() <= 1e-8
+    X = robot.pose(solution.q, "platform")
+    assert np.linalg.norm(X[:, :3, 3] - target, axis=-1).max() <= 1e-6
     assert np.abs(X[:, :3, :3] - robot.pose(q, "platform")[:3, :3]).max() <= 1e-6  # it cannot turn
-    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
-    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+    assert (solution.q >= robot.lower).all() and (solution.q <= robot.upper).all()
+    assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
 @pytest.mark.slow(every=3)
@@ -33,10 +33,10 @@ def test_a_stewart_platform_reaches_poses():
     X = robot.pose(q, "platform") @ np.array(
         [lw.pose(rng.uniform(-0.03, 0.03, 3), rpy=rng.uniform(-0.1, 0.1, 3)) for _ in range(10)]
     )
-    found = robot.inverse_kinematics(X, "platform", q_init=q)
-    assert found.success.all() and np.abs(robot.constraint_error(found.q)).max() <= 1e-8
-    assert np.abs(robot.pose(found.q, "platform") - X).max() <= 2e-6
-    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+    solution = robot.inverse_kinematics(X, "platform", q_init=q)
+    assert solution.success.all() and np.abs(robot.constraint_error(solution.q)).max() <= 1e-8
+    assert np.abs(robot.pose(solution.q, "platform") - X).max() <= 2e-6
+    assert (solution.q >= robot.lower).all() and (solution.q <= robot.upper).all()
 
 
 @pytest.mark.slow(every=3)
@@ -48,13 +48,13 @@ def test_solutions_keep_the_assembly_and_revolutions_of_the_guess(name):
     moved = np.random.default_rng(2).uniform(-0.02, 0.02, (30, 3))
     X = np.array([lw.pose(p) for p in moved]) @ robot.pose(q, "platform")
     G, J = robot.constraint_jacobian(q), robot.jacobian(q, "platform")
-    wanted = np.concatenate([np.zeros((30, 3 + len(G))), moved], axis=-1)
-    v = np.linalg.lstsq(np.concatenate([G, J]), wanted.T, rcond=1e-9)[0].T
+    velocity = np.concatenate([np.zeros((30, 3 + len(G))), moved], axis=-1)
+    v = np.linalg.lstsq(np.concatenate([G, J]), velocity.T, rcond=1e-9)[0].T
     turned = np.array(q)
     turned[:4] *= -1.0  # the other quaternion
     turned[periodic_coordinates(robot.tree).in_q & np.isinf(robot.upper)] += 4.0 * np.pi
     for guess in (q, turned):
-        found = robot.inverse_kinematics(X, "platform", q_init=guess)
-        assert found.success.all()
-        assert np.abs(robot.difference(guess, found.q) - v).max() < 2e-2
-        assert np.abs(found.q - guess).max() < 0.2
+        solution = robot.inverse_kinematics(X, "platform", q_init=guess)
+        assert solution.success.all()
+        assert np.abs(robot.difference(guess, solution.q) - v).max() < 2e-2
+        assert np.abs(solution.q - guess).max() < 0.2

@@ -36,16 +36,16 @@ def test_smooth_pose_paths_are_followed_without_jumps():
     X = ARM.pose(q, "hand")
     for count in (3, 60):
         path = straight(X, X[:3, 3] + [0.1, -0.25, -0.15], count)
-        found = ARM.inverse_kinematics_path(path, "hand", q_init=q)
-        assert found.success.all() and found.reconfigurations == 0
-        assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), path)).max() <= 1e-6
-        assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
-        assert np.array_equal(found.q[0], q)
-        steps = np.abs(ARM.difference(found.q[:-1], found.q[1:]))
+        path_solution = ARM.inverse_kinematics_path(path, "hand", q_init=q)
+        assert path_solution.success.all() and path_solution.reconfigurations == 0
+        assert np.abs(lw.pose_difference(ARM.pose(path_solution.q, "hand"), path)).max() <= 1e-6
+        assert (path_solution.q >= ARM.lower).all() and (path_solution.q <= ARM.upper).all()
+        assert np.array_equal(path_solution.q[0], q)
+        steps = np.abs(ARM.difference(path_solution.q[:-1], path_solution.q[1:]))
         step, joint = np.unravel_index(steps.argmax(), steps.shape)
-        assert found.largest_jump == (steps.max(), ARM.joints[joint].name, step + 1)
-        assert "reconfigured" not in found.explain() and f"{count} of {count}" in found.explain()
-    assert found.largest_jump.size < 0.1
+        assert path_solution.largest_jump == (steps.max(), ARM.joints[joint].name, step + 1)
+        assert "reconfigured" not in path_solution.explain() and f"{count} of {count}" in path_solution.explain()
+    assert path_solution.largest_jump.size < 0.1
 
 
 def test_a_forced_reconfiguration_is_counted_and_named():
@@ -53,27 +53,27 @@ def test_a_forced_reconfiguration_is_counted_and_named():
     robot = planar((-0.6, 0.6), (-2.5, 2.5))
     angles = np.linspace(0.0, 0.8, 41)
     reach = np.sqrt(2.0 + 2.0 * np.cos(1.0))
-    places = reach * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=-1)
+    positions = reach * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=-1)
     problem = robot.ik_problem(lw.ik.PositionTask("l3"))
-    found = problem.follow(np.array([0.5, -1.0]), l3=places)
-    assert found.success.all() and found.reconfigurations == 1
-    (step,) = np.flatnonzero(found.reconfigured)
-    assert (found.q[:step, 1] < 0.0).all() and (found.q[step:, 1] > 0.0).all()
+    path_solution = problem.follow(np.array([0.5, -1.0]), l3=positions)
+    assert path_solution.success.all() and path_solution.reconfigurations == 1
+    (step,) = np.flatnonzero(path_solution.reconfigured)
+    assert (path_solution.q[:step, 1] < 0.0).all() and (path_solution.q[step:, 1] > 0.0).all()
     assert abs(angles[step - 1] + 0.5) <= 0.6 + 1e-6 < angles[step] + 0.5  # as far as it could
-    assert found.largest_jump.step == step and found.largest_jump.joint == "j1"
-    assert np.isclose(found.largest_jump.size, 2.0, atol=0.1)
-    assert f"reconfigured before target {step}: j1" in found.explain()
+    assert path_solution.largest_jump.step == step and path_solution.largest_jump.joint == "j1"
+    assert np.isclose(path_solution.largest_jump.size, 2.0, atol=0.1)
+    assert f"reconfigured before target {step}: j1" in path_solution.explain()
     free = planar((-3.0, 3.0), (-2.5, 2.5)).ik_problem(lw.ik.PositionTask("l3"))
-    assert free.follow(np.array([0.5, -1.0]), l3=places).reconfigurations == 0
+    assert free.follow(np.array([0.5, -1.0]), l3=positions).reconfigurations == 0
 
 
 def test_unreachable_targets_of_a_path_fail_without_a_jump():
     robot = planar((-3.0, 3.0), (-2.5, 2.5))
-    places = np.stack([np.linspace(1.2, 3.0, 19), np.zeros(19), np.zeros(19)], axis=-1)
-    found = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=places)
-    assert np.array_equal(found.success, places[:, 0] < 1.95) or found.success.sum() in (8, 9)
-    assert found.reconfigurations == 0 and np.isfinite(found.q).all()
-    assert f"the first failure is target {int(found.success.sum())}" in found.explain()
+    positions = np.stack([np.linspace(1.2, 3.0, 19), np.zeros(19), np.zeros(19)], axis=-1)
+    path_solution = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=positions)
+    assert np.array_equal(path_solution.success, positions[:, 0] < 1.95) or path_solution.success.sum() in (8, 9)
+    assert path_solution.reconfigurations == 0 and np.isfinite(path_solution.q).all()
+    assert f"the first failure is target {int(path_solution.success.sum())}" in path_solution.explain()
 
 
 def test_a_batch_of_paths_equals_each_path_alone():
@@ -83,8 +83,8 @@ def test_a_batch_of_paths_equals_each_path_alone():
     many = ARM.inverse_kinematics_path(paths, "hand", q_init=seeds)
     assert many.q.shape == (4, 12, 7) and many.success.shape == (4, 12) and many.reconfigurations.shape == (4,)
     for k in range(4):
-        one = ARM.inverse_kinematics_path(paths[k], "hand", q_init=seeds[k])
-        assert np.array_equal(one.q, many.q[k]) and one.explain() == many.explain(k)
+        single = ARM.inverse_kinematics_path(paths[k], "hand", q_init=seeds[k])
+        assert np.array_equal(single.q, many.q[k]) and single.explain() == many.explain(k)
 
 
 def test_invalid_arguments_of_path_ik_are_refused():

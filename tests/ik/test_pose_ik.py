@@ -28,11 +28,11 @@ def left(robot, q, frame, X, relative_to="world"):
 
 def test_random_poses_of_an_arm_are_reached_within_limits():
     X = targets(ARM, "hand", 500)
-    found = ARM.inverse_kinematics(X, "hand")
-    assert found.success.all() and (found.status == "solved").all()
-    assert left(ARM, found.q, "hand", X).max() <= 1.01 * TOLERANCE
-    assert (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
-    assert found.position_error.max() <= TOLERANCE and found.orientation_error.max() <= TOLERANCE
+    solution = ARM.inverse_kinematics(X, "hand")
+    assert solution.success.all() and (solution.status == "solved").all()
+    assert left(ARM, solution.q, "hand", X).max() <= 1.01 * TOLERANCE
+    assert (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all()
+    assert solution.position_error.max() <= TOLERANCE and solution.orientation_error.max() <= TOLERANCE
 
 
 def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
@@ -47,9 +47,9 @@ def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
         lw.set_num_threads(threads)
     assert np.array_equal(many[1].q, many[2].q)
     for k in (0, 17, 299):
-        one = ARM.inverse_kinematics(X[k], "hand")
-        assert np.array_equal(one.q, many[1].q[k]) and one.iterations == many[1].iterations[k]
-        assert one.success is True and one.restarts == many[1].restarts[k]
+        single = ARM.inverse_kinematics(X[k], "hand")
+        assert np.array_equal(single.q, many[1].q[k]) and single.iterations == many[1].iterations[k]
+        assert single.success is True and single.restarts == many[1].restarts[k]
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,18 @@ def test_reachable_poses_are_reached_for_every_joint_type(tree):
         with pytest.raises(ValueError, match="no joint"):
             robot.inverse_kinematics(np.eye(4), frame)
         return
-    found = robot.inverse_kinematics(robot.pose(q, frame), frame, position_tolerance=1e-7, orientation_tolerance=1e-7)
-    assert found.success.all()
-    assert left(robot, found.q, frame, robot.pose(q, frame)).max() <= 1.01e-7
-    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+    solution = robot.inverse_kinematics(
+        robot.pose(q, frame), frame, position_tolerance=1e-7, orientation_tolerance=1e-7
+    )
+    assert solution.success.all()
+    assert left(robot, solution.q, frame, robot.pose(q, frame)).max() <= 1.01e-7
+    assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
 def test_poses_relative_to_a_moving_frame_are_reached():
     X = targets(ARM, "hand", 20, relative_to="forearm_distal")
-    found = ARM.inverse_kinematics(X, "hand", relative_to="forearm_distal")
-    assert found.success.all() and left(ARM, found.q, "hand", X, "forearm_distal").max() <= 1.01 * TOLERANCE
+    solution = ARM.inverse_kinematics(X, "hand", relative_to="forearm_distal")
+    assert solution.success.all() and left(ARM, solution.q, "hand", X, "forearm_distal").max() <= 1.01 * TOLERANCE
 
 
 def test_infinite_orientation_tolerance_frees_an_axis():
@@ -92,8 +94,10 @@ def test_locked_joints_stay_and_custom_limits_apply():
     name = ARM.joints[2].name
     X = targets(ARM, "hand", 20, seed=7)
     seed = ARM.random_configuration(seed=7, size=20)  # at which the targets were made: so they can be reached
-    found = ARM.inverse_kinematics(X, "hand", q_init=seed + 0.0, locked=[name])
-    assert np.array_equal(found.q[:, ARM.joints[2].q_slice], seed[:, ARM.joints[2].q_slice]) and found.success.all()
+    solution = ARM.inverse_kinematics(X, "hand", q_init=seed + 0.0, locked=[name])
+    assert (
+        np.array_equal(solution.q[:, ARM.joints[2].q_slice], seed[:, ARM.joints[2].q_slice]) and solution.success.all()
+    )
     low, high = seed.min(axis=0) - 0.05, seed.max(axis=0) + 0.05
     tight = ARM.inverse_kinematics(X, "hand", position_limits=(low, high))
     assert tight.success.all() and (tight.q >= low).all() and (tight.q <= high).all()
@@ -101,15 +105,15 @@ def test_locked_joints_stay_and_custom_limits_apply():
 
 def test_a_seed_that_solves_the_problem_is_returned():
     q = ARM.random_configuration(seed=9)
-    found = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q)
-    assert np.array_equal(found.q, q) and found.iterations == 1 and found.restarts == 0
+    solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q)
+    assert np.array_equal(solution.q, q) and solution.iterations == 1 and solution.restarts == 0
 
 
 def test_unreachable_poses_end_without_success_within_limits():
     X = lw.pose((50.0, 0.0, 0.0))
-    found = ARM.inverse_kinematics(X, "hand", max_iterations=300)
-    assert found.success is False and found.position_error > 40.0 and found.iterations <= 300
-    assert np.isfinite(found.q).all() and (found.q >= ARM.lower).all() and (found.q <= ARM.upper).all()
+    solution = ARM.inverse_kinematics(X, "hand", max_iterations=300)
+    assert solution.success is False and solution.position_error > 40.0 and solution.iterations <= 300
+    assert np.isfinite(solution.q).all() and (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all()
     late = ARM.inverse_kinematics(X, "hand", time_limit=0.0)
     assert not late.success and late.iterations < 3000
 
@@ -117,11 +121,11 @@ def test_unreachable_poses_end_without_success_within_limits():
 def test_several_tasks_of_one_problem_are_all_met():
     problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal", axes="reference")])
     q = ARM.random_configuration(seed=2, size=30)
-    place, R = ARM.pose(q, "hand")[:, :3, 3], ARM.pose(q, "forearm_distal")[:, :3, :3]
-    found = problem.solve(hand=place, forearm_distal=R)
-    assert found.success.all()
-    assert np.abs(ARM.pose(found.q, "hand")[:, :3, 3] - place).max() <= 2e-6
-    assert np.abs(ARM.pose(found.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
+    position, R = ARM.pose(q, "hand")[:, :3, 3], ARM.pose(q, "forearm_distal")[:, :3, :3]
+    solution = problem.solve(hand=position, forearm_distal=R)
+    assert solution.success.all()
+    assert np.abs(ARM.pose(solution.q, "hand")[:, :3, 3] - position).max() <= 2e-6
+    assert np.abs(ARM.pose(solution.q, "forearm_distal")[:, :3, :3] - R).max() <= 2e-6
 
 
 @pytest.mark.slow(every=9)
@@ -131,9 +135,12 @@ def test_failures_of_robots_with_few_joints_name_the_remedy():
     q = np.random.default_rng(0).uniform(-2.0, 2.0, 4)
     target = lw.pose((0.0, 0.0, 0.05)) @ robot.pose(q, "body3")
     remedy = "orientation_tolerance=np.inf leaves its orientation free"
-    found = robot.inverse_kinematics(target, "body3")
-    assert found.status == "not_found" and f"'body3' has nv = 4 < 6 components of its pose: {remedy}" in found.message
-    assert "max_iterations" in found.explain()
+    solution = robot.inverse_kinematics(target, "body3")
+    assert (
+        solution.status == "not_found"
+        and f"'body3' has nv = 4 < 6 components of its pose: {remedy}" in solution.message
+    )
+    assert "max_iterations" in solution.explain()
     assert robot.inverse_kinematics(target, "body3", orientation_tolerance=np.inf).success
     locked = robot.inverse_kinematics(target, "body3", q_init=q, locked=["joint1"]).message
     assert "nv = 3 < 6" in locked
@@ -177,14 +184,14 @@ def test_invalid_arguments_of_inverse_kinematics_are_refused():
 @pytest.mark.slow(every=9)
 def test_a_target_position_leaves_the_orientation_free():
     positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
-    found = ARM.inverse_kinematics(positions, "hand")
-    assert found.success.all() and found.orientation_error.max() == 0.0
-    assert np.abs(ARM.pose(found.q, "hand")[:, :3, 3] - positions).max() < 1e-5
-    one = [ARM.inverse_kinematics(positions[0].tolist(), "hand", orientation_tolerance=x) for x in (1e-6, np.inf)]
-    assert all(np.abs(ARM.pose(each.q, "hand")[:3, 3] - positions[0]).max() < 1e-5 for each in one)
-    assert ARM.inverse_kinematics(positions[1], "hand").problem is one[0].problem  # built once
+    solution = ARM.inverse_kinematics(positions, "hand")
+    assert solution.success.all() and solution.orientation_error.max() == 0.0
+    assert np.abs(ARM.pose(solution.q, "hand")[:, :3, 3] - positions).max() < 1e-5
+    singles = [ARM.inverse_kinematics(positions[0].tolist(), "hand", orientation_tolerance=x) for x in (1e-6, np.inf)]
+    assert all(np.abs(ARM.pose(each.q, "hand")[:3, 3] - positions[0]).max() < 1e-5 for each in singles)
+    assert ARM.inverse_kinematics(positions[1], "hand").problem is singles[0].problem  # built once
     pose = lw.pose(positions[0])
-    assert ARM.inverse_kinematics(pose, "hand").problem is not one[0].problem
+    assert ARM.inverse_kinematics(pose, "hand").problem is not singles[0].problem
     flat = [ARM.inverse_kinematics(x, "hand", position_tolerance=(1e-6, 1e-6, np.inf)) for x in (pose, positions[0])]
     assert [each.success for each in flat] == [True, True] and flat[1].orientation_error == 0.0
     near = ARM.inverse_kinematics(positions[0], "hand", posture=ARM.neutral())
@@ -219,13 +226,13 @@ def test_repeated_calls_share_one_compiled_problem():
     robot, frame = lw.load("arm6"), "tool"
     X = robot.pose(robot.random_configuration(seed=0), frame)
     for tolerance in (1e-6, 1e-5, 1e-3):
-        found = [
+        results = [
             robot.inverse_kinematics(X, frame, position_tolerance=tolerance, orientation_tolerance=tolerance)
             for _ in range(2)
         ]
-        assert found[0].problem is found[1].problem and (found[0].q == found[1].q).all()
-        assert found[0].problem.kernel is robot.inverse_kinematics(X, frame).problem.kernel
-        assert found[0].iterations <= robot.inverse_kinematics(X, frame).iterations
+        assert results[0].problem is results[1].problem and (results[0].q == results[1].q).all()
+        assert results[0].problem.kernel is robot.inverse_kinematics(X, frame).problem.kernel
+        assert results[0].iterations <= robot.inverse_kinematics(X, frame).iterations
     loose = robot.inverse_kinematics(X, frame, position_tolerance=0.5, orientation_tolerance=0.5)
     assert loose.success and loose.orientation_error > 1e-3  # its own tolerance, not another call's
     with pytest.raises(ValueError, match="tolerance"):
@@ -236,11 +243,11 @@ def test_problems_and_results_are_pickled_without_machine_code():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand"))
     X = targets(ARM, "hand", 3, seed=4)
     X[2, :3, 3] *= 10.0
-    found = problem.solve(hand=X)
-    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        assert np.array_equal(again.q, found.q) and again.status.tolist() == found.status.tolist()
-        assert again.explain(2) == found.explain(2)
-        assert np.array_equal(again.problem.solve(hand=X).q, found.q)
+    solution = problem.solve(hand=X)
+    for again in (pickle.loads(pickle.dumps(solution)), copy.deepcopy(solution)):
+        assert np.array_equal(again.q, solution.q) and again.status.tolist() == solution.status.tolist()
+        assert again.explain(2) == solution.explain(2)
+        assert np.array_equal(again.problem.solve(hand=X).q, solution.q)
 
 
 def test_invalid_time_limits_are_refused():
@@ -251,10 +258,10 @@ def test_invalid_time_limits_are_refused():
 
 def test_targets_that_are_not_finite_are_refused():
     X, near = targets(ARM, "hand", 2), np.zeros(7)
-    for place in ((0, 3), (1, 1)):
+    for position in ((0, 3), (1, 1)):
         for number in (np.nan, np.inf):
             for poses in (X[0].copy(), X.copy()):
-                poses[..., *place] = number
+                poses[..., *position] = number
                 for options in ({}, {"nearest_to": near}, {"q_init": near}):
                     with pytest.raises(ValueError, match="X_target"):
                         ARM.inverse_kinematics(poses, "hand", **options)
@@ -263,9 +270,9 @@ def test_targets_that_are_not_finite_are_refused():
 def test_results_do_not_change_when_the_callers_target_changes():
     ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand")  # from now on the short way is taken
     X = lw.pose((1.5, 0.0, 0.9))
-    found, again = ARM.inverse_kinematics(X, "hand"), ARM.inverse_kinematics(X.copy(), "hand")
+    solution, again = ARM.inverse_kinematics(X, "hand"), ARM.inverse_kinematics(X.copy(), "hand")
     X[:] = targets(ARM, "hand", 1)[0]
-    assert found.status == again.status == "out_of_reach" and found.explain() == again.explain()
+    assert solution.status == again.status == "out_of_reach" and solution.explain() == again.explain()
 
 
 @pytest.mark.slow(every=3)

@@ -20,31 +20,35 @@ def test_soft_tasks_reach_reachable_poses(name, frame):
     robot = lw.load(name)
     X = robot.pose(robot.random_configuration(seed=1, size=120), frame)
     problem = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"))
-    found = problem.solve(X=X)
-    assert np.abs(lw.pose_difference(robot.pose(found.q, frame), X)).max() <= 1e-6
-    assert (found.status == "solved").all() and found.success.all() and found.soft_cost.max() <= 1e-12
-    assert (found.q >= robot.lower).all() and (found.q <= robot.upper).all()
+    solution = problem.solve(X=X)
+    assert np.abs(lw.pose_difference(robot.pose(solution.q, frame), X)).max() <= 1e-6
+    assert (solution.status == "solved").all() and solution.success.all() and solution.soft_cost.max() <= 1e-12
+    assert (solution.q >= robot.lower).all() and (solution.q <= robot.upper).all()
     alone = robot.ik_problem(lw.ik.PoseTask(frame, weight=1.0, name="X"), num_starts=1).solve(X=X)
     left = np.abs(lw.pose_difference(robot.pose(alone.q, frame), X)).max(axis=-1)
     assert 0.05 < (left > 1e-3).mean() < 0.5
     assert (alone.status[(left > 1e-3) & alone.success] == "local_minimum").all()
     first = left <= 1e-7  # what the seed leads to is kept, and costs no step more
-    assert np.array_equal(found.q[first], alone.q[first])
-    assert np.array_equal(found.iterations[first], alone.iterations[first])
+    assert np.array_equal(solution.q[first], alone.q[first])
+    assert np.array_equal(solution.iterations[first], alone.iterations[first])
 
 
 @pytest.mark.slow(every=3)
 def test_remaining_errors_of_soft_tasks_are_reported():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
-    found = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
-    assert found.status.tolist() == ["local_minimum", "solved"] and found.success.all()
-    left = np.linalg.norm(ARM.pose(found.q, "hand")[:, :3, 3] - [[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]], axis=-1)
-    assert np.abs(found.soft_position_error - left).max() <= 1e-12 and left[0] > 1.0
-    assert np.abs(found.soft_cost - 0.5 * np.square(2.0 * left)).max() <= 1e-12
-    assert (found.soft_orientation_error == 0.0).all() and (found.position_error == 0.0).all()
-    assert f"{left[0]:.4g} m" in found.explain(0) and "'hand'" in found.explain(0) and "starts" in found.explain(0)
-    one = problem.solve(hand=[3.0, 0.0, 0.5])
-    assert one.status == "local_minimum" and one.restarts == 47 and f"{left[0]:.3g} m" in repr(one)
+    solution = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
+    assert solution.status.tolist() == ["local_minimum", "solved"] and solution.success.all()
+    left = np.linalg.norm(ARM.pose(solution.q, "hand")[:, :3, 3] - [[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]], axis=-1)
+    assert np.abs(solution.soft_position_error - left).max() <= 1e-12 and left[0] > 1.0
+    assert np.abs(solution.soft_cost - 0.5 * np.square(2.0 * left)).max() <= 1e-12
+    assert (solution.soft_orientation_error == 0.0).all() and (solution.position_error == 0.0).all()
+    assert (
+        f"{left[0]:.4g} m" in solution.explain(0)
+        and "'hand'" in solution.explain(0)
+        and "starts" in solution.explain(0)
+    )
+    single = problem.solve(hand=[3.0, 0.0, 0.5])
+    assert single.status == "local_minimum" and single.restarts == 47 and f"{left[0]:.3g} m" in repr(single)
 
 
 @pytest.mark.slow(every=3)
@@ -53,14 +57,14 @@ def test_more_starts_never_increase_the_cost_and_levels_come_first():
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
     costs = []
     for starts in (1, None, 40):
-        found = ARM.ik_problem(tasks, num_starts=starts).solve(hand=X, posture=ARM.neutral())
-        costs.append(found.soft_cost)
-        assert found.success.all()
+        solution = ARM.ik_problem(tasks, num_starts=starts).solve(hand=X, posture=ARM.neutral())
+        costs.append(solution.soft_cost)
+        assert solution.success.all()
     assert (costs[1] <= costs[0] * (1.0 + 1e-6)).all() and (costs[2] <= costs[1] * (1.0 + 1e-6)).all()
     assert (costs[2] < 0.5 * costs[0]).any()
     levels = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1.0, level=1)]
-    found = ARM.ik_problem(levels).solve(hand=X, posture=ARM.neutral())
-    assert np.abs(lw.pose_difference(ARM.pose(found.q, "hand"), X)).max() <= 1e-3
+    solution = ARM.ik_problem(levels).solve(hand=X, posture=ARM.neutral())
+    assert np.abs(lw.pose_difference(ARM.pose(solution.q, "hand"), X)).max() <= 1e-3
 
 
 @pytest.mark.slow(every=3)
@@ -75,26 +79,26 @@ def test_solutions_with_levels_are_minima_of_each_level():
     for _ in range(30):
         q, reach = ARM.random_configuration(rng), (1.5, 1.0, 1.0)
         targets = {name: rng.uniform(-far, far, 3) for name, far in zip(frames, reach, strict=True)}
-        found = problem.solve(q, **targets)
-        assert found.success == (found.status in ("solved", "local_minimum"))
-        successes += found.success
-        for weights in ((1.0, 0.0), (1e4, 1.0)) if found.success else ():
+        solution = problem.solve(q, **targets)
+        assert solution.success == (solution.status in ("solved", "local_minimum"))
+        successes += solution.success
+        for weights in ((1.0, 0.0), (1e4, 1.0)) if solution.success else ():
 
             def cost(q, weights=weights, targets=targets):
                 errors = [ARM.pose(q, frames[name])[:3, 3] - targets[name] for name in ("hand", "elbow")]
                 return sum(w * np.square(e).sum() for w, e in zip(weights, errors, strict=True))
 
-            lower = scipy.optimize.minimize(cost, found.q, bounds=bounds, method="L-BFGS-B")
-            assert lower.fun >= cost(found.q) * (1.0 - 1e-3) - 1e-6
+            lower = scipy.optimize.minimize(cost, solution.q, bounds=bounds, method="L-BFGS-B")
+            assert lower.fun >= cost(solution.q) * (1.0 - 1e-3) - 1e-6
     assert successes > 20
 
 
 @pytest.mark.slow(every=3)
 def test_a_task_that_returns_nan_is_named():
     for weight in (None, 1.0):
-        odd = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
-        found = ARM.ik_problem(odd, max_iterations=200).solve()
-        assert found.status == "not_finite" and not found.success and "'odd'" in found.explain()
+        task = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
+        solution = ARM.ik_problem(task, max_iterations=200).solve()
+        assert solution.status == "not_finite" and not solution.success and "'odd'" in solution.explain()
 
 
 @pytest.mark.slow(every=3)
@@ -102,33 +106,33 @@ def test_raising_max_iterations_is_advised_only_if_it_helps():
     """More iterations do not help a method without restarts that has stopped."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")
     for solver in ("projection", "damped"):
-        found = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=50).solve(hand=X)
+        solution = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=50).solve(hand=X)
         more = ARM.ik_problem(lw.ik.PoseTask("hand"), solver=solver, max_iterations=20_000).solve(hand=X)
-        stuck = ~found.success & ~more.success
-        assert stuck.sum() >= 3 and set(found.status[stuck]) <= {"local_minimum", "singular"}
-        for k in np.flatnonzero(~found.success):
-            assert ("iterations find a solution" in found.explain(k)) == bool(more.success[k])
+        stuck = ~solution.success & ~more.success
+        assert stuck.sum() >= 3 and set(solution.status[stuck]) <= {"local_minimum", "singular"}
+        for k in np.flatnonzero(~solution.success):
+            assert ("iterations find a solution" in solution.explain(k)) == bool(more.success[k])
 
 
 @pytest.mark.slow(every=9)
 def test_weights_in_other_units_give_the_same_minimum():
     """Also beside a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)
-    places, known = ARM.pose(q, "hand")[:, :3, 3], None
+    positions, known = ARM.pose(q, "hand")[:, :3, 3], None
     for unit in (1.0, 1e-9, 1e9):
         tasks = [lw.ik.PositionTask("hand"), lw.ik.PostureTask(weight=unit, target=ARM.neutral())]
-        found = ARM.ik_problem(tasks, num_starts=1).solve(q + 0.1, hand=places)
-        known = found if known is None else known
-        assert found.success.all() and np.array_equal(found.status, known.status)
-        assert np.abs(found.q - known.q).max() < 1e-6
+        solution = ARM.ik_problem(tasks, num_starts=1).solve(q + 0.1, hand=positions)
+        known = solution if known is None else known
+        assert solution.success.all() and np.array_equal(solution.status, known.status)
+        assert np.abs(solution.q - known.q).max() < 1e-6
 
 
 def test_the_better_of_two_results_has_the_lower_cost_in_the_first_differing_level():
     """Both satisfy the hard tasks; costs equal up to 1e-6 count as equal."""
     costs = SimpleNamespace(costs=lambda errors: errors, negligible_costs=lambda: [1e-12, 1e-12])
     mine = np.array([[1.0, 2.0]] * 6)
-    other = np.array([[0.9, 3.0], [1.1, 0.1], [1.0, 1.9], [1.0, 2.1], [1.0 + 5e-7, 2.0 - 1e-6], [1.0, 2.0 - 3e-6]])
+    costs_b = np.array([[0.9, 3.0], [1.1, 0.1], [1.0, 1.9], [1.0, 2.1], [1.0 + 5e-7, 2.0 - 1e-6], [1.0, 2.0 - 3e-6]])
     solved = np.ones((6, len(soft_restarts.DIAGNOSTICS)))
-    better, same = soft_restarts._compare(costs, solved, mine, solved, other)
+    better, same = soft_restarts._compare(costs, solved, mine, solved, costs_b)
     assert better.tolist() == [True, False, True, False, False, True]
     assert same.tolist() == [False, False, False, False, True, False]

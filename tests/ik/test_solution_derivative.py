@@ -15,15 +15,15 @@ FINE = 1e-11
 
 def moved(X, k, by):
     """A pose moved in its own axes: by an angle, or a way."""
-    rotation, way = np.zeros(3), np.zeros(3)
-    (rotation if k < 3 else way)[k % 3] = by
+    rotation, translation = np.zeros(3), np.zeros(3)
+    (rotation if k < 3 else translation)[k % 3] = by
     x, y, z = rotation
     angle = np.linalg.norm(rotation)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     step = np.eye(4)
     if angle:
         step[:3, :3] += np.sin(angle) / angle * K + (1.0 - np.cos(angle)) / angle**2 * K @ K
-    step[:3, 3] = way
+    step[:3, 3] = translation
     return X @ step
 
 
@@ -46,8 +46,8 @@ def test_six_axis_solutions_vary_by_the_inverse_jacobian():
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
     X = ARM6.pose(q, "tool")
-    found = ARM6.inverse_kinematics(X, "tool", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE)
-    D = found.derivative("X_target")
+    solution = ARM6.inverse_kinematics(X, "tool", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE)
+    D = solution.derivative("X_target")
     again = differences(
         lambda k, h: (
             ARM6.inverse_kinematics(
@@ -57,17 +57,17 @@ def test_six_axis_solutions_vary_by_the_inverse_jacobian():
         6,
     )
     assert D.shape == (len(q), 6, 6) and np.abs(D - again).max() <= 1e-6 * np.abs(again).max()
-    J = ARM6.jacobian(found.q, "tool", expressed_in="tool")  # the frame's own axes are the target's
+    J = ARM6.jacobian(solution.q, "tool", expressed_in="tool")  # the frame's own axes are the target's
     assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
 
 
 def test_seven_axis_solutions_vary_by_the_pseudoinverse():
     q = ARM.random_configuration(seed=2, size=20) * 0.9
     q = q[regular(ARM, "hand", q)][:8]
-    found = ARM.inverse_kinematics(
+    solution = ARM.inverse_kinematics(
         ARM.pose(q, "hand"), "hand", q_init=q, position_tolerance=FINE, orientation_tolerance=FINE
     )
-    D, J = found.derivative("X_target"), ARM.jacobian(found.q, "hand", expressed_in="hand")
+    D, J = solution.derivative("X_target"), ARM.jacobian(solution.q, "hand", expressed_in="hand")
     assert np.abs(D - np.linalg.pinv(J)).max() <= 1e-6
 
 
@@ -75,9 +75,9 @@ def nearest_cases():
     q = ARM.random_configuration(seed=3, size=120)
     near = np.clip(q + 0.5 * np.random.default_rng(3).normal(size=q.shape), ARM.lower, ARM.upper)
     X = ARM.pose(q, "hand")
-    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
-    at_limit = ((found.q <= ARM.lower) | (found.q >= ARM.upper)).any(axis=1)
-    fine = regular(ARM, "hand", found.q, 0.1) & found.success
+    solution = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
+    at_limit = ((solution.q <= ARM.lower) | (solution.q >= ARM.upper)).any(axis=1)
+    fine = regular(ARM, "hand", solution.q, 0.1) & solution.success
     inside, pressed = np.flatnonzero(fine & ~at_limit)[:6], np.flatnonzero(fine & at_limit)[:3]
     return near, X, inside, pressed
 
@@ -88,11 +88,11 @@ def test_nearest_configurations_vary_with_pose_and_reference():
     assert len(inside) >= 4 and len(pressed)
     for chosen, limits in ((inside, None), (pressed, None)):
         X1, near1 = X[chosen], near[chosen]
-        found = ARM.inverse_kinematics(
+        solution = ARM.inverse_kinematics(
             X1, "hand", nearest_to=near1, position_tolerance=FINE, orientation_tolerance=FINE, position_limits=limits
         )
 
-        def by_pose(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
+        def by_pose(k, h, X1=X1, near1=near1, q=solution.q, limits=limits):
             problem = ARM.inverse_kinematics
             return problem(
                 moved(X1, k, h),
@@ -104,12 +104,12 @@ def test_nearest_configurations_vary_with_pose_and_reference():
                 position_limits=limits,
             ).q
 
-        def by_near(k, h, X1=X1, near1=near1, q=found.q, limits=limits):
-            other = near1 + h * np.eye(7)[k]
+        def by_near(k, h, X1=X1, near1=near1, q=solution.q, limits=limits):
+            reference_k = near1 + h * np.eye(7)[k]
             return ARM.inverse_kinematics(
                 X1,
                 "hand",
-                nearest_to=other,
+                nearest_to=reference_k,
                 q_init=q,
                 position_tolerance=FINE,
                 orientation_tolerance=FINE,
@@ -117,7 +117,7 @@ def test_nearest_configurations_vary_with_pose_and_reference():
             ).q
 
         for name, answer, n in (("X_target", by_pose, 6), ("nearest_to", by_near, 7)):
-            D, again = found.derivative(name), differences(answer, n)
+            D, again = solution.derivative(name), differences(answer, n)
             assert D.shape == (len(chosen), 7, n)
             assert np.abs(D - again).max() <= 1e-5 * max(1.0, np.abs(again).max()), name
 
@@ -132,17 +132,17 @@ def test_the_nearest_configuration_of_a_planar_arm_has_its_closed_form_derivativ
     lengths = np.array([0.5, 0.4, 0.3])
     robot = planar(*lengths)
     task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
-    near, place = np.array([0.4, 0.9, -0.5]), np.array([0.45, 0.6, 0.0])
-    found = robot.ik_problem(task, solver="nearest").solve(near, place=place, nearest_to=near)
-    links = lengths[:, None] * np.stack([f(np.cumsum(found.q)) for f in (np.cos, np.sin)], axis=-1)
+    near, position = np.array([0.4, 0.9, -0.5]), np.array([0.45, 0.6, 0.0])
+    solution = robot.ik_problem(task, solver="nearest").solve(near, place=position, nearest_to=near)
+    links = lengths[:, None] * np.stack([f(np.cumsum(solution.q)) for f in (np.cos, np.sin)], axis=-1)
     outer = np.cumsum(links[::-1], axis=0)[::-1]  # from each joint to the end
     J = np.stack([-outer[:, 1], outer[:, 0]])
-    forces = -np.linalg.pinv(J.T) @ (found.q - near)
+    forces = -np.linalg.pinv(J.T) @ (solution.q - near)
     K = np.eye(3) - (outer @ forces)[np.maximum.outer(np.arange(3), np.arange(3))]
     inverse = np.linalg.inv(np.block([[K, J.T], [J, np.zeros((2, 2))]]))
-    assert found.success and np.abs(K - np.eye(3)).max() > 0.01
-    np.testing.assert_allclose(found.derivative("nearest_to"), inverse[:3, :3], rtol=0.0, atol=1e-6)
-    np.testing.assert_allclose(found.derivative("place")[:, :2], inverse[:3, 3:], rtol=0.0, atol=1e-6)
+    assert solution.success and np.abs(K - np.eye(3)).max() > 0.01
+    np.testing.assert_allclose(solution.derivative("nearest_to"), inverse[:3, :3], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(solution.derivative("place")[:, :2], inverse[:3, 3:], rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.slow(every=9)
@@ -155,14 +155,14 @@ def test_solutions_vary_with_link_lengths():
         place = robot.pose(q0, robot.frames[-1])[:3, 3] - [0.1, 0.05, 0.0]
         parameter = f"placement:{robot.joints[1].name}"
         options = {"nearest_to": q0} if solver == "nearest" else {}
-        found = robot.ik_problem(task, solver=solver).solve(q0, place=place, **options)
-        D = found.derivative(parameter)
-        assert found.success and D.shape == (robot.nv, 6)
+        solution = robot.ik_problem(task, solver=solver).solve(q0, place=place, **options)
+        D = solution.derivative(parameter)
+        assert solution.success and D.shape == (robot.nv, 6)
         for k in (2, 3):  # in the plane: an angle, and along the link
 
-            def answer(_, h, robot=robot, k=k, q=found.q, task=task, solver=solver, options=options, place=place):
-                other = robot.with_parameters({f"placement:{robot.joints[1].name}": h * np.eye(6)[k]})
-                return other.ik_problem(task, solver=solver).solve(q, place=place, **options).q
+            def answer(_, h, robot=robot, k=k, q=solution.q, task=task, solver=solver, options=options, place=place):
+                changed = robot.with_parameters({f"placement:{robot.joints[1].name}": h * np.eye(6)[k]})
+                return changed.ik_problem(task, solver=solver).solve(q, place=place, **options).q
 
             again = differences(answer, 1)[:, 0]
             assert np.abs(D[:, k] - again).max() <= 1e-6 * max(1.0, np.abs(again).max())
@@ -178,15 +178,15 @@ def test_derivatives_by_positions_rotations_and_joint_targets_equal_differences(
         (lw.ik.OrientationTask("hand"), X[:, :3, :3], lambda k, h: moved(X, k, h)[:, :3, :3]),
     ):
         problem = ARM.ik_problem(task, solver="nearest")
-        found = problem.solve(nearest_to=near, hand=target, tolerance=FINE)
-        D = found.derivative("hand")
+        solution = problem.solve(nearest_to=near, hand=target, tolerance=FINE)
+        D = solution.derivative("hand")
 
-        def solved(k, h, answer=answer, problem=problem, found=found):
-            return problem.solve(found.q, nearest_to=near, tolerance=FINE, hand=answer(k, h)).q
+        def solved(k, h, answer=answer, problem=problem, solution=solution):
+            return problem.solve(solution.q, nearest_to=near, tolerance=FINE, hand=answer(k, h)).q
 
         assert np.abs(D - differences(solved, 3, 1e-3)).max() <= 1e-6 * max(1.0, np.abs(D).max())
-        one = problem.solve(nearest_to=near[1], hand=target[1], tolerance=FINE)
-        assert np.abs(one.derivative("hand") - D[1]).max() <= 1e-12 * max(1.0, np.abs(D).max())
+        single = problem.solve(nearest_to=near[1], hand=target[1], tolerance=FINE)
+        assert np.abs(single.derivative("hand") - D[1]).max() <= 1e-12 * max(1.0, np.abs(D).max())
 
 
 @pytest.mark.slow(every=9)
@@ -200,16 +200,16 @@ def test_derivatives_are_finite_or_refused_at_singularities_and_failures():
     ):
         at = robot.neutral() if robot is ARM6 else robot.upper
         for X in (robot.pose(at, frame), lw.pose((40.0, 0.0, 0.0))):
-            found = robot.inverse_kinematics(X, frame, max_iterations=300, **options)
-            assert np.isfinite(found.derivative("X_target")).all()
-    found = ARM6.inverse_kinematics(ARM6.pose(ARM6.neutral(), "tool"), "tool")
+            solution = robot.inverse_kinematics(X, frame, max_iterations=300, **options)
+            assert np.isfinite(solution.derivative("X_target")).all()
+    solution = ARM6.inverse_kinematics(ARM6.pose(ARM6.neutral(), "tool"), "tool")
     for by, error, text in (
         ("hand", ValueError, "expected a target, 'X_target', or a robot"),
         (3, ValueError, "expected a target, 'X_target', or a robot"),
         ("placement:elbow9", UnknownNameError, "no joint named 'elbow9'"),
     ):
         with pytest.raises(error, match=text):
-            found.derivative(by)
+            solution.derivative(by)
 
 
 @pytest.mark.slow(every=3)
@@ -225,12 +225,12 @@ def test_derivatives_of_solutions_inside_a_compiled_function_are_exact():
         return q, q @ q
 
     kernel = lw.compile(squared, X=(4, 4), near=(7,), offset=(6,))
-    found = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
+    solution = ARM.inverse_kinematics(X, "hand", nearest_to=near, position_tolerance=FINE, orientation_tolerance=FINE)
     q, total = kernel(X, near, np.zeros(6))
-    assert np.abs(q - found.q).max() <= 1e-12 and abs(total - found.q @ found.q) <= 1e-12
+    assert np.abs(q - solution.q).max() <= 1e-12 and abs(total - solution.q @ solution.q) <= 1e-12
     single = lw.compile(lambda near, offset: squared(X, near, offset)[1], near=(7,), offset=(6,))
-    for by, D in (("near", found.derivative("nearest_to")), ("offset", found.derivative(name))):
-        expected = 2.0 * found.q @ D
+    for by, D in (("near", solution.derivative("nearest_to")), ("offset", solution.derivative(name))):
+        expected = 2.0 * solution.q @ D
         _, in_reverse = single.value_and_gradient(by)(near, np.zeros(6))
         for gradient in (single.jacobian(by)(near, np.zeros(6)), in_reverse):
             assert np.abs(gradient - expected).max() <= 1e-9 * np.abs(expected).max()

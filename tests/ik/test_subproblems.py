@@ -16,8 +16,8 @@ from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
 N = 20000
 
 
-def angle_between(one, other):
-    return abs(math.remainder(one - other, 2.0 * math.pi))
+def angle_between(first, second):
+    return abs(math.remainder(first - second, 2.0 * math.pi))
 
 
 def test_one_angle_equations_have_both_solutions():
@@ -26,19 +26,19 @@ def test_one_angle_equations_have_both_solutions():
     a, b = rng.normal(size=(2, N))
     theta = rng.uniform(-math.pi, math.pi, N)
     c = a * np.cos(theta) + b * np.sin(theta)
-    found = equation(a, b, c)
-    for angle in (found.first, found.second):
+    result = equation(a, b, c)
+    for angle in (result.first, result.second):
         assert np.abs(a * angle.cos + b * angle.sin - c).max() < 1e-14
         assert np.abs(angle.cos**2 + angle.sin**2 - 1.0).max() < 1e-14
-    away = np.min([np.abs(np.angle(np.exp(1j * (x.angle() - theta)))) for x in (found.first, found.second)], axis=0)
-    assert away[found.differ].max() < 1e-9
+    away = np.min([np.abs(np.angle(np.exp(1j * (x.angle() - theta)))) for x in (result.first, result.second)], axis=0)
+    assert away[result.differ].max() < 1e-9
     rho = np.hypot(a, b)
     beyond = equation(a, b, 1.5 * rho)
     assert not beyond.differ.any()
     assert np.abs(beyond.error - 0.5 * rho).max() < 1e-14
     assert np.abs(beyond.first.angle() - np.arctan2(b, a)).max() < 1e-15
-    nothing = equation(0.0, 0.0, 0.3)
-    assert nothing.first == (1.0, 0.0) and not nothing.differ and nothing.error == 0.3
+    degenerate = equation(0.0, 0.0, 0.3)
+    assert degenerate.first == (1.0, 0.0) and not degenerate.differ and degenerate.error == 0.3
 
 
 def test_all_intersections_of_a_conic_with_the_circle_are_returned():
@@ -58,23 +58,23 @@ def test_all_intersections_of_a_conic_with_the_circle_are_returned():
                 + 2.0 * D * np.cos(points[0])
                 + 2.0 * E * np.sin(points[0])
             )
-            wanted = points[:1]
+            expected = points[:1]
         else:
-            one, other = (line_through(points[k], points[k + 1]) for k in (0, 2))
-            (p, q, r), (u, v, w) = one, other
+            line_a, line_b = (line_through(points[k], points[k + 1]) for k in (0, 2))
+            (p, q, r), (u, v, w) = line_a, line_b
             A, B, C = p * u, 0.5 * (p * v + q * u), q * v
             D, E, F = 0.5 * (p * w + r * u), 0.5 * (q * w + r * v), r * w
             if case in ("four", "near"):  # the same points on another conic of the pencil
                 more = rng.normal(size=N)
                 A, C, F = A + more, C + more, F - more
-            wanted = points
+            expected = points
             if case == "diagonal":
                 A, B, C, D, E, F = (np.broadcast_to(x, N) for x in (1.0, 0.0, 0.25, 0.0, 0.0, -0.5))
-                one = np.full(N, math.acos(math.sqrt(1.0 / 3.0)))
-                wanted = np.array([one, -one, math.pi - one, one - math.pi])
-        found = on_circle(A, B, C, D, E, F)
-        least = np.full(wanted.shape, np.inf)
-        for point in found:
+                line_a = np.full(N, math.acos(math.sqrt(1.0 / 3.0)))
+                expected = np.array([line_a, -line_a, math.pi - line_a, line_a - math.pi])
+        result = on_circle(A, B, C, D, E, F)
+        least = np.full(expected.shape, np.inf)
+        for point in result:
             assert np.isfinite(point.angle.cos).all() and np.isfinite(point.angle.sin).all()
             value = (
                 A * point.angle.cos**2
@@ -86,7 +86,7 @@ def test_all_intersections_of_a_conic_with_the_circle_are_returned():
             )
             size = np.abs([A, B, C, D, E, F]).max(axis=0)
             assert (np.abs(value) / size)[point.counts].max(initial=0.0) < 1e-9
-            away = np.abs(np.angle(np.exp(1j * (point.angle.angle() - wanted))))
+            away = np.abs(np.angle(np.exp(1j * (point.angle.angle() - expected))))
             least = np.minimum(least, np.where(point.counts, away, np.inf))
         apart = separation(points) if case != "two" else None
         tolerance = 1e-8 if case == "two" else 1e-11 / np.maximum(apart, 1e-9) ** 2
@@ -94,9 +94,9 @@ def test_all_intersections_of_a_conic_with_the_circle_are_returned():
         assert missed.mean() < 1e-3 if case == "two" else not missed.any(), case
 
 
-def line_through(one, other):
+def line_through(p, q):
     """a x + b y + c = 0 through two points of the circle."""
-    middle, half = 0.5 * (one + other), 0.5 * (one - other)
+    middle, half = 0.5 * (p + q), 0.5 * (p - q)
     return np.cos(middle), np.sin(middle), -np.cos(half)
 
 
@@ -119,12 +119,13 @@ def test_two_angle_equations_have_all_solutions():
             if constant:
                 forms[constant][1:] = 0.0
             f, F, g, G = (Sinusoid(*map(float, forms[name])) for name in "fFgG")
-            one, other = UnitAngle.of(theta), UnitAngle.of(phi)
-            f = f._replace(constant=f.constant + F.at(other) - f.at(one))
-            g = g._replace(constant=g.constant + G.at(other) - g.at(one))
-            found = [x for x in coupled_angles(f, F, g, G) if x.counts]
+            unit_theta, unit_phi = UnitAngle.of(theta), UnitAngle.of(phi)
+            f = f._replace(constant=f.constant + F.at(unit_phi) - f.at(unit_theta))
+            g = g._replace(constant=g.constant + G.at(unit_phi) - g.at(unit_theta))
+            results = [x for x in coupled_angles(f, F, g, G) if x.counts]
             assert (
-                min(max(angle_between(x.theta.angle(), theta), angle_between(x.phi.angle(), phi)) for x in found) < 1e-6
+                min(max(angle_between(x.theta.angle(), theta), angle_between(x.phi.angle(), phi)) for x in results)
+                < 1e-6
             )
 
 
@@ -138,8 +139,8 @@ def test_three_axis_rotations_are_decomposed_to_rounding():
             x, z = rng.uniform(-math.pi, math.pi, (2, 500))
             for y in (scale * rng.uniform(-1.0, 1.0, 500), math.pi + scale * rng.uniform(-1.0, 1.0, 500)):
                 R = product(x, twists[0], y, twists[1], z)
-                for found in three_angles(R, *twists):
-                    angles = [angle.angle() for angle in found[:3]]
+                for result in three_angles(R, *twists):
+                    angles = [angle.angle() for angle in result[:3]]
                     again = product(angles[0], twists[0], angles[1], twists[1], angles[2])
                     assert np.abs(np.array(R) - np.array(again)).max() < (1e-14 if abs(alpha) > 1.5 else 1e-7)
                 if scale == 3.0:
@@ -157,8 +158,8 @@ def product(x, alpha, y, beta, z):
     """Rz(x) Rx(α) Rz(y) Rx(β) Rz(z), as rows."""
 
     def about_z(angle):
-        one, c, s = np.ones_like(angle), np.cos(angle), np.sin(angle)
-        return np.array([[c, -s, 0 * one], [s, c, 0 * one], [0 * one, 0 * one, one]])
+        ones, c, s = np.ones_like(angle), np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0 * ones], [s, c, 0 * ones], [0 * ones, 0 * ones, ones]])
 
     def about_x(twist):
         return np.array([[1.0, 0.0, 0.0], [0.0, twist.cos, -twist.sin], [0.0, twist.sin, twist.cos]])

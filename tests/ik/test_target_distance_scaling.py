@@ -29,19 +29,19 @@ def test_linear_problems_take_few_iterations_at_any_distance(robot, weight):
     most = {}
     for far in (1.0, 30.0, 1e3, 1e5):
         q = np.random.default_rng(0).uniform(-far, far, (20, robot.nq))
-        place = robot.pose(q, tip)[:, :3, 3]
-        found = bounded.solve(place=place)
-        assert (found.status == "solved").all() and (found.restarts == 0).all()
-        assert np.abs(robot.pose(found.q, tip)[:, :3, 3] - place).max() <= 1e-6
-        most[far] = int(found.iterations.max())
+        position = robot.pose(q, tip)[:, :3, 3]
+        solution = bounded.solve(place=position)
+        assert (solution.status == "solved").all() and (solution.restarts == 0).all()
+        assert np.abs(robot.pose(solution.q, tip)[:, :3, 3] - position).max() <= 1e-6
+        most[far] = int(solution.iterations.max())
     assert max(most.values()) <= (5 if weight is None else 8)  # the first looks at the seed
     assert weight is not None or most[1e5] <= 3
 
 
 def test_function_tasks_of_length_scale_with_distance():
     height = lw.ik.FunctionTask("height", lambda k, z: k.point("l1")[2] - z[0], shape=(1,), units="1")
-    found = SLIDER.ik_problem(height, position_limits=False).solve(height=[[3e4]])
-    assert found.success.all() and found.iterations.max() <= 5
+    solution = SLIDER.ik_problem(height, position_limits=False).solve(height=[[3e4]])
+    assert solution.success.all() and solution.iterations.max() <= 5
 
 
 @pytest.mark.slow(every=3)
@@ -55,11 +55,11 @@ def test_a_machine_in_millimetres_is_solved():
     bare = [(kind, axis, "0 0 0", low, high) for kind, axis, _, low, high in slides]
     for joints in (bare, [*slides, ("revolute", "0 0 1", "0 0 -80", -3.0, 3.0)]):
         robot, tip = chain_text(joints, "0 0 0"), f"l{len(joints) + 1}"
-        place = robot.pose(robot.random_configuration(seed=1, size=40), tip)[:, :3, 3]
+        position = robot.pose(robot.random_configuration(seed=1, size=40), tip)[:, :3, 3]
         for task in (lw.ik.PositionTask(tip, name="place"), lw.ik.PositionTask(tip, weight=1.0, name="place")):
-            found = robot.ik_problem(task).solve(place=place)
-            assert (found.status == "solved").all() and found.iterations.max() <= 20
-        near = robot.ik_problem(lw.ik.PositionTask(tip, name="place"), solver="nearest").solve(place=place)
+            solution = robot.ik_problem(task).solve(place=position)
+            assert (solution.status == "solved").all() and solution.iterations.max() <= 20
+        near = robot.ik_problem(lw.ik.PositionTask(tip, name="place"), solver="nearest").solve(place=position)
         assert near.success.mean() >= 0.9
 
 
@@ -79,11 +79,11 @@ def test_far_bases_take_no_more_iterations_than_near_ones(root):
     problem = robot.ik_problem(lw.ik.PoseTask("l4", name="X"))
     steps = []
     for far in (0.5, 30.0, 1000.0):
-        there = X.copy()
-        there[:, :3, 3] += far * away
-        found = problem.solve(X=there)
-        assert (found.status == "solved").all()
-        steps.append(found.iterations.mean())
+        targets = X.copy()
+        targets[:, :3, 3] += far * away
+        solution = problem.solve(X=targets)
+        assert (solution.status == "solved").all()
+        steps.append(solution.iterations.mean())
     assert max(steps) <= 2.0 * steps[0]
 
 
@@ -91,12 +91,12 @@ def test_failed_searches_without_a_proof_are_not_out_of_reach():
     """Without a proof the status is "not_found"; "out_of_reach" has a proof."""
     arm = lw.load("arm7")
     X = arm.pose(arm.random_configuration(seed=3, size=12), "hand")
-    held = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], max_iterations=100)
+    locked = arm.inverse_kinematics(X, "hand", locked=["elbow", "wrist_roll"], max_iterations=100)
     far = arm.inverse_kinematics(X @ lw.pose((0.0, 0.0, 4.0)), "hand", max_iterations=100)
     assert (far.status == "out_of_reach").all() and all(proof.proved for proof in far.proof)
-    for found in (held, far):
-        for status, proof in zip(found.status, found.proof, strict=True):
+    for result in (locked, far):
+        for status, proof in zip(result.status, result.proof, strict=True):
             assert (status != "out_of_reach") or proof.proved
-    assert "not_found" in held.status and all(
-        "not_found: no solution from" in held.explain(k) for k in range(12) if held.status[k] == "not_found"
+    assert "not_found" in locked.status and all(
+        "not_found: no solution from" in locked.explain(k) for k in range(12) if locked.status[k] == "not_found"
     )

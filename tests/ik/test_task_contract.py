@@ -98,8 +98,8 @@ class Level(AimedTask):
 
 
 class Unequal(Level):
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def __eq__(self, counterpart: object) -> bool:
+        return self is counterpart
 
     __hash__ = Level.__hash__
 
@@ -140,8 +140,8 @@ class WrongCurved(Closed):
 
 class TwoErrors(Closed):
     def rows(self, k: TaskKinematics, target: Sequence[Any]) -> TaskRows:
-        found = Closed.rows(self, k, target)
-        return TaskRows([found.errors[0] + self.by], found.rows)
+        result = Closed.rows(self, k, target)
+        return TaskRows([result.errors[0] + self.by], result.rows)
 
 
 class Later(Closed):
@@ -153,9 +153,9 @@ class Branching(Closed):
     """A Python branch is decided once, when it is traced."""
 
     def rows(self, k: TaskKinematics, target: Sequence[Any]) -> TaskRows:
-        found = Closed.rows(self, k, target)
-        z = found.errors[0]
-        return TaskRows([z if isinstance(z, float) else z + self.by], found.rows)
+        result = Closed.rows(self, k, target)
+        z = result.errors[0]
+        return TaskRows([z if isinstance(z, float) else z + self.by], result.rows)
 
 
 def test_user_defined_tasks_satisfy_the_task_contract() -> None:
@@ -176,7 +176,7 @@ def test_user_defined_tasks_satisfy_the_task_contract() -> None:
 def test_check_task_names_a_requirement_that_is_broken_slightly(
     kind: type[Closed], line: str, noticed: float, allowed: float | None
 ) -> None:
-    assert_sharp(lambda made: check_task(made(), ARM), kind, line, noticed, allowed)
+    assert_sharp(lambda make: check_task(make(), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(

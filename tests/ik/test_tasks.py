@@ -16,7 +16,7 @@ from linkwork.ik.arguments import check_tasks
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from oracles.trees import TREES, robot_of
 
-SOME = ("mixed_0", "mixed_1", "mixed_chain", "coupled_0", "rerooted_coupled")
+TREE_NAMES = ("mixed_0", "mixed_1", "mixed_chain", "coupled_0", "rerooted_coupled")
 
 
 def on(robot, *tasks):
@@ -25,8 +25,8 @@ def on(robot, *tasks):
 
 
 def rows_of(robot, task, q, target):
-    found = task.rows(TaskState(robot.tree, list(q)), list(np.ravel(target)))
-    return np.array(found.errors, dtype=float), np.array(found.rows, dtype=float)
+    result = task.rows(TaskState(robot.tree, list(q)), list(np.ravel(target)))
+    return np.array(result.errors, dtype=float), np.array(result.rows, dtype=float)
 
 
 def rate_by_differences(robot, task, q, target, v, step=1e-6):
@@ -44,10 +44,10 @@ def assert_rows(robot, task, q, target, size=1e-7):
     v = np.random.default_rng(0).normal(size=robot.nv)
     rate = rate_by_differences(robot, task, q, target, v)
     assert np.abs(rows @ v - rate).max(initial=0.0) <= size * scale * np.linalg.norm(v), task
-    numbers = list(np.ravel(target))
-    own = TaskState(robot.tree, list(q)).derived(lambda k: task.errors(k, numbers))
-    assert np.abs(np.array(own.errors, dtype=float) - errors).max(initial=0.0) <= 1e-12 * scale
-    assert np.abs(np.array(own.rows, dtype=float) - rows).max(initial=0.0) <= 1e-10 * scale, task
+    values = list(np.ravel(target))
+    derived = TaskState(robot.tree, list(q)).derived(lambda k: task.errors(k, values))
+    assert np.abs(np.array(derived.errors, dtype=float) - errors).max(initial=0.0) <= 1e-12 * scale
+    assert np.abs(np.array(derived.rows, dtype=float) - rows).max(initial=0.0) <= 1e-10 * scale, task
 
 
 def last(robot):
@@ -58,15 +58,15 @@ def moves_along(robot, frame):
     return np.abs(robot.jacobian(robot.random_configuration(seed=0), frame)[3:]).max(initial=0.0) > 1e-6
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", TREE_NAMES)
 def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
     robot = robot_of(TREES[name])
-    q, other = robot.random_configuration(seed=1, size=2)
+    q, q1 = robot.random_configuration(seed=1, size=2)
     hand = last(robot)
     joint = next(body.joint_name for body in robot.tree.bodies if body.joint.nv)
     base = min((f for f in robot.tree.frames if f.body >= 0), key=lambda frame: frame.body).name
     robot = robot.with_point("tip", hand, (0.1, -0.2, 0.3)).with_direction("way", hand, (0.6, 0.0, 0.8))
-    X, place = robot.pose(other, hand), [0.1, -0.2, 0.3]
+    X, position = robot.pose(q1, hand), [0.1, -0.2, 0.3]
     single = robot.joint(joint).nq
     free = (1.0, 1.0, np.inf, 1.0, 1.0, np.inf)
     square = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)]
@@ -76,8 +76,8 @@ def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
         (ik.PoseTask(hand, axes=base), X),
         (ik.PoseTask(hand, axes=hand), X),
         (ik.PoseTask(hand, tolerance=free), X),
-        (ik.PositionTask("tip", axes="reference"), place),
-        (ik.PositionTask("tip", tolerance=free[:3]), place),
+        (ik.PositionTask("tip", axes="reference"), position),
+        (ik.PositionTask("tip", tolerance=free[:3]), position),
         (ik.OrientationTask(hand, weight=(1.0, 2.0, 1.0)), X[:3, :3]),
         (ik.AlignTask("way", cone=0.2), [0.3, 0.2, -0.4]),
         (ik.AlignTask("way", to="world.y", cone=0.2), []),
@@ -87,12 +87,12 @@ def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
         (ik.SupportPolygonTask(square), []),
         (ik.SupportPolygonTask(["tip", "world", base], relative_to="world"), []),
         (ik.ManipulabilityTask(hand, part="position") if moves_along(robot, hand) else ik.BoxTask("tip"), 0.5),
-        (ik.FunctionTask("mine", lambda k, t: k.point("tip") - t * k.center_of_mass()[0], shape=(3,)), place),
-        (ik.CenterOfMassTask(), place),
-        (ik.CenterOfMassTask(relative_to=hand), place),
-        (ik.PostureTask(), other),
-        (ik.PostureTask([robot.tree.bodies[next(i for i, b in robot.tree.stacked() if b.joint.nv)].joint_name]), other),
-        (ik.JointTask(joint), other[robot.tree.q_slices[robot.tree.joint_index(joint)]][:single]),
+        (ik.FunctionTask("mine", lambda k, t: k.point("tip") - t * k.center_of_mass()[0], shape=(3,)), position),
+        (ik.CenterOfMassTask(), position),
+        (ik.CenterOfMassTask(relative_to=hand), position),
+        (ik.PostureTask(), q1),
+        (ik.PostureTask([robot.tree.bodies[next(i for i, b in robot.tree.stacked() if b.joint.nv)].joint_name]), q1),
+        (ik.JointTask(joint), q1[robot.tree.q_slices[robot.tree.joint_index(joint)]][:single]),
     ]
     for task, target in drawn(tasks):
         (settled,) = on(robot, task)
@@ -101,14 +101,14 @@ def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
 
 def test_posture_tasks_use_the_tangent_space():
     robot = robot_of(TREES["mixed_0"])
-    q, other = robot.random_configuration(seed=5, size=2)
+    q, q1 = robot.random_configuration(seed=5, size=2)
     (task,) = on(robot, ik.PostureTask(weight=2.0))
-    errors, _ = rows_of(robot, task, q, other)
-    assert np.abs(errors - robot.difference(other, q)).max() <= 1e-12
+    errors, _ = rows_of(robot, task, q, q1)
+    assert np.abs(errors - robot.difference(q1, q)).max() <= 1e-12
     assert task.weights == (2.0,) * robot.nv and len(task.row_units) == robot.nv
-    found = robot.ik_problem(ik.PostureTask()).solve(posture=other)
-    assert found.success and np.abs(robot.difference(found.q, other)).max() <= 1e-6
-    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+    solution = robot.ik_problem(ik.PostureTask()).solve(posture=q1)
+    assert solution.success and np.abs(robot.difference(solution.q, q1)).max() <= 1e-6
+    assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
 def test_posture_weights_apply_by_joint():
@@ -120,8 +120,8 @@ def test_posture_weights_apply_by_joint():
     ]  # in the robot's order
     problem = robot.ik_problem([ik.PositionTask("hand"), ik.JointTask(robot.joints[3].name, name="elbow")])
     q = robot.random_configuration(seed=0, size=5)
-    found = problem.solve(hand=robot.pose(q, "hand")[:, :3, 3], elbow=q[:, 3])
-    assert found.success.all() and np.abs(found.q[:, 3] - q[:, 3]).max() <= 1e-6
+    solution = problem.solve(hand=robot.pose(q, "hand")[:, :3, 3], elbow=q[:, 3])
+    assert solution.success.all() and np.abs(solution.q[:, 3] - q[:, 3]).max() <= 1e-6
 
 
 def test_the_center_of_mass_of_a_floating_robot_reaches_its_target():
@@ -129,22 +129,24 @@ def test_the_center_of_mass_of_a_floating_robot_reaches_its_target():
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
     q = robot.neutral()
-    wanted = robot.center_of_mass(q) + np.array([0.02, 0.03, -0.04])
+    target = robot.center_of_mass(q) + np.array([0.02, 0.03, -0.04])
     problem = robot.ik_problem([*(ik.PositionTask(foot) for foot in feet), ik.CenterOfMassTask()])
     aims = {foot: robot.pose(q, foot)[:3, 3] for foot in feet}
-    found = problem.solve(q_init=q, **aims, center_of_mass=wanted)
-    assert found.success and len(feet) == 4
-    assert np.abs(robot.center_of_mass(found.q) - wanted).max() <= 1e-6
+    solution = problem.solve(q_init=q, **aims, center_of_mass=target)
+    assert solution.success and len(feet) == 4
+    assert np.abs(robot.center_of_mass(solution.q) - target).max() <= 1e-6
     for foot in feet:
-        assert np.linalg.norm(robot.pose(found.q, foot)[:3, 3] - aims[foot]) <= 1e-6
-    assert np.abs(robot.normalize(found.q) - found.q).max() <= 1e-12
+        assert np.linalg.norm(robot.pose(solution.q, foot)[:3, 3] - aims[foot]) <= 1e-6
+    assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
 def test_a_coordinate_of_the_center_of_mass_may_be_free():
     robot = lw.load("arm7")
     c = robot.center_of_mass(robot.random_configuration(seed=3))
-    found = robot.ik_problem(ik.CenterOfMassTask(tolerance=(1e-7, 1e-7, np.inf))).solve(center_of_mass=c * [1, 1, 50])
-    assert found.success and np.abs(robot.center_of_mass(found.q) - c)[:2].max() <= 1e-7
+    solution = robot.ik_problem(ik.CenterOfMassTask(tolerance=(1e-7, 1e-7, np.inf))).solve(
+        center_of_mass=c * [1, 1, 50]
+    )
+    assert solution.success and np.abs(robot.center_of_mass(solution.q) - c)[:2].max() <= 1e-7
 
 
 def test_tasks_are_compared_by_value_and_pickled():

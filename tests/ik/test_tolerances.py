@@ -17,9 +17,9 @@ WIDE = 0.5  # [rad]
 
 def targets(locked: tuple[str, ...], turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Poses that configurations with locked joints have but for rotations, and an initial guess."""
-    held = [JOINTS.index(name) for name in locked]
+    locked_indices = [JOINTS.index(name) for name in locked]
     q, start = ARM.random_configuration(seed=1, size=len(turned)), np.zeros(6)
-    q[:, held] = start[held] = 0.3
+    q[:, locked_indices] = start[locked_indices] = 0.3
     X = ARM.pose(q, "tool")
     X[:, :3, :3] = X[:, :3, :3] @ Rotation.from_rotvec(turned).as_matrix()
     return X, start
@@ -42,16 +42,16 @@ def test_poses_within_tolerance_of_a_configuration_are_reached(locked: tuple[str
     locked = tuple(JOINTS[-len(locked) :])
     n = 50
     X, start = targets(locked, balls(n))
-    found = ARM.inverse_kinematics(X, "tool", orientation_tolerance=WIDE, locked=locked, q_init=start)
-    turns, away = errors(found.q, X)
-    assert found.success.all() and away.max() < 1e-6 and np.linalg.norm(turns, axis=1).max() < WIDE
-    assert np.array_equal(found.q[:, 6 - len(locked) :], np.full((n, len(locked)), 0.3))
+    solution = ARM.inverse_kinematics(X, "tool", orientation_tolerance=WIDE, locked=locked, q_init=start)
+    turns, away = errors(solution.q, X)
+    assert solution.success.all() and away.max() < 1e-6 and np.linalg.norm(turns, axis=1).max() < WIDE
+    assert np.array_equal(solution.q[:, 6 - len(locked) :], np.full((n, len(locked)), 0.3))
     box = np.random.default_rng(2).uniform(-1.0, 1.0, (n, 3)) * (WIDE, WIDE, 3.0)
     for tolerance in ((WIDE, WIDE, 3.0), (WIDE, WIDE, np.inf)):
         X, start = targets(locked, balls(n) if tolerance[2] == 3.0 else np.where([1, 1, 0], balls(n), box))
-        found = ARM.inverse_kinematics(X, "tool", orientation_tolerance=tolerance, locked=locked, q_init=start)
-        turns, away = errors(found.q, X)
-        assert found.success.all() and away.max() < 1e-6, tolerance
+        solution = ARM.inverse_kinematics(X, "tool", orientation_tolerance=tolerance, locked=locked, q_init=start)
+        turns, away = errors(solution.q, X)
+        assert solution.success.all() and away.max() < 1e-6, tolerance
         assert (np.abs(turns) < tolerance).all() and np.abs(turns).max() > 0.1, tolerance
 
 
@@ -60,7 +60,7 @@ def test_every_solver_uses_the_tolerance() -> None:
     locked = (JOINTS[-1],)
     X, start = targets(locked, balls(10))
     options = {"orientation_tolerance": WIDE, "locked": locked}
-    for found in (
+    for result in (
         ARM.inverse_kinematics(X, "tool", nearest_to=start, **options),
         ARM.inverse_kinematics(X, "tool", posture=start, **options),
         *(
@@ -75,8 +75,8 @@ def test_every_solver_uses_the_tolerance() -> None:
             start, X=X, tolerance=[0.3, 0.3, 0.3, 1e-6, 1e-6, 1e-6]
         ),
     ):  # fmt: skip
-        turns, away = errors(found.q, X)
-        assert found.success.all() and away.max() < 2e-6 and np.linalg.norm(turns, axis=1).max() < 0.55
+        turns, away = errors(result.q, X)
+        assert result.success.all() and away.max() < 2e-6 and np.linalg.norm(turns, axis=1).max() < 0.55
     exact = ARM.ik_problem(lw.ik.PoseTask("tool", name="X"), locked=locked).solve(start, X=X)
     assert not exact.success.any()  # so the tolerance of another call of the same problem is its own
     path = np.tile(X[0], (30, 1, 1))
@@ -136,8 +136,8 @@ def test_wider_tolerances_give_nearer_configurations_with_derivatives() -> None:
         def by_target(x: np.ndarray) -> np.ndarray:
             return solved(near, x).q
 
-        found = solved(near, np.zeros(6))
-        assert np.linalg.norm(found.errors[3:]) > 0.01  # at an end of a range
+        result = solved(near, np.zeros(6))
+        assert np.linalg.norm(result.errors[3:]) > 0.01  # at an end of a range
         for name, move, size in (("nearest_to", by_near, 7), ("X_target", by_target, 6)):
             differences = np.stack([(move(h * e) - move(-h * e)) / (2.0 * h) for e in np.eye(size)], axis=1)
-            assert np.abs(found.derivative(name) - differences).max() < 1e-6, (name, options)
+            assert np.abs(result.derivative(name) - differences).max() < 1e-6, (name, options)

@@ -51,12 +51,15 @@ def test_every_velocity_satisfies_the_constraints(name, weight):
     for _ in range(6):
         X = robot.pose(q, frame) @ lw.pose(0.1 * rng.normal(size=3), rpy=0.5 * rng.normal(size=3))
         for _ in range(8):
-            found = problem.velocity(q, X=X)
-            size = 1.0 + np.abs(found.v).max()
-            assert np.abs(left_open(robot, q, found.v)).max() <= 1e-12 * size
-            assert found.errors.shape[-1] == 6 + len(robot.constraint_drift(q)) and np.isfinite(found.after).all()
+            velocity_result = problem.velocity(q, X=X)
+            size = 1.0 + np.abs(velocity_result.v).max()
+            assert np.abs(left_open(robot, q, velocity_result.v)).max() <= 1e-12 * size
+            assert (
+                velocity_result.errors.shape[-1] == 6 + len(robot.constraint_drift(q))
+                and np.isfinite(velocity_result.after).all()
+            )
             fastest = max(fastest, size)
-            q = robot.integrate(q, found.v * DT)
+            q = robot.integrate(q, velocity_result.v * DT)
     assert fastest > 1.01
     assert np.abs(robot.constraint_error(q)).max(initial=0.0) <= 1e-4
 
@@ -84,12 +87,14 @@ def test_constraints_that_depend_on_time_move_the_robot():
     )
     q = np.array([0.2, 0.3, 0.1, -0.9, 0.3, 2.0, 0.4])
     step = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT)
-    found = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
-    assert abs(found.v[3] - 0.5) <= 1e-12 and found.success
+    velocity_result = step.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
+    assert abs(velocity_result.v[3] - 0.5) <= 1e-12 and velocity_result.success
     slow = {"velocity": {"elbow": 0.1}}
-    held = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, motion_limits=slow)
-    found = held.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
-    assert found.v[3] == 0.1 and found.status == "constraints_not_met" and not found.success
+    problem = lw.ik.DifferentialIK(robot, lw.ik.PositionTask("hand", weight=1.0), DT, motion_limits=slow)
+    velocity_result = problem.velocity(q, hand=robot.pose(q, "hand")[:3, 3], driven=0.2)
+    assert (
+        velocity_result.v[3] == 0.1 and velocity_result.status == "constraints_not_met" and not velocity_result.success
+    )
 
 
 @pytest.mark.slow(every=3)
@@ -116,22 +121,22 @@ def test_velocity_tasks_are_met_or_weighted():
     q = robot.random_configuration(seed=1)
     joint = lw.ik.JointVelocityTask("elbow", name="elbow")
     hand = lw.ik.PositionTask("hand", weight=1.0)
-    place = robot.pose(q, "hand")[:3, 3] + 0.001
-    found = robot.velocity_for([joint, hand], q, DT, elbow=0.3, hand=place)
-    assert abs(found.v[3] - 0.3) <= 1e-9 and found.success
+    position = robot.pose(q, "hand")[:3, 3] + 0.001
+    velocity_result = robot.velocity_for([joint, hand], q, DT, elbow=0.3, hand=position)
+    assert abs(velocity_result.v[3] - 0.3) <= 1e-9 and velocity_result.success
     soft = robot.velocity_for(lw.ik.JointVelocityTask("elbow", weight=1e3, name="elbow"), q, DT, elbow=0.3)
     assert np.abs(soft.v - 0.3 * np.eye(7)[3]).max() <= 1e-6
-    wanted = robot.centroidal_momentum_matrix(q) @ np.linspace(-0.2, 0.2, 7)
-    moved = robot.velocity_for(lw.ik.MomentumTask(), q, DT, momentum=wanted)
-    assert moved.success and np.abs(robot.centroidal_momentum_matrix(q) @ moved.v - wanted).max() <= 1e-5
+    target = robot.centroidal_momentum_matrix(q) @ np.linspace(-0.2, 0.2, 7)
+    moved = robot.velocity_for(lw.ik.MomentumTask(), q, DT, momentum=target)
+    assert moved.success and np.abs(robot.centroidal_momentum_matrix(q) @ moved.v - target).max() <= 1e-5
     bare = skater().without_constraints()
     body = lw.ik.PositionTask("body", weight=1.0, name="place")
     for weight in (None, 1e3):
         rolled = lw.ik.ConstraintTask(lw.constraints.KnifeEdge("body"), weight=weight)
-        found = bare.velocity_for([rolled, body], bare.neutral(), DT, place=[0.01, 0.01, 0.0])
-        assert abs((bare.jacobian(bare.neutral(), "body") @ found.v)[4]) <= 1e-5
+        velocity_result = bare.velocity_for([rolled, body], bare.neutral(), DT, place=[0.01, 0.01, 0.0])
+        assert abs((bare.jacobian(bare.neutral(), "body") @ velocity_result.v)[4]) <= 1e-5
     with pytest.raises(ValueError, match="velocity task"):
-        robot.velocity_for([joint, hand], q, DT, gain={"elbow": 0.5}, elbow=0.3, hand=place)
+        robot.velocity_for([joint, hand], q, DT, gain={"elbow": 0.5}, elbow=0.3, hand=position)
 
 
 @pytest.mark.slow(every=3)
@@ -176,10 +181,10 @@ def test_no_velocity_leaves_limits_by_the_last_bit(name):
     for tasks in (lw.ik.PoseTask(frame, weight=1.0, name="X"), lw.ik.PoseTask(frame, name="X")):
         for dt in (0.003, 0.01):
             limits = {"position": (lower, upper), "velocity": False}
-            found = robot.velocity_for(tasks, q, dt, motion_limits=limits, X=X)
-            after = robot.integrate(q, found.v * dt)
+            velocity_result = robot.velocity_for(tasks, q, dt, motion_limits=limits, X=X)
+            after = robot.integrate(q, velocity_result.v * dt)
             assert (after >= lower).all() and (after <= upper).all()
-            assert (found.active != 0).any(axis=0).all()
+            assert (velocity_result.active != 0).any(axis=0).all()
 
 
 @pytest.mark.slow(every=9)
@@ -193,8 +198,8 @@ def test_support_polygons_accept_frames_in_any_order():
     for order in ((0, 1, 3, 2), (0, 1, 2, 3), (3, 0, 2, 1), (2, 1, 0, 3)):
         task = lw.ik.SupportPolygonTask([feet[i] for i in order], relative_to=robot.links[0].name)
         rows.append(np.sort(robot.ik_problem(task).residual_and_jacobian(q)[0], axis=-1))
-    for other in rows[1:]:
-        assert np.abs(rows[0] - other).max() <= 1e-12
+    for row in rows[1:]:
+        assert np.abs(rows[0] - row).max() <= 1e-12
     assert robot.ik_problem(task).solve(robot.neutral()).status == "solved"
 
 
@@ -222,15 +227,17 @@ def test_a_rotated_world_has_the_same_velocity(name):
     q = robot.assemble(robot.random_configuration(seed=2)).q if name in LINKAGES else begun(robot)
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     tasks = [lw.ik.PositionTask(frame, name="p", weight=1.0), lw.ik.PostureTask(name="near", weight=0.1, level=1)]
-    found = []
+    results = []
     for X in (Pose.identity(), random_pose(np.random.default_rng(0))):
         tree = turned(robot.tree, X)
-        frames = [replace(one, placement=Pose.identity()) if one.name == "world" else one for one in tree.frames]
+        frames = [
+            replace(result, placement=Pose.identity()) if result.name == "world" else result for result in tree.frames
+        ]
         moved = lw.Robot(replace(tree, frames=tuple(frames)))
         p = moved.pose(q, frame) @ [0.02, -0.01, 0.03, 1.0]
         near = robot.integrate(q, np.full(robot.nv, 0.1))
-        found.append(moved.velocity_for(tasks, q, DT, gain=0.1, motion_limits=False, p=p[:3], near=near))
-    v, again = (one.v for one in found)
+        results.append(moved.velocity_for(tasks, q, DT, gain=0.1, motion_limits=False, p=p[:3], near=near))
+    v, again = (result.v for result in results)
     assert np.abs(v).max() > 1e-3
     assert np.abs(again - v).max() <= 1e-8 * (1.0 + np.abs(v).max())
     assert np.abs(left_open(robot, q, again)).max() <= 1e-9

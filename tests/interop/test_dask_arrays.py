@@ -75,8 +75,8 @@ def test_any_argument_may_be_a_dask_array_with_any_chunks(walker: lw.Robot) -> N
         assert_same(walker.inverse_dynamics(lazy(q, cut), lazy(v, 13), a), expected)
     assert_same(walker.inverse_dynamics(q, v, lazy(a)), expected)
     assert_same(walker.inverse_dynamics(q.tolist(), lazy(v), a), expected)
-    one = walker.inverse_dynamics(q[0], v[0], a[0])
-    assert_same(walker.inverse_dynamics(lazy(q)[0], v[0], a[0].tolist()), one)
+    single = walker.inverse_dynamics(q[0], v[0], a[0])
+    assert_same(walker.inverse_dynamics(lazy(q)[0], v[0], a[0].tolist()), single)
     assert_same(
         walker.inverse_dynamics(lazy(q)[:, None], v[:3], a[0]), walker.inverse_dynamics(q[:, None], v[:3], a[0])
     )
@@ -164,11 +164,11 @@ def test_map_blocks_works_and_equal_calls_have_equal_names(arm: lw.Robot) -> Non
 
 def test_dask_arrays_of_unknown_size_are_accepted(arm: lw.Robot) -> None:
     q, v, _ = states(arm)
-    kept = lazy(q)[lazy(q)[:, 0] > 0]
-    result = arm.pose(kept, "hand").compute()
+    filtered = lazy(q)[lazy(q)[:, 0] > 0]
+    result = arm.pose(filtered, "hand").compute()
     assert result.tobytes() == arm.pose(q[q[:, 0] > 0], "hand").tobytes()
     with pytest.raises(ValueError, match=r"integrate: .*compute_chunk_sizes\(\)"):
-        arm.integrate(kept, lazy(v))
+        arm.integrate(filtered, lazy(v))
 
 
 def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Robot) -> None:

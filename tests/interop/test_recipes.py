@@ -35,8 +35,8 @@ def test_the_scripts_of_the_cluster_page_run(name: str, tmp_path: Path) -> None:
 
 
 def test_the_cluster_page_has_a_script_for_each_library() -> None:
-    found = scripts()
-    assert found.keys() == LIBRARIES.keys()
-    for name, script in found.items():
+    result = scripts()
+    assert result.keys() == LIBRARIES.keys()
+    for name, script in result.items():
         compile(script, name, "exec")
         assert 'if __name__ == "__main__":' in script  # processes that are started import the script

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, OWN, bare
+from helpers.joints import EVERY, EXAMPLES, bare
 from helpers.precise import DIGITS, STEP, Precise, differences
 from helpers.rigid import skew
 from helpers.scalars import EPS, assert_near, every_scalar
@@ -19,7 +19,7 @@ from linkwork.joints import JointType, Revolute
 SAMPLES = 4
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
-every_own_joint = pytest.mark.parametrize("joint", OWN.values(), ids=OWN.keys())
+every_own_joint = pytest.mark.parametrize("joint", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
 def configurations(joint: JointType, n: int = SAMPLES, seed: int = 0) -> np.ndarray:
@@ -131,10 +131,10 @@ def test_the_wrenches_borne_do_no_work(joint: JointType, run: Any) -> None:
         assert np.linalg.matrix_rank(rows) == 6
 
 
-@pytest.mark.parametrize("name", [name for name, joint in OWN.items() if joint.has_fixed_subspaces])
+@pytest.mark.parametrize("name", [name for name, joint in EXAMPLES.items() if joint.has_fixed_subspaces])
 def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
     """Where S stays the same, moving by φ multiplies the transform by the exponential of S φ."""
-    joint = OWN[name]
+    joint = EXAMPLES[name]
     rng = np.random.default_rng(2)
     for q in configurations(joint).tolist():
         phi = rng.normal(size=joint.nv).tolist()
@@ -150,7 +150,7 @@ def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, -3.0])
 def test_a_full_turn_changes_nothing(angle: float) -> None:
-    for joint in OWN.values():
+    for joint in EXAMPLES.values():
         if isinstance(joint, Revolute):
             turned = scalars_of(joint.X([angle + 2.0 * np.pi]))
             assert_near(turned, scalars_of(joint.X([angle])), times=8.0)

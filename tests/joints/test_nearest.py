@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, OWN, Helical, bare
+from helpers.joints import EVERY, EXAMPLES, Helical, bare
 from helpers.scalars import dual_jacobian, on_batches, on_floats, on_symbols, symbolic_jacobian
 from linkwork.expr.autodiff.dual_numbers import parts, seeded, value_of
 from linkwork.joints import ALL, Composite, JointType, Prismatic, Revolute
@@ -18,7 +18,7 @@ from linkwork.spatial.quaternion import translation_of_twist
 
 CLOSED = {
     name: joint
-    for name, joint in OWN.items()
+    for name, joint in EXAMPLES.items()
     if type(joint).configuration_from_pose is not JointType.configuration_from_pose
 }
 SEARCHED = {name: joint for name, joint in EVERY.items() if name not in CLOSED}
@@ -165,7 +165,7 @@ def test_configurations_do_not_jump_between_revolutions() -> None:
     """Chains of hinges and slides at poses 1e-3 out of reach, 1e-6 apart: angles are close, and within half turns."""
     rng = np.random.default_rng(1)
     for types in ((Revolute, Prismatic), (Revolute, Revolute)):
-        placements = [pose(poses(OWN["floating-0"], 2, seed=k)[1]) for k in range(2)]
+        placements = [pose(poses(EXAMPLES["floating-0"], 2, seed=k)[1]) for k in range(2)]
         joint = Composite(tuple(kind.example(rng) for kind in types), tuple(placements))
         for elements in poses(joint, 4, seed=3)[1:]:
             X = moved(pose(elements), Motion.of((1e-3 * rng.normal(size=6)).tolist()))
@@ -206,7 +206,7 @@ def test_gimbal_lock_has_angles() -> None:
 
 def test_a_bare_type_finds_what_the_closed_form_says() -> None:
     """Everything that follows from the transform alone, of a type with closed forms."""
-    joint = OWN["cylindrical-0"]
+    joint = EXAMPLES["cylindrical-0"]
     other = bare(type(joint)(joint.axis))
     plain = type(
         "Plain",

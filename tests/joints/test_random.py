@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, OWN
+from helpers.joints import EVERY, EXAMPLES
 from helpers.scalars import EPS
 from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute
 
@@ -119,7 +119,7 @@ def test_no_coordinates() -> None:
 
 
 def test_bounds_of_the_wrong_number_are_refused() -> None:
-    for joint in OWN.values():
+    for joint in EXAMPLES.values():
         for lower, upper in itertools.product(([0.0] * (joint.nq + 1),), ([1.0] * (joint.nq + 2),)):
             with pytest.raises(ValueError, match="could not be broadcast"):
                 joint.random(np.random.default_rng(0), lower, upper, (3,))

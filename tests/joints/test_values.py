@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.joints import EVERY, OWN
+from helpers.joints import EVERY, EXAMPLES
 from helpers.scalars import EPS
 from linkwork.joints import ALL, Fixed, Floating, JointType, Prismatic, Revolute
 from linkwork.joints.axis import random_axis, unit_axis
 from linkwork.spatial import Vec3
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
-every_own_joint = pytest.mark.parametrize("joint", OWN.values(), ids=OWN.keys())
+every_own_joint = pytest.mark.parametrize("joint", EXAMPLES.values(), ids=EXAMPLES.keys())
 on_an_axis = pytest.mark.parametrize("kind", [Revolute, Prismatic])
 
 
@@ -67,7 +67,7 @@ def test_equal_joints_are_one_value(joint: JointType) -> None:
 
 
 def test_different_joints_are_different_values() -> None:
-    for one, other in itertools.combinations(OWN.values(), 2):
+    for one, other in itertools.combinations(EXAMPLES.values(), 2):
         assert type(one) is type(other) or one != other
         assert (one == other) == (repr(one) == repr(other))
     axis = Vec3(0.0, 0.0, 1.0)

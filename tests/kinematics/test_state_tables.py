@@ -44,10 +44,10 @@ def test_a_batch_and_a_single_run_become_tables(arm: lw.Robot) -> None:
     table = arm.simulate(q, duration=0.01, dt=0.005)
     assert table.to_xarray().q.dims[:2] == ("environment_1", "environment_2")
     assert table.to_pandas().index.names == ["environment_1", "environment_2", "t"]
-    one = arm.simulate(q[1, 2], duration=0.01, dt=0.005)
-    assert one.to_xarray().q.dims == ("time", "coordinate")
-    assert one.to_pandas().index.name == "t"
-    assert np.array_equal(table.to_pandas().loc[1, 2].to_numpy(), one.to_pandas().to_numpy())
+    single = arm.simulate(q[1, 2], duration=0.01, dt=0.005)
+    assert single.to_xarray().q.dims == ("time", "coordinate")
+    assert single.to_pandas().index.name == "t"
+    assert np.array_equal(table.to_pandas().loc[1, 2].to_numpy(), single.to_pandas().to_numpy())
 
 
 def test_a_table_and_its_csv_file_have_all_digits(

@@ -63,19 +63,19 @@ def verb(*covers: str, needs: Callable[[Kind], bool] | None = None, name: str | 
     return register
 
 
-def close(actual: Any, expected: Any, tolerance: float, what: str = "") -> None:
+def close(actual: Any, expected: Any, tolerance: float, title: str = "") -> None:
     """Assert that arrays agree, relative to the largest expected number and 1."""
     actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
-    assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
+    assert actual.shape == expected.shape, f"{title}: shape {actual.shape}, expected {expected.shape}"
     error = np.abs(actual - expected).max(initial=0.0)
     bound = tolerance * (1.0 + np.abs(expected).max(initial=0.0))
-    assert error <= bound, f"{what}: error {error:.2g}, bound {bound:.2g}"
+    assert error <= bound, f"{title}: error {error:.2g}, bound {bound:.2g}"
 
 
 def holds(kind: Kind, q: Any, tolerance: float = 1e-8, time: float = 0.0) -> None:
     """Assert that configurations (..., nq) satisfy the constraints, relative to the robot's length."""
-    if any(one.holonomic for one in kind.robot.constraints):
-        timed = {"time": time} if any(one.time_dependent for one in kind.robot.constraints) else {}
+    if any(constraint.holonomic for constraint in kind.robot.constraints):
+        timed = {"time": time} if any(constraint.time_dependent for constraint in kind.robot.constraints) else {}
         error = np.abs(kind.robot.constraint_error(np.asarray(q), **timed)).max(initial=0.0)
         assert error <= tolerance * max(1.0, kind.size), f"constraints are violated by {error:.2g}"
 

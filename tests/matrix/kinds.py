@@ -74,7 +74,7 @@ class Kind:
     @cached_property
     def timed(self) -> dict[str, float]:
         """The argument ``time`` where constraints want one."""
-        return {"time": 0.0} if any(one.time_dependent for one in self.robot.constraints) else {}
+        return {"time": 0.0} if any(constraint.time_dependent for constraint in self.robot.constraints) else {}
 
     @cached_property
     def dof(self) -> int:
@@ -94,8 +94,10 @@ class Kind:
         """Limits about q of the lengths that have none."""
         robot = self.robot
         rows = zip(robot.q_names, robot.lower, robot.upper, self.units, self.q, strict=True)
-        found = {n: (x - 1.0, x + 1.0) for n, low, high, unit, x in rows if unit == "m" and not np.isfinite(high - low)}
-        return found or None
+        results = {
+            n: (x - 1.0, x + 1.0) for n, low, high, unit, x in rows if unit == "m" and not np.isfinite(high - low)
+        }
+        return results or None
 
     @cached_property
     def units(self) -> list[str]:
@@ -112,10 +114,10 @@ class Kind:
         return robot
 
     def assembled(self, q: np.ndarray) -> np.ndarray | None:
-        if not any(one.holonomic for one in self.robot.constraints):
+        if not any(constraint.holonomic for constraint in self.robot.constraints):
             return q
-        found = self.robot.assemble(q, check=False)
-        return np.asarray(found.q) if found.success else None
+        result = self.robot.assemble(q, check=False)
+        return np.asarray(result.q) if result.success else None
 
     @cached_property
     def rest(self) -> np.ndarray:
@@ -126,7 +128,7 @@ class Kind:
     def is_actuated(self) -> bool:
         """True if every velocity that the constraints leave free has a motor by default."""
         free = any(body.joint.nv == 6 for _, body in self.robot.tree.stacked())
-        return not free and all(one.holonomic for one in self.robot.constraints)
+        return not free and all(constraint.holonomic for constraint in self.robot.constraints)
 
     def allowed(self, v: np.ndarray, q: np.ndarray) -> np.ndarray:
         return np.asarray(self.robot.project(q, v)[1]) if self.robot.constraints else v
@@ -157,8 +159,12 @@ def _chain(*types: Any, **options: Any) -> lw.Robot:
     pairs = [(t, o) for t, o in zip(types, (*types[1:], None), strict=True) if not isinstance(t, dict)]
     for k, (joint, more) in enumerate(pairs):
         parent = f"l{k - 1}" if k else "world"
-        given = {"placement": random_pose(rng), "rotor": random_pose(rng), **(more if isinstance(more, dict) else {})}
-        joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=f"l{k}", **given))
+        joint_options = {
+            "placement": random_pose(rng),
+            "rotor": random_pose(rng),
+            **(more if isinstance(more, dict) else {}),
+        }
+        joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=f"l{k}", **joint_options))
     return lw.Robot.build("chain", *_links(len(pairs)), *joints, **options)
 
 
@@ -291,7 +297,11 @@ FAMILIES = tuple(dict.fromkeys(family for family, _ in _BUILDERS.values()))
 
 def opened(robot: lw.Robot) -> lw.Robot:
     """Return the robot without its constraints."""
-    return robot.without_constraints(*(one.name for one in robot.constraints)) if robot.constraints else robot
+    return (
+        robot.without_constraints(*(constraint.name for constraint in robot.constraints))
+        if robot.constraints
+        else robot
+    )
 
 
 def family_of(name: str) -> str:
@@ -304,7 +314,7 @@ def kind_of(name: str) -> Kind:
     family, build = _BUILDERS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a linkage of kilometres
-        made = build()
-    if isinstance(made, lw.Robot):
-        return Kind(name, family, made)
-    return Kind(name, family, lw.Robot(made.tree), np.array(made.q))
+        kind = build()
+    if isinstance(kind, lw.Robot):
+        return Kind(name, family, kind)
+    return Kind(name, family, lw.Robot(kind.tree), np.array(kind.q))

@@ -36,8 +36,8 @@ def read() -> dict[str, dict[str, str]]:
     """Return the recorded outcomes; cells that are not listed work."""
     listed = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
     result = {}
-    for verb, others in listed.items():
-        by_kind = {kind: text for text, kinds in others.items() for kind in kinds}
+    for verb, verbs in listed.items():
+        by_kind = {kind: text for text, kinds in verbs.items() for kind in kinds}
         result[verb] = {kind: by_kind.get(kind, WORKS) for kind in KINDS}
     return result
 
@@ -122,10 +122,10 @@ def _row(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def main(asked: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     record = read()
     for name, verb in VERBS.items():
-        if not asked or name in asked or verb.subject in asked:
+        if not arguments or name in arguments or verb.subject in arguments:
             record |= computed([name])
             print(name, dict(Counter(_short(text) for text in record[name].values())), flush=True)
     write(record)

@@ -22,8 +22,8 @@ RECORD = record.read()
 def test_each_verb_works_or_refuses_as_recorded(verb: str, drawn: Any) -> None:
     """The verb works, or refuses in the recorded words, on the kinds of the day."""
     kinds = drawn(KINDS)
-    found = record.computed([verb], kinds)[verb]
-    assert found == {kind: RECORD[verb][kind] for kind in kinds}
+    result = record.computed([verb], kinds)[verb]
+    assert result == {kind: RECORD[verb][kind] for kind in kinds}
 
 
 def test_each_recorded_cell_works_refuses_or_is_not_meaningful() -> None:

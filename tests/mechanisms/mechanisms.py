@@ -66,8 +66,8 @@ class Mechanism:
         """A velocity of order 1 that the constraints allow; zero where they allow none."""
         drawn = np.random.default_rng(seed).normal(size=self.tree.nv)
         _, sizes, rows = np.linalg.svd(np.vstack([self.G, np.zeros((1, self.tree.nv))]))
-        kept = rows[: int(np.sum(sizes > 1e-9))]
-        moving: np.ndarray = drawn - kept.T @ (kept @ drawn)
+        selected = rows[: int(np.sum(sizes > 1e-9))]
+        moving: np.ndarray = drawn - selected.T @ (selected @ drawn)
         return moving
 
     def accelerations(self, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,22 +82,24 @@ class Mechanism:
         J = np.linalg.solve(L, G.T).T
         a = free - np.linalg.solve(L.T, np.linalg.lstsq(J, G @ free + self.gamma(v), rcond=1e-11)[0])
         sizes = np.linalg.svd(J, compute_uv=False)
-        kept = sizes[sizes > 1e-11 * np.max(sizes, initial=0.0)]
-        cond = float(np.max(kept, initial=1.0) / np.min(kept, initial=np.inf)) if len(kept) else 1.0
+        nonzero = sizes[sizes > 1e-11 * np.max(sizes, initial=0.0)]
+        cond = float(np.max(nonzero, initial=1.0) / np.min(nonzero, initial=np.inf)) if len(nonzero) else 1.0
         return a, float(np.linalg.cond(M)) * cond**2
 
     def at(self, q: Sequence[float]) -> Mechanism:
         return replace(self, q=[float(x) for x in q])
 
 
-def closed(tree: Tree, q: Sequence[float], name: str, joint: JointType, frame: str, other: str, seed: int = 0) -> Tree:
+def closed(
+    tree: Tree, q: Sequence[float], name: str, joint: JointType, frame: str, tree_value: str, seed: int = 0
+) -> Tree:
     """The tree with a loop from one frame to the body of another, where M is placed so that the loop is closed at q."""
     rng = np.random.default_rng(seed)
     free = np.full(joint.nq, np.inf)
     for q_J in joint.random(rng, -free, free, (50,)).tolist():
         if float(joint.regularity(q_J)) > 0.2:
             break
-    body = tree.frame(other).body
+    body = tree.frame(tree_value).body
     X_WM = pose(tree, q, frame) @ joint.X(q_J)
     owner = next(f for f in tree.frames if f.body == body)
     X_WB = pose(tree, q, owner.name) @ owner.placement.inv()
@@ -126,24 +128,24 @@ def mechanism(kind: type[JointType], seed: int = 0) -> Mechanism:
 
 def mechanisms() -> dict[str, Mechanism]:
     """Beside those of one type: several loops that share bodies, couplings, a floating base, loops of all types."""
-    found = {}
+    results = {}
     rng = np.random.default_rng(7)
     tree = random_tree(rng, 7, types=ALL)
     q = regular(tree, 1)
     for k, (kind, a, b) in enumerate(((Universal, 6, 2), (Cylindrical, 5, 3))):
         tree = closed(tree, q, f"loop{k}", kind.example(rng), f"tool{a}", f"tool{b}", k)
-    found["two loops in a random tree"] = Mechanism(tree, q)
+    results["two loops in a random tree"] = Mechanism(tree, q)
     tree = random_tree(rng, 8, types=(Floating, Revolute, Spherical, Prismatic), shape="random")
     tree = randomly_coupled(tree, 2, 3)
     q = regular(tree, 2)
     tree = closed(tree, q, "loop", Spherical(), "tool7", "tool1", 5)
-    found["couplings and a floating body"] = Mechanism(tree, q)
+    results["couplings and a floating body"] = Mechanism(tree, q)
     tree = random_tree(rng, 6, types=(Revolute, Universal), shape="star")
     q = regular(tree, 3)
     for k in range(2):
         tree = closed(tree, q, f"loop{k}", Spherical(), f"tool{k + 1}", f"tool{k + 3}", k)
-    found["a platform's legs"] = Mechanism(tree, q)
-    return found
+    results["a platform's legs"] = Mechanism(tree, q)
+    return results
 
 
 def ring(
@@ -159,27 +161,27 @@ def ring(
     q = [configuration(joint, rng) for joint in types]
     sides = [(random_pose(rng), random_pose(rng)) for _ in types]
     X = Pose.identity()
-    for joint, q_k, (place, rotor) in zip(types[:3], q, sides, strict=False):
-        X = X @ place @ joint.X(q_k) @ rotor
+    for joint, q_k, (position, rotor) in zip(types[:3], q, sides, strict=False):
+        X = X @ position @ joint.X(q_k) @ rotor
     sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
     ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
     links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
-    found = []
+    results = []
     for loop in (3, 2):
         joints = []
-        for k, (joint, (parent, child), (place, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
-            more = {"placement": place, "rotor": rotor, **(resisting if k == 2 else {})}
+        for k, (joint, (parent, child), (position, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
+            more = {"placement": position, "rotor": rotor, **(resisting if k == 2 else {})}
             if k != loop:
                 joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
         robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
         robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
         tree = robot.with_loop(f"j{loop}", "F", "M", types[loop], **(resisting if loop == 2 else {}))._tree
-        found.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
-    one, other = found
-    v = one.feasible(seed)
-    V = KinematicState(one.tree, one.q, v.tolist()).between("M", "F").twist
-    rates = [*split(one.tree, v), types[3].velocity_from_twist(q[3], V)]
-    return found, [v, np.array(placed(other.tree.v_slices, other.tree, rates))], q
+        results.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
+    tree_ring, loop_ring = results
+    v = tree_ring.feasible(seed)
+    V = KinematicState(tree_ring.tree, tree_ring.q, v.tolist()).between("M", "F").twist
+    rates = [*split(tree_ring.tree, v), types[3].velocity_from_twist(q[3], V)]
+    return results, [v, np.array(placed(loop_ring.tree.v_slices, loop_ring.tree, rates))], q
 
 
 def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:
@@ -193,9 +195,9 @@ def split(tree: Tree, v: np.ndarray) -> list[list[float]]:
     return [v[tree.v_slices[tree.joint_index(f"j{k}")]].tolist() for k in range(3)]
 
 
-def placed(slices: Any, tree: Tree, numbers: list[list[float]]) -> list[float]:
+def placed(slices: Any, tree: Tree, values: list[list[float]]) -> list[float]:
     """The numbers of the tree's joints, where these are."""
-    found = np.zeros(max(s.stop for s in slices))
+    result = np.zeros(max(s.stop for s in slices))
     for i, body in enumerate(tree.bodies):
-        found[slices[i]] = numbers[int(body.joint_name[1:])]
-    return [float(x) for x in found]
+        result[slices[i]] = values[int(body.joint_name[1:])]
+    return [float(x) for x in result]

@@ -33,29 +33,31 @@ def test_freudensteins_linkage_is_assembled_over_the_full_turn():
     """Both branches, to rounding, from near and far guesses."""
     robot, angle = linkage(), np.linspace(0.0, 2 * np.pi, 361)
     expected = freudenstein(angle)
-    for way in (0, 1):
-        guess = np.stack([-angle, 0.0 * angle, -expected[:, way] + 0.2], axis=-1)
-        guess[:, 1] = robot.drive_mechanism({"crank": -angle}, q_init=[0.0, *_knee(way), 0.0]).q[:, 1] if way else 0.0
-        found = robot.assemble(guess, hold={"crank": -angle})
-        assert found.success.all() and (found.status == "solved").all()
-        assert found.error.max() < 1e-13
-        np.testing.assert_array_equal(found.q[:, 0], -angle)
-        assert nearest_way(-found.q[:, 2], expected).max() < 1e-12
-    found = robot.assemble(robot.random_configuration(seed=0, size=361), hold={"crank": -angle})
-    assert found.success.all() and nearest_way(-found.q[:, 2], expected).max() < 1e-12
-    assert found.iterations.mean() < 12
+    for branch in (0, 1):
+        guess = np.stack([-angle, 0.0 * angle, -expected[:, branch] + 0.2], axis=-1)
+        guess[:, 1] = (
+            robot.drive_mechanism({"crank": -angle}, q_init=[0.0, *_knee(branch), 0.0]).q[:, 1] if branch else 0.0
+        )
+        assembled = robot.assemble(guess, hold={"crank": -angle})
+        assert assembled.success.all() and (assembled.status == "solved").all()
+        assert assembled.error.max() < 1e-13
+        np.testing.assert_array_equal(assembled.q[:, 0], -angle)
+        assert nearest_way(-assembled.q[:, 2], expected).max() < 1e-12
+    assembled = robot.assemble(robot.random_configuration(seed=0, size=361), hold={"crank": -angle})
+    assert assembled.success.all() and nearest_way(-assembled.q[:, 2], expected).max() < 1e-12
+    assert assembled.iterations.mean() < 12
 
 
-def _knee(way):
-    return [0.4 if way else -0.4]
+def _knee(branch):
+    return [0.4 if branch else -0.4]
 
 
 def test_slider_crank_and_three_legs_are_assembled_as_their_closed_forms():
     robot, angle = spatial_slider_crank(), np.linspace(0.0, 6.0, 50)
-    found = robot.assemble([0.0, 1.0], hold={"crank": angle})
+    assembled = robot.assemble([0.0, 1.0], hold={"crank": angle})
     x, z = SLIDER["crank"] * np.cos(angle), -SLIDER["crank"] * np.sin(angle)
     np.testing.assert_allclose(
-        found.q[:, 1], x + np.sqrt(SLIDER["rod"] ** 2 - SLIDER["aside"] ** 2 - z**2), rtol=0, atol=1e-12
+        assembled.q[:, 1], x + np.sqrt(SLIDER["rod"] ** 2 - SLIDER["aside"] ** 2 - z**2), rtol=0, atol=1e-12
     )
     robot = three_legs()
     for pose in ((1.4, 0.8, 0.2), (1.5, 1.0, -0.4)):
@@ -69,16 +71,16 @@ def test_assembled_configurations_are_the_nearest_to_the_preference():
     robot, rng = five_bar(), np.random.default_rng(0)
     guess = rng.uniform(-2.0, 2.0, (60, 4))
     for weights in (None, [1.0, 0.1, 2.0, 0.5]):
-        found = robot.assemble(guess, weights=weights)
-        assert found.success.all()
+        assembled = robot.assemble(guess, weights=weights)
+        assert assembled.success.all()
         W = np.ones(4) if weights is None else np.array(weights)
         left = []
-        for q, start in zip(found.q, guess, strict=True):
+        for q, start in zip(assembled.q, guess, strict=True):
             kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]
             left.append(np.abs(kernel @ (W * (q - start))).max())
         assert np.median(left) < 1e-9 and np.quantile(left, 0.9) < 1e-4  # rest: nearest in singular positions
-    found = robot.assemble([0.5, -1.0, 0.4, -0.6], prefer={"left_hip": -1.2}, weights={"left_hip": 1e4})
-    assert abs(found.q[0] + 1.2) < 1e-3 and found.error < 1e-14
+    assembled = robot.assemble([0.5, -1.0, 0.4, -0.6], prefer={"left_hip": -1.2}, weights={"left_hip": 1e4})
+    assert abs(assembled.q[0] + 1.2) < 1e-3 and assembled.error < 1e-14
     robot.assemble([0.5, -1.0, 0.4, -0.6], hold={"left_hip": -1.2}, prefer={"left_knee": 0.5})
 
 
@@ -88,16 +90,20 @@ def test_assembly_respects_limits_or_fails():
     bounded = linkage(lower=-2.0, upper=-1.4)
     rng = np.random.default_rng(1)
     guess = rng.uniform(-3.0, 3.0, (90, 3))
-    found = bounded.assemble(guess, hold={"crank": -angle})
+    assembled = bounded.assemble(guess, hold={"crank": -angle})
     turned = freudenstein(angle) % (2 * np.pi)
     possible = ((turned > 1.4) & (turned < 2.0)).any(axis=-1)
-    np.testing.assert_array_equal(found.success, possible)
+    np.testing.assert_array_equal(assembled.success, possible)
     assert 10 < possible.sum() < 80
-    kept = found.q[found.success]
-    assert (kept[:, 2] >= -2.0).all() and (kept[:, 2] <= -1.4).all() and found.error[found.success].max() < 1e-13
-    assert set(found.status[~found.success]) == {"at_limits"}
+    solved = assembled.q[assembled.success]
+    assert (
+        (solved[:, 2] >= -2.0).all()
+        and (solved[:, 2] <= -1.4).all()
+        and assembled.error[assembled.success].max() < 1e-13
+    )
+    assert set(assembled.status[~assembled.success]) == {"at_limits"}
     i = int(np.flatnonzero(~possible)[0])
-    assert "'rocker'" in found.explain(i) and "limits" in found.explain(i)
+    assert "'rocker'" in assembled.explain(i) and "limits" in assembled.explain(i)
     assert bounded.assemble(guess, hold={"crank": -angle}, position_limits=False).success.all()
     assert free.assemble(guess, hold={"crank": -angle}).success.all()
     with pytest.raises(ValueError, match=r"joint 'rocker' = 0.3 is beyond its limits \[-2, -1.4\]"):
@@ -107,15 +113,15 @@ def test_assembly_respects_limits_or_fails():
 @pytest.mark.slow(every=3)
 def test_failed_assemblies_state_the_remaining_error():
     robot = linkage()
-    with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as told:
+    with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as caught:
         robot.assemble(hold={"rocker": 0.0})
-    result = pickle.loads(pickle.dumps(told.value)).result
+    result = pickle.loads(pickle.dumps(caught.value)).result
     assert not result.success and result.status == "local_minimum" and abs(result.errors["pin"] - 1.5) < 1e-6
     with pytest.raises(lw.errors.AssemblyError, match="'rocker', 'crank' determine each other"):
         robot.assemble(hold={"rocker": -1.0, "crank": 0.5})
-    found = robot.assemble(hold={"rocker": [0.0, -1.7, 0.1]}, check=False)
-    assert found.success.tolist() == [False, True, False] and "2 of 3 local_minimum, 1 solved" in str(found)
-    assert found.explain(1).startswith("solved: 'linkage' is assembled, with rocker = -1.7")
+    assembled = robot.assemble(hold={"rocker": [0.0, -1.7, 0.1]}, check=False)
+    assert assembled.success.tolist() == [False, True, False] and "2 of 3 local_minimum, 1 solved" in str(assembled)
+    assert assembled.explain(1).startswith("solved: 'linkage' is assembled, with rocker = -1.7")
     consistent = robot.assemble(hold={"crank": 0.5, "rocker": robot.assemble(hold={"crank": 0.5}).q[2]})
     assert consistent.success
     # rods that cannot meet: constraints that contradict each other
@@ -185,11 +191,11 @@ def test_derivatives_of_assembly_by_driven_joints_equal_differences():
     exact = np.sin(crank - coupler) / (2.0 * np.sin(rocker - coupler))  # ratio of rates, the crank's length 1 by 2
     assert abs(K[2, 0] - exact) < 1e-12 and not K[:, 1:].any()
     robot = three_legs()
-    held = ["x", "z", "turn"]
+    names = ["x", "z", "turn"]
     hold = {"x": 1.4, "z": 0.8, "turn": 0.2}
     q = robot.assemble(hold=hold).q
-    K = robot.assembly_derivatives(q, hold=held)
-    for k, name in enumerate(held):
+    K = robot.assembly_derivatives(q, hold=names)
+    for k, name in enumerate(names):
         again = robot.assemble(q, hold=hold | {name: hold[name] + np.array([h, -h])}).q
         np.testing.assert_allclose(K[:, k], (again[0] - again[1]) / (2 * h), rtol=0, atol=1e-7)
     assert np.abs(robot.constraint_jacobian(q) @ K).max() < 1e-13
@@ -204,8 +210,8 @@ def test_derivatives_of_assembly_by_geometry_equal_differences():
     G = robot.constraint_jacobian(q)[:, 1:]
     dq = -np.linalg.pinv(G) @ by_offset
     h = 1e-5
-    other = [linkage(ground=3.0 + s).assemble(q, hold={"crank": -0.7}).q[1:] for s in (h, -h)]
-    np.testing.assert_allclose(dq, (other[0] - other[1]) / (2 * h), rtol=0, atol=1e-7)
+    assembled = [linkage(ground=3.0 + s).assemble(q, hold={"crank": -0.7}).q[1:] for s in (h, -h)]
+    np.testing.assert_allclose(dq, (assembled[0] - assembled[1]) / (2 * h), rtol=0, atol=1e-7)
 
 
 def test_assembly_is_differentiated_inside_of_functions():
@@ -270,9 +276,10 @@ def test_derivatives_of_projections_are_projectors():
 def test_assembly_respects_limits_of_loop_joints() -> None:
     """One of two assemblies of a four-bar is within the bounds of its pin; without any, an error is raised."""
     free = fourbars(1).without_constraints()
-    found = free.with_loop("pin", "tip1", "end1", HINGE).branches(hold={"A0": -1.0})
+    branches = free.with_loop("pin", "tip1", "end1", HINGE).branches(hold={"A0": -1.0})
     angles = [
-        float(free.with_loop("pin", "tip1", "end1", HINGE).loops["pin"].configuration_from_pose(q)[0]) for q in found.q
+        float(free.with_loop("pin", "tip1", "end1", HINGE).loops["pin"].configuration_from_pose(q)[0])
+        for q in branches.q
     ]
     assert len(angles) == 2 and abs(angles[0] - angles[1]) > 0.1
     for angle in angles:

@@ -14,20 +14,24 @@ def test_assembly_with_parameters_equals_that_of_the_edited_robot():
     robot = four_bar("C")
     guess = robot.assemble(hold={"A": 0.8}).q
     for length in (0.45, 0.52):
-        numbers = {"frame:coupler end": [0.0, 0.0, 0.0, length - 0.5, 0.0, 0.0], "placement:D": [0, 0, 0, 0.01, 0, 0]}
-        other = robot.with_parameters(numbers)
-        found = robot.assemble(guess, hold={"A": 0.8}, parameters=numbers)
-        assert np.abs(found.q - other.assemble(guess, hold={"A": 0.8}).q).max() < 1e-8
-        assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
-        assert found.sign == other.assemble(guess, hold={"A": 0.8}).sign and "is assembled" in found.explain()
+        values = {"frame:coupler end": [0.0, 0.0, 0.0, length - 0.5, 0.0, 0.0], "placement:D": [0, 0, 0, 0.01, 0, 0]}
+        edited = robot.with_parameters(values)
+        assembled = robot.assemble(guess, hold={"A": 0.8}, parameters=values)
+        assert np.abs(assembled.q - edited.assemble(guess, hold={"A": 0.8}).q).max() < 1e-8
+        assert (
+            np.abs(edited.constraint_error(assembled.q)).max()
+            < 1e-9
+            < np.abs(robot.constraint_error(assembled.q)).max()
+        )
+        assert assembled.sign == edited.assemble(guess, hold={"A": 0.8}).sign and "is assembled" in assembled.explain()
         angles = np.linspace(0.8, 1.6, 5)
         rates = {"velocity": {"A": 2.0}, "acceleration": {"A": 3.0}}
-        way, known = (
-            robot.drive_mechanism({"A": angles}, guess, parameters=numbers, **rates),
-            other.drive_mechanism({"A": angles}, guess),
+        driven, known = (
+            robot.drive_mechanism({"A": angles}, guess, parameters=values, **rates),
+            edited.drive_mechanism({"A": angles}, guess),
         )
-        assert np.abs(way.q - known.q).max() < 1e-8
-        left = other.constraint_jacobian(way.q) @ way.v[..., None]
+        assert np.abs(driven.q - known.q).max() < 1e-8
+        left = edited.constraint_jacobian(driven.q) @ driven.v[..., None]
         assert np.abs(left).max() < 1e-9
 
 
@@ -36,31 +40,31 @@ def test_a_batch_of_variations_equals_each_variation_alone():
     """Assembled and driven, with other lengths; variations that fail do not disturb the others."""
     robot, rng = four_bar("C"), np.random.default_rng(0)
     guess, angles = robot.assemble(hold={"A": 0.8}).q, np.linspace(0.8, 3.0, 9)
-    ends, places = np.zeros((2, 3, 6)), np.zeros((3, 6))
-    ends[..., 3], places[:, 3] = rng.uniform(-0.02, 0.02, (2, 3)), rng.uniform(-0.01, 0.01, 3)
+    ends, positions = np.zeros((2, 3, 6)), np.zeros((3, 6))
+    ends[..., 3], positions[:, 3] = rng.uniform(-0.02, 0.02, (2, 3)), rng.uniform(-0.01, 0.01, 3)
     ends[0, 1, 3], ends[1, 2, 3] = 5.0, -0.42  # too long at all angles, and too short for some
-    numbers = {"frame:coupler end": ends, "placement:D": places}
-    found = robot.assemble(guess, hold={"A": 0.8}, parameters=numbers)
+    values = {"frame:coupler end": ends, "placement:D": positions}
+    assembled = robot.assemble(guess, hold={"A": 0.8}, parameters=values)
     rates = {"velocity": {"A": np.linspace(1.0, 2.0, 9)}, "acceleration": {"A": 3.0}}
-    moved = robot.drive_mechanism({"A": angles}, guess, parameters=numbers, **rates)
-    assert found.success.tolist() == [[True, False, True], [True, True, True]]
+    moved = robot.drive_mechanism({"A": angles}, guess, parameters=values, **rates)
+    assert assembled.success.tolist() == [[True, False, True], [True, True, True]]
     assert moved.success.tolist() == [[True, False, True], [True, True, False]]
-    assert moved.status[0, 1] == found.status[0, 1] and moved.status[1, 2] == "turning_point"
+    assert moved.status[0, 1] == assembled.status[0, 1] and moved.status[1, 2] == "turning_point"
     assert "is not assembled" in moved.explain((0, 1)) and "turning point" in moved.explain((1, 2))
     assert moved.reached[0, 1].sum() == 0 < moved.reached[1, 2].sum() < 9
     for index in np.ndindex(2, 3):
-        other = robot.with_parameters({"frame:coupler end": ends[index], "placement:D": places[index[1]]})
-        alone = other.assemble(guess, hold={"A": 0.8}, check=False)
-        assert found.success[index] == alone.success and found.sign[index] == alone.sign
+        edited = robot.with_parameters({"frame:coupler end": ends[index], "placement:D": positions[index[1]]})
+        alone = edited.assemble(guess, hold={"A": 0.8}, check=False)
+        assert assembled.success[index] == alone.success and assembled.sign[index] == alone.sign
         if alone.success:
-            np.testing.assert_allclose(found.q[index], alone.q, rtol=0, atol=1e-9)
-            motion = other.drive_mechanism({"A": angles}, guess, check=False, **rates)
+            np.testing.assert_allclose(assembled.q[index], alone.q, rtol=0, atol=1e-9)
+            motion = edited.drive_mechanism({"A": angles}, guess, check=False, **rates)
             for name in ("q", "v", "a", "slack", "last"):
-                one, same = getattr(moved, name)[index], getattr(motion, name)
-                np.testing.assert_allclose(one, same, rtol=1e-8, atol=1e-8, err_msg=f"{index} {name}")
+                moved_value, same = getattr(moved, name)[index], getattr(motion, name)
+                np.testing.assert_allclose(moved_value, same, rtol=1e-8, atol=1e-8, err_msg=f"{index} {name}")
             assert moved.iterations[index] == motion.iterations and (moved.reached[index] == motion.reached).all()
     shifted = {"A": np.stack([angles, angles + 0.1])[:, None]}  # of the first axis: each with its own angles
-    beside = robot.drive_mechanism(shifted, guess, parameters=numbers)
+    beside = robot.drive_mechanism(shifted, guess, parameters=values)
     assert np.array_equal(beside.q[0], moved.q[0], equal_nan=True) and beside.q.shape == (2, 3, 9, robot.nq)
     np.testing.assert_allclose(beside.q[1, 0, :, 0], angles + 0.1)
     with pytest.raises(ValueError, match="time and parameters do not broadcast together"):
@@ -84,20 +88,20 @@ def test_velocities_and_accelerations_of_driven_motions_are_rates():
     robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
     t = h * np.arange(-3, 4)
     angles = 0.8 + omega * t + 0.5 * alpha * t * t
-    found = robot.drive_mechanism({"A": angles}, velocity={"A": omega + alpha * t}, acceleration={"A": alpha})
-    q = found.q
+    driven = robot.drive_mechanism({"A": angles}, velocity={"A": omega + alpha * t}, acceleration={"A": alpha})
+    q = driven.q
     rate = (q[1] - 8.0 * q[2] + 8.0 * q[4] - q[5]) / (12.0 * h)
     bend = (-q[1] + 16.0 * q[2] - 30.0 * q[3] + 16.0 * q[4] - q[5]) / (12.0 * h * h)
-    assert np.abs(found.v[3] - rate).max() < 1e-8 and np.abs(found.a[3] - bend).max() < 1e-3
-    assert np.allclose(found.v[:, 0], omega + alpha * t) and np.allclose(found.a[:, 0], alpha)
-    tau, forces, _ = robot.constrained_inverse_dynamics(q, found.v, found.a, actuators="A")
-    a, again = robot.constrained_forward_dynamics(q, found.v, tau)
-    assert np.abs(a - found.a).max() < 1e-8 and np.abs(again - forces).max() < 1e-8
-    still = robot.drive_mechanism({"A": angles})
-    rest = np.zeros_like(still.v)
-    assert np.array_equal(still.v, rest) and np.array_equal(still.a, rest)
-    assert not robot.explicit_velocity(still.q, rest, "A").any()
-    assert not robot.explicit_acceleration(still.q, rest, rest, "A").any()
+    assert np.abs(driven.v[3] - rate).max() < 1e-8 and np.abs(driven.a[3] - bend).max() < 1e-3
+    assert np.allclose(driven.v[:, 0], omega + alpha * t) and np.allclose(driven.a[:, 0], alpha)
+    tau, forces, _ = robot.constrained_inverse_dynamics(q, driven.v, driven.a, actuators="A")
+    a, again = robot.constrained_forward_dynamics(q, driven.v, tau)
+    assert np.abs(a - driven.a).max() < 1e-8 and np.abs(again - forces).max() < 1e-8
+    motion_at_rest = robot.drive_mechanism({"A": angles})
+    zeros = np.zeros_like(motion_at_rest.v)
+    assert np.array_equal(motion_at_rest.v, zeros) and np.array_equal(motion_at_rest.a, zeros)
+    assert not robot.explicit_velocity(motion_at_rest.q, zeros, "A").any()
+    assert not robot.explicit_acceleration(motion_at_rest.q, zeros, zeros, "A").any()
     for wrong, error in (({"B": 1.0}, ValueError), ({"A": [1.0, 2.0]}, ValueError), ([1.0], TypeError)):
         with pytest.raises(error, match="drive_mechanism: velocity"):
             robot.drive_mechanism({"A": angles}, velocity=wrong)

@@ -11,21 +11,21 @@ from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenste
 @pytest.mark.slow(every=3)
 def test_a_four_bar_has_two_branches():
     robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
-    found = robot.branches({"crank": -angle})
-    assert (found.count == 2).all() and found.min_hits.min() > 10
-    assert (found.sign.sum(axis=-1) == 0).all() and (np.abs(found.sign) == 1).all()
-    psi = -found.q[..., 2]
+    branches = robot.branches({"crank": -angle})
+    assert (branches.count == 2).all() and branches.min_hits.min() > 10
+    assert (branches.sign.sum(axis=-1) == 0).all() and (np.abs(branches.sign) == 1).all()
+    psi = -branches.q[..., 2]
     for k in range(12):
         between = np.abs(np.exp(1j * psi[k][:, np.newaxis]) - np.exp(1j * freudenstein(angle[k]))).min(axis=0)
         assert between.max() < 1e-12
     result = robot.assemble(hold={"crank": -angle}, branches=4)
     assert set(result.branch) <= {0, 1}
     for k in range(12):
-        np.testing.assert_allclose(np.exp(1j * result.q[k]), np.exp(1j * found.q[k, result.branch[k]]), atol=1e-6)
-        assert result.sign[k] == found.sign[k, result.branch[k]]
+        np.testing.assert_allclose(np.exp(1j * result.q[k]), np.exp(1j * branches.q[k, result.branch[k]]), atol=1e-6)
+        assert result.sign[k] == branches.sign[k, result.branch[k]]
     again = robot.branches({"crank": -angle})
-    np.testing.assert_array_equal(found.q, again.q)
-    assert "2 branches" in str(robot.branches({"crank": -0.3})) and "more may exist" in str(found)
+    np.testing.assert_array_equal(branches.q, again.q)
+    assert "2 branches" in str(robot.branches({"crank": -0.3})) and "more may exist" in str(branches)
 
 
 def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],) * 3):
@@ -49,19 +49,19 @@ def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],
 
 @pytest.mark.slow(every=3)
 def test_branches_of_a_platform_with_three_legs_are_all_counted():
-    robot, seen = three_legs(), set()
+    robot, branch_keys = three_legs(), set()
     inverse = robot.branches({"x": 1.4, "z": 0.8, "turn": 0.2})
     assert inverse.count == 8 and sorted(inverse.sign) == [-1] * 4 + [1] * 4
     rng = np.random.default_rng(6)
     poses = rng.uniform([0.9, 0.4, -2.0], [2.1, 1.4, 2.0], (14, 3))
     start = robot.assemble(hold=dict(zip(("x", "z", "turn"), poses.T, strict=True)))
     hips = start.q[start.success][:, 3::2]
-    found = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, num_starts=256)
+    branches = robot.branches({f"hip{k}": hips[:, k] for k in range(3)}, num_starts=256)
     for k, angles in enumerate(hips):
         elbows = LEG_ROOTS + LEG_RODS[0] * np.stack([np.cos(angles), -np.sin(angles)], axis=-1)
-        assert found.count[k] == real_solutions(elbows), k
-        seen.add(int(found.count[k]))
-    assert max(seen) >= 4 and 2 in seen
+        assert branches.count[k] == real_solutions(elbows), k
+        branch_keys.add(int(branches.count[k]))
+    assert max(branch_keys) >= 4 and 2 in branch_keys
 
 
 def platform(joint, base, corners, lengths):
@@ -88,23 +88,23 @@ def test_the_stewart_gough_platform_of_dietmaier_has_forty_branches():
     for length in (1.0, 1e-3):
         robot = platform(lw.joints.Floating(), base * length, corners * length, FORTY_LEGS * length)
         for tolerance in (1e-10, 1e-8, 1e-7):
-            found = robot.branches(num_starts=4000, tolerance=tolerance)
-            assert found.count == 40 and found.min_hits > 1, (length, tolerance)
-            assert np.abs(robot.constraint_error(found.q)).max() < 1e-13 * length
-        assert found.sign.sum() == 0  # as many of each orientation: the degree of the map to the lengths is 0
+            branches = robot.branches(num_starts=4000, tolerance=tolerance)
+            assert branches.count == 40 and branches.min_hits > 1, (length, tolerance)
+            assert np.abs(robot.constraint_error(branches.q)).max() < 1e-13 * length
+        assert branches.sign.sum() == 0  # as many of each orientation: the degree of the map to the lengths is 0
 
 
 @pytest.mark.slow(every=3)
 def test_a_spatial_platform_with_three_legs_has_up_to_six_branches():
     base, corners = [(0, 0), (15.91, 0), (0, 10)], [(0, 0), (17.04, 0), (13, 16)]
     placed = [[(*x, 0.0) for x in points] for points in (base, corners)]
-    seen = set()
+    branch_keys = set()
     for legs in ((24.23314387, 19.49579882, 15.82453711), (23.97, 11.24, 13.47), (15.24, 24.01, 7.88)):
         count = real_solutions(np.array(base, float), corners=np.array(corners, float), rods=legs)
-        found = platform(lw.joints.Planar(), *placed, legs).branches(num_starts=512)
-        assert found.count == count and found.sign.sum() == 0
-        seen.add(count)
-    assert seen == {6, 4, 2}
+        branches = platform(lw.joints.Planar(), *placed, legs).branches(num_starts=512)
+        assert branches.count == count and branches.sign.sum() == 0
+        branch_keys.add(count)
+    assert branch_keys == {6, 4, 2}
 
 
 def test_two_branches_meet_at_a_dead_centre():
@@ -112,9 +112,9 @@ def test_two_branches_meet_at_a_dead_centre():
     robot = linkage()
     extreme = float(np.arccos((4 + 9 - 3.5**2) / 12) - np.pi)
     away = -np.array([-1e-6, 0.0, 1e-11, 1e-9, 1e-7, 1e-3])
-    found = robot.branches({"rocker": extreme + away})
-    assert found.count.tolist() == [0, 1, 2, 2, 2, 2]
-    apart = np.abs(found.q[2:, 0, 0] - found.q[2:, 1, 0])
+    branches = robot.branches({"rocker": extreme + away})
+    assert branches.count.tolist() == [0, 1, 2, 2, 2, 2]
+    apart = np.abs(branches.q[2:, 0, 0] - branches.q[2:, 1, 0])
     rate = apart / np.sqrt(-away[2:])
     np.testing.assert_allclose(rate[:3], rate[2], rtol=1e-2)
 
@@ -143,14 +143,14 @@ def test_branches_of_a_mechanism_with_free_motions_are_refused():
 def test_a_crank_is_followed_through_full_turns():
     robot = linkage()
     angle = np.linspace(0.0, 4 * np.pi, 33)
-    for way in (0, 1):
-        start = robot.branches({"crank": 0.0}).q[way]
-        found = robot.drive_mechanism({"crank": -angle}, q_init=start)
-        assert found.reached.all() and found.status == "solved" and not found.singular
-        assert len(set(found.sign)) == 1
-        np.testing.assert_allclose(found.q[16] - found.q[0], [-2 * np.pi, 2 * np.pi, 0.0], rtol=0, atol=1e-12)
+    for branch in (0, 1):
+        start = robot.branches({"crank": 0.0}).q[branch]
+        driven = robot.drive_mechanism({"crank": -angle}, q_init=start)
+        assert driven.reached.all() and driven.status == "solved" and not driven.singular
+        assert len(set(driven.sign)) == 1
+        np.testing.assert_allclose(driven.q[16] - driven.q[0], [-2 * np.pi, 2 * np.pi, 0.0], rtol=0, atol=1e-12)
         expected = freudenstein(angle)
-        away = np.abs(np.exp(-1j * found.q[:, 2:]) - np.exp(1j * expected))
+        away = np.abs(np.exp(-1j * driven.q[:, 2:]) - np.exp(1j * expected))
         assert away.min(axis=-1).max() < 1e-12
         assert len(set(away.argmin(axis=-1))) == 1  # on one branch throughout
 
@@ -161,12 +161,12 @@ def test_a_driven_motion_ends_at_a_turning_point():
     start = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
     with pytest.raises(lw.errors.AssemblyError, match="turning point"):
         robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start)
-    found = robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start, check=False)
-    assert found.status == "turning_point" and 0 < found.reached.sum() < 21
-    assert np.isnan(found.q[~found.reached]).all()
+    driven = robot.drive_mechanism({"rocker": start[2] + np.linspace(0.0, 2.0, 21)}, q_init=start, check=False)
+    assert driven.status == "turning_point" and 0 < driven.reached.sum() < 21
+    assert np.isnan(driven.q[~driven.reached]).all()
     # lengths 1 + 2.5 in line, or 2.5 − 1: the rocker's extreme angles
     extremes = [np.pi - np.arccos((4 + 9 - r**2) / 12) for r in (3.5, 1.5)]
-    assert min(abs(-found.last[2] - x) for x in extremes) < 1e-5
+    assert min(abs(-driven.last[2] - x) for x in extremes) < 1e-5
 
 
 def test_driven_motions_pass_flat_positions_with_a_message():
@@ -174,10 +174,10 @@ def test_driven_motions_pass_flat_positions_with_a_message():
     robot = fourbars(1)
     angle = 0.5 - np.linspace(0.0, 1.0, 12)  # not flat at any state
     start, _ = parallel(robot, angle[0])
-    found = robot.drive_mechanism({"A0": -angle}, q_init=start)
-    assert found.reached.all() and len(found.singular) == 1
-    assert angle[found.singular[0] - 1] > 0.0 > angle[found.singular[0]]
-    for q, at in zip(found.q, angle, strict=True):
+    driven = robot.drive_mechanism({"A0": -angle}, q_init=start)
+    assert driven.reached.all() and len(driven.singular) == 1
+    assert angle[driven.singular[0] - 1] > 0.0 > angle[driven.singular[0]]
+    for q, at in zip(driven.q, angle, strict=True):
         np.testing.assert_allclose(q, parallel(robot, at)[0], rtol=0, atol=1e-10)
 
 

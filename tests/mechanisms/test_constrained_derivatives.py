@@ -32,8 +32,8 @@ def test_derivatives_of_constrained_dynamics_equal_differences(case):
     tau, w = state(robot), np.arange(1.0, 7.0)
     frame = robot.bodies[-1]
     more = {"time": 0.4, "wrenches": {frame: w}, "gravity": (0.3, -0.2, -9.0), "passive": True}
-    found = robot.constrained_forward_dynamics_derivatives(q, v, tau, **more)
-    assert [x.shape[0] for x in found] == [robot.nv] * 3 + [len(robot.constraint_bias(q, v))] * 3 + [robot.nv]
+    dynamics_result = robot.constrained_forward_dynamics_derivatives(q, v, tau, **more)
+    assert [x.shape[0] for x in dynamics_result] == [robot.nv] * 3 + [len(robot.constraint_bias(q, v))] * 3 + [robot.nv]
 
     def forward(dq=0.0, dv=0.0, dtau=0.0, dw=0.0):
         acting = more | {"wrenches": {frame: w + dw}}
@@ -43,10 +43,12 @@ def test_derivatives_of_constrained_dynamics_equal_differences(case):
         step = 1e-6 if change != "dtau" else 1.0  # linear
         a, forces = differences(lambda x, change=change: forward(**{change: x}), robot.nv, step)
         size = max(1.0, np.abs(a).max())
-        np.testing.assert_allclose(found[k], a, rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(dynamics_result[k], a, rtol=0, atol=1e-7 * size)
         if case != "doubled":  # λ of least norm has a part that is not told
-            np.testing.assert_allclose(found[3 + k], forces, rtol=0, atol=1e-7 * max(1.0, np.abs(forces).max()))
-    np.testing.assert_allclose(found[6], differences(lambda x: forward(dw=x), 6, 1.0)[0], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                dynamics_result[3 + k], forces, rtol=0, atol=1e-7 * max(1.0, np.abs(forces).max())
+            )
+    np.testing.assert_allclose(dynamics_result[6], differences(lambda x: forward(dw=x), 6, 1.0)[0], rtol=0, atol=1e-9)
 
 
 def test_derivatives_of_loop_joint_functions_equal_those_of_general_constraints(monkeypatch):
@@ -60,14 +62,14 @@ def test_derivatives_of_loop_joint_functions_equal_those_of_general_constraints(
     for tree in trees:
         robot, rng = robot_of(tree), np.random.default_rng(1)
         q, (v, a) = robot.random_configuration(rng).tolist(), rng.normal(size=(2, tree.nv)).tolist()
-        forces = rng.normal(size=sum(len(one.component_names) for one in tree.constraints)).tolist()
-        found = constraint_jacobian_derivative.constraint_derivatives(tree, q, v, a, forces)
+        forces = rng.normal(size=sum(len(constraint.component_names) for constraint in tree.constraints)).tolist()
+        jacobians = constraint_jacobian_derivative.constraint_derivatives(tree, q, v, a, forces)
         with monkeypatch.context() as patch:
             general = constraint_jacobian_derivative._by_directions
             patch.setattr(constraint_jacobian_derivative, "_of_fixed_wrenches", general)
             expected = constraint_jacobian_derivative.constraint_derivatives(tree, q, v, a, forces)
         for name in ("pulled_by_q", "by_q", "by_v"):
-            x, y = (np.array(getattr(side, name), dtype=float) for side in (found, expected))
+            x, y = (np.array(getattr(side, name), dtype=float) for side in (jacobians, expected))
             np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-11 * max(1.0, np.abs(y).max()), err_msg=name)
 
 
@@ -84,8 +86,10 @@ def test_derivatives_of_constrained_dynamics_equal_dual_numbers(case):
         size = np.abs(a).max()
         np.testing.assert_allclose(by_q @ dq + by_v @ dv + by_tau @ dtau, a, rtol=0, atol=1e-11 * size)
         pulled = robot.constraint_jacobian(q).T  # of forces, what they do to the robot
-        told = sum(block @ x for block, x in zip(by_state, (dq, dv, dtau), strict=True))
-        np.testing.assert_allclose(pulled @ told, pulled @ forces, rtol=0, atol=1e-10 * np.abs(pulled @ forces).max())
+        derivative = sum(block @ x for block, x in zip(by_state, (dq, dv, dtau), strict=True))
+        np.testing.assert_allclose(
+            pulled @ derivative, pulled @ forces, rtol=0, atol=1e-10 * np.abs(pulled @ forces).max()
+        )
 
 
 def test_the_derivative_by_joint_forces_is_the_constrained_inverse_mass_matrix():
@@ -93,10 +97,10 @@ def test_the_derivative_by_joint_forces_is_the_constrained_inverse_mass_matrix()
         robot, q, v = standing(doubled=doubled)
         _, _, by_tau, *_, forces_by_tau = robot.constrained_forward_dynamics_derivatives(q, v, state(robot))
         M_inv, G = np.linalg.inv(robot.mass_matrix(q)), robot.constraint_jacobian(q)
-        held = np.linalg.pinv(G @ M_inv @ G.T, rcond=1e-9)
-        np.testing.assert_allclose(by_tau, M_inv - M_inv @ G.T @ held @ G @ M_inv, rtol=0, atol=1e-10)
+        pseudo_inverse = np.linalg.pinv(G @ M_inv @ G.T, rcond=1e-9)
+        np.testing.assert_allclose(by_tau, M_inv - M_inv @ G.T @ pseudo_inverse @ G @ M_inv, rtol=0, atol=1e-10)
         np.testing.assert_allclose(G @ by_tau, 0.0, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(G.T @ forces_by_tau, -G.T @ held @ G @ M_inv, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(G.T @ forces_by_tau, -G.T @ pseudo_inverse @ G @ M_inv, rtol=0, atol=1e-10)
         np.testing.assert_array_equal(by_tau, by_tau.T)
 
 
@@ -107,18 +111,22 @@ def test_redundant_rows_change_no_derivative():
     pairs = zip(
         once.forward_dynamics_derivatives(q, v, tau), twice.forward_dynamics_derivatives(q, v, tau), strict=True
     )
-    for one, other in pairs:
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * np.abs(one).max())
+    for pair, row in pairs:
+        np.testing.assert_allclose(pair, row, rtol=0, atol=1e-10 * np.abs(pair).max())
 
 
 @pytest.mark.slow(every=3)
 def test_derivatives_of_a_robot_without_constraints_equal_forward_dynamics():
     robot = lw.load("arm6")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 6))
-    found = robot.constrained_forward_dynamics_derivatives(q, v, tau)
-    for one, other in zip(found, robot.forward_dynamics_derivatives(q, v, tau), strict=False):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-11 * np.abs(other).max())
-    assert [x.shape for x in found[3:]] == [(0, 6)] * 3
+    dynamics_result = robot.constrained_forward_dynamics_derivatives(q, v, tau)
+    for derivative, forward_derivative in zip(
+        dynamics_result, robot.forward_dynamics_derivatives(q, v, tau), strict=False
+    ):
+        np.testing.assert_allclose(
+            derivative, forward_derivative, rtol=0, atol=1e-11 * np.abs(forward_derivative).max()
+        )
+    assert [x.shape for x in dynamics_result[3:]] == [(0, 6)] * 3
 
 
 def test_derivatives_of_a_spherical_pendulum_equal_lagranges_equations():
@@ -150,18 +158,20 @@ def test_derivatives_hold_along_motions_that_constraints_permit():
     v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
     towards, faster = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
     by_q, by_v, _, forces_by_q, forces_by_v, _ = robot.constrained_forward_dynamics_derivatives(q, v, tau)
-    step, found = 1e-5, []
+    step, result = 1e-5, []
     for h in (step, -step):
-        there, *_ = robot.project_configuration(robot.integrate(q, h * towards))
-        speed = robot.project_velocity(there, v + h * faster)
-        found.append((there, speed, *robot.constrained_forward_dynamics(there, speed, tau)))
-    (there, speed, a, forces), (back, slower, before, less) = found
-    dq, dv = robot.difference(back, there) / (2 * step), (speed - slower) / (2 * step)
+        moved, *_ = robot.project_configuration(robot.integrate(q, h * towards))
+        speed = robot.project_velocity(moved, v + h * faster)
+        result.append((moved, speed, *robot.constrained_forward_dynamics(moved, speed, tau)))
+    (moved, speed, a, forces), (back, slower, before, less) = result
+    dq, dv = robot.difference(back, moved) / (2 * step), (speed - slower) / (2 * step)
     expected = (a - before) / (2 * step)
     np.testing.assert_allclose(by_q @ dq + by_v @ dv, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
     pulled = robot.constraint_jacobian(q).T
-    told = pulled @ (forces_by_q @ dq + forces_by_v @ dv)
-    np.testing.assert_allclose(told, pulled @ (forces - less) / (2 * step), rtol=0, atol=1e-6 * np.abs(told).max())
+    derivative = pulled @ (forces_by_q @ dq + forces_by_v @ dv)
+    np.testing.assert_allclose(
+        derivative, pulled @ (forces - less) / (2 * step), rtol=0, atol=1e-6 * np.abs(derivative).max()
+    )
 
 
 def test_linearize_returns_the_constrained_linear_system():
@@ -169,14 +179,14 @@ def test_linearize_returns_the_constrained_linear_system():
     n, tau = robot.nv, state(robot)
     by_q, by_v, by_tau = robot.forward_dynamics_derivatives(q, v, tau)
     A, B = robot.linearize(q, v, tau)
-    zero, one = np.zeros((n, n)), np.eye(n)
-    np.testing.assert_allclose(A, np.block([[zero, one], [by_q, by_v]]), rtol=0, atol=1e-12)
+    zero, identity = np.zeros((n, n)), np.eye(n)
+    np.testing.assert_allclose(A, np.block([[zero, identity], [by_q, by_v]]), rtol=0, atol=1e-12)
     np.testing.assert_allclose(B, np.vstack([zero, by_tau]), rtol=0, atol=1e-12)
 
     def stepped(x):
-        there, speed = q + x[:n], v + x[n:]
-        faster = speed + 0.01 * robot.forward_dynamics(there, speed, tau)
-        return [np.concatenate([there + 0.01 * faster, faster])]
+        moved, speed = q + x[:n], v + x[n:]
+        faster = speed + 0.01 * robot.forward_dynamics(moved, speed, tau)
+        return [np.concatenate([moved + 0.01 * faster, faster])]
 
     A, _ = robot.linearize(q, v, tau, dt=0.01)
     np.testing.assert_allclose(A, differences(stepped, 2 * n)[0], rtol=0, atol=1e-7)
@@ -198,8 +208,10 @@ def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchio():
         carrying = next(joint.name for joint in free.joints if joint.child == name)
         j = peer.model.getJointId(carrying)
         placed = peer.data.oMi[j], pin.ReferenceFrame.LOCAL
-        one = pin.RigidConstraintModel(pin.ContactType.CONTACT_6D, peer.model, j, pin.SE3.Identity(), 0, *placed)
-        models.append(one)
+        contact_model = pin.RigidConstraintModel(
+            pin.ContactType.CONTACT_6D, peer.model, j, pin.SE3.Identity(), 0, *placed
+        )
+        models.append(contact_model)
     datas = pin.StdVec_RigidConstraintData()
     for model in models:
         datas.append(model.createData())
@@ -210,8 +222,8 @@ def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchio():
     pin.computeConstraintDynamicsDerivatives(peer.model, data, models, datas, settings)
     a, _ = robot.constrained_forward_dynamics(q, v, tau)
     np.testing.assert_allclose(a, peer.ours(data.ddq), rtol=0, atol=1e-13 * np.abs(a).max())
-    found = robot.constrained_forward_dynamics_derivatives(q, v, tau)
-    for ours, theirs in zip(found, (data.ddq_dq, data.ddq_dv, data.ddq_dtau), strict=False):
+    dynamics_result = robot.constrained_forward_dynamics_derivatives(q, v, tau)
+    for ours, theirs in zip(dynamics_result, (data.ddq_dq, data.ddq_dv, data.ddq_dtau), strict=False):
         expected = peer.ours(peer.ours(theirs).T).T
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * np.abs(ours).max())
 

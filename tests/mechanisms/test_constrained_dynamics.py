@@ -30,9 +30,9 @@ def test_constrained_accelerations_equal_the_dense_solution():
     M, G = robot.mass_matrix(q), robot.constraint_jacobian(q)
     h = robot.bias_force(q, v, wrenches={"rod1": w}, gravity=(1.0, 2.0, 3.0))
     kkt = np.block([[M, -G.T], [G, np.zeros((len(G), len(G)))]])
-    found = np.linalg.lstsq(kkt, [*(tau - h), *-robot.constraint_bias(q, v)])[0]
-    np.testing.assert_allclose(a, found[: robot.nv], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(G.T @ forces, G.T @ found[robot.nv :], rtol=0, atol=1e-10)
+    result = np.linalg.lstsq(kkt, [*(tau - h), *-robot.constraint_bias(q, v)])[0]
+    np.testing.assert_allclose(a, result[: robot.nv], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(G.T @ forces, G.T @ result[robot.nv :], rtol=0, atol=1e-10)
 
 
 def test_invalid_loops_are_refused_by_name():
@@ -63,9 +63,9 @@ def test_functions_of_robots_with_driven_joints_take_the_time():
     for name in functions:  # each remedy exists
         with pytest.raises(ValueError, match="'drive' depends on time") as refused:
             robot.compile((name, *names_for(robot.tree, ROBOT[name])))
-        method, _, rest = str(refused.value).partition(": use ")[2].removeprefix("robot.").partition(" ")
-        if rest:
-            assert method == f"constrained_{name}" and "time" in ROBOT[method].optional and rest == "with time=t"
+        method, _, remedy = str(refused.value).partition(": use ")[2].removeprefix("robot.").partition(" ")
+        if remedy:
+            assert method == f"constrained_{name}" and "time" in ROBOT[method].optional and remedy == "with time=t"
         else:
             assert method == "without_constraints('drive')"
     a, _ = robot.constrained_forward_dynamics(q, v, np.zeros(3), time=0.0)

@@ -23,17 +23,17 @@ def test_hybrid_dynamics_satisfies_the_equations_of_minimal_coordinates(drawn):
         q, v = robot.project(robot.assemble().q, rng.normal(size=robot.nv))
         tau = rng.normal(size=robot.nv)
         a = robot.constrained_forward_dynamics(q, v, 9.0 * rng.normal(size=robot.nv), passive=True).a
-        other = np.where(np.isin(robot.v_names, joints), a, 1e3)  # elements that are not read
-        found, forces = robot.hybrid_dynamics(q, v, other, tau, joints, passive=True)
+        accelerations = np.where(np.isin(robot.v_names, joints), a, 1e3)  # elements that are not read
+        result, forces = robot.hybrid_dynamics(q, v, accelerations, tau, joints, passive=True)
         index = [k for k, n in enumerate(robot.v_names) if n in joints]
-        rest = np.setdiff1d(np.arange(robot.nv), index)
-        np.testing.assert_allclose(found[index], a[index], rtol=0, atol=1e-8 * abs(a).max())
-        np.testing.assert_array_equal(forces[rest], tau[rest])
+        free_joints = np.setdiff1d(np.arange(robot.nv), index)
+        np.testing.assert_allclose(result[index], a[index], rtol=0, atol=1e-8 * abs(a).max())
+        np.testing.assert_array_equal(forces[free_joints], tau[free_joints])
         again = robot.forward_dynamics(q, v, forces, passive=True)
-        np.testing.assert_allclose(again, found, rtol=0, atol=1e-8 * (1.0 + abs(found).max()))
+        np.testing.assert_allclose(again, result, rtol=0, atol=1e-8 * (1.0 + abs(result).max()))
         K = np.linalg.svd(robot.constraint_jacobian(q))[2][-robot.mobility(q).dof :].T
-        need = robot.inverse_dynamics(q, v, found, passive=True)
+        need = robot.inverse_dynamics(q, v, result, passive=True)
         np.testing.assert_allclose(K.T @ forces, K.T @ need, rtol=0, atol=1e-8 * (1.0 + abs(need).max()))
         if joints:
-            least = np.linalg.lstsq(K[index].T, K.T @ need - K[rest].T @ tau[rest], rcond=1e-9)[0]
+            least = np.linalg.lstsq(K[index].T, K.T @ need - K[free_joints].T @ tau[free_joints], rcond=1e-9)[0]
             np.testing.assert_allclose(forces[index], least, rtol=0, atol=1e-7 * (1.0 + abs(least).max()))

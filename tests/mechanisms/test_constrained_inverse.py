@@ -29,46 +29,46 @@ def test_inverse_dynamics_of_chosen_actuators_reproduces_the_motion():
         (standing(doubled=True), ["shoulder", "elbow"]),
         (driven(), None),
     ):
-        places = robot.v_index(actuators) if actuators else np.arange(robot.nv)
+        indices = robot.v_index(actuators) if actuators else np.arange(robot.nv)
         tau = np.zeros(robot.nv)
-        tau[places] = rng.normal(size=len(places)) * 3.0
+        tau[indices] = rng.normal(size=len(indices)) * 3.0
         weights = rng.uniform(0.5, 2.0, robot.nv)
         more = {"time": 0.3, "gravity": (0.5, 1.0, -9.0)}
         a, _ = robot.constrained_forward_dynamics(q, v, tau, passive=True, **more)
-        found, forces, missing = robot.constrained_inverse_dynamics(
+        dynamics_result, forces, missing = robot.constrained_inverse_dynamics(
             q, v, a, actuators=actuators, weights=weights, passive=True, **more
         )
         size = max(1.0, np.abs(forces).max())
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-10 * size)
-        again, _ = robot.constrained_forward_dynamics(q, v, found, passive=True, **more)
+        again, _ = robot.constrained_forward_dynamics(q, v, dynamics_result, passive=True, **more)
         np.testing.assert_allclose(again, a, rtol=0, atol=1e-10 * max(1.0, np.abs(a).max()))
-        wanted = robot.inverse_dynamics(q, v, a, passive=True, gravity=more["gravity"])
+        expected = robot.inverse_dynamics(q, v, a, passive=True, gravity=more["gravity"])
         pulled = robot.constraint_jacobian(q, time=0.3).T @ forces
-        np.testing.assert_allclose(found + pulled, wanted, rtol=0, atol=1e-10 * size)
+        np.testing.assert_allclose(dynamics_result + pulled, expected, rtol=0, atol=1e-10 * size)
         if len(robot.constraints) == 2 and actuators == ["A0"]:  # the one actuator of one degree of freedom
-            np.testing.assert_allclose(found, tau, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(dynamics_result, tau, rtol=0, atol=1e-10)
 
 
 def test_redundant_actuators_share_forces_of_least_norm():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
     for actuators, weights in ((None, np.ones(5)), (["A0", "B2", "A2"], np.array([1.0, 2.0, 3.0, 0.1, 5.0]))):
-        places = robot.v_index(actuators) if actuators else np.arange(5)
-        found, _, _ = robot.constrained_inverse_dynamics(q, v, a, actuators=actuators, weights=weights)
-        expected, left = dense(robot, q, v, a, places, weights)
+        indices = robot.v_index(actuators) if actuators else np.arange(5)
+        dynamics_result, _, _ = robot.constrained_inverse_dynamics(q, v, a, actuators=actuators, weights=weights)
+        expected, left = dense(robot, q, v, a, indices, weights)
         np.testing.assert_allclose(left, 0.0, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(dynamics_result, expected, rtol=0, atol=1e-11)
     zeros = np.zeros(5)
-    held, _, _ = robot.constrained_inverse_dynamics(q, zeros, zeros, actuators="A0")
-    assert np.abs(robot.forward_dynamics(q, zeros, held)).max() < 1e-11  # the static balance
+    static_torque, _, _ = robot.constrained_inverse_dynamics(q, zeros, zeros, actuators="A0")
+    assert np.abs(robot.forward_dynamics(q, zeros, static_torque)).max() < 1e-11  # the static balance
 
 
 def test_the_three_hinges_of_a_four_bar_share_the_torque_equally():
     robot = fourbars(1)
     q, v = parallel(robot, 0.8, rate=1.1)
     a = robot.forward_dynamics(q, v, np.array([2.0, 0.0, 0.0]))
-    found, *_ = robot.constrained_inverse_dynamics(q, v, a)
-    np.testing.assert_allclose(found, [2 / 3, -2 / 3, 2 / 3], rtol=0, atol=1e-13)
+    dynamics_result, *_ = robot.constrained_inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(dynamics_result, [2 / 3, -2 / 3, 2 / 3], rtol=0, atol=1e-13)
 
 
 @pytest.mark.slow(every=3)
@@ -77,7 +77,7 @@ def test_derivatives_of_constrained_inverse_dynamics_equal_differences(case):
     robot, q, v = moving_fourbars()
     n, a = robot.nv, robot.forward_dynamics(q, v, np.zeros(5))
     more = {"actuators": "A0"} if case == "one" else {"weights": np.array([1.0, 2.0, 3.0, 4.0, 5.0]), "passive": True}
-    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, **more)
+    dynamics_result = robot.constrained_inverse_dynamics_derivatives(q, v, a, **more)
     kernel = robot.compile(
         (
             "constrained_inverse_dynamics",
@@ -92,8 +92,8 @@ def test_derivatives_of_constrained_inverse_dynamics_equal_differences(case):
     for k, change in enumerate(("dq", "dv", "da")):
         tau, forces, missing = differences(lambda x, change=change: inverse(**{change: x}), n)
         size = max(1.0, np.abs(forces).max())
-        np.testing.assert_allclose(found[k], tau, rtol=0, atol=1e-7 * size)
-        np.testing.assert_allclose(found[3 + k], forces, rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(dynamics_result[k], tau, rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(dynamics_result[3 + k], forces, rtol=0, atol=1e-7 * size)
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
@@ -102,7 +102,7 @@ def test_directional_derivatives_of_a_delta_robot_equal_differences():
     robot, rng = lw.load("delta"), np.random.default_rng(2)
     q, (v, a) = robot.neutral(), rng.normal(size=(2, robot.nv))
     weights = rng.uniform(0.5, 2.0, robot.nv)
-    found = robot.constrained_inverse_dynamics_derivatives(q, v, a, weights=weights)
+    dynamics_result = robot.constrained_inverse_dynamics_derivatives(q, v, a, weights=weights)
     for k, step in enumerate((1e-6, 1e-3, 1e-3)):
         w = rng.normal(size=robot.nv)
 
@@ -112,16 +112,18 @@ def test_directional_derivatives_of_a_delta_robot_equal_differences():
 
         tau, forces, _ = differences(lambda x, moved=moved: moved(x[0]), 1, step)
         size = max(1.0, np.abs(forces).max())
-        np.testing.assert_allclose(found[k] @ w, tau[:, 0], rtol=0, atol=1e-7 * size)
-        np.testing.assert_allclose(found[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(dynamics_result[k] @ w, tau[:, 0], rtol=0, atol=1e-7 * size)
+        np.testing.assert_allclose(dynamics_result[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
 
 
 def test_motions_that_actuators_cannot_produce_are_refused_by_name():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
-    with pytest.raises(lw.errors.UnderactuatedError, match=r"actuators none cannot induce the motion \(B2 1, ") as told:
+    with pytest.raises(
+        lw.errors.UnderactuatedError, match=r"actuators none cannot induce the motion \(B2 1, "
+    ) as caught:
         robot.constrained_inverse_dynamics(q, v, a, actuators=[])
-    assert len(told.value.motions) == 1 and str(pickle.loads(pickle.dumps(told.value))) == str(told.value)
+    assert len(caught.value.motions) == 1 and str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     free = robot.without_constraints()
     with pytest.raises(ValueError, match=r"'A0', 'A1' cannot induce the motions .*\(B1 1\)"):
         free.constrained_inverse_dynamics(q, v, a, actuators=["A0", "A1"])

@@ -38,14 +38,14 @@ def test_manipulability_is_the_volume_of_permitted_motions(drawn):
         T = rows[np.count_nonzero(sizes > 1e-9 * sizes[0]) :].T
         index = robot.v_index([b.joint_name for b in robot.tree.bodies if b.joint.nv < 6] if motors is None else motors)
         inner = T[index].T @ T[index]
-        for part, some in ROWS.items():
-            J = robot.jacobian(q, frame)[some] @ T
+        for part, rows_ in ROWS.items():
+            J = robot.jacobian(q, frame)[rows_] @ T
             joints = T[robot.v_index(list(robot.moving_joints(frame)))]
             count = min(len(J), len(index), np.linalg.matrix_rank(joints, 1e-9))
             values = np.linalg.svd(J @ np.linalg.inv(np.linalg.cholesky(inner)).T, compute_uv=False)
             expected = np.prod(np.r_[values, np.zeros(6)][:count])
-            found = robot.manipulability(q, frame, part=part, actuators=motors)
-            assert abs(found - expected) < 1e-9 * max(values[0], 1e-3) ** count, (name, part)
+            result = robot.manipulability(q, frame, part=part, actuators=motors)
+            assert abs(result - expected) < 1e-9 * max(values[0], 1e-3) ** count, (name, part)
 
 
 def test_more_motors_than_degrees_of_freedom_share_the_velocity():
@@ -102,10 +102,10 @@ def test_manipulability_tasks_use_the_logarithm_over_all_motors():
     for robot, frame, part in cases:
         q = robot.assemble(robot.integrate(robot.neutral(), np.linspace(0.2, 0.4, robot.nv))).q
         task = lw.ik.ManipulabilityTask(frame, part=part)
-        found = TaskState(robot.tree, q.tolist()).derived(lambda state, task=task: task.errors(state, [0.5]))
+        issues = TaskState(robot.tree, q.tolist()).derived(lambda state, task=task: task.errors(state, [0.5]))
         w = robot.manipulability(q, frame, part=part)
-        np.testing.assert_allclose(found.errors, np.log(w / 0.5), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(issues.errors, np.log(w / 0.5), rtol=0, atol=1e-6)
         direction = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]
         both = robot.assemble(robot.integrate(q, np.outer([-1e-4, 1e-4], direction))).q
         before, after = np.log(robot.manipulability(both, frame, part=part))
-        np.testing.assert_allclose(found.rows[0] @ robot.difference(both[0], both[1]), after - before, atol=1e-7)
+        np.testing.assert_allclose(issues.rows[0] @ robot.difference(both[0], both[1]), after - before, atol=1e-7)

@@ -35,8 +35,8 @@ def test_second_derivatives_equal_differences_of_first_derivatives(drawn):
         qq, qv, vv, qtau = f(("forward_dynamics_hessian", PASSIVE), q, v, tau, weights)
 
         def first(s, f=f, robot=robot, q=q, v=v, tau=tau, weights=weights, d=d, dv=dv, dtau=dtau):
-            there = robot.integrate(q, s * d), v + s * dv, tau + s * dtau
-            return [weights @ x for x in f(("forward_dynamics_derivatives", PASSIVE), *there)[:3]]
+            state = robot.integrate(q, s * d), v + s * dv, tau + s * dtau
+            return [weights @ x for x in f(("forward_dynamics_derivatives", PASSIVE), *state)[:3]]
 
         by_q, by_v, by_tau = ((x - y) / (2.0 * STEP) for x, y in zip(first(STEP), first(-STEP), strict=True))
         expected = d @ (qq @ d + qv @ dv + qtau @ dtau)
@@ -57,9 +57,9 @@ def test_second_derivatives_with_redundant_rows_hold_along_the_mechanism():
     tau, weights = rng.normal(size=(2, robot.nv))
     curve = [robot.project(robot.integrate(q, s * v), v) for s in (-h, 0.0, h)]
     values = [weights @ f("forward_dynamics", *at, tau) for at in curve]
-    moves = [np.concatenate([robot.difference(q, at), own]) for at, own in curve]
+    moves = [np.concatenate([robot.difference(q, at), velocity]) for at, velocity in curve]
     rate, bend = (moves[2] - moves[0]) / (2.0 * h), (moves[0] - 2.0 * moves[1] + moves[2]) / h**2
     qq, qv, vv, _ = f("forward_dynamics_hessian", q, v, tau, weights)
     by_q, by_v, _ = f("forward_dynamics_derivatives", q, v, tau)
-    found = rate @ np.block([[qq, qv], [qv.T, vv]]) @ rate + weights @ np.hstack([by_q, by_v]) @ bend
-    assert found == pytest.approx((values[0] - 2.0 * values[1] + values[2]) / h**2, rel=1e-5)
+    result = rate @ np.block([[qq, qv], [qv.T, vv]]) @ rate + weights @ np.hstack([by_q, by_v]) @ bend
+    assert result == pytest.approx((values[0] - 2.0 * values[1] + values[2]) / h**2, rel=1e-5)

@@ -12,34 +12,36 @@ from linkwork.errors import ConfigurationWarning, UnderactuatedError
 SLIDE = lw.joints.Prismatic((1, 0, 0))
 
 
-def _linkage(lengths, place, mass=1.0):
+def _linkage(lengths, position, mass=1.0):
     """A four-bar (crank, coupler, rocker, ground), or without the last two a slider-crank, at a place in space."""
-    a, b, *rest = lengths
+    a, b, *remaining = lengths
     links = [
         lw.Link(n, mass=mass, com=(0.5 * x, 0, 0), inertia=(mass * x**2 / 9,) * 3)
         for n, x in zip("ABC", lengths, strict=False)
     ]
-    if not rest:
+    if not remaining:
         links.append(lw.Link("C", mass=mass))
-    last = (HINGE, place @ lw.pose((rest[1], 0, 0))) if rest else (SLIDE, place)
+    last = (HINGE, position @ lw.pose((remaining[1], 0, 0))) if remaining else (SLIDE, position)
     robot = lw.Robot.build(
         "linkage",
         *links,
-        lw.Joint.of(HINGE, name="a", parent="world", child="A", placement=place),
+        lw.Joint.of(HINGE, name="a", parent="world", child="A", placement=position),
         lw.Joint.of(HINGE, name="b", parent="A", child="B", placement=lw.pose((a, 0, 0))),
         lw.Joint.of(last[0], name="c", parent="world", child="C", placement=last[1]),
     )
     robot = robot.with_frame("end", "B", lw.pose((b, 0, 0)))
-    return robot.with_frame("tip", "C", lw.pose((rest[0] if rest else 0, 0, 0))).with_loop("pin", "end", "tip", HINGE)
+    return robot.with_frame("tip", "C", lw.pose((remaining[0] if remaining else 0, 0, 0))).with_loop(
+        "pin", "end", "tip", HINGE
+    )
 
 
 def _turn(lengths, count=361):
     """Configurations of a turn of the crank."""
-    a, b, *rest = lengths
+    a, b, *remaining = lengths
     angle = np.linspace(0.0, 2.0 * np.pi, count)
     x, z = a * np.cos(angle), a * np.sin(angle)
-    if rest:
-        c, d = rest
+    if remaining:
+        c, d = remaining
         psi = freudenstein(angle, a, b, c, d)[:, 0]
         coupler = np.arctan2(c * np.sin(psi) - z, d + c * np.cos(psi) - x)
         return np.stack([-angle, angle - coupler, -psi], axis=-1)
@@ -74,10 +76,10 @@ def test_torques_in_a_folded_state_are_limits_of_those_beside_it():
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])
 
     def motion(angle):
-        one = np.ones_like(angle)
+        ones = np.ones_like(angle)
         q = np.stack([-angle, 2.0 * angle, 0.6 * np.cos(angle)], axis=-1)
-        v = 3.0 * np.stack([-one, 2.0 * one, -0.6 * np.sin(angle)], axis=-1)
-        return q, v, 9.0 * np.stack([0.0 * one, 0.0 * one, -0.6 * np.cos(angle)], axis=-1)
+        v = 3.0 * np.stack([-ones, 2.0 * ones, -0.6 * np.sin(angle)], axis=-1)
+        return q, v, 9.0 * np.stack([0.0 * ones, 0.0 * ones, -0.6 * np.cos(angle)], axis=-1)
 
     state = motion(near)
     for k, name in ((0, "a"), (2, "c")):
@@ -94,17 +96,17 @@ def test_one_dead_centre_does_not_spoil_a_batch():
     """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error alone."""
     lengths = [0.1, 0.3]
     robot, q = _linkage(lengths, _place(0)), _turn(lengths)
-    still = np.zeros_like(q)
+    zeros = np.zeros_like(q)
     with pytest.warns(ConfigurationWarning, match="the forces of 3 states are NaN, the first is state 0: it is a dead"):
-        found = robot.constrained_inverse_dynamics(q, still, still, actuators="c")
-    assert np.flatnonzero(np.isnan(found.tau).any(axis=1)).tolist() == [0, 180, 360]
+        dynamics_result = robot.constrained_inverse_dynamics(q, zeros, zeros, actuators="c")
+    assert np.flatnonzero(np.isnan(dynamics_result.tau).any(axis=1)).tolist() == [0, 180, 360]
     with pytest.warns(ConfigurationWarning, match="the forces of 3 states are NaN"):
-        wrenches = robot.joint_wrenches(q, still, still, actuators="c")
+        wrenches = robot.joint_wrenches(q, zeros, zeros, actuators="c")
     assert np.flatnonzero(np.isnan(wrenches).any(axis=(1, 2))).tolist() == [0, 180, 360]
     with pytest.raises(UnderactuatedError, match="actuators 'c' cannot induce the motion"):
-        robot.constrained_inverse_dynamics(q[180], still[0], still[0], actuators="c")
+        robot.constrained_inverse_dynamics(q[180], zeros[0], zeros[0], actuators="c")
     with pytest.raises(UnderactuatedError, match="in state 0 "):  # no state of the batch can be held
-        robot.constrained_inverse_dynamics(q[1:180], still[1:180], still[1:180], actuators=[])
+        robot.constrained_inverse_dynamics(q[1:180], zeros[1:180], zeros[1:180], actuators=[])
 
 
 def test_a_joint_that_moves_no_inertia_needs_no_torque():

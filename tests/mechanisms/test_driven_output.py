@@ -33,8 +33,8 @@ def test_motors_supply_the_power_of_bodies_and_dampers(motion):
         np.testing.assert_allclose(loads.joint_wrenches, pins, rtol=0, atol=1e-9)
     pushed = motion.reactions(wrenches={"coupler": np.array([0, 0, 0, 3.0, 0, 0])}, gravity=(0, 0, 0), passive=False)
     rate = robot.twist(motion.q, motion.v, "coupler")[:, 3]
-    still = motion.reactions(gravity=(0, 0, 0), passive=False)
-    np.testing.assert_allclose((still.tau - pushed.tau)[:, 0] * 6.0, 3.0 * rate, rtol=0, atol=1e-9)
+    static_reactions = motion.reactions(gravity=(0, 0, 0), passive=False)
+    np.testing.assert_allclose((static_reactions.tau - pushed.tau)[:, 0] * 6.0, 3.0 * rate, rtol=0, atol=1e-9)
     with pytest.raises(lw.errors.UnderactuatedError, match="actuators none cannot induce in state 0"):
         motion.reactions(actuators=())
 
@@ -53,13 +53,13 @@ def test_a_driven_motion_becomes_a_trajectory_over_time(motion):
     assert np.isclose(faster.duration, 1.0, rtol=1e-12)
     s = np.linspace(0.0, 1.0, 50)
     np.testing.assert_allclose(faster(s).q[:, 0], 0.8 + 6.0 * s + 1.5 * s * s, rtol=0, atol=1e-9)
-    still = robot.drive_mechanism({"A": ANGLES})
-    timed = still.trajectory(times=np.linspace(0.0, np.pi / 3, 73))
+    motion_at_rest = robot.drive_mechanism({"A": ANGLES})
+    timed = motion_at_rest.trajectory(times=np.linspace(0.0, np.pi / 3, 73))
     np.testing.assert_allclose(timed(t).q, state.q, rtol=0, atol=1e-8)
     for call, message in (
-        (lambda: still.trajectory(), "pass times= "),
+        (lambda: motion_at_rest.trajectory(), "pass times= "),
         (lambda: motion.trajectory(times=ANGLES), "times: expected None"),
-        (lambda: still.trajectory(times=-ANGLES), r"expected increasing times \(73,\)"),
+        (lambda: motion_at_rest.trajectory(times=-ANGLES), r"expected increasing times \(73,\)"),
         (lambda: motion.trajectory(0), "index: expected 0 integers"),
         (lambda: robot.drive_mechanism({"A": ANGLES}, velocity={"A": -6.0}).trajectory(), "do not fit"),
         (lambda: robot.drive_mechanism({"A": angle}, velocity={"A": speed}).trajectory(), "do not fit"),
@@ -72,16 +72,16 @@ def test_a_driven_motion_becomes_a_trajectory_over_time(motion):
 def test_time_dependent_constraints_have_no_trajectory_over_time():
     """States of a driven motion have one time, so their rates are not those of a motion."""
     plain = lw.load("double_pendulum")
-    base, other = (joint.name for joint in plain.joints)
+    base, tip_joint = (joint.name for joint in plain.joints)
     robot = plain.with_constraints(lw.constraints.Prescribed(base, lambda t: 0.3 * t, name="motor"))
-    drivers, times = {other: np.linspace(0.0, 1.0, 5)}, np.linspace(0.0, 1.0, 5)
-    still = robot.drive_mechanism(drivers, time=2.0)
-    moving = robot.drive_mechanism(drivers, time=2.0, velocity={other: 1.0})
+    drivers, times = {tip_joint: np.linspace(0.0, 1.0, 5)}, np.linspace(0.0, 1.0, 5)
+    motion_at_rest = robot.drive_mechanism(drivers, time=2.0)
+    moving = robot.drive_mechanism(drivers, time=2.0, velocity={tip_joint: 1.0})
     for call in (
         moving.trajectory,
-        still.trajectory,
-        lambda: still.trajectory(times=times),
-        lambda: still.to_csv("", times=times),
+        motion_at_rest.trajectory,
+        lambda: motion_at_rest.trajectory(times=times),
+        lambda: motion_at_rest.to_csv("", times=times),
     ):
         with pytest.raises(ValueError, match="constraints that depend on time were held at time = 2 s: motor"):
             call()
@@ -103,14 +103,14 @@ def test_tables_and_plots_of_driven_motions_have_forces(motion, tmp_path):
         rows = [*csv.reader(file)]
     assert rows[0][:2] == ["t", "q:A"] and np.array_equal(np.array(rows[1:], float)[:, 1:], table.to_numpy())
     robot = motion.trajectory().robot
-    still = robot.drive_mechanism({"A": ANGLES})
-    assert still.to_pandas().index.name == "state" and still.to_xarray().sizes["state"] == 73
+    motion_at_rest = robot.drive_mechanism({"A": ANGLES})
+    assert motion_at_rest.to_pandas().index.name == "state" and motion_at_rest.to_xarray().sizes["state"] == 73
     axes = motion.plot()
     assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N m]", "pin force [N]"]
     assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
-    assert axes[-1].get_xlabel() == "t [s]" and still.plot()[-1].get_xlabel() == "A [rad]"
+    assert axes[-1].get_xlabel() == "t [s]" and motion_at_rest.plot()[-1].get_xlabel() == "A [rad]"
     plots = lw.viewer.scene_document(motion).plots
-    assert [(one.title, one.unit) for one in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
+    assert [(plot.title, plot.unit) for plot in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
 
 
@@ -120,8 +120,8 @@ def test_a_batch_of_driven_motions_has_the_forces_of_each_variation():
     ends = np.zeros((3, 6))
     ends[:, 3] = 0.01, -0.01, 5.0
     masses = robot.parameters("inertia:coupler")["inertia_coupler"] * rng.uniform(0.9, 1.1, (3, 1))
-    numbers = {"frame:coupler end": ends, "inertia:coupler": masses}
-    moved = robot.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0}, parameters=numbers)
+    values = {"frame:coupler end": ends, "inertia:coupler": masses}
+    moved = robot.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0}, parameters=values)
     assert moved.success.tolist() == [True, True, False]
     loads = moved.reactions()
     assert all(np.isnan(x[2]).all() for x in loads)
@@ -129,18 +129,18 @@ def test_a_batch_of_driven_motions_has_the_forces_of_each_variation():
     np.testing.assert_array_equal(moved.tau, loads.tau)
     np.testing.assert_allclose(moved.pin_forces, np.linalg.norm(both, axis=-1), rtol=1e-12)
     for k in range(2):
-        other = robot.with_parameters({name: x[k] for name, x in numbers.items()})
-        alone = other.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
-        for one, same in zip(loads, alone.reactions(), strict=True):
-            np.testing.assert_allclose(one[k], same, rtol=0, atol=1e-8)
+        edited = robot.with_parameters({name: x[k] for name, x in values.items()})
+        alone = edited.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
+        for parameters, same in zip(loads, alone.reactions(), strict=True):
+            np.testing.assert_allclose(parameters[k], same, rtol=0, atol=1e-8)
         np.testing.assert_allclose(moved.trajectory(k)(0.3).q, alone.trajectory()(0.3).q, rtol=0, atol=1e-9)
-        assert moved.trajectory(k).robot.mass == pytest.approx(other.mass, rel=1e-12)
+        assert moved.trajectory(k).robot.mass == pytest.approx(edited.mass, rel=1e-12)
     with pytest.raises(ValueError, match="expected at least two states"):
         moved.trajectory(2)
-    one = {"placement:D": [0.0, 0.0, 0.0, 0.05, 0.0, 0.0]}
+    parameters = {"placement:D": [0.0, 0.0, 0.0, 0.05, 0.0, 0.0]}
     drawn = [
         lw.viewer.scene_document(x.drive_mechanism({"A": ANGLES}, **how)).actors[0].poses
-        for x, how in ((robot, {"parameters": one}), (robot.with_parameters(one), {}))
+        for x, how in ((robot, {"parameters": parameters}), (robot.with_parameters(parameters), {}))
     ]
     np.testing.assert_allclose(drawn[0], drawn[1], rtol=0, atol=1e-9)
     for result in (moved, robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends})):

@@ -17,10 +17,14 @@ def test_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, draw
     rng, lowest, energies = np.random.default_rng(1), None, []
     for start in drawn([sagging(robot, rng) if is_hung else rng.uniform(-2.5, 2.5, count) for _ in range(30)]):
         start = robot.assemble(start).q if is_hung else start
-        found = robot.equilibrium(start)
-        assert found.status == "solved" and found.stability == "stable" and found.stable, found
-        energies.append(robot.potential_energy(found.q))
-        lowest = found.q
+        equilibrium_result = robot.equilibrium(start)
+        assert (
+            equilibrium_result.status == "solved"
+            and equilibrium_result.stability == "stable"
+            and equilibrium_result.stable
+        ), equilibrium_result
+        energies.append(robot.potential_energy(equilibrium_result.q))
+        lowest = equilibrium_result.q
         assert energies[-1] <= robot.potential_energy(start)
     assert np.ptp(energies) < 1e-9
     slopes = np.cumsum(lowest)
@@ -61,8 +65,8 @@ def test_searches_leave_saddles_and_follow_forces_without_a_potential():
         lw.Link("body", mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.1, 0.2, 0.15)),
     )
     q = sprung.integrate(sprung.neutral(), [0.5, -0.8, 0.3, 0.2, 0.1, -0.4])
-    rest = sprung.equilibrium(q)
-    assert rest.stable and np.abs(sprung.gravity_force(rest.q, passive=True)).max() < 1e-9
+    equilibrium = sprung.equilibrium(q)
+    assert equilibrium.stable and np.abs(sprung.gravity_force(equilibrium.q, passive=True)).max() < 1e-9
 
 
 @pytest.mark.slow(every=3)
@@ -70,10 +74,13 @@ def test_soft_directions_beside_stiff_springs_are_no_free_directions():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
     leg = lw.load("leg")
     starts = [leg.neutral(), leg.assemble(leg.random_configuration(seed=3)).q]
-    found = [leg.equilibrium(start) for start in starts]
-    assert all(one.stable for one in found)
-    assert np.isclose(*(leg.potential_energy(one.q) for one in found), rtol=0.0, atol=1e-9)
-    assert np.isclose(found[0].stiffness[0], found[1].stiffness[0], rtol=1e-4) and found[0].stiffness[0] < 1e-3
+    equilibrium_result = [leg.equilibrium(start) for start in starts]
+    assert all(result.stable for result in equilibrium_result)
+    assert np.isclose(*(leg.potential_energy(result.q) for result in equilibrium_result), rtol=0.0, atol=1e-9)
+    assert (
+        np.isclose(equilibrium_result[0].stiffness[0], equilibrium_result[1].stiffness[0], rtol=1e-4)
+        and equilibrium_result[0].stiffness[0] < 1e-3
+    )
 
 
 @pytest.mark.slow(every=9)
@@ -85,18 +92,22 @@ def test_equilibria_of_slides_are_equal_in_other_units() -> None:
         parts, axes = [lw.Link("base")], ((1, 0, 0), (0, 1, 0), (0, 0, 1))
         inertia = (0.1 * mass * length**2,) * 3
         for k, axis in enumerate(axes):
-            own = {"name": f"slide{k}", "parent": f"link{k - 1}" if k else "base", "child": f"link{k}"}
+            options = {"name": f"slide{k}", "parent": f"link{k - 1}" if k else "base", "child": f"link{k}"}
             parts.append(lw.Link(f"link{k}", mass=mass, com=(0.0, 0.0, 0.0), inertia=inertia))
-            parts.append(lw.Joint.of(lw.joints.Prismatic(axis), **own, stiffness=30.0 * mass))
+            parts.append(lw.Joint.of(lw.joints.Prismatic(axis), **options, stiffness=30.0 * mass))
         hinge = {"name": "hinge", "parent": "link2", "child": "pole", "stiffness": 2.0 * mass * length**2}
         parts.append(lw.Link("pole", mass=0.5 * mass, com=(0.0, 0.0, -0.4 * length), inertia=inertia))
         parts.append(lw.Joint.of(lw.joints.Revolute((0, 1, 0)), **hinge))
         robot = lw.Robot.build("load", *parts, gravity=(0.0, 0.0, -9.81 * length))
         unit = np.array([length, length, length, 1.0])
-        found = robot.equilibrium(np.array([0.3, -0.6, 0.9, 0.8]) * unit)
-        known = found if known is None else known
-        assert found.success and found.stable and abs(found.iterations - known.iterations) <= 1, found.explain()
-        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-12)
+        equilibrium_result = robot.equilibrium(np.array([0.3, -0.6, 0.9, 0.8]) * unit)
+        known = equilibrium_result if known is None else known
+        assert (
+            equilibrium_result.success
+            and equilibrium_result.stable
+            and abs(equilibrium_result.iterations - known.iterations) <= 1
+        ), equilibrium_result.explain()
+        np.testing.assert_allclose(equilibrium_result.q / unit, known.q, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.slow(every=3)
@@ -108,13 +119,15 @@ def test_equilibria_under_wrenches_equal_those_with_payloads():
     closed = linkage()
     cases = (chained, "end", [0.3, -0.2], np.array([-4.0, 1.0])), (closed, "coupler", closed.assemble().q, None)
     for robot, frame, start, tau in cases:
-        found = robot.equilibrium(start, tau=tau, wrenches={frame: [0, 0, 0, 0, 0, -30.0]}, gravity=(0, 0, -10.0))
+        equilibrium_result = robot.equilibrium(
+            start, tau=tau, wrenches={frame: [0, 0, 0, 0, 0, -30.0]}, gravity=(0, 0, -10.0)
+        )
         expected = robot.with_payload("load", frame, 3.0).equilibrium(start, tau=tau, gravity=(0, 0, -10.0))
-        assert found.success and found.stability == expected.stability
-        assert np.abs(found.q - expected.q).max() < 1e-9
-        assert np.abs(found.q - robot.equilibrium(start, tau=tau, gravity=(0, 0, -10.0)).q).max() > 1e-2
-    held = rod.equilibrium([0.4], wrenches={"end": [0, 0, 0, 0, 0, -2.0]}, expressed_in="end")  # follows the rod
-    assert held.success and np.isclose(np.cos(held.q[0]) * 0.5 * rod.mass * 9.81, -2.0, rtol=1e-9)
+        assert equilibrium_result.success and equilibrium_result.stability == expected.stability
+        assert np.abs(equilibrium_result.q - expected.q).max() < 1e-9
+        assert np.abs(equilibrium_result.q - robot.equilibrium(start, tau=tau, gravity=(0, 0, -10.0)).q).max() > 1e-2
+    loaded = rod.equilibrium([0.4], wrenches={"end": [0, 0, 0, 0, 0, -2.0]}, expressed_in="end")  # follows the rod
+    assert loaded.success and np.isclose(np.cos(loaded.q[0]) * 0.5 * rod.mass * 9.81, -2.0, rtol=1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -146,14 +159,16 @@ def test_states_of_a_batch_take_the_iterations_of_each_alone(monkeypatch):
         (rods, starts, {"max_iterations": 4, "gravity": lifts}),
         (hung, np.tile(hung.assemble().q, (8, 1)), {"wrenches": {"coupler": np.repeat(5.0 * lifts, 2, axis=1)}}),
     ):
-        found = robot.equilibrium(q, **options)
+        equilibrium_result = robot.equilibrium(q, **options)
         for k in range(8):
-            own = {name: x[k] if isinstance(x, np.ndarray) else x for name, x in options.items()}
-            own |= {"wrenches": {"coupler": options["wrenches"]["coupler"][k]}} if robot is hung else {}
-            alone = robot.equilibrium(q[k], **own)
-            assert alone.status == found.status[k] and alone.iterations == found.iterations[k]
+            state_options = {name: x[k] if isinstance(x, np.ndarray) else x for name, x in options.items()}
+            state_options |= {"wrenches": {"coupler": options["wrenches"]["coupler"][k]}} if robot is hung else {}
+            alone = robot.equilibrium(q[k], **state_options)
+            assert alone.status == equilibrium_result.status[k] and alone.iterations == equilibrium_result.iterations[k]
             for name in ("q", "constraint_forces", "residual", "stiffness"):
-                np.testing.assert_allclose(getattr(found, name)[k], getattr(alone, name), rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(
+                    getattr(equilibrium_result, name)[k], getattr(alone, name), rtol=1e-9, atol=1e-12
+                )
     assert {*rods.equilibrium(starts, tau=pull).status} == {"solved", "not_found"}
 
 
@@ -165,16 +180,25 @@ def test_batches_of_equilibria_equal_single_equilibria():
     ends, rng = np.zeros((2, 1, 6)), np.random.default_rng(2)
     ends[:, 0, 3] = 0.1, -0.05
     masses = robot.parameters("inertia:coupler")["inertia_coupler"] * rng.uniform(0.5, 2.0, (2, 3, 1))
-    numbers = {"frame:end": ends, "inertia:coupler": masses}
+    values = {"frame:end": ends, "inertia:coupler": masses}
     pull = rng.normal(size=(3, 6)) * [0, 0, 0, 5.0, 0, 5.0]
-    found = robot.equilibrium(start, wrenches={"coupler": pull}, tau=[0.5, 0.0, 0.0], parameters=numbers)
-    assert found.q.shape == (2, 3, 3) and found.success.all() and "6 of 6 solved" in str(found)
+    equilibrium_result = robot.equilibrium(start, wrenches={"coupler": pull}, tau=[0.5, 0.0, 0.0], parameters=values)
+    assert (
+        equilibrium_result.q.shape == (2, 3, 3)
+        and equilibrium_result.success.all()
+        and "6 of 6 solved" in str(equilibrium_result)
+    )
     for index in np.ndindex(2, 3):
-        other = robot.with_parameters({"frame:end": ends[index[0], 0], "inertia:coupler": masses[index]})
-        alone = other.equilibrium(start, wrenches={"coupler": pull[index[1]]}, tau=[0.5, 0.0, 0.0])
-        assert np.abs(found.q[index] - alone.q).max() < 1e-9 and found.stability[index] == alone.stability
-        np.testing.assert_allclose(found.stiffness[index], alone.stiffness, rtol=1e-6)
-        np.testing.assert_allclose(found.constraint_forces[index], alone.constraint_forces, rtol=0, atol=1e-6)
+        edited = robot.with_parameters({"frame:end": ends[index[0], 0], "inertia:coupler": masses[index]})
+        alone = edited.equilibrium(start, wrenches={"coupler": pull[index[1]]}, tau=[0.5, 0.0, 0.0])
+        assert (
+            np.abs(equilibrium_result.q[index] - alone.q).max() < 1e-9
+            and equilibrium_result.stability[index] == alone.stability
+        )
+        np.testing.assert_allclose(equilibrium_result.stiffness[index], alone.stiffness, rtol=1e-6)
+        np.testing.assert_allclose(
+            equilibrium_result.constraint_forces[index], alone.constraint_forces, rtol=0, atol=1e-6
+        )
     torques = chain(2).equilibrium([0.3, -0.2], tau=[[-4.0, 1.0], [-400.0, 1.0]])
     assert torques.success.tolist() == [True, False] and torques.stability.tolist() == ["stable", "unknown"]
     named = robot.equilibrium(start, tau={robot.v_names[0]: 0.5})

@@ -18,8 +18,8 @@ def pendulum(count, times):
     def rates(_, state):
         return [state[1], pendulum_acceleration(count, state[0])]
 
-    found = solve_ivp(rates, (0.0, SECONDS), [np.pi / 2, -1.0], "DOP853", times, rtol=1e-13, atol=1e-13)
-    return found.y[0]
+    result = solve_ivp(rates, (0.0, SECONDS), [np.pi / 2, -1.0], "DOP853", times, rtol=1e-13, atol=1e-13)
+    return result.y[0]
 
 
 @pytest.mark.slow
@@ -45,9 +45,9 @@ def test_forty_four_bars_swing_as_one_pendulum_for_twenty_seconds(count):
         q, turns = q - 2.0 * np.pi * whole, turns + whole
         angles.append(-(q[0] + 2.0 * np.pi * turns[0]))
     expected = pendulum(count, H * np.arange(1, len(angles) + 1))
-    place = np.abs(2.0 * np.sin(0.5 * (np.array(angles) - expected)))  # of rods' tips [m]
+    position = np.abs(2.0 * np.sin(0.5 * (np.array(angles) - expected)))  # of rods' tips [m]
     assert abs(expected[-1] - np.pi / 2) > 20.0  # through many flat positions
-    assert place.max() < 1e-6
+    assert position.max() < 1e-6
     assert abs(robot.kinetic_energy(q, v) + robot.potential_energy(q) - energy) < 1e-6 * energy
     signs, _ = parallel(robot, 1.0)
     assert np.ptp(((q + np.pi) % (2.0 * np.pi) - np.pi) * signs) < 1e-9  # rods are parallel

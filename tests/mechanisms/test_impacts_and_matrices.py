@@ -23,22 +23,24 @@ def parts(robot, q):
 @pytest.mark.parametrize("case", CASES)
 def test_impacts_project_velocities_onto_the_constraints(case):
     robot, q, v = CASES[case]()
-    M_inv, G, held = parts(robot, q)
+    M_inv, G, dense_projector = parts(robot, q)
     M = robot.mass_matrix(q)
     for e in (0.0, 0.4, 1.0):
         after, impulses = robot.constrained_impact(q, v, restitution=e)
         size = np.abs(impulses).max()
         np.testing.assert_allclose(G @ after, -e * (G @ v), rtol=0, atol=1e-11 * size)
         np.testing.assert_allclose(M @ (after - v), G.T @ impulses, rtol=0, atol=1e-11 * size)
-        np.testing.assert_allclose(impulses, -(1 + e) * held @ G @ v, rtol=0, atol=1e-6 * size)
+        np.testing.assert_allclose(impulses, -(1 + e) * dense_projector @ G @ v, rtol=0, atol=1e-6 * size)
         lost = robot.kinetic_energy(q, v) - robot.kinetic_energy(q, after)
-        np.testing.assert_allclose(lost, 0.5 * (1 - e * e) * v @ G.T @ held @ G @ v, rtol=0, atol=1e-10 * size)
+        np.testing.assert_allclose(
+            lost, 0.5 * (1 - e * e) * v @ G.T @ dense_projector @ G @ v, rtol=0, atol=1e-10 * size
+        )
         assert lost > -1e-12
     frame, p = robot.bodies[-1], np.arange(1.0, 7.0)
     after, _ = robot.constrained_impact(q, v, impulses={frame: p})
     pushed = v + M_inv @ robot.jacobian(q, frame).T @ p
     np.testing.assert_allclose(
-        after, pushed - M_inv @ G.T @ held @ G @ pushed, rtol=0, atol=1e-10 * np.abs(after).max()
+        after, pushed - M_inv @ G.T @ dense_projector @ G @ pushed, rtol=0, atol=1e-10 * np.abs(after).max()
     )
     np.testing.assert_array_equal(after, robot.impact(q, v, impulses={frame: p}))
 
@@ -59,18 +61,18 @@ def test_a_four_bar_that_hits_a_stop_is_an_inelastic_pendulum():
 @pytest.mark.parametrize("case", CASES)
 def test_constrained_mass_matrices_equal_dense_algebra(case):
     robot, q, v = CASES[case]()
-    M_inv, G, held = parts(robot, q)
+    M_inv, G, dense_projector = parts(robot, q)
     M, n = robot.mass_matrix(q), robot.nv
     size = np.abs(M_inv).max()
     np.testing.assert_allclose(robot.delassus_matrix(q), G @ M_inv @ G.T, rtol=0, atol=1e-11 * size)
-    inverse = M_inv - M_inv @ G.T @ held @ G @ M_inv
+    inverse = M_inv - M_inv @ G.T @ dense_projector @ G @ M_inv
     np.testing.assert_allclose(robot.constrained_mass_matrix_inverse(q), inverse, rtol=0, atol=1e-10 * size)
-    found = robot.constrained_mass_matrix(q)
-    np.testing.assert_allclose(found, M - G.T @ held @ G, rtol=0, atol=1e-10)
-    P = np.eye(n) - M_inv @ G.T @ held @ G
-    np.testing.assert_allclose(found, P.T @ M @ P, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(robot.constrained_mass_matrix_inverse(q) @ found, P, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found @ (P @ v), M @ (P @ v), rtol=0, atol=1e-10)
+    dynamics_result = robot.constrained_mass_matrix(q)
+    np.testing.assert_allclose(dynamics_result, M - G.T @ dense_projector @ G, rtol=0, atol=1e-10)
+    P = np.eye(n) - M_inv @ G.T @ dense_projector @ G
+    np.testing.assert_allclose(dynamics_result, P.T @ M @ P, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(robot.constrained_mass_matrix_inverse(q) @ dynamics_result, P, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(dynamics_result @ (P @ v), M @ (P @ v), rtol=0, atol=1e-10)
 
 
 def test_determinate_constraint_forces_are_the_unique_ones():
@@ -92,19 +94,19 @@ def test_determinate_constraint_forces_are_the_unique_ones():
 def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
     for robot, q, v in (moving_fourbars(), driven()):
         time, tau, w = 0.7, np.linspace(1.0, 2.0, robot.nv), np.arange(1.0, 7.0)
-        frame, given = robot.bodies[-1], {"time": 0.7}
-        v = robot.project_velocity(q, v, **given)
-        a, forces = robot.constrained_forward_dynamics(q, v, tau, wrenches={frame: w}, **given)
+        frame, options = robot.bodies[-1], {"time": 0.7}
+        v = robot.project_velocity(q, v, **options)
+        a, forces = robot.constrained_forward_dynamics(q, v, tau, wrenches={frame: w}, **options)
 
         def energy(t, q=q, v=v, a=a, robot=robot):
-            there, rate = robot.integrate(q, t * v), v + t * a
-            return [robot.kinetic_energy(there, rate) + robot.potential_energy(there)]
+            moved_q, rate = robot.integrate(q, t * v), v + t * a
+            return [robot.kinetic_energy(moved_q, rate) + robot.potential_energy(moved_q)]
 
         rate = float(differences(lambda x: energy(x[0]), 1, 1e-5)[0][0])
         joints, outside, _ = robot.power(q, v, tau, wrenches={frame: w})
-        power = robot.constraint_power(q, v, tau, wrenches={frame: w}, **given)
+        power = robot.constraint_power(q, v, tau, wrenches={frame: w}, **options)
         np.testing.assert_allclose(rate, joints + outside + power, rtol=0, atol=1e-6 * max(1.0, abs(power)))
-        np.testing.assert_allclose(power, forces @ robot.constraint_jacobian(q, **given) @ v, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(power, forces @ robot.constraint_jacobian(q, **options) @ v, rtol=0, atol=1e-10)
         if not any(constraint.time_dependent for constraint in robot.constraints):
             assert abs(power) < 1e-11 * np.abs(forces).max()
         else:
@@ -116,8 +118,8 @@ def test_constraint_errors_decay_with_the_stabilisation_time_constant():
     G, T = robot.constraint_jacobian(q), 0.05
     tau = np.zeros(robot.nv)
     a, _ = robot.constrained_forward_dynamics(q, v, tau, stabilization=T)
-    wanted = robot.constraint_bias(q, v) + 2 / T * (G @ v) + robot.constraint_error(q) / T**2
-    np.testing.assert_allclose(G @ a, -wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+    expected = robot.constraint_bias(q, v) + 2 / T * (G @ v) + robot.constraint_error(q) / T**2
+    np.testing.assert_allclose(G @ a, -expected, rtol=0, atol=1e-10 * np.abs(expected).max())
     at_first, h = np.abs(robot.constraint_error(q)).max(), 1e-3
     v = robot.project_velocity(q, 0.0 * v)
     for _ in range(400):
@@ -133,11 +135,16 @@ def test_constraint_errors_decay_with_the_stabilisation_time_constant():
 def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
     robot = fourbars(1)
     q, _ = parallel(robot, -1.2)
-    found = robot.equilibrium(q)
+    equilibrium_result = robot.equilibrium(q)
     hanging, _ = parallel(robot, -np.pi / 2)
-    assert found.success and found.stable and found.status == "solved" and "stable" in str(found)
-    np.testing.assert_allclose(found.q, hanging, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(found.stiffness, [2 * 9.81 / (2 / 3 + 1)], rtol=1e-9)
+    assert (
+        equilibrium_result.success
+        and equilibrium_result.stable
+        and equilibrium_result.status == "solved"
+        and "stable" in str(equilibrium_result)
+    )
+    np.testing.assert_allclose(equilibrium_result.q, hanging, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(equilibrium_result.stiffness, [2 * 9.81 / (2 / 3 + 1)], rtol=1e-9)
     upright = robot.equilibrium(parallel(robot, 1.5)[0], descend=False)
     assert upright.success and not upright.stable and upright.stability == "unstable"
     assert robot.equilibrium(upright.q).iterations == 0  # it is one, and stays what it is
@@ -172,7 +179,7 @@ def test_constrained_dynamics_is_differentiated_by_parameters():
         derived = kernel.jvp()(*arrays, *at, *(np.zeros_like(x) for x in arrays), *along)
         step = 1e-5
         ahead, back = (kernel(*arrays, *(x + s * dx for x, dx in zip(at, along, strict=True))) for s in (step, -step))
-        for d, one, other in zip(derived[-len(ahead) :], ahead, back, strict=True):
-            size = max(1.0, np.abs(one).max())
-            np.testing.assert_allclose(d, (one - other) / (2 * step), rtol=0, atol=1e-7 * size)
+        for d, forward, reverse in zip(derived[-len(ahead) :], ahead, back, strict=True):
+            size = max(1.0, np.abs(forward).max())
+            np.testing.assert_allclose(d, (forward - reverse) / (2 * step), rtol=0, atol=1e-7 * size)
             assert function.endswith("inverse_dynamics") or np.abs(d).max() > 1e-3

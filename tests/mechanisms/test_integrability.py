@@ -16,11 +16,11 @@ def planar(*parts):
     return lw.Robot.build("cart", lw.Link("body", mass=1.0), base, *parts)
 
 
-def turning(name, place, axis=(0, 0, 1), parent="body"):
+def turning(name, position, axis=(0, 0, 1), parent="body"):
     """A link that turns on another."""
     link = lw.Link(name, mass=0.1)
     joint = lw.joints.Revolute(axis)
-    return link, lw.Joint.of(joint, name=f"{name}_joint", parent=parent, child=name, placement=lw.pose(place))
+    return link, lw.Joint.of(joint, name=f"{name}_joint", parent=parent, child=name, placement=lw.pose(position))
 
 
 def free(name="free"):
@@ -31,7 +31,7 @@ def free(name="free"):
 
 WHEELS = (*turning("left", (0, 0.3, 0.1), (0, 1, 0)), *turning("right", (0, -0.3, 0.1), (0, 1, 0)))
 CAR = (*turning("front", (1.5, 0, 0)), *turning("trailer", (-0.3, 0, 0)))
-HERE = np.array([0.1, 0.2, 0.3])
+STATE = np.array([0.1, 0.2, 0.3])
 
 
 def dimensions(report):
@@ -41,14 +41,14 @@ def dimensions(report):
 @pytest.mark.parametrize(
     ("robot", "constraints", "q", "growth"),
     [
-        (planar(), [C.KnifeEdge("body")], HERE, (2, 3)),
-        (planar(), [C.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], HERE, (2, 3)),
-        (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [C.Rolling("wheel", radius=0.1)], [*HERE, 0.4], (2, 3, 4)),
+        (planar(), [C.KnifeEdge("body")], STATE, (2, 3)),
+        (planar(), [C.Pfaffian("skate", lambda k: k.twist("body", expressed_in="body")[4])], STATE, (2, 3)),
+        (planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0))), [C.Rolling("wheel", radius=0.1)], [*STATE, 0.4], (2, 3, 4)),
         (free(), [C.Rolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 4, 5)),
         (free(), [C.BallRolling("body", radius=0.4)], [1, 0, 0, 0, 0.1, 0.2, 0.4], (3, 5)),
         (free(), [C.NoSlip("body", "body.z")], [1, 0, 0, 0, 0.1, 0.2, 0.4], (5, 6)),
         (planar(*CAR).with_frame("axle", "trailer", (-1.2, 0, 0)),
-         [C.KnifeEdge("body"), C.KnifeEdge("front"), C.KnifeEdge("axle")], [*HERE, 0.2, 0.1], (2, 3, 4, 5)),
+         [C.KnifeEdge("body"), C.KnifeEdge("front"), C.KnifeEdge("axle")], [*STATE, 0.2, 0.1], (2, 3, 4, 5)),
     ],
     ids=["skate", "function", "coin", "disc", "ball", "arrow", "car"],
 )  # fmt: skip
@@ -64,16 +64,16 @@ def test_holonomic_consequences_of_velocity_constraints_are_named():
     slider = planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0)))
     slope = planar().with_direction("slope", "body", (0, 1, 0))
     for robot, constraint, q, expected in (
-        (planar(), C.NoSlip("body", "world.y"), HERE, ["base.y"]),
-        (planar(), C.NoSlip("body", ("body.x", "body.y")), HERE, ["base.x", "base.y"]),
-        (planar(), C.Pfaffian("p", lambda k: 3 * k.point_velocity("body")[0] - 4 * k.v("base")[2]), HERE,
+        (planar(), C.NoSlip("body", "world.y"), STATE, ["base.y"]),
+        (planar(), C.NoSlip("body", ("body.x", "body.y")), STATE, ["base.x", "base.y"]),
+        (planar(), C.Pfaffian("p", lambda k: 3 * k.point_velocity("body")[0] - 4 * k.v("base")[2]), STATE,
          ["base.x - 1.33333 base.angle"]),
-        (planar(), C.Pfaffian("p", lambda k: k.v("base")[2] - 3.0 + 0.0 * k.time), HERE, ["base.angle - 3 t"]),
-        (slider, C.Pfaffian("p", lambda k: np.exp(k.q("wheel_joint")) * k.point_velocity("wheel")[1]), [*HERE, 1.0],
+        (planar(), C.Pfaffian("p", lambda k: k.v("base")[2] - 3.0 + 0.0 * k.time), STATE, ["base.angle - 3 t"]),
+        (slider, C.Pfaffian("p", lambda k: np.exp(k.q("wheel_joint")) * k.point_velocity("wheel")[1]), [*STATE, 1.0],
          ["base.y"]),
-        (free(), C.NoSlip("body", ("body.x", "body.y", "body.z")), [0.6, 0.8, 0, 0, *HERE],
+        (free(), C.NoSlip("body", ("body.x", "body.y", "body.z")), [0.6, 0.8, 0, 0, *STATE],
          ["base.x", "base.y", "base.z"]),
-        (free(), C.Pfaffian("p", lambda k: k.twist("body", expressed_in="body")[:3]), [0.6, 0.8, 0, 0, *HERE], None),
+        (free(), C.Pfaffian("p", lambda k: k.twist("body", expressed_in="body")[:3]), [0.6, 0.8, 0, 0, *STATE], None),
     ):  # fmt: skip
         report = robot.with_constraints(constraint).integrability(q)
         count = len(constraint.directions) if isinstance(constraint, C.NoSlip) else len(report.integrable)
@@ -82,11 +82,11 @@ def test_holonomic_consequences_of_velocity_constraints_are_named():
         named = sorted({name for combination in report.integrable for name in combination.positions})
         if expected is not None:
             assert named == expected, named
-    assert slope.with_constraints(C.NoSlip("body", "slope")).integrability(HERE).configuration_dof == 3
+    assert slope.with_constraints(C.NoSlip("body", "slope")).integrability(STATE).configuration_dof == 3
 
 
 def test_wheels_of_a_differential_drive_determine_its_heading():
-    q = [*HERE, 0.4, 0.5]
+    q = [*STATE, 0.4, 0.5]
     robot = planar(*WHEELS).with_constraints(C.Rolling("left", radius=0.1), C.Rolling("right", radius=0.1))
     report = robot.integrability(q)
     assert dimensions(report) == (2, 4) and report.nonintegrable_rank == 2 and len(report.redundant) == 1
@@ -128,9 +128,9 @@ def test_integrating_factors_do_not_hide_integrability():
     def bound(k):
         return k.point_velocity("body")[0] - k.q("base")[2] * k.point_velocity("body")[1]
 
-    (found,) = planar().with_constraints(C.Pfaffian("p", exact)).integrability(HERE).integrable
-    assert found.rows == ("p",) and not found.positions and "without a simple position function" in str(found)
-    assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(HERE)) == (2, 3)
+    (report,) = planar().with_constraints(C.Pfaffian("p", exact)).integrability(STATE).integrable
+    assert report.rows == ("p",) and not report.positions and "without a simple position function" in str(report)
+    assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(STATE)) == (2, 3)
 
 
 def test_brackets_that_vanish_at_the_configuration_are_recognised():
@@ -138,7 +138,7 @@ def test_brackets_that_vanish_at_the_configuration_are_recognised():
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
     )
-    for q in (HERE, [0.0, 0.2, 0.3]):
+    for q in (STATE, [0.0, 0.2, 0.3]):
         report = robot.integrability(q)
         assert dimensions(report) == (2, 3) and report.generic and not report.integrable
 
@@ -148,10 +148,14 @@ def test_special_configurations_are_reported_as_not_generic():
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
     )
-    beside, there = robot.integrability(HERE), robot.integrability([0.1, 0.2, 0.0])
+    beside, report_there = robot.integrability(STATE), robot.integrability([0.1, 0.2, 0.0])
     assert dimensions(beside) == (2, 3) and beside.generic
-    assert dimensions(there) == (2, 2) and not there.generic and "singular configuration" in str(there)
-    assert there.integrable[0].positions == ("base.angle",)
+    assert (
+        dimensions(report_there) == (2, 2)
+        and not report_there.generic
+        and "singular configuration" in str(report_there)
+    )
+    assert report_there.integrable[0].positions == ("base.angle",)
     flat = fourbars(1)
     report = flat.integrability(parallel(flat, 0.0)[0])
     assert dimensions(report) == (1, 1) and not report.generic
@@ -162,25 +166,25 @@ def test_integrability_combines_loops_and_velocity_constraints():
     q, _ = parallel(robot, 0.8)
     assert dimensions(robot.integrability(q)) == (1, 1) and robot.integrability(q).holonomic
     assert dimensions(robot.without_constraints().integrability(q)) == (robot.nv, robot.nv)
-    held = robot.with_constraints(C.NoSlip("tip1", "world.x")).integrability(q)
-    assert dimensions(held) == (0, 0) and held.holonomic and held.integrable[0].positions
+    constrained = robot.with_constraints(C.NoSlip("tip1", "world.x")).integrability(q)
+    assert dimensions(constrained) == (0, 0) and constrained.holonomic and constrained.integrable[0].positions
     with pytest.raises(ValueError, match=r"satisfies the holonomic constraints: error .* of 'C1"):
         robot.integrability(q + 0.1)
 
 
 def test_invalid_arguments_of_integrability_are_refused():
     robot = planar().with_constraints(C.KnifeEdge("body"))
-    for q in (HERE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
+    for q in (STATE[:2], [0.0, np.nan, 0.0], np.zeros((2, 3)), "here"):
         with pytest.raises((ValueError, TypeError), match="integrability: q"):
             robot.integrability(q)
     with pytest.raises(ValueError, match="time"):
-        robot.integrability(HERE, time=np.nan)
+        robot.integrability(STATE, time=np.nan)
     both = robot.with_constraints(
         C.Pfaffian("slow", lambda k: k.v("base")[0] - 1.0),
         C.Pfaffian("fast", lambda k: k.v("base")[0] - 2.0),
     )
     with pytest.raises(ValueError, match="contradict each other"):
-        both.integrability(HERE)
+        both.integrability(STATE)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +208,6 @@ def test_time_dependent_coefficients_count_in_integrability(form, growth, stays)
 
     robot = planar().with_constraints(C.Pfaffian("rate", rate))
     for time in (0.0, 0.7):
-        report = robot.integrability(HERE, time=time)
+        report = robot.integrability(STATE, time=time)
         assert report.growth == growth and report.velocity_dof == 2 and report.configuration_dof == growth[-1]
         assert report.holonomic == stays and bool(report.integrable) == stays

@@ -14,14 +14,14 @@ def part(name, mass=1.0, inertia=0.1):
     return lw.Link(name, mass=mass, inertia=(inertia,) * 3)
 
 
-def on(joint, name, parent, child, place=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
-    return lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(place, rpy=rpy))
+def on(joint, name, parent, child, position=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)):
+    return lw.Joint.of(joint, name=name, parent=parent, child=child, placement=lw.pose(position, rpy=rpy))
 
 
-def closed(robot, q, held):
+def closed(robot, q, fixed):
     """The configuration near q that satisfies all constraints, with the first joint held: Newton's method."""
     q = np.array(q, dtype=float)
-    q[0] = held
+    q[0] = fixed
     for _ in range(12):
         error, G = robot.constraint_error(q), robot.constraint_jacobian(q)
         q[1:] -= np.linalg.pinv(G[:, 1:], rcond=1e-9) @ error
@@ -79,12 +79,12 @@ def test_peaucelliers_linkage_draws_a_straight_line():
     half = np.arccos((4 * r * r + L * L - s * s) / (4 * r * L))  # of the angle between OA and OC, B at (2r, 0)
     away = np.arctan2(-L * np.sin(half), (L * L - s * s) / (2 * r) - L * np.cos(half))
     for side in (1.0, -1.0):
-        q, seen = np.array([0.0, half, -half, away - half]), []
+        q, points = np.array([0.0, half, -half, away - half]), []
         for phi in np.linspace(0.0, 0.9, 40) * side:
             q = closed(robot, q, phi)
-            seen.append(robot.point_position(q, "D"))
-            assert abs(seen[-1][0] - (L * L - s * s) / (2 * r)) < 1e-12
-        assert abs(seen[-1][1] - seen[0][1]) > 0.9
+            points.append(robot.point_position(q, "D"))
+            assert abs(points[-1][0] - (L * L - s * s) / (2 * r)) < 1e-12
+        assert abs(points[-1][1] - points[0][1]) > 0.9
 
 
 def test_a_spatial_slider_crank_has_its_closed_form():
@@ -167,7 +167,7 @@ def test_coupling_constraints_equal_eliminated_joints():
             ("turn", 0.5, 0.2),
         ),
     ):
-        held, free = robot.with_constraints(constraint), robot.with_couplings({follower: law})
+        constrained, free = robot.with_constraints(constraint), robot.with_couplings({follower: law})
         names = [joint.name for joint in robot.joints]
         i, j = names.index(follower), names.index(law[0])
         G = np.eye(3)
@@ -176,8 +176,8 @@ def test_coupling_constraints_equal_eliminated_joints():
         y, rate, tau = rng.normal(size=(3, 2))
         q, v = G @ y, G @ rate
         q[i] += law[2]
-        assert np.abs(held.constraint_error(q)).max() < 1e-14
-        a = held.forward_dynamics(q, v, tau @ np.linalg.pinv(G))
+        assert np.abs(constrained.constraint_error(q)).max() < 1e-14
+        a = constrained.forward_dynamics(q, v, tau @ np.linalg.pinv(G))
         np.testing.assert_allclose(a, G @ free.forward_dynamics(y, rate, tau), rtol=1e-10, atol=1e-11)
 
 
@@ -186,22 +186,22 @@ def test_weld_and_ball_constraints_equal_loops_of_joints():
     robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 7))
     X = robot.pose(q, "grip")
-    there = robot.with_frame("socket", "world", X)
-    for own, joint in (
+    socket_robot = robot.with_frame("socket", "world", X)
+    for constraint, joint in (
         (lw.constraints.Weld("grip", pose=X), lw.joints.Fixed()),
         (lw.constraints.Ball("grip", point=X[:3, 3]), lw.joints.Spherical()),
         (lw.constraints.Parallel("socket.z", "grip.z"), None),
         (lw.constraints.PointOnLine("grip", "socket.z"), None),
     ):
-        held = there.with_constraints(own)
-        assert np.abs(held.constraint_error(q)).max() < 1e-13
-        G = held.constraint_jacobian(q)
+        constrained = socket_robot.with_constraints(constraint)
+        assert np.abs(constrained.constraint_error(q)).max() < 1e-13
+        G = constrained.constraint_jacobian(q)
         u = v - np.linalg.pinv(G) @ G @ v
         if joint is not None:
-            loop = there.with_loop("loop", "socket", "grip", joint)
-            a = held.forward_dynamics(q, u, tau)
+            loop = socket_robot.with_loop("loop", "socket", "grip", joint)
+            a = constrained.forward_dynamics(q, u, tau)
             np.testing.assert_allclose(a, loop.forward_dynamics(q, u, tau), rtol=1e-9, atol=1e-9)
-            first, second = (r.constrained_forward_dynamics(q, u, tau)[1] for r in (held, loop))
+            first, second = (r.constrained_forward_dynamics(q, u, tau)[1] for r in (constrained, loop))
             assert abs(np.linalg.norm(first[-3:]) - np.linalg.norm(second[-3:])) < 1e-8
 
 
@@ -215,8 +215,8 @@ def test_prescribed_motions_need_the_forces_of_inverse_dynamics():
     w = 1 + 0.1 * np.arange(7)
     q, v, a = 0.1 * np.arange(7) + np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
     assert np.abs(driven.constraint_error(q, time=t)).max() < 1e-15
-    found, forces = driven.constrained_forward_dynamics(q, v, np.zeros(7), time=t)
-    np.testing.assert_allclose(found, a, rtol=0, atol=1e-9)
+    dynamics_result, forces = driven.constrained_forward_dynamics(q, v, np.zeros(7), time=t)
+    np.testing.assert_allclose(dynamics_result, a, rtol=0, atol=1e-9)
     np.testing.assert_allclose(forces, robot.inverse_dynamics(q, v, a), rtol=0, atol=1e-8)
 
 
@@ -246,8 +246,8 @@ def test_constraints_stay_finite_at_singular_directions():
 def test_a_machine_with_many_constraint_kinds_obeys_all_of_them():
     """A gear, a rod, a wheel on the ground, a cam and a blade; the robot is rebuilt and equal."""
 
-    def piece(name, joint, place=(0, 0, 0), parent="base"):
-        return part(name), on(joint, name, parent, name, place)
+    def piece(name, joint, position=(0, 0, 0), parent="base"):
+        return part(name), on(joint, name, parent, name, position)
 
     machine = lw.Robot.build(
         "machine",

@@ -50,12 +50,14 @@ def test_bundled_mechanisms_have_one_mobility_and_conserve_energy(name):
 @pytest.mark.slow(every=9)
 def test_bundled_mechanisms_have_the_known_mobility(drawn):
     for name, count in drawn(MOBILITY.items()):
-        found = lw.load(name).mobility()
-        assert (found.mobility, found.dof, found.coordinates) == (count, count, CONFIGURATIONS[name])
-        assert not (found.inconsistent or found.singular)
+        report = lw.load(name).mobility()
+        assert (report.mobility, report.dof, report.coordinates) == (count, count, CONFIGURATIONS[name])
+        assert not (report.inconsistent or report.singular)
         planar = {"fourbar": "pin", "leg": "plantar"}.get(name)
-        expected = [f"{planar}: {what}" for what in ("rotation x", "rotation z", "translation y")] if planar else []
-        assert list(found.redundant) == (["right_wheel rolls: along y"] if name == "differential_drive" else expected)
+        expected = (
+            [f"{planar}: {rotation}" for rotation in ("rotation x", "rotation z", "translation y")] if planar else []
+        )
+        assert list(report.redundant) == (["right_wheel rolls: along y"] if name == "differential_drive" else expected)
     base = lw.load("differential_drive")
     reached = base.integrability(base.neutral())
     assert reached.configuration_dof == 6  # what both wheels have turned says the heading
@@ -106,19 +108,19 @@ def null_direction(J, k):
 
 def followed(robot, joint, values):
     """Assembled configurations while a joint goes through values, each from the one before."""
-    found, q = [], robot.neutral()
+    results, q = [], robot.neutral()
     k = robot.q_index([joint])[0]
     for value in values:
         q = q.copy()
         q[k] = value
-        q = newton(robot, q, held=[joint])
-        found.append(q)
-    return np.array(found)
+        q = newton(robot, q, fixed=[joint])
+        results.append(q)
+    return np.array(results)
 
 
-def newton(robot, q, held=()):
+def newton(robot, q, fixed=()):
     """The configuration near q that satisfies the constraints while joints are held, by Newton's method."""
-    columns = [k for k, name in enumerate(robot.v_names) if name.partition(".")[0] not in held]
+    columns = [k for k, name in enumerate(robot.v_names) if name.partition(".")[0] not in fixed]
     rows = np.flatnonzero([c.holonomic for c in rows_of(robot)])
     for _ in range(30):
         error = robot.constraint_error(q)
@@ -134,32 +136,32 @@ def newton(robot, q, held=()):
 
 def delta_shoulders(p):
     """The shoulder angles of the delta robot with its platform at p, in closed form; p may be (..., 3)."""
-    found = []
+    results = []
     for angle in (0.0, 2 * np.pi / 3, -2 * np.pi / 3):
         c, s = np.cos(angle), np.sin(angle)
         x, y, z = c * p[..., 0] + s * p[..., 1] + 0.04 - 0.15, c * p[..., 1] - s * p[..., 0], p[..., 2]
         # |(x, y, z) − 0.25 (cos t, 0, −sin t)|² = 0.36, that is A cos t + B sin t = C
         A, B, C = 0.5 * x, -0.5 * z, x * x + y * y + z * z + 0.0625 - 0.36
-        found.append(np.arctan2(B, A) - np.arccos(C / np.hypot(A, B)))
-    return np.stack(found, axis=-1)
+        results.append(np.arctan2(B, A) - np.arccos(C / np.hypot(A, B)))
+    return np.stack(results, axis=-1)
 
 
 def test_the_delta_robot_has_its_closed_form_kinematics_in_both_directions():
     robot = lw.load("delta")
     rng = np.random.default_rng(1)
-    shoulders, place = [f"shoulder_{i}" for i in (1, 2, 3)], slice(4, 7)
+    shoulders, position = [f"shoulder_{i}" for i in (1, 2, 3)], slice(4, 7)
     for _ in range(5):
         p = np.array([0, 0, -0.48]) + rng.uniform(-0.08, 0.08, 3)
         angles = delta_shoulders(p)
         q = robot.neutral()
         q[robot.q_index(shoulders)] = angles
-        q = newton(robot, q, held=shoulders)  # forward: from angles to the platform
+        q = newton(robot, q, fixed=shoulders)  # forward: from angles to the platform
         X = robot.pose(q, "platform")
         np.testing.assert_allclose(X[:3, 3], p, rtol=0, atol=1e-12)
         np.testing.assert_allclose(X[:3, :3], np.eye(3), rtol=0, atol=1e-12)  # it only translates
         start = robot.neutral()
-        start[place] = q[place]
-        back = newton(robot, start, held=["carried"])  # inverse: from the platform to angles
+        start[position] = q[position]
+        back = newton(robot, start, fixed=["carried"])  # inverse: from the platform to angles
         np.testing.assert_allclose(back[robot.q_index(shoulders)], angles, rtol=0, atol=1e-12)
 
 
@@ -180,11 +182,11 @@ def test_the_stewart_platform_has_its_closed_form_kinematics_in_both_directions(
         X = lw.pose(np.array([0, 0, 0.6]) + rng.uniform(-0.05, 0.05, 3), rpy=rng.uniform(-0.15, 0.15, 3))
         q = robot.neutral()
         q[robot.q_index(legs)] = stewart_legs(X)
-        q = newton(robot, q, held=legs)
+        q = newton(robot, q, fixed=legs)
         np.testing.assert_allclose(robot.pose(q, "platform"), X, rtol=0, atol=1e-11)
         start = robot.neutral()
         start[:7] = q[:7]
-        back = newton(robot, start, held=["carried"])
+        back = newton(robot, start, fixed=["carried"])
         np.testing.assert_allclose(back[robot.q_index(legs)], stewart_legs(X), rtol=0, atol=1e-12)
 
 
@@ -286,14 +288,14 @@ def test_the_bicycle_has_the_published_eigenvalues():
     at = ride.coordinates_of(bicycle.q)
     for speed in range(11):
         A, _ = bicycle.matrices(float(speed))
-        found = np.sort_complex(np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [A]])))
+        result = np.sort_complex(np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [A]])))
         if speed == 0:
             expected = np.array([-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393])
         else:
             x, y = WEAVE[speed - 1]
             expected = [x + 1j * y, x - 1j * y, CAPSIZE[speed - 1], CASTERING[speed - 1]]
         expected = np.sort_complex(np.array(expected, dtype=complex))
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-10)
         A, _ = ride.linearize(
             at, [0.0, 0.0, speed / 0.3], near=bicycle.q
         )  # in minimal coordinates, six of them at rest

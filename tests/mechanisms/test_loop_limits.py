@@ -40,9 +40,9 @@ def test_branches_respect_the_limits_of_loop_joints():
     assert len(pin) == 2 and abs(pin[0] - pin[1]) > 0.1
     middle = float(pin.mean())
     for limits in ({"lower": middle}, {"upper": middle}):
-        found = _fourbar(**limits).branches(hold)
-        kept = pin > middle if "lower" in limits else pin < middle
-        assert np.allclose(found.q, every.q[kept], atol=1e-8)
+        branches = _fourbar(**limits).branches(hold)
+        within = pin > middle if "lower" in limits else pin < middle
+        assert np.allclose(branches.q, every.q[within], atol=1e-8)
         assert int(_fourbar(**limits).branches(hold, position_limits=False).count) == 2
 
 

@@ -100,8 +100,8 @@ def test_a_reversed_loop_joint_gives_the_same_accelerations(name: str) -> None:
     m, v, tau = moving(name)
     tree, loops = m.tree, m.tree.constraints
     for turned in (lambda joint: joint.reversed(), Reversed):
-        other = [LoopJoint(c.name, turned(c.joint), c.relative_to, c.frame) for c in loops]
-        back = replace(m, tree=with_constraints(without_constraints(tree, [c.name for c in loops]), other))
+        reversed_loops = [LoopJoint(c.name, turned(c.joint), c.relative_to, c.frame) for c in loops]
+        back = replace(m, tree=with_constraints(without_constraints(tree, [c.name for c in loops]), reversed_loops))
         assert np.max(np.abs(back.error), initial=0.0) < 1e-12
         a, b = (x.accelerations(v, tau)[0] for x in (m, back))
         _, cond = m.dense(v, tau)
@@ -120,7 +120,7 @@ def test_a_loop_opened_at_another_joint_gives_the_same_accelerations(number: int
         tau[:5] = 1.0, -2.0, 0.5, 0.3, 3.0
         a, _ = m.accelerations(v, tau)
         _, cond = m.dense(v, tau)
-        own = [acceleration(m.tree, m.q, v.tolist(), a.tolist(), f"b{k}").elements() for k in range(3)]
-        accelerations.append((np.array(own, dtype=float), cond))
-    (a, one), (b, other) = accelerations
-    assert np.max(np.abs(a - b)) < (1e-12 + 1e-15 * max(one, other)) * scale(a, rates[0] ** 2)
+        acceleration_ = [acceleration(m.tree, m.q, v.tolist(), a.tolist(), f"b{k}").elements() for k in range(3)]
+        accelerations.append((np.array(acceleration_, dtype=float), cond))
+    (a, acceleration_a), (b, acceleration_b) = accelerations
+    assert np.max(np.abs(a - b)) < (1e-12 + 1e-15 * max(acceleration_a, acceleration_b)) * scale(a, rates[0] ** 2)

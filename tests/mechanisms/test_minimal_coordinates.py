@@ -66,9 +66,11 @@ def test_reduced_dynamics_equals_the_equations_with_multipliers():
         assert np.abs(np.einsum("nij,nj->ni", G, a) + robot.constraint_bias(q, v)).max() < 1e-10
         expected, M = robot.forward_dynamics(q, v, tau), robot.mass_matrix(q)
         bound = 1e-10 * max(np.linalg.cond(M).max(), 1.0)
-        found = minimal.forward_dynamics(y, u, tau)
+        dynamics_result = minimal.forward_dynamics(y, u, tau)
         scale = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(minimal.expand(y, u, found)[2], expected, atol=bound * scale, err_msg=robot.name)
+        np.testing.assert_allclose(
+            minimal.expand(y, u, dynamics_result)[2], expected, atol=bound * scale, err_msg=robot.name
+        )
         if robot.name != "five-bar":
             continue
         K = minimal.jacobian(y)
@@ -77,8 +79,8 @@ def test_reduced_dynamics_equals_the_equations_with_multipliers():
         np.testing.assert_allclose(H, np.einsum("nji,njk,nkl->nil", K, M, K), atol=1e-11)
         forces = minimal.forces(y, tau)
         np.testing.assert_allclose(forces, np.einsum("nij,ni->nj", K, tau), atol=1e-12)
-        np.testing.assert_allclose(minimal.inverse_dynamics(y, u, found), forces, atol=1e-10 * scale)
-        needed = np.einsum("nij,nj->ni", H, found) + minimal.bias_force(y, u)
+        np.testing.assert_allclose(minimal.inverse_dynamics(y, u, dynamics_result), forces, atol=1e-10 * scale)
+        needed = np.einsum("nij,nj->ni", H, dynamics_result) + minimal.bias_force(y, u)
         np.testing.assert_allclose(needed, forces, atol=1e-10 * scale)
 
 
@@ -154,25 +156,25 @@ def test_linearisations_in_minimal_coordinates_equal_differences():
     u = np.array([0.5, 2.0, -0.4])
     q, v = free.expand(y, u)
     A, _ = free.linearize(y, u)
-    places = disc.v_index(free.independent)
+    indices = disc.v_index(free.independent)
     K = disc.without_constraints("disc rolls").explicit_jacobian(q, free.independent)
 
     def moved(k, t):
-        there = disc.integrate(q, t * K[:, k])
-        there = disc.closed_configuration(there, there, np.zeros(6), free.independent).q
-        w = disc.explicit_velocity(there, free._spread("u", u), free.speeds)
-        return there, w, disc.reduced_forward_dynamics(there, w, np.zeros(6), free.speeds)
+        moved_q = disc.integrate(q, t * K[:, k])
+        moved_q = disc.closed_configuration(moved_q, moved_q, np.zeros(6), free.independent).q
+        w = disc.explicit_velocity(moved_q, free._spread("u", u), free.speeds)
+        return moved_q, w, disc.reduced_forward_dynamics(moved_q, w, np.zeros(6), free.speeds)
 
     for k in range(5):
         np.testing.assert_allclose(A[5:, k], slope(lambda t, k=k: moved(k, t)[2], 0.0), atol=1e-7)
         drift = slope(lambda t, k=k: _apart(disc, moved(k, t), q, v), 0.0)
-        np.testing.assert_allclose(A[:5, k], drift[places], atol=1e-6)
+        np.testing.assert_allclose(A[:5, k], drift[indices], atol=1e-6)
 
 
 def _apart(robot, moved, q, v, time=1e-4):
     """How fast a motion from a changed configuration leaves one from q, as a tangent vector."""
-    there, w, _ = moved
-    gone = [robot.difference(robot.integrate(q, s * v), robot.integrate(there, s * w)) for s in (time, -time)]
+    moved_q, w, _ = moved
+    gone = [robot.difference(robot.integrate(q, s * v), robot.integrate(moved_q, s * w)) for s in (time, -time)]
     return (gone[0] - gone[1]) / (2 * time)
 
 
@@ -222,13 +224,13 @@ def test_the_margin_of_minimal_coordinates_does_not_depend_on_rounding():
     """The minimum sine of a column of G to the span of the others."""
     robot = lw.load("delta")
     names = ("shoulder_1", "shoulder_2", "shoulder_3")
-    q, still = np.asarray(robot.assemble(robot.neutral()).q), np.zeros(robot.nv)
-    f, asked = Functions(robot.tree), ("closed_configuration", names)
-    phi = still + 0.2 * np.arange(robot.nv) / robot.nv
-    there, _, margin = f(asked, q, q, phi)
-    batch = f(asked, *(np.stack([x, x]) for x in (q, q, phi)))[2]
+    q, zeros = np.asarray(robot.assemble(robot.neutral()).q), np.zeros(robot.nv)
+    f, request = Functions(robot.tree), ("closed_configuration", names)
+    phi = zeros + 0.2 * np.arange(robot.nv) / robot.nv
+    moved, _, margin = f(request, q, q, phi)
+    batch = f(request, *(np.stack([x, x]) for x in (q, q, phi)))[2]
     compiled = robot.closed_configuration(q, q, phi, names).margin
-    rows = _Problem.of(robot.tree, list(there), list(there), list(still), names, 0.0).at(list(there))[1]
+    rows = _Problem.of(robot.tree, list(moved), list(moved), list(zeros), names, 0.0).at(list(moved))[1]
     A = np.array([[float(x) for x in row] for row in rows])
     gram = A.T @ A
     expected = np.sqrt(1.0 / (np.diag(gram) * np.diag(np.linalg.inv(gram))).max())
@@ -240,7 +242,7 @@ def test_unsuitable_minimal_coordinates_are_refused_with_reasons():
     q, _ = parallel(robot, 0.7)
     rolling = coin()
     on = [0, 0, RADIUS, 0, 0, 0]
-    for asked, message in (
+    for request, message in (
         (lambda: robot.minimal_coordinates(["A0", "A1"], q=q), r"'A1' is 1 A0 \(the mechanism has 1 degree of freedom"),
         (lambda: robot.minimal_coordinates([], q=q), r"none: they leave 1 motion undetermined: A0 1, B1 -1, A1 1"),
         (lambda: robot.minimal_coordinates("A0", q=0 * q), r"they leave 1 motion undetermined: B1 1, A1 1"),
@@ -260,7 +262,7 @@ def test_unsuitable_minimal_coordinates_are_refused_with_reasons():
         (lambda: floating_coin().explicit_jacobian([1, 0, 0, 0, 0, 0, 0.4], "free"), "has 6 velocities: name one of"),
     ):
         with pytest.raises((ValueError, lw.errors.UnknownNameError), match=message):
-            asked()
+            request()
     with pytest.raises(lw.errors.UnknownNameError, match="did you mean"):
         robot.minimal_coordinates(["A00"], q=q)
     text = repr(robot.minimal_coordinates("A0", q=q))

@@ -27,16 +27,16 @@ def rods(gap, joint=HINGE):
 def test_a_planar_four_bar_in_space_has_three_redundant_rows():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
-    found = robot.mobility(q)
-    assert (found.rank, found.dof, found.mobility, found.counted) == (2, 1, 1, -2)
-    assert found.redundant == tuple(f"C1: {row}" for row in OUT_OF_PLANE) and not found.singular
-    assert found.assembled and not found.inconsistent and not found.locked and not found.untouched
-    (motion,) = found.motions
-    assert found.independent == ("A0",) and motion == pytest.approx({"A0": 1.0, "B1": -1.0, "A1": 1.0}, abs=1e-12)
-    assert robot.mobility(q).redundant == found.redundant  # the same every time
-    text = str(found)
+    report = robot.mobility(q)
+    assert (report.rank, report.dof, report.mobility, report.counted) == (2, 1, 1, -2)
+    assert report.redundant == tuple(f"C1: {row}" for row in OUT_OF_PLANE) and not report.singular
+    assert report.assembled and not report.inconsistent and not report.locked and not report.untouched
+    (motion,) = report.motions
+    assert report.independent == ("A0",) and motion == pytest.approx({"A0": 1.0, "B1": -1.0, "A1": 1.0}, abs=1e-12)
+    assert robot.mobility(q).redundant == report.redundant  # the same every time
+    text = str(report)
     assert "1 degree of freedom" in text and "redundant (dependent everywhere): C1: rotation x" in text
-    assert "C1: translation x  independent" in found.table and "C1: rotation z     redundant" in found.table
+    assert "C1: translation x  independent" in report.table and "C1: rotation z     redundant" in report.table
 
 
 def test_many_flat_four_bars_are_singular():
@@ -60,38 +60,38 @@ def test_overconstrained_loops_of_bennett_and_bricard_have_one_degree_of_freedom
     for angle in (0.4, 1.3, -2.0):
         q = bennett_angles(angle)
         assert np.abs(robot.constraint_error(q)).max() < 1e-12
-        found = robot.mobility(q)
-        assert (found.dof, found.mobility, found.counted, len(found.redundant)) == (1, 1, -2, 3)
-        assert found.gap[0] > 0.1 and found.gap[1] < 1e-12
+        report = robot.mobility(q)
+        assert (report.dof, report.mobility, report.counted, len(report.redundant)) == (1, 1, -2, 3)
+        assert report.gap[0] > 0.1 and report.gap[1] < 1e-12
         step = 1e-6
         slope = (bennett_angles(angle + step) - bennett_angles(angle - step)) / (2 * step)
         (motion,) = robot.mobility(q).motions
         v = np.array([motion[name] for name in robot.v_names])
         np.testing.assert_allclose(v / v[0], slope, atol=1e-8)
-    for found in (bricard().mobility(), bricard().mobility([1.5, -1.5, 1.5, -1.5, 1.5])):
-        assert (found.dof, found.mobility, found.counted, len(found.redundant)) == (1, 1, 0, 1)
-        assert np.abs(bricard().constraint_error(found.q)).max() < 1e-12
+    for report in (bricard().mobility(), bricard().mobility([1.5, -1.5, 1.5, -1.5, 1.5])):
+        assert (report.dof, report.mobility, report.counted, len(report.redundant)) == (1, 1, 0, 1)
+        assert np.abs(bricard().constraint_error(report.q)).max() < 1e-12
 
 
 def test_a_truss_is_rigid_and_a_stretched_truss_has_an_infinitesimal_motion():
-    found = rods(1.2).mobility()
-    assert found.dof == 1 and found.locked == ("a", "b") and found.untouched == ("c",) and len(found.redundant) == 3
+    report = rods(1.2).mobility()
+    assert report.dof == 1 and report.locked == ("a", "b") and report.untouched == ("c",) and len(report.redundant) == 3
     stretched = rods(2.0).mobility([0.0, 0.0, np.pi] if rods(2.0).v_names == ("a", "c", "b") else [0.0, np.pi, 0.0])
     assert stretched.dof == 2 and stretched.mobility == 1 and stretched.singular and len(stretched.redundant) == 3
 
 
 def test_unsatisfiable_constraints_are_reported_as_inconsistent():
-    found = rods(2.3).mobility()
-    assert not found.assembled and {*found.inconsistent} == {"pin: translation x"}
-    assert abs(found.inconsistent["pin: translation x"]) == pytest.approx(0.3, abs=1e-6)
-    assert str(found).startswith("rods: inconsistent\n  pin: translation x: ")
+    report = rods(2.3).mobility()
+    assert not report.assembled and {*report.inconsistent} == {"pin: translation x"}
+    assert abs(report.inconsistent["pin: translation x"]) == pytest.approx(0.3, abs=1e-6)
+    assert str(report).startswith("rods: inconsistent\n  pin: translation x: ")
     turning = fourbars(1).with_constraints(
         lw.constraints.Pfaffian("slow", lambda k: k.v("A0") - 1.0),
         lw.constraints.Pfaffian("fast", lambda k: k.v("A1") - 2.0),
     )
     q, _ = parallel(turning, 0.8)
-    found = turning.mobility(q)
-    assert found.inconsistent and {"slow", "fast"} <= {name[:4] for name in found.inconsistent}
+    report = turning.mobility(q)
+    assert report.inconsistent and {"slow", "fast"} <= {name[:4] for name in report.inconsistent}
 
 
 def test_the_length_scale_of_angles_is_stated():
@@ -113,12 +113,12 @@ def test_mobility_reports_state_configuration_and_parameters():
     q, _ = parallel(robot, 0.7)
     up = robot.mobility(q)
     assert not up.is_singular and "  at the given q" in str(up).splitlines()
-    numbers = {"placement:B1": [0.0, 0.0, 0.0, 0.2, 0.0, 0.0]}
-    other = robot.with_parameters(numbers)
-    found, known = robot.mobility(q, parameters=numbers), other.mobility(q)
-    np.testing.assert_allclose(found.q, known.q, rtol=0, atol=1e-9)
-    assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
-    assert found.motions[0] == pytest.approx(known.motions[0], abs=1e-8)
+    values = {"placement:B1": [0.0, 0.0, 0.0, 0.2, 0.0, 0.0]}
+    edited = robot.with_parameters(values)
+    report, known = robot.mobility(q, parameters=values), edited.mobility(q)
+    np.testing.assert_allclose(report.q, known.q, rtol=0, atol=1e-9)
+    assert np.abs(edited.constraint_error(report.q)).max() < 1e-9 < np.abs(robot.constraint_error(report.q)).max()
+    assert report.motions[0] == pytest.approx(known.motions[0], abs=1e-8)
 
 
 def numbers(report):
@@ -143,23 +143,23 @@ def test_batches_of_mechanisms_have_the_mobility_of_each():
         (robot.without_constraints(), {"parameters": {"placement:coupler_hinge": offsets}}),
         (driven, {"time": [0.0, 0.3]}),
     ):
-        found = which.mobility(**options)
-        for index in np.ndindex(found.shape):
-            own = {name: x[index] for name, x in options.get("parameters", {}).items()}
+        report = which.mobility(**options)
+        for index in np.ndindex(report.shape):
+            parameters = {name: x[index] for name, x in options.get("parameters", {}).items()}
             alone = which.mobility(
-                options.get("q"), parameters=own, time=options["time"][index[0]] if "time" in options else None
+                options.get("q"), parameters=parameters, time=options["time"][index[0]] if "time" in options else None
             )
-            one = found[index]
-            known, got = alone.as_dict(), one.as_dict()
+            single = report[index]
+            known, got = alone.as_dict(), single.as_dict()
             np.testing.assert_allclose(numbers(known), numbers(got), rtol=1e-6, atol=1e-12)
-            assert known == got and str(one).splitlines()[0] == str(alone).splitlines()[0]
+            assert known == got and str(single).splitlines()[0] == str(alone).splitlines()[0]
             assert (alone.dof, alone.mobility, alone.rank) == (
-                found.dof[index],
-                found.mobility[index],
-                found.rank[index],
+                report.dof[index],
+                report.mobility[index],
+                report.rank[index],
             )
-            assert alone.assembled == found.assembled[index] and alone.is_singular == found.is_singular[index]
-        assert found.q.shape == (*found.shape, which.nq) and len(found) == len([*found]) == found.dof.size
+            assert alone.assembled == report.assembled[index] and alone.is_singular == report.is_singular[index]
+        assert report.q.shape == (*report.shape, which.nq) and len(report) == len([*report]) == report.dof.size
     jams = robot.mobility(parameters={"placement:coupler_hinge": offsets})
     assert jams.assembled.tolist() == [[True] * 3, [False, False, True]] and (jams.dof[jams.assembled] == 1).all()
     assert "fourbar: 6 mechanisms: 4 with 1 degree of freedom, 2 inconsistent" in str(jams)
@@ -174,8 +174,8 @@ def test_mobility_handles_open_robots_and_refuses_invalid_arguments():
     fixed = lw.Robot.build("fixed", lw.Link("body", mass=1.0), weld)
     assert fixed.mobility().dof == 0 and fixed.equilibrium(np.zeros((2, 0))).stability.tolist() == ["stable"] * 2
     free = fourbars(1).without_constraints()
-    found = free.mobility()
-    assert found.dof == found.counted == 3 and found.untouched == free.v_names and not found.rows
+    report = free.mobility()
+    assert report.dof == report.counted == 3 and report.untouched == free.v_names and not report.rows
     robot = fourbars(1)
     for arguments, message in (
         (([0.0, 0.0],), r"one configuration \(3,\)"),
@@ -190,6 +190,6 @@ def test_mobility_handles_open_robots_and_refuses_invalid_arguments():
 def test_a_rocker_at_its_dead_centre_has_zero_velocity():
     robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
     crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)
-    found = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})
-    assert found.locked_here == ("rocker",) and not found.locked and found.dof == found.mobility == 1
-    assert "locked only here: rocker" in str(found)
+    report = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})
+    assert report.locked_here == ("rocker",) and not report.locked and report.dof == report.mobility == 1
+    assert "locked only here: rocker" in str(report)

@@ -33,10 +33,10 @@ def ring_of_hinges(sides: list[tuple[float, float]]) -> lw.Robot:
     parts: list[object] = []
     for k in range(count):
         link = {"mass": 1.0 + 0.3 * k, "com": (0.4, 0.1 * k, 0.05), "inertia": (0.02, 0.05, 0.06)}
-        place = np.eye(4) if k == 0 else along(*sides[k - 1])
+        position = np.eye(4) if k == 0 else along(*sides[k - 1])
         parent = "world" if k == 0 else f"link{k - 1}"
         parts += [lw.Link(f"link{k}", **link)]
-        parts += [lw.Joint.of(HINGE, name=f"hinge{k}", parent=parent, child=f"link{k}", placement=place)]
+        parts += [lw.Joint.of(HINGE, name=f"hinge{k}", parent=parent, child=f"link{k}", placement=position)]
     robot = lw.Robot.build("ring of hinges", *parts)
     robot = robot.with_frame("end", f"link{count - 1}", along(*sides[-2]))
     robot = robot.with_frame("ground", "world", np.linalg.inv(along(*sides[-1])))
@@ -71,9 +71,9 @@ def test_bennetts_linkage_moves_as_its_closed_form() -> None:
         n = np.array([1.0, -k / below, -1.0])
         n_rate = np.array([0.0, k * math.sin(t) * math.cos(t) * (1.0 - k * k) / below**2, 0.0])
         assert np.max(np.abs(m.G @ n)) < 1e-13
-        found, _ = m.accelerations(1.7 * n, tau)
+        result, _ = m.accelerations(1.7 * n, tau)
         expected = reduced(m, n, n_rate, 1.7, tau)
-        assert np.max(np.abs(found - expected)) < 1e-11 * max(1.0, float(np.max(np.abs(expected))))
+        assert np.max(np.abs(result - expected)) < 1e-11 * max(1.0, float(np.max(np.abs(expected))))
 
 
 def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
@@ -82,8 +82,8 @@ def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
     f, theta, h = Functions(robot.tree), 1.1, 1e-4
 
     def of(name: str, angles: np.ndarray) -> list[np.ndarray]:
-        q, rest = np.stack([bennett_angles(x) for x in angles]), np.ones((len(angles), 1))
-        return list(f(name, q, 0.0 * q, tau * rest))
+        q, ones = np.stack([bennett_angles(x) for x in angles]), np.ones((len(angles), 1))
+        return list(f(name, q, 0.0 * q, tau * ones))
 
     moved = bennett_angles(theta + h) - bennett_angles(theta - h)
     for name in ("constrained_forward_dynamics", "constrained_inverse_dynamics"):
@@ -99,8 +99,8 @@ def bricard() -> tuple[lw.Robot, np.ndarray]:
     quarter = 0.5 * math.pi
     robot = ring_of_hinges([(1.0, quarter if k % 2 == 0 else -quarter) for k in range(6)])
     c = math.cos(1.0)
-    other = math.acos(-c / (1.0 + c))
-    return robot, np.array([1.0, other, 1.0, other, 1.0])
+    angle = math.acos(-c / (1.0 + c))
+    return robot, np.array([1.0, angle, 1.0, angle, 1.0])
 
 
 @pytest.mark.slow(every=9)
@@ -160,7 +160,7 @@ def test_a_flat_four_bar_closed_in_space_by_hinges_has_three_redundant_rows() ->
         sizes = np.linalg.svd(m.G, compute_uv=False)
         assert np.max(np.abs(m.error)) < 1e-14 and sizes[1] > 0.1 and sizes[2] < 1e-14
         rate = 0.8
-        found, forces = m.accelerations(n * rate, np.zeros(3))
+        result, forces = m.accelerations(n * rate, np.zeros(3))
         expected = 2.0 * (g @ [-math.sin(angle), 0.0, math.cos(angle)]) / (2.0 / 3.0 + 1.0)
-        assert np.max(np.abs(found - n * expected)) < 1e-11
+        assert np.max(np.abs(result - n * expected)) < 1e-11
         assert np.isfinite(forces).all()

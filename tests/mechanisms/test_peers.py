@@ -35,16 +35,18 @@ def test_constrained_accelerations_equal_pinocchios(joint: lw.joints.JointType) 
     kind = pin.ContactType.CONTACT_3D if joint.nv else pin.ContactType.CONTACT_6D
     X = robot.pose(q, frame)
     ground = pin.SE3(X[:3, :3], X[:3, 3])
-    held = pin.RigidConstraintModel(kind, model, hand.parentJoint, hand.placement, 0, ground, pin.ReferenceFrame.LOCAL)
+    constraint = pin.RigidConstraintModel(
+        kind, model, hand.parentJoint, hand.placement, 0, ground, pin.ReferenceFrame.LOCAL
+    )
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    models.append(held)
-    datas.append(held.createData())
+    models.append(constraint)
+    datas.append(constraint.createData())
     data, settings = model.createData(), pin.ProximalSettings(1e-12, 1e-12, 20)
     pin.initConstraintDynamics(model, data, models, datas)
     expected = pin.constraintDynamics(model, data, q, v, tau, models, datas, settings)
-    found, forces = robot.constrained_forward_dynamics(q, v, tau)
+    dynamics_result, forces = robot.constrained_forward_dynamics(q, v, tau)
     assert forces.shape == (6 - joint.nv,)
-    assert np.max(np.abs(found - expected)) < 1e-8 * np.max(np.abs(expected))
+    assert np.max(np.abs(dynamics_result - expected)) < 1e-8 * np.max(np.abs(expected))
 
 
 FOURBAR = """
@@ -81,6 +83,8 @@ def test_constrained_accelerations_are_near_those_of_stiff_mujoco_equalities() -
             data.joint(joint.name).qpos, data.joint(joint.name).qvel = q[joint.q_slice], 0.0
             data.joint(joint.name).qfrc_applied = tau[joint.name]
         mujoco.mj_forward(model, data)
-        found, _ = robot.constrained_forward_dynamics(q, v, np.array([tau[joint.name] for joint in robot.joints]))
+        dynamics_result, _ = robot.constrained_forward_dynamics(
+            q, v, np.array([tau[joint.name] for joint in robot.joints])
+        )
         expected = np.array([data.joint(joint.name).qacc[0] for joint in robot.joints])
-        assert np.max(np.abs(found - expected)) < 1e-3 * np.max(np.abs(expected))
+        assert np.max(np.abs(dynamics_result - expected)) < 1e-3 * np.max(np.abs(expected))

@@ -19,12 +19,12 @@ def test_projection_is_idempotent(metric):
             else robot.assemble_configuration([0.5, -1.2, 0.4, -0.6], np.zeros(4), np.ones(4)).q
         )
         q = near + 0.1 * rng.normal(size=(20, robot.nq))
-        found, error, iterations, status = robot.project_configuration(q, metric=metric)
+        projected, error, iterations, status = robot.project_configuration(q, metric=metric)
         assert np.abs(error).max() < 1e-14 and not status.any() and iterations.max() < 15
-        again = robot.project_configuration(found, metric=metric).q
-        np.testing.assert_allclose(again, found, rtol=0, atol=1e-13)
-        v = robot.project_velocity(found, rng.normal(size=(20, robot.nv)), metric=metric)
-        np.testing.assert_allclose(robot.project_velocity(found, v, metric=metric), v, rtol=0, atol=1e-13)
+        again = robot.project_configuration(projected, metric=metric).q
+        np.testing.assert_allclose(again, projected, rtol=0, atol=1e-13)
+        v = robot.project_velocity(projected, rng.normal(size=(20, robot.nv)), metric=metric)
+        np.testing.assert_allclose(robot.project_velocity(projected, v, metric=metric), v, rtol=0, atol=1e-13)
 
 
 def test_a_projected_velocity_is_the_nearest_permitted_velocity():
@@ -46,8 +46,8 @@ def test_a_small_projection_is_the_nearest_to_second_order():
     kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]
     for size in (1e-3, 1e-5):
         start = q + size * rng.normal(size=4)
-        found = robot.project_configuration(start, metric="plain").q
-        assert np.abs(kernel @ (found - start)).max() < 20 * size**2
+        projected = robot.project_configuration(start, metric="plain").q
+        assert np.abs(kernel @ (projected - start)).max() < 20 * size**2
 
 
 @pytest.mark.parametrize("metric", ["mass", "plain"])
@@ -59,16 +59,16 @@ def test_projection_moves_flat_four_bars_by_rounding_only(metric):
     np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v, rtol=0, atol=1e-14)
     for size in (1e-14, 1e-12, 1e-10):
         near = q + size * rng.normal(size=(8, robot.nv))
-        found = robot.project_configuration(near, metric=metric)
-        assert np.abs(found.q - near).max() < 10 * size
+        projected = robot.project_configuration(near, metric=metric)
+        assert np.abs(projected.q - near).max() < 10 * size
     for size in (1e-4, 1e-2):
-        found = robot.project_configuration(q + size * rng.normal(size=(8, robot.nv)), metric=metric)
-        assert np.abs(found.error).max() < 1e-13 and np.abs(found.q - q).max() < 500 * size
+        projected = robot.project_configuration(q + size * rng.normal(size=(8, robot.nv)), metric=metric)
+        assert np.abs(projected.error).max() < 1e-13 and np.abs(projected.q - q).max() < 500 * size
 
 
 def test_projection_does_not_change_a_robot_without_constraints():
     robot = lw.load("arm7")
     q = robot.random_configuration(seed=0, size=3)
-    found = robot.project_configuration(q)
-    np.testing.assert_array_equal(found.q, q)
-    assert found.error.shape == (3, 0)
+    projected = robot.project_configuration(q)
+    np.testing.assert_array_equal(projected.q, q)
+    assert projected.error.shape == (3, 0)

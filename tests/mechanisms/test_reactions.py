@@ -50,14 +50,14 @@ def test_constraint_rows_are_the_wrenches_of_loop_joints():
     robot = four_bar("C")
     loop, q = robot.constraints[0], by_joints(robot, closed(0.8))
     edge, gear = lw.constraints.KnifeEdge("rocker", across=(0.48, 0.6, 0.64)), lw.constraints.Gear("A", "B", ratio=0.3)
-    other = lw.constraints.Gear("B", "D", ratio=0.7)
+    gear_b = lw.constraints.Gear("B", "D", ratio=0.7)
     v = np.random.default_rng(0).normal(size=robot.nv)
     V = robot.twist(q, v, loop.frame, relative_to=loop.relative_to, expressed_in=loop.frame)
     rows = robot.constraint_jacobian(q) @ v
     np.testing.assert_allclose(robot.loop_wrenches(q) @ V, rows, rtol=0.0, atol=1e-12)
-    among = robot.without_constraints().with_constraints(edge, gear, loop, other)
-    expected = [0.0] * (len(among.constraint_jacobian(q)) - 1 - len(rows)) + [*rows, 0.0]
-    np.testing.assert_allclose(among.loop_wrenches(q) @ V, expected, rtol=0.0, atol=1e-12)
+    combined = robot.without_constraints().with_constraints(edge, gear, loop, gear_b)
+    expected = [0.0] * (len(combined.constraint_jacobian(q)) - 1 - len(rows)) + [*rows, 0.0]
+    np.testing.assert_allclose(combined.loop_wrenches(q) @ V, expected, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.slow(every=3)
@@ -75,16 +75,18 @@ def test_reactions_balance_every_body(name):
     link = robot.tree.bodies[-1].name
     w = rng.normal(size=6)
     wrenches = [(link, "world", w.tolist())]
-    given = {"loop_forces": loop_forces.tolist(), "passive": True}
-    a, forces = constrained_forward_dynamics(robot.tree, q.tolist(), v.tolist(), tau.tolist(), wrenches, **given)
+    options = {"loop_forces": loop_forces.tolist(), "passive": True}
+    a, forces = constrained_forward_dynamics(robot.tree, q.tolist(), v.tolist(), tau.tolist(), wrenches, **options)
     state = q.tolist(), v.tolist(), list(a)
-    given |= {"constraint_forces": list(forces), "wrenches": wrenches}
-    sides = {on: np.array(constrained_joint_wrenches(robot.tree, *state, on=on, **given)) for on in ("child", "parent")}
-    loops = {on: np.array(loop_joint_wrenches(robot.tree, *state, on=on, **given)) for on in ("child", "parent")}
+    options |= {"constraint_forces": list(forces), "wrenches": wrenches}
+    sides = {
+        on: np.array(constrained_joint_wrenches(robot.tree, *state, on=on, **options)) for on in ("child", "parent")
+    }
+    loops = {on: np.array(loop_joint_wrenches(robot.tree, *state, on=on, **options)) for on in ("child", "parent")}
     total = [-inertia_wrench(robot, q, v, np.array(a), body) for body in robot.tree.bodies]
-    there = np.eye(4)
-    there[:3, 3] = robot.pose(q, link)[:3, 3]
-    total[body_of(robot, link)] += at_origin(there, w)
+    identity = np.eye(4)
+    identity[:3, 3] = robot.pose(q, link)[:3, 3]
+    total[body_of(robot, link)] += at_origin(identity, w)
     for frame, axes, exerted in element_wrenches(robot.tree, q.tolist(), v.tolist()):
         assert frame == axes
         total[body_of(robot, frame)] += at_origin(robot.pose(q, frame), np.array(exerted))
@@ -119,11 +121,11 @@ def test_reactions_do_not_depend_on_the_joint_that_closes_the_loop():
         rate, bend = by_bars(robot, v), by_bars(robot, a)
         spring = -3.0 * (angle["rocker"] - angle["coupler"]) - 0.2 * (rate["rocker"] - rate["coupler"])
         _, known = newton_euler(angle, rate, bend, spring)
-        given = {"constraint_forces": forces, "passive": True, "expressed_in": "world"}
+        options = {"constraint_forces": forces, "passive": True, "expressed_in": "world"}
         names = [joint.name for joint in robot.joints] + [cut]
         bodies = [body.name for body in robot.tree.bodies] + [{"B": "coupler", "C": "rocker", "D": "rocker"}[cut]]
-        found = [*robot.joint_wrenches(q, v, a, **given), *robot.loop_joint_wrenches(q, v, a, **given)]
-        for name, body, w in zip(names, bodies, found, strict=True):
+        results = [*robot.joint_wrenches(q, v, a, **options), *robot.loop_joint_wrenches(q, v, a, **options)]
+        for name, body, w in zip(names, bodies, results, strict=True):
             sign = 1.0 if body == AFTER[name] else -1.0
             moment = {"A": torque, "C": spring}.get(name, 0.0)
             assert np.abs(sign * w[[3, 5]] - known[name]).max() < 1e-9, (cut, name)
@@ -156,10 +158,10 @@ def test_reactions_do_no_work_beyond_joint_forces():
     v = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]
     tau, motor = np.array([0.3, -0.2, 0.5]), np.array([0.7])
     a, forces = robot.constrained_forward_dynamics(q, v, tau, loop_forces=motor)
-    given = {"constraint_forces": forces, "loop_forces": motor}
-    w, loop = robot.joint_wrenches(q, v, a, **given), robot.loop_joint_wrenches(q, v, a, **given)
+    options = {"constraint_forces": forces, "loop_forces": motor}
+    w, loop = robot.joint_wrenches(q, v, a, **options), robot.loop_joint_wrenches(q, v, a, **options)
     assert np.allclose(w[:, 1], tau, atol=1e-9) and np.allclose(loop[0, 1], motor, atol=1e-9)
     power = w[:, 1] @ v + loop[0, 1] * robot.loop_velocity(q, v)[0]
     assert np.isclose(power, v @ robot.mass_matrix(q) @ a + v @ robot.bias_force(q, v), atol=1e-9)
-    along, rest = robot.joint_wrench_components(q, v, a, **given)
-    assert np.allclose(along + rest, w) and np.abs(rest[:, 1]).max() < 1e-9
+    along, remaining = robot.joint_wrench_components(q, v, a, **options)
+    assert np.allclose(along + remaining, w) and np.abs(remaining[:, 1]).max() < 1e-9

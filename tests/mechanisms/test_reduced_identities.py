@@ -33,10 +33,10 @@ def made(name: str) -> tuple[Mechanism, list[int], float]:
     """The mechanism, velocities that are independent, and the condition of the block that tells the others."""
     m = mechanism(KINDS[name], MECHANISMS.index(name)) if name in KINDS else mechanisms()[name]
     scales = Scales.of(m.tree, characteristic_length(m.tree))
-    found = ranked(scales.rows_of(m.G))
-    picked = chosen_rows(found.right, found.right.shape[1], range(m.tree.nv))
-    rest = [k for k in range(m.tree.nv) if k not in picked]
-    return m, picked, float(np.linalg.cond(m.G[:, rest])) if rest else 1.0
+    result = ranked(scales.rows_of(m.G))
+    picked = chosen_rows(result.right, result.right.shape[1], range(m.tree.nv))
+    dependent = [k for k in range(m.tree.nv) if k not in picked]
+    return m, picked, float(np.linalg.cond(m.G[:, dependent])) if dependent else 1.0
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -51,12 +51,12 @@ def test_reduced_dynamics_of_random_mechanisms_equals_multipliers(name: str) -> 
     assert np.abs(m.G @ K).max(initial=0.0) < 1e-12 * size
     np.testing.assert_allclose(explicit_velocity(m.tree, q, list(v), names), v, rtol=0, atol=1e-12 * size)
     expected, _ = m.accelerations(v, tau)
-    found = reduced_forward_dynamics(m.tree, q, list(v), list(tau), names)
+    dynamics_result = reduced_forward_dynamics(m.tree, q, list(v), list(tau), names)
     M = np.array(mass_matrix(m.tree, q)).reshape(m.tree.nv, m.tree.nv)
     bound = 1e-10 * max(1.0, np.abs(expected).max(initial=0.0)) * max(1.0, np.linalg.cond(M) if len(M) else 1.0)
-    given = np.zeros(m.tree.nv)
-    given[picked] = found
-    a = explicit_acceleration(m.tree, q, list(v), list(given), names)
+    joint_forces = np.zeros(m.tree.nv)
+    joint_forces[picked] = dynamics_result
+    a = explicit_acceleration(m.tree, q, list(v), list(joint_forces), names)
     np.testing.assert_allclose(a, expected, rtol=0, atol=bound)
     gamma = np.array(constraint_bias(m.tree, q, list(v)))
     assert np.abs(m.G @ a + gamma).max(initial=0.0) < 1e-11 * size * max(1.0, np.abs(gamma).max(initial=0.0))

@@ -41,9 +41,9 @@ def test_constrained_functions_on_numpy_samples_equal_compiled_code(drawn):
                 if any(o.counted for o in required)
                 else names_for(robot.tree, row, robot.bodies[-1])
             )
-            asked = (name, *named) if required else name
-            request, rng = read_request(robot_owner(robot.tree), asked), np.random.default_rng(0)
-            kernel = robot.compile(asked)
+            requested = (name, *named) if required else name
+            request, rng = read_request(robot_owner(robot.tree), requested), np.random.default_rng(0)
+            kernel = robot.compile(requested)
             ports = zip(kernel.inputs, request.inputs, strict=True)
             arrays = [
                 q if key in ("q", "q0", "q1") else rng.uniform(0.5, 1.5, (len(q), *port.shape)) for port, key in ports
@@ -51,10 +51,10 @@ def test_constrained_functions_on_numpy_samples_equal_compiled_code(drawn):
             if name == "assemble_configuration":  # from beside the constraints, since the slope is 0/0 on them
                 arrays[0] = arrays[0] + 0.01
             with np.errstate(all="ignore"):
-                expected, found = kernel(*arrays), Functions(robot.tree)(asked, *arrays)
-            pairs = zip(*((x if isinstance(x, tuple) else (x,)) for x in (expected, found)), strict=True)
-            for k, (one, other) in enumerate(pairs):
+                expected, outputs = kernel(*arrays), Functions(robot.tree)(requested, *arrays)
+            pairs = zip(*((x if isinstance(x, tuple) else (x,)) for x in (expected, outputs)), strict=True)
+            for k, (pair, compiled_value) in enumerate(pairs):
                 if name == "assemble_configuration" and k == 4:
                     continue
                 error = 1e-6 if "indeterminacy" in name else 1e-8
-                np.testing.assert_allclose(other, one, rtol=error, atol=error, err_msg=f"{of} {name} {k}")
+                np.testing.assert_allclose(compiled_value, pair, rtol=error, atol=error, err_msg=f"{of} {name} {k}")

@@ -34,7 +34,7 @@ MECHANISMS = {
         name: lambda name=name: lw.load(name)
         for name in ("fourbar", "stewart", "bicycle", "planetary_gear", "double_wishbone")
     },
-    **{one.__name__: one for one in (bennett, linkage, three_legs, pinned)},
+    **{mechanism.__name__: mechanism for mechanism in (bennett, linkage, three_legs, pinned)},
 }
 
 
@@ -55,8 +55,8 @@ def test_the_characteristic_length_scales_with_the_mechanism_only(drawn):
     for name in drawn(MECHANISMS):
         tree = MECHANISMS[name]().tree
         length = characteristic_length(tree)
-        for other in (placed(tree, 1e4), reframed(tree, 3, 2.0)):
-            assert characteristic_length(other) == pytest.approx(length, rel=1e-9), name
+        for moved_tree in (placed(tree, 1e4), reframed(tree, 3, 2.0)):
+            assert characteristic_length(moved_tree) == pytest.approx(length, rel=1e-9), name
         assert characteristic_length(in_other_units(tree, 1e-3, 2.0)[0]) == pytest.approx(1e-3 * length, rel=1e-12)
     ball = lw.Robot.build("ball", lw.Link("ball", mass=2.0, inertia=(0.01, 0.01, 0.01)), floating_base=True)
     assert characteristic_length(ball.tree) == pytest.approx(np.sqrt(0.03 / 4.0))
@@ -73,15 +73,15 @@ def test_mechanisms_of_any_size_far_from_the_origin_behave_as_at_one_metre(name)
     ended = robot.simulate(q, v, duration=0.05, record_every=50)
     for L in (1e-4, 1e-3, 1e4):
         tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
-        other = lw.Robot(placed(tree, 1e4))
+        scaled = lw.Robot(placed(tree, 1e4))
         near = 1e1 * (1e-9 + 2e-12 / L)  # the places' own rounding, relative to the mechanism
         for metric, at in expected.items():
-            found = other.project(start * s_q, weights=metric)
-            np.testing.assert_allclose(found / s_q, at, rtol=0, atol=1e1 * near)  # nearly flat
-        assert other.assemble(start * s_q, position_limits=False).success
-        mobility, usual = other.mobility(q * s_q), robot.mobility(q)
+            projected = scaled.project(start * s_q, weights=metric)
+            np.testing.assert_allclose(projected / s_q, at, rtol=0, atol=1e1 * near)  # nearly flat
+        assert scaled.assemble(start * s_q, position_limits=False).success
+        mobility, usual = scaled.mobility(q * s_q), robot.mobility(q)
         assert (mobility.dof, mobility.mobility) == (usual.dof, usual.mobility)
-        moved = other.simulate(q * s_q, v * s_v, duration=0.05, record_every=50)
+        moved = scaled.simulate(q * s_q, v * s_v, duration=0.05, record_every=50)
         assert moved.success
         np.testing.assert_allclose(moved.q[-1] / s_q, ended.q[-1], rtol=0, atol=near)
 
@@ -105,12 +105,12 @@ def test_mechanisms_move_equally_in_any_frames(name):
     """Planar loops outside of the coordinate planes have rows that are rounding errors."""
     robot = MECHANISMS[name]()
     q, v = moving(robot)
-    other = lw.Robot(reframed(robot.tree))
+    reframed_robot = lw.Robot(reframed(robot.tree))
     for options in ({}, {"method": "rk4"}, {"joint_limit_mode": "held"}):
-        pair = [limited(x) if "joint_limit_mode" in options else x for x in (robot, other)]
-        one, two = (x.simulate(q, v, duration=0.1, record_every=100, **options) for x in pair)
-        assert one.success and two.success, options
-        np.testing.assert_allclose(two.q, one.q, rtol=0, atol=1e-9, err_msg=str(options))
+        pair = [limited(x) if "joint_limit_mode" in options else x for x in (robot, reframed_robot)]
+        run, two = (x.simulate(q, v, duration=0.1, record_every=100, **options) for x in pair)
+        assert run.success and two.success, options
+        np.testing.assert_allclose(two.q, run.q, rtol=0, atol=1e-9, err_msg=str(options))
 
 
 def limited(robot, at=None, room=50.0):
@@ -121,7 +121,7 @@ def limited(robot, at=None, room=50.0):
         near = {"lower": (float(q[0] - room),), "upper": (float(q[0] + room),)}
         return replace(body, limits=replace(body.limits, **near)) if body.joint.nq == 1 else body
 
-    bodies = [bounded(body, at[place]) for body, place in zip(robot.tree.bodies, robot.tree.q_slices, strict=True)]
+    bodies = [bounded(body, at[index]) for body, index in zip(robot.tree.bodies, robot.tree.q_slices, strict=True)]
     return lw.Robot(replace(robot.tree, bodies=tuple(bodies)))
 
 
@@ -142,12 +142,19 @@ def test_mechanisms_with_contact_and_friction_move_equally_in_any_pose(name):
     rng, ends = np.random.default_rng(0), []
     for k in range(4):
         X = random_pose(rng) if k else Pose.identity()
-        given = turn_of(robot, X) if k else {}
+        parameters = turn_of(robot, X) if k else {}
         n = np.array([*(X.rotation @ Vec3(*normal))])
         height = float(n @ [*X.point(Vec3(*point))]) - 2e-4
         ground = ContactGround(ContactPoint(link, offset), friction=0.4, normal=tuple(n), height=height)
         run = robot.simulate(
-            q, v, duration=0.1, dt=2e-3, joint_limit_mode="held", friction="coulomb", contacts=ground, parameters=given
+            q,
+            v,
+            duration=0.1,
+            dt=2e-3,
+            joint_limit_mode="held",
+            friction="coulomb",
+            contacts=ground,
+            parameters=parameters,
         )
         assert run.success
         ends.append(np.concatenate([run.q[-1], run.v[-1]]))
@@ -157,13 +164,13 @@ def test_mechanisms_with_contact_and_friction_move_equally_in_any_pose(name):
 
 def turn_of(robot, X):
     """The parameters that place what stands in the world otherwise, and gravity with it."""
-    tree, given = robot.tree, {"gravity": [*(X.rotation @ robot.tree.gravity)]}
+    tree, parameters = robot.tree, {"gravity": [*(X.rotation @ robot.tree.gravity)]}
     ground = [frame for frame in tree.frames if frame.body == WORLD and frame.name != "world"]
-    own = [frame for frame in ground if frame.welded_to in (None, "world")]
-    placed = {f"frame:{frame.name}": frame.placement for frame in own}
-    if all(frame.is_link is False for frame in own):
+    ground_frames = [frame for frame in ground if frame.welded_to in (None, "world")]
+    placed = {f"frame:{frame.name}": frame.placement for frame in ground_frames}
+    if all(frame.is_link is False for frame in ground_frames):
         placed |= {f"placement:{b.joint_name}": b.placement for b in tree.bodies if b.parent == WORLD}
     for key, P in placed.items():
         moved = P.inv() @ X @ P
-        given[key] = [*Quaternion.of(moved.rotation).log(), *moved.translation]
-    return given
+        parameters[key] = [*Quaternion.of(moved.rotation).log(), *moved.translation]
+    return parameters

@@ -35,12 +35,14 @@ def skew_tree(seed, bodies=6, types=(Revolute, Prismatic), shape="chain"):
 
 
 def assert_same_robot(tree, seed=0, size=4):
-    found = align_axes(tree)
+    edited_tree = align_axes(tree)
     q, v, a = state(tree, seed, size)
-    assert_same_dynamics(tree, found, q, v, a)
-    assert_same_dynamics(tree, regroup_inertias(shift_origins(found)), q, v, a)
+    assert_same_dynamics(tree, edited_tree, q, v, a)
+    assert_same_dynamics(tree, regroup_inertias(shift_origins(edited_tree)), q, v, a)
     for frame in tree.frames[:20]:
-        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+        assert_close(
+            Direct(edited_tree).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2
+        )
 
 
 @every_tree
@@ -91,7 +93,7 @@ def test_rotations_about_a_joint_commute_with_its_transform(drawn):
         for joint in (kind.example(rng) for _ in range(5)):
             free = np.full(joint.nq, np.inf)
             for direction in joint.commuting_rotations():
-                there, back = (Pose(Rotation.about(direction, angle), Vec3.zero()) for angle in (0.3, -0.3))
+                forward, back = (Pose(Rotation.about(direction, angle), Vec3.zero()) for angle in (0.3, -0.3))
                 for q in joint.random(rng, -free, free, (3,)).tolist():
                     X = joint.X(q)
-                    assert_close((back @ X @ there).elements(), X.elements(), 1e-15)
+                    assert_close((back @ X @ forward).elements(), X.elements(), 1e-15)

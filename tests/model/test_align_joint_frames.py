@@ -15,12 +15,14 @@ from oracles.trees import every_tree, state
 
 
 def assert_same_robot(tree):
-    found = align_joint_frames(tree)
-    assert all(body.rotor == Pose.identity() for body in found.bodies)
+    edited_tree = align_joint_frames(tree)
+    assert all(body.rotor == Pose.identity() for body in edited_tree.bodies)
     q, v, a = state(tree)
-    assert_same_dynamics(tree, found, q, v, a)
+    assert_same_dynamics(tree, edited_tree, q, v, a)
     for frame in tree.frames[:20]:
-        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+        assert_close(
+            Direct(edited_tree).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2
+        )
 
 
 @every_tree
@@ -37,6 +39,6 @@ def test_aligning_joint_frames_preserves_rerooted_robots(example):
 
 def test_aligning_joint_frames_is_idempotent():
     tree = SHIPPED[1].robot().tree
-    found = align_joint_frames(reroot(reroot(tree, tree.bodies[3].name), tree.frames[0].name))
-    assert align_joint_frames(found) is found
-    assert replace(found) == found
+    edited_tree = align_joint_frames(reroot(reroot(tree, tree.bodies[3].name), tree.frames[0].name))
+    assert align_joint_frames(edited_tree) is edited_tree
+    assert replace(edited_tree) == edited_tree

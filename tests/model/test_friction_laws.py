@@ -101,7 +101,7 @@ class Sticking(Coulomb):
     ],
 )
 def test_slight_violations_of_the_friction_contract_are_reported(kind, line, noticed, allowed):
-    assert_sharp(lambda made: check_friction_law(made()), kind, line, noticed, allowed)
+    assert_sharp(lambda make: check_friction_law(make()), kind, line, noticed, allowed)
 
 
 class Accelerating(FrictionLaw):
@@ -166,10 +166,10 @@ def test_friction_laws_are_compared_by_class_and_attributes():
 
 def test_functions_list_the_friction_laws_that_they_accept():
     robot = lw.load("fourbar")
-    q, rest = robot.assemble().q, np.zeros(robot.nv)
+    q, zeros = robot.assemble().q, np.zeros(robot.nv)
     stuck = "friction: expected a law that does not stick, got 'coulomb'; choose one of 'smooth', 'stribeck'"
     with pytest.raises(ValueError, match=f"forward_dynamics of a robot with constraints: {stuck}"):
-        robot.forward_dynamics(q, rest, rest, passive=True, friction="coulomb")
+        robot.forward_dynamics(q, zeros, zeros, passive=True, friction="coulomb")
     with pytest.raises(ValueError, match=f"forward_dynamics_derivatives: {stuck}"):
         ARM.forward_dynamics_derivatives(ARM.neutral(), *np.zeros((2, 7)), passive=True, friction="coulomb")
     with pytest.raises(ValueError, match=r"inverse_dynamics: friction: expected one of .* or a FrictionLaw, got 'wet'"):

@@ -62,19 +62,19 @@ def test_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
     for joint in drawn(_types()):
         robot, rng = _limited(joint, in_loop), np.random.default_rng(1)
         coordinates = limited_coordinates(robot.tree)
-        assert len(coordinates) == joint.nq and all((one.q is None) == in_loop for one in coordinates)
+        assert len(coordinates) == joint.nq and all((coordinate.q is None) == in_loop for coordinate in coordinates)
         x = joint.integrate(joint.zero(), rng.uniform(0.1, 0.3, joint.nv).tolist())
         rates = rng.uniform(-1.0, 1.0, joint.nv)
 
         def at(x, joint=joint, robot=robot):
-            own = robot.tree.bodies[0].joint if in_loop else None
-            return np.array(own.configuration_from_pose(joint.X(list(x))) if in_loop else x, dtype=float)
+            tree_joint = robot.tree.bodies[0].joint if in_loop else None
+            return np.array(tree_joint.configuration_from_pose(joint.X(list(x))) if in_loop else x, dtype=float)
 
         h = 1e-5
         ends = [at(joint.integrate(x, (side * h * rates).tolist())) for side in (1.0, -1.0)]
         q, v = at(x), robot.difference(ends[1], ends[0]) / (2.0 * h)
         state = KinematicState(robot.tree, q.tolist())
-        values, rows = zip(*(one.rate(state) for one in coordinates), strict=True)
+        values, rows = zip(*(coordinate.rate(state) for coordinate in coordinates), strict=True)
         assert np.allclose(limited_values(robot, coordinates, q), np.array(values, dtype=float), atol=1e-12)
         assert np.allclose(np.array(values, dtype=float), x, atol=1e-9), joint
         slopes = (limited_values(robot, coordinates, ends[0]) - limited_values(robot, coordinates, ends[1])) / (2.0 * h)
@@ -83,7 +83,9 @@ def test_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
         assert len(speeds) == (joint.nv if in_loop else 0)
         if speeds:
             assert np.allclose(loop_speed_values(robot, speeds, q, v), rates, atol=1e-7)
-            assert np.allclose([np.dot(np.array(one.row(state), dtype=float), v) for one in speeds], rates, atol=1e-7)
+            assert np.allclose(
+                [np.dot(np.array(coordinate.row(state), dtype=float), v) for coordinate in speeds], rates, atol=1e-7
+            )
 
 
 def test_limits_of_loops_beyond_half_a_revolution_select_the_nearest_angle():

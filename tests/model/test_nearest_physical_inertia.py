@@ -11,8 +11,8 @@ from linkwork.errors import Findings, Location
 from linkwork.model.value_check import MAX_INERTIA_CHANGE, check_inertial, nearest_physical
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 
-NUMBERS = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))
-SIX = st.lists(NUMBERS, min_size=6, max_size=6).map(lambda x: Symmetric3(*x))
+VALUES = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))
+SIX = st.lists(VALUES, min_size=6, max_size=6).map(lambda x: Symmetric3(*x))
 
 
 def matrix(S: Symmetric3) -> np.ndarray:
@@ -26,16 +26,16 @@ def second_moments(J: Symmetric3) -> np.ndarray:
 @given(SIX)
 def test_the_nearest_inertia_is_possible_and_optimal(given_: Symmetric3):
     """Projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and orthogonal to P."""
-    found, distance = nearest_physical(given_)
+    repaired, distance = nearest_physical(given_)
     size = np.linalg.norm(second_moments(given_))
-    before, after = second_moments(given_), second_moments(found)
+    before, after = second_moments(given_), second_moments(repaired)
     assert np.linalg.eigvalsh(after)[0] >= -1e-13 * size
     assert np.linalg.eigvalsh(before - after)[-1] <= 1e-13 * size
     assert abs(np.sum((before - after) * after)) <= 1e-12 * size**2
     assert np.linalg.norm(after - before) == pytest.approx(distance * size, abs=1e-12 * size)
     assert 0.0 <= distance <= 1.0 + 1e-15
-    again, _ = nearest_physical(found)
-    assert np.linalg.norm(matrix(again) - matrix(found)) <= 1e-13 * size
+    again, _ = nearest_physical(repaired)
+    assert np.linalg.norm(matrix(again) - matrix(repaired)) <= 1e-13 * size
 
 
 def test_nearest_inertias_equal_hand_calculations():
@@ -50,17 +50,17 @@ def test_nearest_inertias_equal_hand_calculations():
 
 def test_the_nearest_inertia_does_not_depend_on_the_axes():
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
-    given_ = Symmetric3(-0.2, 0.1, 0.0, 1.0, 0.3, 0.7)
-    (found, distance), (turned, same) = nearest_physical(given_), nearest_physical(R @ given_)
-    np.testing.assert_allclose(matrix(turned), matrix(R @ found), rtol=0, atol=1e-15)
+    inertia = Symmetric3(-0.2, 0.1, 0.0, 1.0, 0.3, 0.7)
+    (repaired, distance), (turned, same) = nearest_physical(inertia), nearest_physical(R @ inertia)
+    np.testing.assert_allclose(matrix(turned), matrix(R @ repaired), rtol=0, atol=1e-15)
     assert same == pytest.approx(distance, rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e40])
 def test_the_nearest_inertia_scales_with_the_magnitude(scale: float):
-    found, distance = nearest_physical(Symmetric3.diagonal(scale, scale, 4.0 * scale))
+    repaired, distance = nearest_physical(Symmetric3.diagonal(scale, scale, 4.0 * scale))
     assert distance == pytest.approx(1.0 / 3.0)
-    assert [found.xx, found.yy, found.zz] == pytest.approx([2.0 * scale, 2.0 * scale, 4.0 * scale])
+    assert [repaired.xx, repaired.yy, repaired.zz] == pytest.approx([2.0 * scale, 2.0 * scale, 4.0 * scale])
 
 
 WHERE = Location("arm.urdf", 3, 1, "robot/link[a]/inertial")

@@ -45,8 +45,8 @@ def test_random_trees_have_the_requested_shape():
     assert [body.parent for body in tree(shape="star").bodies] == [-1, 0, 0, 0, 0, 0]
     parents = {tuple(body.parent for body in tree(seed).bodies) for seed in range(20)}
     assert len(parents) > 15
-    assert any(WORLD in some[1:] for some in parents)  # several bodies on the world
-    assert all(-1 <= p < i for some in parents for i, p in enumerate(some))
+    assert any(WORLD in parent[1:] for parent in parents)  # several bodies on the world
+    assert all(-1 <= p < i for parent in parents for i, p in enumerate(parent))
 
 
 @every_plain_tree
@@ -59,8 +59,8 @@ def test_random_trees_have_unique_names_and_possible_inertias(tree):
         assert body.placement != Pose.identity() != body.rotor  # a joint is placed on both of its sides
         assert tree.frame(body.name).body == i
         assert len(body.damping) == len(body.friction) == body.joint.nv
-        own = [frame.placement @ frame.inertia for frame in tree.frames if frame.body == i]
-        assert_close(body.inertia.mass, sum(x.mass for x in own), 1e-15)
+        inertias = [frame.placement @ frame.inertia for frame in tree.frames if frame.body == i]
+        assert_close(body.inertia.mass, sum(x.mass for x in inertias), 1e-15)
         moments = principal_moments(body.inertia)
         assert moments[0] > 0.0
         assert moments[2] < moments[0] + moments[1]

@@ -48,26 +48,26 @@ def test_regrouping_preserves_the_dynamics_of_real_robots(example):
 
 @every_tree
 def test_regrouping_changes_inertias_only(tree):
-    found = regroup_inertias(tree)
-    kept = [replace(body, inertia=old.inertia) for body, old in zip(found.bodies, tree.bodies, strict=True)]
-    assert replace(found, bodies=tuple(kept), frames=tree.frames) == tree
-    assert found == tree or found.frames == without_inertias(tree.frames)
+    edited_tree = regroup_inertias(tree)
+    bodies = [replace(body, inertia=old.inertia) for body, old in zip(edited_tree.bodies, tree.bodies, strict=True)]
+    assert replace(edited_tree, bodies=tuple(bodies), frames=tree.frames) == tree
+    assert edited_tree == tree or edited_tree.frames == without_inertias(tree.frames)
 
 
 @every_tree
 def test_regrouping_is_idempotent_to_rounding(tree):
     once = regroup_inertias(tree)
     twice = regroup_inertias(once)
-    for one, other in zip(once.bodies, twice.bodies, strict=True):
-        assert_close(numbers(other.inertia), numbers(one.inertia), 1e-14)
+    for inertia_once, inertia_twice in zip(once.bodies, twice.bodies, strict=True):
+        assert_close(numbers(inertia_twice.inertia), numbers(inertia_once.inertia), 1e-14)
 
 
 @every_robot
 def test_regrouped_robots_take_fewer_operations(example):
     tree = example.robot().tree
-    found = regroup_inertias(tree)
-    assert zeros(found) > zeros(tree)
-    for i, body in enumerate(found.bodies):
+    edited_tree = regroup_inertias(tree)
+    assert zeros(edited_tree) > zeros(tree)
+    for i, body in enumerate(edited_tree.bodies):
         aligned = isinstance(body.joint, Revolute) and sorted(map(abs, body.joint.axis)) == [0.0, 0.0, 1.0]
         if aligned and body.inertia != tree.bodies[i].inertia:
             k = [abs(x) for x in body.joint.axis].index(1.0)
@@ -86,12 +86,12 @@ def test_masses_on_a_joints_axis_do_not_affect_regrouped_inertias(drawn):
         for _ in range(10):
             joint, inertia = kind.example(rng), random_inertia(rng)
             felt = joint.reduced_inertia(inertia)
-            rest = inertia - felt
+            residual = inertia - felt
             free = np.full(joint.nq, np.inf)
             for q in joint.random(rng, -free, free, (3,)).tolist():
                 for column in joint.S(q).columns:
-                    assert_close((rest @ column).elements(), np.zeros(6), 1e-14)
-                assert_close(numbers(joint.X(q) @ rest), numbers(rest), 1e-14)
+                    assert_close((residual @ column).elements(), np.zeros(6), 1e-14)
+                assert_close(numbers(joint.X(q) @ residual), numbers(residual), 1e-14)
             assert_close(numbers(joint.reduced_inertia(felt)), numbers(felt), 1e-14)
 
 
@@ -144,9 +144,11 @@ def test_kernels_regroup_joint_space_functions_only(drawn):
         assert light != tree
         for name in drawn(felt):
             arrays, names = arguments_of(tree, name)
-            pairs = zip(*(listed(getattr(Direct(one), name)(*arrays, *names)) for one in (light, tree)), strict=True)
-            for found, expected in pairs:
-                assert_close(found, expected, 1e-10, name, core=expected.ndim - 1)
+            pairs = zip(
+                *(listed(getattr(Direct(tree_), name)(*arrays, *names)) for tree_ in (light, tree)), strict=True
+            )
+            for pair, expected in pairs:
+                assert_close(pair, expected, 1e-10, name, core=expected.ndim - 1)
     tree = SHIPPED[1].robot().tree
     traced = trace_requests(robot_owner(tree), "f", {"f": read_request(robot_owner(tree), "inverse_dynamics")})
     again = trace_requests(

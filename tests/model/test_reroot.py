@@ -50,10 +50,10 @@ def state(tree, seed=0, size=3):
     return lw.Robot(tree).random_configuration(rng, size=size), *rng.normal(size=(2, size, tree.nv))
 
 
-def assert_same_motions(one, other, q, v, a, names, q1=None):
+def assert_same_motions(tree_a, tree_b, q, v, a, names, q1=None):
     """Of every link relative to every other: pose, twist, acceleration, by textbook mechanics and by ours."""
-    f, g = Textbook(one, q, v, a), Textbook(other, q if q1 is None else q1, v, a)
-    h = Direct(other)
+    f, g = Textbook(tree_a, q, v, a), Textbook(tree_b, q if q1 is None else q1, v, a)
+    h = Direct(tree_b)
     for A in names:
         for B in names:
             assert_close(g.pose(B, A), f.pose(B, A), 1e-13, core=2)
@@ -63,33 +63,33 @@ def assert_same_motions(one, other, q, v, a, names, q1=None):
     q1 = q if q1 is None else q1
     assert_close(h.pose(q1, B, relative_to=A), f.pose(B, A), 1e-13, core=2)
     assert_close(h.twist(q1, v, B, relative_to=A, expressed_in=A), f.twist(B, A, A), 1e-12, core=1)
-    found = h.acceleration(q1, v, a, B, relative_to=A, expressed_in=A)
-    assert_close(found, f.acceleration(B, A, A), 1e-11, core=1)
+    result = h.acceleration(q1, v, a, B, relative_to=A, expressed_in=A)
+    assert_close(result, f.acceleration(B, A, A), 1e-11, core=1)
 
 
-def assert_same_places(one, other):
-    assert (one.nq, one.nv) == (other.nq, other.nv)
-    names = [body.joint_name for body in one.bodies]
-    assert sorted(names) == sorted(body.joint_name for body in other.bodies)
+def assert_same_places(tree_a, tree_b):
+    assert (tree_a.nq, tree_a.nv) == (tree_b.nq, tree_b.nv)
+    names = [body.joint_name for body in tree_a.bodies]
+    assert sorted(names) == sorted(body.joint_name for body in tree_b.bodies)
     for name in names:
-        i, j = one.joint_index(name), other.joint_index(name)
-        assert (one.q_slices[i], one.v_slices[i]) == (other.q_slices[j], other.v_slices[j])
+        i, j = tree_a.joint_index(name), tree_b.joint_index(name)
+        assert (tree_a.q_slices[i], tree_a.v_slices[i]) == (tree_b.q_slices[j], tree_b.v_slices[j])
         parts = ("limits", "damping", "friction", "mimic", "coupling")
-        assert all(getattr(one.bodies[i], part) == getattr(other.bodies[j], part) for part in parts)
-    assert all(body.parent < i for i, body in enumerate(other.bodies))
+        assert all(getattr(tree_a.bodies[i], part) == getattr(tree_b.bodies[j], part) for part in parts)
+    assert all(body.parent < i for i, body in enumerate(tree_b.bodies))
 
 
-def assert_equal_but_for_rounding(one, other):
-    shape = [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in one.bodies]
-    assert [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in other.bodies] == shape
-    assert [b.joint for b in other.bodies] == [b.joint for b in one.bodies]
-    assert [(f.name, f.body, f.fixed_joint, f.inertia) for f in other.frames] == [
-        (f.name, f.body, f.fixed_joint, f.inertia) for f in one.frames
+def assert_equal_but_for_rounding(tree_a, tree_b):
+    shape = [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in tree_a.bodies]
+    assert [(b.name, b.parent, b.joint_name, b.limits, b.coupling) for b in tree_b.bodies] == shape
+    assert [b.joint for b in tree_b.bodies] == [b.joint for b in tree_a.bodies]
+    assert [(f.name, f.body, f.fixed_joint, f.inertia) for f in tree_b.frames] == [
+        (f.name, f.body, f.fixed_joint, f.inertia) for f in tree_a.frames
     ]
-    assert (one.stacking, one.gravity) == (other.stacking, other.gravity)
-    for x, y in zip((*one.bodies, *one.frames), (*other.bodies, *other.frames), strict=True):
+    assert (tree_a.stacking, tree_a.gravity) == (tree_b.stacking, tree_b.gravity)
+    for x, y in zip((*tree_a.bodies, *tree_a.frames), (*tree_b.bodies, *tree_b.frames), strict=True):
         assert_close(np.array(y.placement.elements()), np.array(x.placement.elements()), 1e-14)
-    for x, y in zip(one.bodies, other.bodies, strict=True):
+    for x, y in zip(tree_a.bodies, tree_b.bodies, strict=True):
         assert_close(np.array(y.rotor.elements()), np.array(x.rotor.elements()), 1e-14)
         first, second = ([b.inertia.mass, *b.inertia.moment, *b.inertia.about.elements()] for b in (x, y))
         assert_close(second, first, 1e-13)
@@ -102,21 +102,21 @@ def assert_equal_but_for_rounding(one, other):
 def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
     rng = np.random.default_rng(0)
     joint = kind.example(rng)
-    other = joint.reversed()
-    assert other.reversed() == joint
+    reversed_joint = joint.reversed()
+    assert reversed_joint.reversed() == joint
     none = (-np.inf,) * joint.nq, (np.inf,) * joint.nq
     q, v, a = joint.random(rng, *none, ()).tolist(), rng.normal(size=joint.nv).tolist(), rng.normal(size=joint.nv)
     X = np.reshape(np.array(joint.X(q).elements(), float), (4, 4))
-    assert_close(np.reshape(np.array(other.X(q).elements(), float), (4, 4)) @ X, np.eye(4), 1e-14)
-    assert (other.nq, other.nv, other.q_units) == (joint.nq, joint.nv, joint.q_units)
+    assert_close(np.reshape(np.array(reversed_joint.X(q).elements(), float), (4, 4)) @ X, np.eye(4), 1e-14)
+    assert (reversed_joint.nq, reversed_joint.nv, reversed_joint.q_units) == (joint.nq, joint.nv, joint.q_units)
     if joint.nv:
         twist = (joint.X(q) @ -joint.twist(q, v)).elements()
-        assert_close(other.twist(q, v).elements(), twist, 1e-14)
+        assert_close(reversed_joint.twist(q, v).elements(), twist, 1e-14)
         from linkwork.joints import JointType
 
-        assert_close(other.twist(q, v).elements(), (JointType.S(other, q) @ v).elements(), 1e-13)
-        assert_close(other.bias(q, v).elements(), JointType.bias(other, q, v).elements(), 1e-12)
-    assert other.q_dot(q, v) == joint.q_dot(q, v)
+        assert_close(reversed_joint.twist(q, v).elements(), (JointType.S(reversed_joint, q) @ v).elements(), 1e-13)
+        assert_close(reversed_joint.bias(q, v).elements(), JointType.bias(reversed_joint, q, v).elements(), 1e-12)
+    assert reversed_joint.q_dot(q, v) == joint.q_dot(q, v)
     assert a.shape == (joint.nv,)
 
 
@@ -126,23 +126,23 @@ def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
 @every_fixed
 @pytest.mark.parametrize("link", ["body5", "tool3", "body1", "ground1"])
 def test_links_move_equally_relative_to_each_other_after_rerooting(tree, link):
-    found = reroot(tree, link)
-    assert_same_places(tree, found)
+    edited_tree = reroot(tree, link)
+    assert_same_places(tree, edited_tree)
     q, v, a = state(tree)
     names = ["base", "ground0", "body0", "tool2", "body5", link]
-    assert_same_motions(tree, found, q, v, a, names)
-    assert_close(Textbook(found, q).pose(link), np.broadcast_to(np.eye(4), (3, 4, 4)), 1e-14, core=2)
-    assert lw.Robot(found).mass == pytest.approx(lw.Robot(tree).mass)
+    assert_same_motions(tree, edited_tree, q, v, a, names)
+    assert_close(Textbook(edited_tree, q).pose(link), np.broadcast_to(np.eye(4), (3, 4, 4)), 1e-14, core=2)
+    assert lw.Robot(edited_tree).mass == pytest.approx(lw.Robot(tree).mass)
 
 
 @every_fixed
 def test_dynamics_with_another_root_satisfies_the_identities(tree):
-    found = reroot(tree, "tool5")
-    q, v, a = state(found)
-    book, f = Textbook(found, q, v, a), Direct(found)
+    edited_tree = reroot(tree, "tool5")
+    q, v, a = state(edited_tree)
+    book, f = Textbook(edited_tree, q, v, a), Direct(edited_tree)
     assert_close(f.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-12, core=1)
     assert_close(f.mass_matrix(q), book.mass_matrix(), 1e-12, core=2)
-    robot = lw.Robot(found)
+    robot = lw.Robot(edited_tree)
     assert_close(robot.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-12, core=1)
 
 
@@ -168,20 +168,20 @@ def test_rerooting_at_the_root_changes_no_tree():
 def test_arms_rerooted_at_the_hand_equal_floating_arms_with_a_fixed_hand(name, link):
     """As the floating robot whose hand is held at the world's origin."""
     fixed = EXAMPLE[name].load(floating_base=False)
-    held, floating = fixed.with_root(link), EXAMPLE[name].load(floating_base=True).with_root(link)
+    rerooted, floating = fixed.with_root(link), EXAMPLE[name].load(floating_base=True).with_root(link)
     rng = np.random.default_rng(0)
     q, v, a = fixed.neutral() + rng.uniform(-1, 1, (3, fixed.nq)), *rng.normal(size=(2, 3, fixed.nv))
     base = np.broadcast_to(floating.neutral()[:7], (3, 7))
     Q, V, A = np.concatenate([base, q], -1), *(np.concatenate([np.zeros((3, 6)), x], -1) for x in (v, a))
-    assert_close(held.mass_matrix(q), floating.mass_matrix(Q)[:, 6:, 6:], 1e-12, core=2)
+    assert_close(rerooted.mass_matrix(q), floating.mass_matrix(Q)[:, 6:, 6:], 1e-12, core=2)
     tau = floating.inverse_dynamics(Q, V, A)[:, 6:]
-    assert_close(held.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
-    assert_close(held.forward_dynamics(q, v, tau), a, 1e-7, core=1)
+    assert_close(rerooted.inverse_dynamics(q, v, a), tau, 1e-12, core=1)
+    assert_close(rerooted.forward_dynamics(q, v, tau), a, 1e-7, core=1)
     root = next(f.name for f in fixed.tree.frames if f.body == WORLD and f.fixed_joint is None)
-    assert_equal_but_for_rounding(fixed.tree, held.with_root(root).tree)
-    assert [j.name for j in held.joints] == [j.name for j in fixed.joints]
-    assert [j.q_slice for j in held.joints] == [j.q_slice for j in fixed.joints]
-    assert pickle.loads(pickle.dumps(held)) == held != fixed
+    assert_equal_but_for_rounding(fixed.tree, rerooted.with_root(root).tree)
+    assert [j.name for j in rerooted.joints] == [j.name for j in fixed.joints]
+    assert [j.q_slice for j in rerooted.joints] == [j.q_slice for j in fixed.joints]
+    assert pickle.loads(pickle.dumps(rerooted)) == rerooted != fixed
 
 
 @pytest.mark.slow(every=3)
@@ -222,26 +222,26 @@ def test_rerooted_walkers_have_transformed_dynamics(name, link):
     q = old.neutral() + np.concatenate([np.zeros((2, 7)), rng.uniform(-0.5, 0.5, (2, old.nq - 7))], -1)
     q = old.integrate(q, np.concatenate([rng.normal(size=(2, 6)), np.zeros((2, old.nv - 6))], -1))
     v, a = rng.normal(size=(2, 2, old.nv))
-    there = q.copy()
-    there[:, :7] = [_configuration(X) for X in old.pose(q, link)]
+    q_new = q.copy()
+    q_new[:, :7] = [_configuration(X) for X in old.pose(q, link)]
     for frame in (link, old.bodies[0], old.frames[-1]):
-        assert_close(new.pose(there, frame), old.pose(q, frame), 1e-13, core=2)
+        assert_close(new.pose(q_new, frame), old.pose(q, frame), 1e-13, core=2)
     J = old.jacobian(q, link, expressed_in=link)
     T = np.broadcast_to(np.eye(old.nv), (2, old.nv, old.nv)).copy()  # v there = T v here
     T[:, :6] = J
     v_there = np.einsum("nij,nj->ni", T, v)
     T_inv = np.linalg.inv(T)
     M = np.swapaxes(T_inv, -1, -2) @ old.mass_matrix(q) @ T_inv
-    assert_close(new.mass_matrix(there), M, 1e-12, core=2)
+    assert_close(new.mass_matrix(q_new), M, 1e-12, core=2)
     for frame in (old.bodies[0], old.frames[-1]):
-        assert_close(new.twist(there, v_there, frame), old.twist(q, v, frame), 1e-12, core=1)
+        assert_close(new.twist(q_new, v_there, frame), old.twist(q, v, frame), 1e-12, core=1)
     # the same accelerations: spatial accelerations of the base, in its own axes, are ∂v/∂t + nothing: v is spatial
     moved = old.acceleration(q, v, a, link, expressed_in=link)
     w, u = v_there[:, :3], v_there[:, 3:6]
     a_there = a.copy()
     a_there[:, :6] = moved
     a_there[:, 3:6] -= np.cross(w, u)  # the rate of the velocity in the body's axes
-    tau, tau_there = old.inverse_dynamics(q, v, a), new.inverse_dynamics(there, v_there, a_there)
+    tau, tau_there = old.inverse_dynamics(q, v, a), new.inverse_dynamics(q_new, v_there, a_there)
     assert_close(np.einsum("nij,ni->nj", T, tau_there), tau, 1e-11, core=1)
     power = np.einsum("ni,ni->n", tau, v)
     assert_close(np.einsum("ni,ni->n", tau_there, v_there), power, 1e-11, core=0)
@@ -268,10 +268,10 @@ def test_joint_accelerations_of_free_robots_do_not_depend_on_the_root():
     q, zero = old.neutral(), np.zeros(old.nv)
     q[7:] = rng.uniform(-0.5, 0.5, old.nq - 7)
     tau = np.concatenate([np.zeros(6), rng.normal(size=old.nv - 6)])
-    there = new.neutral()
-    there[7:] = q[7:]
-    here = old.forward_dynamics(q, zero, tau)[6:]
-    assert_close(new.forward_dynamics(there, zero, tau)[6:], here, 1e-10)
+    q_new = new.neutral()
+    q_new[7:] = q[7:]
+    accelerations = old.forward_dynamics(q, zero, tau)[6:]
+    assert_close(new.forward_dynamics(q_new, zero, tau)[6:], accelerations, 1e-10)
 
 
 def test_couplings_survive_rerooting():
@@ -300,9 +300,9 @@ def test_a_massless_link_named_world_stays_behind_on_rerooting():
     """One without mass or shapes is the world itself, and stays behind; one with mass cannot move by this name."""
     joints = joint("weld", "world", "base", "fixed"), joint("j", "base", "arm", inner=LIMIT)
     plain = lw.Robot.from_urdf_string(robot(link("world", ""), link("base"), link("arm"), *joints))
-    held = plain.with_root("arm")
-    assert held.frames == ("base", "arm") and held.bodies == ("base",)
-    assert held.mass == plain.mass
+    rerooted = plain.with_root("arm")
+    assert rerooted.frames == ("base", "arm") and rerooted.bodies == ("base",)
+    assert rerooted.mass == plain.mass
     heavy = lw.Robot.from_urdf_string(robot(link("world"), link("base"), link("arm"), *joints))
     with pytest.raises(ValueError, match="link 'world' with mass or shapes is fixed to the world; rename it"):
         heavy.with_root("arm")
@@ -325,7 +325,7 @@ def test_a_link_named_ground_is_added_on_rerooting():
 @pytest.mark.slow
 def test_long_chains_are_rerooted():
     tree = grounded(random_tree(np.random.default_rng(0), 3000, types=[MOVING[0]], shape="chain"))
-    found = reroot(tree, "body2999")
-    assert [b.joint_name for b in found.bodies[:2]] == ["joint2999", "joint2998"]
-    assert found.stacking[:2] == (2999, 2998)
+    edited_tree = reroot(tree, "body2999")
+    assert [b.joint_name for b in edited_tree.bodies[:2]] == ["joint2999", "joint2998"]
+    assert edited_tree.stacking[:2] == (2999, 2998)
     assert all(TREES[name].stacking for name in ("rerooted", "rerooted_coupled"))

@@ -44,12 +44,14 @@ def coordinates(tree):
 
 
 def assert_same_robot(tree, seed=0, size=4):
-    found = shift_origins(tree)
+    edited_tree = shift_origins(tree)
     q, v, a = state(tree, seed, size)
-    assert_same_dynamics(tree, found, q, v, a)
-    assert_same_dynamics(tree, regroup_inertias(found), q, v, a)
+    assert_same_dynamics(tree, edited_tree, q, v, a)
+    assert_same_dynamics(tree, regroup_inertias(edited_tree), q, v, a)
     for frame in tree.frames[:20]:
-        assert_close(Direct(found).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2)
+        assert_close(
+            Direct(edited_tree).pose(q, frame.name), Direct(tree).pose(q, frame.name), 1e-13, frame.name, core=2
+        )
 
 
 @every_tree
@@ -80,13 +82,13 @@ def test_shifted_origins_have_fewer_nonzero_offsets():
 
 def test_shifting_origins_changes_placements_only():
     tree = aligned_tree(5, 10)
-    found = shift_origins(tree)
-    assert found != tree
-    for old, new in zip(tree.bodies, found.bodies, strict=True):
+    edited_tree = shift_origins(tree)
+    assert edited_tree != tree
+    for old, new in zip(tree.bodies, edited_tree.bodies, strict=True):
         assert replace(new, placement=old.placement, inertia=old.inertia) == old
         assert new.placement.rotation == old.placement.rotation
         assert new.inertia.mass == old.inertia.mass
-    assert shift_origins(found) == found
+    assert shift_origins(edited_tree) == edited_tree
 
 
 def test_origins_of_free_bodies_and_users_joints_are_not_shifted():
@@ -103,10 +105,10 @@ def test_shifts_along_a_joint_commute_with_its_transform(drawn):
         for joint in (kind.example(rng) for _ in range(5)):
             free = np.full(joint.nq, np.inf)
             for direction in joint.commuting_translations():
-                there, back = (Pose(Rotation.identity(), direction * s) for s in (0.3, -0.3))
+                forward, back = (Pose(Rotation.identity(), direction * s) for s in (0.3, -0.3))
                 for q in joint.random(rng, -free, free, (3,)).tolist():
                     X = joint.X(q)
-                    assert_close((back @ X @ there).elements(), X.elements(), 1e-15)
+                    assert_close((back @ X @ forward).elements(), X.elements(), 1e-15)
 
 
 def test_shifting_origins_of_a_star_tests_few_candidates():

@@ -39,8 +39,8 @@ def test_small_contradictions_of_body_inertias_are_refused():
     for part in ("mass", "moment", "about"):
         body = tree.bodies[3]
         value = getattr(body.inertia, part)
-        other = value * (1 + 1e-4) if part != "about" else replace(value, xx=value.xx * (1 + 1e-4))
-        wrong = replace(body, inertia=replace(body.inertia, **{part: other}))
+        changed = value * (1 + 1e-4) if part != "about" else replace(value, xx=value.xx * (1 + 1e-4))
+        wrong = replace(body, inertia=replace(body.inertia, **{part: changed}))
         with pytest.raises(ValueError, match="its inertia is not the sum"):
             replace(tree, bodies=(*tree.bodies[:3], wrong, *tree.bodies[4:]))
 
@@ -49,9 +49,9 @@ def test_link_and_body_inertias_changed_together_are_accepted():
     tree = shipped("arm7").tree
     k = next(k for k, frame in enumerate(tree.frames) if frame.name == "hand")
     frames = (*tree.frames[:k], replace(tree.frames[k], inertia=HEAVY), *tree.frames[k + 1 :])
-    other = lw.Robot(replace(tree, bodies=with_summed_inertias(tree.bodies, frames), frames=frames))
-    assert other.mass == pytest.approx(shipped("arm7").mass + 3.0 - tree.frames[k].inertia.mass, rel=1e-14)
-    assert other.mass == other.tree.mass == pytest.approx(sum(frame.inertia.mass for frame in frames), rel=1e-14)
+    edited = lw.Robot(replace(tree, bodies=with_summed_inertias(tree.bodies, frames), frames=frames))
+    assert edited.mass == pytest.approx(shipped("arm7").mass + 3.0 - tree.frames[k].inertia.mass, rel=1e-14)
+    assert edited.mass == edited.tree.mass == pytest.approx(sum(frame.inertia.mass for frame in frames), rel=1e-14)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -59,16 +59,16 @@ def test_body_inertias_of_real_and_transformed_robots_are_sums_over_links(exampl
     """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
-    found = simplify_tree(tree)
-    assert found.frames == without_inertias(found.frames)
+    result = simplify_tree(tree)
+    assert result.frames == without_inertias(result.frames)
     assert example.robot().with_root(example.frames[0]).mass == pytest.approx(example.robot().mass, rel=1e-12)
 
 
 def test_trees_without_link_inertias_use_those_of_the_bodies():
     """Then the bodies' are all there is, and the mass is theirs."""
-    joint, here = Revolute(Vec3(0.0, 0.0, 1.0)), Pose.identity()
-    body = Body("arm", WORLD, "hinge", joint, here, here, HEAVY, Limits.none(joint), (0.0,), (0.0,))
-    tree = Tree("one", (body,), (Frame("arm", 0, here), Frame("floor", WORLD, here, HEAVY)))
+    joint, identity = Revolute(Vec3(0.0, 0.0, 1.0)), Pose.identity()
+    body = Body("arm", WORLD, "hinge", joint, identity, identity, HEAVY, Limits.none(joint), (0.0,), (0.0,))
+    tree = Tree("one", (body,), (Frame("arm", 0, identity), Frame("floor", WORLD, identity, HEAVY)))
     assert lw.Robot(tree).mass == 6.0
     assert lw.Robot(tree).mass_matrix([0.0])[0, 0] == pytest.approx(HEAVY.about.zz)
 
@@ -87,6 +87,8 @@ def test_welded_links_and_joints_of_rerooted_robots_are_those_of_the_file():
         if frame.welded_to is not None:
             assert frames[frame.welded_to].body == frame.body
     robot = shipped("humanoid")
-    there = robot.with_root("left_hand")
-    assert {frozenset(body.links) for body in there.tree.bodies[1:]} < {frozenset(b.links) for b in robot.tree.bodies}
-    assert there.with_root(robot.tree.bodies[0].name).tree.bodies[1].links == robot.tree.bodies[1].links
+    rerooted = robot.with_root("left_hand")
+    assert {frozenset(body.links) for body in rerooted.tree.bodies[1:]} < {
+        frozenset(b.links) for b in robot.tree.bodies
+    }
+    assert rerooted.with_root(robot.tree.bodies[0].name).tree.bodies[1].links == robot.tree.bodies[1].links

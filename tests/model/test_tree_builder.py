@@ -110,8 +110,8 @@ def test_floating_joints_may_occur_anywhere_in_a_tree():
 def test_the_name_of_the_floating_base_must_be_free():
     text = robot(link("a"), link("b"), joint("floating_base", "a", "b"))
     assert read(text).bodies[0].joint_name == "floating_base"
-    found = error(text, floating_base=True)
-    assert found.code == "DUPLICATE_NAME" and found.where.line == 4
+    issue = error(text, floating_base=True)
+    assert issue.code == "DUPLICATE_NAME" and issue.where.line == 4
     fixed = robot(link("a"), link("b"), joint("floating_base", "a", "b", "fixed"))
     assert read(fixed, floating_base=True).frames[1].fixed_joint == "floating_base"
 
@@ -122,14 +122,14 @@ def test_a_root_link_named_world_is_fixed():
     assert tree.frame("world") == tree.frames[0]
     assert (tree.frames[0].body, tree.frames[0].placement) == (WORLD, IDENTITY)
     assert tree.frames[1].placement == X_MOVED
-    found = error(text, floating_base=True)
-    assert found.code == "BAD_NAME" and "cannot float" in found.message and found.hint
+    issue = error(text, floating_base=True)
+    assert issue.code == "BAD_NAME" and "cannot float" in issue.message and issue.hint
 
 
 @pytest.mark.parametrize("kind", ["fixed", "revolute"])
 def test_a_link_named_world_that_is_no_root_is_refused(kind: str):
-    found = error(robot(link("a"), link("world"), joint("j", "a", "world", kind)))
-    assert found.code == "BAD_NAME" and "'world'" in found.message and found.where.line == 3
+    issue = error(robot(link("a"), link("world"), joint("j", "a", "world", kind)))
+    assert issue.code == "BAD_NAME" and "'world'" in issue.message and issue.where.line == 3
 
 
 def test_gravity_defaults_to_the_earths_and_is_checked():
@@ -210,7 +210,7 @@ def test_messages_about_descriptions_without_a_file_name_no_file(description: De
 
 def test_invalid_names_in_descriptions_are_refused():
     mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
-    for description, what in (
+    for description, title in (
         (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected a string, got 'None'"),
         (Description("r", (LinkDescription(3, I_LINK),), ()), "a link's name: expected a string, got '3' of type int"),
         (described(turning(b"j", "a", "b")), "a joint: its name: expected a string"),
@@ -220,7 +220,7 @@ def test_invalid_names_in_descriptions_are_refused():
     ):
         with pytest.raises(ModelError, match="BAD_NAME") as caught:
             build_tree(description)
-        assert caught.value.code == "BAD_NAME" and what in caught.value.message
+        assert caught.value.code == "BAD_NAME" and title in caught.value.message
 
 
 def test_impossible_joint_values_in_descriptions_are_refused():
@@ -229,7 +229,7 @@ def test_impossible_joint_values_in_descriptions_are_refused():
     skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
     mirror = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, -1.0)), Vec3.zero())
     nowhere = Pose(Rotation.identity(), Vec3(0.0, math.nan, 0.0))
-    for changes, code, what in (
+    for changes, code, title in (
         ({"limits": dataclasses.replace(limits, lower=(2.0,), upper=(1.0,))}, "LIMIT_ORDER", "2.0 is above"),
         ({"limits": dataclasses.replace(limits, lower=(math.inf,))}, "LIMIT_ORDER", "lower limit inf"),
         ({"limits": dataclasses.replace(limits, upper=(math.nan,))}, "LIMIT_FINITE", "upper limits"),
@@ -249,7 +249,7 @@ def test_impossible_joint_values_in_descriptions_are_refused():
     ):
         with pytest.raises(ModelError, match=code) as caught:
             build_tree(described(dataclasses.replace(good, **changes), turning("k", "b", "c")))
-        assert caught.value.code == code and what in caught.value.message and "'j'" in caught.value.message
+        assert caught.value.code == code and title in caught.value.message and "'j'" in caught.value.message
 
 
 def test_impossible_link_inertias_in_descriptions_are_refused():

@@ -126,8 +126,8 @@ def test_the_radius_of_gyration_is_compared_with_the_shapes(shapes: list[Shape],
 
 
 def test_the_extent_of_separate_shapes_is_their_distance():
-    places = [Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)) for x in (100.0, 102.0)]
-    shapes = [Geometry(Sphere(0.5), place) for place in places]
+    positions = [Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)) for x in (100.0, 102.0)]
+    shapes = [Geometry(Sphere(0.5), position) for position in positions]
     findings = Findings()
     check_inertial(findings, WHERE, 1.0, Vec3(101.0, 0.0, 0.0), diagonal(100.0, 100.0, 100.0), shapes)
     assert not findings.warnings

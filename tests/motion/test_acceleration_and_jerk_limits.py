@@ -35,9 +35,9 @@ def test_acceleration_limits_of_masters_include_those_of_followers() -> None:
 
 def test_profiles_use_the_robots_acceleration_and_jerk_limits() -> None:
     robot, start, goal = _arm(), np.zeros(2), np.array([1.0, -0.7])
-    own = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
+    limits = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
     profile = robot.profile(start, goal)
-    assert profile.duration == robot.profile(start, goal, **own).duration
+    assert profile.duration == robot.profile(start, goal, **limits).duration
     assert profile.duration > robot.profile(start, goal, acceleration={"first": 30.0}, jerk=1e4).duration
     assert profile.satisfies_limits()
 
@@ -45,10 +45,10 @@ def test_profiles_use_the_robots_acceleration_and_jerk_limits() -> None:
 @pytest.mark.slow(every=9)
 def test_time_optimal_motions_use_the_robots_acceleration_and_jerk_limits() -> None:
     robot, goal = _arm(), np.array([1.0, -0.7])
-    own = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
+    limits = {"acceleration": robot.acceleration_limits, "jerk": robot.jerk_limits}
     path = robot.spline([0.0, 1.0, 2.0], [np.zeros(2), [0.6, -0.2], goal])
     timed = lw.motion.time_optimal(path)
-    assert timed.duration == lw.motion.time_optimal(path, **own).duration
+    assert timed.duration == lw.motion.time_optimal(path, **limits).duration
     without_jerk = lw.motion.time_optimal(path, jerk=np.inf)
     assert without_jerk.duration == lw.motion.time_optimal(path, acceleration=[3.0, 4.0], jerk=np.inf).duration
     assert timed.duration > without_jerk.duration
@@ -81,8 +81,8 @@ def test_trajectory_problems_use_the_robots_acceleration_and_jerk_limits() -> No
     assert [term.name for term in goal.add_limits().terms[3:]] == [
         "velocity limits", "acceleration limits", "jerk limits"
     ]  # fmt: skip
-    found = goal.add_limits().solve(np.zeros(2))
-    largest = np.abs(found.trajectory().extremes(2)).max(axis=0)
-    assert found.success and (largest <= robot.acceleration_limits + 1e-5).all()
+    solution = goal.add_limits().solve(np.zeros(2))
+    largest = np.abs(solution.trajectory().extremes(2)).max(axis=0)
+    assert solution.success and (largest <= robot.acceleration_limits + 1e-5).all()
     plain = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=5, duration=1.0)
     assert [term.name for term in plain.add_limits().terms] == ["velocity limits"]

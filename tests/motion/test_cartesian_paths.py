@@ -81,8 +81,8 @@ def test_cartesian_paths_pass_through_their_poses():
     assert np.allclose(np.cross(line(line.length / 3)[:3, 3], B[:3, 3]), 0.0, atol=1e-12)
     twist = screw.twist([0.0, 0.3])[1]
     X = screw([0.0, 0.3])
-    own = [np.concatenate([x[:3, :3].T @ v[:3], x[:3, :3].T @ v[3:]]) for x, v in zip(X, twist, strict=True)]
-    assert np.allclose(own[0], own[1], atol=1e-12)  # one screw, in the frame's own axes
+    body_twists = [np.concatenate([x[:3, :3].T @ v[:3], x[:3, :3].T @ v[3:]]) for x, v in zip(X, twist, strict=True)]
+    assert np.allclose(body_twists[0], body_twists[1], atol=1e-12)  # one screw, in the frame's own axes
     # a circle through three places: all as far from its center, and one of them is the middle one
     s = np.linspace(0.0, arc.length, 4001)
     p = arc(s)[:, :3, 3]
@@ -112,14 +112,14 @@ def test_cartesian_paths_pass_through_their_poses():
 def test_a_frame_follows_its_cartesian_path_within_limits():
     """At a thousand parameters between way points, in both directions, with and without corners."""
     X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
-    there = lw.pose((-0.1, 0.15, 0.1), rpy=(0.2, 0.0, 0.3)) @ X
+    pose_there = lw.pose((-0.1, 0.15, 0.1), rpy=(0.2, 0.0, 0.3)) @ X
     cases = [
-        (ARM, "tool", Q, lw.motion.polyline([X, there, lw.pose((0.0, 0.1, 0.0)) @ X], blend=0.02), {}),
+        (ARM, "tool", Q, lw.motion.polyline([X, pose_there, lw.pose((0.0, 0.1, 0.0)) @ X], blend=0.02), {}),
         (
             ARM,
             "tool",
             None,
-            lw.motion.line(X, there).with_approach(0.05),
+            lw.motion.line(X, pose_there).with_approach(0.05),
             {"position_tolerance": 1e-5, "orientation_tolerance": 1e-4},
         ),
         (SEVEN, "hand", Q7, lw.motion.arc(X7, center=X7[:3, 3] + [0, 0, 0.1], axis=(1, 0, 0), angle=4.0), {}),
@@ -127,11 +127,11 @@ def test_a_frame_follows_its_cartesian_path_within_limits():
         (SEVEN, "hand", Q7, lw.motion.line(X7, lw.pose((0.0, 0.3, 0.1)) @ X7), {"orientation": "free"}),
     ]
     for robot, frame, start, path, options in cases:
-        found = robot.track_cartesian_path(path, frame, q_init=start, **options)
-        assert found.success and found.fraction == 1.0 and found.reconfigurations == 0, found.message
-        assert start is None or np.abs(found.q[0] - start).max() < 1e-6
-        assert found.largest_step <= 0.2 + 1e-9
-        trajectory = found.trajectory()
+        tracked = robot.track_cartesian_path(path, frame, q_init=start, **options)
+        assert tracked.success and tracked.fraction == 1.0 and tracked.reconfigurations == 0, tracked.message
+        assert start is None or np.abs(tracked.q[0] - start).max() < 1e-6
+        assert tracked.largest_step <= 0.2 + 1e-9
+        trajectory = tracked.trajectory()
         s = np.linspace(0.0, path.length, 1000)
         q = trajectory(s).q
         assert (q >= robot.lower).all() and (q <= robot.upper).all()
@@ -143,12 +143,12 @@ def test_a_frame_follows_its_cartesian_path_within_limits():
             assert np.linalg.norm(off[:, :3], axis=1).max() > 1e-3  # it did turn
         elif "orientation" not in options:
             assert np.linalg.norm(off[:, :3], axis=1).max() <= rad
-        assert found.deviation.position <= m
+        assert tracked.deviation.position <= m
         back = robot.track_cartesian_path(path.reversed(), frame, q_init=q[-1], **options)
         assert back.success and np.abs(back.q[0] - q[-1]).max() < 1e-6
         if robot is ARM:  # nothing is left over, so it is the same way back
             assert np.abs(back.q[-1] - q[0]).max() < 1e-5
-    knots = found.trajectory(0.25)
+    knots = tracked.trajectory(0.25)
     assert knots.duration == pytest.approx(path.length / 0.25) and knots.start_time == 0.0
 
 
@@ -157,8 +157,8 @@ def test_a_followed_cartesian_path_is_timed_within_limits():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
     path = lw.motion.polyline([X, lw.pose((-0.1, 0.15, 0.1)) @ X, lw.pose((0.0, 0.1, 0.0)) @ X])
-    found = SMALL.track_cartesian_path(path, "l4", q_init=q, orientation="free")
-    timed = found.timed(speed=0.2, acceleration=20.0, velocity=2.0)
+    tracked = SMALL.track_cartesian_path(path, "l4", q_init=q, orientation="free")
+    timed = tracked.timed(speed=0.2, acceleration=20.0, velocity=2.0)
     t = np.linspace(0.0, timed.duration, 500)
     q, v, a = timed.trajectory(t)
     speed = np.linalg.norm(SMALL.twist(q, v, "l4")[:, 3:], axis=1)
@@ -185,23 +185,23 @@ def test_a_wrist_flip_along_a_cartesian_path_is_counted():
     assert refused.fraction == pytest.approx(3.3 / 4.0, abs=1e-3)
     assert far(ARM, refused.q[-1], path(refused.s[-1]), "tool") < 1e-7
     for start in (q, None):
-        found = ARM.track_cartesian_path(path, "tool", q_init=start, position_limits=(lower, upper), reconfigure=True)
-        assert found.success and found.reconfigurations == 1
-        one, other = found.parts()
-        assert one.end_time == other.start_time  # it stands still in space
-        before, after = one(one.end_time).q, other(other.start_time).q
-        assert far(ARM, before, path(one.end_time), "tool") < 1e-6 > far(ARM, after, path(one.end_time), "tool")
+        tracked = ARM.track_cartesian_path(path, "tool", q_init=start, position_limits=(lower, upper), reconfigure=True)
+        assert tracked.success and tracked.reconfigurations == 1
+        part_a, part_b = tracked.parts()
+        assert part_a.end_time == part_b.start_time  # it stands still in space
+        before, after = part_a(part_a.end_time).q, part_b(part_b.start_time).q
+        assert far(ARM, before, path(part_a.end_time), "tool") < 1e-6 > far(ARM, after, path(part_a.end_time), "tool")
         assert np.sign(before[4]) == -np.sign(after[4]) and abs(abs(before[5] - after[5]) - np.pi) < 1e-3
-        for part in (one, other):
+        for part in (part_a, part_b):
             s = np.linspace(part.start_time, part.end_time, 200)
             assert far(ARM, part(s).q, path(s), "tool") < 1e-3
         with pytest.raises(ValueError, match="reconfigured at"):
-            found.trajectory()
+            tracked.trajectory()
     # an arm without a closed form, by searches
-    found = SEVEN.track_cartesian_path(
+    tracked = SEVEN.track_cartesian_path(
         lw.motion.line(SEVEN.pose(Q7, "hand"), SEVEN.pose(Q7, "hand") @ lw.pose(rpy=(0, 0, 2.0))), "hand", q_init=Q7
     )
-    assert found.reconfigurations == 0
+    assert tracked.reconfigurations == 0
 
 
 def test_arms_without_closed_form_reconfigure_to_the_nearest_solution():
@@ -213,14 +213,14 @@ def test_arms_without_closed_form_reconfigure_to_the_nearest_solution():
     ended = arm.track_cartesian_path(path, tip, q_init=q, orientation="free")
     assert ended.status == "at_limits" and "'j0' is at its upper limit, 0.6" in ended.message
     assert ended.fraction == pytest.approx(0.1 / 0.8, abs=2e-3)
-    found = arm.track_cartesian_path(path, tip, q_init=q, orientation="free", reconfigure=True)
-    assert found.success and found.reconfigurations == 1
-    one, other = found.parts()
-    assert (one.sampled(num_samples=50)[1].q[:, 1] < 0.0).all() and (
-        other.sampled(num_samples=50)[1].q[:, 1] > 0.0
+    tracked = arm.track_cartesian_path(path, tip, q_init=q, orientation="free", reconfigure=True)
+    assert tracked.success and tracked.reconfigurations == 1
+    part_a, part_b = tracked.parts()
+    assert (part_a.sampled(num_samples=50)[1].q[:, 1] < 0.0).all() and (
+        part_b.sampled(num_samples=50)[1].q[:, 1] > 0.0
     ).all()
-    assert one.end_time == other.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
-    for part in (one, other):
+    assert part_a.end_time == part_b.start_time == pytest.approx(ended.fraction * path.length, abs=2e-3)
+    for part in (part_a, part_b):
         s = np.linspace(part.start_time, part.end_time, 300)
         assert far(arm, part(s).q, path(s), tip, slice(3, 6)) < 1e-4
 
@@ -231,14 +231,14 @@ def test_a_line_near_a_singularity_fails_with_a_reason():
     first, last = (X @ lw.pose(axis=(0, 1, 0), angle=a) @ lw.pose((0.002, y, 0)) for a, y in ((-0.3, 0.002), (0.3, 0)))
     path = lw.motion.line(first, last)
     starts = ARM.closed_form("tool").branches(first, q_init=Q).configurations
-    ways = [ARM.track_cartesian_path(path, "tool", q_init=q, max_joint_step=0.1) for q in starts]
-    (through,) = {way.status for way in ways} - {"solved"}
+    tracked_paths = [ARM.track_cartesian_path(path, "tool", q_init=q, max_joint_step=0.1) for q in starts]
+    (through,) = {tracked.status for tracked in tracked_paths} - {"solved"}
     assert through == "singular"
-    for way in ways:
-        if not way.success:
-            J = ARM.jacobian(way.q[-1], "tool")
-            assert np.linalg.svd(J)[1][-1] < 0.05 and "smallest singular value" in way.message
-            assert 0.0 < way.fraction < 1.0 and f"{100 * way.fraction:.4g} %" in way.message
+    for tracked in tracked_paths:
+        if not tracked.success:
+            J = ARM.jacobian(tracked.q[-1], "tool")
+            assert np.linalg.svd(J)[1][-1] < 0.05 and "smallest singular value" in tracked.message
+            assert 0.0 < tracked.fraction < 1.0 and f"{100 * tracked.fraction:.4g} %" in tracked.message
     assert ARM.track_cartesian_path(path, "tool").success  # another branch knows a way
 
 
@@ -257,10 +257,10 @@ def test_selected_branches_are_the_best_of_all_sequences():
                 labels, _ = advanced(labels, 0.0, nodes, turning, limits, largest, True)
             best = min(
                 (
-                    sum(bool((np.abs(b - a) > largest).any()) for a, b in itertools.pairwise(way)),
-                    sum(np.linalg.norm(b - a) for a, b in itertools.pairwise(way)),
+                    sum(bool((np.abs(b - a) > largest).any()) for a, b in itertools.pairwise(sequence)),
+                    sum(np.linalg.norm(b - a) for a, b in itertools.pairwise(sequence)),
                 )
-                for way in itertools.product(*layers)
+                for sequence in itertools.product(*layers)
             )
             assert labels.count[0] == best[0] and labels.motion[0] == pytest.approx(best[1], abs=1e-12)
     # angles go the short way round, and are counted on
@@ -284,10 +284,10 @@ def test_failed_cartesian_paths_state_where_and_why_they_end():
     assert far_away.status == "out_of_reach" and 0.0 < far_away.fraction < 0.5
     assert far_away.s[-1] == pytest.approx(2.0 * far_away.fraction, abs=2e-3)
     nowhere = lw.motion.line(lw.pose((5, 0, 0)) @ X, lw.pose((6, 0, 0)) @ X)
-    found = SEVEN.track_cartesian_path(nowhere, "hand")
-    assert found.status == "out_of_reach" and found.fraction == 0.0 and not len(found.q)
+    tracked = SEVEN.track_cartesian_path(nowhere, "hand")
+    assert tracked.status == "out_of_reach" and tracked.fraction == 0.0 and not len(tracked.q)
     with pytest.raises(ValueError, match="no part of the path"):
-        found.trajectory()
+        tracked.trajectory()
 
 
 @pytest.mark.slow(every=3)
@@ -296,12 +296,12 @@ def test_redundant_arms_follow_paths_to_the_end():
     rng = np.random.default_rng(5)
     for _ in range(6):
         middle = 0.5 * (SEVEN.lower + SEVEN.upper) + rng.uniform(-0.4, 0.4, 7)
-        way = SEVEN.spline([0.0, 1.0, 2.0], middle + np.cumsum(rng.normal(scale=0.2, size=(3, 7)), axis=0))
-        path = lw.motion.pose_spline(SEVEN.pose(way(np.linspace(0.0, 2.0, 30)).q, "hand"))
-        found = SEVEN.track_cartesian_path(path, "hand", q_init=way(0.0).q)
-        assert found.success, found.message
+        motion = SEVEN.spline([0.0, 1.0, 2.0], middle + np.cumsum(rng.normal(scale=0.2, size=(3, 7)), axis=0))
+        path = lw.motion.pose_spline(SEVEN.pose(motion(np.linspace(0.0, 2.0, 30)).q, "hand"))
+        tracked = SEVEN.track_cartesian_path(path, "hand", q_init=motion(0.0).q)
+        assert tracked.success, tracked.message
         s = np.linspace(0.0, path.length, 300)
-        assert far(SEVEN, found.trajectory()(s).q, path(s), "hand") < 1e-3
+        assert far(SEVEN, tracked.trajectory()(s).q, path(s), "hand") < 1e-3
 
 
 @pytest.mark.slow(every=3)
@@ -310,10 +310,10 @@ def test_loops_stay_closed_along_a_cartesian_path():
     q = leg.assemble().q
     X = leg.pose(q, "foot")
     path = lw.motion.line(X, lw.pose((0.0, 0.0, 0.03)) @ X)
-    found = leg.track_cartesian_path(path, "foot", q_init=q, orientation="free")
-    assert found.success
+    tracked = leg.track_cartesian_path(path, "foot", q_init=q, orientation="free")
+    assert tracked.success
     s = np.linspace(0.0, path.length, 300)
-    q = found.trajectory()(s).q
+    q = tracked.trajectory()(s).q
     assert np.abs(leg.constraint_error(q)).max() < 1e-4 and far(leg, q, path(s), "foot", slice(3, 6)) < 1e-4
 
 
@@ -328,11 +328,11 @@ def test_parallel_robots_follow_lines_of_the_platform(name):
     ends = [lw.pose(rng.uniform(-reach, reach, 3)) @ X @ lw.pose(rpy=rng.uniform(-turn, turn, 3)) for _ in range(16)]
     starts = robot.inverse_kinematics(np.array(ends), "platform", q_init=q)
     assert starts.success.all()
-    for start, other, begin in zip(ends, ends[1:], starts.q, strict=False):
-        found = robot.track_cartesian_path(lw.motion.line(start, other), "platform", q_init=begin)
-        assert found.success, found.message
-        assert np.abs(np.diff(found.q, axis=0)).max() <= 0.2
-        q = found.trajectory()(np.linspace(0.0, found.path.length, 50)).q
+    for start, end, begin in zip(ends, ends[1:], starts.q, strict=False):
+        tracked = robot.track_cartesian_path(lw.motion.line(start, end), "platform", q_init=begin)
+        assert tracked.success, tracked.message
+        assert np.abs(np.diff(tracked.q, axis=0)).max() <= 0.2
+        q = tracked.trajectory()(np.linspace(0.0, tracked.path.length, 50)).q
         assert np.abs(robot.constraint_error(q)).max() < 1e-4
 
 
@@ -388,11 +388,11 @@ def test_a_collision_along_a_cartesian_path_names_the_obstacle():
 def test_searches_start_where_no_branch_is_known(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
-    monkeypatch.setattr(following, "_within_limits", lambda asked, q, turning: q[:0])
+    monkeypatch.setattr(following, "_within_limits", lambda request, q, turning: q[:0])
     assert ARM.track_cartesian_path(path, "tool", num_starts=2).success
-    monkeypatch.setattr(following, "_candidates", lambda *given: [])
-    found = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
-    assert found.status == "not_found" and "no start configuration was found" in found.message
+    monkeypatch.setattr(following, "_candidates", lambda *arguments: [])
+    tracked = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
+    assert tracked.status == "not_found" and "no start configuration was found" in tracked.message
 
 
 def test_displacement_bounds_of_points_and_shapes_equal_distances_from_the_axes():
@@ -473,9 +473,11 @@ def test_jerk_limited_timing_does_not_stop_between_waypoints():
     arm = lw.load("arm6")
     X = arm.pose(q0, "tool")
     along = arm.track_cartesian_path(lw.motion.line(X, lw.pose((0.1, -0.2, 0.1)) @ X), "tool", q_init=q0)
-    way = along.trajectory()
-    inner = way.knots[1:-1]
-    assert np.abs(way(inner + 1e-9).a - way(inner - 1e-9).a).max() < 1e-6 * np.abs(way(inner).a).max()
+    trajectory = along.trajectory()
+    inner = trajectory.knots[1:-1]
+    assert (
+        np.abs(trajectory(inner + 1e-9).a - trajectory(inner - 1e-9).a).max() < 1e-6 * np.abs(trajectory(inner).a).max()
+    )
     free, timed = (along.timed(speed=0.25, acceleration=10.0, jerk=jerk, num_points=100) for jerk in (None, 200.0))
     assert timed.speed[1:-1].min() > 0.0 and free.duration < timed.duration < 1.1 * free.duration
     times = np.linspace(0.0, timed.duration, 2001)
@@ -491,10 +493,10 @@ def test_joint_paths_stay_within_the_tolerance_between_measured_parameters():
     q += [[0.591163, 0.735858, 0.676901, 0.912324, 0.755201, -0.947601]]
     q += [[0.723975, 0.758122, 1.075441, 0.638456, 0.845827, -0.836604]]
     q += [[0.633865, 0.904006, 0.71581, 1.168157, 0.510316, -0.606652]]
-    way, frame = robot.spline([0.0, 1.0, 2.0, 3.0], q), robot.frames[-1]
-    path = lw.motion.pose_spline(robot.pose(way(np.linspace(0.0, 3.0, 100)).q, frame))
-    found = robot.track_cartesian_path(path, frame, q_init=q[0])
-    (part,) = found.parts()
+    motion, frame = robot.spline([0.0, 1.0, 2.0, 3.0], q), robot.frames[-1]
+    path = lw.motion.pose_spline(robot.pose(motion(np.linspace(0.0, 3.0, 100)).q, frame))
+    tracked = robot.track_cartesian_path(path, frame, q_init=q[0])
+    (part,) = tracked.parts()
     s = np.linspace(part.start_time, part.end_time, 8001)
     off = np.linalg.norm(lw.pose_difference(robot.pose(part(s).q, frame), path(s))[:, 3:], axis=-1).max()
-    assert found.deviation.position <= off <= min(1e-4, 1.1 * found.deviation.position)
+    assert tracked.deviation.position <= off <= min(1e-4, 1.1 * tracked.deviation.position)

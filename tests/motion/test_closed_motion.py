@@ -47,9 +47,9 @@ def test_motions_of_mechanisms_keep_loops_closed_and_limits(name):
         for t, point in ((curve.start_time, a), (curve.end_time, b)):
             assert np.abs(robot.difference(curve(t).q, point)).max() < 1e-8
         t = np.linspace(curve.start_time, curve.end_time, 600)
-        here, v, _ = curve(t)
-        assert np.abs(robot.constraint_error(here)).max() < 1e-9
-        assert np.abs(np.einsum("nij,nj->ni", robot.constraint_jacobian(here), v)).max() < 1e-6
+        q_t, v, _ = curve(t)
+        assert np.abs(robot.constraint_error(q_t)).max() < 1e-9
+        assert np.abs(np.einsum("nij,nj->ni", robot.constraint_jacobian(q_t), v)).max() < 1e-6
     for order, most in enumerate(LIMITS.values(), start=1):
         lower, upper = curves[3].extremes(order)
         assert max(upper.max(), -lower.min()) <= most * (1.0 + 1e-6)
@@ -77,20 +77,20 @@ def test_a_fast_dependent_joint_slows_the_whole_motion():
     speed = np.abs(curve(np.linspace(0.0, curve.duration, 2000)).v[:, 2]).max()
     assert 0.199 < speed <= 0.2 * (1.0 + 1e-6)
     pin = robot.loops["pin"]
-    other = robot.without_constraints().with_loop("pin", pin.frame, pin.other, pin.type, velocity=0.1)
-    curve = other.profile(*q, acceleration=50.0, jerk=1e4)
+    fast = robot.without_constraints().with_loop("pin", pin.frame, pin.other, pin.type, velocity=0.1)
+    curve = fast.profile(*q, acceleration=50.0, jerk=1e4)
     at, v, _ = curve(np.linspace(0.0, curve.duration, 2000))
-    assert 0.099 < np.abs(other.loop_velocity(at, v)).max() <= 0.1 * (1.0 + 1e-5)
+    assert 0.099 < np.abs(fast.loop_velocity(at, v)).max() <= 0.1 * (1.0 + 1e-5)
     with pytest.raises(ValueError, match=r"needs .* times the duration"):
-        other.profile(*q, acceleration=50.0, jerk=1e4, duration=curve.duration / 2)
+        fast.profile(*q, acceleration=50.0, jerk=1e4, duration=curve.duration / 2)
 
 
 @pytest.mark.slow(every=3)
 def test_motions_that_a_mechanism_cannot_perform_are_refused():
     robot = linkage()
     q = robot.drive_mechanism({"crank": [0.6, 1.6]}, robot.assemble(hold={"crank": 0.6}).q).q
-    other = robot.branches({"crank": 1.6}).q
-    flipped = other[np.argmax(np.abs(other - q[1]).max(axis=-1))]
+    other_branch = robot.branches({"crank": 1.6}).q
+    flipped = other_branch[np.argmax(np.abs(other_branch - q[1]).max(axis=-1))]
     with pytest.raises(ValueError, match=r"spline: q\[1\]: expected a configuration that satisfies the constraints"):
         robot.spline([0.0, 1.0], [q[0], q[1] + [0.0, 0.01, 0.0]])
     with pytest.raises(ValueError, match=r"profile: q1: .* on the assembly branch of q0"):

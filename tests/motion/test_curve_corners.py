@@ -31,19 +31,19 @@ class PolynomialSegment(NamedTuple):
         return polynomial.polyval(self.start + self.rate * (np.asarray(t) - self.begin), c).T
 
     def extremes(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        found = []
+        results = []
         for c in polynomial.polyder(self.c.T, order).T * self.rate**order:
             ends = self.start, self.start + self.rate * (self.end - self.begin)
             roots = polynomial.polyroots(polynomial.polyder(c)) if len(c) > 2 and c[2:].any() else np.array([])
             roots = roots.real[(roots.real > min(ends)) & (roots.real < max(ends)) & (np.abs(roots.imag) < 1e-6)]
-            found.append(polynomial.polyval(np.concatenate([ends, roots]), c))
-        return np.array([x.min() for x in found]), np.array([x.max() for x in found])
+            results.append(polynomial.polyval(np.concatenate([ends, roots]), c))
+        return np.array([x.min() for x in results]), np.array([x.max() for x in results])
 
 
-Pieces = list[PolynomialSegment]
+Segments = list[PolynomialSegment]
 
 
-def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Pieces]:
+def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Segments]:
     """A curve whose v and a jump at its knots, with the polynomials that it consists of."""
     n, nv, terms = rng.integers(1, 6), 2, 5  # sizes of one kernel
     times = np.cumsum(rng.uniform(0.2, 1.0, n + 1)) - rng.uniform(0.0, 2.0)
@@ -51,81 +51,81 @@ def _drawn(rng: np.random.Generator) -> tuple[Trajectory, Pieces]:
     for k, h in enumerate(np.diff(times)):  # q does not jump
         c[k, :, 0] = q
         q = polynomial.polyval(h, c[k].T)
-    pieces = [PolynomialSegment(b, e, 1.0, 0.0, x) for b, e, x in zip(times[:-1], times[1:], c, strict=True)]
+    segments = [PolynomialSegment(b, e, 1.0, 0.0, x) for b, e, x in zip(times[:-1], times[1:], c, strict=True)]
     if rng.random() < 0.5:
-        return Trajectory.polynomial(times, c), pieces
-    return Trajectory.by_coordinate([times] * nv, np.moveaxis(c, 1, 0)), pieces
+        return Trajectory.polynomial(times, c), segments
+    return Trajectory.by_coordinate([times] * nv, np.moveaxis(c, 1, 0)), segments
 
 
-def _moved(pieces: Pieces, start: float, scale: float = 1.0) -> Pieces:
-    first = pieces[0].begin
+def _moved(segments: Segments, start: float, scale: float = 1.0) -> Segments:
+    first = segments[0].begin
     return [
         PolynomialSegment(
             start + scale * (x.begin - first), start + scale * (x.end - first), x.rate / scale, x.start, x.c
         )
-        for x in pieces
+        for x in segments
     ]
 
 
-def _turned(pieces: Pieces) -> Pieces:
-    ends = pieces[0].begin + pieces[-1].end
+def _turned(segments: Segments) -> Segments:
+    ends = segments[0].begin + segments[-1].end
     return [
         PolynomialSegment(ends - x.end, ends - x.begin, -x.rate, x.start + x.rate * (x.end - x.begin), x.c)
-        for x in pieces[::-1]
+        for x in segments[::-1]
     ]
 
 
-def _changed(rng: np.random.Generator, curve: Trajectory, pieces: Pieces) -> tuple[Trajectory, Pieces]:
+def _changed(rng: np.random.Generator, curve: Trajectory, segments: Segments) -> tuple[Trajectory, Segments]:
     """Another curve made of one in one of the ways that keep polynomials."""
-    way = rng.integers(5)
-    if way == 0:
-        return curve.reversed(), _turned(pieces)
-    if way == 1:
+    choice = rng.integers(5)
+    if choice == 0:
+        return curve.reversed(), _turned(segments)
+    if choice == 1:
         scale = float(rng.uniform(0.3, 3.0))
-        return curve.retimed(scale), _moved(pieces, pieces[0].begin, scale)
-    if way == 2:
+        return curve.retimed(scale), _moved(segments, segments[0].begin, scale)
+    if choice == 2:
         start = float(rng.normal())
-        return curve.shifted(start), _moved(pieces, start)
-    if way == 3:
-        back = _moved(_turned(pieces), pieces[-1].end)
-        return curve.concatenate(curve.reversed(), allow_jump=True), [*pieces, *back]
-    k = int(rng.integers(len(pieces)))  # cut at corners
-    j = int(rng.integers(k, len(pieces)))
+        return curve.shifted(start), _moved(segments, start)
+    if choice == 3:
+        back = _moved(_turned(segments), segments[-1].end)
+        return curve.concatenate(curve.reversed(), allow_jump=True), [*segments, *back]
+    k = int(rng.integers(len(segments)))  # cut at corners
+    j = int(rng.integers(k, len(segments)))
     knots = curve.knots
-    return curve.slice(knots[k], knots[j + 1]), pieces[k : j + 1]
+    return curve.slice(knots[k], knots[j + 1]), segments[k : j + 1]
 
 
-def _differences(curve: Trajectory, pieces: Pieces) -> float:
+def _differences(curve: Trajectory, segments: Segments) -> float:
     """How far q, v, a and the jerk are from those of the pieces, on both sides of all knots and inside, relative."""
     knots = curve.knots
-    assert len(knots) == len(pieces) + 1
+    assert len(knots) == len(segments) + 1
     worst = 0.0
-    for k, piece in enumerate(pieces):
+    for k, segment in enumerate(segments):
         inside = knots[k] + (knots[k + 1] - knots[k]) * np.linspace(0.05, 0.95, 7)
         for order in range(4):
 
             def value(t, side="right", order=order):
                 return curve.jerk(t, side=side) if order == 3 else curve(t, side=side)[order]
 
-            expected = [piece.at(t, order) for t in (inside, piece.begin, piece.end)]
-            found = value(inside), value(knots[k]), value(knots[k + 1], "left")
+            expected = [segment.at(t, order) for t in (inside, segment.begin, segment.end)]
+            result = value(inside), value(knots[k]), value(knots[k + 1], "left")
             size = max(1.0, *(np.abs(x).max() for x in expected))
-            worst = max(worst, *(np.abs(x - y).max() / size for x, y in zip(found, expected, strict=True)))
+            worst = max(worst, *(np.abs(x - y).max() / size for x, y in zip(result, expected, strict=True)))
     return worst
 
 
 def check(seed: int, folder: Any) -> float:
     """Draw a curve, change it three times, and compare everything with its polynomials; returns the largest error."""
     rng = np.random.default_rng(seed)
-    curve, pieces = _drawn(rng)
+    curve, segments = _drawn(rng)
     for _ in range(3):
-        curve, pieces = _changed(rng, curve, pieces)
-    worst = _differences(curve, pieces)
+        curve, segments = _changed(rng, curve, segments)
+    worst = _differences(curve, segments)
     curve.save(folder / "it.npz")
     assert Trajectory.load(folder / "it.npz") == curve
     for order in range(4):
         low, high = curve.extremes(order)
-        each = [piece.extremes(order) for piece in pieces]
+        each = [segment.extremes(order) for segment in segments]
         expected = np.min([x for x, _ in each], axis=0), np.max([x for _, x in each], axis=0)
         size = max(1.0, np.abs(expected).max())
         worst = max(worst, np.abs(low - expected[0]).max() / size, np.abs(high - expected[1]).max() / size)
@@ -147,15 +147,15 @@ def test_retimed_corners_keep_both_directions():
     """v has the two directions of the corner, and one speed along the path."""
     for seed in range(examples(50)):
         rng = np.random.default_rng(seed)
-        curve, pieces = _drawn(rng)
+        curve, segments = _drawn(rng)
         slow = curve.retimed(np.cumsum(rng.uniform(0.1, 2.0, len(curve.knots))))
         slow = slow.retimed(np.cumsum(rng.uniform(0.1, 2.0, len(curve.knots))))
-        for t, before, after in zip(slow.knots[1:-1], pieces[:-1], pieces[1:], strict=True):
-            one, other = before.at(before.end, 1), after.at(after.begin, 1)
+        for t, before, after in zip(slow.knots[1:-1], segments[:-1], segments[1:], strict=True):
+            v_before, v_after = before.at(before.end, 1), after.at(after.begin, 1)
             v, w = slow(t, side="left").v, slow(t).v
-            speed = np.linalg.norm(w) / np.linalg.norm(other)
-            assert np.abs(w - speed * other).max() < 1e-12 * np.abs(w).max()
-            assert np.abs(v - speed * one).max() < 1e-12 * max(np.abs(w).max(), np.abs(v).max())
+            speed = np.linalg.norm(w) / np.linalg.norm(v_after)
+            assert np.abs(w - speed * v_after).max() < 1e-12 * np.abs(w).max()
+            assert np.abs(v - speed * v_before).max() < 1e-12 * max(np.abs(w).max(), np.abs(v).max())
 
 
 def _polyline(rng: np.random.Generator, n: int, nv: int) -> tuple[Trajectory, np.ndarray]:
@@ -180,10 +180,10 @@ def test_timed_polylines_are_within_limits_on_both_sides_of_corners(tmp_path):
             state = [curve(curve.knots, side=side) for side in ("left", "right")]
             assert max(np.abs(x.a).max() for x in state) < 2.0 * (1.0 + 1e-12)
         k = np.searchsorted(path.knots, timed.s[1:-1], side="left") - 1  # the straight segment before each time
-        for side, own in (("left", k), ("right", np.searchsorted(path.knots, timed.s[1:-1], side="right") - 1)):
+        for side, index_ in (("left", k), ("right", np.searchsorted(path.knots, timed.s[1:-1], side="right") - 1)):
             v = timed.trajectory(timed.t[1:-1], side=side).v
-            along = np.einsum("ij,ij->i", v, directions[own])
-            assert np.abs(v - along[:, None] * directions[own]).max() < 1e-14
+            along = np.einsum("ij,ij->i", v, directions[index_])
+            assert np.abs(v - along[:, None] * directions[index_]).max() < 1e-14
         timed.trajectory.save(tmp_path / "it.csv")
         table = Trajectory.load(tmp_path / "it.csv")
         t = np.linspace(0.0, timed.duration, 501)
@@ -204,10 +204,10 @@ def test_corners_of_every_joint_type_keep_both_sides(tmp_path):
         curve = robot.spline(times, q, kind)
         whole = curve.concatenate(curve.reversed(), allow_jump=True)
         t = np.linspace(0.0, 2.0, 9)
-        for side, other in (("left", "right"), ("right", "left")):
-            there, back = curve(t[1:-1], side=side), whole(4.0 - t[1:-1], side=other)
-            assert np.abs(robot.difference(there.q, back.q)).max() < 1e-12
-            assert np.abs(there.v + back.v).max() < 1e-11 and np.abs(there.a - back.a).max() < 1e-10
+        for side, opposite in (("left", "right"), ("right", "left")):
+            forward, back = curve(t[1:-1], side=side), whole(4.0 - t[1:-1], side=opposite)
+            assert np.abs(robot.difference(forward.q, back.q)).max() < 1e-12
+            assert np.abs(forward.v + back.v).max() < 1e-11 and np.abs(forward.a - back.a).max() < 1e-10
         whole.save(tmp_path / "it.npz")
         assert Trajectory.load(tmp_path / "it.npz", robot=robot) == whole
         low, high = whole.extremes(1)

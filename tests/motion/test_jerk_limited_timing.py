@@ -30,9 +30,9 @@ def test_positions_by_arc_length_equal_those_of_a_known_length():
     s = cells[k] + 0.25 * shares
     table = LengthTable(lambda s: 1.0 + np.sin(s) ** 2, cells)
     exact = 1.5 * s - 0.25 * np.sin(2.0 * s) - (1.5 * cells[k] - 0.25 * np.sin(2.0 * cells[k]))
-    found, are_exact = table.positions(k, exact)
+    result, are_exact = table.positions(k, exact)
     assert table.resolved.all() and are_exact.all()
-    assert np.abs(found - s).max() < 1e-15
+    assert np.abs(result - s).max() < 1e-15
     # a kink inside of a cell
     table = LengthTable(lambda s: 1.0 + np.abs(s - 0.9), cells)
     assert np.flatnonzero(~table.resolved).tolist() == [3]
@@ -74,11 +74,11 @@ def test_jerk_limited_straight_lines_take_the_profiles_duration():
         (1.0, (-0.4, 0.9), (-1.0, 3.0), (-20.0, 7.0)),
     ]
     for length, v, a, j in cases:
-        found = time_optimal(_line(length), velocity=v, acceleration=a, jerk=j, num_points=100)
+        timed_path = time_optimal(_line(length), velocity=v, acceleration=a, jerk=j, num_points=100)
         exact = profile([0.3], [0.3 + length], velocity=v, acceleration=a, jerk=j).duration
-        assert exact * (1.0 - 1e-6) < found.duration < 1.01 * exact
-        assert abs(found.trajectory(found.duration).q[0] - 0.3 - length) < 1e-12
-        ends = found.trajectory([0.0, found.duration])
+        assert exact * (1.0 - 1e-6) < timed_path.duration < 1.01 * exact
+        assert abs(timed_path.trajectory(timed_path.duration).q[0] - 0.3 - length) < 1e-12
+        ends = timed_path.trajectory([0.0, timed_path.duration])
         assert np.abs(ends.v).max() < 1e-9 and np.abs(ends.a).max() < 1e-9
     # within wider limits it takes less, and as little as without them in the end
     how = {"velocity": 2.0, "acceleration": 3.0}
@@ -100,34 +100,36 @@ def test_jerk_limited_motions_satisfy_all_limits_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
         v, a, j = ((-rng.uniform(0.5, 1.0, 2) * x, rng.uniform(0.5, 1.0, 2) * x) for x in (2.0, 5.0, 40.0))
-        found = time_optimal(path, velocity=v, acceleration=a, jerk=j, num_points=100)
-        n = int(found.duration / 1e-4)
-        times = np.linspace(0.0, found.duration, n)
-        state = found.trajectory(times)
-        for x, (low, high) in ((state.v, v), (state.a, a), (found.trajectory.jerk(times), j)):
+        timed_path = time_optimal(path, velocity=v, acceleration=a, jerk=j, num_points=100)
+        n = int(timed_path.duration / 1e-4)
+        times = np.linspace(0.0, timed_path.duration, n)
+        state = timed_path.trajectory(times)
+        for x, (low, high) in ((state.v, v), (state.a, a), (timed_path.trajectory.jerk(times), j)):
             assert np.maximum(x - high, low - x).max() < 1e-6 * np.abs(high).max()
-        low, high = found.trajectory.extremes(3)  # by polynomials
+        low, high = timed_path.trajectory.extremes(3)  # by polynomials
         assert (low >= j[0] * (1.0 + 1e-6)).all() and (high <= j[1] * (1.0 + 1e-6)).all()
         # accelerations have no jumps, and something is at its limit nearly always
         assert np.abs(np.diff(state.a, axis=0)).max() < 1.01e-4 * max(-low.min(), high.max()) + 1e-6
         at = [np.maximum(x / y[1], x / y[0]).max(-1) for x, y in ((state.v, v), (state.a, a))]
-        at.append(np.maximum(found.trajectory.jerk(times) / j[1], found.trajectory.jerk(times) / j[0]).max(-1))
+        at.append(
+            np.maximum(timed_path.trajectory.jerk(times) / j[1], timed_path.trajectory.jerk(times) / j[0]).max(-1)
+        )
         assert np.quantile(np.max(at, axis=0), 0.1) > 0.8
         free = time_optimal(path, velocity=v, acceleration=a)
-        assert free.duration < found.duration < 1.15 * free.duration
+        assert free.duration < timed_path.duration < 1.15 * free.duration
         # the same again, of what it made
-        again = time_optimal(found.trajectory, velocity=v, acceleration=a, jerk=j, num_points=100)
-        assert abs(again.duration - found.duration) < 1e-3 * found.duration
+        again = time_optimal(timed_path.trajectory, velocity=v, acceleration=a, jerk=j, num_points=100)
+        assert abs(again.duration - timed_path.duration) < 1e-3 * timed_path.duration
 
 
 @pytest.mark.slow(every=3)
 def test_jerk_limited_motions_start_and_end_at_rest_or_at_prescribed_speeds():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
-    found = time_optimal(polyline, **how)
+    timed_path = time_optimal(polyline, **how)
     leg = profile([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=8.0).duration
-    assert abs(found.duration - 2.0 * leg) < 0.02 * leg
-    corner = found.trajectory(found.t[len(found.t) // 2])
+    assert abs(timed_path.duration - 2.0 * leg) < 0.02 * leg
+    corner = timed_path.trajectory(timed_path.t[len(timed_path.t) // 2])
     assert np.abs(corner.v).max() < 1e-9 and np.abs(corner.a).max() < 1e-9
     # curvature that jumps: a quarter of a turn after a straight line
     s = np.linspace(0.0, 1.5, 5)
@@ -137,19 +139,19 @@ def test_jerk_limited_motions_start_and_end_at_rest_or_at_prescribed_speeds():
     c = np.moveaxis(arc.c[::-1], (0, 1, 2), (2, 0, 1))
     straight = np.array([[[-1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]])
     bent = Trajectory.polynomial(np.concatenate([[-1.0], s]), np.concatenate([straight, c]))
-    found = time_optimal(bent, **how)
-    assert abs(found.trajectory(np.interp(0.0, found.s, found.t)).v).max() < 1e-6
-    assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+    timed_path = time_optimal(bent, **how)
+    assert abs(timed_path.trajectory(np.interp(0.0, timed_path.s, timed_path.t)).v).max() < 1e-6
+    assert timed_path.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
 
     path = _cubic(5)
-    found = time_optimal(
+    timed_path = time_optimal(
         path, velocity=2.0, acceleration=4.0, jerk=50.0, start_speed=0.5, end_speed=0.3, num_points=100
     )
-    assert np.allclose(found.speed[[0, -1]], [0.5, 0.3], atol=1e-9)
-    assert np.allclose(found.trajectory(0.0).v, 0.5 * path(path.start_time).v, atol=1e-9)
-    assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=50.0, tolerance=5e-5)
-    rest = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, num_points=100)
-    assert found.duration < rest.duration
+    assert np.allclose(timed_path.speed[[0, -1]], [0.5, 0.3], atol=1e-9)
+    assert np.allclose(timed_path.trajectory(0.0).v, 0.5 * path(path.start_time).v, atol=1e-9)
+    assert timed_path.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=50.0, tolerance=5e-5)
+    timed_rest = time_optimal(path, velocity=2.0, acceleration=4.0, jerk=50.0, num_points=100)
+    assert timed_path.duration < timed_rest.duration
 
 
 @pytest.mark.slow(every=3)
@@ -161,15 +163,15 @@ def test_a_loaded_arm_satisfies_torque_and_jerk_limits():
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=arm)
     q = path(np.linspace(0.0, 1.0, 200)).q
     torque = 1.2 * np.abs(loaded.inverse_dynamics(q, 0.0 * q, 0.0 * q)).max(0) + 1.0
-    found = time_optimal(
+    timed_path = time_optimal(
         path, velocity=2.0, acceleration=6.0, jerk=100.0, torque=torque, robot=loaded, num_points=50, num_passes=1
     )
-    times = np.linspace(0.0, found.duration, int(found.duration / 1e-4))
-    state = found.trajectory(times)
+    times = np.linspace(0.0, timed_path.duration, int(timed_path.duration / 1e-4))
+    state = timed_path.trajectory(times)
     used = np.abs(loaded.inverse_dynamics(*state, passive=True)) / torque
     assert 0.9 < used.max() < 1.0 + 1e-9
     assert np.abs(state.a).max() < 6.0 * (1.0 + 1e-6)
-    assert np.abs(found.trajectory.jerk(times)).max() < 100.0 * (1.0 + 1e-6)
+    assert np.abs(timed_path.trajectory.jerk(times)).max() < 100.0 * (1.0 + 1e-6)
 
 
 def test_invalid_arguments_of_jerk_limited_timing_are_refused():
@@ -215,12 +217,12 @@ def test_the_original_speed_does_not_affect_jerk_limited_timing(drawn):
         (spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], boundary="clamped"), twice),
     ]
     for path, exact in drawn(cases):
-        found = time_optimal(path, num_points=100, **how)
-        assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
-        state = found.trajectory(np.linspace(0.0, found.duration, 5001))
-        most = [found.trajectory.jerk(np.linspace(0.0, found.duration, 5001)), state.a, state.v]
+        timed_path = time_optimal(path, num_points=100, **how)
+        assert exact * (1.0 - 1e-6) < timed_path.duration < 1.002 * exact
+        state = timed_path.trajectory(np.linspace(0.0, timed_path.duration, 5001))
+        most = [timed_path.trajectory.jerk(np.linspace(0.0, timed_path.duration, 5001)), state.a, state.v]
         assert all(np.abs(x).max() < y * (1.0 + 1e-6) for x, y in zip(most, (8.0, 2.0, 1.0), strict=True))
-        assert np.abs(np.diff(state.a, axis=0)).max() < 8.01 * found.duration / 5000  # no jumps
+        assert np.abs(np.diff(state.a, axis=0)).max() < 8.01 * timed_path.duration / 5000  # no jumps
         assert np.abs(state.q[[0, -1]] - [path(path.start_time).q, path(path.end_time).q]).max() < 1e-12
         assert np.abs(state.v[[0, -1]]).max() < 1e-9 and np.abs(state.a[[0, -1]]).max() < 1e-6
     # a robot's, at rest at its ends or not
@@ -239,19 +241,19 @@ def test_the_original_speed_does_not_affect_jerk_limited_timing(drawn):
 @pytest.mark.slow(every=3)
 def test_acceleration_jumps_along_the_path_cause_no_stop():
     # a straight line, faster and faster, and from its middle on at one speed
-    way = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
-    path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], way)
+    coefficients = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
+    path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], coefficients)
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
-    found = time_optimal(path, num_points=100, **how)
+    timed_path = time_optimal(path, num_points=100, **how)
     exact = profile(0.0, 2.0, **how).duration
-    assert exact * (1.0 - 1e-6) < found.duration < 1.002 * exact
-    assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
+    assert exact * (1.0 - 1e-6) < timed_path.duration < 1.002 * exact
+    assert timed_path.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, jerk=8.0, tolerance=1e-5)
     # the same in two sections, one of which is faster, and what was made of it, cut in two
     half = path.slice(0.0, 1.2), path.slice(1.2, path.end_time).retimed(0.4)
-    made = found.trajectory
-    cut = made.slice(0.0, 1.0).concatenate(made.slice(1.0, found.duration))
-    for other in (half[0].concatenate(half[1], allow_jump=True), cut, made.retimed(2.0)):
-        assert abs(time_optimal(other, num_points=100, **how).duration - found.duration) < 1e-3 * exact
+    trajectory = timed_path.trajectory
+    cut = trajectory.slice(0.0, 1.0).concatenate(trajectory.slice(1.0, timed_path.duration))
+    for variant in (half[0].concatenate(half[1], allow_jump=True), cut, trajectory.retimed(2.0)):
+        assert abs(time_optimal(variant, num_points=100, **how).duration - timed_path.duration) < 1e-3 * exact
 
 
 @pytest.mark.slow
@@ -268,12 +270,12 @@ def test_jerk_limited_durations_are_bounded_by_a_multiple_of_the_shortest():
             x[[0, -1]] = 0.0
         path = lw.motion.spline(knots, q, kind, **dict(zip(("velocity", "acceleration"), rates, strict=False)))
         how = {"velocity": 2.0, "acceleration": 5.0}
-        found = time_optimal(path, jerk=rng.choice([10.0, 40.0, 200.0]), num_points=100, **how)
-        assert found.duration < most * time_optimal(path, **how).duration
+        timed_path = time_optimal(path, jerk=rng.choice([10.0, 40.0, 200.0]), num_points=100, **how)
+        assert timed_path.duration < most * time_optimal(path, **how).duration
     robot = lw.load("quadruped")
     path = robot.spline([0.0, 1.0, 2.0], [robot.random_configuration(seed=k) for k in range(3)], boundary="clamped")
-    found = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, num_points=100)
-    assert found.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
+    timed_path = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, num_points=100)
+    assert timed_path.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
 
 
 @pytest.mark.slow(every=3)
@@ -281,15 +283,15 @@ def test_jerk_limited_segments_adapt_to_a_path_with_many_knots():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))
     how = {"velocity": 2.0, "acceleration": 4.0}
-    free, found = time_optimal(path, **how), time_optimal(path, jerk=40.0, **how)
-    assert free.duration < found.duration < 1.015 * free.duration
-    assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
-    assert found.speed[1:-1].min() > 0.0 and len(found.t) > 32 * 60
+    free, timed_path = time_optimal(path, **how), time_optimal(path, jerk=40.0, **how)
+    assert free.duration < timed_path.duration < 1.015 * free.duration
+    assert timed_path.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
+    assert timed_path.speed[1:-1].min() > 0.0 and len(timed_path.t) > 32 * 60
     # fewer segments take longer, and the estimate of what they leave says so
     few = time_optimal(path, jerk=40.0, num_points=400, **how)
-    assert 1.01 * found.duration < few.duration < 1.1 * found.duration
+    assert 1.01 * timed_path.duration < few.duration < 1.1 * timed_path.duration
     assert few.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, jerk=40.0, tolerance=1e-5)
-    assert few.duration - few.optimality_gap < found.duration
+    assert few.duration - few.optimality_gap < timed_path.duration
     line = time_optimal(_line(2.0), velocity=1.0, acceleration=2.0, jerk=8.0)
     exact = profile([0.3], [2.3], velocity=1.0, acceleration=2.0, jerk=8.0).duration
     assert line.duration - exact < line.optimality_gap < 1e-2 * exact

@@ -15,8 +15,8 @@ ENDS = np.zeros(6), np.linspace(0.4, 1.2, 6)
 PATH = ARM.spline([0.0, 1.0], ENDS, kind="linear")
 
 
-def of_all(value, **others):
-    return dict.fromkeys(NAMES, value) | others
+def of_all(value, **values):
+    return dict.fromkeys(NAMES, value) | values
 
 
 @pytest.mark.slow(every=9)
@@ -29,8 +29,8 @@ def test_joints_that_a_dict_of_velocities_omits_keep_the_robots_limits(velocity)
     top = fast.trajectory.extremes(1).upper
     assert (top <= limits * (1.0 + 1e-9)).all()
     assert np.isclose(top / limits, 1.0).any()
-    way = ARM.profile(*ENDS, kind="trapezoid", velocity=velocity, acceleration=50.0)
-    assert (way.extremes(1).upper <= limits * (1.0 + 1e-9)).all()
+    motion = ARM.profile(*ENDS, kind="trapezoid", velocity=velocity, acceleration=50.0)
+    assert (motion.extremes(1).upper <= limits * (1.0 + 1e-9)).all()
     margins = PATH.limit_margins(velocity=velocity)["velocity"]
     np.testing.assert_allclose(margins, PATH.limit_margins(velocity=limits)["velocity"])
 

@@ -24,22 +24,22 @@ def _shaded(axis):
 
 
 def test_plots_shade_limits_and_name_joints(arm):
-    way = arm.spline([0.0, 1.0, 2.0], [[0.0, 0.0], [1.0, 0.55], [0.5, 0.0]])
-    axes = way.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, num_samples=50)
+    motion = arm.spline([0.0, 1.0, 2.0], [[0.0, 0.0], [1.0, 0.55], [0.5, 0.0]])
+    axes = motion.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, num_samples=50)
     assert axes.shape == (4, 2)
     assert [t.get_text() for t in axes[0, 1].get_legend().get_texts()] == [arm.q_names[1]]
-    assert np.allclose(axes[0, 1].lines[0].get_ydata(), way.sampled(num_samples=50)[1].q[:, 1])
+    assert np.allclose(axes[0, 1].lines[0].get_ydata(), motion.sampled(num_samples=50)[1].q[:, 1])
     shaded = [line.get_ydata()[0] for line in axes[0, 1].lines if line.get_linestyle() == "--"]
     assert shaded == [0.6]  # the robot's own upper limit; the lower is far away
-    by_joint = way.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, num_samples=50)[1]
+    by_joint = motion.plot(limits={"velocity": {arm.v_names[0]: 0.5}}, num_samples=50)[1]
     levels = {abs(line.get_ydata()[0]) for line in by_joint.lines if line.get_linestyle() == "--"}
     assert levels == {0.5, float(arm.velocity_limits[1])}
-    ranges = way.plot(limits={"position": {arm.q_names[1]: (-0.1, 0.5)}}, num_samples=50)[0]
+    ranges = motion.plot(limits={"position": {arm.q_names[1]: (-0.1, 0.5)}}, num_samples=50)[0]
     assert {-0.1, 0.5} <= {line.get_ydata()[0] for line in ranges.lines if line.get_linestyle() == "--"}
     for axis in axes[2]:
         bounds = {line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"}
         assert bounds <= {-1.0, 2.0} and len(_shaded(axis)) == len(bounds) > 0
-    assert not _shaded(way.plot(num_samples=10, limits=False)[0]) and _shaded(way.plot(num_samples=10)[0])
+    assert not _shaded(motion.plot(num_samples=10, limits=False)[0]) and _shaded(motion.plot(num_samples=10)[0])
     for options, text in (
         ({"limits": {"speed": 1.0}}, "position, velocity"),
         ({"limits": {"velocity": np.nan}}, "velocity of j0: expected a limit that permits"),
@@ -50,7 +50,7 @@ def test_plots_shade_limits_and_name_joints(arm):
         ({"columns": 0}, "columns: expected an integer"),
     ):
         with pytest.raises(ValueError, match=text):
-            way.plot(**options)
+            motion.plot(**options)
 
 
 @pytest.mark.slow(every=3)
@@ -68,9 +68,9 @@ def test_the_phase_plane_names_the_active_limit():
     assert np.allclose(most[inside], 1.0 / (2.0 + 2.0 * s[inside]), rtol=1e-6)  # the first coordinate's velocity
     assert np.interp(s, timed.s, timed.speed).max() <= most.max() * (1 + 1e-9)
     assert {"velocity of 0", "acceleration of 0"} <= {*drawn}
-    held = np.isfinite(drawn["velocity of 0"].get_ydata())
-    v = timed.trajectory(np.interp(s[held], timed.s, timed.t)).v[:, 0]
-    assert held.any() and v.min() > 0.97
+    limited = np.isfinite(drawn["velocity of 0"].get_ydata())
+    v = timed.trajectory(np.interp(s[limited], timed.s, timed.t)).v[:, 0]
+    assert limited.any() and v.min() > 0.97
 
 
 def test_the_maximum_velocity_curve_bounds_all_feasible_speeds():
@@ -81,19 +81,19 @@ def test_the_maximum_velocity_curve_bounds_all_feasible_speeds():
     A[:5, :, 0] = 0.0
     rows = PathConstraints(A, B, C, np.full(3, -1.5), np.full(3, 2.0), None, None)
     once = np.zeros((30, 1, 2))
-    found = fastest_speeds(PathSamples(once, once, once), rows, (np.full(2, -1.0), np.full(2, 1.0)))
+    result = fastest_speeds(PathSamples(once, once, once), rows, (np.full(2, -1.0), np.full(2, 1.0)))
     u = np.linspace(-60.0, 60.0, 6001)
     for k in range(30):
         for factor, fine in ((0.98, True), (1.02, False)):
-            if np.isfinite(found[k]) and found[k] < 4.0:
-                value = A[k, 0] * u[:, None] + B[k, 0] * (factor * found[k]) ** 2 + C[k, 0]
+            if np.isfinite(result[k]) and result[k] < 4.0:
+                value = A[k, 0] * u[:, None] + B[k, 0] * (factor * result[k]) ** 2 + C[k, 0]
                 room = np.minimum(value + 1.5, 2.0 - value).min(axis=1).max()
                 assert (room > -2e-2) if fine else (room < 2e-2), (k, factor, room)
-    assert np.isfinite(found).sum() > 20
+    assert np.isfinite(result).sum() > 20
 
 
 def test_cartesian_paths_are_drawn_with_shapes_and_obstacles(arm):
-    way = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
+    motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
     scene = (
         lw.Scene()
         .with_box("box", (0.2, 0.3, 0.1), (1.0, 0.0, 0.0))
@@ -101,33 +101,33 @@ def test_cartesian_paths_are_drawn_with_shapes_and_obstacles(arm):
         .with_shape("floor", lw.shapes.HalfSpace(), lw.pose((0, 0, -1.0)))
         .with_shape("cloud", lw.shapes.PointCloud(np.random.default_rng(0).normal(size=(50, 3)), 0.01), lw.pose())
     )
-    axes = way.plot_path("l3", scene=scene, shapes=3, num_samples=20)
+    axes = motion.plot_path("l3", scene=scene, shapes=3, num_samples=20)
     (line,) = axes.lines
     t = np.linspace(0.0, 1.0, 20)
-    assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(way(t).q, "l3")[:, :3, 3])
+    assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(motion(t).q, "l3")[:, :3, 3])
     cloud, surfaces = sorted(axes.collections, key=lambda x: hasattr(x, "corners"))
     assert len(axes.collections) == 2 and len(cloud.get_offsets()) == 50
     x, y, z = np.moveaxis(surfaces.corners, -1, 0)
     assert (np.isclose(z, -1.0).all(axis=1)).sum() == 4  # the floor, from both sides
     assert (np.isclose(np.hypot(x, y - 1.0), 0.1) & np.isclose(abs(z), 0.15)).sum() > 50  # the can
-    link = arm.pose(way(t[-1]).q, "l3")
+    link = arm.pose(motion(t[-1]).q, "l3")
     assert np.isclose(surfaces.corners.reshape(-1, 3), (link @ (0.05, 0.1, 0.15, 1.0))[:3]).all(axis=1).any()
     corners = surfaces.corners[:12].reshape(-1, 3)  # the box
     assert np.allclose(corners.max(axis=0), (1.1, 0.15, 0.05))
     assert np.allclose(corners.min(axis=0), (0.9, -0.15, -0.05))
-    assert len(way.plot_path(["l2", "l3"], num_samples=5).lines) == 2
+    assert len(motion.plot_path(["l2", "l3"], num_samples=5).lines) == 2
     with pytest.raises(lw.errors.UnknownNameError, match="l3"):
-        way.plot_path("l9")
+        motion.plot_path("l9")
     with pytest.raises(ValueError, match="plain coordinates have no frames"):
         lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).plot_path()
     with pytest.raises(ValueError, match="shapes"):
-        way.plot_path("l3", shapes=-1)
+        motion.plot_path("l3", shapes=-1)
     # of a path that is not followed to its end the rest is drawn, too
     X = arm.pose([0.0, 0.2], "l3")
     path = lw.motion.arc(X, center=(0, 0, X[2, 3]), axis=(0, 0, 1), angle=4.0)
-    found = arm.track_cartesian_path(path, "l3", q_init=[0.0, 0.2], orientation="free")
-    assert found.status == "at_limits" and found.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
-    followed, rest = found.plot(shapes=0).lines
-    assert rest.get_label() == "not followed"
-    assert np.allclose(np.array(rest.get_data_3d())[:, -1], path(path.length)[:3, 3])
-    assert np.linalg.norm(np.array(rest.get_data_3d())[:, 0] - np.array(followed.get_data_3d())[:, -1]) < 0.01
+    tracked = arm.track_cartesian_path(path, "l3", q_init=[0.0, 0.2], orientation="free")
+    assert tracked.status == "at_limits" and tracked.fraction == pytest.approx(3.0 / 4.0, abs=1e-2)
+    followed, path_line = tracked.plot(shapes=0).lines
+    assert path_line.get_label() == "not followed"
+    assert np.allclose(np.array(path_line.get_data_3d())[:, -1], path(path.length)[:3, 3])
+    assert np.linalg.norm(np.array(path_line.get_data_3d())[:, 0] - np.array(followed.get_data_3d())[:, -1]) < 0.01

@@ -27,8 +27,8 @@ LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
 
 def random_requests(rng, count, n, jerks=(1.0, 1.0)):
     """Arrays (count, n) of states that are possible, a third of their numbers 0 or at a limit, and of limits."""
-    found = []
-    while len(found) < count * n:
+    results = []
+    while len(results) < count * n:
         V, V_down, A, B = rng.uniform(0.3, 3.0, 4)
         up, down = rng.uniform(0.3, 10.0) * np.array(jerks)
         v, a = (
@@ -37,9 +37,9 @@ def random_requests(rng, count, n, jerks=(1.0, 1.0)):
         )
         turned = [0.5 * x * abs(x) / (down if x > 0 else up) for x in (a[0], -a[1])]
         if all(-V_down <= x + y <= V for x, y in zip(v, turned, strict=True)):
-            way = rng.choice([0.0, rng.uniform(-1.0, 1.0), rng.uniform(-0.05, 0.05), rng.uniform(-10.0, 10.0)])
-            found.append([0.0, way, *v, *a, V, V_down, A, B, up, down])
-    return [np.ascontiguousarray(x) for x in np.moveaxis(np.array(found).reshape(count, n, 12), -1, 0)]
+            distance = rng.choice([0.0, rng.uniform(-1.0, 1.0), rng.uniform(-0.05, 0.05), rng.uniform(-10.0, 10.0)])
+            results.append([0.0, distance, *v, *a, V, V_down, A, B, up, down])
+    return [np.ascontiguousarray(x) for x in np.moveaxis(np.array(results).reshape(count, n, 12), -1, 0)]
 
 
 def request(q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down):
@@ -68,17 +68,17 @@ def test_jerk_limited_profiles_respect_limits_and_reach_their_goals():
     kernel = profile_kernel(KINDS["jerk"], 2, True, False)
     for jerks in ((1.0, 1.0), (1.0, 0.2), (3.0, 7.0)):
         arrays = random_requests(rng, 200, 2, jerks)
-        found = kernel(*arrays, np.zeros(2))
-        assert (found.status == 0).all()
-        assert (found.durations[:, 0] == found.durations[:, 1]).all()
-        assert (np.diff(found.times) >= 0.0).all() and (found.times[..., -1] == found.durations).all()
+        outputs = kernel(*arrays, np.zeros(2))
+        assert (outputs.status == 0).all()
+        assert (outputs.durations[:, 0] == outputs.durations[:, 1]).all()
+        assert (np.diff(outputs.times) >= 0.0).all() and (outputs.times[..., -1] == outputs.durations).all()
         for k in range(0, 200, 4):
             for i in range(2):
-                worst, missed = excess(found.times[k, i], found.coefficients[k, i], [x[k, i] for x in arrays])
+                worst, missed = excess(outputs.times[k, i], outputs.coefficients[k, i], [x[k, i] for x in arrays])
                 assert worst < 1e-10 and missed < 1e-10
-        one = jerk_limited([request(*(x[0, i] for x in arrays)) for i in range(2)])
-        np.testing.assert_allclose(one.durations, found.durations[0], rtol=1e-14)
-        np.testing.assert_allclose(np.array(one.coefficients)[..., :3], found.coefficients[0, ..., :3], atol=1e-9)
+        single = jerk_limited([request(*(x[0, i] for x in arrays)) for i in range(2)])
+        np.testing.assert_allclose(single.durations, outputs.durations[0], rtol=1e-14)
+        np.testing.assert_allclose(np.array(single.coefficients)[..., :3], outputs.coefficients[0, ..., :3], atol=1e-9)
 
 
 def test_jerk_limited_profiles_are_as_short_as_ruckigs():
@@ -87,17 +87,17 @@ def test_jerk_limited_profiles_are_as_short_as_ruckigs():
     for n, count in ((1, 1500), (2, 600)):
         arrays = random_requests(rng, count, n)
         ours = profile_kernel(KINDS["jerk"], n, True, False)(*arrays, np.zeros(n)).durations[:, 0]
-        otg, trajectory, asked = ruckig.Ruckig(n), ruckig.Trajectory(n), ruckig.InputParameter(n)
+        otg, trajectory, request_ = ruckig.Ruckig(n), ruckig.Trajectory(n), ruckig.InputParameter(n)
         for k in range(count):
             q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, _ = (x[k].tolist() for x in arrays)
-            asked.current_position, asked.current_velocity, asked.current_acceleration = q0, v0, a0
-            asked.target_position, asked.target_velocity, asked.target_acceleration = q1, v1, a1
-            asked.max_velocity, asked.min_velocity = V, [-x for x in V_down]
-            asked.max_acceleration, asked.min_acceleration, asked.max_jerk = A, [-x for x in B], up
-            if otg.calculate(asked, trajectory) == ruckig.Result.Working:
-                here = q0 == q1 and v0 == v1 and a0 == a1  # the goal is the start: that takes no time
+            request_.current_position, request_.current_velocity, request_.current_acceleration = q0, v0, a0
+            request_.target_position, request_.target_velocity, request_.target_acceleration = q1, v1, a1
+            request_.max_velocity, request_.min_velocity = V, [-x for x in V_down]
+            request_.max_acceleration, request_.min_acceleration, request_.max_jerk = A, [-x for x in B], up
+            if otg.calculate(request_, trajectory) == ruckig.Result.Working:
+                is_at_goal = q0 == q1 and v0 == v1 and a0 == a1  # the goal is the start: that takes no time
                 assert ours[k] <= trajectory.duration * (1.0 + 1e-9)
-                assert here or ours[k] >= trajectory.duration * (1.0 - 1e-9)
+                assert is_at_goal or ours[k] >= trajectory.duration * (1.0 - 1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -120,11 +120,11 @@ def test_extreme_displacements_of_a_duration_equal_linear_programs():
         t = h * np.arange(1, N + 1)
         v_free, a_free = joint.ends.v0 + joint.ends.a0 * t, np.full(N, joint.ends.a0)
         left = N - np.arange(N) - 0.5
-        way = h**3 * (0.5 * left**2 + 1.0 / 24.0)
-        found = []
+        displacement = h**3 * (0.5 * left**2 + 1.0 / 24.0)
+        results = []
         for sense in (-1.0, 1.0):
             answer = linprog(
-                sense * way,
+                sense * displacement,
                 A_ub=np.vstack([a_rows, -a_rows, v_rows, -v_rows]),
                 b_ub=np.concatenate([A - a_free, B + a_free, V - v_free, joint.V_down + v_free]) + 1e-9,
                 A_eq=np.vstack([a_rows[-1], v_rows[-1]]),
@@ -132,16 +132,16 @@ def test_extreme_displacements_of_a_duration_equal_linear_programs():
                 bounds=(-1.0 / down, 1.0 / up),
             )
             free = joint.ends.v0 * T + 0.5 * joint.ends.a0 * T * T
-            found.append(None if answer.status else free + sense * answer.fun)
-        if None in found:  # in a gap between durations, or too near its end for the grid
+            results.append(None if answer.status else free + sense * answer.fun)
+        if None in results:  # in a gap between durations, or too near its end for the grid
             continue
         far = family_of(joint.ends, joint.limits)
         near = family_of(*mirrored(joint.ends, joint.limits, joint.V_down))
         most, least = (displacement_and_rate(f, phases(f, T))[0] for f in (far, near))
         size = 1e-6 * (1.0 + T * T)
-        assert found[0] <= most + size and found[1] >= -least - size
+        assert results[0] <= most + size and results[1] >= -least - size
         room = 0.03 * (most + least) + 0.02 * T * (V + joint.V_down) / N
-        assert found[0] >= most - room and found[1] <= -least + room
+        assert results[0] >= most - room and results[1] <= -least + room
         checked += 1
     assert checked > 6
 
@@ -163,11 +163,11 @@ def test_profiles_are_accurate_in_units_of_any_scale():
         for time in (1e-6, 1.0, 1e6):
             v, a, j = scale / time, scale / time**2, scale / time**3
             plain = lw.motion.profile([0.0], [1.0], v0=[0.3], a1=[0.5], **LIMITS)
-            found = lw.motion.profile(
+            curve = lw.motion.profile(
                 [0.0], [scale], v0=0.3 * v, a1=0.5 * a, velocity=v, acceleration=2.0 * a, jerk=8.0 * j
             )
-            assert abs(found.duration / (plain.duration * time) - 1.0) < 1e-12
-            assert abs(found(found.duration).q[0] / scale - 1.0) < 1e-12
+            assert abs(curve.duration / (plain.duration * time) - 1.0) < 1e-12
+            assert abs(curve(curve.duration).q[0] / scale - 1.0) < 1e-12
     slow = lw.motion.profile([0.0], [1e9], velocity=1e-9, acceleration=1e9, jerk=1e9)
     assert abs(slow.duration / 1e18 - 1.0) < 1e-12 and abs(slow(slow.duration).q[0] / 1e9 - 1.0) < 1e-12
     endless = lw.motion.profile([0.0], [1.0], acceleration=1e300, jerk=32.0)
@@ -180,21 +180,22 @@ def test_infinite_limits_equal_limits_that_are_never_reached():
     q1, v0, v1, a0, a1 = rng.normal(size=(5, 4000, 1))
     few = rng.random((4, 4000, 1)) < 0.5
     kernel, jerk, zero = profile_kernel(KINDS["jerk"], 1, True, False), np.full((4000, 1), 2.0), 0.0 * q1
-    found = []
+    results = []
     for v, a in ((1e6, 1e4), (1e60, 1e60)):
         limits = [
-            np.where(few[k], large, own) for k, large, own in ((0, v, 6.0), (1, v, 6.0), (2, a, 5.0), (3, a, 5.0))
+            np.where(few[k], large, free_limit)
+            for k, large, free_limit in ((0, v, 6.0), (1, v, 6.0), (2, a, 5.0), (3, a, 5.0))
         ]
-        found.append(kernel(zero, q1, v0, v1, a0, a1, *limits, jerk, jerk, np.zeros(1)))
-    assert np.array_equal(found[0].status, found[1].status) and (found[0].status == 0).mean() > 0.99
-    np.testing.assert_allclose(found[1].durations, found[0].durations, rtol=1e-12)
-    way = lw.motion.profile(0.0, 1.0, acceleration=np.inf, jerk=32.0)
-    assert abs(way.duration - 1.0) < 1e-12
+        results.append(kernel(zero, q1, v0, v1, a0, a1, *limits, jerk, jerk, np.zeros(1)))
+    assert np.array_equal(results[0].status, results[1].status) and (results[0].status == 0).mean() > 0.99
+    np.testing.assert_allclose(results[1].durations, results[0].durations, rtol=1e-12)
+    motion = lw.motion.profile(0.0, 1.0, acceleration=np.inf, jerk=32.0)
+    assert abs(motion.duration - 1.0) < 1e-12
 
 
 def test_a_joint_with_spare_time_makes_no_detour():
-    way = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
-    low, high = way.extremes(0)
+    motion = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
+    low, high = motion.extremes(0)
     assert (low >= [-1e-12, -1e-12, 1.0 - 1e-12]).all() and (high <= [1.0 + 1e-12, 0.1 + 1e-12, 1.0 + 1e-12]).all()
     long = lw.motion.profile([0.0], [1.0], duration=7.0, **LIMITS)
     assert long.duration == 7.0 and long.extremes(1).upper[0] < 0.3
@@ -206,10 +207,10 @@ def test_phase_synchronised_profiles_follow_a_straight_line():
     q0, q1 = np.array([0.0, 1.0, 0.3]), np.array([1.0, 0.5, 0.3])
     for kind in ("jerk", "trapezoid", "quintic"):
         options = {"kind": kind, "synchronize": "phase", **LIMITS, "velocity": [1.0, 0.1, 1.0]}
-        way = lw.motion.profile(q0, q1, v0=0.1 * (q1 - q0), **options)
-        _, state = way.sampled(num_samples=50)
+        motion = lw.motion.profile(q0, q1, v0=0.1 * (q1 - q0), **options)
+        _, state = motion.sampled(num_samples=50)
         np.testing.assert_allclose(state.q - q0, state.q[:, :1] * (q1 - q0), atol=1e-13)
-        assert way.extremes(1).lower[1] >= -0.1 * (1.0 + 1e-12)
+        assert motion.extremes(1).lower[1] >= -0.1 * (1.0 + 1e-12)
         with pytest.raises(ValueError, match=r"v1 of coordinate 1 is .*, but along the straight line"):
             lw.motion.profile(q0, q1, v1=[0.1, 0.1, 0.0], **options)
 
@@ -220,10 +221,10 @@ def test_trapezoids_are_jerk_limited_profiles_of_very_large_jerk():
         joints = [request(*x) for x in row]
         joints = [x._replace(ends=x.ends._replace(a0=0.0, a1=0.0)) for x in joints]
         sharp = [x._replace(limits=x.limits._replace(up=1e-7, down=1e-7)) for x in joints]
-        found, near = trapezoid(joints), jerk_limited(sharp)
-        assert found.status == near.status == 0
-        assert abs(found.durations[0] - near.durations[0]) < 1e-4
-        for x, times, c in zip(joints, found.times, found.coefficients, strict=True):
+        result, near = trapezoid(joints), jerk_limited(sharp)
+        assert result.status == near.status == 0
+        assert abs(result.durations[0] - near.durations[0]) < 1e-4
+        for x, times, c in zip(joints, result.times, result.coefficients, strict=True):
             arrays = (x.q0, x.q1, x.ends.v0, x.ends.v1, 0.0, 2.0 * c[-1][2])
             limits = (x.limits.V, x.V_down, x.limits.A, x.limits.B, 1.0, 1.0)
             worst, missed = excess(times, c, (*arrays, *limits))
@@ -232,25 +233,27 @@ def test_trapezoids_are_jerk_limited_profiles_of_very_large_jerk():
 
 @pytest.mark.slow(every=3)
 def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
-    way = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
+    motion = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
     expected = max(15.0 / 8.0 * 2.0, (10.0 / 3.0**0.5 * 2.0 / 2.0) ** 0.5, (60.0 * 2.0 / 8.0) ** (1.0 / 3.0))
-    assert abs(way.duration - expected) < 1e-9
+    assert abs(motion.duration - expected) < 1e-9
     s = np.linspace(0.0, 1.0, 11)
-    np.testing.assert_allclose(way(s * way.duration).q[:, 0], 2.0 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12)
+    np.testing.assert_allclose(
+        motion(s * motion.duration).q[:, 0], 2.0 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12
+    )
     rng = np.random.default_rng(7)
     kernel = profile_kernel(KINDS["quintic"], 1, True, False)
     arrays = random_requests(rng, 200, 1, (1.0, 0.6))
     arrays[2:6] = [0.4 * x for x in arrays[2:6]]
-    found = kernel(*arrays, np.zeros(1))
+    outputs = kernel(*arrays, np.zeros(1))
     solved = 0
-    for k in np.flatnonzero(found.status == 0):
-        T, numbers = found.durations[k, 0], [x[k, 0] for x in arrays]
-        c = found.coefficients[k, 0, 0]
+    for k in np.flatnonzero(outputs.status == 0):
+        T, values = outputs.durations[k, 0], [x[k, 0] for x in arrays]
+        c = outputs.coefficients[k, 0, 0]
         tight = []
         for stretch, room in ((1.0, 1e-9), (0.9999, 0.0)):
-            again = kernel_given(numbers, T * stretch) if stretch < 1.0 else c
+            again = kernel_given(values, T * stretch) if stretch < 1.0 else c
             if T > 0.0:
-                tight.append(kept(again, T * stretch, numbers[6:], room))
+                tight.append(kept(again, T * stretch, values[6:], room))
         assert not tight or tight[0]
         solved += len(tight)
     assert solved > 100
@@ -259,11 +262,11 @@ def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
         lw.motion.profile([0.0], [1.0], v0=[0.4], kind="quintic", duration=tried.duration * (1.0 - 1e-6), **LIMITS)
 
 
-def kernel_given(numbers, T):
+def kernel_given(values, T):
     """The quintic between two states, from its six equations."""
     rows = [P.polyder(np.eye(6), order, axis=1) for order in range(3)]
     at = [[P.polyval(t, np.pad(row, (0, 1))) for row in der] for t in (0.0, T) for der in rows]
-    q0, q1, v0, v1, a0, a1 = numbers[:6]
+    q0, q1, v0, v1, a0, a1 = values[:6]
     return np.linalg.solve(np.array(at), [q0, v0, a0, q1, v1, a1])
 
 
@@ -282,17 +285,17 @@ def test_a_profile_function_evaluates_batches():
     rng = np.random.default_rng(8)
     fast = lw.motion.ProfileFunction(2, **LIMITS)
     goals = rng.uniform(-1.0, 1.0, (5, 3, 2))
-    found = fast(np.zeros(2), goals, v0=[0.1, -0.2])
-    assert found.durations.shape == (5, 3, 2) and (found.status == 0).all()
-    one = lw.motion.profile([0.0, 0.0], goals[2, 1], v0=[0.1, -0.2], **LIMITS)
-    assert one.duration == found.durations[2, 1, 0]
+    result = fast(np.zeros(2), goals, v0=[0.1, -0.2])
+    assert result.durations.shape == (5, 3, 2) and (result.status == 0).all()
+    single = lw.motion.profile([0.0, 0.0], goals[2, 1], v0=[0.1, -0.2], **LIMITS)
+    assert single.duration == result.durations[2, 1, 0]
     assert fast(np.zeros(2), [1.0, np.nan]).status == 1.0 and fast(np.zeros(2), [1.0, 1.0], [3.0, 0.0]).status == 1.0
     alone = lw.motion.ProfileFunction(2, synchronize=None, **LIMITS)(np.zeros(2), goals).durations
     assert (alone.max(axis=-1) <= fast(np.zeros(2), goals).durations[..., 0] * (1.0 + 1e-12)).all()
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("options_value", "reason"),
     [
         ({"velocity": None, "acceleration": None}, "needs limits of acceleration; pass acceleration="),
         ({"jerk": None}, 'kind="jerk" needs limits of jerk'),
@@ -316,8 +319,8 @@ def test_a_profile_function_evaluates_batches():
         ({"q1": [1.0, 0.1], "v1": 0.1, "synchronize": None}, "coordinate 1 reaches its goal"),
     ],
 )
-def test_infeasible_profiles_state_the_reason(given, reason):
-    options = {"q0": 0.0, "q1": 1.0, **LIMITS} | given
+def test_infeasible_profiles_state_the_reason(options_value, reason):
+    options = {"q0": 0.0, "q1": 1.0, **LIMITS} | options_value
     with pytest.raises(ValueError, match=reason):
         lw.motion.profile(options.pop("q0"), options.pop("q1"), **options)
 
@@ -327,10 +330,10 @@ def test_unknown_names_and_immovable_joints_in_profiles_are_refused():
         lw.motion.profile(0.0, 1.0, kind="jerks", **LIMITS)
     with pytest.raises(UnknownNameError, match="did you mean 'phase'"):
         lw.motion.profile(0.0, 1.0, synchronize="phases", **LIMITS)
-    way = lw.motion.profile([0.0, 0.4], [1.0, 0.4], velocity=[1.0, 0.0], acceleration=2.0, jerk=8.0)
-    assert way.duration == 1.75 and way(0.7).q[1] == 0.4
-    still = lw.motion.profile([0.5], [0.5], **LIMITS)
-    assert still.duration == 0.0 and still(0.0).q.tolist() == [0.5]
+    motion = lw.motion.profile([0.0, 0.4], [1.0, 0.4], velocity=[1.0, 0.0], acceleration=2.0, jerk=8.0)
+    assert motion.duration == 1.75 and motion(0.7).q[1] == 0.4
+    rest_motion = lw.motion.profile([0.5], [0.5], **LIMITS)
+    assert rest_motion.duration == 0.0 and rest_motion(0.0).q.tolist() == [0.5]
 
 
 def test_durations_far_beyond_the_shortest_are_accurate():
@@ -340,15 +343,20 @@ def test_durations_far_beyond_the_shortest_are_accurate():
     for state in ends:
         for kind in ("jerk", "trapezoid"):
             for duration in (1e3, 1e5, 1e7):
-                own = limits if kind == "jerk" else {name: limits[name] for name in ("velocity", "acceleration")}
-                way = profile(0.0, 1.0, kind=kind, duration=duration, **state, **own)
-                begin, end = way([0.0, duration]).v[:, 0]
-                assert way.duration == duration and abs(way(duration).q[0] - 1.0) < 1e-8
+                kind_limits = (
+                    limits if kind == "jerk" else {name: limits[name] for name in ("velocity", "acceleration")}
+                )
+                motion = profile(0.0, 1.0, kind=kind, duration=duration, **state, **kind_limits)
+                begin, end = motion([0.0, duration]).v[:, 0]
+                assert motion.duration == duration and abs(motion(duration).q[0] - 1.0) < 1e-8
                 assert abs(begin - state.get("v0", 0.0)) < 1e-9 and abs(end - state.get("v1", 0.0)) < 1e-9
-                assert way.satisfies_limits(tolerance=1e-9, **own)
+                assert motion.satisfies_limits(tolerance=1e-9, **kind_limits)
     # beside a coordinate that takes so long
-    way = profile([0.0, 0.0], [1e5, 1.0], **limits)
-    assert np.abs(way(way.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5 and abs(way(way.duration).q[1] - 1.0) < 1e-9
+    motion = profile([0.0, 0.0], [1e5, 1.0], **limits)
+    assert (
+        np.abs(motion(motion.duration).q - [1e5, 1.0]).max() < 1e-9 * 1e5
+        and abs(motion(motion.duration).q[1] - 1.0) < 1e-9
+    )
 
 
 def test_symbols_and_wrong_shapes_in_profiles_are_refused():
@@ -379,33 +387,33 @@ def test_phases_much_shorter_than_the_profile_reach_the_goal():
             (1.0, {"v0": 5.0, "v1": 6.0}, slow),
             (-3.0, {"v0": 5.0, "v1": 6.0}, slow),
         ):
-            found = profile(0.0, q1, **state, **limits, jerk=jerk)
-            end, v = found(found.end_time), found.extremes(1)
-            way = float(np.abs(found(np.linspace(0.0, found.end_time, 200)).v).mean()) * found.duration
-            assert abs(end.q[0] - q1) < 1e-13 * max(way, 1.0), (jerk, q1, state)
+            curve = profile(0.0, q1, **state, **limits, jerk=jerk)
+            end, v = curve(curve.end_time), curve.extremes(1)
+            distance = float(np.abs(curve(np.linspace(0.0, curve.end_time, 200)).v).mean()) * curve.duration
+            assert abs(end.q[0] - q1) < 1e-13 * max(distance, 1.0), (jerk, q1, state)
             room = (
-                1e-12 * limits["acceleration"] * found.duration
+                1e-12 * limits["acceleration"] * curve.duration
             )  # of pieces so short that trajectories leave them out
             assert abs(end.v[0] - state.get("v1", 0.0)) < 1e-13 + room
             assert np.abs([*v.lower, *v.upper]).max() < limits["velocity"] * (1.0 + 1e-12) + room
     for acceleration in 10.0 ** np.arange(3, 16, 3):
-        found = profile(0.0, 1.1, kind="trapezoid", velocity=0.7, acceleration=acceleration)
-        assert abs(found(found.end_time).q[0] - 1.1) < 1e-15
+        curve = profile(0.0, 1.1, kind="trapezoid", velocity=0.7, acceleration=acceleration)
+        assert abs(curve(curve.end_time).q[0] - 1.1) < 1e-15
 
 
 def test_a_joint_that_may_not_move_back_and_cannot_stop_in_time_is_reported():
     for sense in (1.0, -1.0):
         velocity = (0.0, 1.0) if sense > 0.0 else (-1.0, 0.0)
-        given = {"v0": sense * 0.09, "a0": sense * -0.29, "velocity": velocity, "acceleration": 1.5, "jerk": 0.5}
+        options = {"v0": sense * 0.09, "a0": sense * -0.29, "velocity": velocity, "acceleration": 1.5, "jerk": 0.5}
         with pytest.raises(ValueError, match=r"must move by -?0.0098, but from .* it needs -?0.0180151 to stop within"):
-            profile(0.0, sense * 0.0098, **given)
-        assert profile(0.0, sense * 0.01802, **given).duration > 0.0
+            profile(0.0, sense * 0.0098, **options)
+        assert profile(0.0, sense * 0.01802, **options).duration > 0.0
     with pytest.raises(ValueError, match=r"it needs 0.0833333 to stop .* do not permit it to move back"):
         profile(0.0, 0.01, v0=0.5, velocity=(0.0, 1.0), acceleration=1.5, kind="trapezoid")
 
 
 def test_a_missed_goal_is_reported():
-    numbers = ProfileArrays(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
+    values = ProfileArrays(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
     states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
     limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
 
@@ -414,23 +422,23 @@ def test_a_missed_goal_is_reported():
         return lw.motion.ProfileFunction(1, **limits)([q0], [q1], [v0], [v1], [a0], [a1])
 
     with pytest.raises(ValueError, match=r"lift misses its goal by 1 in 1 s"):
-        with_slow_motions(numbers, states, alone, ["lift"])
+        with_slow_motions(values, states, alone, ["lift"])
 
 
 def test_profiles_reach_their_goals_or_are_refused() -> None:
     """Over many decades of limits: where 16 digits do not suffice, an error is raised."""
-    profile, rng, found = lw.motion.profile, np.random.default_rng(11), 0
+    profile, rng, result = lw.motion.profile, np.random.default_rng(11), 0
     hard = (1213.525731246898, 0.0016170819577518058, 39961.07316540337, 319693072759.0933)
     drawn = 10.0 ** rng.uniform((-4.0, -3.0, -3.0, -3.0), (4.0, 3.0, 5.0, 15.0), (300, 4))
-    for way, velocity, acceleration, jerk in (hard, *drawn.tolist()):
+    for distance, velocity, acceleration, jerk in (hard, *drawn.tolist()):
         try:
-            made = profile(0.0, way, velocity=velocity, acceleration=acceleration, jerk=jerk)
+            motion = profile(0.0, distance, velocity=velocity, acceleration=acceleration, jerk=jerk)
         except ValueError:
             continue  # "off its goal"
-        found += 1
-        end = made(made.duration)
-        assert abs(end.q[0] - way) < 2e-9 * (1.0 + way)
-    assert found > 295
+        result += 1
+        end = motion(motion.duration)
+        assert abs(end.q[0] - distance) < 2e-9 * (1.0 + distance)
+    assert result > 295
 
 
 @pytest.mark.slow(every=3)
@@ -443,8 +451,8 @@ def test_minimum_jerk_durations_follow_from_the_peaks() -> None:
         powers = {"velocity": (1.875, 1), "acceleration": (10.0 / np.sqrt(3.0), 2), "jerk": (60.0, 3)}
         right = max((powers[name][0] * d / x) ** (1.0 / powers[name][1]) for name, x in limits.items())
         assert lw.motion.profile(0.0, d, kind="minimum_jerk", **limits).duration == pytest.approx(right, rel=1e-12)
-    still = lw.motion.profile(1.0, 1.0, kind="minimum_jerk", acceleration=2.0)
-    assert np.array_equal(still([still.start_time, still.end_time]).q, [[1.0], [1.0]])
+    rest_motion = lw.motion.profile(1.0, 1.0, kind="minimum_jerk", acceleration=2.0)
+    assert np.array_equal(rest_motion([rest_motion.start_time, rest_motion.end_time]).q, [[1.0], [1.0]])
 
 
 def test_errors_of_minimum_jerk_profiles_state_the_search() -> None:

@@ -55,13 +55,13 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
     knots = trajectory.knots
     long = np.diff(knots) > 1e-3 * trajectory.duration
     middle, h = 0.5 * (knots[1:] + knots[:-1])[long], 1e-4 * np.diff(knots)[long]
-    before, here, after = (trajectory(middle + x) for x in (-h, 0.0 * h, h))
+    before, at, after = (trajectory(middle + x) for x in (-h, 0.0 * h, h))
     space = trajectory.sections[0].space
     for k, step in enumerate(h):
         moved = np.asarray(space.difference([*before.q[k]], [*after.q[k]]), dtype=float)
-        size = 1.0 + np.abs(here.v[k]).max() + np.abs(here.a[k]).max()
-        assert np.abs(moved / (2.0 * step) - here.v[k]).max() < tolerance * size
-        assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - here.a[k]).max() < tolerance * size
+        size = 1.0 + np.abs(at.v[k]).max() + np.abs(at.a[k]).max()
+        assert np.abs(moved / (2.0 * step) - at.v[k]).max() < tolerance * size
+        assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - at.a[k]).max() < tolerance * size
 
 
 @pytest.mark.slow(every=3)
@@ -71,18 +71,18 @@ def test_time_optimal_motions_of_every_joint_type_satisfy_limits(tmp_path):
         times, q = _way(robot)
         path = robot.spline(times, q, "hermite")
         v, a = (_limits(np.random.default_rng(1), robot.nv, x) for x in (1.0, 3.0))
-        found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
-        state = found.trajectory(np.linspace(0.0, found.duration, 2001))
+        timed_path = time_optimal(path, velocity=v, acceleration=a, **POINTS)
+        state = timed_path.trajectory(np.linspace(0.0, timed_path.duration, 2001))
         for x, (low, high) in ((state.v, v), (state.a, a)):
             assert (np.maximum(x - high, low - x) / np.maximum(-low, high)).max() < 1e-6, types
-        ends = found.trajectory(np.array([0.0, found.duration]))
+        ends = timed_path.trajectory(np.array([0.0, timed_path.duration]))
         assert np.abs(robot.difference(ends.q[1], q[-1])).max() < 1e-6 and np.abs(ends.v).max() < 1e-6
-        _consistent(found.trajectory, 1e-4)
+        _consistent(timed_path.trajectory, 1e-4)
         # a path that was timed already is the same path
-        again = time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS)
-        assert again.t.tobytes() == found.t.tobytes()
-        found.trajectory.save(tmp_path / "way.npz")
-        assert Trajectory.load(tmp_path / "way.npz", robot=robot) == found.trajectory
+        again = time_optimal(timed_path.trajectory, velocity=v, acceleration=a, **POINTS)
+        assert again.t.tobytes() == timed_path.t.tobytes()
+        timed_path.trajectory.save(tmp_path / "way.npz")
+        assert Trajectory.load(tmp_path / "way.npz", robot=robot) == timed_path.trajectory
 
 
 @pytest.mark.slow(every=3)
@@ -92,9 +92,9 @@ def test_time_optimal_motions_satisfy_random_limits():
         v, a, j = (_limits(rng, 2, x) for x in (1.0, 3.0, 30.0))
         if seed % 3 == 1:
             v[1][0], a[0][1], j[1][1] = np.inf, -np.inf, np.inf
-        found = time_optimal(path, velocity=v, acceleration=a, **POINTS)
+        timed_path = time_optimal(path, velocity=v, acceleration=a, **POINTS)
         rounded = time_optimal(path, velocity=v, acceleration=a, jerk=j, num_points=200)
-        for timed in (found, rounded):
+        for timed in (timed_path, rounded):
             for k, (low, high) in ((1, v), (2, a)):
                 extremes = timed.trajectory.extremes(k)
                 assert (extremes.lower >= low - 1e-6).all() and (extremes.upper <= high + 1e-6).all()
@@ -110,15 +110,20 @@ def test_time_optimal_motions_satisfy_random_limits():
         turned = time_optimal(path.reversed(), **how, jerk=(-j[1], -j[0]), num_points=200)
         assert abs(turned.duration - rounded.duration) < 1e-2 * rounded.duration
         # again, and wider limits
-        assert time_optimal(found.trajectory, velocity=v, acceleration=a, **POINTS).t.tobytes() == found.t.tobytes()
+        assert (
+            time_optimal(timed_path.trajectory, velocity=v, acceleration=a, **POINTS).t.tobytes()
+            == timed_path.t.tobytes()
+        )
         wider = {"velocity": (2.0 * v[0], 2.0 * v[1]), "acceleration": (4.0 * a[0], 4.0 * a[1])}
-        assert abs(2.0 * time_optimal(path, **wider, **POINTS).duration - found.duration) < 1e-9 * found.duration
+        assert (
+            abs(2.0 * time_optimal(path, **wider, **POINTS).duration - timed_path.duration) < 1e-9 * timed_path.duration
+        )
     # what may not move does not have to: limits without width
-    still = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.5, 0.0]]])
+    rest_motion = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0], [0.5, 0.0]]])
     how = {"velocity": [1.0, 0.0], "acceleration": [2.0, 0.0]}
-    assert abs(time_optimal(still, **how).duration - 1.5) < 1e-2
+    assert abs(time_optimal(rest_motion, **how).duration - 1.5) < 1e-2
     exact = profile([0.0], [1.0], velocity=1.0, acceleration=2.0, jerk=8.0).duration
-    assert abs(time_optimal(still, **how, jerk=[8.0, 0.0], **POINTS).duration - exact) < 1e-2 * exact
+    assert abs(time_optimal(rest_motion, **how, jerk=[8.0, 0.0], **POINTS).duration - exact) < 1e-2 * exact
 
 
 @pytest.mark.slow(every=3)
@@ -128,15 +133,15 @@ def test_reversed_profiles_and_timings_have_the_same_duration():
         v, a, j = (_limits(rng, 1, x) for x in (1.0, 3.0, 20.0))
         q0, q1 = rng.uniform(-1.0, 1.0, (2, 1))
         ends = rng.uniform(0.9 * v[0], 0.9 * v[1], (2, 1))
-        there = profile(q0, q1, v0=ends[0], v1=ends[1], velocity=v, acceleration=a, jerk=j)
+        profile_there = profile(q0, q1, v0=ends[0], v1=ends[1], velocity=v, acceleration=a, jerk=j)
         # q(T − t): velocities change signs, accelerations change places, jerks both
         how = {"velocity": (-v[1], -v[0]), "acceleration": a, "jerk": (-j[1], -j[0])}
         back = profile(q1, q0, v0=-ends[1], v1=-ends[0], **how)
-        assert abs(there.duration - back.duration) < 1e-8 * max(there.duration, 1.0)
-        _consistent(there)
+        assert abs(profile_there.duration - back.duration) < 1e-8 * max(profile_there.duration, 1.0)
+        _consistent(profile_there)
     # velocities at their limits at both ends, and of no room at all
-    there = profile([0.0], [1.0], v0=[1.0], v1=[1.0], velocity=1.0, acceleration=2.0, jerk=8.0)
-    assert abs(there.duration - 1.0) < 1e-9
+    profile_there = profile([0.0], [1.0], v0=[1.0], v1=[1.0], velocity=1.0, acceleration=2.0, jerk=8.0)
+    assert abs(profile_there.duration - 1.0) < 1e-9
     line = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     at_limit = time_optimal(line, velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     assert abs(at_limit.duration - 1.0) < 1e-9
@@ -147,9 +152,9 @@ def test_continuous_joints_rotate_the_short_direction():
     q0 = robot.random_configuration(seed=0)
     q1 = robot.integrate(q0, [3.0])
     q2 = robot.integrate(q1, [1.0])  # four ahead: less than a turn less than that back
-    way = robot.profile(q0, q2, velocity=1.0, acceleration=2.0, jerk=8.0)
-    v = way(np.linspace(0.0, way.duration, 50)).v
-    assert v.max() < 1e-9 and abs(way.path_length() - (2.0 * np.pi - 4.0)) < 1e-6
+    motion = robot.profile(q0, q2, velocity=1.0, acceleration=2.0, jerk=8.0)
+    v = motion(np.linspace(0.0, motion.duration, 50)).v
+    assert v.max() < 1e-9 and abs(motion.path_length() - (2.0 * np.pi - 4.0)) < 1e-6
 
 
 def test_invalid_arguments_of_motions_are_refused():
@@ -171,6 +176,6 @@ def test_invalid_arguments_of_motions_are_refused():
             call()
     # points that are repeated are stood at, or passed at once
     twice = lw.motion.spline([0.0, 1.0, 2.0, 3.0], [[0.0], [0.5], [0.5], [1.0]], "linear")
-    found = time_optimal(twice, velocity=1.0, acceleration=2.0, **POINTS)
-    assert np.isfinite(found.t).all() and abs(found.trajectory(found.duration).q[0] - 1.0) < 1e-9
-    assert found.duration < 2.2 * 1.0
+    timed_path = time_optimal(twice, velocity=1.0, acceleration=2.0, **POINTS)
+    assert np.isfinite(timed_path.t).all() and abs(timed_path.trajectory(timed_path.duration).q[0] - 1.0) < 1e-9
+    assert timed_path.duration < 2.2 * 1.0

@@ -36,11 +36,11 @@ def plain(n=9, width=3):
     return np.cumsum(rng.uniform(0.2, 1.0, n)), rng.normal(size=(n, width))
 
 
-def near(curve, other, least=1e-12):
+def near(curve, curve_b, least=1e-12):
     """Values and three derivatives of a curve of SciPy's."""
     t = np.linspace(curve.start_time, curve.end_time, 101)[:-1] + 1e-4
     for order, x in enumerate((*curve(t), curve.jerk(t))):
-        expected = other(t, order)
+        expected = curve_b(t, order)
         assert np.abs(x - expected).max() <= least * max(np.abs(expected).max(), 1.0), order
 
 
@@ -52,9 +52,9 @@ def test_many_times_have_the_bits_of_single_times():
         for moved in (curve, curve.reversed(), curve.retimed(1.37), curve.shifted(2.0)):
             even = np.linspace(moved.start_time, moved.end_time, 5003)
             for t in (even, rng.permutation(even)):
-                found, jerk = moved(t), moved.jerk(t)
+                result, jerk = moved(t), moved.jerk(t)
                 for k in (0, 5002, 5001, *rng.integers(0, 5003, 20)):
-                    assert all(np.array_equal(x[k], y) for x, y in zip(found, moved(t[k]), strict=True))
+                    assert all(np.array_equal(x[k], y) for x, y in zip(result, moved(t[k]), strict=True))
                     assert np.array_equal(jerk[k], moved.jerk(t[k]))
     assert spline(*plain(9, 0))(np.linspace(1.0, 2.0, 5000)).q.shape == (5000, 0)
 
@@ -94,13 +94,13 @@ def test_every_spline_kind_passes_its_points_smoothly():
     t, q = points(robot, 5, 0.3)
     smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
     for kind, order in smooth.items():  # so many derivatives have no jump
-        own, x = t, q
-        curve = robot.spline(own, x, kind)
-        assert np.abs(robot.difference(curve(own).q, x)).max() < 1e-12, kind
+        times, x = t, q
+        curve = robot.spline(times, x, kind)
+        assert np.abs(robot.difference(curve(times).q, x)).max() < 1e-12, kind
         h = 1e-7
-        before, after = curve(own[1:-1] - h), curve(own[1:-1] + h)
-        there = curve(np.linspace(own[0], own[-1], 200))
-        slope = max(np.abs(np.diff(there.a, axis=0)).max() * 200.0, np.abs(there.a).max())
+        before, after = curve(times[1:-1] - h), curve(times[1:-1] + h)
+        samples = curve(np.linspace(times[0], times[-1], 200))
+        slope = max(np.abs(np.diff(samples.a, axis=0)).max() * 200.0, np.abs(samples.a).max())
         jumps = [np.abs(x - y).max() for x, y in zip(before[1:], after[1:], strict=True)]
         assert max(jumps[:order], default=0.0) < 4.0 * h * slope + 1e-9, kind
         assert order == 2 or jumps[order] > 1e-2, kind
@@ -116,8 +116,8 @@ def test_splines_on_every_joint_type_have_consistent_derivatives():
     robot = robot_of(joints.ALL)
     t, q = points(robot, 3, 0.4)
     curve = robot.spline(t, q, boundary="clamped")
-    found = curve(t)
-    assert np.abs(robot.difference(found.q, q)).max() < 1e-12 and np.abs(found.v[[0, 2]]).max() < 1e-12
+    result = curve(t)
+    assert np.abs(robot.difference(result.q, q)).max() < 1e-12 and np.abs(result.v[[0, 2]]).max() < 1e-12
     near, h = curve(t[1] + np.array([-1e-8, 1e-8, 2e-3])), 1e-4
     jerk = np.abs(near.a[2] - near.a[1]).max() / 2e-3
     assert np.abs(near.a[1] - near.a[0]).max() < 1e-7 * jerk
@@ -146,10 +146,12 @@ def test_quaternion_splines_take_the_short_rotation():
     t, q = points(robot, 4, 0.7)
     flipped = q * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
     for kind in ("slerp", "squad", "cubic", "bspline"):
-        one, other = robot.spline(t, q, kind), robot.spline(t, flipped, kind)
+        single, flipped_curve = robot.spline(t, q, kind), robot.spline(t, flipped, kind)
         now = np.linspace(t[0], t[-1], 40)
-        assert np.allclose(one(now).q, other(now).q, atol=1e-11), kind  # signs of quaternions make no difference
-        steps = np.abs(np.diff(other(now).q, axis=0)).max()
+        assert np.allclose(single(now).q, flipped_curve(now).q, atol=1e-11), (
+            kind
+        )  # signs of quaternions make no difference
+        steps = np.abs(np.diff(flipped_curve(now).q, axis=0)).max()
         assert steps < 0.5, kind  # nor does q jump from one sign to the other
     slerp = robot.spline(t, q, "slerp")
     for u in (0.2, 0.5, 0.9):
@@ -172,8 +174,8 @@ def test_quaternion_splines_take_the_short_rotation():
     q = np.array([[np.sin(x), np.cos(x)] for x in (3.0, -3.0)])  # 0.283 rad apart the short way
     assert abs(np.abs(turning.spline([0.0, 1.0], q, "linear")(0.5).v[0]) - (2.0 * np.pi - 6.0)) < 1e-12
     angles = np.array([0.0, 2.0, 1.0, 3.5, 2.5, 4.0])  # control points of which are more than half a turn apart
-    found = turning.spline(np.arange(6.0), np.stack([np.sin(angles), np.cos(angles)], axis=1), "bspline", degree=5)
-    near(found, lambda t, k: made_of_sine(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
+    curve = turning.spline(np.arange(6.0), np.stack([np.sin(angles), np.cos(angles)], axis=1), "bspline", degree=5)
+    near(curve, lambda t, k: made_of_sine(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
 
 
 def test_angles_are_counted_or_take_the_short_direction():
@@ -182,8 +184,8 @@ def test_angles_are_counted_or_take_the_short_direction():
     times = np.arange(4.0)
     counted, short = robot.spline(times, q, "linear"), robot.spline(times, q, "linear", turns="short")
     assert np.allclose(counted(times).q, q)
-    found = short(times).q
-    assert np.allclose(np.cos(found - q), 1.0) and np.abs(np.diff(found[:, 0])).max() <= np.pi
+    result = short(times).q
+    assert np.allclose(np.cos(result - q), 1.0) and np.abs(np.diff(result[:, 0])).max() <= np.pi
     compiled = lw.compile(lambda q: robot.spline(times, q, turns="short")(1.5).q, q=(4, 1))
     assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
 
@@ -202,14 +204,14 @@ def test_full_revolutions_are_ignored_only_where_they_change_no_pose():
         expected = np.flatnonzero(unlimited & (units == "rad") & (np.abs(moved).max(axis=(1, 2, 3)) < 1e-11))
         assert np.array_equal(unlimited_angles(robot), expected) and len(expected) > 0
         for turns in (1.0, 3.0, -5.0, -7.0):
-            there = q + turns * np.pi * np.isin(np.arange(robot.nq), expected)
-            short = robot.spline([0.0, 1.0], np.stack([q, there]), "linear", turns="short")([0.0, 1.0]).q
-            steps = np.diff(short, axis=0)[0, expected], nearer_turns(robot, q, there)[expected] - q[expected]
+            goal = q + turns * np.pi * np.isin(np.arange(robot.nq), expected)
+            short = robot.spline([0.0, 1.0], np.stack([q, goal]), "linear", turns="short")([0.0, 1.0]).q
+            steps = np.diff(short, axis=0)[0, expected], nearer_turns(robot, q, goal)[expected] - q[expected]
             assert np.abs(np.abs(steps) - np.pi).max() < 1e-11
     screw = lw.Robot(random_tree(np.random.default_rng(0), 4, types=(joints.Revolute, joints.Helical)))
     turning = [joint.type.__class__ is joints.Revolute for joint in screw.joints]
-    way = screw.profile(np.full(4, 3.0), np.full(4, -3.0), velocity=1.0, acceleration=1.0, jerk=1.0)
-    assert np.allclose(way(way.duration).q - 3.0, np.where(turning, 2.0 * np.pi - 6.0, -6.0))
+    motion = screw.profile(np.full(4, 3.0), np.full(4, -3.0), velocity=1.0, acceleration=1.0, jerk=1.0)
+    assert np.allclose(motion(motion.duration).q - 3.0, np.where(turning, 2.0 * np.pi - 6.0, -6.0))
 
 
 def test_floating_joints_move_along_screws_or_straight_lines():
@@ -219,17 +221,19 @@ def test_floating_joints_move_along_screws_or_straight_lines():
     screw = robot.spline(t, q, "screw")(now)
     assert np.abs(np.diff(screw.v, axis=0)[:-1]).max() < 1e-12 and np.abs(screw.a[:-1]).max() < 1e-12
     curve = robot.spline(t, q, "decoupled")
-    place = np.flatnonzero([name.endswith((".x", ".y", ".z")) for name in robot.q_names])
-    p = curve(now).q[:, place]
+    position = np.flatnonzero([name.endswith((".x", ".y", ".z")) for name in robot.q_names])
+    p = curve(now).q[:, position]
     share = ((now - t[0]) / (t[1] - t[0]))[:, None]
-    assert np.allclose(p, q[0, place] + share * (q[1, place] - q[0, place]), atol=1e-12)
+    assert np.allclose(p, q[0, position] + share * (q[1, position] - q[0, position]), atol=1e-12)
     assert np.allclose(curve(now).v[:, :3], screw.v[:, :3], atol=1e-12)  # turning is by slerp either way
     apart = robot.spline(t, q, "cubic", boundary="clamped", floating="decoupled")
-    expected = CubicSpline(t, q[:, place], bc_type="clamped")
+    expected = CubicSpline(t, q[:, position], bc_type="clamped")
     whole = np.linspace(t[0], t[-1], 21)
-    assert np.allclose(apart(whole).q[:, place], expected(whole), atol=1e-10)
-    given = robot.spline(t, q, "quintic", velocity=np.ones((3, 6)), acceleration=np.ones((3, 6)), floating="decoupled")
-    assert np.allclose(given(t).v, 1.0) and np.allclose(given(t).a, 1.0)
+    assert np.allclose(apart(whole).q[:, position], expected(whole), atol=1e-10)
+    hermite = robot.spline(
+        t, q, "quintic", velocity=np.ones((3, 6)), acceleration=np.ones((3, 6)), floating="decoupled"
+    )
+    assert np.allclose(hermite(t).v, 1.0) and np.allclose(hermite(t).a, 1.0)
 
 
 def test_prescribed_velocities_and_accelerations_are_met_at_the_points():
@@ -250,12 +254,12 @@ def test_repeated_points_and_two_points_are_interpolated():
     t, q = points(robot, 4)
     q[2] = q[1]
     for kind in ("linear", "hermite", "cubic", "quintic", "squad"):
-        found = robot.spline(t, q, kind)(np.linspace(t[0], t[-1], 13))
-        assert all(np.isfinite(x).all() for x in found), kind
+        curve = robot.spline(t, q, kind)(np.linspace(t[0], t[-1], 13))
+        assert all(np.isfinite(x).all() for x in curve), kind
         two = robot.spline(t[:2], q[:2], kind)
         assert np.abs(robot.difference(two(t[:2]).q, q[:2])).max() < 1e-12
-    still = robot.spline(t[:2], q[[1, 1]], "cubic")
-    assert np.abs(still(t[0]).v).max() < 1e-13
+    rest_curve = robot.spline(t[:2], q[[1, 1]], "cubic")
+    assert np.abs(rest_curve(t[0]).v).max() < 1e-13
 
 
 @pytest.mark.slow(every=9)
@@ -265,11 +269,11 @@ def test_derivatives_by_points_and_times_equal_differences():
     cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
     cases += [(robot, ("hermite", "squad", "cubic"), *points(robot, 4))]
     for of, kinds, t, x in cases:
-        made, at = spline if of is None else of.spline, float(t[1]) + 0.2
+        make, at = spline if of is None else of.spline, float(t[1]) + 0.2
         w = np.random.default_rng(3).normal(size=x.shape[1])
 
-        def weighed(kind, t, x, made=made, at=at, w=w):
-            return w @ made(t, x, kind)(at).q
+        def weighed(kind, t, x, make=make, at=at, w=w):
+            return w @ make(t, x, kind)(at).q
 
         def both(t, x, dt, dx, kinds=kinds, weighed=weighed):
             by, d = [*t, *x.ravel()], [*dt, *dx.ravel()]
@@ -279,8 +283,8 @@ def test_derivatives_by_points_and_times_equal_differences():
         rng, h = np.random.default_rng(4), 1e-6
         dt, dx = rng.normal(size=len(t)), rng.normal(size=x.shape) * (of is None)
         d = np.concatenate([dt, dx.ravel()])
-        found = lw.compile(both, t=t.shape, x=x.shape, dt=t.shape, dx=x.shape)(t, x, dt, dx)
-        for kind, (value, slope, *gradient) in zip(kinds, found, strict=True):
+        result = lw.compile(both, t=t.shape, x=x.shape, dt=t.shape, dx=x.shape)(t, x, dt, dx)
+        for kind, (value, slope, *gradient) in zip(kinds, result, strict=True):
             assert abs(value - weighed(kind, t, x)) < 1e-12
             after, before = (weighed(kind, t + e * dt, x + e * dx) for e in (h, -h))
             assert abs(slope - (after - before) / (2.0 * h)) < 1e-7, kind
@@ -299,10 +303,10 @@ def test_derivatives_of_b_splines_by_knot_times_equal_differences():
     robot, e = robot_of((joints.Spherical,)), 1e-6
     cases = [(spline, plain(6, 1), degree, control) for degree in (1, 2, 3, 5) for control in (False, True)]
     cases += [(robot.spline, points(robot, 4), 2, control) for control in (False, True)]
-    for made, (t, x), degree, control in cases:
+    for make, (t, x), degree, control in cases:
 
-        def y(t, made=made, x=x, degree=degree, control=control):
-            curve = made(t, x, "bspline", degree=degree, control=control)
+        def y(t, make=make, x=x, degree=degree, control=control):
+            curve = make(t, x, "bspline", degree=degree, control=control)
             return curve(1.3).q[0] + curve(1.3).v[0]
 
         value, *slope = lw.compile(lambda t, y=y: array([y(t), *lw.expr.adjoint([y(t)], [*t], [1.0])]), t=len(t))(t)
@@ -322,20 +326,20 @@ def test_splines_through_symbols_on_a_manifold_equal_those_through_arrays():
 
     def both(s, x, dx):
         moved = [robot.integrate(q, s * w) for q, w in zip(x, dx, strict=True)]
-        found = []
+        result = []
         for kind, options in kinds:
-            made = robot.spline(t, moved, kind, **options)(1.2)
-            values = [*made.q, *made.a]
-            found += [array(values), array(lw.expr.tangent(values, [s], [1.0]))]
-        return tuple(found)
+            q_of_curve = robot.spline(t, moved, kind, **options)(1.2)
+            values = [*q_of_curve.q, *q_of_curve.a]
+            result += [array(values), array(lw.expr.tangent(values, [s], [1.0]))]
+        return tuple(result)
 
     kinds = (*(("cubic", {"boundary": b}) for b in ("clamped", "periodic")), ("bspline", {"degree": 2}))
-    found = lw.compile(both, s=(), x=x.shape, dx=dx.shape)(0.0, x, dx)
-    for (kind, options), value, slope in zip(kinds, found[::2], found[1::2], strict=True):
+    result = lw.compile(both, s=(), x=x.shape, dx=dx.shape)(0.0, x, dx)
+    for (kind, options), value, slope in zip(kinds, result[::2], result[1::2], strict=True):
 
         def at(s, kind=kind, options=options):
-            made = robot.spline(t, robot.integrate(x, s * dx), kind, **options)(1.2)
-            return np.concatenate([made.q, made.a])
+            q_of_curve = robot.spline(t, robot.integrate(x, s * dx), kind, **options)(1.2)
+            return np.concatenate([q_of_curve.q, q_of_curve.a])
 
         assert np.abs(value - at(0.0)).max() < 1e-11
         assert np.abs(slope - (at(h) - at(-h)) / (2.0 * h)).max() < 1e-6, (kind, options)

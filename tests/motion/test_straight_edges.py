@@ -67,9 +67,9 @@ def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.
         assert np.allclose(np.array(half)[lengths], 0.5 * (np.array(q0) + q1)[lengths], atol=1e-14)
         v = rng.normal(size=joint.nv).tolist()
         q_dot = straight.q_dot(q0, v)
-        own = joint.velocity_from_rate(q0, q_dot)
+        rate = joint.velocity_from_rate(q0, q_dot)
         assert np.allclose(straight.velocity_from_rate(q0, q_dot), v)
-        assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ own).elements())
+        assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ rate).elements())
 
 
 @pytest.mark.slow(every=3)
@@ -81,29 +81,29 @@ def test_limits_hold_along_straight_edges(name: str) -> None:
     low, high = robot.lower - 1e-12, robot.upper + 1e-12
     rng = np.random.default_rng(5)
     names, units = BASES[name].q_names, BASES[name].q_units
-    found = 0
+    result = 0
     for seed in range(4):
         q = robot.random_configuration(seed=rng.integers(1 << 30), size=40)
         start, goal = q[~robot.in_collision(q, POSTS)][:2]
-        x = next(k for k, one in enumerate(names) if one.endswith("x") and units[k] == "m")
+        x = next(k for k, trajectory in enumerate(names) if trajectory.endswith("x") and units[k] == "m")
         start[x], goal[x] = -2.5, 2.5
         how = {"method": "optimal", "max_iterations": 1} if seed == 3 else {}
         plan = robot.plan(start, goal, POSTS, seed=seed, collision_check=edges, time_limit=60.0, **how)
         if not plan.success:
             assert "collision" in plan.status
             continue
-        found += 1
+        result += 1
         straight, smooth = plan.trajectory(), plan.trajectory(smooth=True)
         assert abs(straight.duration - plan.cost) < 1e-9
-        for one in (straight, smooth, time_optimal(straight), time_optimal(smooth)):
-            at = one.sampled(num_samples=1500)[1]
+        for trajectory in (straight, smooth, time_optimal(straight), time_optimal(smooth)):
+            at = trajectory.sampled(num_samples=1500)[1]
             assert ((at.q >= low) & (at.q <= high)).all()
             if edges == "certified":
                 assert robot.minimum_distance(at.q, POSTS).min() > 0.0
         before, after = plan.path[:-1], plan.path[1:]
         if edges == "certified":
             assert robot.is_motion_free(before, after, POSTS).free.all()
-    assert found >= 2
+    assert result >= 2
 
 
 def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
@@ -113,10 +113,10 @@ def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
 @pytest.mark.slow(every=3)
 def test_planar_headings_take_the_short_rotation() -> None:
     robot = _based(joints.Planar())
-    for turned, way in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
+    for turned, turn in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
         start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
         plan = robot.plan(start, goal, POSTS, collision_check="sampled")
-        assert plan.success and abs(plan.path[-1, 2] - 3.0 - way) < 1e-9
+        assert plan.success and abs(plan.path[-1, 2] - 3.0 - turn) < 1e-9
         assert np.abs(np.diff(plan.path[:, 2])).max() < 2.0
         assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
 
@@ -129,8 +129,8 @@ def test_planning_over_long_distances_uses_bounded_memory() -> None:
     start[4], goal[4] = -far, far
     scene = lw.Scene().with_box("wall", (1.0, 2.0, 2.0), (0.0, 0.0, 0.0))
     for edges in ("certified", "sampled"):
-        told = robot.plan(start, goal, scene, collision_check=edges, time_limit=0.2)
-        assert told.status in ("solved", "time_limit", "max_nodes")
+        plan = robot.plan(start, goal, scene, collision_check=edges, time_limit=0.2)
+        assert plan.status in ("solved", "time_limit", "max_nodes")
 
 
 def test_limits_that_edges_may_violate_between_waypoints_are_refused() -> None:

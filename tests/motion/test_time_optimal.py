@@ -25,10 +25,10 @@ def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), **how)
 
 
-def _kept(found: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
+def _kept(result: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
     """By how much a limit is passed, of the largest, at many times."""
-    times = np.linspace(found.trajectory.start_time, found.trajectory.end_time, 20_011)
-    x = found.trajectory(times)[order]
+    times = np.linspace(result.trajectory.start_time, result.trajectory.end_time, 20_011)
+    x = result.trajectory(times)[order]
     return float(np.maximum(x - high, low - x).max() / np.abs(high).max())
 
 
@@ -37,48 +37,48 @@ def test_time_optimal_durations_equal_closed_forms():
     # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
     for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):
         line = Trajectory.polynomial([0.0, 1.0], [[[0.3, length]]])
-        found = time_optimal(line, velocity=v, acceleration=a, num_points=100)
+        timed_path = time_optimal(line, velocity=v, acceleration=a, num_points=100)
         known = length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
-        assert abs(found.duration - known) < 2e-3 * known and found.duration > known * (1.0 - 1e-9)
-        assert abs(found.trajectory.duration - found.duration) < 1e-12 * known
+        assert abs(timed_path.duration - known) < 2e-3 * known and timed_path.duration > known * (1.0 - 1e-9)
+        assert abs(timed_path.trajectory.duration - timed_path.duration) < 1e-12 * known
     # of limits that are not symmetric the way up and the way down take a √ of theirs each: v² = 2 l a b/(a + b)
     line = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
-    found = time_optimal(line, velocity=100.0, acceleration=(-1.0, 3.0))
+    timed_path = time_optimal(line, velocity=100.0, acceleration=(-1.0, 3.0))
     top = np.sqrt(2.0 * 3.0 / 4.0)
-    assert abs(found.duration - (top / 3.0 + top)) < 2e-3 and found.speed.max() <= top * (1.0 + 1e-9)
+    assert abs(timed_path.duration - (top / 3.0 + top)) < 2e-3 and timed_path.speed.max() <= top * (1.0 + 1e-9)
     # at a speed that is given at both ends, and kept
-    found = time_optimal(line, velocity=0.5, acceleration=1.0, start_speed=0.5, end_speed=0.5)
-    assert abs(found.duration - 2.0) < 1e-6
+    timed_path = time_optimal(line, velocity=0.5, acceleration=1.0, start_speed=0.5, end_speed=0.5)
+    assert abs(timed_path.duration - 2.0) < 1e-6
     # around a circle, where one coordinate turns back it has all of the centripetal acceleration: v² = a r there, and
     # rates that are 0 but for rounding do not spoil it
     turn = np.linspace(0.0, 4.0 * np.pi, 161)
     ring = CubicSpline(turn, np.stack([np.cos(turn), np.sin(turn)], -1), bc_type="periodic")
     path = Trajectory.polynomial(turn, np.moveaxis(ring.c[::-1], (0, 1, 2), (2, 0, 1)))
-    found = time_optimal(path, velocity=10.0, acceleration=1.0)
-    quarters = np.interp(np.pi * np.arange(1, 8) / 2.0, found.s, found.speed)
-    assert np.abs(quarters - 1.0).max() < 5e-3 and found.speed.max() < 2.0**0.25 * 1.01
-    assert np.abs(np.array(found.trajectory.extremes(2))).max() < 1.0 + 1e-8
+    timed_path = time_optimal(path, velocity=10.0, acceleration=1.0)
+    quarters = np.interp(np.pi * np.arange(1, 8) / 2.0, timed_path.s, timed_path.speed)
+    assert np.abs(quarters - 1.0).max() < 5e-3 and timed_path.speed.max() < 2.0**0.25 * 1.01
+    assert np.abs(np.array(timed_path.trajectory.extremes(2))).max() < 1.0 + 1e-8
 
 
 @pytest.mark.slow(every=3)
 def test_a_batch_of_paths_is_timed_like_each_path():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
     how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
-    found = time_optimal(paths, **how)
-    for path, one in zip(paths, found, strict=True):
+    timed_path = time_optimal(paths, **how)
+    for path, timed in zip(paths, timed_path, strict=True):
         alone = time_optimal(path, **how)
-        assert one.trajectory == alone.trajectory and one.t.tobytes() == alone.t.tobytes()
-        assert one.trajectory.satisfies_limits(velocity=1.0, acceleration=3.0, tolerance=1e-8)
+        assert timed.trajectory == alone.trajectory and timed.t.tobytes() == alone.t.tobytes()
+        assert timed.trajectory.satisfies_limits(velocity=1.0, acceleration=3.0, tolerance=1e-8)
     rounded = time_optimal([paths[0], paths[0].reversed()], jerk=30.0, **how)
-    assert rounded[0].duration > found[0].duration and len(rounded) == 2
+    assert rounded[0].duration > timed_path[0].duration and len(rounded) == 2
     assert time_optimal([], **how) == []
     # one that is blocked, here at its start, leaves the others as they are alone
-    asked = LimitSet.read("", paths[0], None, 1.0, 2.0, None, None, ())
+    limits = LimitSet.read("", paths[0], None, 1.0, 2.0, None, None, ())
     slow = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.2], [0.0, 0.1]]])
     fast = Trajectory.polynomial([0.0, 1.0], [[[0.0, 5.0], [0.0, 0.1]]])
     pairs = ([slow], [fast, slow, slow])
-    (alone,), (_, *others) = (motions_by_single_kernel(x, asked, [1.0, 1.0], [50] * len(x), 2, 1e-6) for x in pairs)
-    assert all(a.tobytes() == b.tobytes() for one in others for a, b in zip(alone[:5], one[:5], strict=True))
+    (alone,), (_, *singles) = (motions_by_single_kernel(x, limits, [1.0, 1.0], [50] * len(x), 2, 1e-6) for x in pairs)
+    assert all(a.tobytes() == b.tobytes() for timed in singles for a, b in zip(alone[:5], timed[:5], strict=True))
     with pytest.raises(ValueError, match="time_optimal: path 1: no motion found, with constant"):
         time_optimal([slow, fast], velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     flat = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0], [0.0, 0.1]]])
@@ -97,10 +97,10 @@ def test_a_coarse_first_pass_gives_nearly_the_same_duration():
     longer = np.pad(path.sections[0].arrays["coefficients"], ((0, 0), (0, 0), (0, 2)))
     same = Trajectory.polynomial(path.knots, longer)
     how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 400}
-    found, of_all = time_optimal(path, **how), time_optimal(same, **how)
-    assert abs(found.duration - of_all.duration) < 4e-4 * of_all.duration
-    assert _kept(found, 1, -np.ones(2), np.ones(2)) < 1e-8
-    assert _kept(found, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
+    timed_path, of_all = time_optimal(path, **how), time_optimal(same, **how)
+    assert abs(timed_path.duration - of_all.duration) < 4e-4 * of_all.duration
+    assert _kept(timed_path, 1, -np.ones(2), np.ones(2)) < 1e-8
+    assert _kept(timed_path, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
     assert [coarse_count(n, 3) for n in (50, 100, 200, 400, 800)] == [50, 100, 100, 100, 200]
     assert coarse_count(400, 40) == coarse_count(400, 200) == 400
 
@@ -112,20 +112,20 @@ def test_limits_hold_at_all_times_between_grid_points():
         path = _cubic(seed, 3)
         v = -rng.uniform(0.5, 2.0, 3), rng.uniform(0.5, 2.0, 3)
         a = -rng.uniform(1.0, 5.0, 3), rng.uniform(1.0, 5.0, 3)
-        found = time_optimal(path, velocity=v, acceleration=a, num_points=100)
-        assert _kept(found, 1, *v) < 1e-8 and _kept(found, 2, *a) < 1e-8
+        timed_path = time_optimal(path, velocity=v, acceleration=a, num_points=100)
+        assert _kept(timed_path, 1, *v) < 1e-8 and _kept(timed_path, 2, *a) < 1e-8
         # at each time something is at its limit, all but where segments end
-        times = np.linspace(0.0, found.duration, 2001)[1:-1]
-        _, rate, more = found.trajectory(times)
+        times = np.linspace(0.0, timed_path.duration, 2001)[1:-1]
+        _, rate, more = timed_path.trajectory(times)
         near = np.maximum(np.where(rate > 0, rate / v[1], rate / v[0]), np.where(more > 0, more / a[1], more / a[0]))
         assert np.quantile(near.max(-1), 0.05) > 0.75
         # more segments find less time, and what is in the least time already stays as it is
         finer = time_optimal(path, velocity=v, acceleration=a, num_points=200)
-        assert 0.98 * found.duration < finer.duration <= found.duration * (1.0 + 1e-9)
+        assert 0.98 * timed_path.duration < finer.duration <= timed_path.duration * (1.0 + 1e-9)
         again = time_optimal(finer.trajectory, velocity=v, acceleration=a, num_points=200)
         assert abs(again.duration - finer.duration) < 4e-3 * finer.duration
-        q = finer.trajectory(np.interp(found.s, finer.s, finer.t)).q
-        assert np.abs(path(found.s).q - q).max() < 0.05  # the same way
+        q = finer.trajectory(np.interp(timed_path.s, finer.s, finer.t)).q
+        assert np.abs(path(timed_path.s).q - q).max() < 0.05  # the same way
 
 
 @pytest.mark.parametrize(
@@ -139,14 +139,14 @@ def test_robot_paths_are_timed_within_velocity_and_torque_limits(name: str):
     spline = CubicSpline(knots, 0.5 * rng.uniform(-1.0, 1.0, (5, robot.nq)), bc_type="natural")
     path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), robot=robot)
     q, v, _ = path(np.linspace(0.0, 1.0, 500))
-    still = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
-    torque = 1.1 * still + 2.0
+    static_torque = np.abs(robot.inverse_dynamics(q, 0 * v, 0 * v)).max(0)
+    torque = 1.1 * static_torque + 2.0
     free = time_optimal(path, velocity=3.0, acceleration=8.0, num_points=100)
-    found = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, num_points=100)
-    moved = found.trajectory(np.linspace(0.0, found.duration, 20_000))
+    timed_path = time_optimal(path, velocity=3.0, acceleration=8.0, torque=torque, num_points=100)
+    moved = timed_path.trajectory(np.linspace(0.0, timed_path.duration, 20_000))
     passed = np.abs(robot.inverse_dynamics(*moved, passive=True)) - torque
     assert -2e-2 < (passed / torque).max() < 1e-9
-    assert found.duration > free.duration
+    assert timed_path.duration > free.duration
     frame = robot.frames[-1]
     slow = time_optimal(path, velocity=3.0, acceleration=8.0, speed={frame: 0.2}, num_points=100)
     q, v, _ = slow.trajectory(np.linspace(0.0, slow.duration, 20_000))
@@ -155,8 +155,8 @@ def test_robot_paths_are_timed_within_velocity_and_torque_limits(name: str):
 
     # a limit of one's own, that of the accelerations again, says the same
     same = MotionLimit(lambda q, v, a: a, -8.0, 8.0, "a")
-    other = time_optimal(path, velocity=3.0, motion_limits=[same], num_points=100)
-    assert abs(other.duration - free.duration) < 1e-9
+    retimed = time_optimal(path, velocity=3.0, motion_limits=[same], num_points=100)
+    assert abs(retimed.duration - free.duration) < 1e-9
 
 
 def test_user_defined_limits_hold_between_grid_points(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,17 +164,17 @@ def test_user_defined_limits_hold_between_grid_points(monkeypatch: pytest.Monkey
     durations = set()
     for name in ("acceleration", "velocity", "speed", "another"):
         limit = MotionLimit(lambda q, v, a: a * (1.0 + 0.5 * np.sin(3.0 * q)), -4.0, 4.0, name)
-        found = time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50)
-        moved = found.trajectory(np.linspace(0.0, found.duration, 20_001))
+        timed_path = time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50)
+        moved = timed_path.trajectory(np.linspace(0.0, timed_path.duration, 20_001))
         assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
-        durations.add(found.duration)
+        durations.add(timed_path.duration)
     assert len(durations) == 1
     # what rounds of narrower limits leave is kept in a little more time, or told where the ends have speeds
     monkeypatch.setattr(sweeps, "_ROUNDS", 0)
     slower = time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50)
     moved = slower.trajectory(np.linspace(0.0, slower.duration, 20_001))
     assert np.abs(limit.function(*moved)).max() < 4.0 * (1.0 + 1e-6)
-    assert found.duration < slower.duration < 1.01 * found.duration
+    assert timed_path.duration < slower.duration < 1.01 * timed_path.duration
     monkeypatch.setattr("linkwork.motion.timing.time_optimal._FINEST", 50)
     with pytest.raises(ValueError, match=r"between points of the grid: another is exceeded by 0\.\d+ of its limit"):
         time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50, start_speed=0.05)
@@ -183,9 +183,9 @@ def test_user_defined_limits_hold_between_grid_points(monkeypatch: pytest.Monkey
 @pytest.mark.slow(every=3)
 def test_timed_motions_stop_at_corners():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
-    found = time_optimal(polyline, velocity=10.0, acceleration=1.0)
-    assert abs(found.duration - 4.0) < 8e-3  # two triangles, 2 √(1/1) each
-    corner = found.trajectory(np.interp(1.0, found.s, found.t))
+    timed_path = time_optimal(polyline, velocity=10.0, acceleration=1.0)
+    assert abs(timed_path.duration - 4.0) < 8e-3  # two triangles, 2 √(1/1) each
+    corner = timed_path.trajectory(np.interp(1.0, timed_path.s, timed_path.t))
     assert np.abs(corner.v).max() < 1e-6 and np.abs(corner.q - [1.0, 0.0]).max() < 1e-9
 
 
@@ -200,14 +200,14 @@ def test_short_edges_take_their_closed_form_time():
             q = np.insert(ends, 2, ends[1] + [edge, -edge], axis=0)
             begins = np.array([0.0, 1.0, 1.0 + max(edge, 1e-12), 3.0])
             rates = np.diff(q, axis=0) / np.diff(begins)[:, None]
-            pieces = np.stack([q[:-1], rates], axis=-1)
-            longer = np.pad(pieces, ((0, 0), (0, 0), (0, 3)))  # of fifth degree, which goes the long way
-            for c in (pieces, longer) if jerk is None else (pieces,):
+            lines = np.stack([q[:-1], rates], axis=-1)
+            longer = np.pad(lines, ((0, 0), (0, 0), (0, 3)))  # of fifth degree, which goes the long way
+            for c in (lines, longer) if jerk is None else (lines,):
                 with np.errstate(all="raise", under="ignore"):
-                    found = time_optimal(Trajectory.polynomial(begins, c), jerk=jerk, **how)
-                assert np.isfinite(found.t).all() and (np.diff(found.t) >= 0.0).all()
+                    timed_path = time_optimal(Trajectory.polynomial(begins, c), jerk=jerk, **how)
+                assert np.isfinite(timed_path.t).all() and (np.diff(timed_path.t) >= 0.0).all()
                 more = 2.0 * np.sqrt(edge / 3.0) if jerk is None else 2.0 * np.cbrt(4.0 * edge / jerk)
-                whole.append(found.duration - more)
+                whole.append(timed_path.duration - more)
         assert np.ptp(whole) < 2e-3 * max(whole)
 
 
@@ -220,24 +220,26 @@ def test_the_original_speed_along_a_path_does_not_affect_the_timing():
     halves = path.slice(begin, middle), path.slice(middle, end)
     alone = time_optimal(path, **how)
     cut = alone.trajectory.slice(0.0, 1.0).concatenate(alone.trajectory.slice(1.0, alone.duration))
-    for other in (
+    for variant in (
         halves[0].concatenate(halves[1]),
         halves[0].concatenate(halves[1].retimed(0.3), allow_jump=True),
         cut,
     ):
-        found = time_optimal(other, **how)
-        assert len(other.sections) == 2 and abs(found.duration - alone.duration) < 1e-3 * alone.duration
-        assert np.allclose(found.s[[0, -1]], [begin, end] if other is cut else [other.start_time, other.end_time])
-    way = path.concatenate(_cubic(2, 2), allow_jump=True)
-    once = time_optimal(way, **how)
-    for other in (once.trajectory, once.trajectory.retimed(2.0), once.trajectory.reversed().reversed()):
-        assert len(other.sections) == 2
-        assert abs(time_optimal(other, **how).duration - once.duration) < 1e-9 * once.duration
+        timed_path = time_optimal(variant, **how)
+        assert len(variant.sections) == 2 and abs(timed_path.duration - alone.duration) < 1e-3 * alone.duration
+        assert np.allclose(
+            timed_path.s[[0, -1]], [begin, end] if variant is cut else [variant.start_time, variant.end_time]
+        )
+    joined = path.concatenate(_cubic(2, 2), allow_jump=True)
+    once = time_optimal(joined, **how)
+    for variant in (once.trajectory, once.trajectory.retimed(2.0), once.trajectory.reversed().reversed()):
+        assert len(variant.sections) == 2
+        assert abs(time_optimal(variant, **how).duration - once.duration) < 1e-9 * once.duration
     # a straight line at two speeds
     line = lw.motion.spline([0.0, 1.0, 2.0], [[0.0], [1.0], [3.0]], "linear")
-    found = time_optimal(line, **how)
-    assert abs(found.duration - 3.5) < 1e-3 and found.s[-1] == 2.0
-    assert abs(found.trajectory(np.interp(1.0, found.s, found.t)).q[0] - 1.0) < 0.02
+    timed_path = time_optimal(line, **how)
+    assert abs(timed_path.duration - 3.5) < 1e-3 and timed_path.s[-1] == 2.0
+    assert abs(timed_path.trajectory(np.interp(1.0, timed_path.s, timed_path.t)).q[0] - 1.0) < 0.02
     fast = time_optimal(line, start_speed=0.5, end_speed=0.25, **how)
     assert np.allclose(fast.trajectory([0.0, fast.duration]).v[:, 0], [0.5, 0.5])
 
@@ -257,18 +259,18 @@ def test_a_path_without_motion_takes_no_time(monkeypatch: pytest.MonkeyPatch) ->
         arm.spline([0.0, 1.0], [q, q]).concatenate(arm.spline([0.0, 1.0], [q, q])),
     ):
         for jerk in (None, 10.0):
-            found = time_optimal(path, velocity=2.0, acceleration=1.0, jerk=jerk)
-            state = found.trajectory(0.0)
-            assert found.duration == 0.0 == found.trajectory.duration
+            timed_path = time_optimal(path, velocity=2.0, acceleration=1.0, jerk=jerk)
+            state = timed_path.trajectory(0.0)
+            assert timed_path.duration == 0.0 == timed_path.trajectory.duration
             assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
 
 
 @pytest.mark.slow(every=3)
 def test_torque_limits_apply_to_a_path_without_motion():
     arm = lw.load("double_pendulum")
-    still = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
+    rest_motion = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
     with pytest.raises(ValueError, match="no motion found, with constant"):
-        time_optimal(still, velocity=1.0, torque=0.1)
+        time_optimal(rest_motion, velocity=1.0, torque=0.1)
 
 
 def test_invalid_arguments_of_time_optimal_are_refused():
@@ -316,16 +318,16 @@ def test_the_timing_grid_adapts_to_the_path() -> None:
     for q in (rng.uniform(-2.0, 2.0, (101, 2)), np.cumsum(rng.normal(size=(101, 2)), axis=0)):
         spline = CubicSpline(knots, q)
         path = Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
-        found = time_optimal(path, velocity=2.0, acceleration=4.0)
+        timed_path = time_optimal(path, velocity=2.0, acceleration=4.0)
         finest = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=25_000)
         coarse = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=400)
-        assert len(coarse.t) == 401 < len(found.t)
-        assert found.duration < 1.005 * finest.duration and coarse.duration > 1.02 * finest.duration
-        for one in (found, coarse):
-            left = one.duration - finest.duration
-            assert left < one.optimality_gap < 2.5 * left
-        assert found.optimality_gap < 0.3 * coarse.optimality_gap
-        assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-7)
+        assert len(coarse.t) == 401 < len(timed_path.t)
+        assert timed_path.duration < 1.005 * finest.duration and coarse.duration > 1.02 * finest.duration
+        for timed in (timed_path, coarse):
+            left = timed.duration - finest.duration
+            assert left < timed.optimality_gap < 2.5 * left
+        assert timed_path.optimality_gap < 0.3 * coarse.optimality_gap
+        assert timed_path.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-7)
 
 
 def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,11 +344,11 @@ def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatc
     # blocks that end anywhere: the number of segments is a multiple of theirs, or is not
     for n in (1, 2, 63, 64, 65, 128, 129):
         s = np.linspace(path.start_time, path.end_time, n + 1)
-        asked = LimitSet.read("", path, None, 1.0, 3.0, None, None, ())
-        made = sweeps.Grid(sweeps.TimingQuery("", path, asked, np.zeros(0), [0.1, 0.0], 1, None), s)
-        x, u = made.solve(None)
+        limits = LimitSet.read("", path, None, 1.0, 3.0, None, None, ())
+        grid = sweeps.Grid(sweeps.TimingQuery("", path, limits, np.zeros(0), [0.1, 0.0], 1, None), s)
+        x, u = grid.solve(None)
         assert x.shape == (n + 1,) and u.shape == (n,) and (x >= 0.0).all()
-        assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * made.steps)
+        assert abs(x[0] - 0.01) < 1e-15 and x[-1] == 0.0 and np.allclose(np.diff(x), 2.0 * u * grid.steps)
 
 
 def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
@@ -358,7 +360,7 @@ def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""
     turns = np.polynomial.polynomial.polyint(np.polynomial.polynomial.polymul([1.0, -2.0, 1.0], [2.0, -1.0]))
-    ways = np.abs(np.diff(np.polynomial.polynomial.polyval([0.0, 2.0, 3.0], turns)))
+    distances = np.abs(np.diff(np.polynomial.polynomial.polyval([0.0, 2.0, 3.0], turns)))
     cubed = Trajectory.polynomial([0.0, 2.0], [[[-1.0, 3.0, -3.0, 1.0], [0.5, -1.5, 1.5, -0.5]]])
     clamped = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 0.0, 3.0, -2.0]], [[1.0, 0.0, 3.0, -2.0]]])
     halves = clamped.slice(0.0, 1.0).concatenate(clamped.slice(1.0, 2.0))
@@ -370,7 +372,7 @@ def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
         "where sections meet": (halves, 2.5),
         "backward": (halves.reversed(), 2.5),
         "a part": (cubed.slice(0.5, 2.0), _trapezoid(1.125)),
-        "and turns back": (Trajectory.polynomial([0.0, 3.0], [[list(turns)]]), sum(map(_trapezoid, ways))),
+        "and turns back": (Trajectory.polynomial([0.0, 3.0], [[list(turns)]]), sum(map(_trapezoid, distances))),
         "and goes on in a curve": (
             Trajectory.polynomial([0.0, 2.0, 3.0], [[[-1, 3, -3, 1], [0] * 4], [[1, 3, 0, 0], [0, 0, 1, 0]]]),
             time_optimal(
@@ -383,11 +385,11 @@ def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
         ),
     }
     for name, (path, known) in paths.items():
-        found = time_optimal(path, velocity=1.0, acceleration=2.0)
-        assert known * (1.0 - 1e-4) < found.duration < 1.001 * known, name
+        timed_path = time_optimal(path, velocity=1.0, acceleration=2.0)
+        assert known * (1.0 - 1e-4) < timed_path.duration < 1.001 * known, name
         ends = path([path.start_time, path.end_time]).q
-        assert np.allclose(found.trajectory([0.0, found.duration]).q, ends, rtol=0.0, atol=1e-12), name
-        assert found.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, tolerance=1e-8), name
+        assert np.allclose(timed_path.trajectory([0.0, timed_path.duration]).q, ends, rtol=0.0, atol=1e-12), name
+        assert timed_path.trajectory.satisfies_limits(velocity=1.0, acceleration=2.0, tolerance=1e-8), name
     # ṡ is given of the path as it is
     fast = time_optimal(cubed, velocity=1.0, acceleration=2.0, start_speed=0.2, end_speed=1.0 / 3.0)
     assert np.allclose(np.abs(fast.trajectory([0.0, fast.duration]).v[:, 0]), [0.6, 1.0])
@@ -398,19 +400,19 @@ def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
 
 
 def test_a_timed_path_is_a_tuple_and_can_be_copied() -> None:
-    found = time_optimal(_cubic(0, 2), velocity=1.0, acceleration=3.0)
-    trajectory, s, t, speed, acceleration = found
-    assert np.isnan(copy.copy(found).optimality_gap)
-    assert 0.0 < found.optimality_gap < 0.01 * found.duration
-    other = pickle.loads(pickle.dumps(found))
-    assert type(other) is type(found) and other.optimality_gap == found.optimality_gap
-    assert other.trajectory == trajectory and all(
-        np.array_equal(a, b) for a, b in zip(other[1:], (s, t, speed, acceleration), strict=True)
+    timed_path = time_optimal(_cubic(0, 2), velocity=1.0, acceleration=3.0)
+    trajectory, s, t, speed, acceleration = timed_path
+    assert np.isnan(copy.copy(timed_path).optimality_gap)
+    assert 0.0 < timed_path.optimality_gap < 0.01 * timed_path.duration
+    copied = pickle.loads(pickle.dumps(timed_path))
+    assert type(copied) is type(timed_path) and copied.optimality_gap == timed_path.optimality_gap
+    assert copied.trajectory == trajectory and all(
+        np.array_equal(a, b) for a, b in zip(copied[1:], (s, t, speed, acceleration), strict=True)
     )
 
 
 def test_smooth_knots_with_slow_motion_are_no_corners() -> None:
     """At some knots v changes by more than the threshold of a jump, within the distance of both samples."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 101), np.random.default_rng(0).uniform(-2.0, 2.0, (101, 2)))
-    found = time_optimal(path, velocity=2.0, acceleration=4.0)
-    assert found.speed[1:-1].min() > 0.0
+    timed_path = time_optimal(path, velocity=2.0, acceleration=4.0)
+    assert timed_path.speed[1:-1].min() > 0.0

@@ -30,8 +30,8 @@ def _driven(robot: Any, names: list[str], bend: float, begin: Any = None, count:
     y = m.coordinates_of(m.at) + bend * (np.sin(phase) - np.sin(k))
     dy, ddy = 1.5 * bend * np.cos(phase), -2.25 * bend * np.sin(phase)
     q = [m.at]
-    for there in y:
-        q.append(m.expand(there, near=q[-1]))
+    for angle in y:
+        q.append(m.expand(angle, near=q[-1]))
     _, v, a = m.expand(y, dy, ddy, near=np.array(q[1:]))
     path = robot.spline(s, q[1:], "quintic", velocity=v, acceleration=a)
     # a further coordinate bends lines, which would have other segments
@@ -92,9 +92,11 @@ def test_motor_torques_of_mechanisms_are_within_their_limits(name: str) -> None:
     make, motors, bend, begin = CASES[name]
     robot = make()
     driven = _driven(robot, motors, bend, begin)
-    index, rest = robot.v_index(motors), driven.path(np.linspace(0.0, 1.0, 50))
-    still = robot.constrained_inverse_dynamics(rest.q, 0.0 * rest.v, 0.0 * rest.v, actuators=motors, passive=True).tau
-    limit = 1.5 * np.abs(still[:, index]).max(axis=0) + 1.0
+    index, states = robot.v_index(motors), driven.path(np.linspace(0.0, 1.0, 50))
+    static_torque = robot.constrained_inverse_dynamics(
+        states.q, 0.0 * states.v, 0.0 * states.v, actuators=motors, passive=True
+    ).tau
+    limit = 1.5 * np.abs(static_torque[:, index]).max(axis=0) + 1.0
     torque = dict(zip(motors, limit, strict=True))
     options: Any = {"velocity": np.inf, "num_points": 120, "tolerance": 1e-6}
     motion = time_optimal(driven.path, torque=torque, **options)
@@ -105,9 +107,9 @@ def test_motor_torques_of_mechanisms_are_within_their_limits(name: str) -> None:
     assert used.max() < 1.0 + 1e-9 and np.mean(used.max(axis=1) > 0.95) > 0.8
     has_losses = TorqueModel.of(robot, True).resists
     plain = time_optimal(driven.path, torque=torque, passive=False, **options) if has_losses else motion
-    own = _motor_limit(driven, (1.0 - 1e-6) * limit, passive=not has_losses)
-    other = time_optimal(driven.alone, motion_limits=[own], **options)
-    assert plain.duration == pytest.approx(other.duration, rel=1e-8)
+    motor_limit = _motor_limit(driven, (1.0 - 1e-6) * limit, passive=not has_losses)
+    retimed = time_optimal(driven.alone, motion_limits=[motor_limit], **options)
+    assert plain.duration == pytest.approx(retimed.duration, rel=1e-8)
 
 
 @pytest.mark.slow(every=9)

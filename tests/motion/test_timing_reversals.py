@@ -37,10 +37,10 @@ def test_one_joint_takes_the_time_between_its_turning_points(boundary: str) -> N
         for times, q in ((np.arange(60.0), points), (np.linspace(0.0, 1.0, 8), points[:8])):
             path = lw.motion.spline(times, q, boundary=boundary)
             known = _shortest_time(path, v, a)
-            found = time_optimal(path, velocity=v, acceleration=a)
-            assert known * (1.0 - 1e-9) < found.duration < 1.003 * known, seed
-            assert found.trajectory.satisfies_limits(velocity=v, acceleration=a, tolerance=1e-8), seed
-            assert np.allclose(found.trajectory([0.0, found.duration]).q, q[[0, -1]], rtol=0.0, atol=1e-9)
+            timed_path = time_optimal(path, velocity=v, acceleration=a)
+            assert known * (1.0 - 1e-9) < timed_path.duration < 1.003 * known, seed
+            assert timed_path.trajectory.satisfies_limits(velocity=v, acceleration=a, tolerance=1e-8), seed
+            assert np.allclose(timed_path.trajectory([0.0, timed_path.duration]).q, q[[0, -1]], rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -51,9 +51,9 @@ def test_motions_stop_only_where_the_path_requires_it() -> None:
         q = (rng.uniform(-2.0, 2.0, (60, 1)), np.cumsum(rng.normal(size=(60, 1)), 0), rng.normal(size=(60, 1)))
         bent = np.concatenate([q[seed % 3], 1e-3 * rng.normal(size=(60, 1))], axis=1)  # no straight segments
         path = lw.motion.spline(np.arange(60.0), bent, boundary="clamped")
-        found = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=points)
-        assert np.isfinite(found.duration) and found.speed[1:-1].min() > 0.0, seed
-        assert found.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-8), seed
+        timed_path = time_optimal(path, velocity=2.0, acceleration=4.0, num_points=points)
+        assert np.isfinite(timed_path.duration) and timed_path.speed[1:-1].min() > 0.0, seed
+        assert timed_path.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-8), seed
 
 
 @pytest.mark.slow(every=9)
@@ -64,6 +64,6 @@ def test_random_paths_take_nearly_the_shortest_time() -> None:
         q = np.cumsum(rng.normal(size=(count, nv)), axis=0)
         path = lw.motion.spline(np.cumsum(rng.uniform(0.3, 2.0, count)), q, boundary=("clamped", "natural")[seed % 2])
         limits = {"velocity": rng.uniform(0.5, 3.0, nv), "acceleration": rng.uniform(1.0, 10.0, nv)}
-        found = time_optimal(path, **limits)
+        timed_path = time_optimal(path, **limits)
         finest = time_optimal(path, num_points=25_000, **limits)
-        assert found.duration < 1.004 * finest.duration, seed
+        assert timed_path.duration < 1.004 * finest.duration, seed

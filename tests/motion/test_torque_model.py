@@ -65,8 +65,8 @@ def test_torques_are_within_limits_on_robots_with_losses():
             for kind in ("cubic", "linear"):
                 path = robot.spline([0.0, 1.0, 2.0], q, kind)
                 at_rest = path(np.linspace(0.0, 2.0, 200)).q
-                still = np.abs(robot.gravity_force(at_rest, passive=True)).max(axis=0)
-                limit = 1.3 * still + 3.0
+                static_torque = np.abs(robot.gravity_force(at_rest, passive=True)).max(axis=0)
+                limit = 1.3 * static_torque + 3.0
                 motion = time_optimal(path, torque=limit, velocity=np.inf, num_points=400)
                 assert -2e-3 < _excess(robot, motion, limit) < 1e-9, (name, kind)
                 t = np.linspace(0.0, motion.duration, 2001)[1:-1]
@@ -93,8 +93,8 @@ def test_the_torque_model_equals_inverse_dynamics():
     whole = robot.inverse_dynamics(q, v, a, passive=True)
     assert np.allclose(model.second_order(q, v, a) + model.resistance(q, v), whole, rtol=0.0, atol=1e-12)
     assert np.allclose(model.second_order(q, -v, a), model.second_order(q, v, a), rtol=0.0, atol=1e-12)
-    still = _slider(armature=1.0)
-    assert (TorqueModel.of(still, True).passive, TorqueModel.of(still, True).resists) == (True, False)
+    heavy = _slider(armature=1.0)
+    assert (TorqueModel.of(heavy, True).passive, TorqueModel.of(heavy, True).resists) == (True, False)
     bare = _slider()
     assert not TorqueModel.of(bare, True).passive and not TorqueModel.of(robot, False).passive
 
@@ -128,9 +128,9 @@ def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.Monkey
     """Compared with the general method on as many segments; strong losses need further passes."""
     robot = lw.load("arm6")
     q = np.array([[robot.random_configuration(seed=10 * seed + k) for k in range(4)] for seed in range(2)])
-    paths = [robot.spline([0.0, 1.0, 2.0, 3.0], one) for one in q]
-    still = np.abs(robot.gravity_force(paths[0](np.linspace(0.0, 3.0, 200)).q)).max(axis=0)
-    for limit in (robot.effort_limits, 1.6 * still + 5.0):
+    paths = [robot.spline([0.0, 1.0, 2.0, 3.0], waypoints) for waypoints in q]
+    static_torque = np.abs(robot.gravity_force(paths[0](np.linspace(0.0, 3.0, 200)).q)).max(axis=0)
+    for limit in (robot.effort_limits, 1.6 * static_torque + 5.0):
         options: Any = {"torque": limit, "velocity": np.inf, "num_points": 400}
         with monkeypatch.context() as patch:
             patch.setattr(timing, "_time_path", None)
@@ -138,7 +138,7 @@ def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.Monkey
             alone = time_optimal(paths[0], **options)
         assert np.array_equal(alone.t, motions[0].t) and np.array_equal(alone.speed, motions[0].speed)
         assert max(_excess(robot, motion, limit, 4001) for motion in motions) < 1e-9
-        monkeypatch.setattr(timing, "fits_single_kernel", lambda *given: False)
+        monkeypatch.setattr(timing, "fits_single_kernel", lambda *arguments: False)
         general = time_optimal(paths[0], **options)
         monkeypatch.undo()
         assert alone.duration < 1.001 * general.duration

@@ -43,10 +43,10 @@ def through(types):
     return Trajectory([through_states(CurveSpace.of(robot.tree), TIMES, *states(types))], robot)
 
 
-def apart(one, other, t):
+def apart(curve_a, curve_b, t):
     """How far two trajectories are apart at times."""
-    robot = one.robot
-    a, b = one(t), other(t)
+    robot = curve_a.robot
+    a, b = curve_a(t), curve_b(t)
     gap = robot.difference(a.q, b.q) if robot is not None else b.q - a.q
     return max(np.abs(x).max() for x in (gap, a.v - b.v, a.a - b.a))
 
@@ -55,35 +55,35 @@ def test_trajectories_pass_their_states_from_both_sides():
     robot, curve = robot_of(joints.ALL), through(joints.ALL)
     q, v, a = states(joints.ALL)
     for shift, tolerance in ((0.0, 1e-12), (-1e-10, 1e-6)):
-        found = curve(np.maximum(TIMES + shift, 0.0))
-        assert np.abs(robot.difference(found.q, q)).max() < tolerance
-        assert np.abs(found.v - v).max() < tolerance and np.abs(found.a - a).max() < tolerance
+        result = curve(np.maximum(TIMES + shift, 0.0))
+        assert np.abs(robot.difference(result.q, q)).max() < tolerance
+        assert np.abs(result.v - v).max() < tolerance and np.abs(result.a - a).max() < tolerance
 
 
 @pytest.mark.slow(every=3)
 def test_velocity_acceleration_and_jerk_are_derivatives_of_the_configuration():
     robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
-    found, jerk = curve(INSIDE), curve.jerk(INSIDE)
+    result, jerk = curve(INSIDE), curve.jerk(INSIDE)
 
     def difference(of):  # of fourth order: the error is h⁴ times a fifth derivative
-        one, two = of(h), of(2.0 * h)
-        return (8.0 * one - two) / (12.0 * h)
+        difference_h, two = of(h), of(2.0 * h)
+        return (8.0 * difference_h - two) / (12.0 * h)
 
     v = difference(
-        lambda h: robot.difference(found.q, curve(INSIDE + h).q) - robot.difference(found.q, curve(INSIDE - h).q)
+        lambda h: robot.difference(result.q, curve(INSIDE + h).q) - robot.difference(result.q, curve(INSIDE - h).q)
     )
     a = difference(lambda h: curve(INSIDE + h).v - curve(INSIDE - h).v)
     j = difference(lambda h: curve(INSIDE + h).a - curve(INSIDE - h).a)
-    for expected, given in ((v, found.v), (a, found.a), (j, jerk)):
-        assert np.abs(expected - given).max() < 1e-7 * np.abs(given).max()
+    for expected, computed in ((v, result.v), (a, result.a), (j, jerk)):
+        assert np.abs(expected - computed).max() < 1e-7 * np.abs(computed).max()
 
 
 def test_single_times_have_the_bits_of_many_times():
     curve = through(FEW_TYPES)
     many, grid = curve(INSIDE), curve(INSIDE.reshape(2, 2))
     for k, t in enumerate(INSIDE):
-        for one, all_of_it in zip(curve(t), many, strict=True):
-            assert np.array_equal(one, all_of_it[k])
+        for single, all_of_it in zip(curve(t), many, strict=True):
+            assert np.array_equal(single, all_of_it[k])
     assert np.array_equal(grid.q, many.q.reshape(2, 2, -1))
     dense = curve(np.repeat(INSIDE, 50))
     assert np.array_equal(dense.a[::50], many.a)
@@ -92,9 +92,9 @@ def test_single_times_have_the_bits_of_many_times():
 def test_trajectories_are_reversed_scaled_cut_and_joined():
     curve = through(FEW_TYPES)
     back = curve.reversed()
-    there, here = curve(3.1 - INSIDE), back(INSIDE)
-    assert np.allclose(here.q, there.q, atol=1e-12) and np.allclose(here.v, -there.v, atol=1e-12)
-    assert np.allclose(here.a, there.a, atol=1e-11)
+    forward, backward = curve(3.1 - INSIDE), back(INSIDE)
+    assert np.allclose(backward.q, forward.q, atol=1e-12) and np.allclose(backward.v, -forward.v, atol=1e-12)
+    assert np.allclose(backward.a, forward.a, atol=1e-11)
     assert np.allclose(back.jerk(INSIDE), -curve.jerk(3.1 - INSIDE), atol=1e-9)
     assert apart(back.reversed(), curve, INSIDE) < 1e-10
     slow = curve.retimed(2.0)
@@ -113,14 +113,14 @@ def test_trajectories_are_retimed():
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     assert curve.retimed(curve.knots) is curve
     new = np.array([0.0, 1.0, 1.2, 3.0, 4.0])
-    other = curve.retimed(new)
-    assert np.allclose(other.knots, new, atol=1e-12)
-    assert np.abs(robot.difference(other(new).q, states(FEW_TYPES)[0])).max() < 1e-12
-    before, after = other(new[1:-1] - 1e-9), other(new[1:-1] + 1e-9)
+    retimed = curve.retimed(new)
+    assert np.allclose(retimed.knots, new, atol=1e-12)
+    assert np.abs(robot.difference(retimed(new).q, states(FEW_TYPES)[0])).max() < 1e-12
+    before, after = retimed(new[1:-1] - 1e-9), retimed(new[1:-1] + 1e-9)
     assert np.abs(before.v - after.v).max() < 1e-6  # v has no jump
-    third = other.retimed([0.0, 0.5, 1.2, 4.0, 5.0])
+    third = retimed.retimed([0.0, 0.5, 1.2, 4.0, 5.0])
     assert np.abs(robot.difference(third([0.5, 1.2, 4.0]).q, states(FEW_TYPES)[0][1:-1])).max() < 1e-10
-    assert apart(other.reversed().reversed(), other, np.array([0.2, 1.1, 2.0, 3.9])) < 1e-9
+    assert apart(retimed.reversed().reversed(), retimed, np.array([0.2, 1.1, 2.0, 3.9])) < 1e-9
 
 
 def test_trajectories_are_saved_and_loaded(tmp_path):
@@ -159,35 +159,37 @@ def test_each_coordinate_may_have_its_own_polynomials():
     curve = by_coordinate()
     assert curve.knots.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0]
     t = np.array([0.25, 0.75, 1.25, 1.75])
-    found = curve(t)
-    assert np.allclose(found.q[:, 0], np.where(t < 1.0, t + t * t, 2.0 + 3.0 * (t - 1.0)))
+    result = curve(t)
+    assert np.allclose(result.q[:, 0], np.where(t < 1.0, t + t * t, 2.0 + 3.0 * (t - 1.0)))
     assert np.allclose(
-        found.q[:, 1], [t[0] ** 3, *(0.125 + 0.75 * u + 1.5 * u**2 - u**3 for u in t[1:3] - 0.5), 1.46875]
+        result.q[:, 1], [t[0] ** 3, *(0.125 + 0.75 * u + 1.5 * u**2 - u**3 for u in t[1:3] - 0.5), 1.46875]
     )
-    assert np.allclose(found.v[:, 0], [1.5, 2.5, 3.0, 3.0]) and np.allclose(found.a[:, 1], [1.5, 1.5, -1.5, -3.0])
-    one = [curve(x).q for x in t]
-    assert np.array_equal(one, found.q)
-    assert np.array_equal(curve(np.repeat(t, 9)).q[::9], found.q)
+    assert np.allclose(result.v[:, 0], [1.5, 2.5, 3.0, 3.0]) and np.allclose(result.a[:, 1], [1.5, 1.5, -1.5, -3.0])
+    singles = [curve(x).q for x in t]
+    assert np.array_equal(singles, result.q)
+    assert np.array_equal(curve(np.repeat(t, 9)).q[::9], result.q)
 
 
 def test_extremes_are_exact_bounds_of_samples():
     rng = np.random.default_rng(3)
     curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], rng.normal(size=(3, 4, 6)))
-    others = (
+    curves = (
         curve,
         by_coordinate(),
         curve.retimed([0.0, 1.0, 1.5, 4.0]).concatenate(curve.reversed(), allow_jump=True),
     )
-    for one in others:
-        t, state = one.sampled(num_samples=20001)
-        for order, values in enumerate((*state, one.jerk(t))):
-            found = one.extremes(order)
+    for variant in curves:
+        t, state = variant.sampled(num_samples=20001)
+        for order, values in enumerate((*state, variant.jerk(t))):
+            result = variant.extremes(order)
             room = 1e-9 * np.abs(values).max()
-            assert (values.min(axis=0) >= found.lower - room).all() and (values.max(axis=0) <= found.upper + room).all()
-            if order < 2 or one is curve:  # where there are no jumps that samples miss
+            assert (values.min(axis=0) >= result.lower - room).all() and (
+                values.max(axis=0) <= result.upper + room
+            ).all()
+            if order < 2 or variant is curve:  # where there are no jumps that samples miss
                 tight = 1e-3 * np.ptp(values, axis=0) + room
-                assert (values.min(axis=0) <= found.lower + tight).all()
-                assert (values.max(axis=0) >= found.upper - tight).all()
+                assert (values.min(axis=0) <= result.lower + tight).all()
+                assert (values.max(axis=0) >= result.upper - tight).all()
 
 
 @pytest.mark.slow(every=3)
@@ -222,15 +224,17 @@ def test_squads_through_coincident_or_opposite_rotations_have_bounds():
             step = size * rng.normal(size=robot.nv)
             step[:3] += [0.0, 0.0, turn * (-1.0) ** k]
             q.append(robot.integrate(q[-1], step))
-        for way in (
+        for curve in (
             robot.spline(times, q, "squad"),
             robot.spline(times, q, "squad").retimed([0.0, 0.7, 0.9, 2.0, 3.0]),
         ):
-            inside = np.concatenate([a + (b - a) * np.linspace(1e-7, 1.0 - 1e-7, 1001) for a, b in pairwise(way.knots)])
-            for order, x in ((1, way(inside).v), (2, way(inside).a), (3, way.jerk(inside))):
+            inside = np.concatenate(
+                [a + (b - a) * np.linspace(1e-7, 1.0 - 1e-7, 1001) for a, b in pairwise(curve.knots)]
+            )
+            for order, x in ((1, curve(inside).v), (2, curve(inside).a), (3, curve.jerk(inside))):
                 with np.errstate(all="raise", under="ignore"):
-                    low, high = way.extremes(order)
-                room = 1e-9 * np.abs(x).max() + 1e-13 / np.diff(way.knots).min() ** order
+                    low, high = curve.extremes(order)
+                room = 1e-9 * np.abs(x).max() + 1e-13 / np.diff(curve.knots).min() ** order
                 assert (x.min(axis=0) >= low - room).all() and (x.max(axis=0) <= high + room).all()
                 if order < 3 and turn == 0.0:
                     tight = 1e-5 * np.abs(x).max() + room
@@ -243,10 +247,10 @@ def test_squads_that_jump_have_no_bounds():
     q = [robot.neutral()]
     for axis, angle in ((0, 3.0), (1, 3.0), (2, -3.0), (0, 3.0)):
         q.append(robot.integrate(q[-1], angle * np.eye(3)[axis]))
-    way = robot.spline(np.arange(5.0), q, "squad")
+    motion = robot.spline(np.arange(5.0), q, "squad")
     s = np.linspace(0.0, 4.0, 40001)
-    leaps = np.abs(robot.difference(way(s[:-1]).q, way(s[1:]).q)).max() > 0.1
-    assert leaps and np.isinf(np.array(way.extremes(1))).any()
+    leaps = np.abs(robot.difference(motion(s[:-1]).q, motion(s[1:]).q)).max() > 0.1
+    assert leaps and np.isinf(np.array(motion.extremes(1))).any()
     joint = through((joints.Revolute, joints.Prismatic))
     plain = joint.robot.spline([0.0, 1.0, 1.5, 4.0], joint.robot.random_configuration(size=4, seed=1), "squad")
     for order, x in enumerate(plain.sampled(num_samples=20001)[1]):
@@ -283,12 +287,12 @@ def test_path_length_and_constant_speed_equal_closed_forms():
     assert abs(circle.path_length(weights=[4.0, 4.0]) - 2.0 * circle.path_length()) < 1e-9
     robot, rng = lw.load("arm7"), np.random.default_rng(0)
     curve = robot.spline([0.0, 1.0, 3.0], [robot.random_configuration(rng) for _ in range(3)])
-    for asked in ({}, {"frame": "hand"}):
-        even = curve.at_constant_speed(0.5, **asked)
-        length = curve.path_length(**asked)
+    for options in ({}, {"frame": "hand"}):
+        even = curve.at_constant_speed(0.5, **options)
+        length = curve.path_length(**options)
         assert abs(even.duration - 2.0 * length) < 1e-9 * length
         state = even(np.linspace(0.0, even.end_time, 301))
-        v = robot.twist(state.q, state.v, "hand")[:, 3:] if asked else state.v
+        v = robot.twist(state.q, state.v, "hand")[:, 3:] if options else state.v
         assert np.abs(np.linalg.norm(v, axis=1) - 0.5).max() < 1e-7
         assert np.allclose(even(even.end_time).q, curve(3.0).q, atol=1e-12)
     p = robot.pose(curve(np.linspace(0.0, 3.0, 20001)).q, "hand")[:, :3, 3]
@@ -302,7 +306,7 @@ def test_path_length_and_constant_speed_equal_closed_forms():
 def test_constant_speed_leaves_out_rests():
     """Rests at an instant, at the ends or inside, or for a duration; a trajectory without motion is refused."""
     spline = lw.motion.spline
-    still = spline([0.0, 1.0], [[1.0], [1.0]], "linear")
+    rest_curve = spline([0.0, 1.0], [[1.0], [1.0]], "linear")
     go = [spline([0.0, 1.0], [[k], [k + 1.0]], "linear") for k in (0.0, 1.0)]
     rests = spline([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [1.0], [2.0]], "hermite", velocity=np.zeros((4, 1)))
     cases = [
@@ -311,9 +315,9 @@ def test_constant_speed_leaves_out_rests():
         (spline([0.0, 1.0, 2.5], [[0.0], [1.0], [0.3]]), None),
         (lw.motion.profile([0.0, 0.0], [1.0, 0.2], velocity=1.0, acceleration=2.0, jerk=8.0), []),
         (rests, [1.0]),
-        (go[0].concatenate(still, allow_jump=True).concatenate(go[1], allow_jump=True), [1.0]),
-        (still.concatenate(go[1], allow_jump=True), []),
-        (go[0].concatenate(still, allow_jump=True), []),
+        (go[0].concatenate(rest_curve, allow_jump=True).concatenate(go[1], allow_jump=True), [1.0]),
+        (rest_curve.concatenate(go[1], allow_jump=True), []),
+        (go[0].concatenate(rest_curve, allow_jump=True), []),
     ]
     for path, moments in cases:
         even, length = path.at_constant_speed(2.0), path.path_length()
@@ -327,7 +331,7 @@ def test_constant_speed_leaves_out_rests():
         ends = (even.start_time, even.end_time), (path.start_time, path.end_time)
         assert np.abs(even([*ends[0]]).q - path([*ends[1]]).q).max() < 1e-9
     with pytest.raises(ValueError, match="at_constant_speed: the trajectory has no length"):
-        still.at_constant_speed()
+        rest_curve.at_constant_speed()
 
 
 def test_segment_indices_equal_those_of_bisection():
@@ -353,21 +357,21 @@ def test_many_ordered_times_have_the_bits_of_single_times():
     drawn = rng.permutation(9000).reshape(3, 3000)
     for x, y, each in zip(whole, few(t[drawn]), zip(*parts, strict=True), strict=True):
         assert np.array_equal(x[drawn], y) and np.array_equal(x, np.concatenate(each))
-    for one in (curve, curve.reversed(), curve.retimed(0.3), curve.slice(10.0, 20.0)):
-        t = np.linspace(one.start_time, one.end_time, 5000)
+    for variant in (curve, curve.reversed(), curve.retimed(0.3), curve.slice(10.0, 20.0)):
+        t = np.linspace(variant.start_time, variant.end_time, 5000)
         drawn = rng.permutation(5000)
-        whole, mixed = one(t), one(t[drawn])
+        whole, mixed = variant(t), variant(t[drawn])
         assert all(np.array_equal(x[drawn], y) for x, y in zip(whole, mixed, strict=True))
         for k in (0, 17, 2500, 4999):
-            assert all(np.array_equal(x[k], y) for x, y in zip(whole, one(float(t[k])), strict=True))
+            assert all(np.array_equal(x[k], y) for x, y in zip(whole, variant(float(t[k])), strict=True))
 
 
 def test_trajectories_are_evaluated_in_compiled_functions():
     curve = by_coordinate().concatenate(by_coordinate().reversed(), allow_jump=True)
     compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())
     t = np.array([0.1, 0.6, 1.9, 2.3, 3.7])
-    for one, other in zip(compiled(t), (*curve(t), curve.jerk(t)), strict=True):
-        assert np.allclose(one, other, atol=1e-13)
+    for compiled_value, value in zip(compiled(t), (*curve(t), curve.jerk(t)), strict=True):
+        assert np.allclose(compiled_value, value, atol=1e-13)
     q, v, *_ = compiled(9.0)
     assert np.allclose(q, curve(4.0).q) and not v.any()
     slope = lw.compile(lambda t: lw.expr.tangent([*curve(t).q], [t], [1.0]), t=())
@@ -380,8 +384,8 @@ def test_invalid_arguments_of_trajectories_are_refused():
         with pytest.raises(ValueError, match="outside of"):
             curve(t)
     assert np.array_equal(curve(2.0 + 1e-12).q, curve(2.0).q)
-    held = curve([-1.0, 3.0], outside="hold")
-    assert np.array_equal(held.q, curve([0.0, 2.0]).q) and not held.v.any() and not held.a.any()
+    held_state = curve([-1.0, 3.0], outside="hold")
+    assert np.array_equal(held_state.q, curve([0.0, 2.0]).q) and not held_state.v.any() and not held_state.a.any()
     for t in (np.nan, [0.0, np.inf], "now"):
         with pytest.raises(ValueError, match="t: expected a time or an array of times"):
             curve(t)
@@ -413,10 +417,10 @@ def test_invalid_arguments_of_trajectories_are_refused():
 
 
 def test_an_invalid_option_outside_is_named():
-    way = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
+    motion = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
     for t in (0.5, [0.5], 2.0, []):
         with pytest.raises(ValueError, match='outside: expected "raise" or "hold", got \'foo\''):
-            way(t, outside="foo")
+            motion(t, outside="foo")
 
 
 def test_times_in_trajectory_files_must_increase(tmp_path):

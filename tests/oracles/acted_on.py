@@ -32,21 +32,21 @@ class ActedOn:
         acting, axes = [options.pop(key, None) for key in row.wrench_arguments] or (None, None)
         acting = {} if acting is None else acting
         each = axes if isinstance(axes, dict) else dict.fromkeys(acting, axes or "world")
-        given = {key: options.pop(key) for key in row.optional if options.get(key) is not None}
-        asked = (
+        named_inputs = {key: options.pop(key) for key in row.optional if options.get(key) is not None}
+        requested = (
             options | {row.wrench_argument: {frame: each.get(frame, "world") for frame in acting}}
             if acting
             else options
         )
         n = len(row.inputs)
-        request = read_request(subject, (name, *arguments[n:], asked), tuple(given))
-        arrays = [*arguments[:n], *given.values(), *(acting[frame] for frame, _ in request.wrenches)]
+        request = read_request(subject, (name, *arguments[n:], requested), tuple(named_inputs))
+        arrays = [*arguments[:n], *named_inputs.values(), *(acting[frame] for frame, _ in request.wrenches)]
         arrays = [np.asarray(x, dtype=float) for x in arrays]
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         columns = dict(zip(request.inputs, (list(np.moveaxis(x, -1, 0)) for x in arrays), strict=True))
         flat = elements_of(run(request, self.tree, columns))
-        found = np.stack([np.broadcast_to(x, batch) for x in flat], axis=-1) if flat else np.zeros((*batch, 0))
+        result = np.stack([np.broadcast_to(x, batch) for x in flat], axis=-1) if flat else np.zeros((*batch, 0))
         shapes = [shape_of(subject, output.shape, request.sizes) for output in row.outputs]
-        parts = np.split(found, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
+        parts = np.split(result, np.cumsum([math.prod(shape) for shape in shapes])[:-1], axis=-1)
         results = tuple(part.reshape(*batch, *shape) for part, shape in zip(parts, shapes, strict=True))
         return results if len(results) > 1 else results[0]

@@ -24,9 +24,9 @@ def relative_error(actual: Any, expected: Any, *, core: int | None = None) -> fl
     return float(np.max(difference / scale, initial=0.0))
 
 
-def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "", *, core: int | None = None) -> None:
+def assert_close(actual: Any, expected: Any, tolerance: float, title: str = "", *, core: int | None = None) -> None:
     error = relative_error(actual, expected, core=core)
-    assert error <= tolerance, f"{what}: relative error {error:.3g} is more than {tolerance:.3g}"
+    assert error <= tolerance, f"{title}: relative error {error:.3g} is more than {tolerance:.3g}"
 
 
 def solving_bound(M: Any, forces: Any, a: Any) -> float:

@@ -23,7 +23,7 @@ def randomly_coupled(tree: Tree, count: int, seed: int = 0) -> Tree:
     plain = [plain[k] for k in rng.permutation(len(plain))]
     couplings = {}
     for k, body in enumerate(plain):
-        masters = [other for other in plain[:k] if other.joint.nv == body.joint.nv]
+        masters = [candidate for candidate in plain[:k] if candidate.joint.nv == body.joint.nv]
         if masters and len(couplings) < count:
             master = masters[rng.integers(len(masters))]
             ratio = float(rng.choice((-1.0, 1.0)) * rng.uniform(0.2, 2.0))
@@ -41,13 +41,13 @@ class Constrained:
         self.G = np.zeros((free.nv, tree.nv))
         rows = []
         for i, body in enumerate(tree.bodies):
-            here, there = free.v_slices[i], tree.v_slices[i]
+            free_slice, coupled_slice = free.v_slices[i], tree.v_slices[i]
             ratio = 1.0 if body.coupling is None else body.coupling.ratio
-            self.G[here, there] = ratio * np.eye(body.joint.nv)
+            self.G[free_slice, coupled_slice] = ratio * np.eye(body.joint.nv)
             if body.coupling is not None:
                 master = free.v_slices[free.joint_index(body.coupling.joint)]
                 row = np.zeros((body.joint.nv, free.nv))
-                row[:, here], row[:, master] = np.eye(body.joint.nv), -ratio * np.eye(body.joint.nv)
+                row[:, free_slice], row[:, master] = np.eye(body.joint.nv), -ratio * np.eye(body.joint.nv)
                 rows.append(row)
         self.A = np.concatenate(rows) if rows else np.zeros((0, free.nv))
         assert not (self.A @ self.G).any()
@@ -56,10 +56,10 @@ class Constrained:
         """The free tree's configuration."""
         full = np.zeros((*q.shape[:-1], self.free.nq))
         for i, body in enumerate(self.tree.bodies):
-            own = q[..., self.tree.q_slices[i]]
+            q_body = q[..., self.tree.q_slices[i]]
             if body.coupling is not None:
-                own = body.coupling.ratio * own + body.coupling.offset
-            full[..., self.free.q_slices[i]] = own
+                q_body = body.coupling.ratio * q_body + body.coupling.offset
+            full[..., self.free.q_slices[i]] = q_body
         return full
 
     def v(self, v: np.ndarray) -> np.ndarray:

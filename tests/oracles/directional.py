@@ -35,6 +35,6 @@ def along(
     if not moving:
         return np.zeros((size, *shape))
     inputs = [moving[end - x.shape[-1] : end] for end, x in zip(ends, arrays, strict=True)]
-    found = scalars(row.compute(tree, *inputs, **options))
-    tangents = [np.broadcast_to(parts(x, moving[0].level)[1], size) for x in found]
+    result = scalars(row.compute(tree, *inputs, **options))
+    tangents = [np.broadcast_to(parts(x, moving[0].level)[1], size) for x in result]
     return np.stack(tangents, axis=-1).astype(float).reshape(size, *shape)

@@ -34,28 +34,28 @@ class MuJoCo:
         self.joints = []  # (ours, its start in q there, its start in v there, whether it floats)
         for joint in self.robot.joints:
             floats = isinstance(joint.type, Floating)
-            there = 0 if floats else model.joint(joint.name).id
-            assert (model.jnt_type[there] == mujoco.mjtJoint.mjJNT_FREE) == floats
-            self.joints.append((joint, model.jnt_qposadr[there], model.jnt_dofadr[there], floats))
+            joint_id = 0 if floats else model.joint(joint.name).id
+            assert (model.jnt_type[joint_id] == mujoco.mjtJoint.mjJNT_FREE) == floats
+            self.joints.append((joint, model.jnt_qposadr[joint_id], model.jnt_dofadr[joint_id], floats))
 
     # -- from here to there
 
     def _put(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Sets a state, and gives T."""
-        data, T, rest = self.data, np.zeros((self.model.nv, self.model.nv)), np.zeros(self.model.nv)
+        data, T, remaining = self.data, np.zeros((self.model.nv, self.model.nv)), np.zeros(self.model.nv)
         for joint, at_q, at_v, floats in self.joints:
-            value, numbers = q[joint.q_slice], np.r_[joint.v_slice]
+            value, values = q[joint.q_slice], np.r_[joint.v_slice]
             if not floats:
                 data.qpos[at_q] = value[0]
-                T[at_v, numbers[0]] = 1.0
+                T[at_v, values[0]] = 1.0
                 continue
             data.qpos[at_q : at_q + 7] = value[[4, 5, 6, 0, 1, 2, 3]]
             R = _rotation(value[:4])
-            T[np.ix_(range(at_v, at_v + 3), numbers[3:])] = R
-            T[np.ix_(range(at_v + 3, at_v + 6), numbers[:3])] = np.eye(3)
-            rest[at_v : at_v + 3] = R @ np.cross(v[numbers[:3]], v[numbers[3:]])
+            T[np.ix_(range(at_v, at_v + 3), values[3:])] = R
+            T[np.ix_(range(at_v + 3, at_v + 6), values[:3])] = np.eye(3)
+            remaining[at_v : at_v + 3] = R @ np.cross(v[values[:3]], v[values[3:]])
         data.qvel[:] = T @ v
-        data.qacc[:] = T @ a + rest
+        data.qacc[:] = T @ a + remaining
         mujoco.mj_inverse(self.model, data)
         return T
 
@@ -67,22 +67,22 @@ class MuJoCo:
         return {name: np.array([sample[name] for sample in samples]) for name in samples[0]}
 
     def _sample(self, q, v, a, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-        model, data, found = self.model, self.data, {}
+        model, data, result = self.model, self.data, {}
         zero = np.zeros_like(v)
         T = self._put(q, zero, zero)
-        found["gravity_force"] = T.T @ data.qfrc_inverse
+        result["gravity_force"] = T.T @ data.qfrc_inverse
         self._put(q, v, zero)
-        found["bias_force"] = T.T @ data.qfrc_inverse
+        result["bias_force"] = T.T @ data.qfrc_inverse
         self._put(q, v, a)
-        found["inverse_dynamics"] = T.T @ data.qfrc_inverse
+        result["inverse_dynamics"] = T.T @ data.qfrc_inverse
         columns = np.zeros((model.nv, model.nv))
         for k in range(model.nv):
             mujoco.mj_mulM(model, data, columns[k], np.ascontiguousarray(T[:, k]))
-        found["mass_matrix"] = T.T @ columns.T
-        found["forward_kinematics"] = np.array([self._pose(name) for name in self.robot.bodies])
+        result["mass_matrix"] = T.T @ columns.T
+        result["forward_kinematics"] = np.array([self._pose(name) for name in self.robot.bodies])
         mujoco.mj_rnePostConstraint(model, data)
         ids = [model.body(name).id for name in frames]
-        found["pose"] = np.array([self._pose(name) for name in frames])
+        result["pose"] = np.array([self._pose(name) for name in frames])
         kind, six = mujoco.mjtObj.mjOBJ_XBODY, np.zeros(6)
         twists, accelerations, jacobians = [], [], []
         for body in ids:
@@ -93,8 +93,8 @@ class MuJoCo:
             linear, angular = np.zeros((2, 3, model.nv))
             mujoco.mj_jacBody(model, data, linear, angular, body)
             jacobians.append(np.concatenate([angular, linear]) @ T)
-        found |= {"twist": np.array(twists), "acceleration": np.array(accelerations), "jacobian": np.array(jacobians)}
-        return found
+        result |= {"twist": np.array(twists), "acceleration": np.array(accelerations), "jacobian": np.array(jacobians)}
+        return result
 
     def _pose(self, name: str) -> np.ndarray:
         body, X = self.data.body(name), np.eye(4)

@@ -25,8 +25,8 @@ def rate_of(tree: Tree, name: str, q: Any, v: Any, a: Any = None, **options: Any
     if not moving:
         return np.zeros((len(q), *shape_of(robot_owner(tree), row.outputs[0].shape)))
     inputs = {"q": moving[: tree.nq], "v": moving[tree.nq :]}
-    found = scalars(row.compute(tree, *(inputs[key] for key in row.inputs), **options))
-    tangents = [np.broadcast_to(parts(x, moving[0].level)[1], len(q)) for x in found]
+    result = scalars(row.compute(tree, *(inputs[key] for key in row.inputs), **options))
+    tangents = [np.broadcast_to(parts(x, moving[0].level)[1], len(q)) for x in result]
     return np.stack(tangents, axis=-1).astype(float).reshape(len(q), *shape_of(robot_owner(tree), row.outputs[0].shape))
 
 

@@ -12,8 +12,8 @@ from .scalars import Direct
 __all__ = ["assert_same_dynamics"]
 
 
-def assert_same_dynamics(one: Tree, other: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
-    f, g = Direct(one), Direct(other)
+def assert_same_dynamics(tree_a: Tree, tree_b: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+    f, g = Direct(tree_a), Direct(tree_b)
     tau = f.inverse_dynamics(q, v, a)
     assert_close(g.inverse_dynamics(q, v, a), tau, 1e-13, "inverse_dynamics", core=1)
     assert_close(g.bias_force(q, v), f.bias_force(q, v), 1e-13, "bias_force", core=1)

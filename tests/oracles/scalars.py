@@ -36,18 +36,18 @@ class Direct:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         if self.kind == "batch":
             columns = [list(np.moveaxis(x, -1, 0)) for x in arrays]
-            found = self._flat(row.compute(self.tree, *columns, **options), batch)
+            result = self._flat(row.compute(self.tree, *columns, **options), batch)
         else:
             full = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1]) for x in arrays]
             sizes = [x.shape[-1] for x in full]
             function = self._casadi(row, options, sizes) if self.kind == "casadi" else self._on_floats
             samples = [function(row, options, *sample) for sample in zip(*full, strict=True)]
-            found = np.array(samples).reshape(*batch, -1)
+            result = np.array(samples).reshape(*batch, -1)
         named = {key: value for key, value in options.items() if key not in row.optional}
         sizes_asked = read_request(robot_owner(self.tree), (row.name, named)).sizes
         shapes = [shape_of(robot_owner(self.tree), output.shape, sizes_asked) for output in row.outputs]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
-        parts = np.split(found, ends, axis=-1)
+        parts = np.split(result, ends, axis=-1)
         results = [part.reshape((*batch, *shape)) for part, shape in zip(parts, shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -97,9 +97,9 @@ def arguments_of(tree: Tree, name: str, seed: int = 0, size: int = 4) -> tuple[l
     return list(drawn.values()), names_for(tree, row, tree.frames[-3].name)
 
 
-def listed(found: Any) -> tuple[np.ndarray, ...]:
+def listed(result: Any) -> tuple[np.ndarray, ...]:
     """The arrays that a function gives, one or several."""
-    return found if isinstance(found, tuple) else (found,)
+    return result if isinstance(result, tuple) else (result,)
 
 
 def share(turn: int, of: int) -> list[str]:
@@ -112,8 +112,8 @@ def names_for(tree: Tree, row: FunctionSpec, frame: str | None = None) -> tuple[
     frame = tree.frames[-1].name if frame is None else frame
     joint = next((body.joint_name for _, body in tree.stacked()), ())
     velocity = (*names_of(tree, "v"), ())[0]
-    found = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint, "velocity": velocity}
-    return tuple(found[option.names] for option in row.options if option.required)
+    results = {"frame": frame, "point": frame, "direction": f"{frame}.z", "joint": joint, "velocity": velocity}
+    return tuple(results[option.names] for option in row.options if option.required)
 
 
 def _split(row: FunctionSpec, arguments: tuple[Any, ...], options: Any) -> tuple[list[np.ndarray], dict[str, Any]]:

@@ -40,11 +40,11 @@ class Jet:
         X = np.asarray(X, dtype=float)
         return Jet(X, np.zeros_like(X), np.zeros_like(X))
 
-    def __matmul__(self, other: Jet) -> Jet:
+    def __matmul__(self, counterpart: Jet) -> Jet:
         return Jet(
-            self.X @ other.X,
-            self.rate @ other.X + self.X @ other.rate,
-            self.second @ other.X + 2.0 * self.rate @ other.rate + self.X @ other.second,
+            self.X @ counterpart.X,
+            self.rate @ counterpart.X + self.X @ counterpart.rate,
+            self.second @ counterpart.X + 2.0 * self.rate @ counterpart.rate + self.X @ counterpart.second,
         )
 
     def inverse(self) -> Jet:
@@ -143,9 +143,9 @@ class Textbook:
         """Place, velocity and acceleration as seen from A, in E's axes: of all links, or of what hangs on a body."""
         inside = {WORLD if subtree is None else self.tree.frame(subtree).body}
         inside |= {i for i in range(len(self.tree.bodies)) if inside & {*self._carriers(i)}}
-        seen, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]
+        X_CA, R = self.frame(A).inverse(), self.pose(A, E)[..., :3, :3]
         parts = [
-            (seen @ self.frame(f.name), P)
+            (X_CA @ self.frame(f.name), P)
             for f, P in zip(self.tree.frames, self._masses(), strict=True)
             if f.body in inside
         ]
@@ -173,9 +173,9 @@ class Textbook:
 
     def rotational_inertia(self, point: np.ndarray) -> np.ndarray:
         """∫ρ (|r|² 1 − r rᵀ) with r from a point (..., 3), in the world's axes."""
-        there = np.broadcast_to(np.eye(4), (*point.shape[:-1], 4, 4)).copy()
-        there[..., :3, 3] -= point
-        placed = [there @ self.frame(frame.name).X for frame in self.tree.frames]
+        identity = np.broadcast_to(np.eye(4), (*point.shape[:-1], 4, 4)).copy()
+        identity[..., :3, 3] -= point
+        placed = [identity @ self.frame(frame.name).X for frame in self.tree.frames]
         second = sum((X @ P @ _T(X))[..., :3, :3] for X, P in zip(placed, self._masses(), strict=True))
         return np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
 
@@ -202,8 +202,8 @@ def _motion(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[int
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
     jets = {WORLD: Jet.constant(np.broadcast_to(np.eye(4), (*batch, 4, 4)))}
     for i, body in enumerate(tree.bodies):
-        joint, place, rates = body.joint, tree.q_slices[i], tree.v_slices[i]
-        q_i, v_i, a_i = (list(np.moveaxis(x[..., s], -1, 0)) for x, s in ((q, place), (v, rates), (a, rates)))
+        joint, index, rates = body.joint, tree.q_slices[i], tree.v_slices[i]
+        q_i, v_i, a_i = (list(np.moveaxis(x[..., s], -1, 0)) for x, s in ((q, index), (v, rates), (a, rates)))
         if body.coupling is not None:
             ratio, offset = body.coupling.ratio, body.coupling.offset
             q_i, v_i, a_i = [ratio * x + offset for x in q_i], [ratio * x for x in v_i], [ratio * x for x in a_i]
@@ -219,8 +219,8 @@ def _motion(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[int
 def _jet(elements: Any, batch: tuple[int, ...]) -> Jet:
     """Sixteen numbers of two derivatives each, as arrays."""
     values, rates = zip(*(parts(x) for x in elements), strict=True)
-    numbers = [[parts(x)[0] for x in values], [parts(x)[0] for x in rates], [parts(x)[1] for x in rates]]
-    full = [np.stack([np.broadcast_to(x, batch) for x in part], axis=-1) for part in numbers]
+    numerals = [[parts(x)[0] for x in values], [parts(x)[0] for x in rates], [parts(x)[1] for x in rates]]
+    full = [np.stack([np.broadcast_to(x, batch) for x in part], axis=-1) for part in numerals]
     return Jet(*(part.astype(float).reshape(*batch, 4, 4) for part in full))
 
 

@@ -42,12 +42,12 @@ def _trees() -> dict[str, Tree]:
     trees["mixed_chain"] = random_tree(np.random.default_rng(200), 6, shape="chain")
     trees["mixed_star"] = random_tree(np.random.default_rng(300), 6, shape="star")
     for seed in range(2):
-        some = random_tree(np.random.default_rng(400 + seed), 9, types=_WITH_FOLLOWERS)
-        trees[f"coupled_{seed}"] = randomly_coupled(some, 3, seed)
-    some = random_tree(np.random.default_rng(402), 6, types=_WITH_FOLLOWERS[:2], shape="chain")
-    trees["coupled_chain"] = randomly_coupled(some, 3)
-    some = random_tree(np.random.default_rng(403), 8, types=_WITH_FOLLOWERS)
-    trees["rerooted"] = reroot(_on_heavy_ground(some), "tool7")
+        coupled = random_tree(np.random.default_rng(400 + seed), 9, types=_WITH_FOLLOWERS)
+        trees[f"coupled_{seed}"] = randomly_coupled(coupled, 3, seed)
+    coupled = random_tree(np.random.default_rng(402), 6, types=_WITH_FOLLOWERS[:2], shape="chain")
+    trees["coupled_chain"] = randomly_coupled(coupled, 3)
+    coupled = random_tree(np.random.default_rng(403), 8, types=_WITH_FOLLOWERS)
+    trees["rerooted"] = reroot(_on_heavy_ground(coupled), "tool7")
     trees["rerooted_coupled"] = reroot(_on_heavy_ground(trees["coupled_chain"]), "tool4")
     return trees
 

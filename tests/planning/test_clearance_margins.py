@@ -22,8 +22,8 @@ def _crane() -> lw.Robot:
         parts.append(lw.Link(name, *shapes, mass=1.0))
         slider = lw.joints.Prismatic(axis)
         parts.append(lw.Joint.of(slider, name=f"{name}_slider", parent=parent, child=name, lower=-1.0, upper=1.0))
-    held = lw.shapes.Box((0.2, 0.2, 0.2))
-    return lw.Robot.build("crane", *parts).with_attached("box", "hand", held, (0.0, 0.0, -0.1), touching=["hand"])
+    box = lw.shapes.Box((0.2, 0.2, 0.2))
+    return lw.Robot.build("crane", *parts).with_attached("box", "hand", box, (0.0, 0.0, -0.1), touching=["hand"])
 
 
 ROBOT = _crane()
@@ -43,20 +43,20 @@ def _least(path: np.ndarray, *pair: str) -> float:
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("edges", ["certified", "sampled"])
 def test_an_attached_box_is_lifted_from_a_table_and_put_down(edges: str) -> None:
-    told = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)
-    assert told.status == "start_in_collision"
-    assert "'box' touches 'table': touching=[('box', 'table')] lets them touch" in told.message
+    plan = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)
+    assert plan.status == "start_in_collision"
+    assert "'box' touches 'table': touching=[('box', 'table')] lets them touch" in plan.message
     for how in ({"touching": [("box", "table")]}, {"margin": {("table", "box"): -1e-3}}):
         for method in ("connect", "optimal"):
-            found = ROBOT.plan(
+            result = ROBOT.plan(
                 START, GOAL, SCENE, collision_check=edges, resolution=0.01, method=method, max_iterations=1, **how
             )
-            assert found.success, found.message
+            assert result.success, result.message
             room = 0.0 if edges == "certified" else 0.01
-            assert _least(found.path, "box", "wall") > -room and _least(found.path, "box", "table") > -1e-3 - room
+            assert _least(result.path, "box", "wall") > -room and _least(result.path, "box", "table") > -1e-3 - room
     deep = START - [0.0, 0.0, 0.01]
-    found = ROBOT.plan(deep, GOAL, SCENE, collision_check=edges, resolution=0.01, touching=[("box", "table")])
-    assert found.success and -0.0102 < _least(found.path, "box", "table") < -0.0099
+    result = ROBOT.plan(deep, GOAL, SCENE, collision_check=edges, resolution=0.01, touching=[("box", "table")])
+    assert result.success and -0.0102 < _least(result.path, "box", "table") < -0.0099
 
 
 @pytest.mark.slow(every=9)
@@ -65,19 +65,19 @@ def test_planned_paths_have_the_margin_of_each_pair() -> None:
     wide = ROBOT.plan(up, over, SCENE, margin={"scene": 0.04, ("box", "wall"): 0.1})
     assert wide.success and _least(wide.path, "box", "wall") > 0.1 and _least(wide.path, "box", "table") > 0.04
     assert ROBOT.plan(up, over, SCENE, margin=0.06).status == "start_in_collision"
-    told = ROBOT.plan(up, over, SCENE, margin={("box", "table"): 0.06})
-    assert "'box' is 0.05 m from 'table', within the margin of 0.06 m" in told.message
+    plan = ROBOT.plan(up, over, SCENE, margin={("box", "table"): 0.06})
+    assert "'box' is 0.05 m from 'table', within the margin of 0.06 m" in plan.message
     through = ROBOT.plan(up, over, SCENE, pairs=[("hand", "wall"), ("box", "table")])
     assert through.success and _least(through.path, "box", "wall") < 0.0 < _least(through.path, "hand", "wall")
     assert len(ROBOT.plan(up, over, SCENE, pairs=[("box", "table")]).path) == 2
     how = {"margin": {"scene": 0.02, ("box", "wall"): 0.1}, "lazy": True}
-    found = lw.planning.Roadmap(ROBOT, SCENE, num_nodes=100, **how).plan(up, over)
-    assert found.success and _least(found.path, "box", "wall") > 0.1
+    result = lw.planning.Roadmap(ROBOT, SCENE, num_nodes=100, **how).plan(up, over)
+    assert result.success and _least(result.path, "box", "wall") > 0.1
 
 
 def test_invalid_margins_and_pairs_are_refused() -> None:
     assert read_margins(0.1) == Margins(0.1, 0.1) and read_margins({}) == Margins()
-    for what, how in {
+    for title, how in {
         r"plan: margin: expected 'self', 'scene' or a pair of names .*, got 'slf'": {"margin": {"slf": 0.1}},
         r"plan: margin\['scene'\]: expected a finite number \[m\], got nan": {"margin": {"scene": float("nan")}},
         r"plan: margin: expected a finite number \[m\], got True": {"margin": True},
@@ -87,7 +87,7 @@ def test_invalid_margins_and_pairs_are_refused() -> None:
         r"plan: touching: expected two names, got 'box' twice": {"touching": [("box", "box")]},
         r"plan: pairs: expected pairs of names, as in \[\('box', 'table'\)\], got 5": {"pairs": 5},
     }.items():
-        with pytest.raises((ValueError, KeyError), match=what):
+        with pytest.raises((ValueError, KeyError), match=title):
             ROBOT.plan(START, GOAL, SCENE, **how)
     with pytest.raises(KeyError, match=r"'tabel'.*obstacles, use plan\(touching=\)"):
         ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])

@@ -16,23 +16,21 @@ NOWHERE = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
 
 
 def _space(robot, scene=None, keep=(), bound=1e-3, **options):
-    kept = PathConstraintTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), caller="plan")
-    return ConstrainedSpace(robot, scene, tasks=kept, **options)
+    tasks = PathConstraintTasks(robot, keep, bound=bound, limits=(robot.lower, robot.upper), caller="plan")
+    return ConstrainedSpace(robot, scene, tasks=tasks, **options)
 
 
 def _plan(robot, start, goal, scene, seed=0, **options):
     """A path, of which the same seed gives the same."""
-    found = robot.plan(start, goal, scene, seed=seed, time_limit=60.0, **options)
-    assert (
-        found.success and np.allclose(found.path[0], start, atol=1e-9) and np.allclose(found.path[-1], goal, atol=1e-9)
-    )
-    return found
+    plan = robot.plan(start, goal, scene, seed=seed, time_limit=60.0, **options)
+    assert plan.success and np.allclose(plan.path[0], start, atol=1e-9) and np.allclose(plan.path[-1], goal, atol=1e-9)
+    return plan
 
 
-def _finely(robot, way, count=40):
+def _finely(robot, path, count=40):
     """Configurations all along straight pieces between way points."""
     t = np.linspace(0.0, 1.0, count)[:, None]
-    return robot.integrate(way[:-1, None], t * robot.difference(way[:-1], way[1:])[:, None]).reshape(-1, robot.nq)
+    return robot.integrate(path[:-1, None], t * robot.difference(path[:-1], path[1:])[:, None]).reshape(-1, robot.nq)
 
 
 @pytest.mark.slow(every=3)
@@ -42,33 +40,36 @@ def test_a_cup_stays_upright_around_a_wall():
     ends = []
     for y in (-0.35, 0.35):
         at = lw.pose((0.45, y, 0.4))
-        found = (robot.inverse_kinematics(at, "hand", q_init=robot.random_configuration(seed=k)).q for k in range(20))
-        ends.append(next(q for q in found if space.free(q[None])[0]))
+        plan = (robot.inverse_kinematics(at, "hand", q_init=robot.random_configuration(seed=k)).q for k in range(20))
+        ends.append(next(q for q in plan if space.free(q[None])[0]))
     assert space.dimension() == 5
     for seed in range(2):
-        found = _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT)
-        way = found.path
-        q = _finely(robot, way)
+        plan = _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT)
+        path = plan.path
+        q = _finely(robot, path)
         tilt = np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0))
-        assert tilt.max() < 1e-3 and np.arccos(robot.pose(way, "hand")[:, 2, 2].clip(-1, 1)).max() < 3e-6
+        assert tilt.max() < 1e-3 and np.arccos(robot.pose(path, "hand")[:, 2, 2].clip(-1, 1)).max() < 3e-6
         assert not robot.in_collision(q, ROOM).any() and space.within(q).all()
-        assert found.cost <= _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT, simplify=False).cost
-        assert np.array_equal(way, _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT).path)
-    found = robot.plan(
+        assert plan.cost <= _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT, simplify=False).cost
+        assert np.array_equal(path, _plan(robot, *ends, ROOM, seed=seed, path_constraints=UPRIGHT).path)
+    plan = robot.plan(
         ends[0], robot.pose(ends[1], "hand"), ROOM, frame="hand", path_constraints=[UPRIGHT], time_limit=60.0
     )
     assert (
-        found.success
-        and np.abs(lw.pose_difference(robot.pose(found.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
+        plan.success
+        and np.abs(lw.pose_difference(robot.pose(plan.path[-1], "hand"), robot.pose(ends[1], "hand"))).max() < 1e-5
     )
     # its corners are blend_corners by what keeps it upright, too
-    smooth, straight = found.trajectory(smooth=True), found.trajectory()
+    smooth, straight = plan.trajectory(smooth=True), plan.trajectory()
     q = smooth(np.linspace(0.0, smooth.duration, 5001)).q
     assert np.arccos(np.clip(robot.pose(q, "hand")[:, 2, 2], -1.0, 1.0)).max() < 1e-3
     assert not robot.in_collision(q, ROOM).any()
     corners = [
-        np.abs(np.diff([one(one.knots[1:-1] - 1e-9).v, one(one.knots[1:-1] + 1e-9).v], axis=0)).max(-1) > 1e-3
-        for one in (straight, smooth)
+        np.abs(
+            np.diff([trajectory(trajectory.knots[1:-1] - 1e-9).v, trajectory(trajectory.knots[1:-1] + 1e-9).v], axis=0)
+        ).max(-1)
+        > 1e-3
+        for trajectory in (straight, smooth)
     ]
     assert corners[0].sum() > 4 * corners[1].sum()
     better = _plan(robot, *ends, ROOM, path_constraints=UPRIGHT, method="optimal", max_iterations=2)
@@ -89,17 +90,17 @@ def test_loops_stay_closed_along_planned_paths(name):
         ends = np.array([robot.assemble(q, hold={"carried": q[:7]}).q for q in ends])
     space = _space(robot, NOWHERE)
     assert space.dimension() == robot.mobility(ends[0]).mobility
-    found = _plan(robot, *ends, NOWHERE)
-    way = found.path
-    assert np.abs(robot.constraint_error(way)).max() < 1e-7
-    assert np.abs(robot.constraint_error(_finely(robot, way))).max() < 1e-3
+    result = _plan(robot, *ends, NOWHERE)
+    path = result.path
+    assert np.abs(robot.constraint_error(path)).max() < 1e-7
+    assert np.abs(robot.constraint_error(_finely(robot, path))).max() < 1e-3
     if name == "fourbar":  # the loop stays closed in the blends of corners, too
-        smooth = found.trajectory(smooth=True)
+        smooth = result.trajectory(smooth=True)
         assert np.abs(robot.constraint_error(smooth(np.linspace(0.0, smooth.duration, 5001)).q)).max() < 1e-3
         v = [smooth(smooth.knots[1:-1] + side).v for side in (-1e-9, 1e-9)]
-        assert np.abs(v[1] - v[0]).max() < 1e-6 and len(smooth.knots) > 3 * len(way)
-    lengths = space.length(space.difference(way[:-1], way[1:]))
-    assert lengths.max() <= 0.5 and len(way) > 3
+        assert np.abs(v[1] - v[0]).max() < 1e-6 and len(smooth.knots) > 3 * len(path)
+    lengths = space.length(space.difference(path[:-1], path[1:]))
+    assert lengths.max() <= 0.5 and len(path) > 3
     q = space.samples(1).take(50)
     assert len(q) == 50 and np.abs(robot.constraint_error(q)).max() < 1e-7
 
@@ -143,9 +144,11 @@ def test_constrained_edges_converge_or_are_refused():
     back = line.discretized(q[1:], q[:1])
     assert np.array_equal(back.begin[::-1], walked.end)
     # the same place with the elbow on either side: both are kept, and nothing leads from one to the other
-    place = _space(robot, NOWHERE, [lw.ik.PositionTask("tip", target=(1.0, 1.0, 0.0), tolerance=(1e-9, 1e-9, np.inf))])
+    position = _space(
+        robot, NOWHERE, [lw.ik.PositionTask("tip", target=(1.0, 1.0, 0.0), tolerance=(1e-9, 1e-9, np.inf))]
+    )
     up, down = np.array([[0.0, np.pi / 2]]), np.array([[np.pi / 2, -np.pi / 2]])
-    assert (place.constraint_tasks.size(np.concatenate([up, down])) <= 1.0).all() and not place.discretized(
+    assert (position.constraint_tasks.size(np.concatenate([up, down])) <= 1.0).all() and not position.discretized(
         up, down
     ).feasible.any()
     # a range: nothing is projected where it holds
@@ -170,10 +173,10 @@ def test_projection_moves_samples_to_the_nearest_permitted_configuration():
     on = np.array([[0.3, 1.2], [0.8, -0.4]])
     on = problem.solve(on).q
     q = on[rng.integers(2, size=50)] + rng.normal(size=(50, 2)) * 0.02
-    found = problem.solve(q)
-    assert found.success.all() and np.abs(problem.residual_and_jacobian(found.q)[0]).max() < 1e-6
+    solution = problem.solve(q)
+    assert solution.success.all() and np.abs(problem.residual_and_jacobian(solution.q)[0]).max() < 1e-6
     least = np.linalg.norm(q[:, None] - curve, axis=-1).min(axis=1)
-    assert (np.linalg.norm(found.q - q, axis=1) < least * 1.02 + 1e-5).all()
+    assert (np.linalg.norm(solution.q - q, axis=1) < least * 1.02 + 1e-5).all()
     errors, rows = problem.residual_and_jacobian(q)
     step = 1e-6 * np.eye(2)
     slopes = [
@@ -190,9 +193,9 @@ def test_projection_moves_samples_to_the_nearest_permitted_configuration():
 def test_starts_and_goals_that_violate_path_constraints_are_reported():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
-    kept = _space(robot, NOWHERE, line).constraint_tasks
-    assert kept.violation(np.array([0.0, np.pi / 2])) is None
-    assert kept.violation(np.zeros(2)) == "'line' has error 1 m, 0.001 is allowed"
+    tasks = _space(robot, NOWHERE, line).constraint_tasks
+    assert tasks.violation(np.array([0.0, np.pi / 2])) is None
+    assert tasks.violation(np.zeros(2)) == "'line' has error 1 m, 0.001 is allowed"
     for keep, options, said in (
         (lw.ik.Soft(line, 1.0), {}, "expected hard tasks, got soft task 'line' with"),
         (lw.ik.PositionTask("tip"), {}, "target="),
@@ -207,8 +210,8 @@ def test_starts_and_goals_that_violate_path_constraints_are_reported():
         _space(lw.load("differential_drive"), NOWHERE)
     on, off = np.array([0.0, np.pi / 2]), np.zeros(2)
     for start, goal, status in ((off, on, "start_violates_constraints"), (on, off, "goal_violates_constraints")):
-        found = robot.plan(start, goal, NOWHERE, path_constraints=line)
-        assert found.status == status and "'line' has error 1 m, 0.001 is allowed" in found.message
+        plan = robot.plan(start, goal, NOWHERE, path_constraints=line)
+        assert plan.status == status and "'line' has error 1 m, 0.001 is allowed" in plan.message
     drive = lw.load("fourbar")
-    found = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)
-    assert found.status == "goal_violates_constraints" and "'pin: " in found.message
+    plan = drive.plan(drive.neutral(), drive.neutral() + 0.2, NOWHERE)
+    assert plan.status == "goal_violates_constraints" and "'pin: " in plan.message

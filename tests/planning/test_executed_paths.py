@@ -103,8 +103,8 @@ def test_paths_to_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> N
         for k in (-7, -3, -1, 1, 3, 7):
             start, goal = robot.neutral(), robot.neutral()
             goal[2 if robot is planar else 1 if robot is composite else 0] = k * np.pi
-            for found in (robot.plan(start, goal, scene, time_limit=60.0), roadmap.plan(start, goal)):
-                motion = found.trajectory()
+            for plan in (robot.plan(start, goal, scene, time_limit=60.0), roadmap.plan(start, goal)):
+                motion = plan.trajectory()
                 q = motion(np.linspace(motion.start_time, motion.end_time, 400)).q
                 assert robot.minimum_distance(q, scene).min() > 0.0
                 assert np.abs(_poses(robot, q[-1]) - _poses(robot, goal)).max() < 1e-12
@@ -127,15 +127,15 @@ def test_revolutions_that_change_a_pose_or_an_error_are_counted() -> None:
     chain = lw.Robot(random_tree(np.random.default_rng(4), 12, types=types, shape="chain"))
     same = [body.joint_name for body in chain.tree.bodies if type(body.joint) is lw.joints.Revolute]
     coupled = chain.with_couplings({same[1]: (same[0], 0.5), same[3]: (same[2], -3.0)})
-    for one in (robot, coupled):
-        q, straight = one.random_configuration(seed=0), straight_tree(one.tree)
+    for robot_ in (robot, coupled):
+        q, straight = robot_.random_configuration(seed=0), straight_tree(robot_.tree)
         periodic = periodic_coordinates(straight)
-        units = np.array([unit for _, body in one.tree.stacked() for unit in body.joint.q_units])
-        edges, other, turns = lw.Robot(straight), one.random_configuration(seed=1), np.zeros(one.nv)
+        units = np.array([unit for _, body in robot_.tree.stacked() for unit in body.joint.q_units])
+        edges, q_b, turns = lw.Robot(straight), robot_.random_configuration(seed=1), np.zeros(robot_.nv)
         for k in np.flatnonzero(units == "rad"):
-            turned = other + 2.0 * np.pi * (np.arange(one.nq) == k)
-            assert periodic.in_q[k] == (np.abs(_poses(one, turned) - _poses(one, other)).max() < 1e-11)
-            turns += periodic.in_q[k] * (edges.difference(q, turned) - edges.difference(q, other)) / (2.0 * np.pi)
+            turned = q_b + 2.0 * np.pi * (np.arange(robot_.nq) == k)
+            assert periodic.in_q[k] == (np.abs(_poses(robot_, turned) - _poses(robot_, q_b)).max() < 1e-11)
+            turns += periodic.in_q[k] * (edges.difference(q, turned) - edges.difference(q, q_b)) / (2.0 * np.pi)
         np.testing.assert_allclose(turns, periodic.in_v, atol=1e-12)
         assert periodic.in_q.sum() == periodic.in_v.sum() > 0
     free = periodic_coordinates(robot.tree).in_q.sum() - periodic_coordinates(robot.tree, frozenset(names)).in_q.sum()

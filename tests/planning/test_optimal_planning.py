@@ -13,21 +13,21 @@ from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.search.informed_planner import InformedSamples, length_bounds
 from linkwork.planning.search.neighbor_graph import Adjacency, ShortestLengths, components, near_pairs
 
-WIDE, TALL, OWN = 1.0, 1.3, 0.1  # the box, and what moves around it [m]
+WIDE, TALL, WIDTH = 1.0, 1.3, 0.1  # the box, and what moves around it [m]
 
 
 ROBOT = gantry()
-SCENE = lw.Scene().with_box("box", (WIDE - OWN, TALL - OWN, 1.0))
+SCENE = lw.Scene().with_box("box", (WIDE - WIDTH, TALL - WIDTH, 1.0))
 START, GOAL = np.array([-1.5, 0.1]), np.array([1.5, -0.1])
 
 
 def _shortest() -> float:
     """A box about a box is a box, and a string pulled tight around it touches corners alone."""
-    ways = []
+    paths = []
     for side in (-0.5, 0.5):
         a, b = np.array([-0.5 * WIDE, side * TALL]), np.array([0.5 * WIDE, side * TALL])
-        ways.append(np.linalg.norm(a - START) + WIDE + np.linalg.norm(GOAL - b))
-    return float(min(ways))
+        paths.append(np.linalg.norm(a - START) + WIDE + np.linalg.norm(GOAL - b))
+    return float(min(paths))
 
 
 @pytest.mark.slow(every=9)
@@ -35,16 +35,16 @@ def test_optimal_paths_converge_to_the_shortest_around_a_box():
     best = _shortest()
     for seed in range(2):
         first = ROBOT.plan(START, GOAL, SCENE, seed=seed)
-        found = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", max_iterations=20, time_limit=300.0)
-        costs = [one.cost for one in found.history]
-        assert found.status == "solved" and found.cost == costs[-1] <= first.cost == costs[0]
+        plan = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", max_iterations=20, time_limit=300.0)
+        costs = [entry.cost for entry in plan.history]
+        assert plan.status == "solved" and plan.cost == costs[-1] <= first.cost == costs[0]
         assert all(b < a for a, b in itertools.pairwise(costs))
-        assert all(a.iterations <= b.iterations <= 20 for a, b in itertools.pairwise(found.history))
-        assert best < found.cost < best * 1.001
-        assert found.cost == pytest.approx(np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum())
+        assert all(a.iterations <= b.iterations <= 20 for a, b in itertools.pairwise(plan.history))
+        assert best < plan.cost < best * 1.001
+        assert plan.cost == pytest.approx(np.linalg.norm(np.diff(plan.path, axis=0), axis=1).sum())
         again = ROBOT.plan(START, GOAL, SCENE, seed=seed, method="optimal", max_iterations=20, time_limit=300.0)
-        assert np.array_equal(again.path, found.path)
-        for a, b in itertools.pairwise(found.path):  # inside of the grown box nothing is free
+        assert np.array_equal(again.path, plan.path)
+        for a, b in itertools.pairwise(plan.path):  # inside of the grown box nothing is free
             inside = a + np.linspace(0, 1, 2000)[:, None] * (b - a)
             assert not ((np.abs(inside) < 0.5 * np.array([WIDE, TALL])).all(axis=1)).any()
 
@@ -52,9 +52,9 @@ def test_optimal_paths_converge_to_the_shortest_around_a_box():
 @pytest.mark.slow(every=3)
 def test_straight_paths_and_nearest_goals_are_selected():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
-    found = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)
-    assert found.goal == 1 and len(found.path) == 2 and found.cost == pytest.approx(1.8)
-    assert len(found.history) == 1
+    plan = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)
+    assert plan.goal == 1 and len(plan.path) == 2 and plan.cost == pytest.approx(1.8)
+    assert len(plan.history) == 1
     spent = ROBOT.plan(START, GOAL, SCENE, method="optimal", time_limit=0.3, max_iterations=None)
     assert spent.cost <= spent.history[0].cost
     with pytest.raises(ValueError, match="iterations: expected"):
@@ -101,15 +101,15 @@ def test_shortest_paths_in_a_graph_equal_brute_force():
     begin = np.full(12, np.inf)
     begin[[0, 5]] = 0.0, 0.3
     shortest, graph = ShortestLengths(12, edges), Adjacency(12, edges, lengths)
-    found = shortest.distances(begin, lengths)
-    assert np.allclose(found, np.minimum(table[0], 0.3 + table[5]))
-    by = shortest.last_edges(begin, found, lengths)
-    assert (by[np.isfinite(found) & (found < begin)] >= 0).all() and by[0] == -1
+    distances = shortest.distances(begin, lengths)
+    assert np.allclose(distances, np.minimum(table[0], 0.3 + table[5]))
+    by = shortest.last_edges(begin, distances, lengths)
+    assert (by[np.isfinite(distances) & (distances < begin)] >= 0).all() and by[0] == -1
     for target in range(12):
         ahead = np.linalg.norm(q - q[target], axis=1) * 0.999
-        way = graph.shortest({0: 0.0, 5: 0.3}, {target: 0.0}, ahead.tolist(), [True] * len(edges))
-        if way is None:
-            assert np.isinf(found[target])
+        nodes = graph.shortest({0: 0.0, 5: 0.3}, {target: 0.0}, ahead.tolist(), [True] * len(edges))
+        if nodes is None:
+            assert np.isinf(distances[target])
         else:
-            length = lengths[graph.edge_indices(way)].sum() + (0.3 if way[0] == 5 else 0.0)
-            assert length == pytest.approx(found[target])
+            length = lengths[graph.edge_indices(nodes)].sum() + (0.3 if nodes[0] == 5 else 0.0)
+            assert length == pytest.approx(distances[target])

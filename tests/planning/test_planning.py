@@ -48,8 +48,8 @@ def test_every_joint_type_has_distances_samples_and_bounds_for_planning() -> Non
     assert space.turning.any() and np.abs(phi[:, space.turning]).max() <= np.pi
     assert np.abs(space.difference(space.integrate(q0, phi), q1)).max() < 1e-6
     assert np.allclose(space.between(q1, q0[:3]), space.length(space.difference(q0[:3, None], q1[None])) ** 2)
-    way = space.counted(q)
-    assert np.abs(robot.difference(way[:-1], way[1:])[:, space.turning]).max() <= np.pi + 1e-12
+    path = space.counted(q)
+    assert np.abs(robot.difference(path[:-1], path[1:])[:, space.turning]).max() <= np.pi + 1e-12
 
 
 def test_halton_points_equal_published_values() -> None:
@@ -68,8 +68,8 @@ def test_planning_trees_return_the_path_to_the_root() -> None:
 
 def test_a_planning_tree_is_cut_with_its_descendants() -> None:
     tree = PlanningTree(np.zeros((2, 1)))
-    places = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
-    assert places.tolist() == [2, 3, 4, 5, 6]
+    positions = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
+    assert positions.tolist() == [2, 3, 4, 5, 6]
     tree.cut([3])
     assert tree.q[:, 0].tolist() == [0.0, 0.0, 2.0, 4.0, 6.0] and tree.parent.tolist() == [-1, -1, 0, 1, 3]
 
@@ -117,26 +117,26 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
 def test_planned_paths_are_free_and_equal_for_a_seed(arm: lw.Robot) -> None:
     assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):
-        found = arm.plan(START, GOAL, SCENE, seed=seed)
-        assert found.success and found.status == "solved" and found.goal == 0
-        turns = (found.path[-1] - GOAL) / (2.0 * np.pi)
-        assert np.array_equal(found.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
-        assert _least(arm, found.path, SCENE) > 0.0
-        assert abs(found.cost - np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()) < 1e-12
-        assert found.cost <= arm.plan(START, GOAL, SCENE, seed=seed, max_searches=1).cost
+        plan = arm.plan(START, GOAL, SCENE, seed=seed)
+        assert plan.success and plan.status == "solved" and plan.goal == 0
+        turns = (plan.path[-1] - GOAL) / (2.0 * np.pi)
+        assert np.array_equal(plan.path[0], START) and np.abs(turns - [round(turns[0]), 0.0, 0.0]).max() < 1e-12
+        assert _least(arm, plan.path, SCENE) > 0.0
+        assert abs(plan.cost - np.linalg.norm(np.diff(plan.path, axis=0), axis=1).sum()) < 1e-12
+        assert plan.cost <= arm.plan(START, GOAL, SCENE, seed=seed, max_searches=1).cost
         rough = arm.plan(START, GOAL, SCENE, seed=seed, simplify=False)
-        assert found.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
+        assert plan.cost <= rough.cost and _least(arm, rough.path, SCENE) > 0.0
         threads = lw.get_num_threads()
         try:
             lw.set_num_threads(1 if threads > 1 else 2)
-            assert np.array_equal(found.path, arm.plan(START, GOAL, SCENE, seed=seed).path)
+            assert np.array_equal(plan.path, arm.plan(START, GOAL, SCENE, seed=seed).path)
         finally:
             lw.set_num_threads(threads)
     wide = arm.plan(START, GOAL, SCENE, margin=0.02)
     assert wide.success and _least(arm, wide.path, SCENE) > 0.02
     sampled = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=0.02)
     assert sampled.success and _least(arm, sampled.path, SCENE) > -0.02
-    assert len(found.tree.q) == len(found.tree.parent) == found.nodes and found.tree.parent.max() < found.nodes
+    assert len(plan.tree.q) == len(plan.tree.parent) == plan.nodes and plan.tree.parent.max() < plan.nodes
 
 
 @pytest.mark.slow(every=3)
@@ -147,29 +147,31 @@ def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
     monkeypatch.setattr(kernel_planner, "SMALL", SearchTables(tree=6, path=8, best=4, roots=4, pairs=4))
     again = _arm()
     for _ in range(2):  # the second time with large tables at once
-        found = again.plan(START, GOAL, SCENE, seed=1)
-        assert found._space.has_loop("searching 512") and np.array_equal(found.path, expected.path)
+        plan = again.plan(START, GOAL, SCENE, seed=1)
+        assert plan._space.has_loop("searching 512") and np.array_equal(plan.path, expected.path)
         for count in ("iterations", "nodes", "motions_checked"):
-            assert getattr(found, count) == getattr(expected, count)
+            assert getattr(plan, count) == getattr(expected, count)
     assert not expected._space.has_loop("searching 512")
 
 
 @pytest.mark.slow(every=3)
 def test_attached_objects_are_avoided_and_weights_define_the_cost(arm: lw.Robot) -> None:
-    holding = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
-    found = holding.plan(START, GOAL, SCENE)
-    assert found.success and _least(holding, found.path, SCENE) > 0.0
+    loaded = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
+    plan = loaded.plan(START, GOAL, SCENE)
+    assert plan.success and _least(loaded, plan.path, SCENE) > 0.0
     near = [0.35, 1.4, 0.3]
     assert arm.plan(START, near, SCENE).success
     club = arm.with_attached("club", "tip", lw.shapes.Capsule(0.25, 0.01))
-    told = club.plan(START, near, SCENE)
-    assert told.status == "goal_in_collision" and "'club' is" in told.message and "'wall'" in told.message
+    club_plan = club.plan(START, near, SCENE)
+    assert (
+        club_plan.status == "goal_in_collision" and "'club' is" in club_plan.message and "'wall'" in club_plan.message
+    )
     for scale in (2.0**-7, 2.0**7):
         scaled = arm.plan(START, GOAL, SCENE, weights=scale)
         assert abs(scaled.cost - scale * arm.plan(START, GOAL, SCENE).cost) < 1e-9 * scaled.cost
     heavy = arm.plan(START, GOAL, SCENE, weights={"pan": 3.0})
-    way = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
-    assert heavy.success and abs(heavy.cost - np.linalg.norm(way, axis=1).sum()) < 1e-12
+    steps = np.diff(heavy.path, axis=0) * [3.0, 1.0, 1.0]
+    assert heavy.success and abs(heavy.cost - np.linalg.norm(steps, axis=1).sum()) < 1e-12
 
 
 def test_goals_are_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -> None:
@@ -190,10 +192,10 @@ def test_goals_are_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -
         ([q[0].tolist(), X[1].tolist(), inside], {"frame": "tip"}, {0, 1, 2}),
     ]
     for goal, how, which in drawn(goals):
-        found = arm.plan(START, goal, SCENE, **how)
-        assert found.success and found.goal in which, found.message
-        end = arm.pose(found.path[-1], "tip")
-        assert min(np.abs(lw.pose_difference(end, one)).max() for one in X) < 1e-5
+        plan = arm.plan(START, goal, SCENE, **how)
+        assert plan.success and plan.goal in which, plan.message
+        end = arm.pose(plan.path[-1], "tip")
+        assert min(np.abs(lw.pose_difference(end, goal_pose)).max() for goal_pose in X) < 1e-5
     several = arm.plan(np.array([START, q[1]]), q[1], SCENE)
     assert several.success and len(several.path) == 2 and several.cost == 0.0
     standing = several.trajectory()
@@ -205,8 +207,8 @@ def test_a_goal_position_leaves_the_orientation_free(arm: lw.Robot) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     position = arm.pose(q[0], "tip")[:3, 3]
     for goal, how in ((position, {"frame": "tip"}), (position.tolist(), {"frame": "tip"}), ({"tip": position}, {})):
-        found = arm.plan(START, goal, SCENE, **how)
-        assert found.success and np.abs(arm.pose(found.path[-1], "tip")[:3, 3] - position).max() < 1e-5
+        plan = arm.plan(START, goal, SCENE, **how)
+        assert plan.success and np.abs(arm.pose(plan.path[-1], "tip")[:3, 3] - position).max() < 1e-5
     beside_a_pose = arm.plan(START, [q[0], arm.pose(q[1], "tip")], SCENE, frame="tip")  # nq = 3: a configuration
     assert beside_a_pose.success and (beside_a_pose.goal == 1 or np.array_equal(beside_a_pose.path[-1], q[0]))
     far = arm.plan(START, (9.0, 0.0, 0.0), SCENE, frame="tip")
@@ -217,13 +219,13 @@ def test_a_goal_position_leaves_the_orientation_free(arm: lw.Robot) -> None:
 def test_several_goal_positions_of_a_robot_without_three_coordinates_are_refused() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
-    home, there = np.zeros(4), np.full(4, 0.3)
-    X = robot.pose(there, "body3")
-    specs = read_goals(robot, [X[:3, 3], there, X], "body3", 0)
+    home, goal_q = np.zeros(4), np.full(4, 0.3)
+    X = robot.pose(goal_q, "body3")
+    specs = read_goals(robot, [X[:3, 3], goal_q, X], "body3", 0)
     assert [None if spec.poses is None else spec.poses["body3"].shape for spec in specs] == [(1, 3), None, (1, 4, 4)]
-    found = robot.plan(home, [X[:3, 3], X[:3, 3] + 9.0], WALL, frame="body3")
-    assert found.success and found.goal == 0
-    assert np.abs(robot.pose(found.path[-1], "body3")[:3, 3] - X[:3, 3]).max() < 1e-5
+    plan = robot.plan(home, [X[:3, 3], X[:3, 3] + 9.0], WALL, frame="body3")
+    assert plan.success and plan.goal == 0
+    assert np.abs(robot.pose(plan.path[-1], "body3")[:3, 3] - X[:3, 3]).max() < 1e-5
     for goal, how, error, words in (
         (X[:3, 3], {}, ValueError, r"goal: expected a configuration \(4,\), .*a position \(x, y, z\) needs frame="),
         (X[:3, :3], {"frame": "body3"}, ValueError, "goal: expected .* got a rotation matrix"),
@@ -259,16 +261,16 @@ def test_goals_that_are_hard_to_sample_are_not_called_unreachable(arm: lw.Robot)
         ),
     ):
         region = lw.planning.PoseRegion("tip", X, -bounds, bounds)
-        found = arm.plan(START, region)
-        assert found.success, found.message
-        inside = np.linalg.inv(X) @ arm.pose(found.path[-1], "tip")
+        plan = arm.plan(START, region)
+        assert plan.success, plan.message
+        inside = np.linalg.inv(X) @ arm.pose(plan.path[-1], "tip")
         assert (np.abs(inside[:3, 3]) <= bounds[3:] + 1e-5).all()
         assert abs(np.arcsin(inside[2, 0])) <= min(bounds[1], np.pi / 2) + 1e-5
     turned = arm.pose(START, "tip") @ lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.3))
     assert arm.plan(START, turned, frame="tip").status == "goal_not_found"  # three joints have few of all poses
     blocked = arm.pose([0.0, 1.4, 0.3], "tip")
-    found = arm.plan(START, blocked, SCENE, frame="tip")
-    assert found.status == "goal_not_found" and "'wall'" in found.message and "solutions is valid" in found.message
+    plan = arm.plan(START, blocked, SCENE, frame="tip")
+    assert plan.status == "goal_not_found" and "'wall'" in plan.message and "solutions is valid" in plan.message
     far = lw.planning.PoseRegion("tip", lw.pose((9.0, 0.0, 0.0)), [0.0] * 6, [0.0] * 6)
     assert arm.plan(START, far).status == "goal_unreachable"
 
@@ -276,9 +278,9 @@ def test_goals_that_are_hard_to_sample_are_not_called_unreachable(arm: lw.Robot)
 @pytest.mark.slow(every=3)
 def test_a_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> None:
     arm.plan(START, START, SCENE)
-    found = arm.plan(START, START, SCENE)
-    assert str(found._replaced(seconds=0.25)).endswith(", in 250 ms")
-    assert str(found._replaced(seconds=11.1, _compiled=True)).endswith(", in 11.1 s, with compilation")
+    plan = arm.plan(START, START, SCENE)
+    assert str(plan._replaced(seconds=0.25)).endswith(", in 250 ms")
+    assert str(plan._replaced(seconds=11.1, _compiled=True)).endswith(", in 11.1 s, with compilation")
     first = compilations()
     another = arm.with_collisions("fore", lw.shapes.Capsule(0.02, 0.1))
     assert another.plan(START, START)._compiled == (compilations() > first)
@@ -286,68 +288,68 @@ def test_a_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> 
 
 def test_the_first_plan_compiles_no_check_of_single_configurations(arm: lw.Robot) -> None:
     bare = arm.with_collisions("fore", lw.shapes.Capsule(0.021, 0.1))
-    found = bare.plan(START, START)
-    compiled = [name for block in found._space.blocks for name in block.selection.kernels]
-    assert found.success and any("is_motion_free" in str(name) for name in compiled)
+    plan = bare.plan(START, START)
+    compiled = [name for block in plan._space.blocks for name in block.selection.kernels]
+    assert plan.success and any("is_motion_free" in str(name) for name in compiled)
     assert not any("in_collision" in str(name) for name in compiled)
 
 
 def test_continuous_joints_rotate_the_short_direction_in_plans(arm: lw.Robot) -> None:
-    found = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
-    assert found.success and abs(found.cost - (2 * np.pi - 6.0)) < 1e-9
-    assert np.abs(found.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
-    assert abs(found.trajectory().path_length() - found.cost) < 1e-6
+    plan = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
+    assert plan.success and abs(plan.cost - (2 * np.pi - 6.0)) < 1e-9
+    assert np.abs(plan.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
+    assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6
 
 
 def test_a_floating_rod_is_planned_through_a_window() -> None:
     rod = lw.Robot.build("rod", lw.Link("rod", lw.shapes.Capsule(0.05, 0.5), mass=1.0), floating_base=True)
     window = lw.Scene()
-    for name, size, place in (
+    for name, size, position in (
         ("low", (0.1, 2.0, 0.6), (0.0, 0.0, -0.7)),
         ("high", (0.1, 2.0, 0.6), (0.0, 0.0, 0.2)),
         ("left", (0.1, 0.6, 2.0), (0.0, -1.0, 0.0)),
         ("right", (0.1, 0.6, 2.0), (0.0, 1.0, 0.0)),
     ):
-        window = window.with_box(name, size, place)
-    here, there = np.array([1.0, 0, 0, 0, -0.8, 0, 0]), np.array([-1.0, 0, 0, 0, 0.8, 0, 0])
+        window = window.with_box(name, size, position)
+    start, goal = np.array([1.0, 0, 0, 0, -0.8, 0, 0]), np.array([-1.0, 0, 0, 0, 0.8, 0, 0])
     with pytest.raises(ValueError, match=r"'floating_base.x' is an unbounded length .*position_limits="):
-        rod.plan(here, there, window)
+        rod.plan(start, goal, window)
     limits = {"floating_base.x": (-1.0, 1.0), "floating_base.y": (-0.9, 0.9), "floating_base.z": (-0.9, 0.9)}
-    found = rod.plan(here, there, window, position_limits=limits, time_limit=60.0)
-    assert found.success and len(found.path) > 2 and _least(rod, found.path, window) > 0.0
-    assert np.allclose(np.linalg.norm(found.path[:, :4], axis=1), 1.0)
-    assert np.abs(rod.difference(found.path[-1], there)).max() < 1e-9
-    assert abs(found.trajectory(smooth=True).duration - found.cost) < 1e-9
+    plan = rod.plan(start, goal, window, position_limits=limits, time_limit=60.0)
+    assert plan.success and len(plan.path) > 2 and _least(rod, plan.path, window) > 0.0
+    assert np.allclose(np.linalg.norm(plan.path[:, :4], axis=1), 1.0)
+    assert np.abs(rod.difference(plan.path[-1], goal)).max() < 1e-9
+    assert abs(plan.trajectory(smooth=True).duration - plan.cost) < 1e-9
 
 
 @pytest.mark.slow(every=3)
 def test_trajectories_of_plans_follow_the_path(arm: lw.Robot) -> None:
-    found = arm.plan(START, GOAL, SCENE)
-    straight = found.trajectory()
-    assert abs(straight.duration - found.cost) < 1e-12 and np.allclose(straight(straight.knots).q, found.path)
-    timed = found.timed(velocity=1.0, acceleration=5.0)
+    plan = arm.plan(START, GOAL, SCENE)
+    straight = plan.trajectory()
+    assert abs(straight.duration - plan.cost) < 1e-12 and np.allclose(straight(straight.knots).q, plan.path)
+    timed = plan.timed(velocity=1.0, acceleration=5.0)
     q = timed.trajectory(np.linspace(0.0, timed.duration, 2000)).q
     assert float(arm.minimum_distance(q, SCENE).min()) > 0.0
-    assert np.allclose(q[[0, -1]], found.path[[0, -1]])
+    assert np.allclose(q[[0, -1]], plan.path[[0, -1]])
 
 
 @pytest.mark.slow(every=3)
 def test_blended_corners_stay_within_the_proved_clearance(arm: lw.Robot) -> None:
-    found = arm.plan(START, GOAL, SCENE)
-    smooth, straight = found.trajectory(smooth=True), found.trajectory()
-    assert len(found.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
+    plan = arm.plan(START, GOAL, SCENE)
+    smooth, straight = plan.trajectory(smooth=True), plan.trajectory()
+    assert len(plan.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
     t = np.linspace(0.0, smooth.duration, 20_001)
     state = smooth(t)
     assert float(arm.minimum_distance(state.q, SCENE).min()) > 0.0
-    assert np.allclose(state.q[[0, -1]], found.path[[0, -1]]) and np.abs(state.q - straight(t).q).max() < 0.6
+    assert np.allclose(state.q[[0, -1]], plan.path[[0, -1]]) and np.abs(state.q - straight(t).q).max() < 0.6
     jump = np.abs(np.diff(state.v, axis=0)).max()
     assert jump < 0.05 < np.abs(np.diff(straight(t).v, axis=0)).max()
     assert np.abs(np.diff(state.a, axis=0)).max() < 0.05 * np.abs(state.a).max()
     limits = {"velocity": 1.0, "acceleration": 5.0}
-    assert found.timed(smooth=True, **limits).duration < found.timed(**limits).duration
+    assert plan.timed(smooth=True, **limits).duration < plan.timed(**limits).duration
     limits |= {"jerk": 60.0, "num_points": 100}
-    timed = found.timed(smooth=True, **limits)
-    assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * found.timed(**limits).duration
+    timed = plan.timed(smooth=True, **limits)
+    assert timed.speed[1:-1].min() > 0.0 and timed.duration < 0.9 * plan.timed(**limits).duration
     assert timed.trajectory.satisfies_limits(velocity=1.0, acceleration=5.0, jerk=60.0, tolerance=1e-4)
     # how far points move is bounded
     slide = lw.Joint.of(
@@ -355,11 +357,11 @@ def test_blended_corners_stay_within_the_proved_clearance(arm: lw.Robot) -> None
     )
     cart = lw.Robot.build("cart", lw.Link("cart", lw.shapes.Box((0.1, 0.1, 0.1)), mass=1.0), slide)
     rng = np.random.default_rng(0)
-    for robot, link, place in ((arm, "fore", [0.0, 0.0, 0.34]), (cart, "cart", [0.05, 0.05, 0.05])):
+    for robot, link, position in ((arm, "fore", [0.0, 0.0, 0.34]), (cart, "cart", [0.05, 0.05, 0.05])):
         reach = joint_reaches(robot.tree, robot.lower, robot.upper)
         q = robot.random_configuration(rng, size=500)
         delta = rng.uniform(-0.1, 0.1, q.shape)
-        moved = [robot.pose(x, link) @ [*place, 1.0] for x in (q, q + delta)]
+        moved = [robot.pose(x, link) @ [*position, 1.0] for x in (q, q + delta)]
         assert (np.linalg.norm(moved[0] - moved[1], axis=1) <= np.abs(delta) @ reach + 1e-12).all()
     ball = lw.Robot(random_tree(rng, 2, types=[lw.joints.Spherical]))
     with pytest.raises(TypeError, match="its points' displacement is unbounded"):
@@ -389,13 +391,13 @@ def test_plans_state_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.Mon
             ["configurations explored from the start", "iterations", "Increase time_limit"],
         ),
     ):
-        found = arm.plan(start, goal, scene, **how)
-        assert not found.success and found.status == status, found.message
-        assert all(word in found.explain() for word in words), found.message
-        assert found.path.shape == (0, 3) and found.cost == np.inf and found.goal is None
+        plan = arm.plan(start, goal, scene, **how)
+        assert not plan.success and plan.status == status, plan.message
+        assert all(word in plan.explain() for word in words), plan.message
+        assert plan.path.shape == (0, 3) and plan.cost == np.inf and plan.goal is None
         with pytest.raises(ValueError, match="expected a plan with a path"):
-            found.trajectory()
-    assert found.nodes > 2 and found.tree.q.shape == (found.nodes, 3)  # what was explored is told, where time ends, too
+            plan.trajectory()
+    assert plan.nodes > 2 and plan.tree.q.shape == (plan.nodes, 3)  # what was explored is told, where time ends, too
     with monkeypatch.context() as few:
         few.setattr("linkwork.planning.plan_path._NODES", 10)
         full = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=600.0)
@@ -408,17 +410,17 @@ def test_plans_state_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.Mon
 @pytest.mark.slow(every=3)
 def test_long_edges_are_sampled_in_parts_within_the_time_limit(arm: lw.Robot) -> None:
     space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
-    here, there = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
-    assert space.edges_are_free(here, there).all()  # 200 000 samples
+    start, end = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
+    assert space.edges_are_free(start, end).all()  # 200 000 samples
     assert not space.edges_are_free(START[None], GOAL[None]).any()
     space.has_time = lambda: False
     with pytest.raises(OutOfTimeError, match=r"^$"):
-        space.edges_are_free(here, there)
+        space.edges_are_free(start, end)
     certified = PlanningSpace(arm, SCENE)
     certified.has_time = lambda: False
-    assert certified.edges_are_free(here, there).all()  # what takes little is not asked for
+    assert certified.edges_are_free(start, end).all()  # what takes little is not asked for
     with pytest.raises(OutOfTimeError, match=r"^$"):
-        certified.edges_are_free(np.repeat(here, 1000, axis=0), np.repeat(there, 1000, axis=0))
+        certified.edges_are_free(np.repeat(start, 1000, axis=0), np.repeat(end, 1000, axis=0))
     fine = arm.plan(START, GOAL, SCENE, collision_check="sampled", resolution=1e-7, time_limit=0.05)
     assert fine.status == "time_limit" and not fine.path.size
 
@@ -427,8 +429,8 @@ def test_long_edges_are_sampled_in_parts_within_the_time_limit(arm: lw.Robot) ->
 def test_a_pose_goal_is_no_batch_of_configurations_of_four_joints() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
-    home, there = np.zeros(4), np.full(4, 0.3)
-    X = robot.pose(there, "body3")
+    home, goal_q = np.zeros(4), np.full(4, 0.3)
+    X = robot.pose(goal_q, "body3")
     for goal in (X, X.round(3), lw.spatial.Pose.of(X.tolist()), [X], [home, X], X[np.newaxis], np.eye(4).tolist()):
         with pytest.raises(ValueError, match=r"^plan: goal.*: expected configurations, .*; a pose needs frame="):
             robot.plan(home, goal, WALL)
@@ -441,7 +443,7 @@ def test_a_pose_goal_is_no_batch_of_configurations_of_four_joints() -> None:
             ValueError, match=r": expected a configuration \(\.\.\., 4\), got a pose \(4, 4\); inverse_kin"
         ):
             call()
-    assert robot.plan(home, np.array([there] * 4), WALL).success  # four configurations
+    assert robot.plan(home, np.array([goal_q] * 4), WALL).success  # four configurations
     assert robot.plan(home, X, WALL, frame="body3").success
     assert robot.plan(home, lw.spatial.Pose.of(X.tolist()), WALL, frame="body3").success
 

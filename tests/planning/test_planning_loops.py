@@ -41,32 +41,32 @@ def _sampling() -> Sampling:
     return Sampling(pairs, 2.0, 0.3, 1e30, SHIFT, 0.0, LIMITS, LIMITS, 0.2, 10.0)
 
 
-def _grow(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    ways, trees = PathMetric([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
-    found = grow(ways, _looks()(0.0), trees, _sampling(), numbers[0], numbers[1], max_iterations=1000)
-    told = [*found.trees.counts, *found.meeting_nodes, found.sample_index, found.rounds]
-    return found.trees.nodes, found.trees.links, array(told)
+def _grow(nodes: Any, links: Any, values: Any) -> tuple[Any, Any, Any]:
+    metric, trees = PathMetric([1.0, 1.0], (False, False)), Trees(nodes, links, 3.0, (1.0, 2.0))
+    result = grow(metric, _looks()(0.0), trees, _sampling(), values[0], values[1], max_iterations=1000)
+    counters = [*result.trees.counts, *result.meeting_nodes, result.sample_index, result.rounds]
+    return result.trees.nodes, result.trees.links, array(counters)
 
 
-def _cut(nodes: Any, links: Any, numbers: Any) -> tuple[Any, Any, Any]:
-    ways, (count, length) = PathMetric([1.0, 1.0], (False, False)), (numbers[0], numbers[1])
+def _cut(nodes: Any, links: Any, values: Any) -> tuple[Any, Any, Any]:
+    metric, (count, length) = PathMetric([1.0, 1.0], (False, False)), (values[0], values[1])
     hope = (1e30, 1.0)
     looks = _looks()(0.0)
-    found = shorten(
-        ways, looks, nodes, links, count, length, [0.3, 0.7], SPACING, numbers[2], hope, max_iterations=1000
+    result = shorten(
+        metric, looks, nodes, links, count, length, [0.3, 0.7], SPACING, values[2], hope, max_iterations=1000
     )
-    return found.nodes, found.links, array([found.length, found.trials_done, found.num_checks])
+    return result.nodes, result.links, array([result.length, result.trials_done, result.num_checks])
 
 
-def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: Any) -> tuple[Any, ...]:
+def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, values: Any) -> tuple[Any, ...]:
     """Numbers: searches, rounds of all, whether trees grow on, rows of them, and of each, the last sample's number."""
-    searches, max_iterations, growing, *sizes, first = list(numbers)
+    searches, max_iterations, growing, *sizes, first = list(values)
     roots = np.column_stack([[0.0, 1.0, 1.0], [LENGTHS.min(), *LENGTHS]])
-    wanted = SearchRequest(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
+    request = SearchRequest(roots, 3.0, 1.01, 0.2, SPACING, searches, 60.0, max_iterations, [0.3, 0.7], 60.0, 1.0)
     trees, looks = Trees(nodes, links, sizes[0], (sizes[1], sizes[2])), _looks(WALL)
-    ways = PathMetric([1.0, 1.0], (False, False))
-    found = search_paths(
-        ways,
+    metric = PathMetric([1.0, 1.0], (False, False))
+    result = search_paths(
+        metric,
         looks(0.0),
         looks(0.01),
         trees,
@@ -74,12 +74,12 @@ def _search(nodes: Any, links: Any, path: Any, after: Any, best: Any, numbers: A
         after,
         best,
         _sampling()._replace(first=first),
-        wanted,
+        request,
         growing,
         max_iterations=10_000,
     )
-    told = [found.best.count, found.best.length, found.trees.total, *found.trees.counts, *found[2:]]
-    return found.trees.nodes, found.trees.links, found.best.path, array(told)
+    counters = [result.best.count, result.best.length, result.trees.total, *result.trees.counts, *result[2:]]
+    return result.trees.nodes, result.trees.links, result.best.path, array(counters)
 
 
 def _begun() -> tuple[np.ndarray, np.ndarray]:
@@ -88,10 +88,10 @@ def _begun() -> tuple[np.ndarray, np.ndarray]:
     return nodes, links
 
 
-def _way(nodes: Any, side: Any, parent: Any, here: int, there: int) -> np.ndarray:
+def _way(nodes: Any, side: Any, parent: Any, start: int, end: int) -> np.ndarray:
     """The rows from a start to a goal over two nodes that met, one of each tree."""
     halves = []
-    for k in sorted((here, there), key=lambda k: side[k]):
+    for k in sorted((start, end), key=lambda k: side[k]):
         half = [k]
         while parent[half[-1]] >= 0:
             half.append(parent[half[-1]])
@@ -116,20 +116,20 @@ def test_quasirandom_points_are_spread_evenly() -> None:
 
 @pytest.mark.slow(every=3)
 def test_two_trees_meet_and_paths_are_shortened() -> None:
-    nodes, links, told = _grow(*_begun(), np.array([0.2, 400.0]))
-    count, (here, there) = int(told[0] + told[1]), told[2:4].astype(int)
+    nodes, links, counters = _grow(*_begun(), np.array([0.2, 400.0]))
+    count, (start, end) = int(counters[0] + counters[1]), counters[2:4].astype(int)
     side, parent = links[:count].astype(int).T
-    assert told[0] == (side == 0).sum() and here >= 0 and side[here] != side[there] and told[5] <= 400
+    assert counters[0] == (side == 0).sum() and start >= 0 and side[start] != side[end] and counters[5] <= 400
     assert (parent[3:] < np.arange(3, count)).all() and (parent[3:] >= 0).all()
     assert (side[parent[3:]] == side[3:]).all()
     for k in range(3, count):
         step = np.linalg.norm(nodes[k] - nodes[parent[k]])
         assert step < 0.2 * 4 + 1e-9 and np.linalg.norm(nodes[k]) >= 1.0
-    path = _way(nodes, side, parent, here, there)
+    path = _way(nodes, side, parent, start, end)
     assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
     compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), numbers=2)
     again = compiled(*_begun(), np.array([0.2, 400.0]))
-    assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, told), again, strict=True))
+    assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, counters), again, strict=True))
     assert compiled(*_begun(), np.array([0.2, 3.0]))[2][5] == 3.0
 
     table, after = np.zeros((ROOM, 2)), np.full((ROOM, 2), -1.0)
@@ -140,10 +140,10 @@ def test_two_trees_meet_and_paths_are_shortened() -> None:
     cut = lw.compile(_cut, nodes=(ROOM, 2), links=(ROOM, 2), numbers=3)
     lengths = []
     for trials in (0.0, 10.0, 60.0):
-        given = (table, after, np.array([len(path), _length(path), trials]))
-        found = _cut(*given)
-        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip(found, cut(*given), strict=True))
-        rows, onward, (length, tried, _) = found
+        arguments = (table, after, np.array([len(path), _length(path), trials]))
+        result = _cut(*arguments)
+        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip(result, cut(*arguments), strict=True))
+        rows, onward, (length, tried, _) = result
         chain = [0]
         while onward[chain[-1], 0] >= 0.0:
             chain.append(int(onward[chain[-1], 0]))
@@ -169,11 +169,11 @@ def test_compiled_searches_shorten_paths_step_by_step() -> None:
     kernel = lw.compile(_search, **shapes, numbers=7)
     lengths = []
     for searches in (1.0, 4.0):
-        given = np.array([searches, 4000.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        nodes, links, best, told = kernel(*tables, given)
-        again = _search(*tables, given)
-        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, best, told), again, strict=True))
-        count, length, total, first, second, number, done, rounds, explored, growing, full, crowded = told.tolist()
+        arguments = np.array([searches, 4000.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        nodes, links, best, counters = kernel(*tables, arguments)
+        again = _search(*tables, arguments)
+        assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, best, counters), again, strict=True))
+        count, length, total, first, second, number, done, rounds, explored, growing, full, crowded = counters.tolist()
         path = best[: int(count)]
         assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
         assert abs(_length(path) - length) < 1e-9 and done == searches and not growing and not (full or crowded)
@@ -191,14 +191,14 @@ def test_compiled_searches_shorten_paths_step_by_step() -> None:
         assert (side[parent[alive]] == side[alive]).all()
     assert lengths[1] <= lengths[0]
     # in pieces of a few rounds, the same path as at once
-    nodes, links, *rest = tables
-    told = np.zeros(12)
+    nodes, links, *tables_left = tables
+    counters = np.zeros(12)
     for _ in range(400):
-        given = np.array([1.0, 5.0, told[9], *told[2:6]])
-        nodes, links, best, told = kernel(nodes, links, *rest, given)
-        if told[0]:
+        arguments = np.array([1.0, 5.0, counters[9], *counters[2:6]])
+        nodes, links, best, counters = kernel(nodes, links, *tables_left, arguments)
+        if counters[0]:
             break
-    assert told[0] > 0.0 and told[6] == 1.0
+    assert counters[0] > 0.0 and counters[6] == 1.0
 
 
 @pytest.mark.slow(every=9)
@@ -210,15 +210,15 @@ def test_table_sizes_affect_a_search_only_if_they_overflow(drawn: Any) -> None:
         shapes = {name: (count, 2) for name, count in {**rows, **changed}.items()}
         tables = [np.zeros(shape) for shape in shapes.values()]
         tables[0][:3] = [START, *GOALS]
-        *_, best, told = lw.compile(_search, **shapes, numbers=7)(*tables, given)
-        return best, told.tolist()
+        *_, best, counters = lw.compile(_search, **shapes, numbers=7)(*tables, arguments)
+        return best, counters.tolist()
 
-    given = np.array([2.0, 300.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    arguments = np.array([2.0, 300.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     whole, expected = searched()
     assert expected[-1] == 0.0
     for trees, path, best, crowded in drawn(
         [(8, ROOM, ROOM, 1.0), (2 * ROOM, 2 * ROOM, 2 * ROOM, 0.0), (ROOM, 8, ROOM, 1.0), (ROOM, ROOM, 3, 1.0)]
     ):
-        found, told = searched(nodes=trees, links=trees, path=path, after=path, best=best)
-        assert told[-1] == crowded
-        assert crowded or (told == expected and np.array_equal(found[:ROOM], whole))
+        result, counters = searched(nodes=trees, links=trees, path=path, after=path, best=best)
+        assert counters[-1] == crowded
+        assert crowded or (counters == expected and np.array_equal(result[:ROOM], whole))

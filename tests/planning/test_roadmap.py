@@ -43,16 +43,16 @@ def test_roadmap_paths_are_free_and_short_with_lazy_and_full_checks():
     for k in range(30):
         start, goal = rng.uniform(-1.9, 1.9, (2, 2)) * [0.9, 1.0]
         start[0], goal[0] = -abs(start[0]) - 0.2, abs(goal[0]) + 0.2
-        found = full.plan(start, goal, simplify=False)
+        plan = full.plan(start, goal, simplify=False)
         same = lazy.plan(start, goal, simplify=False)
-        assert found.success and _free(found.path) and np.array_equal(found.path, same.path)
-        assert np.array_equal(found.path[[0, -1]], [start, goal])
+        assert plan.success and _free(plan.path) and np.array_equal(plan.path, same.path)
+        assert np.array_equal(plan.path[[0, -1]], [start, goal])
         if k < 5:
             shorter = full.plan(start, goal)
-            assert shorter.cost <= found.cost and _free(shorter.path)
+            assert shorter.cost <= plan.cost and _free(shorter.path)
     assert len(lazy.edges) > len(full.edges)  # most were never looked at
-    found = full.plan(START, [[1.5, 1.9], GOAL.tolist()])
-    assert found.goal == 0 and found.nodes == 300 and found.motions_checked > 0
+    plan = full.plan(START, [[1.5, 1.9], GOAL.tolist()])
+    assert plan.goal == 0 and plan.nodes == 300 and plan.motions_checked > 0
     dense = full.extended(500)
     assert len(dense) == 800 and np.array_equal(dense.nodes[:300], full.nodes)
     costs = [roadmap.plan(START, GOAL, simplify=False).cost for roadmap in (full, dense)]
@@ -62,17 +62,17 @@ def test_roadmap_paths_are_free_and_short_with_lazy_and_full_checks():
 
 def test_roadmaps_state_why_there_is_no_path():
     roadmap = Roadmap(ROBOT, CLOSED, num_nodes=60, num_neighbors=8)
-    found = roadmap.plan(START, GOAL)
-    assert found.status == "disconnected" and not found.success and len(found.path) == 0
-    assert "different components of the roadmap" in found.message and "of its 60 nodes" in found.message
+    plan = roadmap.plan(START, GOAL)
+    assert plan.status == "disconnected" and not plan.success and len(plan.path) == 0
+    assert "different components of the roadmap" in plan.message and "of its 60 nodes" in plan.message
     assert len(np.unique(roadmap.components)) == 2
     assert roadmap.plan([0.0, 0.0], GOAL).status == "start_in_collision"
     assert roadmap.plan(START, [0.0, 0.0]).status == "goal_in_collision"
     pocket = lw.Scene()
     for k, (x, y) in enumerate([(-0.3, 0.0), (0.3, 0.0), (0.0, -0.3), (0.0, 0.3)]):
         pocket = pocket.with_box(f"wall {k}", (0.1, 0.8, 1.0) if x else (0.8, 0.1, 1.0), (x, y, 0.0))
-    found = Roadmap(ROBOT, pocket, num_nodes=60).plan([1.0, 1.0], [0.0, 0.0])
-    assert "no free edge leads from the goal to any of" in found.message or "different components" in found.message
+    plan = Roadmap(ROBOT, pocket, num_nodes=60).plan([1.0, 1.0], [0.0, 0.0])
+    assert "no free edge leads from the goal to any of" in plan.message or "different components" in plan.message
     full = lw.Scene().with_box("all", (9.0, 9.0, 1.0))
     for make, said in (
         (lambda: Roadmap(ROBOT, full), "hardly any configuration is free: 0 of"),
@@ -92,11 +92,11 @@ def test_roadmaps_are_saved_pickled_and_shared_by_threads(tmp_path):
     roadmap = Roadmap(ROBOT, WALL, num_nodes=120, lazy=True, seed=1)
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
-    wanted = roadmap.plan(START, GOAL).path
+    path = roadmap.plan(START, GOAL).path
     with pytest.raises(ValueError, match=r"expected the robot, scene and options of the roadmap"):
         Roadmap.load(where, lw.load("arm7"), WALL)
     for again in (Roadmap.load(where, gantry(), WALL), pickle.loads(pickle.dumps(roadmap))):
-        assert np.array_equal(again.nodes, roadmap.nodes) and np.array_equal(again.plan(START, GOAL).path, wanted)
+        assert np.array_equal(again.nodes, roadmap.nodes) and np.array_equal(again.plan(START, GOAL).path, path)
         assert np.array_equal(again.extended(20).nodes, roadmap.extended(20).nodes)
     for robot, scene, options in (
         (gantry(0.11), WALL, {}),
@@ -153,9 +153,9 @@ def test_roadmaps_are_saved_pickled_and_shared_by_threads(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    one = Roadmap.load(where, ROBOT, WALL)
+    loaded = Roadmap.load(where, ROBOT, WALL)
     for k in range(8):
-        assert np.array_equal(answers[k], one.plan(START, goals[k], simplify=False).path)
+        assert np.array_equal(answers[k], loaded.plan(START, goals[k], simplify=False).path)
 
 
 def _limit(bound, sign=-1.0):
@@ -189,5 +189,5 @@ def test_roadmaps_plan_for_closed_loops():
     roadmap = Roadmap(robot, scene, num_nodes=40, lazy=True)
     assert np.abs(robot.constraint_error(roadmap.nodes)).max() < 1e-7
     ends = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 1.6, 9)}).q[[1, -1]]
-    found = roadmap.plan(*ends)
-    assert found.success and np.abs(robot.constraint_error(found.path)).max() < 1e-7
+    plan = roadmap.plan(*ends)
+    assert plan.success and np.abs(robot.constraint_error(plan.path)).max() < 1e-7

@@ -113,7 +113,7 @@ def test_named_configurations_must_lie_on_their_manifold():
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("options", "error", "message"),
     [
         ({"q": {"elbo": 0.1}}, UnknownNameError, "no joint named 'elbo'"),
         ({"q": {"elbow": [0.1, 0.2]}}, ValueError, "joint 'elbow': expected 1 number"),
@@ -126,10 +126,10 @@ def test_named_configurations_must_lie_on_their_manifold():
         ({"q": {}, "name": "home"}, ValueError, "already has a configuration 'home'"),
     ],
 )
-def test_named_configurations_that_do_not_fit_the_robot_are_refused(given, error, message):
-    q = given.pop("q")
+def test_named_configurations_that_do_not_fit_the_robot_are_refused(options, error, message):
+    q = options.pop("q")
     with pytest.raises(error, match=message):
-        HOME.with_named_configuration(given.pop("name", "other"), q, **given)
+        HOME.with_named_configuration(options.pop("name", "other"), q, **options)
 
 
 # -- built of Python
@@ -161,9 +161,9 @@ def test_all_errors_of_actuators_and_configurations_are_reported_together():
     assert [issue.code for issue in caught.value.issues] == ["UNKNOWN_JOINT", "CONFIGURATION", "UNKNOWN_ACTUATOR"]
     assert caught.value.issues[1].where.element == "robot[pendulum]/configuration[b]"
     wrong = ({"a": [0.0]}, "expected a dict by joint name"), ({"a": {"q": {}, "x": {}}}, "expected dicts by name")
-    for given, message in wrong:
+    for values, message in wrong:
         with pytest.raises(TypeError, match=message):
-            lw.Robot.build("pendulum", *parts(), named_configurations=given)
+            lw.Robot.build("pendulum", *parts(), named_configurations=values)
     with pytest.raises(TypeError, match=r"actuators: expected linkwork\.Actuator, got 'm'"):
         lw.Robot.build("pendulum", *parts(), actuators=["m"])
 
@@ -189,11 +189,11 @@ def test_edits_that_change_no_joint_keep_actuators_and_configurations():
 
 def test_locked_joints_are_removed_from_actuators_and_configurations():
     robot = HOME.with_actuators(Actuator("tendon", {"elbow": 2.0, "wrist_roll": 1.0}))
-    held = robot.with_locked_joints({"elbow": -0.7})
-    assert [x.name for x in held.actuators] == ["wrist_servo", "tendon"]
-    assert held.actuators["tendon"].joints == (("wrist_roll", (1.0,)),)
-    assert held.actuators["tendon"].offset == pytest.approx(-1.4)
-    home = held.named_configurations["home"]
+    locked = robot.with_locked_joints({"elbow": -0.7})
+    assert [x.name for x in locked.actuators] == ["wrist_servo", "tendon"]
+    assert locked.actuators["tendon"].joints == (("wrist_roll", (1.0,)),)
+    assert locked.actuators["tendon"].offset == pytest.approx(-1.4)
+    home = locked.named_configurations["home"]
     assert home.joints == ("wrist_roll",) and home.q.tolist() == [0.0, 0.0, 0.0, 0.0, 0.0, 0.3]
     assert home.controls.tolist() == [0.3, 0.0]
 

@@ -30,9 +30,9 @@ def issues(*parts: object, **options: object) -> dict[str, str]:
     """What is wrong with a robot: a message by code."""
     with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         lw.Robot.build("r", *parts, **options)  # type: ignore[arg-type]
-    found = {issue.code: str(issue) for issue in caught.value.issues}
-    assert all(text.startswith("robot[r]") for text in found.values())
-    return found
+    results = {issue.code: str(issue) for issue in caught.value.issues}
+    assert all(text.startswith("robot[r]") for text in results.values())
+    return results
 
 
 # -- the same robot as from a file
@@ -90,14 +90,14 @@ def test_a_robot_of_every_joint_type_is_taken_apart_and_rebuilt() -> None:
     robot = robot.with_joint(first.with_dynamics("none").with_position_limits_enabled(False))
     links = [lw.Link(name) for name in robot.bodies]
     again = lw.Robot.build(robot.name, links, robot.joints).tree
-    kept = ("name", "joint_name", "joint", "placement", "rotor", "limits", "damping", "friction", "dynamics")
+    names = ("name", "joint_name", "joint", "placement", "rotor", "limits", "damping", "friction", "dynamics")
     moving = [body for body in robot.tree.bodies if body.joint.nv]
     by_name = {body.name: body for body in again.bodies}
     assert len(moving) == len(again.bodies) > 15
     for body in moving:
         parent = robot.tree.bodies[body.parent] if body.parent >= 0 else None
         if parent is None or parent.joint.nv:  # else it is welded to what is before that
-            assert [getattr(body, key) for key in kept] == [getattr(by_name[body.name], key) for key in kept]
+            assert [getattr(body, key) for key in names] == [getattr(by_name[body.name], key) for key in names]
 
 
 # -- what people write
@@ -178,8 +178,8 @@ def test_a_mimic_joint_follows_its_master_with_ratio_and_offset() -> None:
 
 
 def test_the_mass_of_a_uniform_link_follows_from_its_shapes() -> None:
-    one = lw.Link("a", shapes.Box((1, 2, 3)).at(lw.pose((0, 0, 1), rpy=(0, 0, math.pi / 2))), mass=12.0)
-    assert one.com.tolist() == [0, 0, 1] and np.allclose(one.inertia, np.diag([10.0, 13.0, 5.0]), rtol=1e-15)
+    link = lw.Link("a", shapes.Box((1, 2, 3)).at(lw.pose((0, 0, 1), rpy=(0, 0, math.pi / 2))), mass=12.0)
+    assert link.com.tolist() == [0, 0, 1] and np.allclose(link.inertia, np.diag([10.0, 13.0, 5.0]), rtol=1e-15)
     assert lw.Link("a", shapes.Box((1, 2, 3)), density=2.0).mass == 12.0
     halves = [shapes.Box((1, 2, 1.5)).at((0.5, 0, z)) for z in (-0.75, 0.75)]
     for two in (lw.Link("a", *halves, mass=12.0), lw.Link("a", *halves, density=2.0)):
@@ -262,15 +262,15 @@ def test_invalid_links_are_refused_by_argument() -> None:
 
 
 def test_all_errors_of_a_robot_are_reported_together() -> None:
-    found = issues(
+    result = issues(
         lw.Link("a", mass=-1.0),
         lw.Link("b", mass=1.0, inertia=(1, 1, -1)),
         hinge("j", "a", "c"),
         hinge("j", "a", "b"),
     )
-    assert found.keys() == {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "UNKNOWN_LINK", "DUPLICATE_NAME"}
-    assert found["MASS_NEGATIVE"] == "robot[r]/link[a]: mass must not be negative, got -1.0 [MASS_NEGATIVE]"
-    assert found["UNKNOWN_LINK"].startswith("robot[r]/joint[j]: joint 'j': its child link 'c' does not exist")
+    assert result.keys() == {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "UNKNOWN_LINK", "DUPLICATE_NAME"}
+    assert result["MASS_NEGATIVE"] == "robot[r]/link[a]: mass must not be negative, got -1.0 [MASS_NEGATIVE]"
+    assert result["UNKNOWN_LINK"].startswith("robot[r]/joint[j]: joint 'j': its child link 'c' does not exist")
 
 
 def test_links_and_joints_that_form_no_tree_are_refused() -> None:
@@ -287,9 +287,9 @@ def test_links_and_joints_that_form_no_tree_are_refused() -> None:
         "UNKNOWN_LINK": (a, lw.Joint.of(HINGE)),
     }
     for code, parts in cases.items():
-        found = issues(*parts)
-        assert code in found
-        for text in found.values():  # nothing of files
+        result = issues(*parts)
+        assert code in result
+        for text in result.values():  # nothing of files
             assert "line" not in text and "<" not in text and "XML" not in text
     assert lw.Robot.build("r", a, b, multi_root=True).frames == ("a", "b")
     assert "keep the base fixed" in issues(a, hinge("j", "world", "a"), floating_base=True)["BAD_NAME"]
@@ -306,16 +306,16 @@ def test_invalid_names_of_frames_are_refused() -> None:
 
 
 def test_suspicious_links_are_warned_of_once_and_errors_if_strict() -> None:
-    odd = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
+    link = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
     message = r"building robot 'r' found 1 issue; .*\n  robot\[r\]/link\[a\]: no body has"
     with pytest.warns(ModelWarning, match=message) as caught:
-        robot = lw.Robot.build("r", odd)
+        robot = lw.Robot.build("r", link)
     assert caught[0].filename == __file__
     assert [issue.code for issue in robot.report.warnings] == ["INERTIA_TRIANGLE"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert issues(odd, strict=True).keys() == {"INERTIA_TRIANGLE"}
-        assert issues(odd, lw.Link("b", mass=-1.0)).keys() >= {"MASS_NEGATIVE"}
+        assert issues(link, strict=True).keys() == {"INERTIA_TRIANGLE"}
+        assert issues(link, lw.Link("b", mass=-1.0)).keys() >= {"MASS_NEGATIVE"}
 
 
 def test_impossible_inertias_are_refused_replaced_or_ignored() -> None:

@@ -69,8 +69,8 @@ def test_frames_of_a_dh_table_equal_products_of_matrices() -> None:
             robot = lw.Robot.from_dh(name, rows, convention=convention, base=base, tool=tool)  # type: ignore[arg-type]
             assert robot.frames == ("base", *(f"link{k}" for k in range(1, len(rows) + 1)), "tool")
             q = np.random.default_rng(0).uniform(-2.0, 2.0, (3, robot.nq))
-            found = robot.forward_kinematics(q)
-            for sample, poses in zip(q, found, strict=True):
+            result = robot.forward_kinematics(q)
+            for sample, poses in zip(q, result, strict=True):
                 X = base
                 for k, row in enumerate(rows):
                     X = X @ step(row, sample[k], convention)
@@ -89,8 +89,8 @@ def test_dh_tables_of_ur5_and_panda_equal_their_urdf() -> None:
     q = np.zeros((5, panda.nq))
     q[:, :7] = np.random.default_rng(2).uniform(-3.0, 3.0, (5, 7))
     for k in range(1, 8):
-        there = panda.pose(q, f"panda_link{k}", relative_to="panda_link0")
-        assert np.abs(by_table.pose(q[:, :7], f"link{k}") - there).max() <= 1e-12
+        pose = panda.pose(q, f"panda_link{k}", relative_to="panda_link0")
+        assert np.abs(by_table.pose(q[:, :7], f"link{k}") - pose).max() <= 1e-12
 
 
 def test_a_modified_dh_table_equals_a_urdf_to_the_bit() -> None:
@@ -119,9 +119,9 @@ def test_standard_and_modified_dh_tables_of_one_arm_have_equal_dynamics() -> Non
         "standard": [{"a": 0.4, **shifted}, {"a": 0.4, **shifted}],
         "modified": [mass, {"a": 0.4, **mass}],
     }
-    one, other = (lw.Robot.from_dh("r", tables[c], convention=c, gravity=(0, -9.81, 0)) for c in tables)
+    standard, modified = (lw.Robot.from_dh("r", tables[c], convention=c, gravity=(0, -9.81, 0)) for c in tables)
     q, v, a = np.random.default_rng(0).normal(size=(3, 2))
-    assert np.allclose(one.inverse_dynamics(q, v, a), other.inverse_dynamics(q, v, a), rtol=1e-13)
+    assert np.allclose(standard.inverse_dynamics(q, v, a), modified.inverse_dynamics(q, v, a), rtol=1e-13)
 
 
 def test_rows_of_a_dh_table_state_joints_and_links() -> None:
@@ -145,8 +145,8 @@ def test_rows_of_a_dh_table_state_joints_and_links() -> None:
     values = (waist.lower, waist.upper, waist.velocity, waist.effort, waist.damping, waist.friction)
     assert [x.item() for x in values] == [-1, 2, 3, 4, 5, 6]
     assert robot.mass == 2.5
-    own = lw.Link("l", lw.shapes.Sphere(0.1), mass=1.0)
-    assert lw.Robot.from_dh("r", [{"link": own}], convention="modified").mass == 1.0
+    link = lw.Link("l", lw.shapes.Sphere(0.1), mass=1.0)
+    assert lw.Robot.from_dh("r", [{"link": link}], convention="modified").mass == 1.0
 
 
 def test_invalid_dh_tables_are_refused() -> None:

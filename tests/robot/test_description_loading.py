@@ -93,8 +93,8 @@ def test_unknown_descriptions_and_formats_are_refused() -> None:
 
 def test_descriptions_have_formats_and_package_folders(descriptions: Path) -> None:
     inside = str(descriptions / "repository/arm_pkg")
-    found = description_file("arm_description", "mjcf")
-    assert (found.path, found.format) == (os.path.join(inside, "arm.xml"), "mjcf")
+    result = description_file("arm_description", "mjcf")
+    assert (result.path, result.format) == (os.path.join(inside, "arm.xml"), "mjcf")
     assert description_file("arm_description").format == "urdf"
     assert description_file("arm_mj_description").format == "mjcf"
     folders = description_file("arm_description", package_dirs=["more"]).package_dirs

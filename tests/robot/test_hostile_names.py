@@ -76,7 +76,7 @@ def _texts(value):
     elif isinstance(value, dict):
         yield from (text for pair in value.items() for text in _texts([*pair]))
     elif isinstance(value, list | tuple):
-        yield from (text for one in value for text in _texts(one))
+        yield from (text for item in value for text in _texts(item))
 
 
 def test_pages_show_hostile_names_literally(robot):
@@ -150,12 +150,12 @@ def test_findings_about_hostile_names_are_single_lines(tmp_path, capsys):
                 texts = [str(lw.load(path).report)]
             except lw.errors.ModelError as error:
                 texts = [str(error)]
-        texts += [str(one.message) for one in caught]
+        texts += [str(warning.message) for warning in caught]
         for command in ("check", "info"):
             main([command, str(path)])
         out, err = capsys.readouterr()
         assert len(texts[0]) > 100 and len(out + err) > 100
-        lines = [line for one in (*texts, out) for line in one.split("\n")]
+        lines = [line for warning in (*texts, out) for line in warning.split("\n")]
         assert not any(line.lstrip().startswith("linkwork: error") for line in lines), suffix
         assert all(line.isprintable() for line in (*lines, *err.split("\n"))), suffix
         errors = [line for line in err.split("\n") if line.startswith("linkwork: error")]

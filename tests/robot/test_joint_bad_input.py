@@ -146,13 +146,13 @@ def test_joints_with_values_beyond_the_bounds_are_refused_by_robots() -> None:
     """Products of such values overflow: an edited joint is checked as one that is read."""
     robot = lw.load("arm7")
     elbow = robot.joint("elbow")
-    for joint, what in (
+    for joint, title in (
         (elbow.with_placements(placement=(1e200, 0.0, 0.0)), "its placement's offset"),
         (elbow.with_placements(rotor=(0.0, 1e200, 0.0)), "its rotor's offset"),
         (elbow.with_damping(1e200), "damping"),
         (elbow.with_position_limits(-1e200, 1.0), "lower limits"),
     ):
-        with pytest.raises(ModelError, match=rf"joint 'elbow': {what}: .* is beyond 1e\+20") as caught:
+        with pytest.raises(ModelError, match=rf"joint 'elbow': {title}: .* is beyond 1e\+20") as caught:
             robot.with_joint(joint)
         assert caught.value.code == "MAGNITUDE"
 
@@ -174,12 +174,12 @@ def test_impossible_limits_damping_and_velocities_are_refused() -> None:
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
         with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of coordinate 0 exceeds upper limit"):
             lw.Joint.of(hinge, name="elbow", lower=lower, upper=upper)
-    for what in ("damping", "friction"):
+    for name in ("damping", "friction"):
         for value in (np.inf, np.nan, np.ma.masked_array([1.0], [True])):
-            with pytest.raises(ValueError, match=f"joint 'elbow': {what}: expected a finite number"):
-                lw.Joint.of(hinge, name="elbow", **{what: value})
-            with pytest.raises(ValueError, match=f"joint 'elbow': {what}: expected a finite number"):
-                getattr(HINGE, f"with_{what}")(value, dof=0)
+            with pytest.raises(ValueError, match=f"joint 'elbow': {name}: expected a finite number"):
+                lw.Joint.of(hinge, name="elbow", **{name: value})
+            with pytest.raises(ValueError, match=f"joint 'elbow': {name}: expected a finite number"):
+                getattr(HINGE, f"with_{name}")(value, dof=0)
     for value in (["fast"], None, np.ma.masked_array([1.0], [True]), 1.0, [1.0, 2.0]):
         with pytest.raises(ValueError, match=r"'elbow': passive_torque: v: expected an array of shape \(\.\.\., 1\)"):
             HINGE.with_damping(1.0).passive_torque(value)
@@ -187,9 +187,16 @@ def test_impossible_limits_damping_and_velocities_are_refused() -> None:
         with pytest.raises(ValueError, match=r"joint 'elbow': passive_torque: v\[0\] is"):
             HINGE.with_damping(1.0).passive_torque(value)
     whole = lw.Robot.build("r", lw.Link("forearm"), HINGE.with_damping(2.0).with_links("world", "forearm"))
-    for held in (whole, whole.joint("elbow")):
-        for one in ([True], np.array([1], np.int8), np.float32([1.0])):  # numbers of any kind, as compiled functions do
-            assert held.passive_torque(one).tolist() == [-2.0] and held.passive_torque(one).dtype == np.float64
+    for joint in (whole, whole.joint("elbow")):
+        for number_value in (
+            [True],
+            np.array([1], np.int8),
+            np.float32([1.0]),
+        ):  # numbers of any kind, as compiled functions do
+            assert (
+                joint.passive_torque(number_value).tolist() == [-2.0]
+                and joint.passive_torque(number_value).dtype == np.float64
+            )
     for value in (np.nan, "fast", np.ma.masked_array([1.0], [True])):
         with pytest.raises(ValueError, match="joint 'elbow': velocity: expected a number"):
             HINGE.with_velocity_limit(value)
@@ -251,8 +258,8 @@ class Wheel(lw.joints.UnboundedRevolute):
     def integrate(self, q, phi):
         return super().integrate(q, phi)
 
-    def difference(self, q, other):
-        return super().difference(q, other)
+    def difference(self, q, q1):
+        return super().difference(q, q1)
 
     def normalize(self, q):
         self._told("normalize")

@@ -49,7 +49,7 @@ def _made(kind: type[JointType]) -> JointType:
 def test_check_joint_names_a_requirement_that_is_broken_slightly(
     kind: type[JointType], lines: set[str], noticed: float, allowed: float
 ) -> None:
-    assert_sharp(lambda made: lw.check_joint(made(), num_samples=3), kind, lines, noticed, allowed)
+    assert_sharp(lambda make: lw.check_joint(make(), num_samples=3), kind, lines, noticed, allowed)
 
 
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)

@@ -10,8 +10,8 @@ import pytest
 import linkwork as lw
 from linkwork.kinematics.algorithms.joint_functions import TABLE as JOINT
 
-HERE = Path(__file__).parent
-TEXT = (HERE.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
+FOLDER = Path(__file__).parent
+TEXT = (FOLDER.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `(test_\w+\.py)::(test_\w+)` \|$", TEXT, flags=re.MULTILINE)
 
 
@@ -22,22 +22,22 @@ def test_the_tables_of_the_joint_page_have_rows() -> None:
 
 @pytest.mark.parametrize("file", sorted({file for _, _, file, _ in ROWS}))
 def test_every_test_named_on_the_joint_page_exists(file: str) -> None:
-    source = next(HERE.parent.rglob(file)).read_text(encoding="utf-8")
-    missing = [name for _, _, there, name in ROWS if there == file and f"def {name}(" not in source]
+    source = next(FOLDER.parent.rglob(file)).read_text(encoding="utf-8")
+    missing = [name for _, _, test_file, name in ROWS if test_file == file and f"def {name}(" not in source]
     assert missing == []
 
 
 def test_every_function_named_on_the_joint_page_exists() -> None:
-    for _, here, _, _ in ROWS:
-        for name in re.findall(r"`([\w.]+)`", here):
+    for _, functions, _, _ in ROWS:
+        for name in re.findall(r"`([\w.]+)`", functions):
             first, _, last = name.rpartition(".")
             owners = {"Robot": [lw.Robot], "linkwork.joints": [lw.joints], "linkwork": [lw]}.get(first)
             if first == "joints" or name in ("Joint", "check_joint", "ConfigurationWarning", "world_pose"):
                 continue  # some types come with the joints' own work
-            found = [owner for owner in owners or [lw.Joint, lw.Robot] if hasattr(owner, last)]
-            assert found, name
+            results = [owner for owner in owners or [lw.Joint, lw.Robot] if hasattr(owner, last)]
+            assert results, name
 
 
 def test_every_function_of_a_joint_is_named_on_the_joint_page() -> None:
-    named = {name for _, here, _, _ in ROWS for name in re.findall(r"`([\w.]+)`", here)}
+    named = {name for _, functions, _, _ in ROWS for name in re.findall(r"`([\w.]+)`", functions)}
     assert {name for name in JOINT if not name.startswith(("off_", "split_wrench_in"))} <= named

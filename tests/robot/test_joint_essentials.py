@@ -101,8 +101,8 @@ def test_propagate_motion_equals_the_world_vectors(at) -> None:
         return pose, ARM.twist(at.q, at.v, B, **view), ARM.acceleration(at.q, at.v, at.a, B, **view)
 
     for joint in ARM.joints[1:]:
-        found = lw.propagate_motion(seen(joint.parent, "world"), seen(joint.child, joint.parent))
-        for part, expected in zip(found, seen(joint.child, "world"), strict=True):
+        result = lw.propagate_motion(seen(joint.parent, "world"), seen(joint.child, joint.parent))
+        for part, expected in zip(result, seen(joint.child, "world"), strict=True):
             near(part, expected, 1e-12)
 
 

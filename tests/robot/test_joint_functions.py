@@ -41,14 +41,14 @@ def test_every_joint_function_is_a_method_with_the_stated_arguments() -> None:
 
 
 def test_joints_of_equal_type_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    requests = []
     compiled = kernels.compile_requests
-    monkeypatch.setattr(kernels, "compile_requests", lambda *a: made.append(a) or compiled(*a))
+    monkeypatch.setattr(kernels, "compile_requests", lambda *a: requests.append(a) or compiled(*a))
     for name in ("one", "other"):
         joint = lw.Joint.of(lw.joints.Revolute((0.25, 0.5, -1.0)), name=name)
         joint.transform([0.3])
         joint.transform([0.4])
-    assert len(made) == 1
+    assert len(requests) == 1
     monkeypatch.setattr(kernels._of_joints, "capacity", 2)
     for k in range(5):
         lw.Joint.of(lw.joints.Revolute((1.0, k, 0.0))).transform([0.1])
@@ -72,9 +72,9 @@ def test_joint_functions_broadcast_batches_with_equal_samples(joint: lw.Joint) -
 def test_float32_configurations_give_float32_results(name: str) -> None:
     joint = EVERY[name]
     q, v, _ = state(joint)
-    found = joint.twist(q.astype(np.float32), v.astype(np.float32))
-    assert found.dtype == np.float32
-    near(found, joint.twist(q, v), 1e-6)
+    result = joint.twist(q.astype(np.float32), v.astype(np.float32))
+    assert result.dtype == np.float32
+    near(result, joint.twist(q, v), 1e-6)
 
 
 # -- kinematics
@@ -154,9 +154,9 @@ def test_gap_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
     near(joint.pose_residual(X), np.zeros((SAMPLES, 6)), within=1e-12)
     away = X @ np.diag([1.0, -1.0, -1.0, 1.0])
     q, gap = joint.configuration_of(away), joint.pose_residual(away)
-    told = np.linalg.norm(np.einsum("nik,ni->nk", joint.constraint_wrench_subspace(q), gap), axis=-1)
+    gap_norm = np.linalg.norm(np.einsum("nik,ni->nk", joint.constraint_wrench_subspace(q), gap), axis=-1)
     missed = np.abs(joint.transform(q) - away).max(axis=(-2, -1))
-    assert np.all(told >= 0.5 * missed - 1e-12)
+    assert np.all(gap_norm >= 0.5 * missed - 1e-12)
 
 
 @every_joint
@@ -165,8 +165,8 @@ def test_constraint_wrenches_do_no_work_on_the_joints_motion(joint: lw.Joint) ->
     S, T = joint.motion_subspace(q), joint.constraint_wrench_subspace(q)
     assert T.shape == (SAMPLES, 6, 6 - joint.nv)
     near(np.swapaxes(T, -1, -2) @ S, np.zeros((SAMPLES, 6 - joint.nv, joint.nv)), within=1e-12)
-    for one in T:
-        assert np.linalg.matrix_rank(one) == 6 - joint.nv
+    for T_sample in T:
+        assert np.linalg.matrix_rank(T_sample) == 6 - joint.nv
 
 
 # -- forces
@@ -235,12 +235,12 @@ def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
     q0, v, phi = state(joint)
     phi = 0.3 * phi
     q = joint.global_coordinates(q0, phi)
-    found = joint.local_coordinates(q0, q, v)
-    near(found.phi, phi, 1e-12)
+    result = joint.local_coordinates(q0, q, v)
+    near(result.phi, phi, 1e-12)
     near(joint.local_coordinates(q0, q0, v).phi, 0.0 * phi, 1e-15)
     h = 1e-6
     ahead, behind = (joint.local_coordinates(q0, joint.global_coordinates(q, s * h * v), v).phi for s in (1.0, -1.0))
-    near(found.phi_dot, (ahead - behind) / (2.0 * h), 1e-7)
+    near(result.phi_dot, (ahead - behind) / (2.0 * h), 1e-7)
 
 
 @every_joint

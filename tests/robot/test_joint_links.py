@@ -50,12 +50,12 @@ def test_a_joint_is_attached_to_two_links() -> None:
 def test_rest_transform_is_the_link_transform_at_zero(joint) -> None:
     near(joint.rest_transform(), joint.link_transform(joint.zero_configuration()), 1e-15)
     near(joint.rest_transform(child="before") @ joint.rest_transform(), np.eye(4))
-    rest = EVERY["prismatic"].rest_transform()
-    moved = joint.with_rest_transform(rest)
-    near(moved.stator_placement @ joint.transform(joint.zero_configuration()) @ moved.rotor_placement, rest)
+    rest_pose = EVERY["prismatic"].rest_transform()
+    moved = joint.with_rest_transform(rest_pose)
+    near(moved.stator_placement @ joint.transform(joint.zero_configuration()) @ moved.rotor_placement, rest_pose)
     near(moved.rotor_placement, joint.rotor_placement, 0.0)
     if joint.name == "revolute":
-        near(moved.rest_transform(), rest)
+        near(moved.rest_transform(), rest_pose)
 
 
 @pytest.mark.parametrize("name", ["revolute", "prismatic"])
@@ -63,15 +63,15 @@ def test_the_joint_axis_from_either_link_is_the_same_line(name) -> None:
     """The same line; its direction is that of the child's motion relative to the parent, so it turns round."""
     joint = EVERY[name]
     for q in state(joint)[0]:
-        one, other = joint.axes(q), joint.axes(q, child="before")
+        axes_a, axes_b = joint.axes(q), joint.axes(q, child="before")
         X = joint.link_transform(q)
-        near(other.direction[0], -X[:3, :3] @ one.direction[0])
+        near(axes_b.direction[0], -X[:3, :3] @ axes_a.direction[0])
         if name == "revolute":
-            between = X[:3, :3] @ one.point[0] + X[:3, 3] - other.point[0]
-            near(np.cross(between, other.direction[0]), np.zeros(3))
-            assert abs(one.pitch - other.pitch) <= 1e-15 and abs(one.pitch) <= 1e-15
+            between = X[:3, :3] @ axes_a.point[0] + X[:3, 3] - axes_b.point[0]
+            near(np.cross(between, axes_b.direction[0]), np.zeros(3))
+            assert abs(axes_a.pitch - axes_b.pitch) <= 1e-15 and abs(axes_a.pitch) <= 1e-15
         else:
-            assert np.isinf(one.pitch).all() and np.isinf(other.pitch).all()
+            assert np.isinf(axes_a.pitch).all() and np.isinf(axes_b.pitch).all()
     for link in ("after", "before"):
         near(joint.with_axis([0.0, 0.6, 0.8], child=link).axes(child=link).direction, [[0.0, 0.6, 0.8]])
     with pytest.raises(TypeError, match="a floating joint has no axis"):
@@ -107,8 +107,8 @@ class Parallelogram(lw.joints.JointType):
         return cls(0.3)
 
     def X(self, q: Any) -> Pose:
-        there, back = (Rotation.about(Vec3(0.6, 0.0, 0.8), angle) for angle in (q[0], -q[0]))
-        return Pose(there, Vec3.zero()) @ Pose(back, Vec3(self.length, 0.0, 0.0))
+        rotation, back = (Rotation.about(Vec3(0.6, 0.0, 0.8), angle) for angle in (q[0], -q[0]))
+        return Pose(rotation, Vec3.zero()) @ Pose(back, Vec3(self.length, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("length", [1e-3, 0.3, 50.0])
@@ -116,9 +116,9 @@ def test_a_motion_that_rotates_by_rounding_is_a_translation(length: float) -> No
     """At every scale; and a hinge far from its link is still one."""
     joint = lw.Joint.of(Parallelogram(length))
     q = np.linspace(-3.0, 3.0, 41)[:, None]
-    for found in (joint.axes(q), joint.axes(q.astype(np.float32))):
-        assert np.all(np.isinf(found.pitch)) and np.max(np.abs(found.point)) <= 1e-9 * length
-        assert np.max(np.abs(np.linalg.norm(found.direction, axis=-1) - 1.0)) <= 1e-15
+    for result in (joint.axes(q), joint.axes(q.astype(np.float32))):
+        assert np.all(np.isinf(result.pitch)) and np.max(np.abs(result.point)) <= 1e-9 * length
+        assert np.max(np.abs(np.linalg.norm(result.direction, axis=-1) - 1.0)) <= 1e-15
     far = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), rotor=[1e6 * length, 0.0, 0.0])
     axes = far.axes(np.array([0.3], dtype=np.float32))
     assert axes.pitch.tolist() == [0.0] and abs(axes.point[0, 0] + 1e6 * length) <= 1e-3 * length
@@ -136,8 +136,8 @@ def test_welded_links_count_as_links_of_the_joint() -> None:
     message = r"joint 'hinge': link 'tool0' is welded to 'arm' at another pose: use 'arm', and add robot.pose"
     with pytest.raises(ValueError, match=message):
         joint.link_transform([0.3], child="tool0")
-    rest = robot.pose({}, "tool0", relative_to="arm")
-    near(joint.link_transform([0.3]) @ rest, robot.pose({"hinge": 0.3}, "tool0", relative_to="base"))
+    pose = robot.pose({}, "tool0", relative_to="arm")
+    near(joint.link_transform([0.3]) @ pose, robot.pose({"hinge": 0.3}, "tool0", relative_to="base"))
     with pytest.raises(UnknownNameError, match="did you mean 'sleeve'"):
         joint.link_transform([0.3], child="sleve")
     with pytest.raises(ValueError, match="expected two links, got 'arm' as child and as parent"):
@@ -197,10 +197,10 @@ def test_transform_derivative_equals_differences(joint, ends) -> None:
 def test_motion_subspaces_of_both_links_are_opposite(joint) -> None:
     """In the child's frame; the other link's relative motion is the opposite."""
     q, v, _ = state(joint)
-    one = np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v)
-    other = np.einsum("nij,nj->ni", joint.link_motion_subspace(q, child="before"), v)
-    near(one, motion(np.linalg.inv(joint.rotor_placement), joint.twist(q, v)))
-    near(other, -motion(joint.link_transform(q), one))
+    relative = np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v)
+    opposite = np.einsum("nij,nj->ni", joint.link_motion_subspace(q, child="before"), v)
+    near(relative, motion(np.linalg.inv(joint.rotor_placement), joint.twist(q, v)))
+    near(opposite, -motion(joint.link_transform(q), relative))
 
 
 @few
@@ -222,37 +222,37 @@ def test_velocities_propagate_from_link_to_link(joint, ends) -> None:
 def test_accelerations_propagate_from_link_to_link(joint, ends) -> None:
     """The rate of V_B's components, while V_P changes at the rate A_P, v at a and q at q̇(v)."""
     q, v, a, _, V, A = link_motion(joint, ends)
-    found = joint.link_acceleration(q, v, a, V, A, **ends)
+    result = joint.link_acceleration(q, v, a, V, A, **ends)
     h = 1e-6
     ahead, behind = (
         joint.link_velocity(joint.global_coordinates(q, s * h * v), v + s * h * a, V + s * h * A, **ends)
         for s in (1.0, -1.0)
     )
-    near(found, (ahead - behind) / (2.0 * h), 1e-7)
+    near(result, (ahead - behind) / (2.0 * h), 1e-7)
 
 
 @few
 def test_velocity_and_acceleration_propagate_together(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
-    found = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
-    near(found.twist, joint.link_velocity(q, v, V, **ends))
-    near(found.acceleration, joint.link_acceleration(q, v, a, V, A, **ends))
+    result = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
+    near(result.twist, joint.link_velocity(q, v, V, **ends))
+    near(result.acceleration, joint.link_acceleration(q, v, a, V, A, **ends))
 
 
 @every_joint
 def test_pose_velocity_and_acceleration_propagate_together(joint) -> None:
     """The pose by matrices, the twist with the joint's own, the acceleration as the rate of the twist's components."""
     q, v, a, X, V, A = link_motion(joint, {})
-    found = joint.link_motion(q, v, a, X, V, A)
+    result = joint.link_motion(q, v, a, X, V, A)
     X_PB, relative = joint.link_transform(q), motion(np.linalg.inv(joint.rotor_placement), joint.twist(q, v))
-    near(found.pose, X @ X_PB)
-    near(found.twist, motion(np.linalg.inv(X_PB), V) + relative)
+    near(result.pose, X @ X_PB)
+    near(result.twist, motion(np.linalg.inv(X_PB), V) + relative)
     h = 1e-6
     ahead, behind = (
         joint.link_motion(joint.global_coordinates(q, s * h * v), v + s * h * a, a, X, V + s * h * A, A).twist
         for s in (1.0, -1.0)
     )
-    near(found.acceleration, (ahead - behind) / (2.0 * h), 1e-7)
+    near(result.acceleration, (ahead - behind) / (2.0 * h), 1e-7)
 
 
 @few
@@ -265,10 +265,10 @@ def test_bias_acceleration_propagates_from_link_to_link(joint, ends) -> None:
 def test_propagation_to_the_child_and_back_is_the_identity(joint) -> None:
     """Parent to child and back again."""
     q, v, a, X, V, A = link_motion(joint, {})
-    there = joint.link_motion(q, v, a, X, V, A)
-    back = joint.link_motion(q, v, a, *there, child="before", parent="after")
-    for found, start in zip(back, (X, V, A), strict=True):
-        near(found, start, 1e-12)
+    propagated = joint.link_motion(q, v, a, X, V, A)
+    back = joint.link_motion(q, v, a, *propagated, child="before", parent="after")
+    for second, start in zip(back, (X, V, A), strict=True):
+        near(second, start, 1e-12)
 
 
 @every_joint
@@ -287,13 +287,13 @@ def test_the_torque_is_equal_for_wrench_and_reaction(joint) -> None:
 def test_a_reversed_joint_swaps_links_and_keeps_q_v_and_torque(joint) -> None:
     """The joint of the opposite direction: the links change roles, q, v and τ keep their signs."""
     q, v, a, X, V, A = link_motion(joint, {})
-    other = joint.reversed()
-    assert other.links == joint.links[::-1]
+    reversed_joint = joint.reversed()
+    assert reversed_joint.links == joint.links[::-1]
     expected = joint.link_motion(q, v, a, X, V, A, child="before", parent="after")
-    for one, two in zip(other.link_motion(q, v, a, X, V, A), expected, strict=True):
-        near(one, two, 1e-12)
+    for value, two in zip(reversed_joint.link_motion(q, v, a, X, V, A), expected, strict=True):
+        near(value, two, 1e-12)
     if joint.name in ("revolute", "floating"):
-        near(other.link_torque(q, V), joint.link_torque(q, V, on="before"), 1e-12)
-        near(other.rest_transform(), np.linalg.inv(joint.rest_transform()), 1e-12)
-    assert other.reversed().type == joint.type
-    near(other.reversed().stator_placement, joint.stator_placement)
+        near(reversed_joint.link_torque(q, V), joint.link_torque(q, V, on="before"), 1e-12)
+        near(reversed_joint.rest_transform(), np.linalg.inv(joint.rest_transform()), 1e-12)
+    assert reversed_joint.reversed().type == joint.type
+    near(reversed_joint.reversed().stator_placement, joint.stator_placement)

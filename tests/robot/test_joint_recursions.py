@@ -40,14 +40,14 @@ def scalar_last(joint: joints.JointType, q: np.ndarray) -> np.ndarray:
     return q[..., [joint.q_names.index(name) for name in ("qx", "qy", "qz", "qw")]]
 
 
-NUMBERS = (4, 1, 3, 2, 4, 3, 1, 2)
+VALUES = (4, 1, 3, 2, 4, 3, 1, 2)
 
 
 def chain() -> Tree:
     """A branching robot of these types, its frames at the joints."""
-    tree = random_tree(np.random.default_rng(3), len(NUMBERS), types=[joints.Revolute])
+    tree = random_tree(np.random.default_rng(3), len(VALUES), types=[joints.Revolute])
     bodies = []
-    for number, body in zip(NUMBERS, tree.bodies, strict=True):
+    for number, body in zip(VALUES, tree.bodies, strict=True):
         joint = by_number(number)
         turned = body.placement.rotation if number in (3, 4) else Rotation.identity()
         limits = replace(
@@ -57,9 +57,9 @@ def chain() -> Tree:
             velocity=(np.inf,) * joint.nv,
             effort=(np.inf,) * joint.nv,
         )
-        place = Pose(turned, body.placement.translation)
+        position = Pose(turned, body.placement.translation)
         zero = (0.0,) * joint.nv
-        changed = {"placement": place, "rotor": Pose.identity(), "damping": zero, "friction": zero}
+        changed = {"placement": position, "rotor": Pose.identity(), "damping": zero, "friction": zero}
         bodies.append(replace(body, joint=joint, limits=limits, **changed))
     centres = [Frame(f"centre{i}", i, Pose(Rotation.identity(), centre(body))) for i, body in enumerate(bodies)]
     return replace(tree, bodies=tuple(bodies), frames=(*tree.frames, *centres))
@@ -89,13 +89,13 @@ class Chain:
 
     def rows(self):
         """(i, type's number, parent's C, e, w, ė, ω̇, ë; d; the joint's q, v, a) for every body."""
-        still = np.zeros(3)
+        zeros = np.zeros(3)
         for i, p, body in self.tree.outward():
-            C_p, e_p = (self.C[p], self.e[p]) if p >= 0 else (np.eye(3), still)
-            moving = (self.w[p], self.de[p], self.dw[p], self.dde[p]) if p >= 0 else (still,) * 4
+            C_p, e_p = (self.C[p], self.e[p]) if p >= 0 else (np.eye(3), zeros)
+            moving = (self.w[p], self.de[p], self.dw[p], self.dde[p]) if p >= 0 else (zeros,) * 4
             d = C_p @ np.array([*body.placement.translation])
             q, v = self.q[self.tree.q_slices[i]], self.v[self.tree.v_slices[i]]
-            yield i, NUMBERS[i], (C_p, e_p, *moving), d, (q, v, self.a[self.tree.v_slices[i]])
+            yield i, VALUES[i], (C_p, e_p, *moving), d, (q, v, self.a[self.tree.v_slices[i]])
 
     def constant(self, i: int) -> np.ndarray:
         """C̄: the rotation of body i in its parent at zero."""
@@ -215,8 +215,8 @@ def test_equation_8_gives_joint_velocities(c) -> None:
 
 @pytest.mark.slow
 def test_equation_9_gives_velocities_of_centers_of_mass(c) -> None:
-    found = np.array([c.robot.twist(c.q, c.v, name)[3:] for name in c.centres])
-    near(found, c.de + np.cross(c.w, c.s))
+    result = np.array([c.robot.twist(c.q, c.v, name)[3:] for name in c.centres])
+    near(result, c.de + np.cross(c.w, c.s))
 
 
 def test_equation_10_gives_angular_accelerations(c) -> None:
@@ -245,16 +245,16 @@ def test_equation_11_counts_the_displacement_once(c) -> None:
         def carried(arm, w_p=w_p, dw_p=dw_p):
             return np.cross(dw_p, arm) + np.cross(w_p, np.cross(w_p, arm))
 
-        rest = dde_p + second + 2 * np.cross(w_p, rate)
-        near(c.dde[i], rest + carried(d + moved), 1e-12)
-        twice = max(twice, np.abs(rest + carried((d + moved) + moved) - c.dde[i]).max())
+        acceleration = dde_p + second + 2 * np.cross(w_p, rate)
+        near(c.dde[i], acceleration + carried(d + moved), 1e-12)
+        twice = max(twice, np.abs(acceleration + carried((d + moved) + moved) - c.dde[i]).max())
     assert twice > 0.1
 
 
 @pytest.mark.slow
 def test_equation_12_gives_accelerations_of_centers_of_mass(c) -> None:
-    found = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
-    near(found, c.dde + np.cross(c.dw, c.s) + np.cross(c.w, np.cross(c.w, c.s)), 1e-12)
+    result = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
+    near(result, c.dde + np.cross(c.dw, c.s) + np.cross(c.w, np.cross(c.w, c.s)), 1e-12)
 
 
 # -- examples: compositions that equal the built-in types
@@ -269,11 +269,11 @@ def test_ball_joints_and_slides_have_the_stated_coordinates() -> None:
 def test_universal_and_six_dof_joints_are_compositions() -> None:
     x, y = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)
     universal = lw.Joint.of(joints.Universal(x, y))
-    made = lw.Joint.of(joints.Composite((joints.Revolute(x), joints.Revolute(y))))
+    joint = lw.Joint.of(joints.Composite((joints.Revolute(x), joints.Revolute(y))))
     q, v = np.array([0.3, -1.1]), np.array([2.0, 0.5])
-    near(made.transform(q), universal.transform(q))
-    near(made.twist(q, v), universal.twist(q, v))
-    near(made.bias_acceleration(q, v), universal.bias_acceleration(q, v))
+    near(joint.transform(q), universal.transform(q))
+    near(joint.twist(q, v), universal.twist(q, v))
+    near(joint.bias_acceleration(q, v), universal.bias_acceleration(q, v))
     free = lw.Joint.of(joints.Floating())
     six = lw.Joint.of(joints.Composite((joints.Translational(), joints.Spherical())))
     assert six.is_floating
@@ -315,6 +315,10 @@ def test_equations_17_to_19_are_rates_by_differences(c) -> None:
         q = c.robot.integrate(c.q, t * c.v + 0.5 * t * t * c.a)
         return c.robot.direction_vector(q, f"{c.names[0]}.x")
 
-    ahead, here, behind = u(h), u(0.0), u(-h)
-    near((ahead - behind) / (2 * h), np.cross(c.w[0], here), 1e-7)
-    near((ahead - 2 * here + behind) / h**2, np.cross(c.dw[0], here) + np.cross(c.w[0], np.cross(c.w[0], here)), 1e-6)
+    ahead, direction, behind = u(h), u(0.0), u(-h)
+    near((ahead - behind) / (2 * h), np.cross(c.w[0], direction), 1e-7)
+    near(
+        (ahead - 2 * direction + behind) / h**2,
+        np.cross(c.dw[0], direction) + np.cross(c.w[0], np.cross(c.w[0], direction)),
+        1e-6,
+    )

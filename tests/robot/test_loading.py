@@ -26,7 +26,7 @@ def arm(inertial: str = INERTIAL, more: str = "") -> str:
     return robot(link("a"), link("b", inertial), joint("j", "a", "b", inner='<origin xyz="0 0 1"/>' + LIMIT + more))
 
 
-ODD = arm(more='<axis xyz="0 0 2"/>')
+SUSPICIOUS = arm(more='<axis xyz="0 0 2"/>')
 
 
 def loaded(text: str, **options: typing.Any) -> lw.Robot:
@@ -96,52 +96,52 @@ def test_file_names_that_are_no_unicode_are_opened(tmp_path: Path):
 
 def test_repairs_are_warned_of_once_at_the_call(tmp_path: Path):
     file = tmp_path / "odd.urdf"
-    file.write_text(ODD, encoding="utf-8")
-    for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(ODD)):
-        with pytest.warns(ModelWarning, match=r"reading robot 'r' found 1 issue; print\(robot.report\)") as told:
-            found = load()
-        (warning,) = told
+    file.write_text(SUSPICIOUS, encoding="utf-8")
+    for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(SUSPICIOUS)):
+        with pytest.warns(ModelWarning, match=r"reading robot 'r' found 1 issue; print\(robot.report\)") as caught:
+            result = load()
+        (warning,) = caught
         assert warning.filename == __file__
         assert "line 4, robot[r]/joint[j]/axis: the axis has length 2" in str(warning.message)
         assert "[AXIS_NORM]" in str(warning.message)
-        assert str(found.report) == "\n".join(map(str, found.report.warnings))
-        assert found.report.repairs == found.report.warnings
+        assert str(result.report) == "\n".join(map(str, result.report.warnings))
+        assert result.report.repairs == result.report.warnings
 
 
 def test_the_warning_points_to_the_users_line():
     def user() -> lw.Robot:
-        return lw.Robot.from_urdf_string(ODD)
+        return lw.Robot.from_urdf_string(SUSPICIOUS)
 
-    with pytest.warns(ModelWarning) as told:
+    with pytest.warns(ModelWarning) as caught:
         user()
-    assert (told[0].filename, told[0].lineno) == (__file__, user.__code__.co_firstlineno + 1)
+    assert (caught[0].filename, caught[0].lineno) == (__file__, user.__code__.co_firstlineno + 1)
 
 
 def test_many_repairs_are_summarised_in_one_warning():
     joints = [joint(f"j{k}", "a", f"b{k}", inner='<axis xyz="0 0 2"/>' + LIMIT) for k in range(50)]
-    with pytest.warns(ModelWarning) as told:
-        found = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
-    text = str(told[0].message)
+    with pytest.warns(ModelWarning) as caught:
+        loaded_robot = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
+    text = str(caught[0].message)
     assert "found 50 issues" in text and "... and 47 more" in text and len(text) < 1000
-    assert len(found.report.repairs) == 50
+    assert len(loaded_robot.report.repairs) == 50
 
 
 def test_notes_cause_no_warning():
     noted = arm(more='<safety_controller k_velocity="1"/>').replace("</robot>", "<gazebo/></robot>")
-    found = loaded(noted)
-    assert {issue.code for issue in found.report.warnings} == {"IGNORED"} and found.report.repairs == ()
-    assert loaded(noted, strict=True) == found
+    loaded_robot = loaded(noted)
+    assert {issue.code for issue in loaded_robot.report.warnings} == {"IGNORED"} and loaded_robot.report.repairs == ()
+    assert loaded(noted, strict=True) == loaded_robot
     assert str(loaded(arm()).report) == "no findings"
 
 
 def test_model_warnings_can_be_filtered():
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=ModelWarning)
-        loaded(ODD)
-    assert not told
+        loaded(SUSPICIOUS)
+    assert not caught
     with pytest.raises(ModelError, match="AXIS_NORM"):
-        loaded(ODD, strict=True)
+        loaded(SUSPICIOUS, strict=True)
 
 
 # -- inertias that no body has, and joints that follow none
@@ -152,45 +152,50 @@ def test_the_nearest_possible_inertia_is_used_on_request():
         loaded(arm(NEGATIVE))
     for bad in (NEGATIVE, IMPOSSIBLE):
         with pytest.warns(ModelWarning, match="is replaced by the nearest possible inertia"):
-            found = loaded(arm(bad), inertia="nearest")
-        assert found.report.repairs[0].code == "INERTIA_NEAREST"
-        assert "link[b]" in str(found.report.repairs[0].where.element)
+            loaded_robot = loaded(arm(bad), inertia="nearest")
+        assert loaded_robot.report.repairs[0].code == "INERTIA_NEAREST"
+        assert "link[b]" in str(loaded_robot.report.repairs[0].where.element)
         with pytest.raises(ModelError, match="INERTIA_NEAREST"):
             loaded(arm(bad), inertia="nearest", strict=True)
-    assert found.tree.frame("b").inertia.about.xx == 2.0  # second moments 2, 2, -1 of 1, 1, 4 become 2, 2, 0
-    assert found.mass_matrix(found.neutral()) == pytest.approx(2.0)
+    assert loaded_robot.tree.frame("b").inertia.about.xx == 2.0  # second moments 2, 2, -1 of 1, 1, 4 become 2, 2, 0
+    assert loaded_robot.mass_matrix(loaded_robot.neutral()) == pytest.approx(2.0)
     with pytest.raises(ModelError, match="INERTIA_FAR"):
         loaded(arm(FAR), inertia="nearest")
     assert loaded(arm(), inertia="nearest") == loaded(arm())
 
 
 def test_robots_are_loaded_without_inertias_for_kinematics():
-    found = loaded(arm(FAR), inertia="ignore")
-    assert found.tree.inertias_ignored and found.report.repairs == ()
-    assert [issue.code for issue in found.report.warnings] == ["INERTIA_IGNORED"]
-    assert "2 times, here first" in found.report.warnings[0].message
+    loaded_robot = loaded(arm(FAR), inertia="ignore")
+    assert loaded_robot.tree.inertias_ignored and loaded_robot.report.repairs == ()
+    assert [issue.code for issue in loaded_robot.report.warnings] == ["INERTIA_IGNORED"]
+    assert "2 times, here first" in loaded_robot.report.warnings[0].message
     q = np.array([0.3])
     good = loaded(arm())
-    assert np.array_equal(found.pose(q, "b"), good.pose(q, "b"))
-    assert np.array_equal(found.jacobian(q, "b"), good.jacobian(q, "b"))
-    for one in (found, found.with_root("b"), found.with_joint(found.joint("j")), pickle.loads(pickle.dumps(found))):
+    assert np.array_equal(loaded_robot.pose(q, "b"), good.pose(q, "b"))
+    assert np.array_equal(loaded_robot.jacobian(q, "b"), good.jacobian(q, "b"))
+    for robot_ in (
+        loaded_robot,
+        loaded_robot.with_root("b"),
+        loaded_robot.with_joint(loaded_robot.joint("j")),
+        pickle.loads(pickle.dumps(loaded_robot)),
+    ):
         for call in (
-            lambda one=one: one.mass_matrix(q),
-            lambda one=one: one.inverse_dynamics(q, q, q),
-            lambda one=one: one.forward_dynamics(q, q, q),
-            lambda one=one: one.gravity_force(q),
-            lambda one=one: one.bias_force(q, q),
-            lambda one=one: one.compile([("pose", "b"), "mass_matrix"]),
-            lambda one=one: one.precompile(["mass_matrix"]),
-            lambda one=one: one.mass,
-            lambda one=one: one.with_inertia("b", mass=1.0),
-            lambda one=one: one.with_payload("payload", "b", 1.0),
+            lambda robot_=robot_: robot_.mass_matrix(q),
+            lambda robot_=robot_: robot_.inverse_dynamics(q, q, q),
+            lambda robot_=robot_: robot_.forward_dynamics(q, q, q),
+            lambda robot_=robot_: robot_.gravity_force(q),
+            lambda robot_=robot_: robot_.bias_force(q, q),
+            lambda robot_=robot_: robot_.compile([("pose", "b"), "mass_matrix"]),
+            lambda robot_=robot_: robot_.precompile(["mass_matrix"]),
+            lambda robot_=robot_: robot_.mass,
+            lambda robot_=robot_: robot_.with_inertia("b", mass=1.0),
+            lambda robot_=robot_: robot_.with_payload("payload", "b", 1.0),
         ):
             with pytest.raises(ValueError, match=r'robot \'r\' was loaded without inertias \(inertia="ignore"\)'):
                 call()
-    assert found != loaded(arm("").replace(INERTIAL, ""))  # a robot of no mass is another
-    assert loaded(arm(INERTIAL.replace('"2"', '"heavy"')), inertia="ignore") == found
-    assert loaded(arm(), inertia="ignore", strict=True) == found
+    assert loaded_robot != loaded(arm("").replace(INERTIAL, ""))  # a robot of no mass is another
+    assert loaded(arm(INERTIAL.replace('"2"', '"heavy"')), inertia="ignore") == loaded_robot
+    assert loaded(arm(), inertia="ignore", strict=True) == loaded_robot
 
 
 def test_mimics_are_ignored_on_request():
@@ -198,6 +203,6 @@ def test_mimics_are_ignored_on_request():
     with pytest.raises(ModelError, match="MIMIC_UNKNOWN") as caught:
         loaded(text)
     assert 'mimic="ignore"' in str(caught.value.hint)
-    found = loaded(text, mimic="ignore", strict=True)
-    assert found == loaded(arm()) and found.joint("j").mimic is None
-    assert [issue.code for issue in found.report.warnings] == ["IGNORED"]
+    loaded_robot = loaded(text, mimic="ignore", strict=True)
+    assert loaded_robot == loaded(arm()) and loaded_robot.joint("j").mimic is None
+    assert [issue.code for issue in loaded_robot.report.warnings] == ["IGNORED"]

@@ -46,13 +46,13 @@ def arm():
 def test_robots_are_loaded_by_name_path_and_text(tmp_path, one):
     file = tmp_path / "one.urdf"
     file.write_text(TEXT, encoding="utf-8")
-    for found in (
+    for result in (
         lw.load(file),
         lw.load(str(file)),
         lw.Robot.from_urdf(file),
         lw.Robot.from_urdf_string(TEXT.encode()),
     ):
-        assert found == one
+        assert result == one
     assert lw.load("arm7") == lw.load(lw.robots.path("arm7"))
     assert lw.load("arm7").tree.source == str(lw.robots.path("arm7"))
 
@@ -236,14 +236,14 @@ def test_random_configurations_depend_on_seed_and_size(arm):
 def test_several_functions_are_compiled_into_one_kernel(arm):
     kernel = arm.compile(["mass_matrix", "bias_force", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0, size=4), np.ones(arm.nv)
-    found = kernel(q, v)
-    assert found._fields == ("mass_matrix", "bias_force", "jacobian")
+    outputs = kernel(q, v)
+    assert outputs._fields == ("mass_matrix", "bias_force", "jacobian")
     assert [port.name for port in kernel.inputs] == ["q", "v"]
     assert kernel.name == "mass_matrix_bias_force_jacobian"
-    assert np.array_equal(found.mass_matrix, kernel(v=v, q=q).mass_matrix)
+    assert np.array_equal(outputs.mass_matrix, kernel(v=v, q=q).mass_matrix)
     # shared work is done once: sums may be in another order than alone
-    assert np.allclose(found.bias_force, arm.bias_force(q, v), rtol=1e-12, atol=1e-12)
-    assert np.allclose(found.jacobian, arm.jacobian(q, "hand"), rtol=1e-13, atol=1e-13)
+    assert np.allclose(outputs.bias_force, arm.bias_force(q, v), rtol=1e-12, atol=1e-12)
+    assert np.allclose(outputs.jacobian, arm.jacobian(q, "hand"), rtol=1e-13, atol=1e-13)
 
 
 def test_outputs_of_kernels_are_named_by_function_and_frame(arm):
@@ -267,9 +267,9 @@ def test_equal_requests_share_one_kernel(arm):
 
 
 def test_invalid_compile_requests_are_refused(arm):
-    for nothing in ([], {}):
+    for empty in ([], {}):
         with pytest.raises(ValueError, match="at least one function"):
-            arm.compile(nothing)
+            arm.compile(empty)
     for twice in (["mass_matrix", "mass_matrix"], [("pose", "hand"), ("pose", "hand", {"relative_to": "tool"})]):
         with pytest.raises(ValueError, match="name them with a dict"):
             arm.compile(twice)
@@ -280,9 +280,9 @@ def test_invalid_compile_requests_are_refused(arm):
     with pytest.raises(UnknownNameError, match="no frame named 'hnd'; did you mean 'hand'"):
         arm.compile(("pose", "hnd"))
     wrong = ["pose", ("pose", "hand", "tool"), ("pose", "hand", {"point": "world"}), ("mass_matrix", "hand")]
-    for asked in wrong:
+    for request in wrong:
         with pytest.raises(TypeError, match=r": expected .*, got"):
-            arm.compile(asked)
+            arm.compile(request)
     for name in ("1st", "a b", "_a", "class", 3):
         with pytest.raises(ValueError, match="named by identifiers"):
             arm.compile({name: "mass_matrix"})
@@ -306,14 +306,14 @@ def test_robots_are_compared_by_value(arm, legs):
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))],
                          ids=["copy", "deepcopy", "pickle"])  # fmt: skip
 def test_copies_and_pickles_give_the_same_bits(legs, clone):
-    other = clone(legs)
-    assert other == legs
-    assert hash(other) == hash(legs)
-    assert other.joints == legs.joints
-    assert other.report == legs.report
-    assert other.tree.source == legs.tree.source
+    copied = clone(legs)
+    assert copied == legs
+    assert hash(copied) == hash(legs)
+    assert copied.joints == legs.joints
+    assert copied.report == legs.report
+    assert copied.tree.source == legs.tree.source
     q = legs.random_configuration(seed=0, size=5)
-    assert np.array_equal(other.gravity_force(q), legs.gravity_force(q))
+    assert np.array_equal(copied.gravity_force(q), legs.gravity_force(q))
 
 
 # -- robots that do not move
@@ -336,7 +336,7 @@ def test_robots_without_degrees_of_freedom_have_all_functions(name):
 
 
 def answers_without_numbers(robot, functions, batch):
-    nothing, bodies = np.zeros((*batch, 0)), len(robot.bodies)
+    empty, bodies = np.zeros((*batch, 0)), len(robot.bodies)
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)
     assert robot.random_configuration(seed=0, size=batch).shape == (*batch, 0)
@@ -344,13 +344,13 @@ def answers_without_numbers(robot, functions, batch):
     sizes |= {"nb": bodies, "npi": 10 * bodies}
     for row in map(ROBOT.get, functions):
         frame = names_for(robot.tree, row, robot.frames[0])
-        arrays = [nothing] * len(row.inputs)
+        arrays = [empty] * len(row.inputs)
         if robot.mass == 0.0 and row.name.startswith(("center_of_mass", "centroidal", "locked_inertia")):
             with pytest.raises(ValueError, match="without mass"):
                 getattr(robot, row.name)(*arrays)
             continue
-        found = getattr(robot, row.name)(*arrays, *frame)
-        for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
+        result = getattr(robot, row.name)(*arrays, *frame)
+        for output, part in zip(row.outputs, result if isinstance(result, tuple) else (result,), strict=True):
             assert part.shape == (*batch, *(sizes.get(n, n) for n in output.shape if n != "np")), row.name
     for wrong in (np.zeros(1), np.zeros((*batch, 3)), 0.0):
         with pytest.raises(ValueError, match=r"expected an array of shape \(\.\.\., 0\)"):

@@ -46,15 +46,15 @@ def test_gravity_is_edited():
 
 def with_inertial(text, link, inertial):
     """The text of a URDF with another <inertial> in one link."""
-    own = re.compile(rf'(<link name="{link}">.*?)<inertial>.*?</inertial>', re.DOTALL)
-    found, count = own.subn(rf"\1{inertial}", text)
+    pattern = re.compile(rf'(<link name="{link}">.*?)<inertial>.*?</inertial>', re.DOTALL)
+    result, count = pattern.subn(rf"\1{inertial}", text)
     assert count == 1
-    return found
+    return result
 
 
 INERTIAL = """<inertial><origin xyz="0.01 -0.02 0.08"/><mass value="1.7"/>
   <inertia ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.025"/></inertial>"""
-NUMBERS = {
+VALUES = {
     "mass": 1.7,
     "com": (0.01, -0.02, 0.08),
     "inertia": [[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.025]],
@@ -70,20 +70,20 @@ def test_edited_inertias_equal_those_of_an_edited_file_to_the_bit(name, links):
     example = ROBOTS[name]
     for link in links:
         text = with_inertial(example.text(), link, INERTIAL)
-        found = example.robot().with_inertia(link, **NUMBERS)
+        result = example.robot().with_inertia(link, **VALUES)
         expected = example.load(text)
-        assert found == expected
-        assert found.mass == expected.mass != example.robot().mass
-        assert type(found) is lw.Robot
+        assert result == expected
+        assert result.mass == expected.mass != example.robot().mass
+        assert type(result) is lw.Robot
 
 
 def test_omitted_arguments_of_an_edited_inertia_are_unchanged(arm):
-    heavy = arm.with_inertia("hand", **NUMBERS)
+    heavy = arm.with_inertia("hand", **VALUES)
     for name, value in {"mass": 0.5, "com": (0.0, 0.01, 0.0), "inertia": (0.02, 0.02, 0.03)}.items():
         changed = heavy.with_inertia("hand", **{name: value})
-        together = arm.with_inertia("hand", **{**NUMBERS, name: value})
-        one, other = (np.array(numbers(r.tree.frame("hand").inertia)) for r in (changed, together))
-        assert_close(one, other, 1e-15)
+        together = arm.with_inertia("hand", **{**VALUES, name: value})
+        values_a, values_b = (np.array(numbers(r.tree.frame("hand").inertia)) for r in (changed, together))
+        assert_close(values_a, values_b, 1e-15)
     assert heavy.with_inertia("hand", inertia=Inertia.zero()) == arm
     assert arm.with_inertia("wrist", inertia=Inertia.zero()).mass == pytest.approx(arm.mass - 1.5)
 
@@ -102,7 +102,7 @@ def test_an_edited_inertia_affects_every_function(arm):
 
 
 def test_impossible_inertias_are_refused_in_edits(arm):
-    for given, message in (
+    for options, message in (
         ({"mass": -1.0}, r"with_inertia: link 'hand': mass must not be negative, got -1\.0"),
         ({"mass": np.nan}, "expected finite numbers"),
         ({"mass": "heavy"}, "mass: expected a number"),
@@ -118,7 +118,7 @@ def test_impossible_inertias_are_refused_in_edits(arm):
         ({"inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}, r"symmetric matrix .*, got \[\[1"),
     ):
         with pytest.raises(ValueError, match=message):
-            arm.with_inertia("hand", **given)
+            arm.with_inertia("hand", **options)
     with pytest.raises(TypeError, match="leave these out"):
         arm.with_inertia("hand", mass=1.0, inertia=Inertia.zero())
     for name in ("hnd", "world", None):
@@ -128,8 +128,8 @@ def test_impossible_inertias_are_refused_in_edits(arm):
 
 def test_a_suspicious_inertia_is_reported_in_edits(arm):
     """The reader reports it, too."""
-    odd = arm.with_inertia("hand", mass=1.0, inertia=(0.1, 0.1, 0.3))
-    (issue,) = odd.report.warnings
+    edited = arm.with_inertia("hand", mass=1.0, inertia=(0.1, 0.1, 0.3))
+    (issue,) = edited.report.warnings
     assert issue.code == "INERTIA_TRIANGLE"
     assert "hand" in str(issue)
     assert not arm.report.warnings
@@ -217,14 +217,18 @@ def test_joints_locked_at_zero_equal_fixed_joints_of_the_file_to_the_bit(name):
         inside.append(joint.name)
         if not joint.lower[0] <= 0.0 <= joint.upper[0]:
             robot = robot.with_joint(joint.with_position_limits_enabled(False))
-    found = robot.with_locked_joints(inside)
+    loaded_robot = robot.with_locked_joints(inside)
     expected = example.load(fixed_in(example.text(), names))
-    assert found.frames == expected.frames
-    assert (found.nq, found.nv) == (expected.nq, expected.nv) == (robot.nq - len(names), robot.nv - len(names))
-    for one, other in zip(found.tree.bodies, expected.tree.bodies, strict=True):
-        assert replace(one, mimic=None) == replace(other, mimic=None)
-    assert found.tree.frames == expected.tree.frames
-    assert found == expected or any(joint.mimic for joint in robot.joints)
+    assert loaded_robot.frames == expected.frames
+    assert (
+        (loaded_robot.nq, loaded_robot.nv)
+        == (expected.nq, expected.nv)
+        == (robot.nq - len(names), robot.nv - len(names))
+    )
+    for body_a, body_b in zip(loaded_robot.tree.bodies, expected.tree.bodies, strict=True):
+        assert replace(body_a, mimic=None) == replace(body_b, mimic=None)
+    assert loaded_robot.tree.frames == expected.tree.frames
+    assert loaded_robot == expected or any(joint.mimic for joint in robot.joints)
 
 
 def kept(tree, names):
@@ -242,23 +246,23 @@ def test_robots_with_locked_joints_have_the_constrained_dynamics(name):
     names = [joints[k].name for k in rng.choice(len(joints), size=3, replace=False)]
     if robot.joints[0].type == Floating():
         names.append(robot.joints[0].name)
-    found = robot.with_locked_joints({joint.name: q[joint.q_slice] for joint in joints if joint.name in names})
-    places = kept(tree, names)
-    assert found.nv == len(places)
-    assert found.mass == pytest.approx(robot.mass, rel=1e-12)
-    assert set(found.frames) == set(robot.frames)
+    loaded_robot = robot.with_locked_joints({joint.name: q[joint.q_slice] for joint in joints if joint.name in names})
+    positions = kept(tree, names)
+    assert loaded_robot.nv == len(positions)
+    assert loaded_robot.mass == pytest.approx(robot.mass, rel=1e-12)
+    assert set(loaded_robot.frames) == set(robot.frames)
     at = {joint.name: q[joint.q_slice] for joint in joints if joint.name not in names}
-    q_left = np.concatenate([at[joint.name] for joint in found.joints])
-    v_left, a_left = rng.normal(size=(2, found.nv))
+    q_left = np.concatenate([at[joint.name] for joint in loaded_robot.joints])
+    v_left, a_left = rng.normal(size=(2, loaded_robot.nv))
     v, a = np.zeros((2, robot.nv))
-    v[places], a[places] = v_left, a_left
-    whole, part = Direct(tree), Direct(found.tree)
-    assert_close(part.mass_matrix(q_left), whole.mass_matrix(q)[np.ix_(places, places)], 1e-12, "M")
-    tau = whole.inverse_dynamics(q, v, a)[places]
+    v[positions], a[positions] = v_left, a_left
+    whole, part = Direct(tree), Direct(loaded_robot.tree)
+    assert_close(part.mass_matrix(q_left), whole.mass_matrix(q)[np.ix_(positions, positions)], 1e-12, "M")
+    tau = whole.inverse_dynamics(q, v, a)[positions]
     assert_close(part.inverse_dynamics(q_left, v_left, a_left), tau, 1e-12, "inverse dynamics")
     for frame in (robot.frames[0], robot.frames[-1], *ROBOTS[name].frames):
         assert_close(part.pose(q_left, frame), whole.pose(q, frame), 1e-12, frame)
-        J = whole.jacobian(q, frame)[:, places]
+        J = whole.jacobian(q, frame)[:, positions]
         assert np.max(np.abs(part.jacobian(q_left, frame) - J)) <= 1e-12 * max(1.0, np.max(np.abs(J)))
 
 
@@ -269,16 +273,16 @@ def test_joints_of_every_type_can_be_locked(name):
     for joint in robot.joints:
         if joint.coupling is not None:
             continue
-        found = robot.with_locked_joints({joint.name: q[joint.q_slice]})
+        loaded_robot = robot.with_locked_joints({joint.name: q[joint.q_slice]})
         gone = {joint.name, *(j.name for j in robot.joints if j.coupling and j.coupling.joint == joint.name)}
-        places = kept(robot.tree, gone)
-        assert not gone & {j.name for j in found.joints}
+        positions = kept(robot.tree, gone)
+        assert not gone & {j.name for j in loaded_robot.joints}
         q_left = np.delete(q, joint.q_slice)
-        still, steady = np.delete(v, joint.v_slice), np.delete(a, joint.v_slice)
+        v_rest, steady = np.delete(v, joint.v_slice), np.delete(a, joint.v_slice)
         v0, a0 = v.copy(), a.copy()
         v0[joint.v_slice] = a0[joint.v_slice] = 0.0
-        tau = Direct(robot.tree).inverse_dynamics(q, v0, a0)[places]
-        assert_close(Direct(found.tree).inverse_dynamics(q_left, still, steady), tau, 1e-11, joint.name)
+        tau = Direct(robot.tree).inverse_dynamics(q, v0, a0)[positions]
+        assert_close(Direct(loaded_robot.tree).inverse_dynamics(q_left, v_rest, steady), tau, 1e-11, joint.name)
 
 
 def test_locking_a_master_locks_its_followers():
@@ -301,17 +305,19 @@ def test_locking_a_master_locks_its_followers():
 
 
 def test_locked_joints_become_fixed_joints(arm):
-    found = arm.with_locked_joints({"elbow": -1.2})
-    assert "elbow" not in [joint.name for joint in found.joints]
-    (frame,) = (f for f in found.tree.frames if f.fixed_joint == "elbow")
+    loaded_robot = arm.with_locked_joints({"elbow": -1.2})
+    assert "elbow" not in [joint.name for joint in loaded_robot.joints]
+    (frame,) = (f for f in loaded_robot.tree.frames if f.fixed_joint == "elbow")
     assert frame.name == arm.joint("elbow").child
-    everything = found.with_locked_joints({joint.name: joint.position_bounds.lower for joint in found.joints})
+    everything = loaded_robot.with_locked_joints(
+        {joint.name: joint.position_bounds.lower for joint in loaded_robot.joints}
+    )
     assert (everything.nq, everything.nv, everything.bodies) == (0, 0, ())
     assert all(frame.body == WORLD for frame in everything.tree.frames)
     assert everything.mass == pytest.approx(arm.mass)
     assert arm.with_locked_joints({}) == arm.with_locked_joints([]) == arm
     with pytest.raises(ValueError, match="joint 'elbow' is a fixed joint already"):
-        found.with_locked_joints(["elbow"])
+        loaded_robot.with_locked_joints(["elbow"])
     with pytest.raises(UnknownNameError, match="did you mean 'elbow'"):
         arm.with_locked_joints({"elbw": 0.0})
     for wrong, message in (

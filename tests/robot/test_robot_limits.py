@@ -20,10 +20,10 @@ def stacked(robot, side):
 @some_robots
 def test_limits_of_a_robot_are_those_of_its_joints_in_order(name):
     robot = ROBOTS[name].robot()
-    for found, side in ((robot.lower, "lower"), (robot.upper, "upper"), (robot.velocity_limits, "velocity"),
+    for result, side in ((robot.lower, "lower"), (robot.upper, "upper"), (robot.velocity_limits, "velocity"),
                         (robot.effort_limits, "effort")):  # fmt: skip
-        assert np.array_equal(found, stacked(robot, side))
-        assert found.dtype == float
+        assert np.array_equal(result, stacked(robot, side))
+        assert result.dtype == float
     assert robot.lower.shape == (robot.nq,)
     lower, upper = robot.position_limits
     assert np.array_equal(lower, robot.lower) and np.array_equal(upper, robot.upper)
@@ -38,9 +38,9 @@ def test_limits_of_a_robot_are_those_of_its_joints_in_order(name):
 def test_disabled_position_limits_are_infinite():
     arm = shipped("arm7")
     off = arm.with_joint(arm.joint("elbow").with_position_limits_enabled(False))
-    place = arm.joint("elbow").q_slice
-    assert np.isinf(off.lower[place]).all() and np.isinf(off.upper[place]).all()
-    assert np.array_equal(np.delete(off.lower, place), np.delete(arm.lower, place))
+    index = arm.joint("elbow").q_slice
+    assert np.isinf(off.lower[index]).all() and np.isinf(off.upper[index]).all()
+    assert np.array_equal(np.delete(off.lower, index), np.delete(arm.lower, index))
     assert np.array_equal(off.velocity_limits, arm.velocity_limits)
 
 
@@ -57,8 +57,8 @@ def test_limits_of_followers_apply_to_their_masters():
     elbow, wrist = arm.joint("elbow"), arm.joint("wrist_flex")
     for ratio, offset, slow in ((1.0, 0.0, None), (-2.0, 0.3, 1.0), (0.5, 1.0, 0.1), (0.0, 0.5, 0.001)):
         robot = coupled(ratio, offset, slow)
-        place = robot.joint("elbow").q_slice
-        least, most = robot.lower[place][0], robot.upper[place][0]
+        index = robot.joint("elbow").q_slice
+        least, most = robot.lower[index][0], robot.upper[index][0]
         inside = np.linspace(least, most, 7)
         follower = ratio * inside + offset
         assert np.all((follower >= wrist.lower - 1e-12) & (follower <= wrist.upper + 1e-12))
@@ -66,11 +66,11 @@ def test_limits_of_followers_apply_to_their_masters():
         for end, beyond in ((least, least - 1e-6), (most, most + 1e-6)):
             out = not elbow.lower[0] <= beyond <= elbow.upper[0]
             assert out or not wrist.lower[0] <= ratio * beyond + offset <= wrist.upper[0], end
-        speed = robot.velocity_limits[place][0]
-        own = robot.joint("wrist_flex").velocity[0]
-        assert speed == min(elbow.velocity[0], own / abs(ratio) if ratio else np.inf)
+        speed = robot.velocity_limits[index][0]
+        limit = robot.joint("wrist_flex").velocity[0]
+        assert speed == min(elbow.velocity[0], limit / abs(ratio) if ratio else np.inf)
         force = abs(ratio) * robot.joint("wrist_flex").effort[0] if ratio else np.inf
-        assert robot.effort_limits[place][0] == min(elbow.effort[0], force)
+        assert robot.effort_limits[index][0] == min(elbow.effort[0], force)
         assert robot.lower.shape == robot.effort_limits.shape == (6,)
     with pytest.raises(ValueError, match="'wrist_flex' cannot be within its limits"):
         coupled(1.0, 100.0).lower  # noqa: B018
@@ -84,11 +84,11 @@ def test_passive_torque_is_the_sum_of_the_joints_torques(name):
     robot = ROBOTS[name].robot()
     v = np.random.default_rng(0).normal(size=(4, 3, robot.nv))
     v[0] = 0.0
-    found = robot.passive_torque(v)
+    result = robot.passive_torque(v)
     parts = [joint.passive_torque(v[..., joint.v_slice]) for joint in robot.joints]
-    assert np.array_equal(found, np.concatenate(parts, axis=-1))
-    assert not found[0].any() and found[1:].any()
-    assert np.array_equal(found[1, 2], robot.passive_torque(v[1, 2]))
+    assert np.array_equal(result, np.concatenate(parts, axis=-1))
+    assert not result[0].any() and result[1:].any()
+    assert np.array_equal(result[1, 2], robot.passive_torque(v[1, 2]))
 
 
 def test_passive_torque_of_followers_acts_on_their_masters():
@@ -97,8 +97,8 @@ def test_passive_torque_of_followers_acts_on_their_masters():
     robot = arm.with_couplings({"wrist_flex": ("elbow", -2.0, 0.3), "wrist_roll": ("elbow", 0.5, 0.0)})
     G = np.zeros((arm.nv, robot.nv))
     for joint in arm.joints:
-        own = robot.joint(joint.name)
-        G[joint.v_slice, own.v_slice] = 1.0 if own.coupling is None else own.coupling.ratio
+        joint_ = robot.joint(joint.name)
+        G[joint.v_slice, joint_.v_slice] = 1.0 if joint_.coupling is None else joint_.coupling.ratio
     v = np.random.default_rng(1).normal(size=(10, robot.nv))
     expected = arm.passive_torque(v @ G.T) @ G
     assert np.allclose(robot.passive_torque(v), expected, rtol=1e-14, atol=1e-14)
@@ -135,8 +135,8 @@ def test_configuration_rates_of_real_robots_invert_each_other(name):
     assert np.allclose(rate, moved, rtol=0, atol=1e-8)
     assert np.allclose(robot.configuration_derivative_to_velocity(q, rate), v, rtol=0, atol=1e-13)
     for joint in robot.joints:
-        own = joint.velocity_to_configuration_derivative(q[..., joint.q_slice], v[..., joint.v_slice])
-        assert np.allclose(rate[..., joint.q_slice], own, rtol=1e-14, atol=1e-14)
+        own_rate = joint.velocity_to_configuration_derivative(q[..., joint.q_slice], v[..., joint.v_slice])
+        assert np.allclose(rate[..., joint.q_slice], own_rate, rtol=1e-14, atol=1e-14)
 
 
 def test_rates_by_joint_name_are_zero_for_omitted_joints():
@@ -154,5 +154,5 @@ def test_rates_by_joint_name_are_zero_for_omitted_joints():
 
 def test_robots_without_joints_have_empty_limits():
     rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
-    for found in (rock.lower, rock.upper, rock.velocity_limits, rock.effort_limits):
-        assert found.shape == (0,)
+    for result in (rock.lower, rock.upper, rock.velocity_limits, rock.effort_limits):
+        assert result.shape == (0,)

@@ -56,13 +56,13 @@ def test_links_and_joints_equal_those_of_the_file(name):
         link = robot.link(child)
         assert (link.joint, link.parent) == (joint.get("name"), parent)
         assert link.is_welded == (joint.get("type") == "fixed")
-        found = robot.joint(joint.get("name"))
-        assert found.child == child
+        result = robot.joint(joint.get("name"))
+        assert result.child == child
         if link.is_welded:
-            assert (found.type, found.nq, found.nv, found.parent) == (Fixed(), 0, 0, parent)
+            assert (result.type, result.nq, result.nv, result.parent) == (Fixed(), 0, 0, parent)
             origin = joint.find("origin")
             xyz = [float(x) for x in (origin.get("xyz", "0 0 0") if origin is not None else "0 0 0").split()]
-            assert np.allclose(found.stator_placement[:3, 3], xyz, rtol=0, atol=1e-12)
+            assert np.allclose(result.stator_placement[:3, 3], xyz, rtol=0, atol=1e-12)
     fixed = [joint.get("name") for joint in file.findall("joint") if joint.get("type") == "fixed"]
     assert sorted(joint.name for joint in robot.fixed_joints) == sorted(fixed)
     assert sum(link.mass for link in robot.links) == pytest.approx(robot.mass, rel=1e-12)
@@ -156,22 +156,22 @@ def test_a_payload_on_the_world_is_a_link_of_the_world():
 
 
 def test_names_are_looked_up_and_completed(gripper):
-    for found, kind in ((gripper.joints, "joint"), (gripper.frames, "frame"), (gripper.bodies, "body"),
+    for result, kind in ((gripper.joints, "joint"), (gripper.frames, "frame"), (gripper.bodies, "body"),
                         (gripper.links, "link"), (gripper.fixed_joints, "fixed joint")):  # fmt: skip
-        names = found._ipython_key_completions_()
-        assert names == [x if isinstance(x, str) else x.name for x in found]
-        assert isinstance(found, tuple)
-        assert found == tuple(found)
-        assert type(found[:1]) is tuple
-        assert [found[name] for name in names] == list(found) == [found[k] for k in range(len(found))]
-        again = pickle.loads(pickle.dumps(found))
-        assert again == found
-        assert again[names[0]] == found[0]
+        names = result._ipython_key_completions_()
+        assert names == [x if isinstance(x, str) else x.name for x in result]
+        assert isinstance(result, tuple)
+        assert result == tuple(result)
+        assert type(result[:1]) is tuple
+        assert [result[name] for name in names] == list(result) == [result[k] for k in range(len(result))]
+        again = pickle.loads(pickle.dumps(result))
+        assert again == result
+        assert again[names[0]] == result[0]
         for wrong in (names[0] + "x", ""):
             with pytest.raises(UnknownNameError, match=f"no {kind} named '{wrong}'"):
-                found[wrong]
+                result[wrong]
         with pytest.raises(TypeError, match="indices must be integers or slices"):
-            found[1.0]
+            result[1.0]
 
 
 # -- the numbers' names
@@ -285,6 +285,6 @@ def test_html_of_large_robots_has_limited_size():
     assert html.count("<tr>") == 201
     assert "300 joints in all" in html
     assert ElementTree.fromstring(html) is not None
-    still = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
-    assert "<tr>" not in still._repr_html_()
-    assert ElementTree.fromstring(still._repr_html_()) is not None
+    rock = lw.Robot.from_urdf_string('<robot name="rock"><link name="rock"/></robot>')
+    assert "<tr>" not in rock._repr_html_()
+    assert ElementTree.fromstring(rock._repr_html_()) is not None

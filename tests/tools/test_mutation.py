@@ -26,8 +26,8 @@ class A:
 
 
 def test_each_kind_of_expression_is_mutated_and_texts_are_not():
-    found = [*mutation._mutants("src/linkwork/a.py", SOURCE.encode())]
-    shown = {(x.kind, x.shown().partition("] ")[2]) for x in found}
+    results = [*mutation._mutants("src/linkwork/a.py", SOURCE.encode())]
+    shown = {(x.kind, x.shown().partition("] ")[2]) for x in results}
     assert shown >= {
         ("tolerance", f"1e-6  ->  {1e-6 * 10.0}"),
         ("constant", "0.25  ->  0.375"),
@@ -39,10 +39,10 @@ def test_each_kind_of_expression_is_mutated_and_texts_are_not():
         ("term", "max(x, y) - 2.0 * x  ->  max(x, y)"),
         ("sign", "-y  ->  y"),
     }
-    assert {x.line for x in found} == {2, 5, 7, 9}
-    for mutant in found:
+    assert {x.line for x in results} == {2, 5, 7, 9}
+    for mutant in results:
         assert ast.dump(ast.parse(mutant.program)) != ast.dump(ast.parse(SOURCE)), mutant
-    (tolerance,) = (x for x in found if x.kind == "tolerance")
+    (tolerance,) = (x for x in results if x.kind == "tolerance")
     assert tolerance.lines == (2, 9)  # where it is defined and used
 
 

@@ -11,10 +11,10 @@ SPECIAL = {
 
 
 def test_special_vectors_are_listed():
-    found = special("f(axis=(0.48, 0.6, 0.64), normal=[0.6, 0.0, 0.8], at=Vec3(-1.0, 1.0, 2.0), size=(x, 0.0, 1.0))")
-    assert sorted(found) == [(1, "Vec3(-1.0, 1.0, 2.0)"), (1, "[0.6, 0.0, 0.8]")]
+    result = special("f(axis=(0.48, 0.6, 0.64), normal=[0.6, 0.0, 0.8], at=Vec3(-1.0, 1.0, 2.0), size=(x, 0.0, 1.0))")
+    assert sorted(result) == [(1, "Vec3(-1.0, 1.0, 2.0)"), (1, "[0.6, 0.0, 0.8]")]
 
 
 def test_helpers_are_in_general_position():
-    found = {file.stem: len([*special(file.read_text("utf-8"))]) for file in HELPERS.glob("*.py")}
-    assert {name: count for name, count in found.items() if count} == SPECIAL
+    results = {file.stem: len([*special(file.read_text("utf-8"))]) for file in HELPERS.glob("*.py")}
+    assert {name: count for name, count in results.items() if count} == SPECIAL

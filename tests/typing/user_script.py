@@ -79,11 +79,13 @@ def joints() -> None:
     motion = elbow.link_motion(0.1 * np.ones(1), [0.2], [0.3], np.eye(4), np.zeros(6), np.zeros(6))
     assert_type(motion.pose, np.ndarray)
     print(lower, upper, direction.shape, point, pitch, motion.twist, elbow.link_pose([0.1], np.eye(4)))
-    own = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", lower=-1.0, placement=np.eye(4))
+    joint = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", lower=-1.0, placement=np.eye(4))
     ball = lw.Joint.of(lw.joints.Spherical(), damping=[0.1, 0.1, 0.1])
-    report = lw.check_joint(own, num_samples=2)
-    print(own.q_slice, ball.normalize_configuration([2.0, 0.0, 0.0, 0.0]), ball.regularity([1, 0, 0, 0]), report)
-    print(own.local_coordinates([0.1], [0.2], [0.3]).phi_dot, own.twist([0.3], [2.0]).sum(), own == own.reversed())
+    report = lw.check_joint(joint, num_samples=2)
+    print(joint.q_slice, ball.normalize_configuration([2.0, 0.0, 0.0, 0.0]), ball.regularity([1, 0, 0, 0]), report)
+    print(
+        joint.local_coordinates([0.1], [0.2], [0.3]).phi_dot, joint.twist([0.3], [2.0]).sum(), joint == joint.reversed()
+    )
 
 
 def kernels() -> None:
@@ -91,9 +93,9 @@ def kernels() -> None:
     kernel = robot.compile(["mass_matrix", "bias_force", ("jacobian", "hand", {"expressed_in": "hand"})], name="parts")
     assert_type(kernel, lw.Kernel)
     q, v = robot.neutral(), np.zeros(robot.nv)
-    found = kernel(q, v=v)
+    outputs = kernel(q, v=v)
     M, h, J = kernel(q, v)
-    print(found.mass_matrix @ v + found.bias_force, M.shape, h, J.T)
+    print(outputs.mass_matrix @ v + outputs.bias_force, M.shape, h, J.T)
 
     def step(x: State, u: Any) -> State:
         swing = where(u > 0.0, sin(x.q) * u, cos(x.q))

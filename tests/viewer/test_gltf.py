@@ -100,8 +100,8 @@ def test_gltf_nodes_have_the_poses_of_numpy_at_all_times(tmp_path):
             for step in (0, 4, 8):
                 np.testing.assert_allclose(read.pose(node, step), poses[step, instance, i], atol=2e-5)
         assert len(nodes) == 2
-    still = Read(write_glb(robot_document(robot, wave(robot, 1)), tmp_path / "still.glb"))
-    assert not still.tracks
+    still_file = Read(write_glb(robot_document(robot, wave(robot, 1)), tmp_path / "still.glb"))
+    assert not still_file.tracks
 
 
 def test_gltf_files_contain_all_objects_of_a_scene(tmp_path):
@@ -178,8 +178,8 @@ def test_empty_documents_are_written_and_invalid_ones_refused(tmp_path):
 
 def test_quaternions_in_gltf_animations_do_not_change_sign():
     angles = np.linspace(0.0, 4.0 * np.pi, 50)
-    c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
-    q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, one], axis=-1).reshape(50, 3, 3))
+    c, s, zero, ones = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
+    q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, ones], axis=-1).reshape(50, 3, 3))
     assert (np.einsum("ti,ti->t", q[1:], q[:-1]) > 0.9).all()
     np.testing.assert_allclose(np.abs(q[:, 0]), np.abs(np.cos(angles / 2.0)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(q, axis=-1), 1.0, atol=1e-12)

@@ -311,14 +311,14 @@ def test_surfaces_are_restored_from_their_compressed_form(browser, tmp_path):
     props = tuple(Prop(str(k), k, np.eye(4), (1.0, 1.0, 1.0, 1.0)) for k in range(3))
     tab = opened(browser, SceneDocument("surfaces", np.zeros(1), surfaces, props=props), tmp_path)
     for k, surface in enumerate(surfaces):
-        found = tab.evaluate("(k) => window.linkwork.surface(k)", k)
-        vertices, indices = np.reshape(found["vertices"], (-1, 3)), np.reshape(found["triangles"], (-1, 3))
+        result = tab.evaluate("(k) => window.linkwork.surface(k)", k)
+        vertices, indices = np.reshape(result["vertices"], (-1, 3)), np.reshape(result["triangles"], (-1, 3))
         extent = np.ptp(surface.vertices, axis=0)
         error = vertices[indices] - surface.vertices[surface.triangles]
         assert (np.abs(error) <= (extent / 65535.0 if k < 2 else 0.0) + 1e-7).all()
         if surface.normals is not None:
-            assert found["colors"] == surface.colors[surface.triangles].ravel().tolist()
-            near = (np.reshape(found["normals"], (-1, 3)) * normals).sum(axis=1)
+            assert result["colors"] == surface.colors[surface.triangles].ravel().tolist()
+            near = (np.reshape(result["normals"], (-1, 3)) * normals).sum(axis=1)
             assert near.min() > np.cos(np.radians(36.0))
 
 

@@ -75,8 +75,8 @@ def test_every_operation_is_translated_to_javascript(browser):
             calls.append(OPERATIONS[name].format(*(f"({word})" for word in words)))
     tab = browser.open("<p>operations</p>")
     body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
-    found = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    results = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
+    np.testing.assert_allclose(results, expected, rtol=1e-14)
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ def test_functions_with_loops_are_not_translated_to_javascript():
 
 def test_table_lookups_are_translated_to_javascript(browser):
     """Rows of a table, constant or of symbols, at an index that is rounded and clamped."""
-    numbers = np.array([[2.0, -3.0], [5.0, 7.0], [11.0, 13.0]])
+    values = np.array([[2.0, -3.0], [5.0, 7.0], [11.0, 13.0]])
 
     def f(q):
         computed = lw.expr.array([[q[1], 2.0 * q[1]], [1.0, q[0]]])
-        return [*lw.expr.take(numbers, q[0]), *lw.expr.take(computed, q[0])]
+        return [*lw.expr.take(values, q[0]), *lw.expr.take(computed, q[0])]
 
     samples = [[-1.5, 0.25], [0.0, 0.5], [1.9, 4.0], [2.0, 1.0], [9.0, -2.0]]
     tab = browser.open("<p>tables</p>")
-    found = tab.evaluate(f"() => {{ {HELPERS} return {json.dumps(samples)}.map({javascript_function(f, 2)}); }}")
-    expected = [[*lw.expr.take(numbers, x), *lw.expr.take(np.array([[y, 2 * y], [1.0, x]]), x)] for x, y in samples]
-    np.testing.assert_array_equal(found, expected)
+    result = tab.evaluate(f"() => {{ {HELPERS} return {json.dumps(samples)}.map({javascript_function(f, 2)}); }}")
+    expected = [[*lw.expr.take(values, x), *lw.expr.take(np.array([[y, 2 * y], [1.0, x]]), x)] for x, y in samples]
+    np.testing.assert_array_equal(result, expected)

@@ -74,9 +74,9 @@ def test_wrong_arguments_and_missing_tools_of_pictures_are_reported(tmp_path, mo
     for function, options, message in cases:
         with pytest.raises((ValueError, ArgumentError), match=f"{function.__name__}: {message}"):
             function(scene, path, **options)
-    still = replace(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
+    still_document = replace(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
     with pytest.raises(ValueError, match="write_mp4: document: expected several times, got one; write a picture"):
-        write_mp4(still, path)
+        write_mp4(still_document, path)
     with pytest.raises(FileNotFoundError, match="no directory"):
         write_png(scene, tmp_path / "missing" / "x.png")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -53,8 +53,8 @@ def test_a_simulation_is_shown_with_contact_forces(tmp_path):
     (floor,) = document.props
     assert floor.name == "ground" and floor.pose[:3, 3] == pytest.approx([0.0, 0.0, -1e-3])
 
-    one = checked(run, environment=(1,), frames="body", spacing=None, rate=1000.0)
-    assert one.actors[0].q[:, 0] == pytest.approx(run.q[1]) and len(one.lines) == 1
+    single_document = checked(run, environment=(1,), frames="body", spacing=None, rate=1000.0)
+    assert single_document.actors[0].q[:, 0] == pytest.approx(run.q[1]) and len(single_document.lines) == 1
     apart = checked(run, spacing=3.0)
     assert apart.arrows[0].starts == pytest.approx(lowest + apart.actors[0].offsets[:, :3, 3])
 
@@ -109,10 +109,10 @@ def plan():
 
 @pytest.mark.slow(every=3)
 def test_a_plan_is_shown_with_path_tree_and_ghosts():
-    found = plan()
-    document = checked(found, ghosts=3, tree=True)
+    result = plan()
+    document = checked(result, ghosts=3, tree=True)
     moving, ghosts = document.actors
-    assert moving.q[0, 0] == pytest.approx(found.path[0]) and moving.q[-1, 0] == pytest.approx(found.path[-1])
+    assert moving.q[0, 0] == pytest.approx(result.path[0]) and moving.q[-1, 0] == pytest.approx(result.path[-1])
     poses_are_kinematics(moving, ARM)
     assert ghosts.opacity < 1.0 and ghosts.q.shape[1] == 3
     assert [prop.name for prop in document.props] == ["ball"]
@@ -161,10 +161,10 @@ def test_trajectories_are_shown():
 
 def test_inverse_kinematics_is_shown_with_its_target():
     target = ARM.pose(ARM.neutral() + 0.3, "tool")
-    found = ARM.inverse_kinematics(target, "tool")
-    document = checked(found, initial=True, scene=SCENE)
+    solution = ARM.inverse_kinematics(target, "tool")
+    document = checked(solution, initial=True, scene=SCENE)
     assert document.frames[0].poses == pytest.approx(target) and document.lines == ()
-    assert document.actors[0].q[0, 0] == pytest.approx(found.q) and document.actors[1].name == "initial guesses"
+    assert document.actors[0].q[0, 0] == pytest.approx(solution.q) and document.actors[1].name == "initial guesses"
     far = target.copy()
     far[:3, 3] += 5.0
     failed = checked(ARM.inverse_kinematics(np.stack([target, far]), "tool"))
@@ -265,7 +265,7 @@ def showing():
     """Return all classes of the library with a method show."""
     modules = [getattr(lw, name) for name in lw.__all__ if inspect.ismodule(getattr(lw, name))]
     members = {getattr(module, name) for module in (lw, *modules) for name in module.__all__}
-    return [one for one in members if inspect.isclass(one) and callable(getattr(one, "show", None))]
+    return [member for member in members if inspect.isclass(member) and callable(getattr(member, "show", None))]
 
 
 @pytest.mark.slow(every=3)
@@ -273,15 +273,20 @@ def test_each_show_method_checks_its_output_and_writes_files(tmp_path):
     run, _ = rolling()
     objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]
     objects += [ARM, scene_document(ARM), ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "tool"), "tool")]
-    for one in objects:
+    for single in objects:
         with pytest.raises(TypeError, match="did you mean 'html'"):
-            one.show(htm="a.html")
+            single.show(htm="a.html")
         with pytest.raises(ValueError, match="html: expected a path that ends in"):
-            one.show(html="a.txt")
-        path = tmp_path / f"{type(one).__name__}.html"
-        assert one.show(html=path) == path and path.stat().st_size > 10_000
-    names = {one.__name__ for one in showing()}
-    assert names >= {type(one).__name__ for one in objects} | {"Roadmap", "TimedPath", "OptimalResult", "DrivenMotion"}
+            single.show(html="a.txt")
+        path = tmp_path / f"{type(single).__name__}.html"
+        assert single.show(html=path) == path and path.stat().st_size > 10_000
+    names = {single.__name__ for single in showing()}
+    assert names >= {type(single).__name__ for single in objects} | {
+        "Roadmap",
+        "TimedPath",
+        "OptimalResult",
+        "DrivenMotion",
+    }
     for cls in showing():
         assert {"SceneDocument", *_MODULES} & {base.__name__ for base in cls.__mro__}, cls
 

@@ -21,8 +21,8 @@ def require_consistent(document):
     for surface in document.surfaces:
         assert surface.vertices.dtype == np.float32 and surface.triangles.dtype == np.uint32
         assert np.isfinite(surface.vertices).all() and surface.triangles.max(initial=0) < len(surface.vertices)
-        for other in (surface.normals, surface.colors, surface.uv):
-            assert other is None or len(other) == len(surface.vertices)
+        for values in (surface.normals, surface.colors, surface.uv):
+            assert values is None or len(values) == len(surface.vertices)
     for actor in document.actors:
         n = actor.q.shape[1]
         assert len(actor.q) == len(actor.poses) == T and actor.poses.shape[1:2] == (n,)
@@ -58,7 +58,9 @@ def test_bundled_robots_have_scene_documents(name):
         assert part.link == frame.name and body @ part.placement == pytest.approx(expected, abs=1e-12)
         assert geometry.material is None or part.color == geometry.material.rgba
     if robot.tree.constraints:
-        beside_joints = any(one.references != References(joints=one.references.joints) for one in robot.constraints)
+        beside_joints = any(
+            constraint.references != References(joints=constraint.references.joints) for constraint in robot.constraints
+        )
         assert beside_joints == any(part.layer == "constraints" for part in actor.parts)
         assert np.abs(robot.assemble(q, check=False).q - q).max() < 1e-6, "shown assembled"
 
@@ -118,12 +120,15 @@ def test_scene_documents_have_motions_instances_ghosts_and_obstacles():
     )
     require_consistent(document)
     assert document.title == "trio" and "frames" not in document.hidden
-    moving, still = document.actors
+    moving, still_actor = document.actors
     poses = robot.forward_kinematics(q)
     assert moving.q == pytest.approx(q) and moving.offsets[:, :3, 3].tolist() == [[-1, -1, 0], [-1, 1, 0], [1, -1, 0]]
     assert moving.poses == pytest.approx(moving.offsets[:, None] @ poses)
     assert (
-        still.robot is None and still.opacity < 1.0 and still.poses.shape[:2] == (5, 4) and still.poses.strides[0] == 0
+        still_actor.robot is None
+        and still_actor.opacity < 1.0
+        and still_actor.poses.shape[:2] == (5, 4)
+        and still_actor.poses.strides[0] == 0
     )
     assert [prop.name for prop in document.props] == ["table", "floor", "lamp[0]"]
     assert [cloud.name for cloud in document.points] == ["dust"]

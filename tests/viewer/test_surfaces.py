@@ -89,7 +89,7 @@ def test_surfaces_of_compounds_half_spaces_and_clouds_have_the_right_extent():
     surfaces = SurfaceSet()
     arm = shapes.Compound([shapes.Sphere(0.1).at((0, 0, -0.3)), shapes.Sphere(0.1).at((0, 0, 0.3))])
     two = surfaces.of_shape(arm, FileSearch(()))
-    assert [one.pose[2, 3] for one in two] == [-0.3, 0.3] and len(surfaces.surfaces) == 1
+    assert [sphere.pose[2, 3] for sphere in two] == [-0.3, 0.3] and len(surfaces.surfaces) == 1
     plate = shape_surface(shapes.HalfSpace())
     assert plate.vertices[:, 2].max() == 0.0 and is_closed(plate)
     cloud = shape_surface(shapes.PointCloud(RNG.normal(size=(10, 3)), 0.02))
@@ -190,8 +190,8 @@ def test_large_meshes_are_simplified_and_broken_files_replaced(tmp_path):
     cells = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]])
     triangles = (a[:, None] + cells).reshape(-1, 3, 3)
     (tmp_path / "plate.stl").write_bytes(stl(triangles))
-    (one,) = surfaces.of_shape(shapes.Mesh("plate.stl"), search)
-    surface = surfaces.surfaces[one.index]
+    (plate,) = surfaces.of_shape(shapes.Mesh("plate.stl"), search)
+    surface = surfaces.surfaces[plate.index]
     assert files.MAX_TRIANGLES / 4 < len(surface.triangles) <= files.MAX_TRIANGLES
     assert np.ptp(surface.vertices, axis=0) == pytest.approx([side, side, 0.0], rel=0.02)
     assert surfaces.notes == [f"plate.stl: drawn with about {files.MAX_TRIANGLES} of {2 * side * side} triangles"]
@@ -203,8 +203,8 @@ def test_large_meshes_are_simplified_and_broken_files_replaced(tmp_path):
     (tmp_path / "scene.gltf").write_text("{}")
     names = ["huge.stl", "cut.stl", "words.obj", "scene.gltf", "none.dae", "http://example.com/a.stl", "../../a.stl"]
     for name in names:
-        (one,) = surfaces.of_shape(shapes.Mesh(name), search)
-        assert one.color == PLACEHOLDER_COLOR and one.missing == name.rpartition("/")[2]
+        (plate,) = surfaces.of_shape(shapes.Mesh(name), search)
+        assert plate.color == PLACEHOLDER_COLOR and plate.missing == name.rpartition("/")[2]
     assert {*surfaces.missing} == {name.rpartition("/")[2] for name in names} and len(surfaces.notes) == len(names) + 1
     assert len(surfaces.surfaces) == 2, "one placeholder for all"
 
@@ -242,10 +242,10 @@ COLLADA = """<?xml version="1.0"?>
 def test_a_collada_mesh_with_a_missing_material_is_drawn(tmp_path):
     """It is drawn without the material, at its position, with a note."""
     (tmp_path / "foot.dae").write_text(COLLADA)
-    found = files.mesh_surfaces(shapes.Mesh("foot.dae"), FileSearch((str(tmp_path),)))
-    ((surface, _),) = found.surfaces
+    result = files.mesh_surfaces(shapes.Mesh("foot.dae"), FileSearch((str(tmp_path),)))
+    ((surface, _),) = result.surfaces
     assert surface.vertices.max(axis=0) == pytest.approx([2.0, 3.0, 5.0]) and len(surface.triangles) == 1
-    assert found.notes == ("foot.dae: drawn without its materials, which refer to missing elements",)
+    assert result.notes == ("foot.dae: drawn without its materials, which refer to missing elements",)
 
 
 def test_images_of_other_programs_are_read(tmp_path):
@@ -274,8 +274,8 @@ def glb(image):
     content["buffers"][0]["byteLength"] = len(buffer)
     text = json.dumps(content).encode()
     text += b" " * (-len(text) % 4)
-    rest = struct.pack("<I", len(text)) + b"JSON" + text + struct.pack("<I", len(buffer)) + b"BIN\0" + buffer
-    return b"glTF" + struct.pack("<II", 2, 12 + len(rest)) + rest
+    chunks = struct.pack("<I", len(text)) + b"JSON" + text + struct.pack("<I", len(buffer)) + b"BIN\0" + buffer
+    return b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks
 
 
 def test_textures_inside_of_gltf_files_are_read(tmp_path):

@@ -121,9 +121,9 @@ def test_workspace_maps_are_equal_to_the_bit_in_any_order(arm):
         total = VoxelCounts()
         for chunk in chunks:
             total.merge(evaluator.counts(*chunk))
-        other = total.sparse()
-        assert np.array_equal(whole.cells, other.cells)
-        assert all(np.array_equal(whole.fields[name], other.fields[name]) for name in FIELDS)
+        sparse = total.sparse()
+        assert np.array_equal(whole.cells, sparse.cells)
+        assert all(np.array_equal(whole.fields[name], sparse.fields[name]) for name in FIELDS)
     q = np.concatenate([evaluator.configurations(block) for block in range(5)])
     assert len(q) == job.samples and len(np.unique(q[:, 0])) > 0.999 * len(q)
 
@@ -131,14 +131,14 @@ def test_workspace_maps_are_equal_to_the_bit_in_any_order(arm):
 @pytest.mark.slow(every=9)
 def test_worker_processes_give_the_same_workspace_map(arm, tmp_path):
     options = {"samples": 3 * BLOCK, "voxel_size": 0.1}
-    one = arm.workspace_map("hand", workers=1, **options)
+    single_map = arm.workspace_map("hand", workers=1, **options)
     reports = []
     two = arm.workspace_map(
         "hand", workers=2, chunk=1, path=tmp_path / "map.npz", progress=lambda p: reports.append(p.done), **options
     )
-    assert one == two == WorkspaceMap.load(tmp_path / "map.npz") and reports == [BLOCK, 2 * BLOCK, 3 * BLOCK]
+    assert single_map == two == WorkspaceMap.load(tmp_path / "map.npz") and reports == [BLOCK, 2 * BLOCK, 3 * BLOCK]
     assert [file.name for file in tmp_path.iterdir()] == ["map.npz"]
-    assert one != arm.workspace_map("hand", workers=1, seed=1, **options)
+    assert single_map != arm.workspace_map("hand", workers=1, seed=1, **options)
 
 
 class StopError(Exception):
@@ -290,9 +290,11 @@ def test_joints_that_do_not_move_the_frame_are_fixed(arm):
     options = {"relative_to": "base", "samples": 500}
     drawn = BlockEvaluator(job_of(arm, "forearm_distal", configuration=q, **options)).configurations(0)
     moving = [joint.name for joint in arm.joints if joint.name in arm.moving_joints("forearm_distal")]
-    still = np.setdiff1d(np.arange(arm.nq), arm.q_index(moving))
+    fixed_joints = np.setdiff1d(np.arange(arm.nq), arm.q_index(moving))
     assert (
-        len(still) and (drawn[:, still] == q[still]).all() and (np.ptp(drawn[:, arm.q_index(moving)], axis=0) > 0).all()
+        len(fixed_joints)
+        and (drawn[:, fixed_joints] == q[fixed_joints]).all()
+        and (np.ptp(drawn[:, arm.q_index(moving)], axis=0) > 0).all()
     )
 
 
@@ -366,9 +368,9 @@ def test_map_stores_are_read_strictly(tmp_path):
     zstd = pytest.importorskip("numcodecs.zstd")
     robot = lw.load("double_pendulum")
     good = tmp_path / "good.zarr"
-    found = robot.workspace_map(robot.frames[-1], samples=300, path=good, workers=1)
+    result = robot.workspace_map(robot.frames[-1], samples=300, path=good, workers=1)
     budget = lw.formats.Budget(max_seconds=60.0)
-    assert WorkspaceMap.load(good) == WorkspaceMap.load(good, trusted=False, budget=budget) == found
+    assert WorkspaceMap.load(good) == WorkspaceMap.load(good, trusted=False, budget=budget) == result
     text = (good / "cells" / "zarr.json").read_text()
     chunk = (good / "cells" / "c" / "0" / "0").read_bytes()
     changes = {

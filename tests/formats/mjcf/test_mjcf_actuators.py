@@ -89,7 +89,7 @@ def test_mjcf_actuators_without_counterpart_are_reported():
         robot = lw.Robot.from_mujoco(compiled(line + '<motor name="y" joint="h"/>'))
         (issue,) = robot.report.repairs
         assert issue.code == "UNSUPPORTED" and "actuator 'x' is not taken" in issue.message and reason in issue.message
-        assert "x]" in str(issue.where.element) and [one.name for one in robot.actuators] == ["y"]
+        assert "x]" in str(issue.where.element) and [actuator.name for actuator in robot.actuators] == ["y"]
     with pytest.raises(lw.errors.ModelError, match="gain type 'muscle'"):
         lw.Robot.from_mujoco(compiled('<muscle name="x" joint="h" lengthrange="0 1"/>'), strict=True)
 
@@ -106,6 +106,6 @@ def test_mjcf_activations_are_reported_and_the_control_acts_directly():
 def test_disabled_mjcf_actuators_are_left_out():
     lines = '<motor name="x" joint="h" group="2"/><motor name="y" joint="h"/>'
     robot = lw.Robot.from_mujoco(compiled(lines, '<option actuatorgroupdisable="2"/>'))
-    assert [one.name for one in robot.actuators] == ["y"] and not robot.report.repairs
+    assert [actuator.name for actuator in robot.actuators] == ["y"] and not robot.report.repairs
     robot = lw.Robot.from_mujoco(compiled(lines, '<option><flag actuation="disable"/></option>'))
     assert not robot.actuators

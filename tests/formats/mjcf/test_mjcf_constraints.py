@@ -51,10 +51,10 @@ def test_constraint_residuals_of_mjcf_equal_mujocos():
     for line, kind in EQUALITIES.items():
         model = mujoco.MjModel.from_xml_string(f"<mujoco>{BODIES}{TENDONS}<equality>{line}</equality></mujoco>")
         robot = lw.Robot.from_mujoco(model)
-        assert [type(one) for one in robot.constraints] == [kind], line
+        assert [type(constraint) for constraint in robot.constraints] == [kind], line
         assert not robot.report.repairs, line
-        found = deviations(robot.tree, model, count=5)
-        assert found["equality"] < 1e-12, (line, found)
+        result = deviations(robot.tree, model, count=5)
+        assert result["equality"] < 1e-12, (line, result)
         changed = robot.without_constraints("x").tree
         assert deviations(changed, model, count=1)["equality"] == 0.0  # nothing is compared without the constraint
 
@@ -78,7 +78,7 @@ def test_linear_mjcf_couplings_can_also_be_read_as_mimic_joints():
     assert len(free.constraints) == 4 and free.nv == 10 and not free.report.repairs
     assert "MIMIC_FREE" not in [issue.code for issue in free.report.warnings]
     assert (free.joint("h1").mimic.joint, free.joint("h2").mimic, free.joint("l").mimic.joint) == ("h2", None, "h2")
-    assert [one.name for one in coupled.constraints] == ["equality1", "equality3"] and coupled.nv == 8
+    assert [constraint.name for constraint in coupled.constraints] == ["equality1", "equality3"] and coupled.nv == 8
     q = coupled.random_configuration(seed=1)
     x = q[coupled.joint("h2").q_slice][0]
     X = free.pose({"h1": np.radians(20.0) + 0.2 - 3.0 * (x + np.radians(10.0)), "h2": x}, "c", relative_to="a")
@@ -117,14 +117,14 @@ def test_mjcf_tendons_are_read_or_reported():
     sites = '<site name="u"/></body></worldbody>'
     world = BODIES.replace("</body>\n</worldbody>", sites)
     spatial = '<tendon><spatial name="rope"{}><site site="s"/><site site="u"/></spatial></tendon>'
-    for more, code, what in (
+    for more, code, text in (
         ("", "IGNORED", "is not taken"),
         (' range="0 1" limited="true"', "UNSUPPORTED", "its limits are not taken"),
         (' stiffness="3" springlength="1 2"', "UNSUPPORTED", "its stiffness is not taken"),
         (' stiffness="3" frictionloss="1"', "UNSUPPORTED", "its friction is not taken"),
     ):
         (issue,) = (x for x in read(world + spatial.format(more)).report.warnings if "rope" in x.message)
-        assert issue.code == code and what in issue.message, more
+        assert issue.code == code and text in issue.message, more
     fixed = TENDONS.replace('"t1"', '"t1" stiffness="2" frictionloss="1" limited="true" range="0 1"')
     robot = read(BODIES + fixed)
     (issue,) = robot.report.repairs
@@ -202,9 +202,9 @@ def random_masks(rng):
 
     def body(i):
         joints = "".join(f'<joint axis="{axis}"/>' for axis in ("1 0 0", "0 1 0")[: int(rng.integers(0, 3))])
-        own = "".join(geom() for _ in range(int(rng.integers(1, 4))))
+        own_geoms = "".join(geom() for _ in range(int(rng.integers(1, 4))))
         return (
-            f'<body name="b{i}"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{joints}{own}'
+            f'<body name="b{i}"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{joints}{own_geoms}'
             + "".join(map(body, children[i]))
             + "</body>"
         )
@@ -231,8 +231,12 @@ def test_checked_collision_geoms_of_mjcf_are_those_of_mujoco():
         rigid = model.body_weldid[model.geom_bodyid]
         expected = {frozenset(pair) for pair in data.contact.geom.tolist() if rigid[pair[0]] != rigid[pair[1]]}
         robot = lw.Robot.from_mujoco(model)
-        geoms = {f.name: [model.geom(one.name).id for one in f.collisions] for f in robot.tree.frames if f.collisions}
-        found = [frozenset((i, j)) for a, b in robot.collision_pairs for i in geoms[a] for j in geoms[b]]
-        assert {*found} == expected and len(found) == len(expected)
+        geoms = {
+            f.name: [model.geom(collision.name).id for collision in f.collisions]
+            for f in robot.tree.frames
+            if f.collisions
+        }
+        results = [frozenset((i, j)) for a, b in robot.collision_pairs for i in geoms[a] for j in geoms[b]]
+        assert {*results} == expected and len(results) == len(expected)
         separated += len(robot.links) > model.nbody + sum(model.body_jntnum > 1)
     assert separated > 20

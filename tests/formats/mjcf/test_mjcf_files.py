@@ -285,7 +285,7 @@ def test_mjcf_that_is_no_valid_xml_is_read_as_mujoco_reads_it(tmp_path):
     with pytest.warns(lw.errors.ModelWarning, match="MuJoCo takes it"):
         robot = lw.load(path)
     assert robot.frames == ("world", "rod", "a & b<c&") and robot.gravity[2] == -1.0
-    assert [one.code for one in robot.report.repairs] == ["XML_SYNTAX"] * 2
+    assert [repair.code for repair in robot.report.repairs] == ["XML_SYNTAX"] * 2
     with pytest.raises(ModelError, match="but MuJoCo takes it"):
         lw.load(path, strict=True)
     path = written(tmp_path, "a.xml", '<mujoco><!-- -- --><include file="../c.xml"/></mujoco>')
@@ -303,10 +303,16 @@ def test_negative_mjcf_springs_dampers_and_armatures_are_reported():
     text = f"<mujoco><worldbody>{bodies}</worldbody><tendon>{rope}</tendon></mujoco>"
     with pytest.warns(lw.errors.ModelWarning):
         robot = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text))
-    found = " ".join(one.message for one in robot.report.repairs)
-    for what in ("spring of negative stiffness", "negative damping", "negative armature", "negative friction", "rope"):
-        assert found.count(what) == 1, what
-    assert {one.code for one in robot.report.repairs} == {"UNSUPPORTED"} and not robot.force_elements
+    result = " ".join(repair.message for repair in robot.report.repairs)
+    for finding_text in (
+        "spring of negative stiffness",
+        "negative damping",
+        "negative armature",
+        "negative friction",
+        "rope",
+    ):
+        assert result.count(finding_text) == 1, finding_text
+    assert {repair.code for repair in robot.report.repairs} == {"UNSUPPORTED"} and not robot.force_elements
     assert {shape.friction for frame in robot.tree.frames for shape in frame.collisions} == {0.0}
 
 
@@ -316,12 +322,12 @@ def test_mjcf_solver_parameters_and_flags_are_reported():
     of_joint = 'solreflimit=".1 2" solimplimit=".8 .9 .01" margin=".1"'
     of_geom = 'solref=".1 2" solimp=".8 .9 .01" margin=".1" gap=".01" condim="1" priority="2"'
     model = mujoco.MjModel.from_xml_string(text.format("one", of_joint, "two", of_geom))
-    found = [issue.message for issue in lw.Robot.from_mujoco(model).report.warnings]
+    results = [issue.message for issue in lw.Robot.from_mujoco(model).report.warnings]
     for owner, kind, attributes in (("one", "joints", of_joint), ("two", "geoms", of_geom)):
         for attribute in (word.partition("=")[0] for word in attributes.split() if "=" in word):
-            assert f"values of {attribute} of {kind} are not taken: {owner!r}" in found
-    assert "flags that are enabled are not taken: 'energy', 'invdiscrete'" in found
-    assert "flags that are disabled are not taken: 'eulerdamp'" in found
+            assert f"values of {attribute} of {kind} are not taken: {owner!r}" in results
+    assert "flags that are enabled are not taken: 'energy', 'invdiscrete'" in results
+    assert "flags that are disabled are not taken: 'eulerdamp'" in results
     plain = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{BODY}</mujoco>")).report.warnings
     assert len(plain) == 1 and "time step" in plain[0].message
 

@@ -73,10 +73,10 @@ def test_the_floating_base_of_mjcf_follows_the_file_and_the_option():
         == ["root", "hip"]
         == [j.name for j in read(FREE, floating_base=True).joints]
     )
-    held = read(FREE, floating_base=False)
-    assert [j.name for j in held.joints] == ["hip"]
-    np.testing.assert_allclose(held.pose([0.0], "trunk")[:3, 3], [1.0, 2.0, 3.0])
-    np.testing.assert_allclose(held.pose([0.0], "trunk"), read(fixed).pose([0.0], "trunk"), atol=1e-15)
+    fixed_robot = read(FREE, floating_base=False)
+    assert [j.name for j in fixed_robot.joints] == ["hip"]
+    np.testing.assert_allclose(fixed_robot.pose([0.0], "trunk")[:3, 3], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(fixed_robot.pose([0.0], "trunk"), read(fixed).pose([0.0], "trunk"), atol=1e-15)
     freed = read(fixed, floating_base=True)
     assert [j.name for j in freed.joints] == ["floating_base", "hip"]
     assert read(fixed, floating_base=False).nv == 1
@@ -121,19 +121,19 @@ def test_maps_between_mujocos_qpos_and_configurations_invert_each_other():
     h = 1e-6
     ahead, behind = (maps.velocity_map(robot.integrate(q, s * v)) for s in (h, -h))
     np.testing.assert_allclose(maps.velocity_map_rate(q, v), (ahead - behind) / (2 * h), atol=1e-8)
-    moved, there = np.zeros((model.nv,)), maps.qpos(robot.integrate(q, h * v))
+    moved, moved_qpos = np.zeros((model.nv,)), maps.qpos(robot.integrate(q, h * v))
     for k in range(3):  # qvel is the rate of qpos in MuJoCo's sense
-        mujoco.mj_differentiatePos(model, moved, h, maps.qpos(q)[k], there[k])
+        mujoco.mj_differentiatePos(model, moved, h, maps.qpos(q)[k], moved_qpos[k])
         np.testing.assert_allclose(moved, qvel[k], atol=1e-5)
     assert maps.controls([1.0, 2.0, 3.0]).tolist() == [1.0, 3.0] and maps.ctrl([1.0, 3.0]).tolist() == [1.0, 0.0, 3.0]
     with pytest.raises(ValueError, match=r"MujocoCoordinates.q: qpos: expected numbers \(..., 13\)"):
         maps.q([1.0])
     with pytest.raises(TypeError, match=r"expected a mujoco\.MjModel"):
         lw.formats.MujocoCoordinates(robot, robot)
-    held = lw.Robot.from_mujoco(model, floating_base=False)
-    maps = lw.formats.MujocoCoordinates(held, model)
-    np.testing.assert_array_equal(maps.qpos(held.neutral())[:3], [1.0, 2.0, 3.0])
-    assert maps.velocity_map(held.neutral()).shape == (model.nv, held.nv)
+    fixed = lw.Robot.from_mujoco(model, floating_base=False)
+    maps = lw.formats.MujocoCoordinates(fixed, model)
+    np.testing.assert_array_equal(maps.qpos(fixed.neutral())[:3], [1.0, 2.0, 3.0])
+    assert maps.velocity_map(fixed.neutral()).shape == (model.nv, fixed.nv)
     locked = robot.with_locked_joints({"s": 0.0})
     qpos = lw.formats.MujocoCoordinates(locked, model).qpos(locked.neutral())
     np.testing.assert_array_equal(qpos[:3], locked.neutral()[4:7])

@@ -83,9 +83,9 @@ MODELS = {
 def test_mjcf_robots_have_the_dynamics_of_mujoco(name):
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{MODELS[name]}</mujoco>")
     robot = lw.Robot.from_mujoco(model)
-    found = deviations(robot.tree, model, count=4)
-    assert set(found) >= {"M", "bias", "passive", "position", "rotation", "center", "mass", "equality"}
-    assert {key: x for key, x in found.items() if not x < 1e-12} == {}
+    result = deviations(robot.tree, model, count=4)
+    assert set(result) >= {"M", "bias", "passive", "position", "rotation", "center", "mass", "equality"}
+    assert {key: x for key, x in result.items() if not x < 1e-12} == {}
     assert robot.nv == model.nv
 
 
@@ -146,7 +146,7 @@ def poses_of_parts(robot):
     tree = robot.tree
     poses = [body.placement for body in tree.bodies] + [frame.placement for frame in tree.frames]
     poses += [shape.origin for frame in tree.frames for shape in frame.collisions]
-    poses += [one.pose for one in tree.constraints]
+    poses += [constraint.pose for constraint in tree.constraints]
     inertias = [frame.inertia.about for frame in tree.frames]
     return np.array([[*map(float, X.elements())] for X in poses]), np.array([[x.xx, x.xy, x.zz] for x in inertias])
 
@@ -166,11 +166,11 @@ def test_quaternions_of_a_compiled_mujoco_model_are_unit_quaternions():
             getattr(model, name)[at] *= factor
             with pytest.raises(lw.errors.ModelError, match=rf"model\.{name}\[\d+\]: expected") as caught:
                 lw.Robot.from_mujoco(model)
-            assert [one.code for one in caught.value.issues] == [code]
+            assert [issue.code for issue in caught.value.issues] == [code]
         model = mujoco.MjModel.from_xml_string(f"<mujoco>{QUATERNIONS}</mujoco>")
         expected = lw.Robot.from_mujoco(model)
         getattr(model, name)[at] *= -1.00001
         with pytest.warns(lw.errors.ModelWarning, match="normalised"):
             robot = lw.Robot.from_mujoco(model)
-        for found, wanted in zip(poses_of_parts(robot), poses_of_parts(expected), strict=True):
-            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-14)
+        for second, expected_pose in zip(poses_of_parts(robot), poses_of_parts(expected), strict=True):
+            np.testing.assert_allclose(second, expected_pose, rtol=0, atol=1e-14)

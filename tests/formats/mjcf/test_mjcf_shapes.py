@@ -26,20 +26,20 @@ GEOMS = """<asset><material name="red" rgba="1 0 0 .5"/>
 def test_mjcf_geoms_become_shapes_with_friction_and_color():
     robot = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(f"<mujoco>{GEOMS}</mujoco>"))
     frame, world = robot.tree.frame("a"), robot.tree.frame("world")
-    assert [one.shape for one in frame.collisions] == [
+    assert [collision.shape for collision in frame.collisions] == [
         Sphere(0.1), Capsule(0.1, 0.4), Ellipsoid((0.1, 0.2, 0.3)), Box((0.2, 0.4, 0.6))
     ]  # fmt: skip
-    assert [one.shape for one in frame.visuals] == [
+    assert [collision.shape for collision in frame.visuals] == [
         Sphere(0.1), Ellipsoid((0.1, 0.2, 0.3)), Cylinder(0.1, 0.4), Box((0.2, 0.4, 0.6))
     ]  # fmt: skip
-    assert [one.name for one in frame.collisions] == ["ball", "geom3", "geom4", "geom6"]
-    assert [one.friction for one in frame.collisions] == [0.3, 1.0, 1.0, 2.0]
+    assert [collision.name for collision in frame.collisions] == ["ball", "geom3", "geom4", "geom6"]
+    assert [collision.friction for collision in frame.collisions] == [0.3, 1.0, 1.0, 2.0]
     assert frame.visuals[0].material.name == "red" and frame.visuals[0].material.rgba == (1.0, 0.0, 0.0, 0.5)
     assert frame.visuals[1].material.rgba == (0.0, 1.0, 0.0, 1.0)
     np.testing.assert_allclose(
         np.reshape(frame.collisions[3].origin.elements(), (4, 4)), lw.pose((1, 2, 3), rpy=(0, 0, np.pi / 2)), atol=1e-15
     )
-    floor, ground = (one.shape for one in world.collisions)
+    floor, ground = (collision.shape for collision in world.collisions)
     assert isinstance(floor, HalfSpace) and isinstance(ground, HeightField)
 
 
@@ -82,10 +82,10 @@ def test_mjcf_meshes_are_convex_hulls_for_collision_and_mesh_files_for_display(t
       <worldbody><body name="a"><joint/><geom type="mesh" mesh="m" pos="1 2 3" euler="10 20 30"/></body></worldbody>
       </mujoco>""")
     frame = lw.load(path).tree.frame("a")
-    (solid,), (seen,) = frame.collisions, frame.visuals
-    assert isinstance(solid.shape, Polytope) and isinstance(seen.shape, Mesh)
-    assert seen.shape.uri == str(tmp_path / "wedge.stl") and seen.shape.scale == (0.1, 0.2, 0.3)
-    placed = np.reshape(seen.origin.elements(), (4, 4))
+    (solid,), (visual,) = frame.collisions, frame.visuals
+    assert isinstance(solid.shape, Polytope) and isinstance(visual.shape, Mesh)
+    assert visual.shape.uri == str(tmp_path / "wedge.stl") and visual.shape.scale == (0.1, 0.2, 0.3)
+    placed = np.reshape(visual.origin.elements(), (4, 4))
     corners = (CORNERS * [0.1, 0.2, 0.3]) @ placed[:3, :3].T + placed[:3, 3]
     hull = np.array([[*solid.origin.point(lw.spatial.Vec3(*v))] for v in solid.shape.vertices])
     np.testing.assert_allclose(sorted(hull.tolist()), sorted(corners.tolist()), atol=1e-6)

@@ -28,9 +28,11 @@ def with_state(tree, rng):
         nq, nv = body.joint.nq, body.joint.nv
         q[body.joint_name] = tuple(body.joint.random(rng, [-x for x in free[:nq]], free[:nq], ()).tolist())
         v[body.joint_name] = tuple(rng.normal(size=nv).tolist())
-    own = {body.joint_name for body in tree.bodies if body.coupling is None}
+    coupled = {body.joint_name for body in tree.bodies if body.coupling is None}
     state = NamedState(
-        "drawn", tuple((k, x) for k, x in q.items() if k in own), tuple((k, x) for k, x in v.items() if k in own)
+        "drawn",
+        tuple((k, x) for k, x in q.items() if k in coupled),
+        tuple((k, x) for k, x in v.items() if k in coupled),
     )
     return replace(tree, named_configurations=(state,)), q, v
 
@@ -128,18 +130,18 @@ def test_a_written_mjcf_file_is_read_as_the_same_robot():
     text, report = mjcf_text(first)
     second = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text)).tree
     assert {issue.code for issue in report.warnings} <= {"NOT_WRITTEN", "WRITTEN_AS"}
-    for one, other in zip(first.bodies, second.bodies, strict=True):
+    for joint_a, joint_b in zip(first.bodies, second.bodies, strict=True):
         for name in ("name", "parent", "joint_name", "joint", "limits", "damping", "friction", "drive"):
-            assert getattr(one, name) == getattr(other, name), (one.name, name)
+            assert getattr(joint_a, name) == getattr(joint_b, name), (joint_a.name, name)
         for name in ("placement", "rotor"):
-            assert near(getattr(one, name), getattr(other, name))
+            assert near(getattr(joint_a, name), getattr(joint_b, name))
     assert [frame.name for frame in first.links] == [frame.name for frame in second.links]
     for frame in first.frames:
-        other = second.frame(frame.name)
-        assert near(frame.placement, other.placement)
-        assert [type(x.shape) for x in frame.collisions] == [type(x.shape) for x in other.collisions]
-        assert [x.friction for x in frame.collisions] == [x.friction for x in other.collisions]
-        inertias = [[x.mass, *x.moment, *x.about.elements()] for x in (frame.inertia, other.inertia)]
+        joint_b = second.frame(frame.name)
+        assert near(frame.placement, joint_b.placement)
+        assert [type(x.shape) for x in frame.collisions] == [type(x.shape) for x in joint_b.collisions]
+        assert [x.friction for x in frame.collisions] == [x.friction for x in joint_b.collisions]
+        inertias = [[x.mass, *x.moment, *x.about.elements()] for x in (frame.inertia, joint_b.inertia)]
         assert inertias[1] == pytest.approx(inertias[0], rel=1e-14, abs=1e-15)
     assert second.actuators == first.actuators
     assert [type(x) for x in second.constraints] == [type(x) for x in first.constraints]
@@ -147,10 +149,10 @@ def test_a_written_mjcf_file_is_read_as_the_same_robot():
     assert second.gravity == first.gravity
     for key, again in zip(first.named_configurations, second.named_configurations, strict=True):
         assert (again.name, again.controls) == (key.name, key.controls)
-        for pairs, others in ((key.q, again.q), (key.v or (), again.v or ())):
-            for (name, values), (same, numbers) in zip(pairs, others, strict=True):
+        for pairs, values_again in ((key.q, again.q), (key.v or (), again.v or ())):
+            for (name, values), (same, numerals) in zip(pairs, values_again, strict=True):
                 assert name == same
-                assert numbers == pytest.approx(values, rel=1e-14, abs=1e-15)
+                assert numerals == pytest.approx(values, rel=1e-14, abs=1e-15)
     with pytest.raises(ModelError, match="NOT_WRITTEN"):
         mjcf_text(lw.load("arm7").tree, strict=True)  # its velocity limits
 

@@ -92,7 +92,7 @@ def test_missing_usd_units_are_reported(tmp_path: Path) -> None:
     with pytest.warns(ModelWarning, match="does not state metersPerUnit"):
         robot = load(tmp_path, text.replace("metersPerUnit = 1", "").replace('upAxis = "Z"', ""))
     np.testing.assert_allclose([*robot.tree.frame("a").placement.translation], (0, 0, 0.01), rtol=1e-9)
-    assert [one.code for one in robot.report.repairs] == ["UNITS_MISSING"] * 2
+    assert [repair.code for repair in robot.report.repairs] == ["UNITS_MISSING"] * 2
 
 
 def test_usd_principal_axes_of_inertia_are_read(tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_usd_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str
     path = written(tmp_path, text)
     opened = Usd.Stage.Open(str(path))
 
-    def information(one: object) -> object:
+    def information(prim: object) -> object:
         result = UsdPhysics.RigidBodyAPI.MassInformation()
-        is_box = one.GetName() == "box"  # type: ignore[attr-defined]
+        is_box = prim.GetName() == "box"  # type: ignore[attr-defined]
         result.volume = 64.0 if is_box else 4.0 / 3.0 * math.pi
         result.inertia = Gf.Matrix3f(64.0 * 32.0 / 12.0 if is_box else 0.4 * 4.0 / 3.0 * math.pi)
         result.centerOfMass, result.localRot = Gf.Vec3f(0), Gf.Quatf(1)
@@ -149,11 +149,11 @@ def test_usd_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str
     is_default = "mass" not in of_body and "density" not in of_body  # the ball states nothing
     with pytest.warns(ModelWarning) if is_default else nullcontext():
         robot = lw.load(path)
-    assert [one.code for one in robot.report.repairs] == ["DENSITY_DEFAULT"] * is_default
-    found = inertia(robot)
-    np.testing.assert_allclose(found[0], mass, rtol=1e-6)
-    np.testing.assert_allclose(found[1], center, atol=1e-6)
-    np.testing.assert_allclose(found[2], R @ np.diag(diagonal) @ R.T, rtol=2e-5, atol=2e-5 * max(diagonal))
+    assert [prim.code for prim in robot.report.repairs] == ["DENSITY_DEFAULT"] * is_default
+    outcome = inertia(robot)
+    np.testing.assert_allclose(outcome[0], mass, rtol=1e-6)
+    np.testing.assert_allclose(outcome[1], center, atol=1e-6)
+    np.testing.assert_allclose(outcome[2], R @ np.diag(diagonal) @ R.T, rtol=2e-5, atol=2e-5 * max(diagonal))
 
 
 def test_densities_of_usd_physics_materials_give_masses(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_usd_bodies_without_shapes_have_a_default_mass_and_a_warning(
 ) -> None:
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, stage(body("a", values, mass=None)))
-    assert [one.code for one in robot.report.repairs] == [code]
+    assert [repair.code for repair in robot.report.repairs] == [code]
     np.testing.assert_allclose(inertia(robot)[2], np.eye(3) * 0.4 * mass * 0.01)
 
 
@@ -202,11 +202,11 @@ def test_usd_bodies_without_shapes_have_a_default_mass_and_a_warning(
 )
 def test_usd_shapes_are_read(tmp_path: Path, kind: str, values: str, shape: object, axis: int | None) -> None:
     robot = load(tmp_path, stage(body("a", "", collider(kind, "s", values + "\n" + at(1, 2, 3)))))
-    (found,) = shapes(robot)
-    assert found.shape == shape and found.name == "s"
-    np.testing.assert_allclose([*found.origin.translation], (1, 2, 3))
+    (result,) = shapes(robot)
+    assert result.shape == shape and result.name == "s"
+    np.testing.assert_allclose([*result.origin.translation], (1, 2, 3))
     if axis is not None:
-        z = [row.z for row in (found.origin.rotation.x, found.origin.rotation.y, found.origin.rotation.z)]
+        z = [row.z for row in (result.origin.rotation.x, result.origin.rotation.y, result.origin.rotation.z)]
         assert z == [float(k == axis) for k in range(3)]
 
 
@@ -222,8 +222,8 @@ def test_usd_shapes_are_read(tmp_path: Path, kind: str, values: str, shape: obje
     ],
 )
 def test_scales_of_usd_shapes_are_applied(tmp_path: Path, kind: str, scale: str, shape: object) -> None:
-    (found,) = shapes(load(tmp_path, stage(body("a", "", collider(kind, "s", at(1, 0, 0, scale=scale))))))
-    assert found.shape == shape
+    (result,) = shapes(load(tmp_path, stage(body("a", "", collider(kind, "s", at(1, 0, 0, scale=scale))))))
+    assert result.shape == shape
     (scaled,) = shapes(
         load(tmp_path, stage(body("a", at(0, 0, 0, scale="(2, 2, 2)"), collider(kind, "s", at(1, 0, 0, scale=scale)))))
     )
@@ -239,8 +239,8 @@ def test_a_mirrored_usd_cone_points_down(tmp_path: Path) -> None:
 def test_usd_scales_that_deform_round_shapes_are_reported(tmp_path: Path) -> None:
     text = stage(body("a", "", collider("Cylinder", "s", at(0, 0, 0, scale="(1, 3, 1)"))))
     with pytest.warns(ModelWarning, match="deform a Cylinder"):
-        (found,) = shapes(load(tmp_path, text))
-    assert found.shape == Cylinder(3, 2)
+        (result,) = shapes(load(tmp_path, text))
+    assert result.shape == Cylinder(3, 2)
 
 
 def test_a_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) -> None:
@@ -262,20 +262,20 @@ def test_a_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) ->
 
 def test_usd_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
     robot = load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + at(0, 0, 1, scale="(2, 2, 2)")))))
-    (found,) = shapes(robot)
-    assert found.shape == Polytope(((0, 0, 1), (2, 0, 1), (0, 2, 1), (0, 0, 3)))
+    (result,) = shapes(robot)
+    assert result.shape == Polytope(((0, 0, 1), (2, 0, 1), (0, 2, 1), (0, 0, 3)))
     turned = at(0.3, -0.2, 1, orient="(0.5, 0.1, -0.7, 0.5)", scale="(2, 3, 0.5)")
     (general,) = shapes(load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + turned)))))
     X = lw.pose((0.3, -0.2, 1.0), quaternion_wxyz=(0.5, 0.1, -0.7, 0.5))
     corners = [X[:3, 3], *(X[:3, 3] + X[:3, :3].T * [[2.0], [3.0], [0.5]])]
     assert np.allclose(general.shape.vertices, corners, rtol=0.0, atol=1e-6)
-    assert any("approximation 'none'" in one.message for one in robot.report.warnings)
+    assert any("approximation 'none'" in warning.message for warning in robot.report.warnings)
     for approximation, kind in (("boundingSphere", Sphere), ("boundingCube", Box)):
         values = f'{MESH}uniform token physics:approximation = "{approximation}"'
-        (found,) = shapes(
+        (result,) = shapes(
             load(tmp_path, stage(body("a", "", collider("Mesh", "m", values, "PhysicsMeshCollisionAPI"))))
         )
-        assert isinstance(found.shape, kind)
+        assert isinstance(result.shape, kind)
     flat = MESH.replace("(0, 0, 1)", "(1, 1, 0)")
     with pytest.warns(ModelWarning, match="without volume"):
         assert not shapes(load(tmp_path, stage(body("a", "", collider("Mesh", "m", flat)))))
@@ -294,8 +294,8 @@ def test_usd_visual_shapes_colors_and_purposes_are_read(tmp_path: Path) -> None:
         prim("Mesh", "mesh", MESH),
     )
     frame = load(tmp_path, stage(body("a", "", *inner))).tree.frame("a")
-    assert [one.name for one in frame.visuals] == ["seen", "both", "off"]
-    assert [one.name for one in frame.collisions] == ["both", "guide"]
+    assert [visual.name for visual in frame.visuals] == ["seen", "both", "off"]
+    assert [visual.name for visual in frame.collisions] == ["both", "guide"]
     (*srgb, alpha) = frame.visuals[0].material.rgba  # type: ignore[union-attr]
     assert np.allclose(srgb, [0.537099, 0.735357, 1.0], atol=1e-6) and alpha == 0.5  # IEC 61966-2-1
 

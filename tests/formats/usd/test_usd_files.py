@@ -35,7 +35,7 @@ def test_usd_layers_in_the_folder_of_the_model_are_read(tmp_path: Path, arc: str
     written(tmp_path, ARM, "parts/arm.usda")
     path = written(tmp_path, referring("./parts/arm.usda", arc))
     robot = lw.load(path)
-    assert [one.name for one in robot.joints] == ["j"] and robot.frames == ("world", "a", "b")
+    assert [joint.name for joint in robot.joints] == ["j"] and robot.frames == ("world", "a", "b")
     assert robot.tree.frame("a").name == "a"
 
 
@@ -167,21 +167,21 @@ def test_usdz_archives_are_read_or_refused(tmp_path: Path) -> None:
 def test_a_usd_stage_is_read_from_its_file_and_not_from_edited_layers_in_memory(tmp_path: Path) -> None:
     """A program may hold an edited layer of the same file in memory: what is read is the file."""
     path = written(tmp_path, ARM)
-    held = Sdf.Layer.FindOrOpen(str(path))
-    held.ImportFromString(stage(body("other")))
+    layer = Sdf.Layer.FindOrOpen(str(path))
+    layer.ImportFromString(stage(body("other")))
     assert lw.load(path).frames == ("world", "a", "b")
 
 
 @pytest.mark.slow(every=9)
 def test_usd_files_that_broke_earlier_readers_are_errors() -> None:
     """Files from fuzzing: they once raised an error of another kind, or opened other files."""
-    found = Path(__file__).parent / "found"
+    result = Path(__file__).parent / "found"
     for name in ("type_of_a_transform", "type_of_points", "axis_of_a_shape"):
-        assert code_of(found / f"{name}.usda") == "DATA_TYPE"
-    assert code_of(found / "stops_the_process.usdc") == "DATA_SYNTAX"  # USD runs out of memory
-    assert code_of(found / "name_not_utf8.usdc") == "DATA_ENCODING"
+        assert code_of(result / f"{name}.usda") == "DATA_TYPE"
+    assert code_of(result / "stops_the_process.usdc") == "DATA_SYNTAX"  # USD runs out of memory
+    assert code_of(result / "name_not_utf8.usdc") == "DATA_ENCODING"
     with pytest.warns(ModelWarning, match="value clips"):
-        assert lw.load(found / "clips_of_a_body.usda").mass == 1.0
+        assert lw.load(result / "clips_of_a_body.usda").mass == 1.0
 
 
 def test_ancestors_of_a_usd_path_are_listed() -> None:

@@ -21,10 +21,10 @@ TURN = "(0.7071068, 0, 0, 0.7071068)"  # a quarter turn about z
 def poses(robot: lw.Robot, q: dict[str, float | list[float]]) -> dict[str, np.ndarray]:
     """The poses of the frames of a robot, without compiled code."""
     X: list[Pose] = []
-    for one in robot.tree.bodies:
-        values = q.get(one.joint_name, one.joint.zero())
-        own = one.X([values] if isinstance(values, float) else values)
-        X.append(own if one.parent < 0 else X[one.parent] @ own)
+    for moving in robot.tree.bodies:
+        values = q.get(moving.joint_name, moving.joint.zero())
+        motion = moving.X([values] if isinstance(values, float) else values)
+        X.append(motion if moving.parent < 0 else X[moving.parent] @ motion)
     return {
         frame.name: np.array(
             (frame.placement if frame.body < 0 else X[frame.body] @ frame.placement).elements()
@@ -62,7 +62,7 @@ def test_usd_joint_axes_and_limits_are_read_in_radians(tmp_path: Path, axis: str
         length=0.01,
     )
     robot = load(tmp_path, text)
-    unit = [float(axis == one) for one in "XYZ"]
+    unit = [float(axis == letter) for letter in "XYZ"]
     turn, move = robot.joint("turn"), robot.joint("move")
     assert (turn.type, move.type) == (Revolute(unit), Prismatic(unit))
     np.testing.assert_allclose([*turn.lower, *turn.upper], [-math.pi / 2, math.pi / 6], rtol=1e-15)
@@ -84,9 +84,11 @@ def test_infinite_usd_limits_are_unlimited_and_invalid_ones_are_refused(tmp_path
 def generic(*free: str, limits: str = "") -> str:
     """A generic joint with all directions locked but some."""
     every = [kind + axis for kind in ("trans", "rot") for axis in "XYZ"]
-    locked = [one for one in every if one not in free]
-    values = "\n".join(f"float limit:{one}:physics:low = 1\nfloat limit:{one}:physics:high = -1" for one in locked)
-    schemas = [f"PhysicsLimitAPI:{one}" for one in every if one in locked or one in limits]
+    locked = [freedom for freedom in every if freedom not in free]
+    values = "\n".join(
+        f"float limit:{freedom}:physics:low = 1\nfloat limit:{freedom}:physics:high = -1" for freedom in locked
+    )
+    schemas = [f"PhysicsLimitAPI:{freedom}" for freedom in every if freedom in locked or freedom in limits]
     return joint("", "j", "a", "b", values + "\n" + limits, " ".join(schemas))
 
 
@@ -115,7 +117,7 @@ def test_generic_usd_joints_without_a_counterpart_are_left_out(tmp_path: Path) -
     text = stage(body("a"), body("b"), generic("rotX", "rotY"))
     with pytest.warns(ModelWarning, match="turns about two axes"):
         robot = load(tmp_path, text)
-    assert [one.name for one in robot.joints] == ["a_floating", "b_floating"]
+    assert [single.name for single in robot.joints] == ["a_floating", "b_floating"]
     with pytest.raises(ModelError, match="UNSUPPORTED"):
         load(tmp_path, text, strict=True)
     free = load(tmp_path, stage(body("a"), body("b"), joint("", "j", "a", "b")))
@@ -124,12 +126,13 @@ def test_generic_usd_joints_without_a_counterpart_are_left_out(tmp_path: Path) -
 
 def test_limits_of_a_generic_usd_joint_are_read(tmp_path: Path) -> None:
     limits = "\n".join(
-        f"float limit:{one}:physics:low = -180\nfloat limit:{one}:physics:high = 90" for one in ("transX", "rotY")
+        f"float limit:{joint_}:physics:low = -180\nfloat limit:{joint_}:physics:high = 90"
+        for joint_ in ("transX", "rotY")
     )
     robot = load(tmp_path, stage(body("a"), body("b"), generic("transX", "rotY", limits=limits), length=0.1))
-    one = robot.joint("j")
-    np.testing.assert_allclose(one.lower, [-18.0, -math.pi])
-    np.testing.assert_allclose(one.upper, [9.0, 0.5 * math.pi])
+    joint_ = robot.joint("j")
+    np.testing.assert_allclose(joint_.lower, [-18.0, -math.pi])
+    np.testing.assert_allclose(joint_.upper, [9.0, 0.5 * math.pi])
 
 
 def test_usd_drives_become_servos_in_radians(tmp_path: Path) -> None:
@@ -181,9 +184,9 @@ def test_a_usd_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
 def test_simulator_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str, names: str) -> None:
     values = ";".join(f"float {prefix}:{name} = {k}" for k, name in enumerate(names.split(), start=3))
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values), length=0.5, mass=2.0)
-    one, degree = load(tmp_path, text).joint("j"), math.pi / 180.0
-    found = (*one.armature, *one.damping, *one.friction, *one.velocity)
-    np.testing.assert_allclose(found, (1.5, 2.0 / degree, 2.5, 6.0 * degree))
+    joint_, degree = load(tmp_path, text).joint("j"), math.pi / 180.0
+    result = (*joint_.armature, *joint_.damping, *joint_.friction, *joint_.velocity)
+    np.testing.assert_allclose(result, (1.5, 2.0 / degree, 2.5, 6.0 * degree))
 
 
 def test_unsupported_simulator_attributes_of_usd_joints_are_reported(tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_unsupported_simulator_attributes_of_usd_joints_are_reported(tmp_path: P
     )
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values)))
-    text = "\n".join(f"{one.code} {one.message}" for one in robot.report.warnings)
+    text = "\n".join(f"{warning.code} {warning.message}" for warning in robot.report.warnings)
     assert "UNSUPPORTED physxJoint:jointFriction" in text and "UNSUPPORTED the attribute mjc:stiffness" in text
     assert "UNSUPPORTED the attribute newton:unknown" in text and "IGNORED attributes mjc" in text
 
@@ -206,8 +209,8 @@ def test_misspelt_usd_attributes_and_types_are_reported(tmp_path: Path) -> None:
     )
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, text)
-    assert [one.code for one in robot.report.repairs] == ["UNKNOWN_TAG"] * 2
-    messages = " ".join(one.message for one in robot.report.repairs)
+    assert [repair.code for repair in robot.report.repairs] == ["UNKNOWN_TAG"] * 2
+    messages = " ".join(repair.message for repair in robot.report.repairs)
     assert "did you mean 'physics:lowerLimit'" in messages and "the unknown type PhysicsRevolutJoint" in messages
 
 
@@ -261,7 +264,7 @@ def test_several_usd_joints_between_two_bodies_are_read_in_series(tmp_path: Path
         root="uniform bool newton:jointsAddMobility = 1",
     )
     robot = load(tmp_path, text)
-    assert [one.name for one in robot.joints] == ["floating_base", "x", "y"]
+    assert [single.name for single in robot.joints] == ["floating_base", "x", "y"]
     X = poses(robot, {"x": 0.5, "y": 0.3})["b"]
     np.testing.assert_allclose(X[:3, 3], (0.5, 0, 1), atol=1e-15)
     assert X[0, 2] == pytest.approx(math.sin(0.3))

@@ -22,7 +22,7 @@ HINGE = 'uniform token physics:axis = "Y"'
 
 
 def names(robot: lw.Robot) -> list[str]:
-    return [one.name for one in robot.joints]
+    return [joint.name for joint in robot.joints]
 
 
 def arm(anchor: str = "", *more: str, root: str = "") -> str:
@@ -43,10 +43,10 @@ def test_the_base_of_a_usd_robot_moves_as_the_stage_states(tmp_path: Path) -> No
     assert (names(fixed), names(free)) == (["j"], ["floating_base", "j"])
     assert fixed.tree.named_configurations == ()
     np.testing.assert_allclose(dict(free.tree.named_configurations[0].q)["floating_base"], (1, 0, 0, 0, 0, 0, 1))
-    freed, held = load(tmp_path, arm(ANCHOR), floating_base=True), load(tmp_path, arm(), floating_base=False)
-    assert (names(freed), names(held)) == (["floating_base", "j"], ["j"])
+    freed, fixed_robot = load(tmp_path, arm(ANCHOR), floating_base=True), load(tmp_path, arm(), floating_base=False)
+    assert (names(freed), names(fixed_robot)) == (["floating_base", "j"], ["j"])
     assert freed.tree.bodies == free.tree.bodies
-    np.testing.assert_allclose([*held.tree.frame("a").placement.translation], (0, 0, 1))
+    np.testing.assert_allclose([*fixed_robot.tree.frame("a").placement.translation], (0, 0, 1))
     assert names(load(tmp_path, arm(ANCHOR), floating_base=False)) == ["j"]
     assert names(load(tmp_path, arm(), floating_base=True)) == ["floating_base", "j"]
     moving = arm(joint("Prismatic", "rail", "", "a"))
@@ -59,9 +59,11 @@ def test_the_base_of_a_usd_robot_moves_as_the_stage_states(tmp_path: Path) -> No
 def test_the_usd_articulation_root_carries_the_floating_base(tmp_path: Path) -> None:
     text = stage(body("a"), body("b", schemas="PhysicsArticulationRootAPI"), joint("Revolute", "j", "a", "b", HINGE))
     tree = load(tmp_path, text).tree
-    assert [one.name for one in tree.bodies] == ["b", "a"] and isinstance(tree.bodies[0].joint, Floating)
+    assert [joint_.name for joint_ in tree.bodies] == ["b", "a"] and isinstance(tree.bodies[0].joint, Floating)
     assert tree.bodies[1].joint == Revolute((0, -1, 0))  # from b to a, with the sign of the stage
-    assert [one.name for one in load(tmp_path, text.replace('"PhysicsArticulationRootAPI"', '"x"')).tree.bodies] == [
+    assert [
+        joint_.name for joint_ in load(tmp_path, text.replace('"PhysicsArticulationRootAPI"', '"x"')).tree.bodies
+    ] == [
         "a",
         "b",
     ]
@@ -102,10 +104,10 @@ def test_two_robots_of_one_usd_stage_have_distinct_names(tmp_path: Path) -> None
         hinge = joint("Revolute", "hinge", "base", "link", f"{HINGE};point3f physics:localPos0 = (0, 0, 1)")
         return prim("Xform", name, "", *inner, hinge.replace("</r/", f"</r/{name}/"))
 
-    found = load(tmp_path, stage(robot("left", 0), robot("right", 5), joint("Fixed", "w", "", "left/base")))
-    assert found.frames == ("world", "left/base", "left/link", "right/base", "right/link")
-    assert names(found) == ["floating_base", "right/hinge", "left/hinge"]
-    assert found.name == "r"
+    result = load(tmp_path, stage(robot("left", 0), robot("right", 5), joint("Fixed", "w", "", "left/base")))
+    assert result.frames == ("world", "left/base", "left/link", "right/base", "right/link")
+    assert names(result) == ["floating_base", "right/hinge", "left/hinge"]
+    assert result.name == "r"
 
 
 def test_usd_instances_have_the_names_of_the_instance(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_nested_usd_bodies_are_separate_links(tmp_path: Path) -> None:
     robot = load(tmp_path, stage(body("outer", at(1, 0, 0), collider("Sphere", "s"), inner), hinge))
     outer, moved = robot.tree.bodies
     assert (outer.name, moved.name, moved.inertia.mass) == ("outer", "inner", 3.0)
-    assert [one.name for one in robot.tree.frame("outer").collisions] == ["s"]
+    assert [shape.name for shape in robot.tree.frame("outer").collisions] == ["s"]
     np.testing.assert_allclose([*moved.placement.translation], (0, 0, 2))
     assert dict(robot.tree.named_configurations[0].q)["j"] == (0.0,)
 
@@ -141,10 +143,10 @@ def test_kinematic_and_disabled_usd_bodies_are_fixed(tmp_path: Path) -> None:
     )
     robot = load(tmp_path, text)
     assert robot.frames == ("world", "b", "c") and names(robot) == ["j"]
-    assert [one.name for one in robot.tree.frame("world").collisions] == ["wall"]
+    assert [shape.name for shape in robot.tree.frame("world").collisions] == ["wall"]
     assert isinstance(robot.joint("b_fixed").type, Fixed)
     np.testing.assert_allclose([*robot.tree.frame("b").placement.translation], (1, 0, 0))
-    notes = " ".join(one.message for one in robot.report.warnings)
+    notes = " ".join(shape.message for shape in robot.report.warnings)
     assert "kinematic" in notes and "not enabled" in notes and "do not move" in notes and not robot.report.repairs
 
 
@@ -158,7 +160,7 @@ def test_disabled_usd_joints_are_left_out(tmp_path: Path) -> None:
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, text)
     assert names(robot) == ["j"] and not robot.tree.constraints
-    assert {one.where.element: one.code for one in robot.report.repairs} == {
+    assert {repair.where.element: repair.code for repair in robot.report.repairs} == {
         "/r/self": "SELF_JOINT",
         "/r/unknown": "UNKNOWN_LINK",
     }
@@ -214,8 +216,8 @@ def test_usd_collision_filters_disable_pairs(tmp_path: Path) -> None:
         ]
 
     def pairs(*prims: str) -> set[frozenset[str]]:
-        found = load(tmp_path, stage(*prims)).tree.disabled_collisions
-        return {frozenset((one.a, one.b)) for one in found}
+        result = load(tmp_path, stage(*prims)).tree.disabled_collisions
+        return {frozenset((group_one.a, group_one.b)) for group_one in result}
 
     def group(name: str, members: str, filtered: str, more: str = "") -> str:
         values = f"rel collection:colliders:includes = {members}\nrel physics:filteredGroups = {filtered}\n{more}"
@@ -226,10 +228,10 @@ def test_usd_collision_filters_disable_pairs(tmp_path: Path) -> None:
     assert pairs(*bodies("rel physics:filteredPairs = [</r/b>]")) == {ab}
     assert pairs(*bodies("rel physics:filteredPairs = [</r/b/s>]")) == set()  # only one of two shapes
     assert pairs(*bodies("rel physics:filteredPairs = [</r/b/s>, </r/b/t>, </r/c>]")) == {ab, ac}
-    one = group("one", "[</r/a>, </r/b>]", "</r/one>")
-    assert pairs(*bodies(), one) == {ab}
+    group_one = group("one", "[</r/a>, </r/b>]", "</r/one>")
+    assert pairs(*bodies(), group_one) == {ab}
     two = group("two", "</r/c>", "</r/one>")
-    assert pairs(*bodies(), one, two) == {ab, ac, bc}
+    assert pairs(*bodies(), group_one, two) == {ab, ac, bc}
     assert pairs(*bodies(), group("one", "</r/a>", "</r/two>", "bool physics:invertFilteredGroups = 1"), two) == {
         ab,
         ac,
@@ -248,8 +250,8 @@ def test_ignored_usd_content_is_reported_once(tmp_path: Path) -> None:
     actuator = prim("MjcActuator", "motor")
     with pytest.warns(ModelWarning):
         robot = load(tmp_path, stage(body("a", damped.format(0.5)), body("b", damped.format(0.5)), actuator))
-    found = {one.message: one.code for one in robot.report.warnings}
-    assert found == {
+    results = {warning.message: warning.code for warning in robot.report.warnings}
+    assert results == {
         "prims of type MjcActuator are not read": "UNSUPPORTED",
         "the attribute physxRigidBody:linearDamping is not read (2 times, here first)": "UNSUPPORTED",
         "attributes physxRigidBody: parameters of a simulator are not read (2 times, here first)": "IGNORED",
@@ -275,20 +277,20 @@ def test_every_prim_of_a_usd_stage_is_read_or_reported() -> None:
 @pytest.mark.parametrize("name", ["arm7_gripper"])
 def test_a_robot_converted_to_usd_equals_its_urdf(name: str) -> None:
     """The stage was made from the URDF by urdf-usd-converter 0.3.4; its numbers have single precision."""
-    expected, found = lw.load(name), lw.load(FOLDER / f"converted/{name}/{name}.usda")
-    assert names(found) == names(expected) and set(found.frames) == {"world", *expected.frames}
-    assert {issue.code for issue in found.report.warnings} == {"MIMIC_FREE"}
-    np.testing.assert_allclose(found.mass, expected.mass, rtol=1e-7)
+    expected, loaded_robot = lw.load(name), lw.load(FOLDER / f"converted/{name}/{name}.usda")
+    assert names(loaded_robot) == names(expected) and set(loaded_robot.frames) == {"world", *expected.frames}
+    assert {issue.code for issue in loaded_robot.report.warnings} == {"MIMIC_FREE"}
+    np.testing.assert_allclose(loaded_robot.mass, expected.mass, rtol=1e-7)
     q = expected.random_configuration(seed=3)
     v = np.linspace(-1.0, 1.0, expected.nv)
     for frame in expected.frames:
-        np.testing.assert_allclose(found.pose(q, frame), expected.pose(q, frame), atol=1e-6)
-    np.testing.assert_allclose(found.mass_matrix(q), expected.mass_matrix(q), atol=1e-6)
-    np.testing.assert_allclose(found.bias_force(q, v), expected.bias_force(q, v), atol=2e-5)
-    for one, other in zip(found.joints, expected.joints, strict=True):
+        np.testing.assert_allclose(loaded_robot.pose(q, frame), expected.pose(q, frame), atol=1e-6)
+    np.testing.assert_allclose(loaded_robot.mass_matrix(q), expected.mass_matrix(q), atol=1e-6)
+    np.testing.assert_allclose(loaded_robot.bias_force(q, v), expected.bias_force(q, v), atol=2e-5)
+    for ours, theirs in zip(loaded_robot.joints, expected.joints, strict=True):
         np.testing.assert_allclose(
-            [*one.lower, *one.upper, *one.velocity, *one.effort, *one.damping, *one.friction],
-            [*other.lower, *other.upper, *other.velocity, *other.effort, *other.damping, *other.friction],
+            [*ours.lower, *ours.upper, *ours.velocity, *ours.effort, *ours.damping, *ours.friction],
+            [*theirs.lower, *theirs.upper, *theirs.velocity, *theirs.effort, *theirs.damping, *theirs.friction],
             rtol=1e-6,
             atol=1e-6,
         )
@@ -302,11 +304,11 @@ def test_robots_converted_to_usd_by_the_installed_converter_equal_their_urdf(tmp
         arguments = [str(lw.robots.path(name)), str(tmp_path / name)]
         subprocess.run([sys.executable, "-c", convert, *arguments], check=True, capture_output=True)
         (path,) = [*(tmp_path / name).glob("*.usd*")]
-        expected, found = lw.load(name), lw.load(path)
-        assert names(found) == names(expected)
+        expected, loaded_robot = lw.load(name), lw.load(path)
+        assert names(loaded_robot) == names(expected)
         q = expected.random_configuration(seed=3)
-        np.testing.assert_allclose(found.mass_matrix(q), expected.mass_matrix(q), atol=1e-5)
-        np.testing.assert_allclose(found.gravity_force(q), expected.gravity_force(q), atol=1e-4)
+        np.testing.assert_allclose(loaded_robot.mass_matrix(q), expected.mass_matrix(q), atol=1e-5)
+        np.testing.assert_allclose(loaded_robot.gravity_force(q), expected.gravity_force(q), atol=1e-4)
 
 
 def test_reading_usd_without_usd_core_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

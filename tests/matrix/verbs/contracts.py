@@ -82,27 +82,27 @@ SENSORS: dict[str, Callable[[Kind], simulation.Sensor]] = {
 
 for _name, _task in TASKS.items():
 
-    def _check_task(kind: Kind, made: Callable[[Kind], ik.Task] = _task) -> None:
+    def _check_task(kind: Kind, make: Callable[[Kind], ik.Task] = _task) -> None:
         """The task keeps its contract: rows, rates and biases are those of differences."""
-        robot = kind.shaped if made is TASKS["ClearanceTask"] else kind.robot
-        _passes(ik.check_task(made(kind), robot))
+        robot = kind.shaped if make is TASKS["ClearanceTask"] else kind.robot
+        _passes(ik.check_task(make(kind), robot))
 
     verb(f"ik.{_name}", "ik.check_task", needs=_has_joints, name=f"contract of {_name}")(_check_task)
 
 for _name, _feature in FEATURES.items():
 
-    def _check_feature(kind: Kind, made: Callable[[Kind], optimal.Feature] = _feature) -> None:
+    def _check_feature(kind: Kind, make: Callable[[Kind], optimal.Feature] = _feature) -> None:
         """The feature keeps its contract: Jacobians are those of differences."""
-        robot = kind.shaped if made is FEATURES["Clearance"] else kind.robot
-        _passes(optimal.check_feature(made(kind), robot))
+        robot = kind.shaped if make is FEATURES["Clearance"] else kind.robot
+        _passes(optimal.check_feature(make(kind), robot))
 
     verb(f"optimal.{_name}", "optimal.check_feature", needs=_has_joints, name=f"contract of {_name}")(_check_feature)
 
 for _name, _sensor in SENSORS.items():
 
-    def _check_sensor(kind: Kind, made: Callable[[Kind], simulation.Sensor] = _sensor) -> None:
+    def _check_sensor(kind: Kind, make: Callable[[Kind], simulation.Sensor] = _sensor) -> None:
         """The sensor keeps its contract: compiled readings are those on arrays."""
-        _passes(simulation.check_sensor(made(kind), kind.robot, q=kind.q))
+        _passes(simulation.check_sensor(make(kind), kind.robot, q=kind.q))
 
     verb(f"simulation.{_name}", "simulation.check_sensor", needs=_has_joints, name=f"contract of {_name}")(
         _check_sensor

@@ -20,28 +20,28 @@ def _moves(kind: Kind) -> bool:
 
 
 def _run(kind: Kind, law: Any, constants: Any = None, duration: float = 0.05, dt: float = 1e-3) -> Any:
-    found = kind.robot.simulate(kind.q, kind.rest, controller=law, duration=duration, dt=dt, constants=constants)
-    assert np.isfinite(found.q).all()
-    holds(kind, found.q[-1], 1e-4, time=float(found.t[-1]))
-    return found
+    run = kind.robot.simulate(kind.q, kind.rest, controller=law, duration=duration, dt=dt, constants=constants)
+    assert np.isfinite(run.q).all()
+    holds(kind, run.q[-1], 1e-4, time=float(run.t[-1]))
+    return run
 
 
-def _stays(kind: Kind, found: Any, bound: float) -> None:
+def _stays(kind: Kind, result: Any, bound: float) -> None:
     """Assert that a robot with motors for all of its motions is nearer to its start than one that falls."""
-    if not kind.is_actuated or kind.timed or np.any(found.saturation):
+    if not kind.is_actuated or kind.timed or np.any(result.saturation):
         return
-    dt = float(found.t[1] - found.t[0])
-    fallen = kind.robot.simulate(kind.q, kind.rest, dt=dt, duration=float(found.t[-1]))
+    dt = float(result.t[1] - result.t[0])
+    fallen = kind.robot.simulate(kind.q, kind.rest, dt=dt, duration=float(result.t[-1]))
     far = np.abs(kind.robot.difference(kind.q, fallen.q[-1])).max(initial=0.0)
-    near = np.abs(kind.robot.difference(kind.q, found.q[-1])).max(initial=0.0)
+    near = np.abs(kind.robot.difference(kind.q, result.q[-1])).max(initial=0.0)
     assert near <= bound * far + 1e-7, f"moved {near:.2g}, falls {far:.2g}"
 
 
 @verb("control.GravityCompensation", needs=_has_joints)
 def gravity_compensation(kind: Kind) -> None:
     """A robot at rest under gravity compensation stays at rest."""
-    found = _run(kind, control.GravityCompensation(kind.robot), dt=1e-4, duration=0.01)
-    _stays(kind, found, 0.05)
+    result = _run(kind, control.GravityCompensation(kind.robot), dt=1e-4, duration=0.01)
+    _stays(kind, result, 0.05)
 
 
 def _gain(kind: Kind) -> float:
@@ -84,11 +84,11 @@ def impedance(kind: Kind) -> None:
 
 
 def _frame_stays(kind: Kind, law: Any, constants: Any, duration: float = 0.05) -> None:
-    found = _run(kind, law, constants, duration)
-    if kind.timed or np.any(found.saturation):
+    result = _run(kind, law, constants, duration)
+    if kind.timed or np.any(result.saturation):
         return
     fallen = kind.robot.simulate(kind.q, kind.rest, duration=duration)
-    start, *ends = (kind.robot.pose(q, kind.frame)[:3, 3] for q in (kind.q, found.q[-1], fallen.q[-1]))
+    start, *ends = (kind.robot.pose(q, kind.frame)[:3, 3] for q in (kind.q, result.q[-1], fallen.q[-1]))
     near, far = (np.abs(end - start).max() for end in ends)
     assert near <= 0.1 * far + 1e-7 * kind.size, f"moved {near:.2g}, falls {far:.2g}"
 
@@ -112,8 +112,8 @@ def admittance(kind: Kind) -> None:
     """A robot at its target that nothing pushes stays there."""
     inner = control.ComputedTorque(kind.robot, kp=100.0)
     law = control.Admittance(inner, inertia=1.0, damping=20.0, stiffness=100.0, dt=1e-3)
-    still = np.zeros(kind.robot.nv)
-    _stays(kind, _run(kind, law, {"target_q": kind.q, "force": still}, 0.02), 0.05)
+    zeros = np.zeros(kind.robot.nv)
+    _stays(kind, _run(kind, law, {"target_q": kind.q, "force": zeros}, 0.02), 0.05)
 
 
 @verb("control.HybridForcePosition", needs=_has_joints)
@@ -127,11 +127,11 @@ def hybrid_force_position(kind: Kind) -> None:
 def lqr_about_state(kind: Kind) -> None:
     """A robot that starts at the rest stays there, if its motors can hold it."""
     law = control.lqr_about_state(kind.robot, kind.q, dt=1e-3)
-    found = kind.robot.simulate(kind.q, controller=law, duration=0.02)
-    assert np.isfinite(found.q).all()
-    if np.any(found.saturation):
+    run = kind.robot.simulate(kind.q, controller=law, duration=0.02)
+    assert np.isfinite(run.q).all()
+    if np.any(run.saturation):
         return
-    close(kind.robot.difference(kind.q, found.q[-1]), np.zeros(kind.robot.nv), 1e-5, "rest")
+    close(kind.robot.difference(kind.q, run.q[-1]), np.zeros(kind.robot.nv), 1e-5, "rest")
 
 
 @verb("control.lqr_about_trajectory", "control.TVLQRController", needs=_moves)
@@ -139,11 +139,11 @@ def lqr_about_trajectory(kind: Kind) -> None:
     """A robot that starts on a motion follows it, if its motors can hold it."""
     path = kind.robot.spline([0.0, 0.2], (kind.q, kind.moved(0.01)), boundary="clamped")
     law = control.lqr_about_trajectory(kind.robot, path)
-    found = kind.robot.simulate(kind.q, controller=law, duration=0.1)
-    assert np.isfinite(found.q).all()
-    if np.any(found.saturation):
+    run = kind.robot.simulate(kind.q, controller=law, duration=0.1)
+    assert np.isfinite(run.q).all()
+    if np.any(run.saturation):
         return
-    error = np.abs(kind.robot.difference(path(0.1).q, found.q[-1])).max(initial=0.0)
+    error = np.abs(kind.robot.difference(path(0.1).q, run.q[-1])).max(initial=0.0)
     assert error < 0.01, f"error {error:.2g}"
 
 

@@ -13,10 +13,10 @@ from matrix.cell import close, verb
 from matrix.kinds import Kind
 
 
-def _same(kind: Kind, other: lw.Robot) -> None:
+def _same(kind: Kind, robot: lw.Robot) -> None:
     """Assert that both have equal poses and mass matrices at the same q."""
-    close(other.pose(kind.q, kind.frame), kind.robot.pose(kind.q, kind.frame), 1e-8, "pose")
-    close(other.mass_matrix(kind.q), kind.robot.mass_matrix(kind.q), 1e-7, "M")
+    close(robot.pose(kind.q, kind.frame), kind.robot.pose(kind.q, kind.frame), 1e-8, "pose")
+    close(robot.mass_matrix(kind.q), kind.robot.mass_matrix(kind.q), 1e-7, "M")
 
 
 def _written(kind: Kind, ending: str, write: str) -> None:
@@ -65,7 +65,7 @@ def save(kind: Kind) -> None:
 def files_of_loops(kind: Kind) -> None:
     """A document of loops names every constraint."""
     text = kind.robot.loops_document()
-    assert all(one.name.partition(":")[0] in text for one in kind.robot.constraints)
+    assert all(constraint.name.partition(":")[0] in text for constraint in kind.robot.constraints)
 
 
 @verb("srdf_document", "with_srdf_document")

@@ -52,15 +52,20 @@ def _moves(kind: Kind) -> bool:
 def _check(name: str, kind: Kind) -> None:
     """Rates along a motion equal central differences of the function; each sample equals that of its batch."""
     row, tree = ROBOT[name], kind.robot.tree
-    asked: Any = name
+    requested_function: Any = name
     if name in _REDUCED:
-        asked = (name, _independent(kind))
+        requested_function = (name, _independent(kind))
         if name == "reduced_linearize":
-            asked = (*asked, _independent(kind, [one.name for one in kind.robot.constraints if not one.holonomic]))
+            requested_function = (
+                *requested_function,
+                _independent(
+                    kind, [constraint.name for constraint in kind.robot.constraints if not constraint.holonomic]
+                ),
+            )
     elif any(option.required for option in row.options):
-        asked = (name, *names_for(tree, row, kind.frame))
-    kernel = kind.robot.compile(asked)
-    request = read_request(robot_owner(tree), asked)
+        requested_function = (name, *names_for(tree, row, kind.frame))
+    kernel = kind.robot.compile(requested_function)
+    request = read_request(robot_owner(tree), requested_function)
     rng = np.random.default_rng(4)
     point, motion = [], []
     for port, quantity in zip(kernel.inputs, request.inputs, strict=True):
@@ -75,8 +80,8 @@ def _check(name: str, kind: Kind) -> None:
         return [_moved(kind, x, step * d) if q else x + step * d for x, d, q in zip(point, motion, is_q, strict=True)]
 
     batch = [np.stack(pair) for pair in zip(moved(-STEP), moved(STEP), strict=True)]
-    both = _parts(f(asked, *batch))
-    for k, part in enumerate(_parts(f(asked, *moved(STEP)))):
+    both = _parts(f(requested_function, *batch))
+    for k, part in enumerate(_parts(f(requested_function, *moved(STEP)))):
         if name == "manipulability" and np.isinf(part):
             return  # no motor moves the frame, which is free to move
         assert np.isfinite(part).all(), f"output {k} is not finite"
@@ -90,7 +95,7 @@ def _check(name: str, kind: Kind) -> None:
     rates = [
         f("velocity_to_configuration_derivative", x, d) if q else d for x, d, q in zip(point, motion, is_q, strict=True)
     ]
-    for k, rate in enumerate(_parts(f.rate(asked, *zip(point, rates, strict=True)))):
+    for k, rate in enumerate(_parts(f.rate(requested_function, *zip(point, rates, strict=True)))):
         difference = (both[k][1] - both[k][0]) / (2.0 * STEP)
         size = np.abs(both[k]).max(initial=0.0)
         bound = 1e-5 * (1.0 + np.abs(difference).max(initial=0.0) + size)
@@ -100,16 +105,16 @@ def _check(name: str, kind: Kind) -> None:
 
 def _moved(kind: Kind, q: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Return a configuration that satisfies the constraints, because redundant rows magnify violations."""
-    there = kind.robot.integrate(q, step)
-    found = kind.assembled(there)
-    return there if found is None else found
+    moved_q = kind.robot.integrate(q, step)
+    result = kind.assembled(moved_q)
+    return moved_q if result is None else result
 
 
-def _parts(found: Any) -> tuple[np.ndarray, ...]:
-    return found if isinstance(found, tuple) else (found,)
+def _parts(result: Any) -> tuple[np.ndarray, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 for _name in ROBOT:
-    _one = functools.partial(_check, _name)
-    _one.__doc__, _one.__module__ = _check.__doc__, __name__  # type: ignore[attr-defined]
-    verb(_name, name=_name, needs=_moves if _name in _REDUCED else None)(_one)
+    _checked = functools.partial(_check, _name)
+    _checked.__doc__, _checked.__module__ = _check.__doc__, __name__  # type: ignore[attr-defined]
+    verb(_name, name=_name, needs=_moves if _name in _REDUCED else None)(_checked)

@@ -31,12 +31,12 @@ def inverse_kinematics(kind: Kind) -> None:
     """From q the pose of a configuration nearby is found, near that start, within limits and constraints."""
     goal = kind.moved(0.05)
     X = kind.robot.pose(goal, kind.frame)
-    found = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
-    assert found.success, str(found.status)
-    close(kind.robot.pose(found.q, kind.frame), X, 1e-5, "pose")
-    holds(kind, found.q)
-    _limits_hold(kind, found.q)
-    step = np.abs(kind.robot.difference(kind.q, found.q)).max(initial=0.0)
+    solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
+    assert solution.success, str(solution.status)
+    close(kind.robot.pose(solution.q, kind.frame), X, 1e-5, "pose")
+    holds(kind, solution.q)
+    _limits_hold(kind, solution.q)
+    step = np.abs(kind.robot.difference(kind.q, solution.q)).max(initial=0.0)
     assert step < 1.0 + 10.0 * np.abs(kind.robot.difference(kind.q, goal)).max(initial=0.0), f"step of {step:.2g}"
 
 
@@ -44,10 +44,10 @@ def inverse_kinematics(kind: Kind) -> None:
 def inverse_kinematics_of_a_batch(kind: Kind) -> None:
     """Poses of a batch are found as single ones are."""
     X = np.stack([kind.robot.pose(kind.moved(0.05, seed), kind.frame) for seed in (2, 3)])
-    found = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
-    assert np.all(found.success), str(found.status)
-    close(kind.robot.pose(found.q, kind.frame), X, 1e-5, "poses")
-    holds(kind, found.q)
+    solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
+    assert np.all(solution.success), str(solution.status)
+    close(kind.robot.pose(solution.q, kind.frame), X, 1e-5, "poses")
+    holds(kind, solution.q)
 
 
 @verb("inverse_kinematics", needs=_has_joints)
@@ -55,9 +55,9 @@ def inverse_kinematics_out_of_reach(kind: Kind) -> None:
     """A pose far away is reported, by its status, and the result is finite."""
     X = np.array(kind.robot.pose(kind.q, kind.frame), dtype=float)
     X[:3, 3] += 1e4 * max(1.0, kind.size)
-    found = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
-    assert np.isfinite(found.q).all()
-    assert not found.success or np.abs(kind.robot.pose(found.q, kind.frame) - X).max() < 1e-4 * kind.size
+    solution = kind.robot.inverse_kinematics(X, kind.frame, q_init=kind.q)
+    assert np.isfinite(solution.q).all()
+    assert not solution.success or np.abs(kind.robot.pose(solution.q, kind.frame) - X).max() < 1e-4 * kind.size
 
 
 def _tasks(kind: Kind, goal: np.ndarray) -> dict[str, tuple[ik.Task, object]]:
@@ -76,10 +76,10 @@ def _solve_task(name: str, kind: Kind) -> None:
     task, target = _tasks(kind, kind.moved(0.05))[name]
     task = replace(task, name="led")
     problem = kind.robot.ik_problem([ik.Soft(task) if name == "AlignTask" else task])
-    found = problem.solve(kind.q, **({} if target is None else {"led": target}))
-    assert found.success, str(found.status)
-    holds(kind, found.q)
-    _limits_hold(kind, found.q)
+    solution = problem.solve(kind.q, **({} if target is None else {"led": target}))
+    assert solution.success, str(solution.status)
+    holds(kind, solution.q)
+    _limits_hold(kind, solution.q)
 
 
 for _task in ("PositionTask", "OrientationTask", "CenterOfMassTask", "AlignTask", "PostureTask"):
@@ -98,8 +98,10 @@ def velocity_for(kind: Kind) -> None:
     X = kind.robot.pose(goal, kind.frame)
     q, before = kind.q, _distance(kind, kind.q, X)
     for _ in range(60):
-        found = kind.robot.velocity_for(ik.PoseTask(kind.frame, name="led"), q, 0.02, time_constant=0.1, led=X)
-        v = np.asarray(found.v)
+        velocity_result = kind.robot.velocity_for(
+            ik.PoseTask(kind.frame, name="led"), q, 0.02, time_constant=0.1, led=X
+        )
+        v = np.asarray(velocity_result.v)
         assert np.isfinite(v).all()
         if q is kind.q and kind.robot.constraints and not kind.timed:
             G = kind.robot.constraint_jacobian(q)
@@ -133,19 +135,19 @@ def track_cartesian_path(kind: Kind) -> None:
     poses = [np.asarray(kind.robot.pose(q, kind.frame)) for q in (kind.q, middle, end)]
     if np.abs(poses[-1] - poses[0]).max() < 1e-9:
         return
-    found = kind.robot.track_cartesian_path(
+    tracked = kind.robot.track_cartesian_path(
         motion.pose_spline(poses),
         kind.frame,
         q_init=kind.q,
         position_tolerance=1e-2 * kind.size,
         orientation_tolerance=1e-2,
     )
-    if not found.success and _rank(kind) < 6:
+    if not tracked.success and _rank(kind) < 6:
         return  # the poses between the configurations' poses are out of reach
-    assert found.success, str(found.status)
-    holds(kind, found.q, 1e-6)
-    _limits_hold(kind, found.q)
-    close(kind.robot.difference(kind.q, found.q[0]), np.zeros(kind.robot.nv), 0.05, "start")
+    assert tracked.success, str(tracked.status)
+    holds(kind, tracked.q, 1e-6)
+    _limits_hold(kind, tracked.q)
+    close(kind.robot.difference(kind.q, tracked.q[0]), np.zeros(kind.robot.nv), 0.05, "start")
 
 
 @verb("inverse_kinematics_path", needs=lambda kind: kind.robot.nv and all(c.holonomic for c in kind.robot.constraints))
@@ -153,10 +155,10 @@ def inverse_kinematics_path(kind: Kind) -> None:
     """The poses of a path of configurations are reached one after another without a jump."""
     path = [kind.q, kind.moved(0.02), kind.moved(0.04)]
     X = np.stack([kind.robot.pose(q, kind.frame) for q in path])
-    found = kind.robot.inverse_kinematics_path(X, kind.frame, q_init=kind.q)
-    assert np.all(found.success), str(found.status)
-    close(kind.robot.pose(found.q, kind.frame), X, 1e-5, "poses")
-    holds(kind, found.q)
+    path_solution = kind.robot.inverse_kinematics_path(X, kind.frame, q_init=kind.q)
+    assert np.all(path_solution.success), str(path_solution.status)
+    close(kind.robot.pose(path_solution.q, kind.frame), X, 1e-5, "poses")
+    holds(kind, path_solution.q)
 
 
 @verb("closed_form", needs=_has_joints)

@@ -22,7 +22,7 @@ def _driver(kind: Kind) -> tuple[str, int]:
 
 
 def _has_driver(kind: Kind) -> bool:
-    holonomic = all(one.holonomic for one in kind.robot.constraints)
+    holonomic = all(constraint.holonomic for constraint in kind.robot.constraints)
     return _is_mechanism(kind) and holonomic and _driver(kind)[0] != ""
 
 
@@ -30,9 +30,9 @@ def _has_driver(kind: Kind) -> bool:
 def assemble(kind: Kind) -> None:
     """An assembly from beside the constraints satisfies them; an assembled configuration stays."""
     start = kind.robot.integrate(kind.q, 0.02 * np.random.default_rng(0).normal(size=kind.robot.nv))
-    found = kind.robot.assemble(start)
-    assert found.success
-    holds(kind, found.q)
+    assembled = kind.robot.assemble(start)
+    assert assembled.success
+    holds(kind, assembled.q)
     close(kind.robot.difference(kind.q, kind.robot.assemble(kind.q).q), np.zeros(kind.robot.nv), 1e-7, "stays")
 
 
@@ -40,8 +40,8 @@ def assemble(kind: Kind) -> None:
 def assemble_a_batch(kind: Kind) -> None:
     """A batch has the configurations of its states."""
     starts = np.stack([kind.q, kind.moved()])
-    found = kind.robot.assemble(starts)
-    close(found.q[1], kind.robot.assemble(starts[1]).q, 1e-9, "second state")
+    assembled = kind.robot.assemble(starts)
+    close(assembled.q[1], kind.robot.assemble(starts[1]).q, 1e-9, "second state")
 
 
 @verb("project", needs=_is_mechanism)
@@ -65,18 +65,18 @@ def mobility(kind: Kind) -> None:
 @verb("integrability", needs=_is_mechanism)
 def integrability(kind: Kind) -> None:
     """The degrees of freedom of configurations are at least those of velocities."""
-    found = kind.robot.integrability(kind.q)
-    assert str(found)
+    report = kind.robot.integrability(kind.q)
+    assert str(report)
 
 
 @verb("branches", needs=lambda kind: _has_driver(kind) and kind.dof == 1)
 def branches(kind: Kind) -> None:
     """The configuration with its driver held is one of the branches, and all satisfy the constraints."""
     name, at = _driver(kind)
-    found = kind.robot.branches({name: float(kind.q[at])}, num_starts=16)
-    holds(kind, found.q)
-    errors = [np.abs(kind.robot.difference(kind.q, q)).max() for q in found.q]
-    assert min(errors) < 1e-6 or len(found.q) == 0, "the configuration is no branch"
+    result = kind.robot.branches({name: float(kind.q[at])}, num_starts=16)
+    holds(kind, result.q)
+    errors = [np.abs(kind.robot.difference(kind.q, q)).max() for q in result.q]
+    assert min(errors) < 1e-6 or len(result.q) == 0, "the configuration is no branch"
 
 
 @verb("drive_mechanism", needs=lambda kind: _has_driver(kind) and kind.dof == 1 and not kind.timed)
@@ -85,12 +85,12 @@ def drive_mechanism(kind: Kind) -> None:
     name, at = _driver(kind)
     step = 1e-3
     values = kind.q[at] + np.arange(-3, 4) * step
-    found = kind.robot.drive_mechanism({name: values}, q_init=kind.q, velocity={name: 1.0})
-    holds(kind, found.q)
-    close(found.q[:, at], values, 1e-9, "driver")
-    close(kind.robot.difference(found.q[3], kind.q), np.zeros(kind.robot.nv), 1e-5, "branch")
-    rate = kind.robot.difference(found.q[2], found.q[4]) / (2 * step)
-    middle = found.v[3] * step
+    driven = kind.robot.drive_mechanism({name: values}, q_init=kind.q, velocity={name: 1.0})
+    holds(kind, driven.q)
+    close(driven.q[:, at], values, 1e-9, "driver")
+    close(kind.robot.difference(driven.q[3], kind.q), np.zeros(kind.robot.nv), 1e-5, "branch")
+    rate = kind.robot.difference(driven.q[2], driven.q[4]) / (2 * step)
+    middle = driven.v[3] * step
     close(rate * step, middle, 1e-4, "velocity")
 
 
@@ -110,15 +110,15 @@ def minimal_coordinates(kind: Kind) -> None:
 @verb("equilibrium", needs=lambda kind: bool(kind.robot.nv))
 def equilibrium(kind: Kind) -> None:
     """At an equilibrium the generalised forces along the free motions are zero."""
-    found = kind.robot.equilibrium(kind.q)
-    if not found.success:
+    equilibrium_result = kind.robot.equilibrium(kind.q)
+    if not equilibrium_result.success:
         return  # a body in free fall has none
     robot = kind.robot
     tree = opened(robot)  # passive forces of loop joints are added below
-    tau = tree.gravity_force(found.q) - tree.passive_force(found.q, np.zeros(robot.nv))
-    tau = tau + _spring_force(kind, found.q)
+    tau = tree.gravity_force(equilibrium_result.q) - tree.passive_force(equilibrium_result.q, np.zeros(robot.nv))
+    tau = tau + _spring_force(kind, equilibrium_result.q)
     if robot.constraints:
-        G = robot.constraint_jacobian(found.q, **kind.timed)
+        G = robot.constraint_jacobian(equilibrium_result.q, **kind.timed)
         tau = tau - G.T @ np.linalg.lstsq(G.T, tau, rcond=1e-9)[0]
     scale = 1.0 + np.abs(robot.gravity_force(kind.q)).max(initial=0.0)
     assert np.abs(tau).max(initial=0.0) < 1e-6 * scale, "forces are not in balance"
@@ -126,7 +126,10 @@ def equilibrium(kind: Kind) -> None:
 
 def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
     """Return the generalised forces that the springs of joints that close loops need, (nv,)."""
-    if not any(getattr(one, "stiffness", None) is not None and np.any(one.stiffness) for one in kind.robot.constraints):
+    if not any(
+        getattr(constraint, "stiffness", None) is not None and np.any(constraint.stiffness)
+        for constraint in kind.robot.constraints
+    ):
         return np.zeros(kind.robot.nv)
     force = -kind.robot.loop_passive_force(q, np.zeros(kind.robot.nv))
     return np.asarray(kind.robot.loop_velocity(q, np.eye(kind.robot.nv)) @ force)
@@ -135,7 +138,7 @@ def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
 @verb("determinate_joint_wrenches", "determinate_constraint_forces", needs=_is_mechanism)
 def determinate_forces(kind: Kind) -> None:
     """Which forces are determinate agrees with where their indeterminacy is zero."""
-    found = np.asarray(kind.robot.determinate_constraint_forces(kind.q, **kind.timed))
+    result = np.asarray(kind.robot.determinate_constraint_forces(kind.q, **kind.timed))
     free = np.asarray(kind.robot.constraint_force_indeterminacy(kind.q, **kind.timed))
-    assert np.array_equal(found.astype(bool), free < 1e-6 * (1.0 + free.max(initial=0.0)))
+    assert np.array_equal(result.astype(bool), free < 1e-6 * (1.0 + free.max(initial=0.0)))
     kind.robot.determinate_joint_wrenches(kind.q, **kind.timed)

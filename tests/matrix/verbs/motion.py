@@ -23,15 +23,15 @@ def _moves(kind: Kind) -> bool:
     return kind.dof > 0
 
 
-def _check_motion(kind: Kind, found: motion.Trajectory, ends: tuple[np.ndarray, ...]) -> None:
+def _check_motion(kind: Kind, result: motion.Trajectory, ends: tuple[np.ndarray, ...]) -> None:
     """The motion has its ends, constraints along it, and velocities that are the rates of its positions."""
-    close(kind.robot.difference(ends[0], found(found.start_time).q), np.zeros(kind.robot.nv), 1e-6, "start")
-    close(kind.robot.difference(ends[-1], found(found.end_time).q), np.zeros(kind.robot.nv), 1e-6, "end")
-    t = np.linspace(found.start_time, found.end_time, 9)[1:-1] + 1e-5
-    h = 1e-6 * found.duration
-    rate = kind.robot.difference(found(t - h).q, found(t + h).q) / (2 * h)
-    close(rate, found(t).v, 1e-4, "velocity")
-    holds(kind, found(t).q, 1e-6)
+    close(kind.robot.difference(ends[0], result(result.start_time).q), np.zeros(kind.robot.nv), 1e-6, "start")
+    close(kind.robot.difference(ends[-1], result(result.end_time).q), np.zeros(kind.robot.nv), 1e-6, "end")
+    t = np.linspace(result.start_time, result.end_time, 9)[1:-1] + 1e-5
+    h = 1e-6 * result.duration
+    rate = kind.robot.difference(result(t - h).q, result(t + h).q) / (2 * h)
+    close(rate, result(t).v, 1e-4, "velocity")
+    holds(kind, result(t).q, 1e-6)
 
 
 @verb("spline", "motion.spline")
@@ -46,9 +46,9 @@ def profile(kind: Kind) -> None:
     """A profile between configurations satisfies constraints and its limits."""
     points = (kind.q, kind.moved(0.1))
     n = kind.robot.nv
-    found = kind.robot.profile(*points, velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0), jerk=np.full(n, 20.0))
-    _check_motion(kind, found, points)
-    speeds = np.abs(found(np.linspace(found.start_time, found.end_time, 501)).v)  # extremes may be without a bound
+    curve = kind.robot.profile(*points, velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0), jerk=np.full(n, 20.0))
+    _check_motion(kind, curve, points)
+    speeds = np.abs(curve(np.linspace(curve.start_time, curve.end_time, 501)).v)  # extremes may be without a bound
     assert speeds.max() <= 1.0 + 1e-9
 
 
@@ -65,8 +65,8 @@ def _path(kind: Kind) -> motion.Trajectory:
 def time_optimal(kind: Kind) -> None:
     """A path in least time keeps the limits of velocities and accelerations, and one of them is reached."""
     n = kind.robot.nv
-    found = motion.time_optimal(_path(kind), velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0)).trajectory
-    states = found(np.linspace(found.start_time, found.end_time, 501))
+    timed_path = motion.time_optimal(_path(kind), velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0)).trajectory
+    states = timed_path(np.linspace(timed_path.start_time, timed_path.end_time, 501))
     v, a = np.abs(states.v).max(), np.abs(states.a).max()
     assert v <= 1.0 + 1e-6
     assert a <= 2.0 + 1e-3
@@ -77,11 +77,11 @@ def time_optimal(kind: Kind) -> None:
 def time_optimal_with_torques(kind: Kind) -> None:
     """Forces along a path timed with their limits stay within them, by inverse dynamics."""
     robot, n = kind.robot, kind.robot.nv
-    rest = _inverse(kind, kind.q, np.zeros(n), np.zeros(n))
-    limit = 3.0 * np.abs(rest).max() + 10.0 * max(robot.mass, 1e-12) * kind.size**2
-    found = motion.time_optimal(_path(kind), velocity=np.full(n, 50.0), torque=np.full(n, limit)).trajectory
-    t = np.linspace(found.start_time, found.end_time, 200)
-    worst = max(np.abs(_inverse(kind, *found(x)[:3])).max() for x in t)
+    static_torque = _inverse(kind, kind.q, np.zeros(n), np.zeros(n))
+    limit = 3.0 * np.abs(static_torque).max() + 10.0 * max(robot.mass, 1e-12) * kind.size**2
+    timed_path = motion.time_optimal(_path(kind), velocity=np.full(n, 50.0), torque=np.full(n, limit)).trajectory
+    t = np.linspace(timed_path.start_time, timed_path.end_time, 200)
+    worst = max(np.abs(_inverse(kind, *timed_path(x)[:3])).max() for x in t)
     assert worst <= limit * (1.0 + 1e-2), f"force of {worst / limit:.3g} of the limit"
     assert worst >= 0.5 * limit, f"largest force of {worst / limit:.3g} of the limit"
 
@@ -118,11 +118,11 @@ def joined_and_reversed(kind: Kind) -> None:
 def plan(kind: Kind) -> None:
     """A plan beside a far obstacle is found; its path has its ends, constraints and limits."""
     goal = kind.moved(0.1)
-    found = _apart(kind).plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
-    assert found.success, str(found.status)
-    close(kind.robot.difference(kind.q, found.path[0]), np.zeros(kind.robot.nv), 1e-9, "start")
-    close(kind.robot.difference(goal, found.path[-1]), np.zeros(kind.robot.nv), 1e-6, "goal")
-    curve = found.trajectory()
+    result = _apart(kind).plan(kind.q, goal, FAR, time_limit=20.0, position_limits=kind.box)
+    assert result.success, str(result.status)
+    close(kind.robot.difference(kind.q, result.path[0]), np.zeros(kind.robot.nv), 1e-9, "start")
+    close(kind.robot.difference(goal, result.path[-1]), np.zeros(kind.robot.nv), 1e-6, "goal")
+    curve = result.trajectory()
     t = np.linspace(curve.start_time, curve.end_time, 20)
     holds(kind, curve(t).q, 2e-3)
 
@@ -131,8 +131,8 @@ def plan(kind: Kind) -> None:
 def plan_timed(kind: Kind) -> None:
     """A plan's timed motion keeps velocities and accelerations."""
     n = kind.robot.nv
-    found = _apart(kind).plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
-    curve = found.timed(velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0))
+    plan = _apart(kind).plan(kind.q, kind.moved(0.1), FAR, time_limit=20.0, position_limits=kind.box)
+    curve = plan.timed(velocity=np.full(n, 1.0), acceleration=np.full(n, 2.0))
     curve = getattr(curve, "trajectory", curve)
     assert np.abs(curve(np.linspace(curve.start_time, curve.end_time, 501)).v).max() <= 1.0 + 1e-6
 
@@ -140,7 +140,7 @@ def plan_timed(kind: Kind) -> None:
 @verb("planning.Roadmap")
 def roadmap(kind: Kind) -> None:
     """A roadmap's nodes satisfy the constraints, and it connects two configurations that lie near each other."""
-    found = planning.Roadmap(_apart(kind), FAR, num_nodes=12, position_limits=kind.box)
-    holds(kind, found.nodes, 2e-3)
-    answer = found.plan(kind.q, kind.moved(0.05))
+    result = planning.Roadmap(_apart(kind), FAR, num_nodes=12, position_limits=kind.box)
+    holds(kind, result.nodes, 2e-3)
+    answer = result.plan(kind.q, kind.moved(0.05))
     assert answer.success or str(answer.status)

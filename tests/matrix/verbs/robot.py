@@ -50,8 +50,8 @@ def compare(kind: Kind) -> None:
     assert kind.robot.compare(kind.robot).same
     heavy = [link for link in kind.robot.links if link.mass > 0.0 and link.name != "world"]
     if heavy and kind.robot.nv:
-        other = kind.robot.with_inertia(heavy[-1].name, mass=1.5 * heavy[-1].mass)
-        assert not kind.robot.compare(other).same or not _moves_link(kind, heavy[-1].name)
+        heavier = kind.robot.with_inertia(heavy[-1].name, mass=1.5 * heavy[-1].mass)
+        assert not kind.robot.compare(heavier).same or not _moves_link(kind, heavy[-1].name)
 
 
 def _moves_link(kind: Kind, link: str) -> bool:
@@ -71,30 +71,30 @@ def with_locked_joints(kind: Kind) -> None:
     joint = kind.robot.joints[0]
     locked = kind.robot.with_locked_joints({joint.name: kind.q[joint.q_slice]})
     assert locked.nv == kind.robot.nv - (joint.v_slice.stop - joint.v_slice.start)
-    kept = [k for k in range(kind.robot.nv) if not joint.v_slice.start <= k < joint.v_slice.stop]
+    columns = [k for k in range(kind.robot.nv) if not joint.v_slice.start <= k < joint.v_slice.stop]
     q = np.delete(kind.q, np.r_[joint.q_slice])
-    close(locked.mass_matrix(q), kind.robot.mass_matrix(kind.q)[np.ix_(kept, kept)], 1e-9, "M")
+    close(locked.mass_matrix(q), kind.robot.mass_matrix(kind.q)[np.ix_(columns, columns)], 1e-9, "M")
 
 
 @verb("with_root")
 def with_root(kind: Kind) -> None:
     """A robot with another root has the same poses relative to it, the same mass and as many coordinates."""
-    other = kind.robot.with_named_configuration("here", kind.q).with_root(kind.frame)
-    q = other.named_configurations["here"].q
+    rerooted = kind.robot.with_named_configuration("here", kind.q).with_root(kind.frame)
+    q = rerooted.named_configurations["here"].q
     for frame in set(kind.robot.frames) - {"world"}:
         X = kind.robot.pose(kind.q, frame, relative_to=kind.frame)
-        close(other.pose(q, frame, relative_to=kind.frame), X, 1e-9, frame)
-    assert abs(other.mass - kind.robot.mass) <= 1e-9 * (1.0 + kind.robot.mass)
-    assert (other.nq, other.nv) == (kind.robot.nq, kind.robot.nv)
+        close(rerooted.pose(q, frame, relative_to=kind.frame), X, 1e-9, frame)
+    assert abs(rerooted.mass - kind.robot.mass) <= 1e-9 * (1.0 + kind.robot.mass)
+    assert (rerooted.nq, rerooted.nv) == (kind.robot.nq, kind.robot.nv)
 
 
 @verb("with_attached", "without_attached")
 def with_attached(kind: Kind) -> None:
     """An attached object is seen by distances and is taken off again."""
-    held = kind.shaped.with_attached("held", kind.frame, lw.shapes.Sphere(0.05 * kind.size))
-    found = held.distances(kind.q, FAR)
-    assert any("held" in str(pair) for pair in found.pairs)
-    assert held.without_attached("held").compare(kind.shaped).same
+    attached = kind.shaped.with_attached("held", kind.frame, lw.shapes.Sphere(0.05 * kind.size))
+    distances = attached.distances(kind.q, FAR)
+    assert any("held" in str(pair) for pair in distances.pairs)
+    assert attached.without_attached("held").compare(kind.shaped).same
 
 
 @verb("with_payload", "with_inertia", "mass")
@@ -133,8 +133,8 @@ def inertial_parameters(kind: Kind) -> None:
     robot = kind.robot
     a = kind.direction
     values = np.asarray(robot.inertial_parameters(), dtype=float).ravel()
-    found = robot.inverse_dynamics_regressor(kind.q, kind.v, a)
-    close(found @ values, robot.inverse_dynamics(kind.q, kind.v, a), 1e-9, "forces")
+    dynamics_result = robot.inverse_dynamics_regressor(kind.q, kind.v, a)
+    close(dynamics_result @ values, robot.inverse_dynamics(kind.q, kind.v, a), 1e-9, "forces")
     robot.base_parameters()
 
 
@@ -152,9 +152,9 @@ def compiled(kind: Kind) -> None:
 def distances(kind: Kind) -> None:
     """The least distance is that of the nearest pair; nothing far away is in collision."""
     robot = kind.shaped.with_collision_pairs(())
-    found = robot.distances(kind.q, FAR)
+    result = robot.distances(kind.q, FAR)
     least = float(robot.minimum_distance(kind.q, FAR))
-    assert abs(least - float(np.min(found.distance))) < 1e-9 * (1.0 + abs(least))
+    assert abs(least - float(np.min(result.distance))) < 1e-9 * (1.0 + abs(least))
     assert not robot.in_collision(kind.q, FAR)
 
 
@@ -171,8 +171,8 @@ def distance_derivatives(kind: Kind) -> None:
     step = 1e-5
     moved = (robot.integrate(kind.q, s * kind.direction) for s in (step, -step))
     ahead, back = (np.asarray(robot.distances(q, FAR).distance) for q in moved)
-    found = robot.distance_derivatives(kind.q, FAR)
-    close(np.asarray(found.gradient) @ kind.direction, (ahead - back) / (2 * step), 1e-5, "derivative")
+    result = robot.distance_derivatives(kind.q, FAR)
+    close(np.asarray(result.gradient) @ kind.direction, (ahead - back) / (2 * step), 1e-5, "derivative")
     robot.smooth_minimum_distance(kind.q, FAR, sharpness=10.0)
     robot.smooth_minimum_distance_gradient(kind.q, FAR, sharpness=10.0)
     robot.distance_hessian(kind.q, FAR)
@@ -212,8 +212,8 @@ def identify_base_parameters(kind: Kind) -> None:
     q = robot.random_configuration(rng, size=60)
     v, a = rng.normal(size=(2, 60, robot.nv))
     tau = robot.inverse_dynamics(q, v, a)
-    found = identify.base_parameters(robot, q, v, a, tau, passive=False)
-    assert found.success, str(found.status)
+    estimate = identify.base_parameters(robot, q, v, a, tau, passive=False)
+    assert estimate.success, str(estimate.status)
 
 
 @verb("identify.excitation", needs=_has_joints)
@@ -231,8 +231,8 @@ def identify_inertias(kind: Kind) -> None:
     robot, rng = kind.robot, np.random.default_rng(7)
     q = robot.random_configuration(rng, size=60)
     v, a = rng.normal(size=(2, 60, robot.nv))
-    found = identify.inertias(robot, q, v, a, robot.inverse_dynamics(q, v, a), passive=False)
-    assert found.success, str(found.status)
+    estimate = identify.inertias(robot, q, v, a, robot.inverse_dynamics(q, v, a), passive=False)
+    assert estimate.success, str(estimate.status)
 
 
 @verb("identify.differentiate", needs=_has_joints)
@@ -241,8 +241,8 @@ def identify_differentiate(kind: Kind) -> None:
     t = np.linspace(0.0, 2.0, 201)
     v = 0.1 * kind.direction
     q = np.stack([kind.robot.integrate(kind.q, x * v) for x in t])
-    found = identify.differentiate(kind.robot, t, q, cutoff=5.0)
-    close(np.asarray(found.v)[100], kind.robot.difference(q[99], q[101]) / (t[101] - t[99]), 1e-3, "velocity")
+    estimate = identify.differentiate(kind.robot, t, q, cutoff=5.0)
+    close(np.asarray(estimate.v)[100], kind.robot.difference(q[99], q[101]) / (t[101] - t[99]), 1e-3, "velocity")
 
 
 @verb("identify.placements", needs=_has_joints)
@@ -250,17 +250,17 @@ def identify_placements(kind: Kind) -> None:
     """Placements fitted to exact poses have no residual."""
     robot = kind.robot
     q = np.stack([kind.moved(0.1, seed) for seed in range(12)])
-    found = identify.placements(robot, q, robot.pose(q, kind.frame), kind.frame)
-    assert str(found.status)
+    estimate = identify.placements(robot, q, robot.pose(q, kind.frame), kind.frame)
+    assert str(estimate.status)
 
 
 @verb("workspace_map", "workspace.WorkspaceMap", needs=_has_joints)
 def workspace_map(kind: Kind) -> None:
     """A map has reached cells, and its points are within reach."""
-    found = kind.robot.workspace_map(
+    result = kind.robot.workspace_map(
         kind.frame, samples=200, voxel_size=0.5 * kind.size, workers=1, position_limits=kind.box
     )
-    assert np.any(found.reached)
+    assert np.any(result.reached)
 
 
 @verb("environments.VectorEnvironment", "environments.ControlTask", needs=_has_joints)
@@ -279,7 +279,7 @@ def environments(kind: Kind) -> None:
         dt=1e-4,
         steps_per_action=2,
     )
-    made = VectorEnvironment(task, 2)
-    made.reset(seed=0)
-    made.step(np.zeros((2, len(joints))))
-    holds(kind, np.asarray(made.state[0])[0], 1e-5, time=2e-4)
+    environment = VectorEnvironment(task, 2)
+    environment.reset(seed=0)
+    environment.step(np.zeros((2, len(joints))))
+    holds(kind, np.asarray(environment.state[0])[0], 1e-5, time=2e-4)

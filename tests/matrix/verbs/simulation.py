@@ -40,15 +40,15 @@ def _accelerated(kind: Kind, tau: np.ndarray | float = 0.0) -> np.ndarray:
 
 def _runs(kind: Kind, dt: float = 1e-8, count: int = 4, bound: float = 0.05, **options: Any) -> Any:
     """Simulate a few short steps; their velocity changes by the acceleration, and constraints hold."""
-    found = kind.robot.simulate(kind.q, kind.v, dt=dt, duration=count * dt, **options)
-    assert found.success, str(found.status)
-    assert np.isfinite(found.q).all()
-    holds(kind, found.q[-1], 1e-6, time=float(found.t[-1]))
+    run = kind.robot.simulate(kind.q, kind.v, dt=dt, duration=count * dt, **options)
+    assert run.success, str(run.status)
+    assert np.isfinite(run.q).all()
+    holds(kind, run.q[-1], 1e-6, time=float(run.t[-1]))
     a = _accelerated(kind)
-    change = (np.asarray(found.v[-1]) - kind.v) / (count * dt)
+    change = (np.asarray(run.v[-1]) - kind.v) / (count * dt)
     error = np.abs(change - a).max(initial=0.0)
     assert error <= bound * (1.0 + np.abs(a).max(initial=0.0)), f"acceleration {error:.2g} off"
-    return found
+    return run
 
 
 for _method in METHODS:
@@ -66,9 +66,9 @@ def simulate_a_batch(kind: Kind) -> None:
     both = np.stack([kind.q, kind.q]), np.stack([kind.v, 0.5 * kind.v])
     if kind.timed:
         both = np.stack([kind.q, kind.q]), np.stack([kind.v, kind.v])
-    found = kind.robot.simulate(*both, duration=0.005)
+    run = kind.robot.simulate(*both, duration=0.005)
     alone = kind.robot.simulate(both[0][1], both[1][1], duration=0.005)
-    close(found.q[1, -1], alone.q[-1], 1e-12, "second")
+    close(run.q[1, -1], alone.q[-1], 1e-12, "second")
 
 
 @verb("simulate", needs=_has_joints)
@@ -103,15 +103,13 @@ def simulate_on_ground(kind: Kind) -> None:
     """A point that rests on the ground does not fall through it."""
     point = simulation.ContactPoint(kind.frame)
     low = float(kind.robot.pose(kind.q, kind.frame)[2, 3])
-    found = kind.robot.simulate(
-        kind.q, kind.rest, duration=0.02, contacts=simulation.ContactGround((point,), height=low)
-    )
-    assert found.success, str(found.status)
+    run = kind.robot.simulate(kind.q, kind.rest, duration=0.02, contacts=simulation.ContactGround((point,), height=low))
+    assert run.success, str(run.status)
     if kind.timed:
         return
-    end = float(kind.robot.pose(found.q[-1], kind.frame)[2, 3])
+    end = float(kind.robot.pose(run.q[-1], kind.frame)[2, 3])
     assert end >= low - 1e-3 * kind.size, f"{low - end:.2g} below the ground"
-    holds(kind, found.q[-1], 1e-5, time=0.02)
+    holds(kind, run.q[-1], 1e-5, time=0.02)
 
 
 @verb("simulate", "simulation.ContactScene", needs=_has_joints)
@@ -119,9 +117,9 @@ def simulate_beside_a_scene(kind: Kind) -> None:
     """An obstacle far away changes nothing."""
     scene = lw.Scene().with_sphere("far", 0.1, (900.0, 900.0, 900.0))
     robot = kind.shaped
-    found = robot.simulate(kind.q, kind.v, duration=0.002, contacts=simulation.ContactScene(scene))
+    run = robot.simulate(kind.q, kind.v, duration=0.002, contacts=simulation.ContactScene(scene))
     alone = kind.robot.simulate(kind.q, kind.v, duration=0.002)
-    close(found.q[-1], alone.q[-1], 1e-8, "q")
+    close(run.q[-1], alone.q[-1], 1e-8, "q")
 
 
 @verb("simulate", needs=_has_joints)
@@ -139,28 +137,28 @@ def simulate_with_wrenches(kind: Kind) -> None:
 def simulate_with_parameters(kind: Kind) -> None:
     """A parameter given to a simulation is that of a robot made with it."""
     moving = [link.name for link in kind.robot.links if link.mass > 0.0 and link.name != "world"]
-    if any(isinstance(one, lw.constraints.CenterOfMass) for one in kind.robot.constraints):
+    if any(isinstance(constraint, lw.constraints.CenterOfMass) for constraint in kind.robot.constraints):
         moving = []  # other masses would violate the constraint
     name = f"inertia:{moving[-1]}" if moving else "gravity"
     value = 1.1 * np.asarray(next(iter(kind.robot.parameters(name).values())))
-    given = kind.robot.simulate(kind.q, kind.v, duration=0.003, parameters={name: value})
-    made = kind.robot.with_parameters({name: value}).simulate(kind.q, kind.v, duration=0.003)
-    close(given.q[-1], made.q[-1], 1e-8, name)
+    with_option = kind.robot.simulate(kind.q, kind.v, duration=0.003, parameters={name: value})
+    edited = kind.robot.with_parameters({name: value}).simulate(kind.q, kind.v, duration=0.003)
+    close(with_option.q[-1], edited.q[-1], 1e-8, name)
 
 
 @verb("simulate", needs=_has_joints)
 def records(kind: Kind) -> None:
     """Recorded energy is that of the states."""
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, record=("kinetic_energy", "potential_energy"))
-    close(found.records["kinetic_energy"], kind.robot.kinetic_energy(found.q, found.v, passive=True), 1e-9, "energy")
+    run = kind.robot.simulate(kind.q, kind.v, duration=0.003, record=("kinetic_energy", "potential_energy"))
+    close(run.records["kinetic_energy"], kind.robot.kinetic_energy(run.q, run.v, passive=True), 1e-9, "energy")
 
 
 @verb("simulate", needs=_has_joints)
 def recorded_reactions(kind: Kind) -> None:
     """Recorded joint wrenches are those of the acceleration and the constraint forces of forward dynamics."""
     robot, tau = kind.robot, np.zeros(kind.robot.nv)
-    found = robot.simulate(kind.q, kind.v, duration=0.003, record=("joint_wrenches",)).records["joint_wrenches"]
-    assert np.isfinite(found).all()
+    run = robot.simulate(kind.q, kind.v, duration=0.003, record=("joint_wrenches",)).records["joint_wrenches"]
+    assert np.isfinite(run).all()
     a, forces = _accelerated(kind), {}
     if robot.constraints:
         forces = {
@@ -168,17 +166,17 @@ def recorded_reactions(kind: Kind) -> None:
                 kind.q, kind.v, tau, passive=True, **kind.timed
             ).constraint_forces
         }
-    close(found[0], robot.joint_wrenches(kind.q, kind.v, a, **forces, **kind.timed), 1e-9, "wrenches")
+    close(run[0], robot.joint_wrenches(kind.q, kind.v, a, **forces, **kind.timed), 1e-9, "wrenches")
 
 
 @verb("simulation.IMU", needs=_has_joints)
 def inertial_unit(kind: Kind) -> None:
     """An inertial unit reads the angular velocity of its link in the link's axes, and finite forces."""
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"imu": simulation.IMU(kind.frame)})
-    read, v = found.records["imu"], found.v
+    run = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"imu": simulation.IMU(kind.frame)})
+    read, v = run.records["imu"], run.v
     assert np.isfinite(read).all()
-    twist = np.array([kind.robot.jacobian(q, kind.frame) @ x for q, x in zip(found.q, v, strict=True)])
-    axes = kind.robot.pose(found.q, kind.frame)[:, :3, :3]
+    twist = np.array([kind.robot.jacobian(q, kind.frame) @ x for q, x in zip(run.q, v, strict=True)])
+    axes = kind.robot.pose(run.q, kind.frame)[:, :3, :3]
     close(read[:, :3], np.einsum("nji,nj->ni", axes, twist[:, :3]), 1e-9, "angular velocity")
 
 
@@ -196,9 +194,9 @@ def encoder(kind: Kind) -> None:
     """Encoders read the positions of their joints."""
     joints = _read_by_encoders(kind)
     read = simulation.Encoder([joint.name for joint in joints])
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"encoder": read})
-    q = np.concatenate([_position(joint, found.q) for joint in joints], axis=-1)
-    close(found.records["encoder"], q, 1e-12, "positions")
+    run = kind.robot.simulate(kind.q, kind.v, duration=0.003, sensors={"encoder": read})
+    q = np.concatenate([_position(joint, run.q) for joint in joints], axis=-1)
+    close(run.records["encoder"], q, 1e-12, "positions")
 
 
 @verb("simulation.ForceTorqueSensor")
@@ -206,20 +204,20 @@ def force_torque_sensor(kind: Kind) -> None:
     """The first joint's sensor reads the wrench of that joint as steps become short."""
     joint = kind.robot.joints[0].name if kind.robot.joints else kind.robot.fixed_joints[0].name
     sensor = {"ft": simulation.ForceTorqueSensor(joint)}
-    found = kind.robot.simulate(
+    run = kind.robot.simulate(
         kind.q, kind.v, dt=1e-6, duration=4e-6, sensors=sensor, record=("joint_wrenches",)
     ).records
-    assert np.isfinite(found["ft"]).all()
+    assert np.isfinite(run["ft"]).all()
     if kind.robot.joints:
-        close(found["ft"][-1], found["joint_wrenches"][-1, 0], 1e-2, "wrench")
+        close(run["ft"][-1], run["joint_wrenches"][-1, 0], 1e-2, "wrench")
 
 
 @verb("simulation.Event", needs=_has_joints)
 def events(kind: Kind) -> None:
     """An event at a time ends the simulation there."""
     event = simulation.Event("late", lambda t, q, v: t - 0.0025, stop=True)
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.01, events=event)
-    assert abs(found.events[0].time - 0.0025) < 1e-9
+    run = kind.robot.simulate(kind.q, kind.v, duration=0.01, events=event)
+    assert abs(run.events[0].time - 0.0025) < 1e-9
 
 
 @verb("Simulator", needs=_has_joints)
@@ -235,14 +233,14 @@ def simulator(kind: Kind) -> None:
 @verb("simulation.Simulation.save", "simulation.Simulation.load", needs=_has_joints)
 def files_of_a_simulation(kind: Kind) -> None:
     """A simulation that was saved and loaded has the same states."""
-    found = kind.robot.simulate(kind.q, kind.v, duration=0.003)
+    run = kind.robot.simulate(kind.q, kind.v, duration=0.003)
     with tempfile.TemporaryDirectory() as folder:
-        found.save(Path(folder) / "run.npz")
+        run.save(Path(folder) / "run.npz")
         again = simulation.Simulation.load(Path(folder) / "run.npz", robot=kind.robot)
-        assert np.array_equal(again.q, found.q)
-        found.to_csv(Path(folder) / "run.csv")
-    trajectory = found.trajectory()
-    close(kind.robot.difference(trajectory(float(found.t[-1])).q, found.q[-1]), np.zeros(kind.robot.nv), 1e-9, "end")
+        assert np.array_equal(again.q, run.q)
+        run.to_csv(Path(folder) / "run.csv")
+    trajectory = run.trajectory()
+    close(kind.robot.difference(trajectory(float(run.t[-1])).q, run.q[-1]), np.zeros(kind.robot.nv), 1e-9, "end")
 
 
 @verb("simulate", needs=_has_joints)
@@ -266,5 +264,7 @@ def derivative_through_steps(kind: Kind) -> None:
 
 
 def _constrained_linearization(kind: Kind) -> None:
-    found = kind.robot.constrained_forward_dynamics_derivatives(kind.q, kind.v, np.zeros(kind.robot.nv), **kind.timed)
-    assert all(np.isfinite(x).all() for x in found)
+    dynamics_result = kind.robot.constrained_forward_dynamics_derivatives(
+        kind.q, kind.v, np.zeros(kind.robot.nv), **kind.timed
+    )
+    assert all(np.isfinite(x).all() for x in dynamics_result)

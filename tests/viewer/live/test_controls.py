@@ -30,8 +30,8 @@ def opened():
         return view, client
 
     yield open_page
-    for one in reversed(open_ones):
-        one.close()
+    for open_one in reversed(open_ones):
+        open_one.close()
 
 
 def drawn_poses(view):
@@ -126,8 +126,8 @@ def test_a_dragged_handle_ends_at_its_target(opened):
     lower, upper = robot.position_limits
     assert ((view.q >= lower) & (view.q <= upper)).all()
     samples = robot.random_configuration(size=2000, seed=1)
-    others = np.linalg.norm(robot.pose(samples, "hand")[:, :3, 3] - far[:3, 3], axis=-1)
-    assert np.linalg.norm(reached[:3, 3] - far[:3, 3]) < others.min()
+    distances = np.linalg.norm(robot.pose(samples, "hand")[:, :3, 3] - far[:3, 3], axis=-1)
+    assert np.linalg.norm(reached[:3, 3] - far[:3, 3]) < distances.min()
 
 
 def test_a_dragged_mechanism_keeps_its_loops_closed(opened):
@@ -152,14 +152,14 @@ def test_links_at_limits_are_colored(opened):
         part.link: handle
         for part, handle in zip(page.document.actors[0].parts[::2], page.drawings[0].by_layer["visual"], strict=True)
     }
-    own = by_link["upper_arm_proximal"].color
+    color = by_link["upper_arm_proximal"].color
     client.change(page.sliders["arm7"].sliders[1], float(robot.upper[1]))
     marked = by_link["upper_arm_proximal"].color
-    assert marked != own
-    assert by_link["wrist"].color == own
+    assert marked != color
+    assert by_link["wrist"].color == color
     assert page.status.value == "at limits: shoulder_lift (upper)"
     client.change(page.sliders["arm7"].sliders[1], 0.0)
-    assert by_link["upper_arm_proximal"].color == own
+    assert by_link["upper_arm_proximal"].color == color
     assert page.status.value == ""
 
 
@@ -194,9 +194,11 @@ def test_layers_and_overlays_are_switched(opened):
     client.change(page.layer_boxes["center of mass"], True)
     client.change(page.sliders["arm7"].sliders[3], -1.5)
     pairs, mass = page.overlays["arm7"]
-    found = robot.distances(view.q, scene)
-    order = np.argsort(found.distance)[:6]
-    assert pairs.texts == [f"{found.pairs[k][0]} – {found.pairs[k][1]}: {found.distance[k]:.4f} m" for k in order]
+    distances = robot.distances(view.q, scene)
+    order = np.argsort(distances.distance)[:6]
+    assert pairs.texts == [
+        f"{distances.pairs[k][0]} – {distances.pairs[k][1]}: {distances.distance[k]:.4f} m" for k in order
+    ]
     np.testing.assert_allclose(mass.position, robot.center_of_mass(view.q), atol=1e-12)
     client.change(page.layer_boxes["nearest pairs"], False)
     assert pairs.texts == []
@@ -210,9 +212,9 @@ def test_robots_side_by_side_keep_their_obstacles(opened):
     client.change(view._page.layer_boxes["nearest pairs"], True)
     texts = [pairs.texts for pairs, _ in view._page.overlays.values()]
     for shown, scene in zip(texts, scenes, strict=True):
-        found = robot.distances(q, scene)
-        k = next(k for k in np.argsort(found.distance) if "ball" in found.pairs[k])
-        assert f"{found.pairs[k][0]} – {found.pairs[k][1]}: {found.distance[k]:.4f} m" in shown
+        distances = robot.distances(q, scene)
+        k = next(k for k in np.argsort(distances.distance) if "ball" in distances.pairs[k])
+        assert f"{distances.pairs[k][0]} – {distances.pairs[k][1]}: {distances.distance[k]:.4f} m" in shown
     assert texts[0] != texts[1]
 
 
@@ -226,10 +228,10 @@ def test_all_bundled_robots_have_a_live_page(opened, drawn):
         assert sorted({c.joint for c in live.coordinates}) == sorted(j.name for j in robot.joints if j.coupling is None)
         k = next(k for k, c in enumerate(live.coordinates) if c.unit == "rad" and c.axis is None)
         slider = view._page.sliders[name].sliders[k]
-        wanted = slider.value + 0.05 if slider.value + 0.05 < slider.max else slider.value - 0.05
-        client.change(slider, wanted)
+        target = slider.value + 0.05 if slider.value + 0.05 < slider.max else slider.value - 0.05
+        client.change(slider, target)
         q = view.q
-        assert live.coordinates[k].value(q) == pytest.approx(wanted, abs=2e-3)
+        assert live.coordinates[k].value(q) == pytest.approx(target, abs=2e-3)
         assert "not" not in view._page.status.value
         if any(constraint.holonomic for constraint in robot.constraints):
             assert np.abs(robot.constraint_error(q)).max() < 1e-8
@@ -262,6 +264,6 @@ def test_quaternions_of_random_rotations_are_right():
     q = rng.normal(size=(500, 4))
     q[:8] = np.concatenate([np.eye(4), -np.eye(4)])  # none, and half a turn about each axis
     q /= np.linalg.norm(q, axis=1, keepdims=True)
-    R = np.array([pose_of(one, np.zeros(3))[:3, :3] for one in q])
+    R = np.array([pose_of(quaternion, np.zeros(3))[:3, :3] for quaternion in q])
     np.testing.assert_allclose(np.abs((quaternions(R) * q).sum(axis=1)), 1.0, atol=1e-14)
     np.testing.assert_allclose(np.linalg.det(R), 1.0, atol=1e-14)

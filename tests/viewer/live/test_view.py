@@ -50,8 +50,8 @@ def test_the_live_page_shows_the_latest_configuration(opened):
     settled(view)
     before = view._page.worker.published
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.5, 2000)
-    for one in q:
-        view.update(one)
+    for configuration in q:
+        view.update(configuration)
     settled(view)
     np.testing.assert_array_equal(view.q, q[-1])
     bodies = view._page.drawings[0].bodies
@@ -84,9 +84,9 @@ def test_invalid_configurations_of_a_view_are_refused(opened):
         view.show_forces(np.zeros((2, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match="stop_recording: nothing was recorded"):
         view.stop_recording()
-    still = opened(replace(small_document(ARM), actors=()))
+    still_view = opened(replace(small_document(ARM), actors=()))
     with pytest.raises(ValueError, match="update: expected a page with a robot that can move"):
-        still.update(ARM.neutral())
+        still_view.update(ARM.neutral())
     settled(view)
     np.testing.assert_array_equal(view.q, ARM.neutral())
 
@@ -118,11 +118,11 @@ def test_forces_are_shown_and_recorded(opened):
     view = opened(small_document(ARM))
     view.start_recording()
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.3, 31)
-    for k, one in enumerate(q):
+    for k, force in enumerate(q):
         points = np.array([[0.0, 0.0, 0.1 * i] for i in range(k % 3)]).reshape(-1, 3)
         view.show_forces(points, np.tile([0.0, 0.0, 10.0], (len(points), 1)), scale=0.01)
-        view.update(one, time=0.02 * k)
-        view.update(one, time=0.02 * k + 0.001)  # less than 1/60 s later
+        view.update(force, time=0.02 * k)
+        view.update(force, time=0.02 * k + 0.001)  # less than 1/60 s later
     settled(view)
     arrows = view._page.arrows["forces"]
     assert arrows.segments.shape == (0, 2, 3)  # 30 % 3
@@ -162,24 +162,24 @@ def test_a_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
     np.testing.assert_allclose(forces.vectors[-1], [[0.0, 0.0, 9.81]] * 2, atol=1e-6)
     np.testing.assert_allclose(forces.starts[-1], [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], atol=1e-3)
 
-    one = opened(small_document(ball, q[0]))
+    single_view = opened(small_document(ball, q[0]))
     alone = lw.Simulator(ball)
     alone.reset(q[1] + 0.0)
-    one.update(alone, time=2.0)
-    settled(one)
-    np.testing.assert_array_equal(one.q, q[1])
-    assert not one._page.arrows, "there is no sensor of contacts"
+    single_view.update(alone, time=2.0)
+    settled(single_view)
+    np.testing.assert_array_equal(single_view.q, q[1])
+    assert not single_view._page.arrows, "there is no sensor of contacts"
     with pytest.raises(ValueError, match="update: q: expected an array of shape"):
-        one.update(simulator)
+        single_view.update(simulator)
 
 
 def test_plots_shade_shared_limits_and_draw_individual_ones(opened):
     """Limits that all curves share are shaded outside; curves with limits of their own have dashed lines."""
     times, values = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]])
     shared = Plot("a", "rad", ("x", "y"), values, lower=np.array([-0.5, -0.5]), upper=np.array([90.0, 90.0]))
-    own = Plot("b", "rad", ("x", "y"), values, upper=np.array([1.5, np.inf]))
+    plot = Plot("b", "rad", ("x", "y"), values, upper=np.array([1.5, np.inf]))
     q = np.tile(ARM.neutral(), (2, 1, 1))
-    page = opened(small_document(ARM, q, times=times, plots=(shared, own)))._page
+    page = opened(small_document(ARM, q, times=times, plots=(shared, plot)))._page
     first, second = (mark._chart for mark in page.times._marks)
     names = [[series["label"] for series in chart.series] for chart in (first, second)]
     assert names == [
@@ -254,11 +254,11 @@ def test_the_time_bar_selects_the_time(opened):
         assert page.times.index == 0
         client.change(page.times.speed, "10")
         client.change(page.times.repeat, False)
-        seen = []
-        page.times._show, show = (lambda index: (seen.append(index), show(index))), page.times._show
+        times_shown = []
+        page.times._show, show = (lambda index: (times_shown.append(index), show(index))), page.times._show
         client.click(page.times.play)
         wait_until(lambda: page.times.index == 3 and not page.times.is_playing)
-        assert seen == sorted(seen) and seen[-1] == 3
+        assert times_shown == sorted(times_shown) and times_shown[-1] == 3
         assert page.times.play.label == "Play"
     finally:
         client.close()
@@ -334,12 +334,12 @@ def test_pages_of_other_hosts_are_refused(opened):
         assert not page_server.is_local_origin(origin)
     stranger = PageClient(view, origin="http://example.com")
     assert stranger.closed_with() == 1008
-    own = PageClient(view, origin=view.url)
-    own.send("ShareUrlRequest")
-    own.settle()
+    client = PageClient(view, origin=view.url)
+    client.send("ShareUrlRequest")
+    client.settle()
     assert view._page.server.request_share_url() is None
     assert view._page.server._share_tunnel is None
-    own.close()
+    client.close()
 
 
 @pytest.mark.slow(every=3)
