@@ -272,7 +272,7 @@ def pytest_runtest_teardown(item, nextitem):
 
 @pytest.fixture
 def update_golden(request) -> bool:
-    """Whether golden files are to be written, instead of compared with."""
+    """True if golden files are written instead of compared."""
     return request.config.getoption("--update-golden")
 
 

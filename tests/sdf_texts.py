@@ -58,7 +58,7 @@ def read(text: str | bytes, *, strict: bool = False, mimic: str = "free", **opti
 
 
 def errors(text: str | bytes, **options: Any) -> tuple[Issue, ...]:
-    """What the error raised for a text lists."""
+    """Return the issues of the error that a text raises."""
     with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         read(text, **options)
     return caught.value.issues

@@ -190,7 +190,7 @@ def test_anchors_of_links_are_headings() -> None:
 
 
 def metadata(monkeypatch: pytest.MonkeyPatch, home: str) -> dict[str, Any]:
-    """What a package says of itself that is built with the project at an address, or at none."""
+    """Return the metadata of a package that is built with the project at an address, or without one."""
     monkeypatch.setenv(hatch_build.HOME, home)
     said: dict[str, Any] = {}
     hatch_build.PackagePage(str(ROOT), {}).update(said)

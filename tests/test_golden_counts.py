@@ -27,7 +27,7 @@ OPERATIONS = ("sin", "cos", "div", "sqrt")
 
 
 def counts(example):
-    """By function: multiplications, additions and subtractions together, and the rest one by one."""
+    """Return operation counts by function: multiplications, additions and subtractions together, others separately."""
     tree, result = example.robot().tree, {}
     for function in FUNCTIONS:
         request = (function, example.frames[0]) if function == "pose" else function

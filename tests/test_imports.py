@@ -1,4 +1,4 @@
-"""What is imported when: public names at first access, a robot's algorithms when they are called."""
+"""Lazy imports: public names at first access, a robot's algorithms at the first call."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ HEAVY = ("scipy", "jax", "torch", "casadi", "pinocchio", "mujoco", "rich", "pyte
 
 
 def called(function):
-    """How a function is called: its parameters by name and kind, with defaults that are plain values.
+    """Return a function's signature: parameters by name and kind, with defaults that are plain values.
 
     Annotations are left out: how a type is spelled is nobody's interface.
     """

@@ -42,7 +42,7 @@ def read(text: str | bytes, *, strict: bool = False, floating_base: bool = False
 
 
 def errors(text: str | bytes, *, strict: bool = False, floating_base: bool = False) -> tuple[Issue, ...]:
-    """What the error raised for a text lists."""
+    """Return the issues of the error that a text raises."""
     with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         read(text, strict=strict, floating_base=floating_base)
     return caught.value.issues

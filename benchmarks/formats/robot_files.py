@@ -41,7 +41,7 @@ TOTALS_HEADER = ("folder", "format", "files", "load", "share", "with joints", "c
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one file.
+    """Outcome of one file.
 
     ``outcome`` is "loads"; for compared robots "equal" or "differs"; "refused" with the error's ``code``; "fails" for
     any other error; or why the file is not counted.

@@ -210,7 +210,7 @@ class _Worker:
 
 @dataclass
 class FilesFound:
-    """What fuzzing found: numbers of outcomes, the largest figures, and the bad cases with their texts."""
+    """Results of fuzzing: counts of outcomes, the largest figures, and the bad cases with their texts."""
 
     counts: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0  # processor time of a case [s]

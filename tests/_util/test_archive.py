@@ -73,7 +73,7 @@ def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
 def test_an_archive_of_another_kind_is_refused_after_one_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a file is of and what is in it are read in one opening; an undamaged file of another robot is told apart."""
+    """Kind and content of a file are read in one opening; an undamaged file of another robot has its own error."""
     where = npz_path("save", tmp_path / "found.npz")
     write_archive(where, {"format": _FORMAT}, {})
     with (

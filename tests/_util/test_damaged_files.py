@@ -121,7 +121,7 @@ def kinds(folder: Path) -> Iterator[tuple[str, Path, Callable[[Path], Any], Call
 
 
 def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
-    """What is read, or what the error says."""
+    """Return the loaded value, or the error's message."""
     try:
         return load(path), None
     except ValueError as error:

@@ -79,7 +79,7 @@ def test_the_reader_fuzzer_detects_wrong_readers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def forgetful(self: Findings, issue: object) -> None:
-        """What would be a warning is neither kept nor told, nor an error where strict."""
+        """Drop an issue: neither a warning nor an error if strict."""
         if self.strict:
             self.error(issue)  # type: ignore[arg-type]
 

@@ -108,7 +108,7 @@ def test_explain_prints_json(linkwork, function):
 
 
 def test_explain_prints_facts_of_the_machine_code(linkwork, monkeypatch):
-    """Of a long program, compiled and then taken from the cache."""
+    """A long program, compiled and then loaded from the cache."""
     monkeypatch.setattr(explain, "robot_of", lambda *_: lw.load("quadruped"))
     arguments = ("explain", "quadruped", "forward_dynamics", "--json")
     monkeypatch.setenv("LINKWORK_CACHE", "off")

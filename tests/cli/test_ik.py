@@ -105,7 +105,7 @@ def test_the_seed_and_pose_errors_of_ik_are_right():
 
 
 def _pose(p: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """By Rodrigues' formula."""
+    """Return a pose by Rodrigues' formula."""
     angle = float(np.linalg.norm(w))
     K = np.cross(np.eye(3), w)
     X = np.eye(4)

@@ -23,7 +23,7 @@ class Screen(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What a command prints in a terminal of so many columns."""
+    """Return a function that runs a command in a terminal of some columns and returns its lines."""
 
     def run(columns: int, *arguments: str) -> list[str]:
         screen = Screen()
@@ -37,7 +37,7 @@ def shown(monkeypatch):
 
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
 def test_info_fits_the_terminal(shown, urdf, example):
-    """In 80 columns no name of a joint or a link is cut that takes less than three fifths, and no number at all."""
+    """Names shorter than three fifths of 80 columns, and all numbers, are printed in full."""
     path = urdf(example.text(), "a_robot_in_a_file_with_a_name_that_is_itself_longer_than_fifty_characters.urdf")
     options = ("--floating-base",) if example.floating else ()
     for columns in (50, 80, 133):

@@ -37,7 +37,7 @@ def _random_q(tree: Tree, rng: np.random.Generator, size: float) -> tuple[list[f
 
 
 def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.ndarray) -> dict[int, np.ndarray]:
-    """By ancestor: where points of a body are in its frame at instants (instant, point, 3)."""
+    """Return, by ancestor, positions of a body's points in the ancestor's frame (instant, point, 3)."""
     results: dict[int, list[np.ndarray]] = {}
     for t in np.linspace(0.0, 1.0, _SAMPLES).tolist():
         X = forward_kinematics(tree, integrate(tree, q0, [t * x for x in phi]))

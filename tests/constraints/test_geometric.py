@@ -64,7 +64,7 @@ def kinds(tree, state):
 
 
 def closed(constraint):
-    """Whether it states rates in a closed form."""
+    """Return True if a constraint states its rates in closed form."""
     return type(constraint).rates is not lw.constraints.Constraint.rates
 
 

@@ -30,7 +30,7 @@ def slope(function, step=1e-3):
 
 
 def rolling_about(k):
-    """What a constraint of velocities in q, v and t might say."""
+    """Return a velocity constraint that depends on q, v and t."""
     return [
         k.twist("runner", expressed_in="runner")[4],
         k.point_velocity("heel", relative_to="platform")[0] - 0.3 * np.cos(2 * k.time) * k.q("elbow"),

@@ -303,7 +303,7 @@ def test_eigenvalues_are_bounded_by_powers() -> None:
 
 
 def test_large_systems_use_the_same_solution_as_small_ones() -> None:
-    """γ of the transform differs if eigenvalues are bounded by powers; the regulator is the same."""
+    """Bounds by powers change the transform's γ; the regulator is the same."""
     for discrete in (False, True):
         A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))
         known = lqr(A, B, Q, R, N, discrete=discrete)

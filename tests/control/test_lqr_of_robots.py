@@ -25,7 +25,7 @@ from linkwork.control.linear_quadratic.dense_linearization import _by_directions
 
 
 def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where semi-implicit Euler steps lead."""
+    """Return the end of a motion by semi-implicit Euler steps."""
     for k in range(count):
         v = v + step * robot.forward_dynamics(q, v, tau(k * step, q, v))
         q = robot.integrate(q, step * v)
@@ -259,7 +259,7 @@ def test_forces_of_lqr_controllers_are_within_limits() -> None:
 
 @pytest.mark.slow(every=9)
 def test_lqr_along_trajectories_of_loops_equals_that_of_the_crank() -> None:
-    """Those of the crank's angle alone, up to the error of time steps; the four-bar is led back to its trajectory."""
+    """Gains equal those of the crank's angle, up to the error of time steps; the four-bar returns to its trajectory."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
     m = robot.minimal_coordinates(crank)

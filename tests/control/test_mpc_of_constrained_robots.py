@@ -70,7 +70,7 @@ def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path)
 
 @pytest.mark.slow(every=3)
 def test_mpc_of_a_four_bar_equals_that_with_loop_forces_as_unknowns() -> None:
-    """What a four-bar's crank does of the motion, with forces of the loop among the unknowns and without."""
+    """The crank moves equally with and without loop forces among the unknowns."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
     free = robot.without_constraints()

@@ -15,7 +15,7 @@ LISTED = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE if line
 
 
 def as_listed(row: Row) -> bool:
-    """Whether a row is on the page with the same counts and outcome; deviations depend on the machine."""
+    """Return True if a row is on the page with the same counts and outcome; deviations depend on the machine."""
     return LISTED[row.file].startswith(f"| {' | '.join(row.cells()[:8])} |")
 
 

@@ -41,7 +41,7 @@ class Body:
         return _dot(n, self.p) + support
 
     def part(self, n):
-        """What is there where n leaves the body, both in its own axes: p(n), directions of lines, and limits of u."""
+        """Return the feature where n leaves the body, in its axes: p(n), directions of lines, and limits of u."""
         d, s = [float(x) for x in self.R.T * n], self.sizes
         sign = [1.0 if x > 0.0 else -1.0 for x in d]
         z = mp.matrix([0, 0, 1])
@@ -134,7 +134,7 @@ def _solved(equations, x):
 
 
 def nearest(a, b, n, on_a, on_b):
-    """From answers that are about right: distance, normal and both points, and by how much what they obey is not kept.
+    """Return distance, normal and both points, refined from approximate ones, and the largest violated condition.
 
     The doubt counts the equations, by how much the gap that planes leave is not the distance, and by how much points
     are out of their bodies; so that apart, it is the most by which the distance can be wrong.
@@ -163,12 +163,12 @@ def nearest(a, b, n, on_a, on_b):
 
 
 def gap(a, b, n):
-    """What the planes across n, which points from A to B, leave between the two, without radii."""
+    """Return the gap between planes across n, which points from A to B, without radii."""
     return -a.height(n) - b.height(-n)
 
 
 def is_least_nearby(a, b, n):
-    """Whether no direction near n parts the two with less."""
+    """Return True if no direction near n separates the two with less."""
     with mp.workdps(DIGITS):
         gap_n = gap(a, b, n)
         for turn in (mp.mpf("1e-2"), mp.mpf("1e-6"), mp.mpf("1e-12")):

@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull
 
 
 def signed_distance_of_hulls(a: np.ndarray, b: np.ndarray) -> float:
-    """Of the hulls of vertices (n, 3) and (m, 3): by the facets of {b − a}, which must not be flat.
+    """Return the signed distance of hulls (n, 3) and (m, 3) by the facets of {b − a}, which must not be flat.
 
     If the origin is inside, the facet whose plane is nearest to it says how to part them; else the triangle that is.
     """

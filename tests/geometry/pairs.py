@@ -53,7 +53,7 @@ SEARCHED = (
 
 @cache
 def compiled(a: str, b: str) -> lw.Kernel:
-    """Of rows of numbers of two kinds of core: distance, normal, both points, and whether they are unique."""
+    """Compile distance, normal, both points and uniqueness for arrays of two kinds of core."""
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
 
     def measured(x: Any, y: Any) -> Any:
@@ -99,7 +99,7 @@ def moved(kind: str, x: np.ndarray, R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def off_surface(kind: str, x: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """How far points are from the surface of their core, or from the core, if it has no inside."""
+    """Return distances of points from the surface of their core, or from a core without volume."""
     if kind == "point":
         return np.linalg.norm(points - x, axis=1)
     if kind == "segment":
@@ -135,7 +135,7 @@ def corners(kind: str, x: np.ndarray) -> np.ndarray:
 
 
 def heights(kind: str, x: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """How far bodies reach along directions (bodies, directions, 3) of any length."""
+    """Return support values of bodies along directions (bodies, directions, 3) of any length."""
     if kind == "point":
         return np.einsum("kdj,kj->kd", n, x)
     if kind == "segment":

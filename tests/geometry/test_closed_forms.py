@@ -78,7 +78,7 @@ def surface(kind, s, rng, n=4000):
 
 
 def inside(kind, s, x, y, z):
-    """Whether a point is."""
+    """Return True if a point is inside."""
     rho = np.hypot(x, y)
     if kind == "cylinder":
         return np.maximum(rho - s[0], abs(z) - s[1]) < 0.0

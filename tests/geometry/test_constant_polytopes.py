@@ -117,7 +117,7 @@ def corners(shape) -> np.ndarray:
 
 
 def poses(count: int) -> np.ndarray:
-    """In each other anyhow; along axes; and about one center."""
+    """Return overlapping poses: random ones, along axes, and about one center."""
     rng = np.random.default_rng(5)
     X = np.tile(np.eye(4), (count, 1, 1))
     X[:, :3, :3] = rotations(rng, count)

@@ -50,7 +50,7 @@ def _box(rng: np.random.Generator, tilt: float, height: float, half: tuple[float
 
 
 def _on_surface(box: BoxCore, p: Vec3) -> float:
-    """How far a point is from the surface of a box."""
+    """Return the distance of a point from the surface of a box."""
     r, h = np.abs([*box.pose.inv().point(p)]), np.array([*box.half])
     return float(max(abs(np.max(r - h)), 0.0))
 

@@ -27,7 +27,7 @@ def searched(a, b):
 
 
 def turned(kind, x, R):
-    """With axes, or the direction, of rotations."""
+    """Return a core's array with rotated axes or direction."""
     x = x.copy()
     if kind == "segment":
         x[:, 3:] = R[:, :, 2] * np.linalg.norm(x[:, 3:], axis=1)[:, None]

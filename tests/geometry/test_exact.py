@@ -16,7 +16,7 @@ ROUNDED = {"point": 0.2, "segment": 0.1}
 
 
 def body(kind, x):
-    """Of a row of numbers."""
+    """Return the body of an array of sizes and pose."""
     if kind == "point":
         return Body(kind, np.eye(3), x, [], ROUNDED[kind])
     if kind == "segment":

@@ -34,7 +34,7 @@ def kernel(field, kind, arrays):
 
 
 def check(found):
-    """What every distance obeys, and no NaN."""
+    """Assert the identities of every distance, without NaN."""
     assert np.isfinite(found).all()
     assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-12
     assert np.abs(found[:, 7:10] - found[:, 4:7] - found[:, :1] * found[:, 1:4]).max() < 1e-12
@@ -50,13 +50,13 @@ def poses(rng, n, size):
 
 
 def to_segments(p, a, b):
-    """From points (n, 3) to one segment."""
+    """Return distances of points (n, 3) from a segment."""
     t = np.clip((p - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
     return np.linalg.norm(p - a - t[:, None] * (b - a), axis=1)
 
 
 def to_triangles(p, triangles):
-    """From points (n, 3) to the nearest of some triangles, by their edges and, where they lie above one, its plane."""
+    """Return distances of points (n, 3) from the nearest triangle, by edges and planes."""
     least = np.full(len(p), np.inf)
     for a, b, c in triangles:
         for u, v in ((a, b), (b, c), (c, a)):

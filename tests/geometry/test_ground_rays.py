@@ -49,7 +49,7 @@ def to_triangles(o, d, triangles):
 
 
 def above(field, p):
-    """How high points are above the surface that its triangles make."""
+    """Return heights of points above the surface of its triangles."""
     i = (p[:, 0] - field.origin[0]) / field.spacing[0]
     j = (p[:, 1] - field.origin[1]) / field.spacing[1]
     H = field.heights

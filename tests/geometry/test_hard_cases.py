@@ -22,7 +22,7 @@ TILTED = np.array([  # of stacked boxes: fcl 493 and 495
 
 
 def row(size, position=(0.0, 0.0, 0.0), R=X):
-    """Of a box with such edges."""
+    """Return the array of a box with the edges."""
     R = np.eye(3) if R is X else np.asarray(R)
     return np.concatenate([R.ravel(), position, 0.5 * np.asarray(size)])
 

@@ -83,7 +83,7 @@ def test_nearly_parallel_segments_of_different_lengths_are_accurate() -> None:
 
 
 def exact_distance(a, b):
-    """Of two segments, in fractions: the least of the lines' inside and of the four ends."""
+    """Return the distance of two segments in fractions: the minimum inside and at the four ends."""
     c, u, e, w = ([Fraction(float(x)) for x in part] for part in (*np.split(np.array(a), 2), *np.split(np.array(b), 2)))
     dot = lambda x, y: sum(p * q for p, q in zip(x, y, strict=True))  # noqa: E731
     clamp = lambda x: max(Fraction(-1), min(Fraction(1), x))  # noqa: E731

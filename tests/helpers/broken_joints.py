@@ -121,7 +121,7 @@ class WrongRegularity(Hinge):
 
 
 class MissedSingularity(SphericalEuler):
-    """In half of its configurations an angle stands still, and it does not say so."""
+    """A joint that hides its singularity: an angle does not move in half of its configurations."""
 
     def X(self, q: Any) -> Pose:
         return SphericalEuler.X(self, [q[0], where(q[0] > 0.0, q[1], 0.3), q[2]])

@@ -10,7 +10,7 @@ HINGE = lw.joints.Revolute((0, 1, 0))
 
 
 def chain(count, span=None):
-    """So many rods of 1 m and 1 kg along x, hung at the origin, and at a distance ``span`` along x if it is given."""
+    """Return rods of 1 m and 1 kg along x, hung at the origin, and at a distance ``span`` along x if stated."""
     parts = []
     for k in range(count):
         parent = "world" if k == 0 else f"rod{k - 1}"

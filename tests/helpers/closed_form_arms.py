@@ -50,7 +50,7 @@ def kr16():
 
 @functools.cache
 def ur5():
-    """With its three parallel axes."""
+    """Return a UR5, which has three parallel axes."""
     return arm(
         "ur5",
         (0.0, RIGHT, 0.089159, 0.0),
@@ -126,7 +126,7 @@ def random_pose(rng):
 
 
 def on_numbers(robot, form, X, seed, parameter=None):
-    """What the kernel of a form computes, without limits, by the Python function on a batch: q (n, 8, nq), valid."""
+    """Evaluate a closed form's function on NumPy arrays, without limits: q (n, 8, nq), valid."""
     tree = robot.tree
     A, B = tree.frame(form.relative_to), tree.frame(form.frame)
     pose = Pose.of([[X[:, i, j] for j in range(4)] for i in range(4)])

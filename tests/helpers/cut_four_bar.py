@@ -46,7 +46,7 @@ def four_bar(cut, **resisting):
 
 
 def by_bars(robot, values):
-    """What joints add up to, by bar: angles, rates or accelerations of bars, seen from the ground."""
+    """Return sums over joints for each bar: angles, rates or accelerations relative to the ground."""
     results = {}
     for body, x in zip(robot.tree.bodies, values, strict=True):
         before = 0.0 if body.parent < 0 else results[robot.tree.bodies[body.parent].name]

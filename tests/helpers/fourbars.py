@@ -38,5 +38,5 @@ def parallel(robot, angle, rate=0.0):
 
 
 def pendulum_acceleration(count, angle):
-    """θ̈ of N four-bars whose rods stand side by side: that of one pendulum."""
+    """Return θ̈ of N four-bars side by side, which is that of a pendulum."""
     return -((count + 1) / 2 + count) * 9.81 * np.cos(angle) / ((count + 1) / 3 + count)

@@ -92,7 +92,7 @@ def three_legs():
 
 
 def three_leg_angles(x, z, turn):
-    """By the platform's pose: the three hips' and knees' angles, (3, 2, 2), of each leg's two ways."""
+    """Return the hips' and knees' angles (3, 2, 2) of both branches of each leg, by the platform's pose."""
     result = np.zeros((3, 2, 2))
     for k in range(3):
         cx, cz = LEG_TIPS[k]  # a turn about y by t takes x to x cos t + z sin t, z to −x sin t + z cos t

@@ -33,7 +33,7 @@ def bennett(a=1.0, alpha=0.7, beta=1.9):
 
 
 def bennett_angles(theta, alpha=0.7, beta=1.9):
-    """θ₁ to θ₃ in closed form: tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2) / sin((β − α)/2), θ₃ = −θ₁."""
+    """Return θ₁ to θ₃ in closed form: tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2) / sin((β − α)/2), θ₃ = −θ₁."""
     ratio = np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2)
     return np.array([theta, 2 * np.arctan(ratio / np.tan(theta / 2)), -theta])
 

@@ -32,7 +32,7 @@ def rows_of(program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def kkt_errors(program: dict[str, Any], results: Any) -> dict[str, np.ndarray]:
-    """By how much each of Karush, Kuhn and Tucker's conditions is missed, relative, of each sample."""
+    """Return the relative violation of each Karush-Kuhn-Tucker condition, for each sample."""
     C, lower, upper = rows_of(program)
     H, g = program["H"], program["g"]
     x, y = np.asarray(results.x), np.concatenate([results.multipliers, results.bound_multipliers], -1)

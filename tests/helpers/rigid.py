@@ -28,13 +28,13 @@ def random_pose(rng: np.random.Generator) -> np.ndarray:
 
 
 def motion_matrix(T: np.ndarray) -> np.ndarray:
-    """What takes twists in b to twists in a, for T = X_ab."""
+    """Return the matrix from twists in b to twists in a, for T = X_ab."""
     R, p = T[:3, :3], T[:3, 3]
     return np.block([[R, np.zeros((3, 3))], [skew(p) @ R, R]])
 
 
 def force_matrix(T: np.ndarray) -> np.ndarray:
-    """What takes wrenches in b to wrenches in a, for T = X_ab."""
+    """Return the matrix from wrenches in b to wrenches in a, for T = X_ab."""
     return np.linalg.inv(motion_matrix(T)).T
 
 

@@ -1,4 +1,4 @@
-"""How much work Python does: lines that are run, whatever the machine's speed and load."""
+"""Work of Python code: counts of executed lines, independent of the machine's speed and load."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def steps(work: Callable[[], object]) -> int:
 
 
 def grows_in_proportion(work: Callable[[int], Callable[[], object]], n: int) -> bool:
-    """Whether four times the size takes at most about four times the steps.
+    """Return True if four times the size takes at most about four times the steps.
 
     ``work(n)`` prepares work of size n.  Sizes are large enough for a square to show: it would take sixteen times.
     """

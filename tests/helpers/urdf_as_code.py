@@ -1,4 +1,4 @@
-"""What a URDF says, as the calls that a person would write in Python.  Knows nothing of the reader."""
+"""Content of a URDF as the calls that a user would write in Python; independent of the reader."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_impossible_exciting_trajectories_are_refused() -> None:
 
 @pytest.mark.slow(every=3)
 def test_derivatives_of_measured_positions_are_filtered_without_delay() -> None:
-    """Of sines with noise: what is below the cutoff, without delay.  Ball joints and free bases by their tangents."""
+    """Noisy sines below the cutoff.  Ball joints and free bases are filtered by their tangents."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
     t = np.arange(2000) * 5e-3

@@ -65,7 +65,7 @@ def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
 
 @pytest.mark.slow(every=9)
 def test_calibrated_offsets_agree_with_the_stated_covariance() -> None:
-    """Of what is told apart: normalised errors have mean square 1; noise is found; held-out errors are the noise."""
+    """Normalised errors of identifiable offsets have mean square 1; held-out errors equal the estimated noise."""
     robot = robot_of(TREES["revolute_chain"])
     end = robot.bodies[-1]
     rng = np.random.default_rng(6)
@@ -151,7 +151,7 @@ def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> N
 
 @pytest.mark.slow(every=3)
 def test_name_patterns_select_the_parameters_to_calibrate() -> None:
-    """As when each is named, and nothing is shared among them; kinds alone are all moving joints."""
+    """Patterns equal lists of names; a kind alone selects all moving joints."""
     robot = shipped("arm6")
     truth_robot = robot.with_parameters({"placement:elbow": [0.0, 0.0, 0.002, 0.001, 0.0, 0.0]})
     q = robot.random_configuration(seed=14, size=40)

@@ -17,7 +17,7 @@ def numeric(function, q, h=1e-6):
 
 
 def gradient_left(errors, q, weights, multipliers, lower, upper):
-    """∇ of ½ Σ (w e)² + λᵀ c, but for what limits hold, by differences."""
+    """Return ∇ of ½ Σ (w e)² + λᵀ c without the components that limits balance, by differences."""
     e, J = errors(q), numeric(errors, q)
     g = J.T @ (weights**2 * e + multipliers)
     g[(q <= lower) & (g > 0.0)] = 0.0

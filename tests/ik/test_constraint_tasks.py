@@ -75,7 +75,7 @@ def test_any_position_constraint_is_a_task():
 
 
 def left_of(robot, constraint, q):
-    """By formulas of its own: by how much a constraint of `test_any_position_constraint_is_a_task` fails."""
+    """Return the error of a constraint of `test_any_position_constraint_is_a_task` by independent formulas."""
     X, elbow = robot.pose(q, "hand"), robot.pose(q, "forearm_distal")
     z = X[:3, 2]
     tip = X[:3, 3] + 0.1 * z

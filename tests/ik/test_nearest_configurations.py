@@ -28,7 +28,7 @@ def hand_of(robot):
 
 
 def stationary(robot, frame, q, near, lower, upper):
-    """How far conditions of Karush, Kuhn and Tucker are from holding: of free joints, and of the signs at limits."""
+    """Return violations of the Karush-Kuhn-Tucker conditions: of free joints, and of signs at limits."""
     J, g = robot.jacobian(q, frame), q - near
     at_low, at_high = q <= lower, q >= upper
     free = ~(at_low | at_high)

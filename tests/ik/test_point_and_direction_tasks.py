@@ -133,7 +133,7 @@ def test_distance_tasks_reach_the_distance():
 
 
 def inside_by(c, vertices):
-    """How far a place is inside a convex polygon, whichever way round: by areas of triangles."""
+    """Return the depth of a point inside a convex polygon, by areas of triangles."""
     results, centre = [], np.mean(vertices, axis=0)
     for a, b in zip(vertices, np.roll(vertices, -1, axis=0), strict=True):
         n = np.array([-(b - a)[1], (b - a)[0]]) / np.linalg.norm(b - a)

@@ -30,7 +30,7 @@ def rows_of(robot, task, q, target):
 
 
 def rate_by_differences(robot, task, q, target, v, step=1e-6):
-    """How errors change along a velocity."""
+    """Return the rate of errors along a velocity."""
     ends = (integrate(robot.tree, q, x * v) for x in (step, -step))
     after, before = (task.errors(TaskState(robot.tree, list(end)), list(np.ravel(target))) for end in ends)
     return (np.array(after, dtype=float) - np.array(before, dtype=float)) / (2.0 * step)

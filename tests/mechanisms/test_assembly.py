@@ -25,7 +25,7 @@ def wrapped(x):
 
 
 def nearest_way(angles, expected):
-    """How far angles are from the nearest of several."""
+    """Return differences of angles from the nearest of several."""
     return wrapped(angles[..., np.newaxis] - expected).min(axis=-1)
 
 

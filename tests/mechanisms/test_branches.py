@@ -29,7 +29,7 @@ def test_a_four_bar_has_two_branches():
 
 
 def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],) * 3):
-    """How many poses put a platform's corners at a rod's length from three points: by the roots in its turn.
+    """Count the poses of a platform with corners at a rod's length from three points, by roots in its rotation.
 
     At a given turn two differences of the three circles are linear in its place; the third circle is then a function of
     the turn, whose sign changes are counted.

@@ -13,7 +13,7 @@ H, SECONDS = 1e-3, 20.0
 
 
 def pendulum(count, times):
-    """θ of rods that are released upright, tips at 1 m/s."""
+    """Return θ of rods that are released upright, with tips at 1 m/s."""
 
     def rates(_, state):
         return [state[1], pendulum_acceleration(count, state[0])]

@@ -166,7 +166,7 @@ def test_the_delta_robot_has_its_closed_form_kinematics_in_both_directions():
 
 
 def stewart_legs(X):
-    """How far the legs of the hexapod are out with its platform at a pose."""
+    """Return the leg lengths of the hexapod with its platform at a pose."""
     base, top = np.deg2rad([10, 110, 130, 230, 250, 350]), np.deg2rad([50, 70, 170, 190, 290, 310])
     B = 0.5 * np.stack([np.cos(base), np.sin(base), 0 * base], -1)
     P = 0.3 * np.stack([np.cos(top), np.sin(top), 0 * top], -1)

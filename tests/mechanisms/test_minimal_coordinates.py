@@ -172,7 +172,7 @@ def test_linearisations_in_minimal_coordinates_equal_differences():
 
 
 def _apart(robot, moved, q, v, time=1e-4):
-    """How fast a motion from a changed configuration leaves one from q, as a tangent vector."""
+    """Return the rate at which a motion from a changed configuration leaves the one from q."""
     moved_q, w, _ = moved
     gone = [robot.difference(robot.integrate(q, s * v), robot.integrate(moved_q, s * w)) for s in (time, -time)]
     return (gone[0] - gone[1]) / (2 * time)

@@ -62,7 +62,7 @@ def test_aligning_axes_preserves_robots(example):
 
 
 def general(tree):
-    """How many bodies on others are turned in a general way."""
+    """Count the bodies with a general rotation relative to their parent."""
     return sum(not body.placement.rotation.is_turn for body in tree.bodies if body.parent >= 0)
 
 

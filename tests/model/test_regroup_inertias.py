@@ -80,7 +80,7 @@ def test_regrouped_robots_take_fewer_operations(example):
 
 
 def test_masses_on_a_joints_axis_do_not_affect_regrouped_inertias(drawn):
-    """What `reduced_inertia` leaves out neither resists the joint nor looks different from F as it moves."""
+    """The removed inertia neither resists the joint nor depends on its motion."""
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
         for _ in range(10):

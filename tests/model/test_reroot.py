@@ -51,7 +51,7 @@ def state(tree, seed=0, size=3):
 
 
 def assert_same_motions(tree_a, tree_b, q, v, a, names, q1=None):
-    """Of every link relative to every other: pose, twist, acceleration, by textbook mechanics and by ours."""
+    """Assert equal relative poses, twists and accelerations of all links, by textbook mechanics and by ours."""
     f, g = Textbook(tree_a, q, v, a), Textbook(tree_b, q if q1 is None else q1, v, a)
     h = Direct(tree_b)
     for A in names:
@@ -166,7 +166,7 @@ def test_rerooting_at_the_root_changes_no_tree():
     ("name", "link"), [("panda", "panda_hand"), ("arm7_gripper", "hand"), ("pr2", "head_pan_link")]
 )
 def test_arms_rerooted_at_the_hand_equal_floating_arms_with_a_fixed_hand(name, link):
-    """As the floating robot whose hand is held at the world's origin."""
+    """The floating robot has its hand at the world's origin."""
     fixed = EXAMPLE[name].load(floating_base=False)
     rerooted, floating = fixed.with_root(link), EXAMPLE[name].load(floating_base=True).with_root(link)
     rng = np.random.default_rng(0)

@@ -48,7 +48,7 @@ PATHS = {
 
 
 def far(robot, q, X, frame, rows=slice(None)):
-    """How far a frame is from poses [rad, m], by forward kinematics and the logarithm."""
+    """Return deviations of a frame from poses [rad, m], by forward kinematics and the logarithm."""
     return np.abs(lw.pose_difference(robot.pose(q, frame), X)[..., rows]).max(initial=0.0)
 
 

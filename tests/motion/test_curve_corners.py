@@ -96,7 +96,7 @@ def _changed(rng: np.random.Generator, curve: Trajectory, segments: Segments) ->
 
 
 def _differences(curve: Trajectory, segments: Segments) -> float:
-    """How far q, v, a and the jerk are from those of the pieces, on both sides of all knots and inside, relative."""
+    """Return the relative difference of q, v, a and jerk from the segments, on both sides of knots and inside."""
     knots = curve.knots
     assert len(knots) == len(segments) + 1
     worst = 0.0

@@ -47,7 +47,7 @@ def request(q0, q1, v0, v1, a0, a1, V, V_down, A, B, up, down):
 
 
 def excess(times, c, arrays):
-    """By how much a coordinate's pieces leave its limits and miss its end: from the roots of their derivatives."""
+    """Return excesses of limits and the missed end of a coordinate, from roots of the derivatives."""
     _, q1, _, v1, _, a1, V, V_down, A, B, up, down = arrays
     worst = 0.0
     for k, row in enumerate(c):
@@ -271,7 +271,7 @@ def kernel_given(values, T):
 
 
 def kept(c, T, limits, room):
-    """Whether a polynomial's derivatives keep the limits over [0, T], by NumPy's roots."""
+    """Return True if a polynomial's derivatives are within limits over [0, T], by NumPy's roots."""
     for order, (up, down) in enumerate(zip(limits[::2], limits[1::2], strict=True), start=1):
         der = P.polyder(c, order)
         roots = [x.real for x in P.polyroots(P.polyder(der)) if abs(x.imag) < 1e-7 and 0.0 < x.real < T]

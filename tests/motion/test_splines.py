@@ -135,7 +135,7 @@ def quaternion_power(a, b, u):
 
 
 def made_of_sine(curve, t, order):
-    """What a hinge of sine and cosine has, by the angle."""
+    """Return q, v, a of a sine-and-cosine hinge from its angle."""
     angle = curve(t)
     return np.stack([np.sin(angle), np.cos(angle)], axis=1) if not order else curve(t, order)[:, None]
 

@@ -26,7 +26,7 @@ def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
 
 
 def _kept(result: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
-    """By how much a limit is passed, of the largest, at many times."""
+    """Return the largest relative excess of a limit at many times."""
     times = np.linspace(result.trajectory.start_time, result.trajectory.end_time, 20_011)
     x = result.trajectory(times)[order]
     return float(np.maximum(x - high, low - x).max() / np.abs(high).max())

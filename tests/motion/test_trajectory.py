@@ -44,7 +44,7 @@ def through(types):
 
 
 def apart(curve_a, curve_b, t):
-    """How far two trajectories are apart at times."""
+    """Return the largest difference of two trajectories at times."""
     robot = curve_a.robot
     a, b = curve_a(t), curve_b(t)
     gap = robot.difference(a.q, b.q) if robot is not None else b.q - a.q

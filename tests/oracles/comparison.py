@@ -30,7 +30,7 @@ def assert_close(actual: Any, expected: Any, tolerance: float, title: str = "", 
 
 
 def solving_bound(M: Any, forces: Any, a: Any) -> float:
-    """How far apart two solutions of M a = Σ forces may be, relative to max(1, ‖a‖), for the worst of the samples.
+    """Bound the difference of two solutions of M a = Σ forces, relative to max(1, ‖a‖), over all samples.
 
     Ten times, to first order, what rounding does: cond(M) roundings of a itself, and what M⁻¹ makes of the rounding of
     each force.  Where gravity and torque cancel, they are much larger than M a is.

@@ -17,7 +17,7 @@ __all__ = ["Constrained", "randomly_coupled"]
 
 
 def randomly_coupled(tree: Tree, count: int, seed: int = 0) -> Tree:
-    """So many joints of a tree follow others, in chains and branches, at ratios of either sign."""
+    """Couple some joints of a tree to others, in chains and branches, at ratios of either sign."""
     rng = np.random.default_rng(seed)
     plain = [body for body in tree.bodies if body.joint.nv and is_plain(body.joint)]
     plain = [plain[k] for k in rng.permutation(len(plain))]

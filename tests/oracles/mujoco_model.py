@@ -62,7 +62,7 @@ class MuJoCo:
     # -- its answers, sample by sample
 
     def everything(self, q, v, a, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-        """By the names of linkwork's functions; for frames, one after the other."""
+        """Return results by the names of linkwork's functions; for frames, one after the other."""
         samples = [self._sample(*x, frames) for x in zip(q, v, a, strict=True)]
         return {name: np.array([sample[name] for sample in samples]) for name in samples[0]}
 

@@ -61,7 +61,7 @@ class Pinocchio(PinocchioModel):
         return self.ours(self.each(pin.computeGeneralizedGravity, q))
 
     def integrate(self, q, v) -> np.ndarray:
-        """In its own coordinates: compare with ``self.q`` of ours."""
+        """Integrate in Pinocchio's coordinates: compare with ``self.q`` of ours."""
         return self.each(lambda model, data, *x: pin.integrate(model, *x), q, v)
 
     def difference(self, q0, q1) -> np.ndarray:

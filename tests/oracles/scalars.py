@@ -108,7 +108,7 @@ def share(turn: int, of: int) -> list[str]:
 
 
 def names_for(tree: Tree, row: FunctionSpec, frame: str | None = None) -> tuple[str, ...]:
-    """What a function that is asked about something can be asked about: a frame, its origin or one of its axes."""
+    """Return valid names for a function's arguments: a frame, its origin or one of its axes."""
     frame = tree.frames[-1].name if frame is None else frame
     joint = next((body.joint_name for _, body in tree.stacked()), ())
     velocity = (*names_of(tree, "v"), ())[0]

@@ -53,7 +53,7 @@ def _trees() -> dict[str, Tree]:
 
 
 def _on_heavy_ground(tree: Tree) -> Tree:
-    """What is fixed to the world weighs something: under another root it moves."""
+    """Give mass to links that are fixed to the world: under another root they move."""
     inertia = random_inertia(np.random.default_rng(0))
     return replace(tree, frames=tuple(replace(f, inertia=inertia) if f.body == WORLD else f for f in tree.frames))
 

@@ -162,7 +162,7 @@ def test_two_trees_meet_and_paths_are_shortened() -> None:
 
 @pytest.mark.slow(every=9)
 def test_compiled_searches_shorten_paths_step_by_step() -> None:
-    """From nothing, in pieces, with edges that turn out to be blocked, and not at all where it is straight."""
+    """Starts without a path, in several calls, with edges that become blocked, and in free space."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
     tables = [np.zeros(shape) for shape in shapes.values()]
     tables[0][:3] = [START, *GOALS]

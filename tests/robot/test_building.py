@@ -27,7 +27,7 @@ def hinge(name: str, parent: str, child: str, **said: object) -> lw.Joint:
 
 
 def issues(*parts: object, **options: object) -> dict[str, str]:
-    """What is wrong with a robot: a message by code."""
+    """Return the errors of a robot: a message by code."""
     with pytest.raises(ModelError, match=r"\[[A-Z_]+\]") as caught:
         lw.Robot.build("r", *parts, **options)  # type: ignore[arg-type]
     results = {issue.code: str(issue) for issue in caught.value.issues}

@@ -133,7 +133,7 @@ def test_a_car_has_velocity_along_its_heading_and_a_normal() -> None:
 
 
 def bodies(at: SimpleNamespace):
-    """Of every body: J at its centre of mass, J̇ v, mass, rotational inertia about the centre in the world, ω."""
+    """Return for every body: J at its center of mass, J̇ v, mass, rotational inertia in the world, ω."""
     for i, body in enumerate(ARM.tree.bodies):
         X = ARM.pose(at.q, body.name)
         c = np.array([*body.inertia.moment]) / body.inertia.mass

@@ -195,7 +195,7 @@ def test_transform_derivative_equals_differences(joint, ends) -> None:
 
 @every_joint
 def test_motion_subspaces_of_both_links_are_opposite(joint) -> None:
-    """In the child's frame; the other link's relative motion is the opposite."""
+    """The other link's relative motion, in the child's frame, is the opposite."""
     q, v, _ = state(joint)
     relative = np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v)
     opposite = np.einsum("nij,nj->ni", joint.link_motion_subspace(q, child="before"), v)

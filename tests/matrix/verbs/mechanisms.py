@@ -137,7 +137,7 @@ def _spring_force(kind: Kind, q: np.ndarray) -> np.ndarray:
 
 @verb("determinate_joint_wrenches", "determinate_constraint_forces", needs=_is_mechanism)
 def determinate_forces(kind: Kind) -> None:
-    """Which forces are determinate agrees with where their indeterminacy is zero."""
+    """Determinate forces are those with zero indeterminacy."""
     result = np.asarray(kind.robot.determinate_constraint_forces(kind.q, **kind.timed))
     free = np.asarray(kind.robot.constraint_force_indeterminacy(kind.q, **kind.timed))
     assert np.array_equal(result.astype(bool), free < 1e-6 * (1.0 + free.max(initial=0.0)))
