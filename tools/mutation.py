@@ -208,9 +208,9 @@ class Tree:
 
     def failure(self, file: str, tests: list[str], *, is_drawn: bool = False) -> str | None:
         """Run all cases of tests, or those drawn today, until one fails: it, "no start", `UNFINISHED` or None."""
-        options = ["-m", "pytest", "-q", "-x", "-n0", "--no-header", f"-ocache_dir={self.folder}/.test_cache"]
-        if "compiler/codegen" in file:  # machine code of the same text may differ
-            options += ["-p", "no:cacheprovider"]
+        has_cache = "compiler/codegen" not in file  # machine code of the same text may differ
+        cache = [f"-ocache_dir={self.folder}/.test_cache"] if has_cache else ["-p", "no:cacheprovider"]
+        options = ["-m", "pytest", "-q", "-x", "-n0", "--no-header", *cache]
         if is_drawn:  # a node id runs whole
             options += ["-k", " or ".join(test.partition("::")[2] for test in tests)]
             tests = [*dict.fromkeys(test.partition("::")[0] for test in tests)]
@@ -232,6 +232,8 @@ class Tree:
             self.write(mutant.file, mutant.program)
             failed = self.failure(mutant.file, tests, is_drawn=is_drawn)
             self.write(mutant.file, mutant.source)
+            if failed == "no start":
+                assert self.failure(mutant.file, tests[:1]) != "no start", "no test starts without a mutant"
             if failed is None or "::" not in failed or self.failure(mutant.file, [failed]) is None:
                 return failed
             self.bad.add(failed)

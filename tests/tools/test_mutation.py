@@ -55,3 +55,4 @@ def test_a_test_detects_a_mutant_of_a_copy(tmp_path):
     noticed = tree.outcome(product, ["tests/spatial/test_algebra.py"], is_drawn=False)
     assert noticed is not None and noticed.startswith("tests/spatial/test_algebra.py::")
     assert (tmp_path / file).read_bytes() == (mutation.ROOT / file).read_bytes()
+    assert tree.failure("src/linkwork/compiler/codegen/jit.py", ["tests/tools/test_positions.py"]) is None
