@@ -1,4 +1,4 @@
-"""Joints that follow others: the projected free tree in every function, beside constraints with multipliers."""
+"""Coupled joints: functions of the projected free tree, and constraints with multipliers."""
 
 import functools
 from dataclasses import replace
@@ -60,14 +60,14 @@ def gripper(name):
     return example.load(mimic="coupled")
 
 
-MADE = {
+COUPLED_TREES = {
     "chain_of_three": chain_of_three(),
     "branching": branching(),
     "star": randomly_coupled(random_tree(np.random.default_rng(10), 7, types=BOTH, shape="star"), 4),
     "mixed": randomly_coupled(random_tree(np.random.default_rng(11), 9, types=[*BOTH, Fixed, Floating]), 3),
 }
 GRIPPERS = ("panda", "pr2", "tiago_pro", "arm7_gripper")
-every_made = pytest.mark.parametrize("tree", MADE.values(), ids=MADE)
+every_made = pytest.mark.parametrize("tree", COUPLED_TREES.values(), ids=COUPLED_TREES)
 every_gripper = pytest.mark.parametrize("name", GRIPPERS)
 robot_of_gripper = functools.cache(gripper)
 
@@ -79,7 +79,7 @@ def spread(robot, seed=0, size=3):
 
 
 def check(robot, q, v, a):
-    """Every function of dynamics beside the free robot's, projected and under constraints."""
+    """Compare all functions of dynamics with the free robot's, projected and under constraints."""
     full = Constrained(robot.tree)
     free, G, lift = Robot(full.free), full.G, (full.q(q), full.v(v), full.v(a))
     assert robot.nv == free.nv - sum(body.coupling is not None for body in robot.tree.bodies)
@@ -91,26 +91,26 @@ def check(robot, q, v, a):
     assert_close(tau, free.inverse_dynamics(*lift) @ G, 1e-13, "ID", core=1)
     bound = solving_bound(M, (tau, h), a)
     assert_close(robot.forward_dynamics(q, v, tau), a, bound, "FD of ID", core=1)
-    held = full.acceleration_under(q, v, tau)
+    constrained = full.acceleration_under(q, v, tau)
     accelerations = robot.forward_dynamics(q, v, tau)
     worse = max(bound, solving_bound(free.mass_matrix(lift[0]), (tau, h), a))
-    assert_close(full.v(accelerations), held, worse, "FD under constraints", core=1)
+    assert_close(full.v(accelerations), constrained, worse, "FD under constraints", core=1)
     energy = 0.5 * np.einsum("...i,...ij,...j", v, M, v)
     assert_close(energy, Textbook(full.free, *lift).kinetic_energy(), 1e-12, "energy", core=0)
     power = np.einsum("...i,...i", tau, v)
-    there = np.einsum("...i,...i", free.inverse_dynamics(*lift), lift[1])
-    assert_close(power, there, 1e-12, "power", core=0)
+    free_power = np.einsum("...i,...i", free.inverse_dynamics(*lift), lift[1])
+    assert_close(power, free_power, 1e-12, "power", core=0)
 
 
 @pytest.mark.slow
 @every_made
-def test_dynamics_of_trees(tree):
+def test_dynamics_of_coupled_trees_equal_projected_and_constrained_ones(tree):
     check(Robot(tree), *state(tree))
 
 
 @pytest.mark.slow
 @every_gripper
-def test_dynamics_of_grippers(name):
+def test_dynamics_of_grippers_equal_projected_and_constrained_ones(name):
     robot = robot_of_gripper(name)
     rng = np.random.default_rng(1)
     check(robot, spread(robot), *rng.normal(size=(2, 3, robot.nv)))
@@ -118,7 +118,7 @@ def test_dynamics_of_grippers(name):
 
 @pytest.mark.slow
 @every_made
-def test_kinematics_of_trees(tree):
+def test_kinematics_of_coupled_trees_equal_the_free_trees(tree):
     q, v, a = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free, Q, V, A = Robot(full.free), full.q(q), full.v(v), full.v(a)
@@ -128,12 +128,12 @@ def test_kinematics_of_trees(tree):
         assert_close(J, free.jacobian(Q, "tool4", **frames) @ full.G, 1e-13, core=2)
         assert_close(np.einsum("nij,nj->ni", J, v), robot.twist(q, v, "tool4", **frames), 1e-13, core=1)
         assert_close(robot.twist(q, v, "tool4", **frames), free.twist(Q, V, "tool4", **frames), 1e-13, core=1)
-        there = free.acceleration(Q, V, A, "tool4", **frames)
-        assert_close(robot.acceleration(q, v, a, "tool4", **frames), there, 1e-12, core=1)
+        free_acceleration = free.acceleration(Q, V, A, "tool4", **frames)
+        assert_close(robot.acceleration(q, v, a, "tool4", **frames), free_acceleration, 1e-12, core=1)
 
 
 @every_gripper
-def test_jacobians_of_grippers(name):
+def test_jacobians_of_grippers_equal_projected_free_jacobians(name):
     robot = robot_of_gripper(name)
     full, q = Constrained(robot.tree), spread(robot)
     frame = next(b.name for b in reversed(robot.tree.bodies) if b.coupling is not None)
@@ -142,23 +142,23 @@ def test_jacobians_of_grippers(name):
 
 
 @every_made
-def test_configurations_move_as_those_of_the_free_tree(tree):
+def test_configurations_of_coupled_trees_move_as_those_of_the_free_tree(tree):
     q, v, _ = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free = Robot(full.free)
-    there = robot.integrate(q, v)
-    assert_close(full.q(there), free.integrate(full.q(q), full.v(v)), 1e-13, core=1)
-    assert_close(full.v(robot.difference(q, there)), free.difference(full.q(q), full.q(there)), 1e-12, core=1)
+    moved = robot.integrate(q, v)
+    assert_close(full.q(moved), free.integrate(full.q(q), full.v(v)), 1e-13, core=1)
+    assert_close(full.v(robot.difference(q, moved)), free.difference(full.q(q), full.q(moved)), 1e-12, core=1)
     assert_close(robot.normalize(q), q, 1e-14, core=1)
     neutral = robot.neutral()
     assert all(not neutral[tree.q_slices[i]].any() for i, b in tree.stacked() if b.joint.nq == b.joint.nv)
 
 
 @pytest.mark.parametrize("kind", ["floats", "batch", "casadi"])
-def test_over_other_scalars(kind):
+def test_coupled_dynamics_run_on_other_scalars(kind):
     if kind == "casadi":
         pytest.importorskip("casadi")
-    tree = MADE["branching"]
+    tree = COUPLED_TREES["branching"]
     q, v, a = state(tree, size=2)
     tau = Direct(tree, kind).inverse_dynamics(q, v, a)
     assert_close(tau, Textbook(tree, q, v, a).inverse_dynamics(), 1e-13, core=1)
@@ -173,22 +173,22 @@ def test_over_other_scalars(kind):
     ids=lambda f: f.__name__,
 )
 @every_made
-def test_equal_trees_stay_equal(tree, change):
+def test_edited_coupled_trees_have_the_same_dynamics(tree, change):
     changed = change(tree)
     assert [b.coupling for b in changed.bodies] == [b.coupling for b in tree.bodies]
     assert_same_dynamics(tree, changed, *state(tree))
 
 
 @every_gripper
-def test_equal_robots_stay_equal(name):
+def test_simplified_grippers_have_the_same_dynamics(name):
     robot = robot_of_gripper(name)
     rng = np.random.default_rng(2)
     assert_same_dynamics(robot.tree, simplify_tree(robot.tree), spread(robot), *rng.normal(size=(2, 3, robot.nv)))
 
 
-def test_energy_is_kept_along_a_motion():
-    """Free motion of a chain of couplings by Runge and Kutta's method: the error is of fourth order."""
-    tree = MADE["chain_of_three"]
+def test_a_coupled_chain_conserves_energy():
+    """Free motion by the Runge–Kutta method: the error is of fourth order."""
+    tree = COUPLED_TREES["chain_of_three"]
     robot = Robot(tree)
     zero = np.zeros(robot.nv)
 
@@ -215,12 +215,12 @@ def test_energy_is_kept_along_a_motion():
     assert fine < coarse / 10.0
 
 
-def test_a_coupling_costs_little():
-    """It takes no more operations to bind two fingers, and as many for each body of a long chain of bound pairs."""
+def test_couplings_add_few_operations():
+    """Two bound fingers cost no more operations than free ones; long chains of bound pairs grow linearly."""
 
-    def count(some):
+    def count(coupled_pairs):
         return trace_requests(
-            robot_owner(some), "f", {"f": read_request(robot_owner(some), "forward_dynamics")}
+            robot_owner(coupled_pairs), "f", {"f": read_request(robot_owner(coupled_pairs), "forward_dynamics")}
         ).arithmetic
 
     tree = random_tree(np.random.default_rng(3), 8, types=[Revolute], shape="star")
@@ -233,7 +233,7 @@ def test_a_coupling_costs_little():
     assert of_pairs(40) < 2.2 * of_pairs(20)
 
 
-def test_massless_followers_do_no_harm_and_massless_couples_are_named():
+def test_massless_followers_are_allowed_and_massless_pairs_are_refused_by_name():
     tree = random_tree(np.random.default_rng(4), 3, types=[Revolute], shape="star")
     light = [replace(b, inertia=Inertia.zero()) if i else b for i, b in enumerate(tree.bodies)]
     frames = [replace(f, inertia=Inertia.zero()) if f.body else f for f in tree.frames]
@@ -243,22 +243,22 @@ def test_massless_followers_do_no_harm_and_massless_couples_are_named():
     tau, M = Textbook(fine, q, v, a).inverse_dynamics(), Textbook(fine, q, v, a).mass_matrix()
     bound = solving_bound(M, (tau, Robot(fine).bias_force(q, v)), a)
     assert_close(Robot(fine).forward_dynamics(q, v, tau), a, bound, core=1)
-    nothing = with_couplings(tree, {"joint2": Following("joint1", -2.0)})
-    q, v, tau = state(nothing)
-    for f in (Robot(nothing), Direct(nothing), Direct(nothing, "floats")):
+    massless_pair = with_couplings(tree, {"joint2": Following("joint1", -2.0)})
+    q, v, tau = state(massless_pair)
+    for f in (Robot(massless_pair), Direct(massless_pair), Direct(massless_pair, "floats")):
         with pytest.raises(SingularInertiaError, match="joint1"):
             f.forward_dynamics(q, v, tau)
 
 
 @pytest.mark.slow(every=3)
-def test_every_function_of_the_table_runs(drawn):
-    robot = Robot(MADE["branching"])
+def test_every_function_of_the_table_runs_with_couplings(drawn):
+    robot = Robot(COUPLED_TREES["branching"])
     q = robot.random_configuration(seed=0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
     for row in drawn(ROBOT.values()):
         frames = names_for(robot.tree, row, "tool2")
-        found = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
-        for output, part in zip(row.outputs, found if isinstance(found, tuple) else (found,), strict=True):
+        results = getattr(robot, row.name)(*(values[QUANTITIES[name].shape[0]] for name in row.inputs), *frames)
+        for output, part in zip(row.outputs, results if isinstance(results, tuple) else (results,), strict=True):
             assert part.shape == (
                 2,
                 *shape_of(robot_owner(robot.tree), output.shape, {"np": None, "ni": None, "nk": None}),
@@ -269,7 +269,7 @@ def test_every_function_of_the_table_runs(drawn):
 @pytest.mark.slow(every=3)
 @settings(max_examples=25, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(3, 8), shape=st.sampled_from(["random", "chain", "star"]))
-def test_dynamics_of_any_coupled_tree(seed, bodies, shape):
+def test_dynamics_of_random_coupled_trees_equal_the_textbooks(seed, bodies, shape):
     rng = np.random.default_rng(seed)
     tree = randomly_coupled(random_tree(rng, bodies, types=BOTH, shape=shape), bodies // 2, seed)
     q, v, a = rng.normal(size=(3, tree.nv))
@@ -280,7 +280,7 @@ def test_dynamics_of_any_coupled_tree(seed, bodies, shape):
     assert_close(f.forward_dynamics(q, v, tau), a, solving_bound(M, (tau, f.bias_force(q, v)), a))
 
 
-def test_a_joint_tells_what_it_follows():
+def test_a_joint_reports_its_coupling():
     robot = lw.load("arm7_gripper", mimic="coupled")
     follower, master = robot.joint("right_finger_slide"), robot.joint("left_finger_slide")
     assert follower.coupling.joint == master.name and master.coupling is None

@@ -1,4 +1,4 @@
-"""Grippers of real robots whose joints follow others, beside Pinocchio's models with mimic joints."""
+"""Grippers of real robots with coupled joints, against Pinocchio's mimic joints."""
 
 import functools
 
@@ -12,13 +12,13 @@ pytest.importorskip("pinocchio")
 
 from oracles.pinocchio_model import Pinocchio
 
-FOUND = {example.name: example for example in (*EXAMPLES, *SHIPPED)}
+BY_NAME = {example.name: example for example in (*EXAMPLES, *SHIPPED)}
 every_gripper = pytest.mark.parametrize("name", ["panda", "pr2", "tiago_pro", "baxter", "arm7_gripper"])
 
 
 @functools.cache
 def both(name):
-    example = FOUND[name]
+    example = BY_NAME[name]
     robot = example.load(mimic="coupled")
     assert robot.nv < example.robot().nv
     return robot, Pinocchio(example, robot)
@@ -30,7 +30,7 @@ def state(robot):
 
 
 @every_gripper
-def test_dynamics(name):
+def test_dynamics_of_grippers_equal_pinocchios(name):
     robot, pin = both(name)
     q, v, a = state(robot)
     assert_close(robot.mass_matrix(q), pin.mass_matrix(q), 1e-13, core=2)
@@ -41,7 +41,7 @@ def test_dynamics(name):
 
 @pytest.mark.slow
 @every_gripper
-def test_kinematics(name):
+def test_kinematics_of_grippers_equal_pinocchios(name):
     robot, pin = both(name)
     q, v, a = state(robot)
     assert_close(robot.forward_kinematics(q), pin.forward_kinematics(q), 1e-14, core=2)

@@ -1,4 +1,4 @@
-"""Dynamics on random trees of every joint type, compiled or not, against Lagrange's equations; see the invariants."""
+"""Dynamics of random trees of every joint type, compiled and interpreted, against Lagrange's equations."""
 
 from dataclasses import replace
 
@@ -12,24 +12,24 @@ from oracles.trees import every_tree, state
 
 
 def rounding(tree, factor=10.0):
-    """What sums over a tree's degrees of freedom may lose."""
+    """Bound the rounding error of sums over a tree's degrees of freedom."""
     return factor * EPS * max(1, tree.nv)
 
 
 @with_functions
-def test_inverse_dynamics_against_the_textbook(tree, f):
+def test_inverse_dynamics_equals_the_textbooks(tree, f):
     q, v, a = state(tree)
     assert_close(f.inverse_dynamics(q, v, a), Textbook(tree, q, v, a).inverse_dynamics(), rounding(tree), core=1)
 
 
 @with_functions
-def test_mass_matrix_against_the_textbook(tree, f):
+def test_mass_matrices_equal_the_textbooks(tree, f):
     q, _, _ = state(tree)
     assert_close(f.mass_matrix(q), Textbook(tree, q).mass_matrix(), rounding(tree), core=2)
 
 
 @with_functions
-def test_gravity_of_any_direction(tree, f):
+def test_gravity_forces_of_any_direction_equal_the_textbooks(tree, f):
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
     q, _, _ = state(tree)
     g = type(f)(tilted).gravity_force(q)
@@ -47,7 +47,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
 
 
 @with_functions
-def test_bias_is_what_remains_without_acceleration(tree, f):
+def test_the_bias_force_is_inverse_dynamics_without_acceleration(tree, f):
     q, v, a = state(tree)
     M, h = f.mass_matrix(q), f.bias_force(q, v)
     assert_close(h, f.inverse_dynamics(q, v, np.zeros_like(v)), rounding(tree), core=1)
@@ -57,7 +57,7 @@ def test_bias_is_what_remains_without_acceleration(tree, f):
 
 
 @every_tree
-def test_slow_and_fast_motion(tree):
+def test_inverse_dynamics_of_slow_and_fast_motions_equals_the_textbooks(tree):
     for scale in (1e-6, 1e3):
         q, v, a = state(tree, seed=3)
         v, a = v * scale, a * scale

@@ -1,4 +1,4 @@
-"""Robots that nothing holds: their centre of mass falls, their angular momentum changes by their weight alone."""
+"""Floating robots: the centre of mass falls, and only weight changes the angular momentum."""
 
 from dataclasses import replace
 
@@ -19,8 +19,8 @@ def floating_tree(seed: int) -> Tree:
     tree = random_tree(np.random.default_rng(seed), 7)
     free, none = Floating(), (0.0,) * 6
     root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=none, friction=none)
-    others = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
-    return replace(tree, bodies=(root, *others))
+    bodies = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
+    return replace(tree, bodies=(root, *bodies))
 
 
 every_floating_tree = pytest.mark.parametrize("tree", [floating_tree(seed) for seed in range(3)], ids=["0", "1", "2"])
@@ -28,7 +28,7 @@ every_floating_tree = pytest.mark.parametrize("tree", [floating_tree(seed) for s
 
 @every_floating_tree
 @pytest.mark.parametrize("muscles", [0.0, 10.0], ids=["limp", "with joint forces"])
-def test_the_centre_of_mass_falls(tree, muscles):
+def test_the_centre_of_mass_of_a_floating_robot_falls(tree, muscles):
     q, v, tau = state(tree)
     tau = muscles * tau
     tau[:, :6] = 0.0
@@ -43,7 +43,7 @@ def test_the_centre_of_mass_falls(tree, muscles):
 
 
 @every_floating_tree
-def test_the_base_wrench_is_what_the_outside_must_do(tree):
+def test_the_base_force_of_a_robot_at_rest_carries_its_weight(tree):
     """At rest, the base of a robot needs a force that carries its weight, no more."""
     q, _, _ = state(tree)
     tau = robot_of(tree).gravity_force(q)

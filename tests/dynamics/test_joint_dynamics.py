@@ -1,4 +1,4 @@
-"""Armature, friction and springs of joints: given, read, changed by joint and by robot, kept by edits, and refused."""
+"""Armature, friction and springs of joints: defaults, edits by joint and by robot, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = FULL.with_gear_ratio(-100.0).with_stiffness(3.0, rest=0.4).with_damping(0
 ARM = lw.load("arm7_gripper", mimic="coupled")
 
 
-def test_what_a_joint_has_by_default() -> None:
+def test_default_joint_dynamics_are_zero() -> None:
     joint = EVERY["ball"] if "ball" in EVERY else EVERY["spherical"]
     assert joint.armature.tolist() == joint.stiffness.tolist() == [0.0] * 3
     assert joint.gear_ratio.tolist() == [1.0] * 3
@@ -30,13 +30,13 @@ def test_what_a_joint_has_by_default() -> None:
         joint.armature[0] = 1.0
 
 
-def test_given_when_it_is_made_and_changed_afterwards() -> None:
+def test_joint_dynamics_are_set_at_creation_and_by_edits() -> None:
     said = {"friction": 0.5, "static_friction": 0.8, "friction_velocity": 0.1, "armature": 0.2, "gear_ratio": -100.0}
     said |= {"stiffness": 3.0, "rest": 0.4, "damping": 0.7}
-    made = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow", **said)  # type: ignore[arg-type]
-    assert made == FULL != HINGE and hash(made) == hash(FULL)
+    created = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow", **said)  # type: ignore[arg-type]
+    assert created == FULL != HINGE and hash(created) == hash(FULL)
     for key, value in said.items():
-        assert getattr(made, key).tolist() == [value], key
+        assert getattr(created, key).tolist() == [value], key
     free = EVERY["floating"].with_armature(1.0).with_armature(2.0, dof="vz").with_stiffness([1, 2, 3, 4, 5, 6])
     assert free.armature.tolist() == [1.0] * 5 + [2.0]
     assert free.stiffness.tolist() == [1, 2, 3, 4, 5, 6]
@@ -45,7 +45,7 @@ def test_given_when_it_is_made_and_changed_afterwards() -> None:
     assert moved.with_stiffness(2.0).rest.tolist() == moved.rest.tolist()
 
 
-def test_friction_at_rest_goes_with_that_of_motion_until_it_is_given() -> None:
+def test_static_friction_follows_kinetic_friction_until_it_is_set() -> None:
     assert HINGE.with_friction(0.3).static_friction.tolist() == [0.3]
     assert FULL.with_friction(0.1).static_friction.tolist() == [0.8]
     with pytest.raises(
@@ -55,25 +55,25 @@ def test_friction_at_rest_goes_with_that_of_motion_until_it_is_given() -> None:
 
 
 @every_joint
-def test_a_joint_is_a_value_with_it(joint: lw.Joint) -> None:
-    other = joint.with_armature(0.3).with_stiffness(2.0)
-    assert (other == joint) == (joint.nv == 0)
-    for again in (pickle.loads(pickle.dumps(other)), copy.deepcopy(other)):
-        assert again == other and hash(again) == hash(other)
-    there_and_back = other.reversed().reversed()
-    assert there_and_back.armature.tolist() == other.armature.tolist()
+def test_joints_with_dynamics_compare_copy_and_reverse(joint: lw.Joint) -> None:
+    edited = joint.with_armature(0.3).with_stiffness(2.0)
+    assert (edited == joint) == (joint.nv == 0)
+    for again in (pickle.loads(pickle.dumps(edited)), copy.deepcopy(edited)):
+        assert again == edited and hash(again) == hash(edited)
+    there_and_back = edited.reversed().reversed()
+    assert there_and_back.armature.tolist() == edited.armature.tolist()
 
 
-def test_another_type() -> None:
+def test_changing_the_joint_type_resets_its_dynamics() -> None:
     assert FULL.with_axis((1, 0, 0)).stiffness.tolist() == [3.0]
-    other = FULL.with_type(lw.joints.Spherical())
-    assert other.stiffness.tolist() == other.armature.tolist() == [0.0] * 3
-    assert other.rest.tolist() == [1.0, 0.0, 0.0, 0.0]
+    spherical = FULL.with_type(lw.joints.Spherical())
+    assert spherical.stiffness.tolist() == spherical.armature.tolist() == [0.0] * 3
+    assert spherical.rest.tolist() == [1.0, 0.0, 0.0, 0.0]
     sincos = FULL.with_type(lw.joints.UnboundedRevolute((0, 0, 1)))
     assert sincos.rest.tolist() == [0.0, 1.0]
 
 
-def test_refused_of_a_joint() -> None:
+def test_invalid_joint_dynamics_are_refused_by_joint() -> None:
     edits = {
         "armature": HINGE.with_armature,
         "stiffness": HINGE.with_stiffness,
@@ -91,9 +91,9 @@ def test_refused_of_a_joint() -> None:
         HINGE.with_gear_ratio(0.0)
     with pytest.raises(ValueError, match=r'friction_velocity: expected a positive speed.*friction="coulomb"'):
         HINGE.with_friction_velocity(0.0)
-    for rest in (np.nan, [1.0, 2.0], "far", [[0.0]]):
+    for rest_value in (np.nan, [1.0, 2.0], "far", [[0.0]]):
         with pytest.raises(ValueError, match="joint 'elbow': rest: expected"):
-            HINGE.with_stiffness(1.0, rest=rest)
+            HINGE.with_stiffness(1.0, rest=rest_value)
     with pytest.raises(ValueError, match="rest"):
         EVERY["spherical"].with_stiffness(1.0, rest=[2.0, 0.0, 0.0, 0.0])
 
@@ -101,7 +101,7 @@ def test_refused_of_a_joint() -> None:
 # -- of a robot
 
 
-def test_numbers_arrays_and_dicts() -> None:
+def test_joint_dynamics_of_robots_may_be_scalars_arrays_or_dicts() -> None:
     n = ARM.nv
     robot = ARM.with_joint_dynamics(
         armature=np.arange(n),
@@ -125,7 +125,7 @@ def test_numbers_arrays_and_dicts() -> None:
     assert robot.with_joint_dynamics(**same, rest=robot.rest_configuration) == robot
 
 
-def test_rotors_behind_gears() -> None:
+def test_rotor_inertia_and_gear_ratio_set_the_armature() -> None:
     robot = ARM.with_joint_dynamics(rotor_inertia=1e-4, gear_ratio={"elbow": -50})
     assert robot.armature.tolist() == pytest.approx([1e-4] * 3 + [0.25] + [1e-4] * (ARM.nv - 4), rel=1e-15)
     assert robot.with_joint_dynamics(rotor_inertia={"elbow": 2e-4}).joint("elbow").armature.tolist() == [0.5]
@@ -133,14 +133,14 @@ def test_rotors_behind_gears() -> None:
         ARM.with_joint_dynamics(armature={"elbow": 1.0}, rotor_inertia={"elbow": 1.0})
 
 
-def test_a_number_is_for_all_joints_but_those_that_float() -> None:
+def test_scalars_do_not_apply_to_floating_joints() -> None:
     robot = lw.load("quadruped", floating_base=True).with_joint_dynamics(armature=0.5)
     assert robot.armature.tolist() == [0.0] * 6 + [0.5] * (robot.nv - 6)
     assert robot.with_joint_dynamics(armature={"floating_base": 0.1}).armature[:6].tolist() == [0.1] * 6
 
 
-def test_followers_count_for_their_masters() -> None:
-    """Their armature and damping by the square of the ratio, springs at their own rest."""
+def test_joint_dynamics_of_followers_act_on_their_masters() -> None:
+    """Armature and damping count by the square of the ratio, springs at their own rest position."""
     chain = lw.Robot.build(
         "two",
         lw.Link("base"),
@@ -159,34 +159,34 @@ def test_followers_count_for_their_masters() -> None:
     assert force.tolist() == [pytest.approx(-9.0 * 2.0 * 0.7 + 3.0 * 5.0 * (-0.9 + 0.5 - 0.2), rel=1e-14)]
 
 
-def test_edits_keep_it() -> None:
+def test_edits_keep_joint_dynamics() -> None:
     robot = ARM.with_joint_dynamics(armature=0.1, stiffness=2.0, friction=0.2, static_friction=0.4)
     assert robot != ARM and pickle.loads(pickle.dumps(robot)) == robot
     assert hash(pickle.loads(pickle.dumps(robot))) == hash(robot)
     for joint in robot.joints:
         if joint.name not in robot.tree.fixed_joints:
             assert robot.with_joint(joint) == robot
-    for other in (
+    for edited in (
         robot.with_locked_joints(["elbow"]),
         robot.with_payload("payload", "tool", 1.0) if "tool" in robot.frames else robot,
         robot.with_gravity((0, 0, 0)),
         robot.with_couplings({"wrist_roll": ("wrist_flex", 2.0)}),
     ):
-        for joint in other.joints:
+        for joint in edited.joints:
             if joint.nv and joint.name in ARM.tree.carried:
                 assert joint.armature.tolist() == [0.1] and joint.static_friction.tolist() == [0.4]
     parts = [*(lw.Link(name) for name in ("world", "a")), FULL.with_links("world", "a")]
     assert lw.Robot.build("r", *parts).joint("elbow").rest.tolist() == [0.4]
 
 
-def test_what_is_as_usual_is_not_stated() -> None:
-    """So that robots which are alike are equal."""
+def test_default_joint_dynamics_are_not_stored() -> None:
+    """Robots with equal properties are then equal."""
     robot = ARM.with_joint_dynamics(armature=0.0, gear_ratio=1.0, stiffness=0.0, friction_velocity=0.01)
     robot = robot.with_joint_dynamics(static_friction=ARM.friction, rest=np.zeros(ARM.nq))
     assert robot == ARM and all(body.drive == Drive() for body in robot.tree.bodies)
 
 
-def test_refused_of_a_robot() -> None:
+def test_invalid_joint_dynamics_are_refused_by_robot() -> None:
     for key in ("armature", "damping", "friction", "static_friction", "stiffness", "friction_velocity"):
         for value, message in (
             (-1.0, f"joint '.*': {key}: expected .*non-negative"),

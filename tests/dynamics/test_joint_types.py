@@ -1,4 +1,4 @@
-"""Dynamics with every joint type, at the root, on the way and at the end of a chain, against simpler mechanisms."""
+"""Dynamics of every joint type at the root, middle and end of a chain, against simpler mechanisms."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ HINGES = {"x": Revolute(X_AXIS), "y": Revolute(Y_AXIS), "z": Revolute(Z_AXIS)}
 SLIDERS = tuple(map(Prismatic, (X_AXIS, Y_AXIS, Z_AXIS)))
 
 # A joint, the simple ones of the same motion, and the joint's q and q̇ as theirs; all of them have q̇ = v.
-Numbers = Callable[[np.ndarray], np.ndarray]
-SIMPLER: dict[str, tuple[JointType, tuple[JointType, ...], Numbers]] = {
+CoordinateMap = Callable[[np.ndarray], np.ndarray]
+SIMPLER: dict[str, tuple[JointType, tuple[JointType, ...], CoordinateMap]] = {
     "unbounded revolute": (UnboundedRevolute(A), (Revolute(A),), lambda q: np.arctan2(q[..., :1], q[..., 1:])),
     "cylindrical": (Cylindrical(A), (Revolute(A), Prismatic(A)), lambda q: q),
     "universal": (Universal(A, B), (Revolute(A), Revolute(B)), lambda q: q),
@@ -57,27 +57,27 @@ SIMPLER: dict[str, tuple[JointType, tuple[JointType, ...], Numbers]] = {
     ),
     "composite": (Composite((HINGES["x"], SLIDERS[1])), (HINGES["x"], SLIDERS[1]), lambda q: q),
 }
-PLACES = {"root": 0, "middle": 1, "leaf": 2}
+BODIES = {"root": 0, "middle": 1, "leaf": 2}
 
 
-def with_joint(joint: JointType, place: int) -> Tree:
-    """A chain of three bodies, one of which the joint carries and hinges the others."""
+def with_joint(joint: JointType, index: int) -> Tree:
+    """Build a chain of three bodies, one of which is on the joint and the others on hinges."""
     tree = random_tree(np.random.default_rng(17), 3, types=[Revolute], shape="chain")
     none = (0.0,) * joint.nv
-    body = replace(tree.bodies[place], joint=joint, limits=Limits.none(joint), damping=none, friction=none)
-    return replace(tree, bodies=(*tree.bodies[:place], body, *tree.bodies[place + 1 :]))
+    body = replace(tree.bodies[index], joint=joint, limits=Limits.none(joint), damping=none, friction=none)
+    return replace(tree, bodies=(*tree.bodies[:index], body, *tree.bodies[index + 1 :]))
 
 
-def taken_apart(tree: Tree, place: int, joints: tuple[JointType, ...]) -> Tree:
-    """The tree with massless bodies between several joints instead of one."""
-    body, n = tree.bodies[place], len(joints) - 1
+def taken_apart(tree: Tree, index: int, joints: tuple[JointType, ...]) -> Tree:
+    """Build the tree with massless bodies between several joints instead of one."""
+    body, n = tree.bodies[index], len(joints) - 1
     chain = [
         replace(
             body,
             name=f"{body.name}_{k}" if k < n else body.name,
             joint_name=f"{body.joint_name}_{k}",
             joint=joint,
-            parent=body.parent if k == 0 else place + k - 1,
+            parent=body.parent if k == 0 else index + k - 1,
             placement=body.placement if k == 0 else Pose.identity(),
             rotor=body.rotor if k == n else Pose.identity(),
             inertia=body.inertia if k == n else Inertia.zero(),
@@ -87,9 +87,9 @@ def taken_apart(tree: Tree, place: int, joints: tuple[JointType, ...]) -> Tree:
         )
         for k, joint in enumerate(joints)
     ]
-    after = [replace(b, parent=b.parent + n) for b in tree.bodies[place + 1 :]]
-    frames = [replace(f, body=f.body + n if f.body != WORLD and f.body >= place else f.body) for f in tree.frames]
-    return replace(tree, bodies=(*tree.bodies[:place], *chain, *after), frames=tuple(frames))
+    after = [replace(b, parent=b.parent + n) for b in tree.bodies[index + 1 :]]
+    frames = [replace(f, body=f.body + n if f.body != WORLD and f.body >= index else f.body) for f in tree.frames]
+    return replace(tree, bodies=(*tree.bodies[:index], *chain, *after), frames=tuple(frames))
 
 
 def rates(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -106,26 +106,26 @@ def rates(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("name", SIMPLER)
-def test_dynamics_are_those_of_simpler_joints(name: str, place: int) -> None:
-    joint, joints, numbers = SIMPLER[name]
-    tree = with_joint(joint, place)
-    other = taken_apart(tree, place, joints)
-    robot, same = Robot(tree), Direct(other)
+def test_dynamics_of_joint_types_equal_those_of_simpler_joints(name: str, body: int) -> None:
+    joint, joints, coordinates = SIMPLER[name]
+    tree = with_joint(joint, body)
+    simpler_tree = taken_apart(tree, body, joints)
+    robot, same = Robot(tree), Direct(simpler_tree)
     rng = np.random.default_rng(5)
     q = robot.random_configuration(rng, size=4)
     v, a = rng.normal(size=(2, 4, tree.nv))
-    where, there = tree.q_slices[place], tree.v_slices[place]
+    where, columns = tree.q_slices[body], tree.v_slices[body]
 
     def configuration(q: np.ndarray) -> np.ndarray:
-        return np.concatenate([q[:, : where.start], numbers(q[:, where]), q[:, where.stop :]], axis=1)
+        return np.concatenate([q[:, : where.start], coordinates(q[:, where]), q[:, where.stop :]], axis=1)
 
     def velocity(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if joint.nq != joint.nv:
             return v
-        moved = numbers(rates(tree, q, v)[:, where])
-        return np.concatenate([v[:, : there.start], moved, v[:, there.stop :]], axis=1)
+        moved = coordinates(rates(tree, q, v)[:, where])
+        return np.concatenate([v[:, : columns.start], moved, v[:, columns.stop :]], axis=1)
 
     p, w = configuration(q), velocity(q, v)
     W = np.stack([velocity(q, np.tile(unit, (4, 1))) for unit in np.eye(tree.nv)], axis=-1)  # v there = W v
@@ -143,24 +143,24 @@ def test_dynamics_are_those_of_simpler_joints(name: str, place: int) -> None:
     assert_close(robot.forward_dynamics(q, v, robot.inverse_dynamics(q, v, a)), a, bound, core=1)
 
 
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("other", [SphericalMRP(), SphericalEuler("yzx"), Spherical(scalar_last=True)], ids=str)
-def test_rotations_are_one_mechanism_in_any_coordinates(other: JointType, place: int) -> None:
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("joint", [SphericalMRP(), SphericalEuler("yzx"), Spherical(scalar_last=True)], ids=str)
+def test_rotations_in_all_coordinates_are_one_mechanism(joint: JointType, body: int) -> None:
     """A quaternion, modified Rodrigues parameters and Euler angles of the same rotation at the same ω."""
-    first, second = Robot(with_joint(Spherical(), place)), Robot(with_joint(other, place))
+    first, second = Robot(with_joint(Spherical(), body)), Robot(with_joint(joint, body))
     rng = np.random.default_rng(6)
     p = second.random_configuration(rng, size=4)
     w, w_dot = rng.normal(size=(2, 4, second.nv))
-    where, there = second.tree.q_slices[place], second.tree.v_slices[place]
-    R = [np.array(other.X(x).rotation.rows(), dtype=float) for x in p[:, where].tolist()]
+    where, velocity_columns = second.tree.q_slices[body], second.tree.v_slices[body]
+    R = [np.array(joint.X(x).rotation.rows(), dtype=float) for x in p[:, where].tolist()]
     q = np.concatenate([p[:, : where.start], [quaternion(x) for x in R], p[:, where.stop :]], axis=1)
     v, a, columns = w.copy(), w_dot.copy(), np.tile(np.eye(second.nv), (4, 1, 1))
     for k, (x, y, z) in enumerate(
-        zip(p[:, where].tolist(), w[:, there].tolist(), w_dot[:, there].tolist(), strict=True)
+        zip(p[:, where].tolist(), w[:, velocity_columns].tolist(), w_dot[:, velocity_columns].tolist(), strict=True)
     ):
-        v[k, there] = other.twist(x, y).elements()[:3]
-        a[k, there] = other.acceleration(x, y, z).elements()[:3]
-        columns[k, there, there] = np.array([c.elements()[:3] for c in other.S(x).columns]).T
+        v[k, velocity_columns] = joint.twist(x, y).elements()[:3]
+        a[k, velocity_columns] = joint.acceleration(x, y, z).elements()[:3]
+        columns[k, velocity_columns, velocity_columns] = np.array([c.elements()[:3] for c in joint.S(x).columns]).T
     assert_close(second.pose(p, "tool2"), first.pose(q, "tool2"), 1e-13, core=2)
     assert_close(second.mass_matrix(p), np.einsum("nij,nik,nkl->njl", columns, first.mass_matrix(q), columns), 1e-13)
     tau = np.einsum("nij,ni->nj", columns, first.inverse_dynamics(q, v, a))
@@ -216,7 +216,7 @@ def simulated(robot: Robot, q: np.ndarray, v: np.ndarray, time: float, steps: in
 
 
 @pytest.mark.parametrize("name", MOVING)
-def test_energy_is_conserved_to_fourth_order(name: str) -> None:
+def test_every_joint_type_conserves_energy_to_fourth_order(name: str) -> None:
     joint = MOVING[name]
     robot = robot_of(with_joint(joint, 1))
     rng = np.random.default_rng(8)

@@ -1,4 +1,4 @@
-"""Where stator and rotor sit, and how a wrench across the joint splits into joint force and internal force."""
+"""Placements of stator and rotor, and the split of a wrench across the joint into joint force and internal force."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def wrenches() -> np.ndarray:
     return np.random.default_rng(11).normal(size=(SAMPLES, 6))
 
 
-def test_stator_and_rotor_placements() -> None:
-    """Where the link frames sit is a convention; in URDF's the rotor is at the link's frame."""
+def test_placements_of_stator_and_rotor_compose_the_link_transform() -> None:
+    """The placement of link frames is a convention; in URDF's the rotor is at the link's frame."""
     joint = EVERY["revolute"]
     q = state(joint)[0]
     X = joint.stator_placement @ joint.transform(q) @ joint.rotor_placement
@@ -31,7 +31,7 @@ def test_stator_and_rotor_placements() -> None:
             joint.with_placements(wrong)
 
 
-def test_rotation_about_the_axis_leaves_it_as_it_is() -> None:
+def test_rotation_about_an_axis_leaves_it_unchanged() -> None:
     """R e = e: the axis has the same coordinates in stator and rotor; and Ṙ = q̇ e × R."""
     joint = lw.Joint.of(lw.joints.Revolute(AXIS))
     q = np.array([[0.3], [-2.0]])
@@ -42,7 +42,7 @@ def test_rotation_about_the_axis_leaves_it_as_it_is() -> None:
 
 
 @every_joint
-def test_joint_force(joint) -> None:
+def test_the_joint_force_is_the_projection_on_the_axes(joint) -> None:
     """S (SᵀS)⁻¹ Sᵀ w; for one unit column s it is (s · w) s."""
     q, w = state(joint)[0], wrenches()
     S, split = joint.motion_subspace(q), joint.split_wrench(q, w)
@@ -54,8 +54,8 @@ def test_joint_force(joint) -> None:
 
 
 @every_joint
-def test_internal_force(joint) -> None:
-    """The rest: it does no work on any motion of the joint, and the two add up to the wrench."""
+def test_the_internal_force_does_no_work(joint) -> None:
+    """It does no work on any motion of the joint, and the two forces add up to the wrench."""
     q, w = state(joint)[0], wrenches()
     split = joint.split_wrench(q, w)
     near(split.joint_force + split.internal_force, w)
@@ -63,19 +63,19 @@ def test_internal_force(joint) -> None:
 
 
 @pytest.mark.parametrize("name", ["fixed", "revolute", "floating", "swivel"])
-def test_split_in_the_world(name) -> None:
-    """Both forces at the world's origin in its axes; s · w does not depend on the frame."""
+def test_wrenches_split_equally_in_the_world(name) -> None:
+    """Both forces are at the world's origin in its axes; s · w does not depend on the frame."""
     joint = EVERY[name]
     q, w = state(joint)[0], wrenches()
     X_WM = EVERY["floating"].transform(EVERY["floating"].random_configuration(seed=2, size=SAMPLES))
-    here, world = joint.split_wrench(q, w), joint.split_wrench(q, w, world_pose=X_WM)
-    near(world.joint_force, wrench(X_WM, here.joint_force), 1e-11)
-    near(world.internal_force, wrench(X_WM, here.internal_force), 1e-11)
+    local, world = joint.split_wrench(q, w), joint.split_wrench(q, w, world_pose=X_WM)
+    near(world.joint_force, wrench(X_WM, local.joint_force), 1e-11)
+    near(world.internal_force, wrench(X_WM, local.internal_force), 1e-11)
 
 
 @every_joint
-def test_reaction_on_the_parent(joint) -> None:
-    """Newton's third law: the wrench on the link before is the opposite one, and so is its torque."""
+def test_the_reaction_on_the_parent_is_opposite(joint) -> None:
+    """Newton's third law: the wrench on the parent link is opposite, and so is its torque."""
     q, w = state(joint)[0], wrenches()
     reaction = joint.reaction(q, w)
     near(reaction, -wrench(joint.transform(q), w))
@@ -83,8 +83,8 @@ def test_reaction_on_the_parent(joint) -> None:
     near(joint.torque(q, back), -joint.torque(q, w), 1e-12)
 
 
-def test_joint_torque_moves_the_link() -> None:
-    """w_joint = τ s accelerates the child as forward dynamics has it: the internal force only holds it."""
+def test_the_joint_torque_accelerates_the_link_as_forward_dynamics() -> None:
+    """The joint force τ s accelerates the child; the internal force does not."""
     robot = lw.load("double_pendulum")
     q, v, tau = robot.random_configuration(seed=0), np.array([0.5, -1.0]), np.array([2.0, -0.7])
     a = robot.forward_dynamics(q, v, tau)
@@ -96,9 +96,9 @@ def test_joint_torque_moves_the_link() -> None:
 
 
 @every_joint
-def test_link_jacobian_is_made_of_motion_subspaces(joint) -> None:
-    """v_i = v_λ(i) + S q̇: what a robot's Jacobian stacks for each joint."""
+def test_link_velocities_add_up_from_motion_subspaces(joint) -> None:
+    """v_i = v_λ(i) + S q̇: a robot's Jacobian stacks these terms for each joint."""
     q, v, _ = state(joint)
     V = np.random.default_rng(1).normal(size=(SAMPLES, 6))
-    moving, still = (joint.link_motion(q, rate, v, np.eye(4), V, V).twist for rate in (v, 0.0 * v))
-    near(moving - still, np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v), 1e-12)
+    moving, fixed = (joint.link_motion(q, rate, v, np.eye(4), V, V).twist for rate in (v, 0.0 * v))
+    near(moving - fixed, np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v), 1e-12)

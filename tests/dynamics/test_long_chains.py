@@ -1,4 +1,4 @@
-"""Chains of thousands of links: nothing recurses, in loading or in tracing."""
+"""Chains of thousands of links load and trace without recursion."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from linkwork.model.random_tree import random_tree
 from linkwork.robot.robot_table import ROBOT, robot_owner
 
 LINKS = 5000  # loaded and traced
-SOME = 1100  # computed with, over floats: Python allows some 1000 nested calls
+FEWER_LINKS = 1100  # computed with, over floats: Python allows some 1000 nested calls
 
 
 def chain_text(links):
@@ -29,7 +29,7 @@ def chain_text(links):
 
 
 @pytest.mark.slow
-def test_a_long_chain_loads_and_traces():
+def test_a_chain_of_thousands_of_links_loads_and_traces():
     robot = Robot.from_urdf_string(chain_text(LINKS))
     assert robot.nv == LINKS
     requests = {"inverse_dynamics": read_request(robot_owner(robot.tree), "inverse_dynamics")}
@@ -42,31 +42,31 @@ def test_a_long_chain_loads_and_traces():
 
 
 @pytest.mark.slow(every=3)
-def test_a_long_chain_computes():
-    """A line of 0.01 kg every 0.01 m, held out straight in x; gravity along −y bends its hinges about z."""
-    robot = Robot.from_urdf_string(chain_text(SOME), gravity=(0.0, -9.81, 0.0))
-    zero = [0.0] * SOME
+def test_dynamics_of_a_chain_of_a_thousand_links_are_right():
+    """A line of 0.01 kg every 0.01 m, straight in x; gravity along −y bends its hinges about z."""
+    robot = Robot.from_urdf_string(chain_text(FEWER_LINKS), gravity=(0.0, -9.81, 0.0))
+    zero = [0.0] * FEWER_LINKS
     tau = np.array(ROBOT["inverse_dynamics"].compute(robot.tree, zero, zero, zero))
-    after = np.arange(SOME, 0, -1)  # links that a joint carries, itself the first
+    after = np.arange(FEWER_LINKS, 0, -1)  # links that a joint carries, itself the first
     expected = 0.01 * 9.81 * 0.01 * after * (after - 1) / 2.0
     assert np.max(np.abs(tau - expected)) <= 1e-12 * expected[0]
-    X = ROBOT["pose"].compute(robot.tree, zero, f"link{SOME}")
-    assert abs(X.translation.x - 0.01 * SOME) <= 1e-10
+    X = ROBOT["pose"].compute(robot.tree, zero, f"link{FEWER_LINKS}")
+    assert abs(X.translation.x - 0.01 * FEWER_LINKS) <= 1e-10
     a = np.array(ROBOT["forward_dynamics"].compute(robot.tree, zero, zero, tau.tolist()))
     assert np.all(np.isfinite(a))
     zeros_after = [*zero[1:], 1.0]
-    V = ROBOT["twist"].compute(robot.tree, zero, zeros_after, f"link{SOME}", relative_to="link0")
+    V = ROBOT["twist"].compute(robot.tree, zero, zeros_after, f"link{FEWER_LINKS}", relative_to="link0")
     assert V.angular.z == 1.0
 
 
 @pytest.mark.slow
-def test_a_long_random_tree():
-    tree = random_tree(np.random.default_rng(0), SOME, types=[Revolute, Prismatic], shape="chain")
+def test_random_chains_of_a_thousand_links_compute_and_trace():
+    tree = random_tree(np.random.default_rng(0), FEWER_LINKS, types=[Revolute, Prismatic], shape="chain")
     assert [body.parent for body in tree.bodies[:3]] == [-1, 0, 1]
     q = [0.01] * tree.nq
-    assert len(ROBOT["inverse_dynamics"].compute(tree, q, q, q)) == SOME
-    assert len(ROBOT["forward_kinematics"].compute(tree, q)) == SOME
-    sliding = random_tree(np.random.default_rng(0), SOME, types=[Prismatic], shape="chain")
+    assert len(ROBOT["inverse_dynamics"].compute(tree, q, q, q)) == FEWER_LINKS
+    assert len(ROBOT["forward_kinematics"].compute(tree, q)) == FEWER_LINKS
+    sliding = random_tree(np.random.default_rng(0), FEWER_LINKS, types=[Prismatic], shape="chain")
     of = robot_owner(sliding)
     requests = {"inverse_dynamics": read_request(of, "inverse_dynamics")}
-    assert len(trace_requests(of, "inverse_dynamics", requests).results) == SOME
+    assert len(trace_requests(of, "inverse_dynamics", requests).results) == FEWER_LINKS

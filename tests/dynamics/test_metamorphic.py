@@ -1,4 +1,4 @@
-"""What must not change when a robot is described otherwise, beside the invariants 33 to 41: on random trees."""
+"""Results that do not change when a robot is described differently, besides invariants 33 to 41: on random trees."""
 
 from dataclasses import replace
 
@@ -27,37 +27,37 @@ def outcomes(f, q, v, a):
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_a_massless_frame_changes_no_bit(name):
-    """What is compiled is the same program."""
+def test_a_massless_frame_does_not_change_the_program(name):
+    """The compiled program is the same."""
     tree = TREES["mixed_2"]
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))
-    other = replace(tree, frames=(*tree.frames, extra))
-    asked = (name, *names_for(tree, ROBOT[name], tree.frames[-3].name))
-    here, there = (
-        trace_requests(robot_owner(t), name, {name: read_request(robot_owner(t), asked)}) for t in (tree, other)
+    extended = replace(tree, frames=(*tree.frames, extra))
+    request = (name, *names_for(tree, ROBOT[name], tree.frames[-3].name))
+    plain_program, extended_program = (
+        trace_requests(robot_owner(t), name, {name: read_request(robot_owner(t), request)}) for t in (tree, extended)
     )
-    assert here == there
+    assert plain_program == extended_program
 
 
 @every_plain_tree
-def test_a_body_may_be_split_by_a_fixed_joint(tree):
-    """A fixed joint's body welds its load to its parent: same kinetics as one body."""
+def test_splitting_a_body_by_a_fixed_joint_does_not_change_dynamics(tree):
+    """A fixed joint's body adds its inertia to its parent."""
     from linkwork.joints import Fixed
     from linkwork.model.body import Limits
 
     rng, frames = np.random.default_rng(6), without_inertias(tree.frames)
     for host in range(len(tree.bodies)):
-        place = random_pose(rng)
+        shift = random_pose(rng)
         load = tree.bodies[(host + 1) % len(tree.bodies)].inertia
-        one = replace(tree.bodies[host], inertia=tree.bodies[host].inertia + place @ load)
-        together = replace(tree, bodies=(*tree.bodies[:host], one, *tree.bodies[host + 1 :]), frames=frames)
+        heavier = replace(tree.bodies[host], inertia=tree.bodies[host].inertia + shift @ load)
+        together = replace(tree, bodies=(*tree.bodies[:host], heavier, *tree.bodies[host + 1 :]), frames=frames)
         weld = replace(
-            one, name="load", joint_name="weld", parent=host, joint=Fixed(), placement=place, rotor=Pose.identity(),
+            heavier, name="load", joint_name="weld", parent=host, joint=Fixed(), placement=shift, rotor=Pose.identity(),
             inertia=load, limits=Limits.none(Fixed()), damping=(), friction=(),
         )  # fmt: skip
         apart = replace(tree, bodies=(*tree.bodies, weld), frames=frames)
         q, v, a = state(tree)
-        there, here = outcomes(Direct(apart), q, v, a), outcomes(Direct(together), q, v, a)
-        there["forward_kinematics"] = there["forward_kinematics"][:, :-1]
-        for name, value in here.items():
-            assert_close(there[name], value, 1e-12, name)
+        split, whole = outcomes(Direct(apart), q, v, a), outcomes(Direct(together), q, v, a)
+        split["forward_kinematics"] = split["forward_kinematics"][:, :-1]
+        for name, value in whole.items():
+            assert_close(split[name], value, 1e-12, name)

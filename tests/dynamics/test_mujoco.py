@@ -1,4 +1,4 @@
-"""Real robots against MuJoCo, to 1e-10.
+"""Dynamics of real robots, against MuJoCo to 1e-10.
 
 MuJoCo rewrites each inertia by its principal axes, found by an iteration that stops at 1e-12: hence not 1e-12 here.
 """
@@ -20,13 +20,13 @@ SAMPLES = 20
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
-def test_every_function(example):
+def test_dynamics_and_kinematics_of_robots_equal_mujocos(example):
     robot = example.robot()
     rng = np.random.default_rng(9)
     v, a = rng.normal(size=(2, SAMPLES, robot.nv))
     q = robot.random_configuration(rng, size=SAMPLES)
     expected = MuJoCo(example).everything(q, v, a, example.frames)
-    found = {
+    results = {
         "forward_kinematics": robot.forward_kinematics(q),
         "inverse_dynamics": robot.inverse_dynamics(q, v, a),
         "bias_force": robot.bias_force(q, v),
@@ -37,12 +37,12 @@ def test_every_function(example):
         "acceleration": np.stack([robot.acceleration(q, v, a, frame) for frame in example.frames], axis=1),
         "jacobian": np.stack([robot.jacobian(q, frame) for frame in example.frames], axis=1),
     }
-    assert found.keys() == expected.keys()
-    for name, value in found.items():
+    assert results.keys() == expected.keys()
+    for name, value in results.items():
         core = {"inverse_dynamics": 1, "bias_force": 1, "gravity_force": 1, "twist": 1, "acceleration": 1}.get(name, 2)
         assert_close(value, expected[name], 1e-10, name, core=core)
 
 
-def test_free_bases_are_among_them():
+def test_at_least_two_compared_robots_have_a_floating_base():
     assert sum(example.floating for example in ROBOTS) >= 2
     assert len(ROBOTS) >= 5

@@ -1,4 +1,4 @@
-"""Every function of real robots, against Pinocchio.
+"""Dynamics and kinematics of real robots, against Pinocchio.
 
 Errors are relative to the size of what is compared, sample by sample, and at most 1e-12; forward dynamics solves with
 the mass matrix, where each of the two libraries may lose cond(M) roundings.
@@ -33,7 +33,7 @@ def state(robot):
 
 
 @every_robot
-def test_forward_kinematics(example):
+def test_forward_kinematics_of_robots_equals_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, _, _ = state(robot)
     expected = oracle.forward_kinematics(q)
@@ -45,7 +45,7 @@ def test_forward_kinematics(example):
 
 @pytest.mark.slow
 @every_robot
-def test_frames_twist_acceleration_and_jacobian(example):
+def test_twists_accelerations_and_jacobians_of_robots_equal_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
     for frame in example.frames:
@@ -62,7 +62,7 @@ def test_frames_twist_acceleration_and_jacobian(example):
 
 @pytest.mark.slow
 @every_robot
-def test_dynamics(example):
+def test_inverse_dynamics_and_mass_matrices_of_robots_equal_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
     expected = oracle.inverse_dynamics(q, v, a)
@@ -74,35 +74,35 @@ def test_dynamics(example):
 
 @pytest.mark.slow
 @every_robot
-def test_forward_dynamics(example):
+def test_forward_dynamics_of_robots_equals_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, a = state(robot)
     tau, h = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
     bound = solving_bound(robot.mass_matrix(q), (tau, h), a)
-    found = robot.forward_dynamics(q, v, tau)
-    assert_close(found, a, bound, "forward_dynamics of inverse_dynamics", core=1)
-    assert_close(found, oracle.forward_dynamics(q, v, tau), bound, "forward_dynamics", core=1)
+    acceleration = robot.forward_dynamics(q, v, tau)
+    assert_close(acceleration, a, bound, "forward_dynamics of inverse_dynamics", core=1)
+    assert_close(acceleration, oracle.forward_dynamics(q, v, tau), bound, "forward_dynamics", core=1)
 
 
 @every_robot
-def test_configurations(example):
+def test_integrate_and_difference_of_robots_equal_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)
     q, v, _ = state(robot)
     p = robot.random_configuration(seed=8, size=SAMPLES)
-    found, expected = oracle.q(robot.integrate(q, v)), oracle.integrate(q, v)
+    result, expected = oracle.q(robot.integrate(q, v)), oracle.integrate(q, v)
     if example.floating:  # a quaternion and its negative are one rotation
-        found[:, 3:7] *= np.sign(np.sum(found[:, 3:7] * expected[:, 3:7], axis=-1, keepdims=True))
-    assert_close(found, expected, 1e-12, "integrate", core=1)
-    found, expected = robot.difference(q, p), oracle.difference(q, p)
-    for ours, there, _ in oracle.configurations:
-        if there.stop - there.start == 2:  # whole turns of a continuous joint
-            place = next(joint.v_slice for joint in robot.joints if joint.q_slice == ours)
-            found[:, place] = (found[:, place] + np.pi) % (2.0 * np.pi) - np.pi
-    assert_close(found, expected, 1e-12, "difference", core=1)
+        result[:, 3:7] *= np.sign(np.sum(result[:, 3:7] * expected[:, 3:7], axis=-1, keepdims=True))
+    assert_close(result, expected, 1e-12, "integrate", core=1)
+    result, expected = robot.difference(q, p), oracle.difference(q, p)
+    for ours, their_columns, _ in oracle.configurations:
+        if their_columns.stop - their_columns.start == 2:  # whole turns of a continuous joint
+            velocities = next(joint.v_slice for joint in robot.joints if joint.q_slice == ours)
+            result[:, velocities] = (result[:, velocities] + np.pi) % (2.0 * np.pi) - np.pi
+    assert_close(result, expected, 1e-12, "difference", core=1)
 
 
-def test_the_examples_cover_what_robots_are():
-    """Fixed and free bases, sliding, turning and continuous joints, and joints that follow others."""
+def test_compared_robots_cover_all_kinds_of_joints():
+    """Fixed and floating bases; prismatic, revolute and continuous joints, and coupled joints."""
     joints = [joint for example in EXAMPLES for joint in example.robot().joints]
     assert {joint.type_name for joint in joints} >= {"revolute", "prismatic", "floating"}
     assert any(joint.mimic for joint in joints)

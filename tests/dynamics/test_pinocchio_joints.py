@@ -1,4 +1,4 @@
-"""Dynamics of joint types that Pinocchio has too, as the only joint of a robot and in the middle of a chain.
+"""Dynamics of Pinocchio's joint types, as the only joint of a robot and in the middle of a chain.
 
 What is adapted: motions have the linear part first there; quaternions are (x, y, z, w); planar joints have
 (x, y, cos, sin); an unbounded revolute joint has (cos, sin); a spherical joint of Euler angles has the order zyx.
@@ -83,12 +83,12 @@ PAIRS = {
 }
 
 
-def tree_with(joint: JointType, place: int, bodies: int) -> Tree:
+def tree_with(joint: JointType, index: int, bodies: int) -> Tree:
     tree = random_tree(np.random.default_rng(21), bodies, types=[Revolute], shape="chain")
     none = (0.0,) * joint.nv
     bodies_there = [replace(body, rotor=Pose.identity()) for body in tree.bodies]  # a body's frame is its joint's
-    body = bodies_there[place]
-    bodies_there[place] = replace(body, joint=joint, limits=Limits.none(joint), damping=none, friction=none)
+    body = bodies_there[index]
+    bodies_there[index] = replace(body, joint=joint, limits=Limits.none(joint), damping=none, friction=none)
     return replace(tree, bodies=tuple(bodies_there))
 
 
@@ -101,26 +101,30 @@ def spatial_inertia(inertia: Inertia) -> Any:
     return pin.Inertia(mass, center, about)
 
 
-def model_of(tree: Tree, place: int, pair: Pair) -> Any:
+def model_of(tree: Tree, body_index: int, pair: Pair) -> Any:
     model = pin.Model()
     model.gravity.linear = array([*tree.gravity])
     for i, body in enumerate(tree.bodies):
         X = array(body.placement.elements(), dtype=float).reshape(4, 4)
-        joint = pair.theirs() if i == place else pin.JointModelRevoluteUnaligned(array([*body.joint.axis]))
+        joint = pair.theirs() if i == body_index else pin.JointModelRevoluteUnaligned(array([*body.joint.axis]))
         index = model.addJoint(body.parent + 1, joint, pin.SE3(X[:3, :3], X[:3, 3]), body.joint_name)
         model.appendBodyToJoint(index, spatial_inertia(body.inertia), pin.SE3.Identity())
     return model
 
 
-@pytest.mark.parametrize(("place", "bodies"), [(0, 1), (0, 3), (1, 3), (2, 3)])
+@pytest.mark.parametrize(("body", "bodies"), [(0, 1), (0, 3), (1, 3), (2, 3)])
 @pytest.mark.parametrize("name", PAIRS)
-def test_dynamics_are_pinocchio_s(name: str, place: int, bodies: int) -> None:
+def test_dynamics_of_joint_types_equal_pinocchios(name: str, body: int, bodies: int) -> None:
     pair = PAIRS[name]
-    tree = tree_with(pair.ours, place, bodies)
-    robot, model = Robot(tree), model_of(tree, place, pair)
+    tree = tree_with(pair.ours, body, bodies)
+    robot, model = Robot(tree), model_of(tree, body, pair)
     data = model.createData()
-    where, there = tree.q_slices[place], tree.v_slices[place].start
-    of_v = [*range(there), *(there + k for k in pair.of_v), *range(there + len(pair.of_v), tree.nv)]
+    where, first_column = tree.q_slices[body], tree.v_slices[body].start
+    of_v = [
+        *range(first_column),
+        *(first_column + k for k in pair.of_v),
+        *range(first_column + len(pair.of_v), tree.nv),
+    ]
     to_v = np.argsort(of_v)
     rng = np.random.default_rng(2)
     for q in robot.random_configuration(rng, size=4):
@@ -136,14 +140,14 @@ def test_dynamics_are_pinocchio_s(name: str, place: int, bodies: int) -> None:
         assert_close(robot.pose(q, tree.bodies[-1].name), data.oMi[bodies].homogeneous, 1e-13)
 
 
-@pytest.mark.parametrize(("place", "bodies"), [(0, 1), (1, 3)])
-def test_the_ellipsoid_is_pinocchio_s(place: int, bodies: int) -> None:
-    """There with Euler angles xyz and their rates, here with a quaternion and ω."""
+@pytest.mark.parametrize(("body", "bodies"), [(0, 1), (1, 3)])
+def test_dynamics_of_the_ellipsoid_joint_equal_pinocchios(body: int, bodies: int) -> None:
+    """Pinocchio has Euler angles xyz and their rates, linkwork a quaternion and ω."""
     angles = SphericalEuler("xyz")
-    tree = tree_with(Ellipsoid(0.1, 0.2, 0.4), place, bodies)
-    pair = Pair(tree.bodies[place].joint, lambda: pin.JointModelEllipsoid(0.1, 0.2, 0.4), same, (0, 1, 2))
-    robot, model = Robot(tree), model_of(tree, place, pair)
-    data, at = model.createData(), tree.v_slices[place]
+    tree = tree_with(Ellipsoid(0.1, 0.2, 0.4), body, bodies)
+    pair = Pair(tree.bodies[body].joint, lambda: pin.JointModelEllipsoid(0.1, 0.2, 0.4), same, (0, 1, 2))
+    robot, model = Robot(tree), model_of(tree, body, pair)
+    data, at = model.createData(), tree.v_slices[body]
     rng = np.random.default_rng(3)
     for p, w, w_dot in rng.normal(size=(4, 3, model.nv)):
         x, y, z = p[at].tolist(), w[at].tolist(), w_dot[at].tolist()

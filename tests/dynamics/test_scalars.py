@@ -1,4 +1,4 @@
-"""One text of each algorithm, and the same numbers on every kind of scalar that it runs on."""
+"""Algorithms give equal values on every kind of scalar."""
 
 import functools
 from dataclasses import replace
@@ -59,15 +59,18 @@ def test_floats_batches_and_compiled_code_agree(tree):
     """One function in eight on each tree, so that each runs on two or three; inverse and forward dynamics on all."""
     turn = [*TREES.values()].index(tree) // 2
     for name in {*share(turn, 8), "inverse_dynamics", "forward_dynamics"}:
-        some = few_bodies(tree) if name in SECOND_ORDER else tree
-        arrays, frame = arguments_of(some, name, size=11)
-        batch = getattr(Direct(some), name)(*arrays, *frame)
-        for kind, f, size in (("floats", Direct(some, "floats"), 3), ("compiled", robot_of(some), 11)):
+        tree_of_function = few_bodies(tree) if name in SECOND_ORDER else tree
+        arrays, frame = arguments_of(tree_of_function, name, size=11)
+        batch = getattr(Direct(tree_of_function), name)(*arrays, *frame)
+        for kind, f, size in (
+            ("floats", Direct(tree_of_function, "floats"), 3),
+            ("compiled", robot_of(tree_of_function), 11),
+        ):
             refuses = kind == "compiled" and name == "constrained_inverse_dynamics"  # what actuators alone cannot do
             function = f.compile(name) if refuses else getattr(f, name)
-            found = function(*(x[:size] for x in arrays), *frame)
+            results = function(*(x[:size] for x in arrays), *frame)
             expected = [x[:size] for x in listed(batch)]
-            agree(found, tuple(expected), bound(some, name, arrays, batch), f"{name}, {kind}")
+            agree(results, tuple(expected), bound(tree_of_function, name, arrays, batch), f"{name}, {kind}")
 
 
 @functools.cache
@@ -81,27 +84,29 @@ def few_bodies(tree):
     return replace(tree, bodies=tree.bodies[:count], frames=frames, points=(), directions=())
 
 
-def agree(found, expected, tolerance, what=""):
-    """Results of a function, all together: one may be the small rest of another."""
-    one, other = (np.concatenate([x.reshape(len(x), -1) for x in listed(part)], axis=-1) for part in (found, expected))
-    assert_close(one, other, tolerance, what, core=1)
+def agree(results, expected, tolerance, label=""):
+    """Compare the concatenated results of a function, since one may be small beside another."""
+    actual, reference = (
+        np.concatenate([x.reshape(len(x), -1) for x in listed(part)], axis=-1) for part in (results, expected)
+    )
+    assert_close(actual, reference, tolerance, label, core=1)
 
 
 @pytest.mark.slow
 @every_function
-def test_casadi_agrees(name):
+def test_functions_on_casadi_scalars_agree_with_batches(name):
     pytest.importorskip("casadi")
     tree = TREES[["mixed_0", "floating_chain"][[*ROBOT].index(name) % 2]]
     tree = few_bodies(tree) if name in SECOND_ORDER else tree
     arrays, frame = arguments_of(tree, name)
     batch = getattr(Direct(tree), name)(*arrays, *frame)
-    found = getattr(Direct(tree, "casadi"), name)(*arrays, *frame)
-    agree(found, batch, bound(tree, name, arrays, batch))
+    results = getattr(Direct(tree, "casadi"), name)(*arrays, *frame)
+    agree(results, batch, bound(tree, name, arrays, batch))
 
 
 @pytest.mark.best_code
 @every_function
-def test_the_interpreter_agrees(name):
+def test_compiled_functions_agree_with_the_interpreter(name):
     tree = few_bodies(TREES["mixed_1"]) if name in SECOND_ORDER else TREES["mixed_1"]
     arrays, frame = arguments_of(tree, name)
     kernel = Robot(tree).compile((name, *frame))

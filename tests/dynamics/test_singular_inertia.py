@@ -1,4 +1,4 @@
-"""Bodies without mass, and point masses: what can be computed is, and the rest is refused by the joint's name."""
+"""Bodies without mass, and point masses: possible results are computed, and others refused by joint."""
 
 import pickle
 from dataclasses import replace
@@ -30,7 +30,7 @@ def without_mass(tree, *bodies):
 
 
 @pytest.mark.parametrize("kind", MOVING, ids=lambda kind: kind.type_name())
-def test_a_massless_body_at_the_end(kind):
+def test_inverse_dynamics_with_a_massless_end_is_right_and_forward_dynamics_refused(kind):
     last = random_tree(np.random.default_rng(1), 1, types=[kind]).bodies[0]
     tree = random_tree(np.random.default_rng(0), 3, types=MOVING, shape="chain")
     joint = {"joint": last.joint, "limits": last.limits, "damping": last.damping, "friction": last.friction}
@@ -51,14 +51,14 @@ def test_a_massless_body_at_the_end(kind):
         robot.compile(["mass_matrix", "forward_dynamics"])
 
 
-def test_the_joint_named_is_the_one_that_moves_nothing():
+def test_the_refused_joint_is_the_last_massless_one():
     tree = without_mass(random_tree(np.random.default_rng(3), 4, types=MOVING, shape="chain"), 2, 3)
     q, v, a = state(tree)
     with pytest.raises(SingularInertiaError, match="joint3"):
         Robot(tree).forward_dynamics(q, v, a)
 
 
-def test_massless_bodies_on_the_way_do_no_harm():
+def test_massless_bodies_in_the_middle_have_forward_dynamics():
     simple = [kind for kind in MOVING if kind.example(np.random.default_rng(0)).nv == 1]
     tree = without_mass(random_tree(np.random.default_rng(3), 4, types=simple, shape="chain"), 0, 2)
     q, v, a = state(tree)
@@ -68,8 +68,8 @@ def test_massless_bodies_on_the_way_do_no_harm():
     assert_close(Robot(tree).forward_dynamics(q, v, tau), a, bound, core=1)
 
 
-def test_motions_that_depend_on_each_other_are_named_as_such():
-    """At gimbal lock a body of mass is moved, but in two directions for three rates: that is no lack of inertia."""
+def test_dependent_motions_are_distinguished_from_missing_inertia():
+    """At gimbal lock a body of mass moves in two directions for three rates."""
     tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
     for placement in (tree.bodies[0].placement, Pose.identity()):
         body = replace(tree.bodies[0], joint=SphericalEuler("xyx"), placement=placement, rotor=Pose.identity())
@@ -84,7 +84,7 @@ def test_motions_that_depend_on_each_other_are_named_as_such():
         assert not caught.value.motions
 
 
-def test_dependent_motions_are_named_as_such_where_other_joints_follow_one_another():
+def test_dependent_motions_beside_coupled_joints_are_refused_by_name():
     rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
     kinds = {"one": Revolute((0, 0, 1)), "two": Revolute((1, 0, 0)), "wrist": SphericalEuler("xyx")}
     for order in (("one", "wrist", "two"), ("one", "two", "wrist"), ("wrist", "one", "two")):
@@ -112,15 +112,15 @@ POINT = """
 </robot>"""
 
 
-def test_a_point_mass_on_an_arm():
+def test_dynamics_of_a_point_mass_on_an_arm_are_right():
     robot = Robot.from_urdf_string(POINT.format(x=0.5))
     assert robot.mass_matrix(np.array([0.3])).item() == pytest.approx(2.0 * 0.25, rel=1e-15)
     a = robot.forward_dynamics(np.array([0.0]), np.array([0.0]), np.array([0.0]))
     assert a.item() == pytest.approx(9.81 / 0.5, rel=1e-15)  # rotation about +y takes +x down
 
 
-def test_a_point_mass_on_the_axis():
-    """Nothing resists the hinge: everything else is defined."""
+def test_a_point_mass_on_the_axis_has_no_forward_dynamics():
+    """The hinge moves no inertia: everything else is defined."""
     robot = Robot.from_urdf_string(POINT.format(x=0.0))
     q = np.array([0.3])
     assert robot.mass_matrix(q).item() == 0.0
@@ -129,7 +129,7 @@ def test_a_point_mass_on_the_axis():
         robot.forward_dynamics(q, q, q)
 
 
-def test_a_link_without_inertial_is_a_massless_frame():
+def test_a_link_without_inertial_element_is_a_massless_frame():
     tip = """<link name="tip"/><joint name="t" type="fixed"><parent link="arm"/><child link="tip"/>
              <origin xyz="1 0 0"/></joint></robot>"""
     text = POINT.format(x=0.5).replace("</robot>", tip)
@@ -139,13 +139,13 @@ def test_a_link_without_inertial_is_a_massless_frame():
     assert robot.pose(robot.neutral(), "tip")[0, 3] == 1.0
 
 
-def test_inertias_count_as_none_in_any_unit_of_length():
-    """Robots of 0.1 µm and of 10⁶ km: an inertia is compared with those about axes, a mass with masses."""
+def test_singular_inertias_are_recognized_in_any_unit_of_length():
+    """Robots of 0.1 µm and of 10⁶ km: inertias are compared with inertias about axes, masses with masses."""
     for name in ("double_pendulum", "arm7_gripper", "quadruped"):
         tree = lw.load(name).tree
         q, v, tau = state(tree)
         expected = Robot(tree).forward_dynamics(q, v, tau)
         for L in (2.0**-26, 2.0**30):
-            other, s_q, s_v = in_other_units(tree, L, 1.0)
-            found = Robot(other).forward_dynamics(q * s_q, v * s_v, tau * (L * L / s_v))
-            assert_close(found / s_v, expected, 1e-12)
+            scaled, s_q, s_v = in_other_units(tree, L, 1.0)
+            acceleration = Robot(scaled).forward_dynamics(q * s_q, v * s_v, tau * (L * L / s_v))
+            assert_close(acceleration / s_v, expected, 1e-12)

@@ -49,7 +49,7 @@ def pulled(tree, q, wrenches, axes):
 
 
 @every_moving_tree
-def test_wrenches_are_joint_forces(tree):
+def test_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     for seed in range(3):
@@ -66,12 +66,12 @@ def test_wrenches_are_joint_forces(tree):
         for method in ("articulated_bodies", "mass_matrix"):
             expected = f.forward_dynamics(q, v, tau + u)
             bound = min(1e-11, solving_bound(M, (tau, u, f.bias_force(q, v)), expected))
-            found = f.forward_dynamics(q, v, tau, method=method, **acting)
-            assert_close(found, expected, bound, method, core=1)
+            acceleration = f.forward_dynamics(q, v, tau, method=method, **acting)
+            assert_close(acceleration, expected, bound, method, core=1)
 
 
 @every_moving_tree
-def test_gravity_is_that_of_the_call(tree):
+def test_gravity_as_an_argument_equals_gravity_of_the_robot(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     gravity = np.random.default_rng(1).normal(size=(4, 3)) * 5.0
@@ -84,16 +84,16 @@ def test_gravity_is_that_of_the_call(tree):
         ("joint_wrenches", (q, v, a)),
     ):
         acting = {"wrenches": w, ("wrenches_expressed_in" if name == "joint_wrenches" else "expressed_in"): axes}
-        found = getattr(f, name)(*arrays, gravity=gravity, **acting)
+        actual = getattr(f, name)(*arrays, gravity=gravity, **acting)
         for n, g in enumerate(gravity):
             under = ActedOn(replace(tree, gravity=Vec3.of(g.tolist())))
             expected = getattr(under, name)(*arrays, **acting)
-            assert np.array_equal(found[n], expected[n]), name
+            assert np.array_equal(actual[n], expected[n]), name
 
 
 @pytest.mark.parametrize("tree", [TREES["mixed_0"], TREES["coupled_0"], TREES["rerooted_coupled"]])
-def test_turning_the_world_turns_gravity_and_wrenches(tree):
-    """What is expressed in a body's axes goes along; of the world's axes, wrenches and gravity are turned."""
+def test_rotating_the_world_rotates_gravity_and_wrenches(tree):
+    """Wrenches in a body's axes stay; wrenches in the world's axes and gravity rotate."""
     q, v, a = state(tree)
     turn = Rotation.from_rpy(0.3, -0.7, 1.1)
     turned = replace(
@@ -110,17 +110,19 @@ def test_turning_the_world_turns_gravity_and_wrenches(tree):
     acted, _ = frames_of(tree)
     w = {frame: rng.normal(size=(4, 6)) for frame in acted}
     for E in ("world", f"body{len(tree.bodies) - 1}"):
-        there = w
+        rotated_wrenches = w
         if E == "world":
-            there = {k: np.concatenate([x[:, :3] @ matrix.T, x[:, 3:] @ matrix.T], axis=-1) for k, x in w.items()}
-        found = ActedOn(turned).inverse_dynamics(
-            q, v, a, gravity=matrix @ np.array([*tree.gravity]), wrenches=there, expressed_in=E
+            rotated_wrenches = {
+                k: np.concatenate([x[:, :3] @ matrix.T, x[:, 3:] @ matrix.T], axis=-1) for k, x in w.items()
+            }
+        torque = ActedOn(turned).inverse_dynamics(
+            q, v, a, gravity=matrix @ np.array([*tree.gravity]), wrenches=rotated_wrenches, expressed_in=E
         )
         expected = ActedOn(tree).inverse_dynamics(q, v, a, wrenches=w, expressed_in=E)
-        assert_close(found, expected, 1e-12, E, core=1)
+        assert_close(torque, expected, 1e-12, E, core=1)
 
 
-def test_several_wrenches_at_once_in_compiled_code():
+def test_several_wrenches_act_together_in_compiled_code():
     """Two on one body, axes of other moving bodies, batches that broadcast, any order of the dict, float32."""
     robot = ARM
     rng = np.random.default_rng(0)
@@ -142,15 +144,15 @@ def test_several_wrenches_at_once_in_compiled_code():
     assert np.array_equal(again, tau)
     single = [np.float32(x) for x in (q, v, a)]
     acting = {frame: np.float32(x) for frame, x in w.items()}
-    found = robot.inverse_dynamics(*single, wrenches=acting, expressed_in=axes, gravity=np.float32(gravity))
-    assert found.dtype == np.float32
-    assert_close(found, tau, 1e-5, core=1)
+    torque = robot.inverse_dynamics(*single, wrenches=acting, expressed_in=axes, gravity=np.float32(gravity))
+    assert torque.dtype == np.float32
+    assert_close(torque, tau, 1e-5, core=1)
     into = np.empty_like(tau)
     assert robot.inverse_dynamics(q, v, a, wrenches=w, expressed_in=axes, gravity=gravity, out=into) is into
     assert np.array_equal(into, tau)
 
 
-def test_a_kernel_with_wrenches_gravity_and_what_is_in_joints():
+def test_kernels_take_wrenches_gravity_and_passive_forces():
     kernel = ARM.compile(
         [
             ("inverse_dynamics", {"wrenches": ["hand"], "gravity": True, "passive": True}),
@@ -163,17 +165,17 @@ def test_a_kernel_with_wrenches_gravity_and_what_is_in_joints():
     rng = np.random.default_rng(0)
     q, v, a, tau = rng.normal(size=(4, 5, 7))
     g, hand, tool = rng.normal(size=3), rng.normal(size=(5, 6)), rng.normal(size=6)
-    found = kernel(q, v, a, tau, g, hand, tool)
+    results = kernel(q, v, a, tau, g, hand, tool)
     first = ARM.inverse_dynamics(q, v, a, wrenches={"hand": hand}, gravity=g, passive=True)
-    assert_close(found.inverse_dynamics, first, 1e-13, core=1)
+    assert_close(results.inverse_dynamics, first, 1e-13, core=1)
     second = ARM.forward_dynamics(
         q, v, tau, wrenches={"hand": hand, "tool": tool}, expressed_in={"tool": "forearm_distal"}
     )
-    assert_close(found.forward_dynamics, second, 1e-11, core=1)
+    assert_close(results.forward_dynamics, second, 1e-11, core=1)
 
 
-def test_wrenches_among_symbols():
-    """Composition: wrenches and gravity that are computed, differentiated with all else."""
+def test_wrenches_and_gravity_may_be_symbols():
+    """They are computed in the traced function and differentiated."""
     q, v = ARM.random_configuration(seed=0), np.linspace(-1.0, 1.0, 7)
 
     def pushed(q, v, f):
@@ -181,32 +183,32 @@ def test_wrenches_among_symbols():
         g = np.stack([0.0 * f, f, -9.81 + f])
         return ARM.forward_dynamics(q, v, v, wrenches={"hand": w, "tool": 2.0 * w}, expressed_in="hand", gravity=g)
 
-    found = lw.compile(pushed, q=7, v=7, f=())(q, v, 0.7)
+    acceleration = lw.compile(pushed, q=7, v=7, f=())(q, v, 0.7)
     w = np.array([0.0, 0.0, 0.0, 0.7, 1.4, 0.7 * q[0]])
     acting = {"wrenches": {"hand": w, "tool": 2.0 * w}, "expressed_in": "hand", "gravity": [0.0, 0.7, -9.11]}
-    assert_close(found, ARM.forward_dynamics(q, v, v, **acting), 1e-12)
+    assert_close(acceleration, ARM.forward_dynamics(q, v, v, **acting), 1e-12)
 
 
-def odd(tree):
-    """Frames whose names are no identifiers, two of which make one."""
-    more = [Frame(name, 6, Pose(turn, Vec3(0.1 * k, 0.2, 0.3))) for k, (name, turn) in enumerate(ODD.items())]
+def unusual_frame_names(tree):
+    """Return a tree with frame names that are no identifiers, two of which give the same one."""
+    more = [Frame(name, 6, Pose(turn, Vec3(0.1 * k, 0.2, 0.3))) for k, (name, turn) in enumerate(UNUSUAL_NAMES.items())]
     return replace(tree, frames=(*tree.frames, *more))
 
 
-ODD = {
+UNUSUAL_NAMES = {
     name: Rotation.from_rpy(0.3 * k, 0.2, 0.1)
     for k, name in enumerate(("left hand", "left-hand", "手", "left_hand", "left_hand_in_手", "3"))
 }
 
 
-def test_any_names_of_frames():
-    robot = Robot(odd(ARM.tree))
+def test_wrenches_act_on_frames_with_any_names():
+    robot = Robot(unusual_frame_names(ARM.tree))
     q = robot.random_configuration(seed=0)
-    w = dict(zip(ODD, np.random.default_rng(0).normal(size=(len(ODD), 6)), strict=True))
+    w = dict(zip(UNUSUAL_NAMES, np.random.default_rng(0).normal(size=(len(UNUSUAL_NAMES), 6)), strict=True))
     axes = {"left_hand": "手", "3": "left-hand"}
-    found = robot.static_torque(q, wrenches=w, expressed_in=axes)
+    torque = robot.static_torque(q, wrenches=w, expressed_in=axes)
     expected = sum(robot.jacobian(q, k, expressed_in=axes.get(k, "world")).T @ x for k, x in w.items())
-    assert_close(found, expected, 1e-13)
+    assert_close(torque, expected, 1e-13)
     kernel = robot.compile(("static_torque", {"wrenches": {k: axes.get(k, "world") for k in w}}))
     names = [port.name for port in kernel.inputs]
     assert len(set(names)) == 1 + len(w) and all(name.isidentifier() for name in names)
@@ -217,10 +219,10 @@ def test_any_names_of_frames():
         robot.compile([("static_torque", {"wrenches": ["left hand"]}), ("gravity_force", {"wrenches": ["left-hand"]})])
 
 
-def test_what_is_in_the_cache_depends_on_all_that_is_asked():
-    """Kernels are found in the cache by frames, their axes and places, gravity and options."""
-    subject, moved = robot_owner(ARM.tree), robot_owner(odd(ARM.tree))
-    asked = [
+def test_cached_kernels_depend_on_frames_axes_gravity_and_options():
+    """Frames that a request does not name do not matter."""
+    subject, moved = robot_owner(ARM.tree), robot_owner(unusual_frame_names(ARM.tree))
+    requests = [
         {},
         {"wrenches": ["hand"]},
         {"wrenches": ["tool"]},
@@ -232,14 +234,14 @@ def test_what_is_in_the_cache_depends_on_all_that_is_asked():
         {"wrenches": ["hand"], "method": "jacobian_sum"},
     ]
     contents = []
-    for options in asked:
+    for options in requests:
         request = read_request(subject, ("inverse_dynamics", options))
         contents.append(compile_content(subject, request))
         same = read_request(subject, ("inverse_dynamics", dict(reversed(options.items()))))
         assert compile_content(subject, same) == contents[-1]
-        other = read_request(moved, ("inverse_dynamics", options))  # frames that nobody asks about
-        assert compile_content(moved, other) == contents[-1]
-    assert len(set(contents)) == len(asked)
+        moved_request = read_request(moved, ("inverse_dynamics", options))  # frames that nobody asks about
+        assert compile_content(moved, moved_request) == contents[-1]
+    assert len(set(contents)) == len(requests)
     elsewhere = replace(
         ARM.tree,
         frames=tuple(
@@ -257,7 +259,7 @@ def compile_content(subject, request):
     return _content(subject, {request.label: request})
 
 
-def test_what_is_no_wrench():
+def test_invalid_wrenches_are_refused():
     q = ARM.neutral()
     w = np.zeros(6)
     bad = (
@@ -292,7 +294,7 @@ def test_what_is_no_wrench():
     for options, error, message in bad:
         with pytest.raises(error, match=message):
             ARM.gravity_force(q, **options)
-    for asked, error, message in (
+    for options_of_request, error, message in (
         ({"wrenches": "hand"}, TypeError, "wrenches: expected frames, as in"),
         ({"wrenches": ["world"]}, ValueError, "fixed to the world"),
         ({"wrenches": {"hand": None}}, TypeError, "expected frames' names, got None"),
@@ -300,7 +302,7 @@ def test_what_is_no_wrench():
         ({"impulses": ["hand"]}, TypeError, "gravity_force: expected"),
     ):
         with pytest.raises(error, match=message):
-            ARM.compile(("gravity_force", asked))
+            ARM.compile(("gravity_force", options_of_request))
     with pytest.raises(TypeError, match="mass_matrix: expected"):
         ARM.compile(("mass_matrix", {"wrenches": ["hand"]}))
     assert np.array_equal(ARM.gravity_force(q, wrenches={}), ARM.gravity_force(q))
@@ -308,7 +310,7 @@ def test_what_is_no_wrench():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_against_pinocchio(example):
+def test_wrenches_in_dynamics_equal_pinocchios(example):
     pin = pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
@@ -322,24 +324,24 @@ def test_against_pinocchio(example):
         """Wrenches by joint there, from those on our frames in the world's axes."""
         model, data = oracle.model, oracle.data
         pin.forwardKinematics(model, data, q)
-        found = [pin.Force.Zero() for _ in range(model.njoints)]
+        forces_by_joint = [pin.Force.Zero() for _ in range(model.njoints)]
         for name, wrench in w.items():
             frame = model.frames[oracle.frame(name)]
             R = pin.updateFramePlacement(model, data, oracle.frame(name)).rotation.T
-            found[frame.parentJoint] += frame.placement.act(pin.Force(R @ wrench[n, 3:], R @ wrench[n, :3]))
-        return found
+            forces_by_joint[frame.parentJoint] += frame.placement.act(pin.Force(R @ wrench[n, 3:], R @ wrench[n, :3]))
+        return forces_by_joint
 
     states = [oracle.q(q), oracle.v(v)]
     for name, compute in (("inverse_dynamics", pin.rnea), ("forward_dynamics", pin.aba)):
         x = a if name == "inverse_dynamics" else robot.inverse_dynamics(q, v, a)
-        there = zip(*states, oracle.v(x), strict=True)
+        samples = zip(*states, oracle.v(x), strict=True)
         theirs = [
-            compute(oracle.model, oracle.data, *state, forces(n, state[0])).copy() for n, state in enumerate(there)
+            compute(oracle.model, oracle.data, *state, forces(n, state[0])).copy() for n, state in enumerate(samples)
         ]
         theirs = oracle.ours(np.array(theirs))
-        found = getattr(robot, name)(q, v, x, wrenches=w)
+        forces_by_joint = getattr(robot, name)(q, v, x, wrenches=w)
         bound = 1e-12
         if name == "forward_dynamics":
             solved = (x, robot.bias_force(q, v), robot.static_torque(q, wrenches=w))
             bound = solving_bound(robot.mass_matrix(q), solved, theirs)
-        assert_close(found, theirs, bound, name, core=1)
+        assert_close(forces_by_joint, theirs, bound, name, core=1)

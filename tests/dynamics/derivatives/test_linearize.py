@@ -1,4 +1,4 @@
-"""The linear system against the steps themselves: exactly, on dual numbers, and by differences of flows."""
+"""Linear systems of steps: exact against dual numbers, and against differences of flows."""
 
 from __future__ import annotations
 
@@ -48,34 +48,36 @@ class Steps:
         return np.array(ROBOT["integrate"].compute(self.tree, [*q], [*phi]), dtype=object)
 
     def a(self, q, v):
-        found = ROBOT["forward_dynamics"].compute(self.tree, [*q], [*v], [*self.tau], passive=True)
-        return np.array(found, dtype=object)
+        acceleration = ROBOT["forward_dynamics"].compute(self.tree, [*q], [*v], [*self.tau], passive=True)
+        return np.array(acceleration, dtype=object)
 
     def rate(self, q, phi, v):
-        there, found = self.integrate(q, phi), []
+        moved, rates = self.integrate(q, phi), []
         for i, body in self.tree.stacked():
-            own = self.tree.v_slices[i]
-            found += body.joint.difference_rate([*q[self.tree.q_slices[i]]], [*there[self.tree.q_slices[i]]], [*v[own]])
-        return np.array(found, dtype=object)
+            local = self.tree.v_slices[i]
+            rates += body.joint.difference_rate(
+                [*q[self.tree.q_slices[i]]], [*moved[self.tree.q_slices[i]]], [*v[local]]
+            )
+        return np.array(rates, dtype=object)
 
 
 def stepped(tree, step, at, u):
-    """How (q⁺, v⁺) of a step varies as (q, v, τ) varies along u (3 nv), in tangent vectors: of one sample, exactly."""
+    """Return the exact change of (q⁺, v⁺) for a change u (3 nv) of (q, v, τ), in tangent vectors, for one sample."""
     q, v, tau = at
     n = tree.nv
     q_dot = Direct(tree).velocity_to_configuration_derivative(q, u[:n])
-    numbers, rates = np.concatenate([q, v, tau]), np.concatenate([q_dot, u[n:]])
-    moving = seeded(numbers.tolist(), rates.tolist())
-    given = [np.array(x, dtype=object) for x in (moving[: len(q)], moving[len(q) : len(q) + n], moving[len(q) + n :])]
+    state, rates = np.concatenate([q, v, tau]), np.concatenate([q_dot, u[n:]])
+    moving = seeded(state.tolist(), rates.tolist())
+    inputs = [np.array(x, dtype=object) for x in (moving[: len(q)], moving[len(q) : len(q) + n], moving[len(q) + n :])]
     level = moving[0].level
-    found = [[parts(x, level) for x in part] for part in step(Steps(tree, given[2]), given[0], given[1], H)]
-    (there, rate), (_, faster) = (np.array(part, dtype=float).reshape(-1, 2).T for part in found)
-    return np.concatenate([Direct(tree).configuration_derivative_to_velocity(there, rate), faster])
+    results = [[parts(x, level) for x in part] for part in step(Steps(tree, inputs[2]), inputs[0], inputs[1], H)]
+    (values, rate), (_, faster) = (np.array(part, dtype=float).reshape(-1, 2).T for part in results)
+    return np.concatenate([Direct(tree).configuration_derivative_to_velocity(values, rate), faster])
 
 
 @every_moving_type
-def test_a_step_varies_as_its_linear_system_says(tree):
-    """Every integrator in turns, along random directions, to rounding and what solving makes of it."""
+def test_linear_systems_of_steps_equal_dual_numbers(tree):
+    """Every integrator in turns, along random directions."""
     turn = [*TREES.values()].index(tree)
     q, v, tau = (x[0] for x in state(tree, 3, 1))
     step = STEPS[turn % 3]
@@ -87,8 +89,8 @@ def test_a_step_varies_as_its_linear_system_says(tree):
 
 
 @every_moving_type
-def test_in_time_it_is_how_neighbouring_motions_drift_apart(tree):
-    """By differences: the tangent vector from one motion to a neighbouring one, at two times."""
+def test_the_continuous_linear_system_equals_differences_of_flows(tree):
+    """Tangent vectors from one motion to a neighbouring one, at two times."""
     f, n = Direct(tree), tree.nv
     q, v, tau = (x[0] for x in state(tree, 3, 1))
     u, apart, time = np.random.default_rng(n).normal(size=3 * n), 1e-5, 1e-3
@@ -96,19 +98,19 @@ def test_in_time_it_is_how_neighbouring_motions_drift_apart(tree):
         (f.integrate(q, s * apart * u[:n]), v + s * apart * u[n : 2 * n], tau + s * apart * u[2 * n :]) for s in (1, -1)
     ]
     drift = [
-        [f.difference(f.integrate(q, t * v), f.integrate(there, t * moving)) for t in (time, -time)]
-        for there, moving, _ in ends
+        [f.difference(f.integrate(q, t * v), f.integrate(displaced, t * moving)) for t in (time, -time)]
+        for displaced, moving, _ in ends
     ]
     rates = [(later - before) / (2.0 * time) for later, before in drift]
     accelerations = [f.forward_dynamics(*end) for end in ends]
-    expected = [(one - other) / (2.0 * apart) for one, other in (rates, accelerations)]
+    expected = [(ahead - behind) / (2.0 * apart) for ahead, behind in (rates, accelerations)]
     A, B = f.linearize(q, v, tau, passive=False)
-    found = A @ u[: 2 * n] + B @ u[2 * n :]
-    assert_close(found[:n], expected[0], 1e-5)  # the square of the time, by the curvature of the manifold
-    assert_close(found[n:], expected[1], 1e-6)
+    change = A @ u[: 2 * n] + B @ u[2 * n :]
+    assert_close(change[:n], expected[0], 1e-5)  # the square of the time, by the curvature of the manifold
+    assert_close(change[n:], expected[1], 1e-6)
 
 
-def test_a_floating_body_turns_what_lies_beside_it():
+def test_the_linear_system_of_a_floating_body_has_the_twist_cross_product():
     """The block of A for δ̇ by δ is −V ×, of the twist in the body's own axes."""
     tree = TREES["floating_chain"]
     q, v, tau = (x[0] for x in state(tree, 0, 1))
@@ -118,8 +120,8 @@ def test_a_floating_body_turns_what_lies_beside_it():
 
 
 @pytest.mark.slow(every=3)
-def test_wrenches_gravity_and_springs_compiled():
-    """A step of the whole robot, against differences of its own functions; a step for each sample."""
+def test_linear_systems_with_wrenches_gravity_and_springs_equal_differences():
+    """A step of the whole robot is compared with its own functions; each sample has its own step length."""
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng)
@@ -142,21 +144,21 @@ def test_wrenches_gravity_and_springs_compiled():
         robot.linearize(q, v, tau, integrator="euler")
     rough = robot.linearize(*(x.astype(np.float32) for x in (q, v, tau)), dt=np.float32(H))
     exact = robot.linearize(q, v, tau, dt=H)
-    for one, other in zip(rough, exact, strict=True):
-        assert np.linalg.norm(one - other) <= 1e-3 * np.linalg.norm(other)
+    for single, double in zip(rough, exact, strict=True):
+        assert np.linalg.norm(single - double) <= 1e-3 * np.linalg.norm(double)
 
 
 @every_moving_type
-def test_the_configuration_that_a_velocity_leads_to(tree):
+def test_derivatives_of_integrate_equal_dual_numbers(tree):
     q, v, _ = (x[0] for x in state(tree, 5, 1))
     f, n = Direct(tree), tree.nv
     u = np.random.default_rng(n).normal(size=2 * n)
     rates = np.concatenate([f.velocity_to_configuration_derivative(q, u[:n]), u[n:]])
     moving = seeded(np.concatenate([q, v]).tolist(), rates.tolist())
-    there = [
+    moved = [
         parts(x, moving[0].level)
         for x in scalars(ROBOT["integrate"].compute(tree, moving[: tree.nq], moving[tree.nq :]))
     ]
-    value, rate = np.array(there, dtype=float).T
+    value, rate = np.array(moved, dtype=float).T
     by_q, by_v = f.integrate_derivatives(q, v)
     assert_close(by_q @ u[:n] + by_v @ u[n:], f.configuration_derivative_to_velocity(value, rate), 1e-12)

@@ -1,4 +1,4 @@
-"""Named derivatives against duals of one direction, 120-digit differences, and the matrices that some of them are."""
+"""Named derivatives against dual numbers, 120-digit differences, and the matrices that some of them equal."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ FUNCTIONS = (
 )
 
 
-def asked(tree, name, turn=0):
-    """Options of a function: with frames other than the world in every other turn, and in some another point."""
+def options_of(tree, name, turn=0):
+    """Return options of a function: every other turn with frames other than the world, and sometimes another point."""
     B, A, E, P = (tree.frames[k % len(tree.frames)].name for k in (-3, 0, 2, -1))
     frames = {"frame": B, "relative_to": A, "expressed_in": E, "point": P, "subtree": B}
     named = [option for option in ROBOT[name].options if option.names == "frame" and not option.choices]
-    found = {option.name: frames[option.name] for option in named if option.required or turn % 2}
+    chosen = {option.name: frames[option.name] for option in named if option.required or turn % 2}
     if turn % 4 == 2 and any(option.name == "point" for option in named):
-        found["point"] = tree.frames_on(tree.frame(B).body)[0].name
-    return found
+        chosen["point"] = tree.frames_on(tree.frame(B).body)[0].name
+    return chosen
 
 
 def inputs_of(name, state):
@@ -48,20 +48,20 @@ def inputs_of(name, state):
 
 
 @every_moving_type
-def test_every_function_along_random_directions(tree):
-    """In one direction of all inputs at once, J d is what a dual number gives; functions of frames take turns."""
+def test_named_derivatives_equal_dual_numbers_along_random_directions(tree):
+    """One direction of all inputs; functions of frames take turns."""
     turn = [*TREES.values()].index(tree)
     at, moving = state(tree, 1, 3), np.random.default_rng(2).normal(size=(3, 3, tree.nv))
     for k, name in enumerate(FUNCTIONS):
-        options = asked(tree, name, turn + k)
+        options = options_of(tree, name, turn + k)
         arrays, directions = inputs_of(name, at), inputs_of(name, moving)
-        found = listed(getattr(Direct(tree), f"{name}_derivatives")(*arrays, **options))
-        total = sum(np.einsum("s...k,sk->s...", J, d) for J, d in zip(found, directions, strict=True))
+        derivatives = listed(getattr(Direct(tree), f"{name}_derivatives")(*arrays, **options))
+        total = sum(np.einsum("s...k,sk->s...", J, d) for J, d in zip(derivatives, directions, strict=True))
         assert_close(total, along(tree, name, arrays, directions, **options), 1e-12, name, core=total.ndim - 1)
 
 
 @every_moving_type
-def test_derivatives_that_are_other_functions(tree):
+def test_derivatives_by_velocity_and_acceleration_are_jacobians_and_momentum_matrices(tree):
     f, (q, v, a) = Direct(tree), state(tree)
     frame = tree.frames[-3].name
     view = {"relative_to": tree.frames[0].name, "expressed_in": tree.frames[2].name, "point": tree.frames[-1].name}
@@ -82,8 +82,8 @@ def test_derivatives_that_are_other_functions(tree):
 
 
 @pytest.mark.slow(every=3)
-def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
-    """Of every joint type, against differences of 120 digits along the joint's own manifold: two functions in turns."""
+def test_named_derivatives_at_zero_and_near_half_a_turn_equal_differences(drawn):
+    """Every joint type, against differences of 120 digits along the joint's manifold: two functions in turns."""
     for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
         if not joint.nv:
@@ -96,7 +96,7 @@ def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
             if _singular(tree, q):
                 continue
             name = ("acceleration", "centroidal_momentum_rate")[(seed + turn) % 2]
-            options = asked(tree, name)
+            options = options_of(tree, name)
             J = getattr(f, f"{name}_derivatives")(q, v, a, **options)[0]
             assert_close(J, _differences(tree, name, q, (v, a), options), 1e-12, f"{kind} {name} {size}")
 
@@ -106,14 +106,15 @@ def _singular(tree, q):
     return any(float(body.joint.regularity(x)) < 1e-3 for body, x in parts)
 
 
-def _differences(tree, name, q, others, options):
+def _differences(tree, name, q, arguments, options):
     """∂f/∂q in the tangent space, (*shape, nv)."""
-    rest = [x.tolist() for x in others]
+    fixed = [x.tolist() for x in arguments]
     rates = ROBOT["velocity_to_configuration_derivative"].compute
 
     def function(x):
         return [
-            y if isinstance(y, Precise) else Precise(y) for y in scalars(ROBOT[name].compute(tree, x, *rest, **options))
+            y if isinstance(y, Precise) else Precise(y)
+            for y in scalars(ROBOT[name].compute(tree, x, *fixed, **options))
         ]
 
     columns = [differences(function, q.tolist(), rates(tree, q.tolist(), unit)) for unit in np.eye(tree.nv).tolist()]
@@ -121,8 +122,8 @@ def _differences(tree, name, q, others, options):
 
 
 @pytest.mark.slow(every=9)
-def test_operations_are_those_of_differentiating_the_trace():
-    """One run on many directions takes no more operations than forward differentiation of the expressions."""
+def test_named_derivatives_take_no_more_operations_than_differentiated_traces():
+    """One run in many directions is compared with forward differentiation of the expressions."""
     for name, tree in (
         ("inverse_dynamics", "mixed_0"),
         ("forward_dynamics", "mixed_chain"),
@@ -134,35 +135,35 @@ def test_operations_are_those_of_differentiating_the_trace():
         for duals in (True, False):
             graph = Graph()
             inputs = [graph.inputs(f"x{k}", (size,)) for k, size in enumerate(sizes)]
-            compute = lambda *x, row=row, tree=tree: scalars(row.compute(tree, *x, **asked(tree, row.name)))  # noqa: E731
+            compute = lambda *x, row=row, tree=tree: scalars(row.compute(tree, *x, **options_of(tree, row.name)))  # noqa: E731
             if duals:
-                found = derivatives(tree, compute, *inputs)
-                made = [x for block in found for line in block for x in line]
+                derivatives_by_input = derivatives(tree, compute, *inputs)
+                entries = [x for block in derivatives_by_input for line in block for x in line]
             else:
                 rates = tangent_rates(tree, inputs[0])
                 units = [{tree.nv + k: 1.0} for k in range(sum(sizes[1:]))]
-                flat = [x for some in inputs for x in some]
-                made = [x for line in forward(compute(*inputs), flat, [*rates, *units]) for x in line.values()]
-            flat = [x for some in inputs for x in some]
-            counts.append(sum(1 for node in reachable([x for x in made if hasattr(x, "op")], flat) if node.args))
+                flat = [x for values in inputs for x in values]
+                entries = [x for line in forward(compute(*inputs), flat, [*rates, *units]) for x in line.values()]
+            flat = [x for values in inputs for x in values]
+            counts.append(sum(1 for node in reachable([x for x in entries if hasattr(x, "op")], flat) if node.args))
         assert counts[0] <= 1.02 * counts[1], (name, counts)
 
 
-def test_in_single_precision():
+def test_named_derivatives_in_float32_are_within_a_thousandth():
     """float32 within 1e-3 of float64, relative to the size of the derivative."""
     tree = TREES["floating_random"]
     f, (q, v, a) = robot_of(tree), state(tree)
     for name in ("acceleration", "kinetic_energy"):
         arrays = inputs_of(name, (q, v, a))
-        options = asked(tree, name)
+        options = options_of(tree, name)
         exact = getattr(f, f"{name}_derivatives")(*arrays, **options)
         rough = getattr(f, f"{name}_derivatives")(*(x.astype(np.float32) for x in arrays), **options)
-        for one, other in zip(rough, exact, strict=True):
-            assert one.dtype == np.float32
-            assert np.linalg.norm(one - other) <= 1e-3 * np.linalg.norm(other)
+        for single, double in zip(rough, exact, strict=True):
+            assert single.dtype == np.float32
+            assert np.linalg.norm(single - double) <= 1e-3 * np.linalg.norm(double)
 
 
-def test_what_cannot_be_asked():
+def test_unknown_frames_and_wrong_shapes_are_refused():
     f = Robot(TREES["mixed_0"])
     with pytest.raises(KeyError, match="frame"):
         f.twist_derivatives(f.neutral(), np.zeros(f.nv), "nowhere")

@@ -28,8 +28,8 @@ def motion_of(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_the_last_state_by_the_first_by_controls_and_by_gravity():
-    """Of a floating body with two joints: jvp along random directions against linear systems, vjp against jvp."""
+def test_derivatives_of_a_rollout_equal_products_of_linear_systems():
+    """A floating body with two joints: jvp in random directions against linear systems, vjp against jvp."""
     robot = lw.load("double_pendulum", floating_base=True)
     move, n = motion_of(robot), robot.nv
     rng = np.random.default_rng(0)
@@ -44,15 +44,15 @@ def test_the_last_state_by_the_first_by_controls_and_by_gravity():
         change = A @ change + B @ d_tau
         faster = at[1] + H * robot.forward_dynamics(*at, tau)
         at = robot.integrate(at[0], H * faster), faster
-    found = move.jvp(of=last)(q, v, controls, gravity, dx[:n], dx[n:], du, np.zeros(3))
-    assert_close(np.concatenate(found), change, 1e-11)
+    tangent = move.jvp(of=last)(q, v, controls, gravity, dx[:n], dx[n:], du, np.zeros(3))
+    assert_close(np.concatenate(tangent), change, 1e-11)
 
     along = move.jvp(of=last)(q, v, controls, gravity, dx[:n], dx[n:], du, dg)
     e = 1e-6
     ends = [move(robot.integrate(q, s * dx[:n]), v + s * dx[n:], controls + s * du, gravity + s * dg) for s in (e, -e)]
     middle = move(q, v, controls, gravity)
     differences = [robot.difference(middle.q, end.q) for end in ends], [end.v for end in ends]
-    expected = np.concatenate([(one - other) / (2.0 * e) for one, other in differences])
+    expected = np.concatenate([(ahead - behind) / (2.0 * e) for ahead, behind in differences])
     assert_close(np.concatenate(along), expected, 1e-6)
 
     w = rng.normal(size=2 * n)
@@ -61,7 +61,7 @@ def test_the_last_state_by_the_first_by_controls_and_by_gravity():
     assert_close(total, w @ np.concatenate(along), 1e-11)
 
 
-def test_what_a_gradient_of_a_motion_takes():
-    """In reverse, a small multiple of the motion's own operations, however many controls there are."""
+def test_a_gradient_of_a_rollout_costs_at_most_four_rollouts():
+    """The cost of reverse mode does not depend on the number of controls."""
     move = motion_of(lw.load("arm7"))
     assert move.vjp().arithmetic <= 4.0 * move.arithmetic

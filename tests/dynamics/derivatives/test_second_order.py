@@ -1,4 +1,4 @@
-"""Second derivatives of dynamics: differences of the first, duals of duals, and contracted against full."""
+"""Second derivatives of dynamics: differences of first derivatives, nested dual numbers, and contractions."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ LAST = {"inverse_dynamics": "da", "forward_dynamics": "dtau"}
 
 
 def taylor(tree, name, at, weights, u, **options):
-    """The second derivative of Σ w f along one direction u of all inputs: by duals of duals at integrate(q, t u)."""
+    """Second derivative of Σ w f in a direction u of all inputs: nested dual numbers at integrate(q, t u)."""
     q, v, x = at
     n = tree.nv
     outer, inner = seeded([0.0], [1.0])[0], seeded([0.0], [1.0])[0]
     t = outer + inner
-    there = ROBOT["integrate"].compute(tree, q.tolist(), [t * y for y in u[:n]])
+    moved_q = ROBOT["integrate"].compute(tree, q.tolist(), [t * y for y in u[:n]])
     moved = [
-        [y + t * rate for y, rate in zip(some, u[k * n : (k + 1) * n], strict=True)] for k, some in ((1, v), (2, x))
+        [y + t * rate for y, rate in zip(values, u[k * n : (k + 1) * n], strict=True)] for k, values in ((1, v), (2, x))
     ]
-    found = ROBOT[name].compute(tree, there, *moved, **options)
-    total = sum(w * y for w, y in zip(weights.tolist(), found, strict=True))
+    results = ROBOT[name].compute(tree, moved_q, *moved, **options)
+    total = sum(w * y for w, y in zip(weights.tolist(), results, strict=True))
     return float(parts(parts(total, inner.level)[1], outer.level)[1])
 
 
 @every_moving_type
-def test_along_a_direction_of_everything_at_once(tree):
+def test_hessians_of_dynamics_equal_nested_dual_numbers(tree):
     """uᵀ H u is the second derivative of the function along u: inverse and forward dynamics in turns."""
     name = [*LAST][[*TREES.values()].index(tree) // 2 % 2]
     q, v, x = (y[0] for y in state(tree, 6, 1))
@@ -51,8 +51,8 @@ def test_along_a_direction_of_everything_at_once(tree):
 
 
 @every_moving_type
-def test_differences_of_first_derivatives(tree):
-    """Every block by itself, along a random direction: to 1e-6 of its size; by q twice the symmetric part."""
+def test_hessians_of_dynamics_equal_differences_of_first_derivatives(tree):
+    """Every block, in a random direction: to 1e-6 of its size; by q twice the symmetric part."""
     turn = [*TREES.values()].index(tree)
     name = [*LAST][1 - turn // 2 % 2]
     q, v, x = (y[0] for y in state(tree, 8, 1))
@@ -60,24 +60,24 @@ def test_differences_of_first_derivatives(tree):
     weights, d, e = rng.normal(size=n), rng.normal(size=n), 1e-6
     first = getattr(f, f"{name}_derivatives")
     qq, qv, vv, qx = getattr(f, f"{name}_hessian")(q, v, x, weights)
-    along_q = [weights @ (one - other) / (2.0 * e) for one, other in zip(
+    along_q = [weights @ (ahead - behind) / (2.0 * e) for ahead, behind in zip(
         first(f.integrate(q, e * d), v, x), first(f.integrate(q, -e * d), v, x), strict=True)]  # fmt: skip
     along_v = weights @ (first(q, v + e * d, x)[1] - first(q, v - e * d, x)[1]) / (2.0 * e)
-    other = rng.normal(size=n)
+    behind = rng.normal(size=n)
     swapped = (
-        weights @ (first(f.integrate(q, e * other), v, x)[0] - first(f.integrate(q, -e * other), v, x)[0]) / (2.0 * e)
+        weights @ (first(f.integrate(q, e * behind), v, x)[0] - first(f.integrate(q, -e * behind), v, x)[0]) / (2.0 * e)
     )
-    for found, expected, size in (
-        (other @ qq @ d, 0.5 * (along_q[0] @ other + swapped @ d), np.linalg.norm(qq)),
+    for actual, expected, size in (
+        (behind @ qq @ d, 0.5 * (along_q[0] @ behind + swapped @ d), np.linalg.norm(qq)),
         (qv.T @ d, along_q[1], 0.0),
         (vv @ d, along_v, 0.0),
         (qx.T @ d, along_q[2], 0.0),
     ):
-        assert np.linalg.norm(found - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected)), size), name
+        assert np.linalg.norm(actual - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected)), size), name
 
 
 @pytest.mark.slow(every=9)
-def test_full_against_contracted():
+def test_contracted_second_derivatives_equal_hessians():
     for key in ("coupled_chain", "floating_random"):
         tree = TREES[key]
         f, (q, v, x) = Direct(tree, "floats"), (y[0] for y in state(tree, 9, 1))
@@ -85,13 +85,13 @@ def test_full_against_contracted():
         for name in LAST:
             H = getattr(f, f"{name}_hessian")(q, v, x, weights)
             full = getattr(f, f"{name}_second_derivatives")(q, v, x)
-            for one, other in zip(full, H, strict=True):
-                assert_close(np.einsum("i,ijk->jk", weights, one), other, 1e-10, f"{key} {name}")
+            for block, hessian_block in zip(full, H, strict=True):
+                assert_close(np.einsum("i,ijk->jk", weights, block), hessian_block, 1e-10, f"{key} {name}")
 
 
 @pytest.mark.slow(every=3)
-def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
-    """Of every joint type: uᵀ H u at configurations where formulas of rotations change from one form to another."""
+def test_hessians_at_zero_and_near_half_a_turn_equal_nested_dual_numbers(drawn):
+    """Every joint type: uᵀ H u where formulas of rotations change from one form to another."""
     for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
         if not joint.nv:
@@ -119,8 +119,8 @@ def test_at_the_identity_beside_it_and_near_half_a_turn(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_wrenches_springs_and_gravity_compiled():
-    """What acts from outside, in axes of another frame, and what joints do by themselves, in both precisions."""
+def test_hessians_with_wrenches_springs_and_gravity_equal_differences():
+    """Wrenches in axes of another frame, and passive joint forces, in both precisions."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=2.0, damping=0.5, friction=0.1, armature=0.01)
     rng = np.random.default_rng(0)
     q, (v, x, weights) = robot.random_configuration(rng), rng.normal(size=(3, robot.nv))
@@ -134,13 +134,13 @@ def test_wrenches_springs_and_gravity_compiled():
     for name in LAST:
         first, second = getattr(robot, f"{name}_derivatives"), getattr(robot, f"{name}_hessian")
         qq, qv, vv, qx = second(q, v, x, weights, **more)
-        by_q = [weights @ (one - other) / (2.0 * e) for one, other in zip(
+        by_q = [weights @ (ahead - behind) / (2.0 * e) for ahead, behind in zip(
             first(q + e * d, v, x, **more)[:3], first(q - e * d, v, x, **more)[:3], strict=True)]  # fmt: skip
         by_v = weights @ (first(q, v + e * d, x, **more)[1] - first(q, v - e * d, x, **more)[1]) / (2.0 * e)
-        for found, expected in ((qq @ d, by_q[0]), (qv.T @ d, by_q[1]), (vv @ d, by_v), (qx.T @ d, by_q[2])):
-            assert np.linalg.norm(found - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected))), name
+        for actual, expected in ((qq @ d, by_q[0]), (qv.T @ d, by_q[1]), (vv @ d, by_v), (qx.T @ d, by_q[2])):
+            assert np.linalg.norm(actual - expected) <= 1e-6 * max(1.0, float(np.linalg.norm(expected))), name
     exact = robot.inverse_dynamics_hessian(q, v, x, weights)
     rough = robot.inverse_dynamics_hessian(*(y.astype(np.float32) for y in (q, v, x, weights)))
-    for one, other in zip(rough, exact, strict=True):
-        assert one.dtype == np.float32
-        assert np.linalg.norm(one - other) <= 1e-3 * np.linalg.norm(other)
+    for ahead, behind in zip(rough, exact, strict=True):
+        assert ahead.dtype == np.float32
+        assert np.linalg.norm(ahead - behind) <= 1e-3 * np.linalg.norm(behind)

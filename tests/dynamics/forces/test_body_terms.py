@@ -11,7 +11,7 @@ from oracles.trees import every_moving_tree, state
 
 
 @every_moving_tree
-def test_the_sum_over_bodies_is_inverse_dynamics(tree):
+def test_the_jacobian_sum_equals_inverse_dynamics(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     gravity = np.random.default_rng(0).normal(size=(4, 3))
@@ -32,7 +32,7 @@ def test_the_sum_over_bodies_is_inverse_dynamics(tree):
 
 
 @every_moving_tree
-def test_the_terms_at_the_centre_of_mass(tree):
+def test_body_terms_at_the_centre_of_mass_are_newton_euler_equations(tree):
     """Moved to the centre of mass they are the Newton-Euler equations of a body:
     M = diag(Ī, m 1), c = M J̇ v + (ω × Ī ω; 0) and g = (0; −m g)."""
     q, v, _ = state(tree)
@@ -70,14 +70,14 @@ def test_the_terms_at_the_centre_of_mass(tree):
         assert np.array_equal(M[:, i], np.swapaxes(M[:, i], -1, -2))
 
 
-def test_in_compiled_code():
+def test_compiled_body_terms_equal_interpreted_ones():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random_configuration(rng, size=5), rng.normal(size=(2, 5, 7))
-    found = robot.newton_euler_terms(q, v)
-    assert found._fields == ("M", "c", "g")
-    assert [x.shape for x in found] == [(5, 7, 6, 6), (5, 7, 6), (5, 7, 6)]
-    for x, expected in zip(found, ActedOn(robot.tree).newton_euler_terms(q, v), strict=True):
+    terms = robot.newton_euler_terms(q, v)
+    assert terms._fields == ("M", "c", "g")
+    assert [x.shape for x in terms] == [(5, 7, 6, 6), (5, 7, 6), (5, 7, 6)]
+    for x, expected in zip(terms, ActedOn(robot.tree).newton_euler_terms(q, v), strict=True):
         assert_close(x, expected, 1e-14)
     by_sum = robot.inverse_dynamics(q, v, a, method="jacobian_sum", wrenches={"tool": v[:, :6]})
     assert_close(by_sum, robot.inverse_dynamics(q, v, a, wrenches={"tool": v[:, :6]}), 1e-13, core=1)

@@ -1,4 +1,4 @@
-"""Accelerations given for some joints and forces for the others; velocities after impulses."""
+"""Hybrid dynamics: accelerations of some joints and forces of the others; and velocities after impulses."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ OPTIONS = ({}, {"passive": True}, {"passive": True, "friction": "coulomb"})
 
 
 def moved_by(tree, joints):
-    """Which numbers of a velocity are those of the named joints."""
+    """Return the velocity indices of the named joints."""
     mask = np.zeros(tree.nv, dtype=bool)
     for joint in joints:
         mask[tree.v_slices[tree.joint_index(joint)]] = True
@@ -25,8 +25,8 @@ def moved_by(tree, joints):
 
 
 @every_moving_type
-def test_what_is_not_given_is_found(tree):
-    """Of one motion with its forces, any half gives the other; what is not read may be anything."""
+def test_hybrid_dynamics_recovers_accelerations_and_forces(tree):
+    """Any half of a motion with its forces gives the other half; unused inputs may be anything."""
     if any(b.drive.static_friction for b in tree.bodies):  # with it more than one motion may obey Coulomb's law
         bodies = [replace(b, drive=replace(b.drive, static_friction=())) for b in tree.bodies]
         tree = replace(tree, bodies=tuple(bodies))
@@ -40,41 +40,41 @@ def test_what_is_not_given_is_found(tree):
         tau = f.inverse_dynamics(q, v, a, **acting, **options)
         M, h = f.mass_matrix(q, passive=bool(options)), f.bias_force(q, v, **acting)
         for joints in ([], names[::2], names[1::2], names[0], names):
-            given = moved_by(tree, [joints] if isinstance(joints, str) else joints)
+            indices = moved_by(tree, [joints] if isinstance(joints, str) else joints)
             found_a, found_tau = f.hybrid_dynamics(
-                q, v, np.where(given, a, 7.0), np.where(given, 9.0, tau), joints, **acting, **options
+                q, v, np.where(indices, a, 7.0), np.where(indices, 9.0, tau), joints, **acting, **options
             )
             bound = solving_bound(M, (tau, h), a)
-            assert np.array_equal(found_a[:, given], a[:, given])
-            assert np.array_equal(found_tau[:, ~given], tau[:, ~given])
+            assert np.array_equal(found_a[:, indices], a[:, indices])
+            assert np.array_equal(found_tau[:, ~indices], tau[:, ~indices])
             assert_close(found_a, a, bound, f"{joints}", core=1)
             size = max(1.0, float(np.abs(M).max()) * max(1.0, float(np.abs(a).max())))
             assert_close(found_tau, tau, min(1e-10, bound * size), f"{joints}", core=1)
 
 
 @pytest.mark.slow(every=3)
-def test_given_none_it_is_forward_and_given_all_inverse_dynamics():
+def test_hybrid_dynamics_without_and_with_all_joints_is_forward_and_inverse_dynamics():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a, tau) = robot.random_configuration(rng, size=3), rng.normal(size=(3, 3, 7))
     names = [joint.name for joint in robot.joints]
-    found = robot.hybrid_dynamics(q, v, a, tau, [])
-    assert found._fields == ("a", "tau")
-    assert np.array_equal(found.tau, tau)
-    assert_close(found.a, robot.forward_dynamics(q, v, tau), 1e-11, core=1)
-    found = robot.hybrid_dynamics(q, v, a, tau, names)
-    assert np.array_equal(found.a, a)
-    assert np.array_equal(found.tau, robot.inverse_dynamics(q, v, a))
-    found = robot.hybrid_dynamics(q, v, a, tau, names[0], passive=True)
+    result = robot.hybrid_dynamics(q, v, a, tau, [])
+    assert result._fields == ("a", "tau")
+    assert np.array_equal(result.tau, tau)
+    assert_close(result.a, robot.forward_dynamics(q, v, tau), 1e-11, core=1)
+    result = robot.hybrid_dynamics(q, v, a, tau, names)
+    assert np.array_equal(result.a, a)
+    assert np.array_equal(result.tau, robot.inverse_dynamics(q, v, a))
+    result = robot.hybrid_dynamics(q, v, a, tau, names[0], passive=True)
     again = robot.compile(("hybrid_dynamics", names[0], {"passive": True}))(q, v, a, tau)
-    assert all(map(np.array_equal, found, again))
-    one, two = (robot.hybrid_dynamics(q, v, a, tau, x) for x in ((names[2], names[4]), [names[4], names[2]]))
-    assert_close(one, two, 1e-13)
+    assert all(map(np.array_equal, result, again))
+    by_tuple, by_list = (robot.hybrid_dynamics(q, v, a, tau, x) for x in ((names[2], names[4]), [names[4], names[2]]))
+    assert_close(by_tuple, by_list, 1e-13)
     alone = robot.compile(("hybrid_dynamics", names[:3])).arithmetic
     assert alone < robot.compile("forward_dynamics").arithmetic  # what is given is eliminated nowhere
 
 
-def test_joints_that_are_not_there():
+def test_hybrid_dynamics_refuses_unknown_and_coupled_joints():
     tree = TREES["coupled_chain"]
     robot = lw.Robot(tree)
     q, v, a = state(tree, size=1)
@@ -91,8 +91,8 @@ def test_joints_that_are_not_there():
 
 
 @every_moving_type
-def test_impulses_change_velocities_as_forces_do_accelerations(tree):
-    """M (v⁺ − v) = Σ Jᵀ p, with the textbook's Jacobian; the energy that it takes is that of the mean velocity."""
+def test_impulses_change_velocities_by_the_inverse_mass_matrix(tree):
+    """M (v⁺ − v) = Σ Jᵀ p, with the textbook's Jacobian; the energy is that of the mean velocity."""
     q, v, _ = state(tree)
     f = ActedOn(tree)
     frame = f"tool{len(tree.bodies) - 1}"
@@ -109,7 +109,7 @@ def test_impulses_change_velocities_as_forces_do_accelerations(tree):
     assert np.array_equal(f.impact(q, v), v)
 
 
-def test_a_rod_that_is_hit():
+def test_a_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
     """A rod on a hinge, hit at its centre of percussion: the hinge bears nothing."""
     m, length = 2.0, 0.9
     inertia = (0.0, m * length**2 / 12.0, m * length**2 / 12.0)
@@ -138,8 +138,8 @@ def test_a_rod_that_is_hit():
 
 
 @pytest.mark.slow(every=3)
-def test_massless_joints_may_be_held():
-    """A hinge that moves nothing has no acceleration under a force, but one that is given."""
+def test_massless_joints_need_a_prescribed_acceleration():
+    """A hinge that moves no inertia has no acceleration under a force."""
     base = lw.Link("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
     joints = [
         lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="heavy", parent="world", child="arm"),
@@ -154,13 +154,13 @@ def test_massless_joints_may_be_held():
     ):
         with pytest.raises(SingularInertiaError, match="joint 'light' moves bodies without inertia"):
             ask()
-    found = robot.hybrid_dynamics(q, v, a, [5.0, 6.0], "light")
-    assert found.a[1] == 4.0 and found.tau[0] == 5.0 and abs(found.tau[1]) <= 1e-15
-    assert_close(robot.inverse_dynamics(q, v, found.a), found.tau, 1e-14)
+    result = robot.hybrid_dynamics(q, v, a, [5.0, 6.0], "light")
+    assert result.a[1] == 4.0 and result.tau[0] == 5.0 and abs(result.tau[1]) <= 1e-15
+    assert_close(robot.inverse_dynamics(q, v, result.a), result.tau, 1e-14)
 
 
 @pytest.mark.slow
-def test_impacts_against_pinocchio(drawn):
+def test_impacts_equal_pinocchios(drawn):
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import ALIGNED, Pinocchio
 
@@ -168,9 +168,9 @@ def test_impacts_against_pinocchio(drawn):
         robot, oracle = example.robot(), Pinocchio(example)
         rng = np.random.default_rng(4)
         q, v, p = robot.random_configuration(rng, size=2), rng.normal(size=(2, robot.nv)), rng.normal(size=(2, 6))
-        found = robot.impact(q, v, impulses={example.frames[0]: p})
+        velocity = robot.impact(q, v, impulses={example.frames[0]: p})
         J = oracle.jacobian(q, example.frames[0], ALIGNED)
         M = oracle.mass_matrix(q)
         u = np.einsum("nij,ni->nj", J, p)
         expected = v + np.linalg.solve(M, u[..., None])[..., 0]
-        assert_close(found, expected, solving_bound(M, (u,), expected - v), example.name, core=1)
+        assert_close(velocity, expected, solving_bound(M, (u,), expected - v), example.name, core=1)

@@ -1,4 +1,4 @@
-"""Wrenches across joints: against momentum and weight of all that they carry, and in every view."""
+"""Wrenches across joints, against momentum and weight of the carried bodies, in every view."""
 
 from dataclasses import replace
 
@@ -24,13 +24,13 @@ def own_q(body, q):
 def joint_frames(tree, q):
     """X_WM and X_WF of every body's joint: (samples, 4, 4)."""
     book = Textbook(tree, q)
-    found = []
+    poses = []
     for i, body in enumerate(tree.bodies):
         to_M = np.linalg.inv(np.array(body.rotor.elements()).reshape(4, 4))
         to_F = np.array(body.placement.elements()).reshape(4, 4)
         parent = np.broadcast_to(book.bodies[body.parent].X, (len(q), 4, 4))
-        found.append((book.bodies[i].X @ to_M, parent @ to_F))
-    return found
+        poses.append((book.bodies[i].X @ to_M, parent @ to_F))
+    return poses
 
 
 def in_world(X, w):
@@ -41,28 +41,28 @@ def in_world(X, w):
 
 
 @every_moving_tree
-def test_the_joint_forces_are_in_them(tree):
+def test_joint_wrenches_project_to_joint_forces(tree):
     """τ = Σ Sᵀ w, and the internal force does no work; both are the joint's own split."""
     q, v, a = state(tree)
     f = ActedOn(tree)
     w = f.joint_wrenches(q, v, a)
-    along, rest = f.joint_wrench_components(q, v, a)
-    assert_close(along + rest, w, 1e-14, core=2)
+    along, internal = f.joint_wrench_components(q, v, a)
+    assert_close(along + internal, w, 1e-14, core=2)
     tau = np.zeros_like(v)
     for i, body in enumerate(tree.bodies):
         for n, q_n in enumerate(own_q(body, q[:, tree.q_slices[i]])):
             columns = np.array([S.elements() for S in body.joint.S(q_n).columns]).reshape(-1, 6)
             tau[n, tree.v_slices[i]] += body.ratio * (columns @ w[n, i])
             scale = max(1.0, float(np.linalg.norm(w[n, i]))) * max(1.0, float(np.linalg.norm(columns)))
-            assert np.abs(columns @ rest[n, i]).max(initial=0.0) <= 1e-12 * scale
+            assert np.abs(columns @ internal[n, i]).max(initial=0.0) <= 1e-12 * scale
             fitted = columns.T @ np.linalg.pinv(columns.T, rcond=1e-10) @ w[n, i] if len(columns) else np.zeros(6)
             assert_close(along[n, i], fitted, 1e-10)
     assert_close(tau, f.inverse_dynamics(q, v, a), 1e-13, core=1)
 
 
 @every_moving_tree
-def test_what_the_world_exerts_moves_everything(tree):
-    """The wrenches across the joints on the world are the rate of all momentum, less weight and external wrenches."""
+def test_wrenches_of_the_world_change_the_total_momentum(tree):
+    """The wrenches across joints on the world equal the rate of momentum less weight and external wrenches."""
     q, v, a = state(tree)
     rng = np.random.default_rng(1)
     frame = next(f.name for f in tree.frames if f.body == len(tree.bodies) - 1)
@@ -86,49 +86,51 @@ def test_what_the_world_exerts_moves_everything(tree):
 
 
 @pytest.mark.parametrize("tree", [TREES[k] for k in ("mixed_0", "mixed_chain", "coupled_0", "rerooted_coupled")])
-def test_every_view(tree):
-    """On the parent the reaction at F, opposite; and axes of any frame: one wrench in the world, however it is seen."""
+def test_joint_wrenches_are_one_wrench_in_every_view(tree):
+    """The reaction on the parent is opposite; axes may be of any frame."""
     q, v, a = state(tree)
     f = ActedOn(tree)
     frames, book = joint_frames(tree, q), Textbook(tree, q)
-    own = f.joint_wrenches(q, v, a)
+    own_wrenches = f.joint_wrenches(q, v, a)
     parts = f.joint_wrench_components(q, v, a)
     for on in ("child", "parent"):
         for E in (None, "world", "body0", f"tool{len(tree.bodies) - 1}"):
-            found = f.joint_wrenches(q, v, a, on=on, expressed_in=E)
+            wrenches = f.joint_wrenches(q, v, a, on=on, expressed_in=E)
             split = f.joint_wrench_components(q, v, a, on=on, expressed_in=E)
             for i, pair in enumerate(frames):
                 at = pair[0] if on == "child" else pair[1]
-                seen = at.copy()
+                moved = at.copy()
                 if E is not None:
-                    seen[:, :3, :3] = book.pose(E)[..., :3, :3]
+                    moved[:, :3, :3] = book.pose(E)[..., :3, :3]
                 sign = 1.0 if on == "child" else -1.0
-                for one, there in zip((found, *split), (own, *parts), strict=True):
-                    assert_close(in_world(seen, one[:, i]), sign * in_world(pair[0], there[:, i]), 1e-12, core=1)
+                for actual, reference in zip((wrenches, *split), (own_wrenches, *parts), strict=True):
+                    assert_close(
+                        in_world(moved, actual[:, i]), sign * in_world(pair[0], reference[:, i]), 1e-12, core=1
+                    )
     reactions = f.joint_wrenches(q, v, a, on="parent")
     for i, body in enumerate(tree.bodies):
         for n, q_n in enumerate(own_q(body, q[:, tree.q_slices[i]])):
-            expected = reaction(PlacedJoint(body.joint), q_n, own[n, i].tolist()).elements()
+            expected = reaction(PlacedJoint(body.joint), q_n, own_wrenches[n, i].tolist()).elements()
             assert_close(reactions[n, i], expected, 1e-13)
 
 
-def test_at_rest_the_world_bears_the_weight():
-    """In compiled code: a robot at rest stands on its first joint with all that it weighs."""
+def test_at_rest_the_first_joint_bears_the_weight_of_the_robot():
+    """Compiled code: the wrench across the first joint carries the weight."""
     for name in ("arm7", "humanoid"):
         robot = lw.load(name, floating_base=name == "humanoid")
         q = robot.random_configuration(seed=1, size=3)
-        still = np.zeros(robot.nv)
-        w = robot.joint_wrenches(q, still, still, expressed_in="world")
+        zero = np.zeros(robot.nv)
+        w = robot.joint_wrenches(q, zero, zero, expressed_in="world")
         moved = robot.mass - sum(f.inertia.mass for f in robot.tree.frames if f.body == WORLD)
         assert_close(w[:, 0, 3:], np.broadcast_to([0.0, 0.0, 9.81 * moved], (3, 3)), 1e-13, core=1)
-        along, rest = robot.joint_wrench_components(q, still, still, expressed_in="world")
-        assert_close(along + rest, w, 1e-14, core=2)
+        along, internal = robot.joint_wrench_components(q, zero, zero, expressed_in="world")
+        assert_close(along + internal, w, 1e-14, core=2)
         if name == "humanoid":  # a free joint bears nothing: all of it is the joint force that is missing
-            assert_close(rest[:, 0], np.zeros((3, 6)), 1e-10, core=1)
+            assert_close(internal[:, 0], np.zeros((3, 6)), 1e-10, core=1)
 
 
-def test_a_door_on_its_hinge():
-    """By hand: a plate of 2 kg, its centre 0.5 m from a vertical hinge, that turns at 3 rad/s and accelerates by 4."""
+def test_joint_wrenches_of_an_accelerated_door_are_right():
+    """A plate of 2 kg, its centre 0.5 m from a vertical hinge, rotates at 3 rad/s and accelerates by 4 rad/s²."""
     plate = lw.Link("door", mass=2.0, com=(0.5, 0.0, 0.2), inertia=(0.1, 0.2, 0.3))
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", parent="world", child="door")
     door = lw.Robot.build("door", [plate], [hinge])
@@ -146,8 +148,8 @@ def test_a_door_on_its_hinge():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_against_pinocchio(example):
-    """What it calls data.f, at the joint's origin in its axes."""
+def test_joint_wrenches_equal_pinocchios(example):
+    """Pinocchio's data.f is at the joint's origin in its axes."""
     pin = pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
@@ -156,15 +158,15 @@ def test_against_pinocchio(example):
     v, a = rng.normal(size=(2, 3, robot.nv))
     q = robot.random_configuration(rng, size=3)
     names = ["root_joint" if x.joint_name == "floating_base" else x.joint_name for x in robot.tree.bodies]
-    places = [oracle.model.getJointId(name) for name in names]
+    joint_ids = [oracle.model.getJointId(name) for name in names]
     theirs = []
     for state_there in zip(oracle.q(q), oracle.v(v), oracle.v(a), strict=True):
         pin.rnea(oracle.model, oracle.data, *state_there)
-        theirs.append([oracle.swapped(oracle.data.f[k].vector) for k in places])
+        theirs.append([oracle.swapped(oracle.data.f[k].vector) for k in joint_ids])
     assert_close(robot.joint_wrenches(q, v, a), np.array(theirs), 1e-12, core=2)
 
 
-def test_views_that_are_not_there():
+def test_joint_wrenches_refuse_unknown_frames_and_missing_inertias():
     robot = lw.load("double_pendulum")
     q = robot.neutral()
     with pytest.raises(ValueError, match="joint_wrenches: on: expected one of child, parent, got 'both'"):

@@ -16,7 +16,7 @@ ACCEPTED = ("panda", "ur5", "kinova", "xarm7", "talos", "g1", "solo12", "go2")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if e.name in ACCEPTED], ids=str)
-def test_forces(example):
+def test_joint_wrenches_static_torques_and_impacts_equal_mujocos(example):
     robot, theirs = example.robot(), MuJoCo(example)
     model, data = theirs.model, theirs.data
     rng = np.random.default_rng(5)
@@ -26,8 +26,8 @@ def test_forces(example):
 
     T = theirs._put(q, v, a)
     felt = np.zeros(model.nv)
-    there = data.body(frame)
-    mujoco.mj_applyFT(model, data, p[3:], p[:3], there.xpos, there.id, felt)
+    body = data.body(frame)
+    mujoco.mj_applyFT(model, data, p[3:], p[:3], body.xpos, body.id, felt)
     u = T.T @ felt
     assert_close(robot.static_torque(q, wrenches={frame: p}), u, 1e-12, "static_torque")
     mass = robot.mass_matrix(q)
@@ -40,9 +40,9 @@ def test_forces(example):
     mujoco.mj_rnePostConstraint(model, data)  # interaction forces about the centre of the tree's mass
     expected = []
     for link in robot.bodies:  # the joint stands at its origin in these files
-        found = data.body(link)
-        moment, force = found.cfrc_int[:3], found.cfrc_int[3:]
-        arm = data.subtree_com[model.body_rootid[found.id]] - found.xpos
+        carrier = data.body(link)
+        moment, force = carrier.cfrc_int[:3], carrier.cfrc_int[3:]
+        arm = data.subtree_com[model.body_rootid[carrier.id]] - carrier.xpos
         expected.append([*(moment + np.cross(arm, force)), *force])
-    found = robot.joint_wrenches(q, v, a, expressed_in="world")
-    assert_close(found, expected, 1e-10, "joint_wrenches")
+    carrier = robot.joint_wrenches(q, v, a, expressed_in="world")
+    assert_close(carrier, expected, 1e-10, "joint_wrenches")

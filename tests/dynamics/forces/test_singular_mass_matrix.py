@@ -1,4 +1,4 @@
-"""Motions that move no inertia: an error where M is singular everywhere, a warning where it is here and there."""
+"""Motions that move no inertia: an error where M is singular everywhere, a warning where it is singular in places."""
 
 import pickle
 import warnings
@@ -32,8 +32,8 @@ def twice_coaxial(seed=0, bodies=4, where=1, types=(Revolute, Prismatic)):
     first, second = tree.bodies[where], tree.bodies[where + 1]
     changed = list(tree.bodies)
     changed[where] = replace(first, inertia=Inertia.zero())
-    own = {"joint": first.joint, "limits": first.limits, "damping": first.damping, "friction": first.friction}
-    changed[where + 1] = replace(second, placement=first.rotor.inv().formed(), drive=first.drive, **own)
+    properties = {"joint": first.joint, "limits": first.limits, "damping": first.damping, "friction": first.friction}
+    changed[where + 1] = replace(second, placement=first.rotor.inv().formed(), drive=first.drive, **properties)
     frames = [replace(f, inertia=Inertia.zero()) if f.body == where else f for f in tree.frames]
     return replace(tree, bodies=tuple(changed), frames=tuple(frames))
 
@@ -59,8 +59,8 @@ def asks(robot, q):
 
 
 @pytest.mark.slow(every=9)
-def test_joints_that_move_no_inertia_together_are_named():
-    """About any axis: the trace sees numbers that are nearly zero, and no zeros."""
+def test_coaxial_joints_without_inertia_between_them_are_refused_by_name():
+    """About any axis: the trace has values near zero, and no exact zeros."""
     for seed, where in ((0, 0), (1, 1), (2, 2)):
         tree = twice_coaxial(seed, where=where)
         robot = lw.Robot(tree)
@@ -79,11 +79,11 @@ def test_joints_that_move_no_inertia_together_are_named():
         assert_close(np.abs(basis.T @ expected), [1.0], 1e-12)
         assert np.abs(robot.mass_matrix(q) @ basis).max() <= 1e-13
         assert robot.mass_matrix_null_space(q, passive=True).shape == (robot.nv, 0)
-        found = robot.hybrid_dynamics(q, q, q, q, f"joint{where}")  # held, it resists
-        assert_close(robot.inverse_dynamics(q, q, found.a), found.tau, 1e-10)
+        result = robot.hybrid_dynamics(q, q, q, q, f"joint{where}")  # held, it resists
+        assert_close(robot.inverse_dynamics(q, q, result.a), result.tau, 1e-10)
 
 
-def test_a_massless_leaf_about_any_axis():
+def test_a_massless_leaf_about_any_axis_is_refused_by_name():
     for kind in (Revolute, Prismatic, Spherical):
         tree = random_tree(np.random.default_rng(5), 3, types=[kind], shape="chain")
         bodies = (*tree.bodies[:2], replace(tree.bodies[2], inertia=Inertia.zero()))
@@ -103,8 +103,8 @@ def test_a_massless_leaf_about_any_axis():
         assert np.abs(basis[: -basis.shape[1]]).max() <= 1e-12
 
 
-def test_joints_that_follow_others():
-    """A master and its follower that turn a body back: nothing moves with them."""
+def test_coupled_joints_that_cancel_each_other_are_refused():
+    """A master and its follower rotate a body back: it does not move."""
     links = [lw.Link("a"), lw.Link("b", **ROD), lw.Link("c", **ROD)]
     axis = (0.6, 0.0, 0.8)
     joints = [
@@ -139,8 +139,8 @@ def wrist(*more):
 
 
 @pytest.mark.slow(every=3)
-def test_singular_in_some_configurations():
-    """Those are warned of, by the joints' names, in single calls, batches and float32; others are as ever."""
+def test_singular_configurations_warn_with_the_joints_names():
+    """Single calls, batches and float32 warn; regular configurations do not."""
     robot = wrist()
     v, tau = np.zeros(3), np.array([0.1, 0.2, 0.3])
     straight, bent = np.array([0.1, 0.0, 0.2]), np.array([0.1, 0.5, 0.2])
@@ -161,9 +161,9 @@ def test_singular_in_some_configurations():
             assert np.isfinite(ask(straight + 1e-4)).all()  # hard to turn, but not singular
         for q in (straight, np.stack([bent, straight, -bent])):
             with pytest.warns(ConfigurationWarning, match=message):
-                found = ask(q)
+                result = ask(q)
             if q.ndim > 1 and name != "out":
-                assert np.isfinite(found[0]).all() and np.isfinite(found[2]).all()
+                assert np.isfinite(result[0]).all() and np.isfinite(result[2]).all()
     with pytest.warns(ConfigurationWarning, match="joints 'one' and 'three' together move no inertia"):
         robot.forward_dynamics(np.float32(straight), np.float32(v), np.float32(tau))
     with warnings.catch_warnings():
@@ -180,7 +180,7 @@ def test_singular_in_some_configurations():
         robot.mass_matrix_null_space(np.stack([bent, straight]))
 
 
-def test_where_other_joints_follow_one_another():
+def test_singular_configurations_of_robots_with_couplings_warn():
     robot = wrist("d", "e").with_couplings({"to_e": ("to_d", -2.0, 0.1)})
     v = np.zeros(4)
     assert np.isfinite(robot.forward_dynamics([0.1, 0.5, 0.2, 0.0], v, v)).all()
@@ -188,8 +188,8 @@ def test_where_other_joints_follow_one_another():
         robot.forward_dynamics([0.1, 0.0, 0.2, 0.3], v, v + 1.0)
 
 
-def test_robots_that_need_no_look_have_none(drawn):
-    """Where every joint is resisted by its own body nothing is guarded; nor where others are and it is alike."""
+def test_robots_with_regular_mass_matrices_have_no_guards(drawn):
+    """Every joint is resisted by its own body, or pivots show that the matrix is regular."""
     for example in drawn((*EXAMPLES, *SHIPPED)):
         subject = robot_owner(example.robot().tree)
         request = read_request(subject, "forward_dynamics")
@@ -209,7 +209,7 @@ def test_robots_that_need_no_look_have_none(drawn):
 
 
 @every_moving_tree
-def test_pivots_are_those_of_the_mass_matrix(tree):
+def test_the_product_of_pivots_is_the_determinant_of_the_mass_matrix(tree):
     """Their product is its determinant, and none comes near to rounding."""
     q = state(tree, size=1)[0][0].tolist()
     M = Direct(tree).mass_matrix(np.array(q))
@@ -223,7 +223,7 @@ def test_pivots_are_those_of_the_mass_matrix(tree):
 
 
 @pytest.mark.slow(every=9)
-def test_long_chains_are_looked_at_in_time_that_grows_with_them():
+def test_pivots_of_chains_of_2000_bodies_are_computed():
     tree = random_tree(np.random.default_rng(0), 2000, types=[Revolute], shape="chain")
     subject = robot_owner(tree)
     refuse_singular_inertia(subject, read_request(subject, "forward_dynamics"))

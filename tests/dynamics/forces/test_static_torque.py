@@ -1,4 +1,4 @@
-"""Joint forces of wrenches, and the wrench that joint forces make: of full and of deficient rank."""
+"""Joint forces of wrenches, and wrenches of joint forces, of full and deficient rank."""
 
 import numpy as np
 import pytest
@@ -26,8 +26,8 @@ def chain(*kinds, step=(0.4, 0.0, 0.0)):
 
 
 @every_moving_tree
-def test_the_wrench_is_the_least_that_comes_nearest(tree):
-    """Against NumPy's pseudoinverse of the Jacobian's transpose, on every tree: few of them move a frame all ways."""
+def test_wrenches_of_joint_forces_have_least_norm(tree):
+    """Against NumPy's pseudoinverse of the transposed Jacobian, on every tree; few move frames in all directions."""
     q, _, tau = state(tree)
     f = ActedOn(tree)
     for frame, E in ((f"tool{len(tree.bodies) - 1}", "world"), ("body0", f"tool{len(tree.bodies) - 1}")):
@@ -43,7 +43,7 @@ def test_the_wrench_is_the_least_that_comes_nearest(tree):
 
 
 @every_moving_tree
-def test_there_and_back(tree):
+def test_wrenches_of_static_torques_reproduce_the_torques(tree):
     """The wrench that a wrench's joint forces make does the same to the joints, and nothing is left."""
     q, _, _ = state(tree)
     f = ActedOn(tree)
@@ -56,7 +56,7 @@ def test_there_and_back(tree):
     assert np.all(np.linalg.norm(back, axis=-1) <= np.linalg.norm(w, axis=-1) * (1.0 + 1e-9))
 
 
-def test_power_is_that_of_the_joints():
+def test_power_of_a_wrench_equals_power_of_its_joint_forces():
     """u · v = w · V."""
     robot = lw.load("arm6")
     rng = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def test_power_is_that_of_the_joints():
     assert np.array_equal(robot.static_torque(q), np.zeros((5, 6)))
 
 
-def test_a_planar_arm_by_hand():
+def test_static_torques_of_a_planar_arm_are_right():
     """Two hinges and bars of 0.4 m, straight along x: a force f_y at the tip makes the torques 0.8 f_y and 0.4 f_y."""
     robot = chain(Revolute((0, 0, 1)), Revolute((0, 0, 1)))
     q = np.zeros(2)
@@ -90,13 +90,13 @@ def test_a_planar_arm_by_hand():
     assert_close(w, [0, 0, 2.0, 0, 0, 0], 1e-13)
 
 
-def test_deficient_rank_in_float32():
-    """A planar arm's Jacobian has rank 3 but for roundings, which are no directions of wrenches."""
+def test_rank_deficient_wrenches_in_float32_ignore_rounding():
+    """A planar arm's Jacobian has rank 3."""
     robot = chain(*[Revolute((0, 0.6, 0.8))] * 4)
     rng = np.random.default_rng(0)
     q, tau = rng.normal(size=(2, 20, 4))
     w, residual = robot.wrench_from_torque(q, tau, "link3")
-    few, rest = robot.wrench_from_torque(np.float32(q), np.float32(tau), "link3")
+    few, remainder = robot.wrench_from_torque(np.float32(q), np.float32(tau), "link3")
     assert few.dtype == np.float32
     J = robot.jacobian(q, "link3")
     rank = np.linalg.matrix_rank(J, tol=1e-5)
@@ -104,10 +104,10 @@ def test_deficient_rank_in_float32():
     smallest = np.linalg.svd(J, compute_uv=False)[:, 2]
     error = np.linalg.norm(few - w, axis=-1) / np.maximum(1.0, np.linalg.norm(w, axis=-1))
     assert np.all(error <= 1e-5 / np.minimum(1.0, smallest) ** 2)
-    assert_close(rest, residual, 1e-4, core=1)
+    assert_close(remainder, residual, 1e-4, core=1)
 
 
-def test_frames_that_no_joint_moves():
+def test_wrenches_on_fixed_frames_are_zero_and_unknown_frames_refused():
     robot = lw.load("double_pendulum")
     w, residual = robot.wrench_from_torque([0.1, 0.2], [1.0, 2.0], "world")
     assert np.array_equal(w, np.zeros(6)) and np.array_equal(residual, [1.0, 2.0])
@@ -117,7 +117,7 @@ def test_frames_that_no_joint_moves():
         robot.wrench_from_torque([0.1, 0.2], [1.0, 2.0, 3.0], "tip")
 
 
-def test_derivatives_go_through_the_pseudoinverse():
+def test_derivatives_of_wrenches_from_torques_equal_differences():
     robot = lw.load("arm6")
     q, tau = robot.random_configuration(seed=3), np.arange(6.0)
 

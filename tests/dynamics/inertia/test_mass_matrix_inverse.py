@@ -1,4 +1,4 @@
-"""The inverse of the mass matrix, and products with it: against NumPy, and what only this way of computing gives."""
+"""Inverse of the mass matrix, and products with it, against NumPy; zeros, and singular robots."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from oracles.trees import TREES, every_moving_tree, robot_of, state
 
 
 def bound(M):
-    """What solving with M may lose: cond · eps · n."""
+    """Bound the error of solving with M: cond · eps · n."""
     return 10.0 * EPS * M.shape[-1] * float(np.max(np.linalg.cond(M)))
 
 
@@ -27,7 +27,7 @@ def times(matrix, v):
 
 
 @every_moving_tree
-def test_against_numpy(tree):
+def test_inverse_mass_matrices_equal_numpys(tree):
     q, x, _ = state(tree)
     f = Direct(tree)
     M, inverse = f.mass_matrix(q), f.mass_matrix_inverse(q)
@@ -40,7 +40,7 @@ def test_against_numpy(tree):
 
 
 @every_moving_tree
-def test_with_armature(tree):
+def test_inverse_mass_matrices_with_armature_equal_numpys(tree):
     rng = np.random.default_rng(2)
     heavier = replace(tree, bodies=tuple(_with_rotors(body, rng) for body in tree.bodies))
     q, x, _ = state(tree)
@@ -59,20 +59,20 @@ def _with_rotors(body, rng):
     return replace(body, drive=drive, damping=(2.0,) * n, friction=(1.0,) * n)
 
 
-def test_gravity_and_velocity_have_no_part_in_it():
+def test_mass_matrix_solve_does_not_depend_on_gravity_and_velocity():
     robot = robot_of(TREES["mixed_0"])
     q, x, _ = state(robot.tree)
     assert_close(robot.mass_matrix_solve(q, x), times(robot.mass_matrix_inverse(q), x), 1e-11, core=1)
     assert not np.any(robot.mass_matrix_solve(q, np.zeros_like(x)))
 
 
-def test_joints_on_different_branches_have_zeros_where_nothing_between_them_moves():
+def test_inverse_mass_matrices_of_separate_branches_have_zero_blocks():
     star = random_tree(np.random.default_rng(3), 4, types=[Revolute, Prismatic], shape="star")
     q, _, _ = state(star)
     inverse = robot_of(star).mass_matrix_inverse(q)
-    for i, one in enumerate(star.bodies):
-        for j, other in enumerate(star.bodies):
-            if one.parent == other.parent == -1 and i != j:
+    for i, first_body in enumerate(star.bodies):
+        for j, second_body in enumerate(star.bodies):
+            if first_body.parent == second_body.parent == -1 and i != j:
                 assert not np.any(inverse[:, i, j])
 
 
@@ -85,7 +85,7 @@ def without_mass(tree, *bodies):
     return replace(tree, bodies=tuple(lightened), frames=tuple(frames))
 
 
-def test_a_massless_body_at_the_end_is_named():
+def test_a_massless_body_at_the_end_is_refused_by_name():
     for kind in MOVING:
         tree = random_tree(np.random.default_rng(0), 3, types=[kind], shape="chain")
         tree = without_mass(tree, 2)
@@ -97,7 +97,7 @@ def test_a_massless_body_at_the_end_is_named():
                 assert (caught.value.joint, caught.value.motions) == ("joint2", False), kind
 
 
-def test_joints_on_one_axis_with_nothing_between_them():
+def test_coaxial_joints_without_inertia_between_them_are_refused():
     axis = Revolute((0.0, 0.0, 1.0))
     links = [Link("base"), Link("between"), Link("end", mass=1.0, com=(0.3, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))]
     joints = [
@@ -116,14 +116,14 @@ def test_joints_on_one_axis_with_nothing_between_them():
     assert_close(geared.mass_matrix_inverse([0.1, 0.2], passive=True), np.linalg.inv(M), 1e-13)
 
 
-def test_motions_that_depend_on_each_other_are_named_as_such():
+def test_dependent_motions_of_a_joint_are_refused_by_name():
     tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
     body = replace(tree.bodies[0], joint=SphericalEuler("xyx"), placement=Pose.identity(), rotor=Pose.identity())
     with pytest.raises(SingularInertiaError, match="joint 'joint0': its motions depend on each other"):
         Direct(replace(tree, bodies=(body,)), "floats").mass_matrix_inverse(np.array([0.4, 0.0, 0.0]))
 
 
-def test_compiled():
+def test_compiled_inverse_mass_matrices_equal_interpreted_ones():
     for name in ("mixed_1", "rerooted_coupled"):
         tree = TREES[name]
         q, x, _ = state(tree)

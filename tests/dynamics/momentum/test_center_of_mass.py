@@ -1,4 +1,4 @@
-"""The centre of mass, how it moves and its Jacobian: against the textbook's sums over masses, from every view."""
+"""Centre of mass, its velocity, acceleration and Jacobian, against the textbook's sums over masses, in every view."""
 
 import itertools
 from dataclasses import replace
@@ -21,8 +21,8 @@ FUNCTIONS = ("center_of_mass", "center_of_mass_velocity", "center_of_mass_accele
 
 def check(f, book, q, v, a, **view):
     names = {"subtree": "subtree", "relative_to": "A", "expressed_in": "E"}
-    place, velocity, acceleration = book.center_of_mass(**{names[key]: value for key, value in view.items()})
-    assert_close(f.center_of_mass(q, **view), place, 1e-13, f"{view}", core=1)
+    position, velocity, acceleration = book.center_of_mass(**{names[key]: value for key, value in view.items()})
+    assert_close(f.center_of_mass(q, **view), position, 1e-13, f"{view}", core=1)
     assert_close(f.center_of_mass_velocity(q, v, **view), velocity, 1e-12, f"{view}", core=1)
     assert_close(f.center_of_mass_acceleration(q, v, a, **view), acceleration, 1e-12, f"{view}", core=1)
     J = f.center_of_mass_jacobian(q, **view)
@@ -30,13 +30,13 @@ def check(f, book, q, v, a, **view):
 
 
 @every_tree
-def test_of_the_whole_robot(tree):
+def test_centres_of_mass_of_robots_equal_the_textbooks(tree):
     q, v, a = state(tree)
     check(Direct(tree), Textbook(tree, q, v, a), q, v, a)
 
 
 @pytest.mark.parametrize("name", ["mixed_0", "coupled_0", "mixed_chain", "rerooted_coupled"])
-def test_of_parts_from_every_view(name):
+def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_view(name):
     """Every part with every observer, in all axes in turn."""
     tree = TREES[name]
     q, v, a = state(tree, size=2)
@@ -49,7 +49,7 @@ def test_of_parts_from_every_view(name):
         check(f, book, q, v, a, subtree=subtree, relative_to=A, expressed_in=E)
 
 
-def test_joints_that_do_not_move_the_part_have_zero_columns():
+def test_joints_outside_of_a_subtree_have_zero_columns():
     robot = shipped("humanoid")
     q = robot.random_configuration(seed=3)
     moving = {
@@ -67,7 +67,7 @@ def test_joints_that_do_not_move_the_part_have_zero_columns():
             assert not known or "wrist_yaw" in joint.name or np.any(J[:, joint.v_slice]), (subtree, A, joint.name)
 
 
-def test_a_frame_fixed_to_the_world_stands_for_all_that_hangs_on_it():
+def test_the_subtree_of_a_fixed_frame_is_the_whole_robot():
     tree = TREES["rerooted"]
     q, _, _ = state(tree)
     f = Direct(tree)
@@ -76,7 +76,7 @@ def test_a_frame_fixed_to_the_world_stands_for_all_that_hangs_on_it():
     assert np.array_equal(f.center_of_mass(q, subtree="world"), f.center_of_mass(q))
 
 
-def test_links_that_are_fixed_to_the_world_count():
+def test_links_fixed_to_the_world_count_for_the_centre_of_mass():
     robot = lw.load("arm7")
     tree = robot.tree
     ballast = Inertia.at_center(100.0, tree.frames[0].inertia.moment, tree.frames[0].inertia.about)
@@ -92,7 +92,7 @@ def test_links_that_are_fixed_to_the_world_count():
     assert_close(heavy.center_of_mass(q), book.center_of_mass()[0], 1e-14, core=1)
 
 
-def test_compiled():
+def test_compiled_centres_of_mass_equal_the_textbooks():
     for name in ("mixed_0", "coupled_0"):
         tree = TREES[name]
         q, v, a = state(tree)
@@ -100,7 +100,7 @@ def test_compiled():
         check(robot_of(tree), Textbook(tree, q, v, a), q, v, a, subtree=tree.frames[2].name, relative_to=frame)
 
 
-def test_bad_input():
+def test_center_of_mass_refuses_unknown_frames():
     robot = robot_of(TREES["mixed_0"])
     q, v, a = state(robot.tree)
     for name, arrays in zip(FUNCTIONS, [(q,), (q, v), (q, v, a), (q,)], strict=True):
@@ -113,7 +113,7 @@ def test_bad_input():
             method(*arrays, subtree=q)
 
 
-def test_what_has_no_mass_has_no_centre():
+def test_a_massless_subtree_has_no_centre_of_mass():
     links = [lw.Link("base"), lw.Link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1)), lw.Link("flag")]
     hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
     joints = [
@@ -132,7 +132,7 @@ def test_what_has_no_mass_has_no_centre():
             getattr(rock, name)([])
 
 
-def test_a_robot_without_its_inertias_is_refused():
+def test_inertial_functions_refuse_a_robot_without_inertias():
     robot = lw.load("arm7", inertia="ignore")
     q = robot.neutral()
     for name in ("center_of_mass", "potential_energy", "locked_inertia", "kinetic_energy", "mass_matrix_inverse"):

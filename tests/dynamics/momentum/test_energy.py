@@ -1,4 +1,4 @@
-"""Energies, the Lagrangian and the power balance: against the textbook, and along exact motions."""
+"""Energies, the Lagrangian and the power balance, against the textbook and along exact motions."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from oracles.trees import TREES, every_moving_tree, every_tree, robot_of, state
 
 
 @every_tree
-def test_against_the_textbook(tree):
+def test_energies_equal_the_textbooks(tree):
     q, v, _ = state(tree)
     f, book = Direct(tree), Textbook(tree, q, v)
     T, U = f.kinetic_energy(q, v), f.potential_energy(q)
@@ -34,7 +34,7 @@ def test_against_the_textbook(tree):
 
 @every_moving_tree
 def test_gravity_force_is_the_gradient_of_the_potential_energy(tree):
-    """Along any velocity, springs included: dU/dt = vᵀ g."""
+    """Springs included, for any velocity: dU/dt = vᵀ g."""
     stiff = resisted(tree)
     q, v, _ = state(stiff)
     f = Direct(stiff)
@@ -44,7 +44,7 @@ def test_gravity_force_is_the_gradient_of_the_potential_energy(tree):
 
 
 @every_moving_tree
-def test_kinetic_energy_with_armature(tree):
+def test_kinetic_energy_includes_armature(tree):
     heavy = resisted(tree)
     q, v, _ = state(heavy)
     f = Direct(heavy)
@@ -55,8 +55,8 @@ def test_kinetic_energy_with_armature(tree):
 
 
 @every_moving_tree
-def test_the_power_balance(tree):
-    """d/dt (T + U) = joints + wrenches − dissipated, along the motion that forward dynamics says."""
+def test_the_rate_of_energy_equals_joint_and_wrench_power_less_dissipation(tree):
+    """d/dt (T + U) = joints + wrenches − dissipated, along the motion of forward dynamics."""
     full = resisted(tree)
     q, v, tau = state(full)
     frames = [frame.name for frame in full.frames if frame.body != WORLD]
@@ -77,12 +77,12 @@ def test_the_power_balance(tree):
 
 def _on_batch(tree, name, *arrays, **options):
     """The algorithm itself, which takes wrenches as (frame, expressed_in, scalars)."""
-    found = ROBOT[name].compute(tree, *([*x.T] for x in arrays), **options)
-    return np.array([np.broadcast_to(x, len(arrays[0])) for x in found])
+    result = ROBOT[name].compute(tree, *([*x.T] for x in arrays), **options)
+    return np.array([np.broadcast_to(x, len(arrays[0])) for x in result])
 
 
 @every_moving_tree
-def test_dissipation_is_what_damping_and_friction_exert(tree):
+def test_dissipated_power_is_that_of_damping_and_friction(tree):
     full = resisted(tree)
     q, v, tau = state(full)
     slack = replace(full, bodies=tuple(replace(b, drive=replace(b.drive, stiffness=())) for b in full.bodies))
@@ -97,15 +97,15 @@ def test_power_of_wrenches_is_wrench_times_twist():
     q, v, tau = state(robot.tree)
     w = np.random.default_rng(1).normal(size=(4, 6))
     for frame, axes in (("tool2", "world"), ("body1", "tool2")):
-        found = robot.power(q, v, tau, wrenches={frame: w}, expressed_in=axes, passive=True)
+        power = robot.power(q, v, tau, wrenches={frame: w}, expressed_in=axes, passive=True)
         twist = robot.twist(q, v, frame, expressed_in=axes)
-        assert_close(found.wrenches, np.sum(w * twist, axis=-1), 1e-13, core=0)
+        assert_close(power.wrenches, np.sum(w * twist, axis=-1), 1e-13, core=0)
         again = robot.power(q, v, tau, passive=True)
-        assert_close(found.dissipated, again.dissipated, 1e-15, core=0)
+        assert_close(power.dissipated, again.dissipated, 1e-15, core=0)
         assert not np.any(again.wrenches) and not np.any(robot.power(q, v, tau).dissipated)
 
 
-def test_gravity_of_the_call():
+def test_potential_energy_takes_gravity_as_an_argument():
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=1, size=3), np.ones(7)
     g = np.array([1.0, -2.0, 3.0])
@@ -116,7 +116,7 @@ def test_gravity_of_the_call():
 
 
 @every_tree
-def test_turning_the_world_with_gravity_changes_no_energy(tree):
+def test_rotating_the_world_with_gravity_does_not_change_energies(tree):
     X_0 = random_pose(np.random.default_rng(8))
     turned = replace(
         tree,
@@ -125,22 +125,22 @@ def test_turning_the_world_with_gravity_changes_no_energy(tree):
         gravity=X_0.rotation @ tree.gravity,
     )
     q, v, _ = state(tree)
-    there, here = Direct(turned), Direct(tree)
-    assert_close(there.kinetic_energy(q, v), here.kinetic_energy(q, v), 1e-12, core=0)
+    rotated, original = Direct(turned), Direct(tree)
+    assert_close(rotated.kinetic_energy(q, v), original.kinetic_energy(q, v), 1e-12, core=0)
     shift = -tree.mass * tree.gravity.dot(X_0.rotation.inv_act(X_0.translation))
-    assert_close(there.potential_energy(q), here.potential_energy(q) + shift, 1e-12, core=0)
+    assert_close(rotated.potential_energy(q), original.potential_energy(q) + shift, 1e-12, core=0)
 
 
-def test_results_have_no_dimensions_but_the_batch():
+def test_energies_have_the_shape_of_the_batch():
     robot = lw.load("double_pendulum")
     q, v = np.array([0.1, 0.2]), np.array([1.0, 2.0])
-    for found in (robot.kinetic_energy(q, v), robot.potential_energy(q), robot.lagrangian(q, v)):
-        assert np.shape(found) == ()
+    for energy_value in (robot.kinetic_energy(q, v), robot.potential_energy(q), robot.lagrangian(q, v)):
+        assert np.shape(energy_value) == ()
     assert [np.shape(x) for x in robot.power(q, v, v)] == [()] * 3
     assert robot.kinetic_energy(np.zeros((4, 1, 2)), np.zeros((3, 2))).shape == (4, 3)
 
 
-def test_bad_input():
+def test_power_refuses_unknown_frames_friction_and_shapes():
     robot = lw.load("arm7")
     q = np.zeros(7)
     with pytest.raises(UnknownNameError, match="no frame named 'nowhere'"):

@@ -1,4 +1,4 @@
-"""Momentum of the whole robot: sums over masses, exact rates, the laws of its change, and what it says of supports."""
+"""Momentum of the whole robot: sums over masses, exact rates, conservation, and the zero-moment point."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def about(point, h):
 
 
 @every_tree
-def test_against_the_textbook(tree):
+def test_momentum_and_locked_inertia_equal_the_textbooks(tree):
     q, v, a = state(tree)
     f, book = Direct(tree), Textbook(tree, q, v, a)
     h, c = f.momentum(q, v), book.center_of_mass()[0]
@@ -43,7 +43,7 @@ def test_against_the_textbook(tree):
 
 
 @every_tree
-def test_the_centroidal_matrix_and_its_rate(tree):
+def test_the_centroidal_momentum_matrix_and_its_rate_are_exact(tree):
     q, v, a = state(tree)
     f = Direct(tree)
     A, rate = f.centroidal_momentum_matrix(q), f.centroidal_momentum_matrix_rate(q, v)
@@ -65,15 +65,15 @@ def floating_tree(seed):
     tree = random_tree(np.random.default_rng(seed), 7)
     free, none = Floating(), (0.0,) * 6
     root = replace(tree.bodies[0], parent=WORLD, joint=free, limits=Limits.none(free), damping=none, friction=none)
-    others = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
-    return replace(tree, bodies=(root, *others))
+    bodies = [replace(body, parent=max(body.parent, 0)) for body in tree.bodies[1:]]
+    return replace(tree, bodies=(root, *bodies))
 
 
 FLOATING = [floating_tree(seed) for seed in range(3)]
 
 
 @pytest.mark.parametrize("tree", FLOATING, ids=["0", "1", "2"])
-def test_it_changes_by_external_wrenches_and_the_weight(tree):
+def test_external_wrenches_and_weight_change_the_momentum(tree):
     q, v, tau = state(tree)
     tau[:, :6] = 0.0
     f = Direct(tree)
@@ -81,19 +81,19 @@ def test_it_changes_by_external_wrenches_and_the_weight(tree):
     acting = {frames[0]: np.random.default_rng(1).normal(size=(4, 6)), frames[-1]: np.ones((4, 6))}
     wrenches = [(name, "world", [*w.T]) for name, w in acting.items()]
     a = np.array(ROBOT["forward_dynamics"].compute(tree, [*q.T], [*v.T], [*tau.T], wrenches=wrenches)).T
-    found = times(f.centroidal_momentum_matrix(q), a) + times(f.centroidal_momentum_matrix_rate(q, v), v)
+    rate = times(f.centroidal_momentum_matrix(q), a) + times(f.centroidal_momentum_matrix_rate(q, v), v)
     c, weight = f.center_of_mass(q), tree.mass * np.array([*tree.gravity])
     expected = np.concatenate([np.zeros((4, 3)), np.broadcast_to(weight, (4, 3))], axis=-1)
     for name, w in acting.items():
         arm = f.pose(q, name)[:, :3, 3] - c
         expected += np.concatenate([w[:, :3] + np.cross(arm, w[:, 3:]), w[:, 3:]], axis=-1)
     scale = max(1.0, float(np.max(np.abs(a))) / 100.0)  # accelerations of single bodies add up to little
-    assert_close(found, expected, 1e-10 * scale, core=1)
+    assert_close(rate, expected, 1e-10 * scale, core=1)
 
 
 @pytest.mark.parametrize("tree", FLOATING, ids=["0", "1", "2"])
-def test_free_fall(tree):
-    """With no force but gravity the centre of mass falls, nothing presses on the ground, and spin stays."""
+def test_in_free_fall_the_centre_of_mass_falls_and_spin_is_conserved(tree):
+    """Gravity is the only force, and the ground reaction is zero."""
     q, v, _ = state(tree)
     f = Direct(tree)
     a = f.forward_dynamics(q, v, np.zeros_like(v))
@@ -102,13 +102,13 @@ def test_free_fall(tree):
     assert_close(f.center_of_mass_acceleration(q, v, a), g, 1e-12 * scale, core=1)
     spin = times(f.centroidal_momentum_matrix(q), a) + times(f.centroidal_momentum_matrix_rate(q, v), v)
     assert_close(spin[:, :3], np.zeros_like(g), 1e-10 * scale, core=1)
-    still = np.zeros_like(v)
-    a = f.forward_dynamics(q, still, still)
-    assert np.array_equal(f.zero_moment_point(q, still, a), np.full((len(q), 3), np.inf))
+    zero = np.zeros_like(v)
+    a = f.forward_dynamics(q, zero, zero)
+    assert np.array_equal(f.zero_moment_point(q, zero, a), np.full((len(q), 3), np.inf))
 
 
 @pytest.mark.parametrize("tree", FLOATING, ids=["0", "1", "2"])
-def test_moving_all_as_one_body_is_the_locked_inertia_times_the_twist(tree):
+def test_momentum_of_a_rigid_motion_is_locked_inertia_times_twist(tree):
     q, v, _ = state(tree)
     v[:, 6:] = 0.0
     f, root = Direct(tree), tree.bodies[0].name
@@ -120,8 +120,8 @@ def test_moving_all_as_one_body_is_the_locked_inertia_times_the_twist(tree):
     assert_close(f.kinetic_energy(q, v), energy, 1e-12, core=0)
 
 
-def test_where_the_base_is_makes_no_difference_to_centroidal_quantities():
-    """Not even by rounding, however far away it is."""
+def test_centroidal_quantities_do_not_depend_on_the_position_of_the_base():
+    """They are equal to the last bit, however far away the base is."""
     tree = FLOATING[0]
     q, v, _ = state(tree)
     far = q.copy()
@@ -137,7 +137,7 @@ def test_where_the_base_is_makes_no_difference_to_centroidal_quantities():
 
 
 @every_tree
-def test_about_the_zero_moment_point_nothing_tips(tree):
+def test_the_ground_reaction_has_no_tipping_moment_about_the_zero_moment_point(tree):
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
     q, v, a = state(tree)
     f, book, g = Direct(tilted), Textbook(tilted, q, v, a), np.array([3.0, -2.0, 5.0])
@@ -152,17 +152,17 @@ def test_about_the_zero_moment_point_nothing_tips(tree):
     assert np.all(np.abs(p @ g) <= 1e-13 * np.maximum(1.0, np.linalg.norm(p, axis=-1)) * 10.0)
 
 
-def test_at_rest_it_is_below_the_centre_of_mass():
+def test_at_rest_the_zero_moment_point_is_below_the_centre_of_mass():
     robot = lw.load("humanoid", floating_base=True)
     q = robot.random_configuration(seed=2, size=3)
-    still = np.zeros(robot.nv)
+    zero = np.zeros(robot.nv)
     below = robot.center_of_mass(q) * [1.0, 1.0, 0.0]
-    assert_close(robot.zero_moment_point(q, still, still), below, 1e-13, core=1)
+    assert_close(robot.zero_moment_point(q, zero, zero), below, 1e-13, core=1)
     up = np.array([0.0, 0.0, 9.81])
-    assert_close(robot.zero_moment_point(q, still, still, gravity=up), below, 1e-13, core=1)
+    assert_close(robot.zero_moment_point(q, zero, zero, gravity=up), below, 1e-13, core=1)
 
 
-def test_without_gravity_there_is_none():
+def test_without_gravity_the_zero_moment_point_is_infinite():
     robot = robot_of(TREES["mixed_0"])
     q, v, a = state(robot.tree)
     assert np.array_equal(robot.zero_moment_point(q, v, a, gravity=np.zeros(3)), np.full((4, 3), np.inf))
@@ -174,7 +174,7 @@ def test_without_gravity_there_is_none():
 
 
 @every_tree
-def test_turning_the_world(tree):
+def test_momentum_rotates_with_the_world(tree):
     X_0 = random_pose(np.random.default_rng(8))
     turned = replace(
         tree,
@@ -184,33 +184,35 @@ def test_turning_the_world(tree):
     q, v, _ = state(tree)
     R = np.reshape(np.array(X_0.elements(), dtype=float), (4, 4))[:3, :3]
     both = np.block([[R, np.zeros((3, 3))], [np.zeros((3, 3)), R]])
-    there, here = Direct(turned), Direct(tree)
-    assert_close(there.centroidal_momentum(q, v), here.centroidal_momentum(q, v) @ both.T, 1e-12, core=1)
-    assert_close(there.locked_inertia(q), both @ here.locked_inertia(q) @ both.T, 1e-12, core=2)
-    assert_close(there.center_of_mass_velocity(q, v), here.center_of_mass_velocity(q, v) @ R.T, 1e-12, core=1)
+    rotated, original = Direct(turned), Direct(tree)
+    assert_close(rotated.centroidal_momentum(q, v), original.centroidal_momentum(q, v) @ both.T, 1e-12, core=1)
+    assert_close(rotated.locked_inertia(q), both @ original.locked_inertia(q) @ both.T, 1e-12, core=2)
+    assert_close(rotated.center_of_mass_velocity(q, v), original.center_of_mass_velocity(q, v) @ R.T, 1e-12, core=1)
 
 
-def test_a_floating_joint_and_one_composed_of_slides_and_a_ball():
+def test_a_floating_joint_equals_three_slides_and_a_ball():
     free = random_tree(np.random.default_rng(1), 1, types=[Floating])
     body = replace(free.bodies[0], parent=WORLD)
     axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
     parts = Composite((*map(Prismatic, axes), Spherical()))
     none = (0.0,) * 6
-    other = replace(free, bodies=(replace(body, joint=parts, limits=Limits.none(parts), damping=none, friction=none),))
+    composed = replace(
+        free, bodies=(replace(body, joint=parts, limits=Limits.none(parts), damping=none, friction=none),)
+    )
     free = replace(free, bodies=(body,))
     q, v, _ = state(free)
     R = Direct(replace(free, bodies=(replace(body, rotor=body.rotor.identity(), placement=body.rotor.identity()),)))
     turn = R.forward_kinematics(q)[:, 0, :3, :3]
     p = np.concatenate([q[:, 4:], q[:, :4]], axis=-1)
     w = np.concatenate([times(turn, v[:, 3:]), v[:, :3]], axis=-1)
-    one, two = Direct(free), Direct(other)
+    floating, composite = Direct(free), Direct(composed)
     for name in ("momentum", "centroidal_momentum", "kinetic_energy"):
         core = len(ROBOT[name].outputs[0].shape)
-        assert_close(getattr(two, name)(p, w), getattr(one, name)(q, v), 1e-12, name, core=core)
+        assert_close(getattr(composite, name)(p, w), getattr(floating, name)(q, v), 1e-12, name, core=core)
 
 
 @pytest.mark.slow(every=3)
-def test_compiled():
+def test_compiled_momentum_functions_equal_interpreted_ones():
     for name in ("mixed_0", "rerooted_coupled"):
         tree = TREES[name]
         q, v, a = state(tree)

@@ -20,9 +20,9 @@ ROBOTS = [*(example for example in EXAMPLES if example.name in ACCEPTED), *SHIPP
 
 
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
-def test_every_function(example):
-    robot, there = example.robot(), MuJoCo(example)
-    tree, model, data = robot.tree, there.model, there.data
+def test_momentum_energies_and_power_equal_mujocos(example):
+    robot, oracle = example.robot(), MuJoCo(example)
+    tree, model, data = robot.tree, oracle.model, oracle.data
     rng = np.random.default_rng(9)
     f = Direct(tree)
     body = next(body for _, _, body in tree.inward() if body.inertia.mass > 0.0).name
@@ -30,7 +30,7 @@ def test_every_function(example):
     for _ in range(3):
         v = rng.normal(size=(1, robot.nv))
         q = robot.random_configuration(rng, size=1)
-        T = there._put(q[0], v[0], np.zeros(robot.nv))
+        T = oracle._put(q[0], v[0], np.zeros(robot.nv))
         mujoco.mj_forward(model, data)
         mujoco.mj_subtreeVel(model, data)
         world, subtree = 0, model.body(body).id

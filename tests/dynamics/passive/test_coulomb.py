@@ -1,4 +1,4 @@
-"""Exact dry friction: what comes out satisfies the law, joint by joint, however it was found."""
+"""Exact dry friction: accelerations satisfy Coulomb's law joint by joint."""
 
 import itertools
 from dataclasses import replace
@@ -21,21 +21,21 @@ from oracles.trees import TREES, robot_of, state
 
 def bounds_of(tree):
     kinetic, static = np.zeros((2, tree.nv))
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
         ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
-        kinetic[place] += ratio * np.array(body.friction)
-        static[place] += ratio * np.array(body.drive.static_friction or body.friction)
+        kinetic[columns] += ratio * np.array(body.friction)
+        static[columns] += ratio * np.array(body.drive.static_friction or body.friction)
     return kinetic, static
 
 
 def at_rest(tree, size=12, seed=3):
-    """States in which some joints rest, and forces about as large as what holds them."""
+    """Return states in which some joints rest, and forces about as large as the static bounds."""
     rng = np.random.default_rng(seed)
     q, v, _ = state(tree, seed, size)
     v[rng.random(v.shape) < 0.7] = 0.0
-    held = Direct(tree).bias_force(q, v, passive=True, friction="coulomb")
+    holding_force = Direct(tree).bias_force(q, v, passive=True, friction="coulomb")
     scale = rng.choice([0.3, 1.0, 4.0], size=(len(q), 1))
-    return q, v, held + scale * rng.normal(size=v.shape) * (1.0 + bounds_of(tree)[1])
+    return q, v, holding_force + scale * rng.normal(size=v.shape) * (1.0 + bounds_of(tree)[1])
 
 
 def certify(tree, f, q, v, tau, single=False):
@@ -59,7 +59,7 @@ def certify(tree, f, q, v, tau, single=False):
 
 @pytest.mark.slow
 @with_few_functions
-def test_the_law_holds(tree, f):
+def test_accelerations_satisfy_coulombs_law(tree, f):
     if tree.nv == 0:
         return
     sticking, starting = certify(tree, f, *at_rest(tree))
@@ -67,7 +67,7 @@ def test_the_law_holds(tree, f):
 
 
 @pytest.mark.slow(every=9)
-def test_joints_stick_and_start():
+def test_joints_stick_and_start_under_coulombs_law():
     counts = np.sum([certify(tree, Direct(tree), *at_rest(tree, 4)) for tree in TREES.values() if tree.nv], axis=0)
     assert np.all(counts > 200)
 
@@ -86,8 +86,8 @@ def with_friction(tree, friction, static=None):
 
 
 @pytest.mark.parametrize("name", ["revolute_chain", "mixed_1", "coupled_chain", "planar_chain"])
-def test_with_one_bound_it_is_the_only_motion(name):
-    """Of all 3ⁿ guesses, of sticking and sliding either way, those that satisfy the law give one acceleration."""
+def test_with_equal_bounds_coulombs_law_has_one_solution(name):
+    """All 3ⁿ guesses of sticking and sliding directions that are consistent give one acceleration."""
     tree = with_friction(TREES[name], 1.5)
     f = Direct(tree)
     kinetic, _ = bounds_of(tree)
@@ -100,21 +100,21 @@ def test_with_one_bound_it_is_the_only_motion(name):
     M = f.mass_matrix(q, passive=True)
     resting = min(6, tree.nv)
     for sample in range(3):
-        found = []
+        consistent = []
         for guess in itertools.product((-1.0, 0.0, 1.0), repeat=resting):
-            way = np.array([*guess, *np.zeros(tree.nv - resting)])
+            direction = np.array([*guess, *np.zeros(tree.nv - resting)])
             free = np.array([*(np.array(guess) != 0.0), *np.ones(tree.nv - resting, bool)])
-            b = (tau - h)[sample] - kinetic * way
+            b = (tau - h)[sample] - kinetic * direction
             x = np.zeros(tree.nv)
             x[free] = np.linalg.solve(M[sample][np.ix_(free, free)], b[free])
-            held = M[sample] @ x - (tau - h)[sample]
-            if np.all(np.abs(held[~free]) <= kinetic[~free]) and np.all((x * way >= 0.0)[:resting]):
-                found.append(x)
-        assert len(found) == 1
-        assert_close(a[sample], found[0], 1e-9)
+            holding_force = M[sample] @ x - (tau - h)[sample]
+            if np.all(np.abs(holding_force[~free]) <= kinetic[~free]) and np.all((x * direction >= 0.0)[:resting]):
+                consistent.append(x)
+        assert len(consistent) == 1
+        assert_close(a[sample], consistent[0], 1e-9)
 
 
-def test_nothing_that_rests_is_disturbed_by_its_neighbours():
+def test_samples_at_rest_do_not_depend_on_the_batch():
     tree = TREES["mixed_0"]
     q, v, tau = at_rest(tree)
     robot = robot_of(tree)
@@ -123,7 +123,7 @@ def test_nothing_that_rests_is_disturbed_by_its_neighbours():
         assert np.array_equal(robot.forward_dynamics(q[k], v[k], tau[k], passive=True, friction="coulomb"), together[k])
 
 
-def test_without_friction_and_where_all_moves_it_is_the_smooth_law_without_friction():
+def test_without_dry_friction_coulombs_law_equals_smooth_friction():
     tree = with_friction(TREES["mixed_0"], 0.0)
     q, v, tau = at_rest(tree)
     f = Direct(tree)
@@ -131,8 +131,8 @@ def test_without_friction_and_where_all_moves_it_is_the_smooth_law_without_frict
     assert np.array_equal(f.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), expected)
 
 
-def test_derivatives_are_those_of_what_sticks_and_what_slides():
-    """∂a/∂τ, by adjoints and by tangents: M⁻¹ of the joints that move, and nothing where joints stick."""
+def test_derivatives_follow_from_the_sets_of_sticking_and_sliding_joints():
+    """∂a/∂τ, by adjoints and tangents: M⁻¹ of the moving joints, and zero where joints stick."""
     tree = TREES["revolute_chain"]
     q, v, tau = at_rest(tree, 8)
     graph = Graph()
@@ -141,14 +141,20 @@ def test_derivatives_are_those_of_what_sticks_and_what_slides():
     units = np.eye(tree.nv).tolist()
     rows = [x for unit in units for x in adjoint(a, symbols[2], unit)]
     columns = [x for unit in units for x in tangent(a, symbols[2], unit)]
-    given = dict(zip([x for some in symbols for x in some], np.concatenate([q, v, tau], axis=-1).T, strict=True))
+    values = dict(
+        zip(
+            [x for symbols_of_input in symbols for x in symbols_of_input],
+            np.concatenate([q, v, tau], axis=-1).T,
+            strict=True,
+        )
+    )
     size = (-1, len(q))
-    found, by_adjoints, by_tangents = (
-        np.stack([np.broadcast_to(x, len(q)) for x in evaluate(some, given)]).reshape(*size)
-        for some in (a, rows, columns)
+    actual, by_adjoints, by_tangents = (
+        np.stack([np.broadcast_to(x, len(q)) for x in evaluate(symbols_of_input, values)]).reshape(*size)
+        for symbols_of_input in (a, rows, columns)
     )
     M, expected = Direct(tree).mass_matrix(q, passive=True), np.zeros((len(q), tree.nv, tree.nv))
-    for k, accelerations in enumerate(found.T):
+    for k, accelerations in enumerate(actual.T):
         moves = np.flatnonzero((accelerations != 0.0) | (v[k] != 0.0))
         expected[k][np.ix_(moves, moves)] = np.linalg.inv(M[k][np.ix_(moves, moves)])
     assert np.any(expected) and np.any(expected[:, 0, 0] == 0.0)
@@ -171,10 +177,10 @@ def blocks():
     )
 
 
-def test_a_block_on_a_block():
-    """Closed forms: what holds up to the static bound starts with the kinetic one, and may move what carries it."""
+def test_a_block_on_a_block_sticks_and_starts_as_in_closed_form():
+    """A joint within the static bound sticks; it starts with the kinetic friction, and may move the body below."""
     robot = blocks()
-    q, rest = np.zeros(2), np.zeros(2)
+    q, zero_velocity = np.zeros(2), np.zeros(2)
     for tau, expected in (
         ([0.0, 1.9], [0.0, 0.0]),
         ([4.0, 0.0], [0.0, 0.0]),
@@ -183,9 +189,9 @@ def test_a_block_on_a_block():
         ([6.2, 0.0], [0.4, 0.0]),  # together: 3 a = 6.2 − 5
         ([15.0, 0.0], [4.5, -3.5]),  # the lower one is pulled away: 3 a + b = 10, a + b = 1
     ):
-        a = robot.forward_dynamics(q, rest, tau, passive=True, friction="coulomb")
+        a = robot.forward_dynamics(q, zero_velocity, tau, passive=True, friction="coulomb")
         assert a == pytest.approx(expected, rel=1e-13, abs=0.0)
-        again = robot.inverse_dynamics(q, rest, a, passive=True, friction="coulomb")
+        again = robot.inverse_dynamics(q, zero_velocity, a, passive=True, friction="coulomb")
         starts = np.array(expected) != 0.0
         assert again[starts] == pytest.approx(np.array(tau)[starts], rel=1e-13)
     moving = robot.forward_dynamics(q, [-1.0, 0.0], [0.0, 0.5], passive=True, friction="coulomb")
@@ -193,7 +199,7 @@ def test_a_block_on_a_block():
     assert robot.passive_force(q, [3.0, -2.0], friction="coulomb").tolist() == [-5.0, 1.0]
 
 
-def test_the_regressor_knows_what_starts():
+def test_the_regressor_includes_the_friction_of_starting_joints():
     tree = TREES["mixed_0"]
     q, v, _ = at_rest(tree)
     a = np.random.default_rng(0).normal(size=v.shape)
@@ -203,11 +209,11 @@ def test_the_regressor_knows_what_starts():
     assert_close(Y @ parameters, f.inverse_dynamics(q, v, a, passive=True, friction="coulomb"), 1e-12, core=1)
 
 
-def test_what_nothing_resists_is_refused_by_name():
+def test_a_joint_without_inertia_and_armature_is_refused_by_name():
     tree = random_tree(np.random.default_rng(5), 3, types=[lw.joints.Revolute], shape="chain")
-    nothing = type(tree.bodies[-1].inertia).zero()
-    light = [replace(frame, inertia=nothing) if frame.body == 2 else frame for frame in tree.frames]
-    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=nothing, drive=Drive())]
+    massless = type(tree.bodies[-1].inertia).zero()
+    light = [replace(frame, inertia=massless) if frame.body == 2 else frame for frame in tree.frames]
+    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=massless, drive=Drive())]
     tree = replace(tree, bodies=tuple(bodies), frames=tuple(light))
     q, v, tau = at_rest(TREES["revolute_chain"])
     for f in (lw.Robot(tree), Direct(tree, "floats")):
@@ -215,12 +221,12 @@ def test_what_nothing_resists_is_refused_by_name():
             f.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
 
 
-def test_float32_is_near():
+def test_coulombs_law_in_float32_is_near_float64():
     tree = TREES["mixed_0"]
     q, v, tau = at_rest(tree, 40)
     robot = robot_of(tree)
     exact = robot.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
     single = [x.astype(np.float32) for x in (q, v, tau)]
-    found = robot.forward_dynamics(*single, passive=True, friction="coulomb")
-    assert found.dtype == np.float32
-    assert_close(found, exact, 1e-3, core=1)
+    acceleration = robot.forward_dynamics(*single, passive=True, friction="coulomb")
+    assert acceleration.dtype == np.float32
+    assert_close(acceleration, exact, 1e-3, core=1)

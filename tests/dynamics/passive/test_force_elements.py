@@ -1,5 +1,4 @@
-"""Force elements between bodies: their forces are minus the slopes of their energy, what dampers take is never gained,
-and they are external wrenches on both ends, in every function that counts them."""
+"""Force elements between bodies: forces are gradients of energy, dampers dissipate, and both ends bear wrenches."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
 from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
 
-REST = lw.pose((0.1, -0.2, 0.05), rpy=(0.2, 0.3, -0.1))
+REST_POSE = lw.pose((0.1, -0.2, 0.05), rpy=(0.2, 0.3, -0.1))
 ELEMENTS = (
     lw.force_elements.SpringDamper("tool1", "tool5", stiffness=30.0, damping=2.0, rest_length=0.4),
     lw.force_elements.SpringDamper("marker1", "marker0", stiffness=10.0),
     lw.force_elements.SpringDamper("body3", "ground0", damping=4.0),
     lw.force_elements.Bushing(
-        "tool2", "body6", stiffness=(3, 4, 5, 60, 70, 80), damping=(0.1, 0.2, 0.3, 4, 5, 6), rest=REST
+        "tool2", "body6", stiffness=(3, 4, 5, 60, 70, 80), damping=(0.1, 0.2, 0.3, 4, 5, 6), rest=REST_POSE
     ),
     lw.force_elements.Bushing("body4", "world", stiffness=(0, 0, 7, 0, 0, 0), name="torsion spring"),
 )
@@ -42,15 +41,15 @@ def lists(*arrays):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_springs_have_a_potential_and_dampers_take(seed):
+def test_spring_forces_are_gradients_of_energy_and_dampers_dissipate(seed):
     for element in ELEMENTS:
         robot, q, v, _ = sprung(seed, [element])
         none = robot.without_force_elements().tree
         tree, h = robot.tree, 1e-6
         alone = np.array(passive_force(tree, *lists(q, 0.0 * v))) - passive_force(none, *lists(q, 0.0 * v))
-        for way in np.eye(robot.nv):
-            ahead, behind = (element_energy(tree, robot.integrate(q, s * way).tolist()) for s in (h, -h))
-            assert abs((ahead - behind) / (2.0 * h) + alone @ way) < 1e-6 * max(1.0, np.abs(alone).max()), element
+        for direction in np.eye(robot.nv):
+            ahead, behind = (element_energy(tree, robot.integrate(q, s * direction).tolist()) for s in (h, -h))
+            assert abs((ahead - behind) / (2.0 * h) + alone @ direction) < 1e-6 * max(1.0, np.abs(alone).max()), element
         moving = np.array(passive_force(tree, *lists(q, v))) - passive_force(none, *lists(q, v))
         taken = element_dissipation(tree, *lists(q, v))
         assert abs((moving - alone) @ v + taken) < 1e-9 * max(1.0, abs(taken)) and taken >= 0.0
@@ -65,8 +64,8 @@ def test_springs_have_a_potential_and_dampers_take(seed):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_dynamics_count_them_as_wrenches_on_both_ends(seed):
-    """In joint space, on the lighter tree, in bodies, and in their derivatives by exact differences of dual numbers."""
+def test_force_elements_act_as_wrenches_on_both_ends(seed):
+    """Joint space, the simplified tree, in bodies, and in exact derivatives by dual numbers."""
     robot, q, v, a = sprung(seed)
     free, tree = robot.without_force_elements(), robot.tree
     wrenches = element_wrenches(tree, *lists(q, v))
@@ -82,16 +81,16 @@ def test_dynamics_count_them_as_wrenches_on_both_ends(seed):
     assert np.abs(elements - joints).max() > 1.0
     by_q, by_v, _ = map(np.array, inverse_dynamics_derivatives(tree, *lists(q, v, a), (), True))
     h = 1e-5
-    for k, way in enumerate(h * np.eye(robot.nv)):
-        around = [robot.inverse_dynamics(robot.integrate(q, s * way), v, a, passive=True) for s in (1, -1)]
+    for k, direction in enumerate(h * np.eye(robot.nv)):
+        around = [robot.inverse_dynamics(robot.integrate(q, s * direction), v, a, passive=True) for s in (1, -1)]
         assert np.abs((around[0] - around[1]) / (2 * h) - by_q[:, k]).max() < 1e-6 * max(1.0, np.abs(by_q).max())
-        around = [robot.inverse_dynamics(q, v + s * way, a, passive=True) for s in (1, -1)]
+        around = [robot.inverse_dynamics(q, v + s * direction, a, passive=True) for s in (1, -1)]
         assert np.abs((around[0] - around[1]) / (2 * h) - by_v[:, k]).max() < 1e-6 * max(1.0, np.abs(by_v).max())
 
 
 @pytest.mark.slow(every=3)
-def test_power_balance_and_reactions():
-    """d/dt (T + U) = vᵀ τ − D, with U of springs; and bodies bear what elements exert on them."""
+def test_force_elements_keep_the_power_balance_and_load_joints():
+    """d/dt (T + U) = vᵀ τ − D, with U of springs; joint wrenches include the elements."""
     robot, q, v, _ = sprung(3)
     tau, h = np.random.default_rng(1).normal(size=robot.nv), 1e-6
     a = robot.forward_dynamics(q, v, tau, passive=True)
@@ -121,8 +120,8 @@ def oscillator(**element):
 
 
 @pytest.mark.slow(every=3)
-def test_an_oscillator_moves_as_the_textbook_says(drawn):
-    """z̈ = −g − (k z + c ż)/m by every method, at its order; energy stays where nothing takes it."""
+def test_a_spring_damper_oscillates_as_in_closed_form(drawn):
+    """z̈ = −g − (k z + c ż)/m by every method, at its order; energy is conserved without damping."""
     k, c, m, T = 50.0, 1.0, 2.0, 0.4
     robot = oscillator(stiffness=k, damping=c)
     decay, low = c / (2.0 * m), -m * 9.81 / k
@@ -133,40 +132,42 @@ def test_an_oscillator_moves_as_the_textbook_says(drawn):
     for method, order in drawn(orders.items()):
         errors = []
         for h in (0.02, 0.01):
-            found = robot.simulate([0.3], duration=T, dt=h, method=method)
-            errors.append(abs(found.q[-1, 0] - exact))
+            result = robot.simulate([0.3], duration=T, dt=h, method=method)
+            errors.append(abs(result.q[-1, 0] - exact))
         assert errors[1] < 1e-11 or errors[1] < 0.7 * 2.0**-order * 2.0 * errors[0], (method, errors)
-    still = oscillator(stiffness=k)
+    undamped = oscillator(stiffness=k)
     for method in drawn(methods[:4]):
-        found = still.simulate([0.3], duration=10.0, dt=1e-3, method=method)
-        energy = still.kinetic_energy(found.q, found.v) + still.potential_energy(found.q, passive=True)
-        assert np.abs(energy - energy[0]).max() < 0.02 * np.ptp(still.potential_energy(found.q, passive=True)), method
-    rest = robot.equilibrium([0.3])
-    assert rest.stable and np.isclose(rest.q[0], low) and np.isclose(rest.stiffness[0], k / m)
+        result = undamped.simulate([0.3], duration=10.0, dt=1e-3, method=method)
+        energy = undamped.kinetic_energy(result.q, result.v) + undamped.potential_energy(result.q, passive=True)
+        assert np.abs(energy - energy[0]).max() < 0.02 * np.ptp(undamped.potential_energy(result.q, passive=True)), (
+            method
+        )
+    equilibrium = robot.equilibrium([0.3])
+    assert equilibrium.stable and np.isclose(equilibrium.q[0], low) and np.isclose(equilibrium.stiffness[0], k / m)
 
 
 @pytest.mark.slow(every=3)
-def test_springs_in_mechanisms_keep_energy_and_hold_them_still():
+def test_springs_in_mechanisms_conserve_energy_and_have_an_equilibrium():
     robot = lw.load("fourbar")
     ends = [body.name for body in robot.tree.bodies]
     robot = robot.with_force_elements(
         lw.force_elements.SpringDamper(ends[0], ends[2], stiffness=200.0, rest_length=0.1)
     )
     q = robot.assemble(hold={"crank_hinge": 0.8}).q
-    found = robot.simulate(q, duration=1.0, method="rk4", record=["constraint_forces", "joint_wrenches"])
-    energy = robot.kinetic_energy(found.q, found.v, passive=True) + robot.potential_energy(found.q, passive=True)
-    assert np.abs(energy - energy[0]).max() < 1e-6 * np.ptp(robot.potential_energy(found.q, passive=True))
-    rest = robot.equilibrium(q)
-    assert rest.stable
-    still = rest.q, np.zeros(3), np.zeros(3)
-    tau, _, _ = robot.constrained_inverse_dynamics(*still, actuators="crank_hinge", passive=True)
+    result = robot.simulate(q, duration=1.0, method="rk4", record=["constraint_forces", "joint_wrenches"])
+    energy = robot.kinetic_energy(result.q, result.v, passive=True) + robot.potential_energy(result.q, passive=True)
+    assert np.abs(energy - energy[0]).max() < 1e-6 * np.ptp(robot.potential_energy(result.q, passive=True))
+    equilibrium = robot.equilibrium(q)
+    assert equilibrium.stable
+    rest_state = equilibrium.q, np.zeros(3), np.zeros(3)
+    tau, _, _ = robot.constrained_inverse_dynamics(*rest_state, actuators="crank_hinge", passive=True)
     assert np.abs(tau).max() < 1e-8
-    w = robot.joint_wrenches(*still, actuators=(), passive=True)
+    w = robot.joint_wrenches(*rest_state, actuators=(), passive=True)
     assert np.abs(w[:, [1]]).max() < 1e-8  # hinges are free
 
 
 @pytest.mark.slow(every=3)
-def test_robots_with_elements_are_values_and_follow_their_edits():
+def test_robots_with_force_elements_compare_pickle_and_can_be_edited():
     robot, q, v, a = sprung(4)
     again = pickle.loads(pickle.dumps(robot))
     assert again == robot and hash(again) == hash(robot) and robot != robot.without_force_elements()
@@ -178,25 +179,28 @@ def test_robots_with_elements_are_values_and_follow_their_edits():
     rerooted = lw.load("arm7", floating_base=True).with_force_elements(
         lw.force_elements.SpringDamper("world", "hand", stiffness=3.0)
     )
-    other = rerooted.with_root("hand")
+    rerooted_twice = rerooted.with_root("hand")
     at = rerooted.integrate(rerooted.neutral(), 0.3 * np.arange(13))
-    assert other.force_elements[0].references.points
-    assert np.isfinite(other.passive_force(other.neutral(), np.zeros(other.nv))).all() and np.isfinite(at).all()
+    assert rerooted_twice.force_elements[0].references.points
+    assert (
+        np.isfinite(rerooted_twice.passive_force(rerooted_twice.neutral(), np.zeros(rerooted_twice.nv))).all()
+        and np.isfinite(at).all()
+    )
 
 
-def test_files_of_loops_hold_elements():
+def test_files_of_loops_contain_force_elements():
     robot = lw.load("fourbar").with_force_elements(
         lw.force_elements.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
         lw.force_elements.Bushing(
-            "coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST, name="mount"
+            "coupler", "world", stiffness=(1, 2, 3, 4, 5, 6), damping=0.5, rest=REST_POSE, name="mount"
         ),
     )
     text = robot.loops_document()
     again = lw.load(lw.robots.path("fourbar")).with_loops_document(text)
     assert again.force_elements[0] == robot.force_elements[0]
-    one, other = again.force_elements["mount"], robot.force_elements["mount"]
-    assert (one.stiffness, one.damping) == (other.stiffness, other.damping)
-    assert np.abs(np.subtract(one.rest.elements(), other.rest.elements())).max() < 1e-15
+    read, written = again.force_elements["mount"], robot.force_elements["mount"]
+    assert (read.stiffness, read.damping) == (written.stiffness, written.damping)
+    assert np.abs(np.subtract(read.rest.elements(), written.rest.elements())).max() < 1e-15
     for wrong in ("spring_dampr", "bushing"):
         with pytest.raises(lw.errors.ModelError, match="FORCE_ELEMENT"):
             lw.load("fourbar").with_loops_document(
@@ -204,7 +208,7 @@ def test_files_of_loops_hold_elements():
             )
 
 
-def test_what_is_wrong_with_elements_is_said():
+def test_invalid_force_elements_are_refused():
     robot = lw.load("arm7")
     for wrong, error, message in (
         (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "no point named 'nowhere'"),
@@ -219,13 +223,13 @@ def test_what_is_wrong_with_elements_is_said():
         robot.with_force_elements(spring, spring)
     with pytest.raises(KeyError, match="force element"):
         robot.without_force_elements("none")
-    for given in ({"stiffness": -1.0}, {"damping": np.nan}, {"rest_length": "long"}):
-        with pytest.raises(ValueError, match=f"SpringDamper: {next(iter(given))}"):
-            lw.force_elements.SpringDamper("world", "hand", **given)
-    for given in ({"stiffness": (1, 2)}, {"damping": -1.0}, {"rest": np.zeros((4, 4))}):
-        with pytest.raises(ValueError, match=f"Bushing: {next(iter(given))}"):
-            lw.force_elements.Bushing("world", "hand", **given)
-    held = robot.with_force_elements(spring)
+    for arguments in ({"stiffness": -1.0}, {"damping": np.nan}, {"rest_length": "long"}):
+        with pytest.raises(ValueError, match=f"SpringDamper: {next(iter(arguments))}"):
+            lw.force_elements.SpringDamper("world", "hand", **arguments)
+    for arguments in ({"stiffness": (1, 2)}, {"damping": -1.0}, {"rest": np.zeros((4, 4))}):
+        with pytest.raises(ValueError, match=f"Bushing: {next(iter(arguments))}"):
+            lw.force_elements.Bushing("world", "hand", **arguments)
+    sprung_robot = robot.with_force_elements(spring)
     with pytest.raises(ValueError, match="inverse_dynamics_regressor: it includes passive joint forces"):
-        held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
-    held.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))
+        sprung_robot.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
+    sprung_robot.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))

@@ -1,4 +1,4 @@
-"""What joints exert by themselves, and the armature that turns with them, on random trees of every joint type.
+"""Passive joint forces and armature on random trees of every joint type.
 
 The oracle is written here anew: each joint, a follower too, feels its springs, damping and friction at its own q and v,
 and what it does is felt by the numbers of the tree through its ratio.
@@ -23,11 +23,11 @@ def direct(tree):
     return Direct(tree, "batch")
 
 
-def own(body, numbers, offset=False):
-    """A joint's own numbers, from those of the tree."""
+def joint_values(body, values, offset=False):
+    """Return a joint's own values from those of the tree."""
     if body.coupling is None:
-        return numbers
-    return body.coupling.ratio * numbers + (body.coupling.offset if offset else 0.0)
+        return values
+    return body.coupling.ratio * values + (body.coupling.offset if offset else 0.0)
 
 
 def ratio_of(body):
@@ -41,19 +41,19 @@ def energy(tree, q):
 
 def resisted(tree, v, law):
     """−D v − friction, joint by joint."""
-    found = np.zeros_like(v)
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        w = own(body, v[..., place])
+    force = np.zeros_like(v)
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+        w = joint_values(body, v[..., columns])
         direction = np.sign(w) if law == "coulomb" else np.tanh(w / np.array(body.drive.friction_velocity))
-        found[..., place] -= ratio_of(body) * (np.array(body.damping) * w + np.array(body.friction) * direction)
-    return found
+        force[..., columns] -= ratio_of(body) * (np.array(body.damping) * w + np.array(body.friction) * direction)
+    return force
 
 
 def armature_of(tree):
-    found = np.zeros(tree.nv)
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        found[place] += ratio_of(body) ** 2 * np.array(body.drive.armature)
-    return found
+    armature_values = np.zeros(tree.nv)
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+        armature_values[columns] += ratio_of(body) ** 2 * np.array(body.drive.armature)
+    return armature_values
 
 
 def gyroscopic(tree, q, v):
@@ -67,18 +67,18 @@ def without_springs(tree):
 
 
 @every_moving_tree
-def test_force_of_damping_and_friction(tree):
+def test_passive_forces_of_damping_and_friction_follow_their_law(tree):
     q, v, _ = state(tree)
     for law in LAWS:
-        found = direct(without_springs(tree)).passive_force(q, v, friction=law)
-        assert_close(found, resisted(tree, v, law), 10.0 * EPS * tree.nv, law, core=1)
+        force = direct(without_springs(tree)).passive_force(q, v, friction=law)
+        assert_close(force, resisted(tree, v, law), 10.0 * EPS * tree.nv, law, core=1)
     v[0] = 0.0
     assert not direct(without_springs(tree)).passive_force(q, v)[0].any()
 
 
 @every_moving_tree
-def test_force_of_springs_is_the_gradient_of_their_energy(tree):
-    """Along every velocity, by central differences of the energy over a motion at that velocity."""
+def test_spring_forces_are_gradients_of_their_energy(tree):
+    """Every velocity, by central differences of the energy over a motion at that velocity."""
     f = direct(tree)
     q, v, _ = state(tree)
     h = 1e-5
@@ -86,29 +86,29 @@ def test_force_of_springs_is_the_gradient_of_their_energy(tree):
         ahead, behind = (energy(tree, f.integrate(q, s * h * np.eye(tree.nv)[k])) for s in (1.0, -1.0))
         force = f.passive_force(q, np.zeros(tree.nv))[:, k]
         assert np.allclose(-(ahead - behind) / (2.0 * h), force, rtol=1e-7, atol=1e-7 * (1.0 + energy(tree, q).max()))
-    rest = f.passive_force(q, v) - f.passive_force(q, np.zeros(tree.nv))
-    assert_close(rest, resisted(tree, v, "smooth"), 1e-12, core=1)  # springs and the rest add up
+    spring_force = f.passive_force(q, v) - f.passive_force(q, np.zeros(tree.nv))
+    assert_close(spring_force, resisted(tree, v, "smooth"), 1e-12, core=1)  # springs and the rest add up
 
 
 @every_moving_tree
-def test_springs_near_their_rest_and_half_a_turn_away(tree):
-    """Finite and right: at rest nothing, beside it −K φ, and near π the gradient still."""
+def test_spring_forces_at_rest_and_half_a_turn_away_are_gradients(tree):
+    """At rest they are zero, near rest −K φ, and near π they are the gradient."""
     f = direct(tree)
-    rest = np.concatenate([body.drive.rest for _, body in tree.stacked()])
+    rest_configuration = np.concatenate([body.drive.rest for _, body in tree.stacked()])
     loose = replace(tree, bodies=tuple(replace(body, coupling=None) for body in tree.bodies))
     if tree.has_couplings:
-        f, rest, tree = direct(loose), np.concatenate([b.drive.rest for _, b in loose.stacked()]), loose
+        f, rest_configuration, tree = direct(loose), np.concatenate([b.drive.rest for _, b in loose.stacked()]), loose
     K = np.concatenate([body.drive.stiffness for _, body in tree.stacked()])
     zero = np.zeros(tree.nv)
-    assert np.allclose(f.passive_force(rest, zero), 0.0, atol=1e-14)
+    assert np.allclose(f.passive_force(rest_configuration, zero), 0.0, atol=1e-14)
     for scale in (1e-12, 1e-6):
         phi = scale * np.random.default_rng(0).normal(size=tree.nv)
-        away = f.integrate(rest, phi)
-        phi = f.difference(rest, away)  # what rounding left of it
+        away = f.integrate(rest_configuration, phi)
+        phi = f.difference(rest_configuration, away)  # what rounding left of it
         assert np.allclose(f.passive_force(away, zero), -K * phi, rtol=0.0, atol=20.0 * scale**2 + 1e-15)
     h = 1e-5
     for phi in np.random.default_rng(1).normal(size=(3, tree.nv)):
-        far = f.integrate(rest, 3.14 * phi / np.linalg.norm(phi[:3]))
+        far = f.integrate(rest_configuration, 3.14 * phi / np.linalg.norm(phi[:3]))
         force = f.passive_force(far, zero)
         assert np.isfinite(force).all()
         steps = h * np.eye(tree.nv)
@@ -117,7 +117,7 @@ def test_springs_near_their_rest_and_half_a_turn_away(tree):
 
 
 @with_few_functions
-def test_mass_matrix_with_armature_to_the_bit(tree, f):
+def test_armature_is_added_to_the_diagonal_of_the_mass_matrix(tree, f):
     q, _, _ = state(tree)
     M, laden = f.mass_matrix(q), f.mass_matrix(q, passive=True)
     expected = M.copy()
@@ -130,14 +130,14 @@ def test_mass_matrix_with_armature_to_the_bit(tree, f):
 
 
 @with_few_functions
-def test_inverse_dynamics_with_all_of_it(tree, f):
+def test_inverse_dynamics_includes_armature_and_passive_forces(tree, f):
     """τ = (M + armature) a + h + g − τ_p, for both laws."""
     q, v, a = state(tree)
     g = gyroscopic(tree, q, v)
     for law in LAWS:
         parts = f.inverse_dynamics(q, v, a), armature_of(tree) * a, g, -f.passive_force(q, v, friction=law)
-        found = f.inverse_dynamics(q, v, a, passive=True, friction=law)
-        assert_close(found, sum(parts), 20.0 * EPS * max(1, tree.nv), law, core=1)
+        torque = f.inverse_dynamics(q, v, a, passive=True, friction=law)
+        assert_close(torque, sum(parts), 20.0 * EPS * max(1, tree.nv), law, core=1)
         bias = f.bias_force(q, v, passive=True, friction=law)
         assert_close(bias, f.bias_force(q, v) + g - f.passive_force(q, v, friction=law), 1e-14, law, core=1)
     springs = f.passive_force(q, 0.0 * v)
@@ -145,15 +145,15 @@ def test_inverse_dynamics_with_all_of_it(tree, f):
 
 
 @every_moving_tree
-def test_gyroscopic_force_of_armature_by_commutators_of_motions(tree):
-    """Two motions in either order end apart by the bracket of their velocities, which Hamel's equations have."""
+def test_gyroscopic_forces_of_armature_equal_hamels_equations(tree):
+    """Commutators of two motions give the brackets of their velocities."""
     f, (q, v, _) = direct(tree), state(tree)
     n, s, expected = tree.nv, 1e-3, np.zeros_like(v)
     p, units = armature_of(tree) * v, np.eye(n)
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        own = range(n)[place] if body.coupling is None and body.joint.nv > 1 else ()
-        for i in own:
-            for j in own:
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+        indices = range(n)[columns] if body.coupling is None and body.joint.nv > 1 else ()
+        for i in indices:
+            for j in indices:
                 ends = [
                     f.difference(*(f.integrate(f.integrate(q, h * a), h * b) for a, b in ((i, j), (j, i))))
                     for i, j, h in ((units[j], units[i], s), (units[j], units[i], -s))
@@ -163,17 +163,17 @@ def test_gyroscopic_force_of_armature_by_commutators_of_motions(tree):
 
 
 @with_few_functions
-def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
+def test_forward_dynamics_with_passive_forces_inverts_inverse_dynamics(tree, f):
     q, v, a = state(tree)
     for law in LAWS:
         tau = f.inverse_dynamics(q, v, a, passive=True, friction=law)
         M, h = f.mass_matrix(q, passive=True), f.bias_force(q, v, passive=True, friction=law)
-        found = f.forward_dynamics(q, v, tau, passive=True, friction=law)
-        assert_close(found, a, solving_bound(M, (tau, h), a), law, core=1)
+        acceleration = f.forward_dynamics(q, v, tau, passive=True, friction=law)
+        assert_close(acceleration, a, solving_bound(M, (tau, h), a), law, core=1)
 
 
 @every_moving_tree
-def test_energy_balance(tree):
+def test_energy_changes_by_the_power_of_joints_less_dissipation(tree):
     """d/dt (½ vᵀ (M + armature) v + springs) = (τ − damping − friction) · v, by differences along a motion."""
     weightless = replace(tree, gravity=tree.gravity * 0.0)
     f = direct(weightless)
@@ -182,9 +182,9 @@ def test_energy_balance(tree):
         a = f.forward_dynamics(q, v, tau, passive=True, friction=law)
 
         def total(t, a=a):
-            there, rate = f.integrate(q, t * v + 0.5 * t * t * a), v + t * a
-            M = f.mass_matrix(there, passive=True)
-            return 0.5 * np.einsum("...i,...ij,...j->...", rate, M, rate) + energy(tree, there)
+            moved, rate = f.integrate(q, t * v + 0.5 * t * t * a), v + t * a
+            M = f.mass_matrix(moved, passive=True)
+            return 0.5 * np.einsum("...i,...ij,...j->...", rate, M, rate) + energy(tree, moved)
 
         h = 1e-5
         gained = (total(h) - total(-h)) / (2.0 * h)
@@ -192,26 +192,26 @@ def test_energy_balance(tree):
         assert np.allclose(gained, power, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(total(0.0)).max())), law
 
 
-def test_joints_whose_damping_and_friction_do_not_act():
+def test_joints_with_dynamics_none_have_no_damping_and_friction():
     tree = TREES["mixed_0"]
-    still = replace(tree, bodies=tuple(replace(body, dynamics="none") for body in tree.bodies))
+    undamped = replace(tree, bodies=tuple(replace(body, dynamics="none") for body in tree.bodies))
     q, v, a = state(tree)
-    f = direct(still)
+    f = direct(undamped)
     for law in LAWS:
         springs = direct(tree).passive_force(q, 0.0 * v)
         assert np.array_equal(f.passive_force(q, v, friction=law), springs)
         tau = f.inverse_dynamics(q, 0.0 * v, a, passive=True, friction=law)  # no dry friction at rest either
-        found = f.forward_dynamics(q, 0.0 * v, tau, passive=True, friction=law)
-        assert_close(found, a, 1e-9, core=1)
+        acceleration = f.forward_dynamics(q, 0.0 * v, tau, passive=True, friction=law)
+        assert_close(acceleration, a, 1e-9, core=1)
     assert np.array_equal(f.mass_matrix(q, passive=True), direct(tree).mass_matrix(q, passive=True))
 
 
-def test_armature_moves_what_has_no_inertia():
-    """A massless leaf that a rotor resists: its equation is armature · a = τ."""
+def test_armature_makes_a_massless_leaf_movable():
+    """The equation of a massless leaf with a rotor is armature · a = τ."""
     tree = random_tree(np.random.default_rng(5), 3, types=[joints.Revolute], shape="chain")
-    nothing = type(tree.bodies[-1].inertia).zero()
-    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=nothing, drive=Drive(armature=(0.5,)))]
-    light = [replace(frame, inertia=nothing) if frame.body == 2 else frame for frame in tree.frames]
+    massless = type(tree.bodies[-1].inertia).zero()
+    bodies = [*tree.bodies[:-1], replace(tree.bodies[-1], inertia=massless, drive=Drive(armature=(0.5,)))]
+    light = [replace(frame, inertia=massless) if frame.body == 2 else frame for frame in tree.frames]
     tree = replace(tree, bodies=tuple(bodies), frames=tuple(light))
     q, v, a = state(tree)
     f = Direct(tree, "floats")

@@ -1,4 +1,4 @@
-"""Armature, damping, dry friction and springs of joints beside MuJoCo's and Pinocchio's.
+"""Armature, damping, dry friction and springs of joints, against MuJoCo and Pinocchio.
 
 MuJoCo has dry friction as a constraint that is soft: joints that it holds creep, and those that slide fast enough feel
 exactly what they are given.  So joints that slide are compared, with its constraints on, and with them off all else.
@@ -30,16 +30,16 @@ def of_three_joints():
     """The same in linkwork."""
     inertias = {"a": (2, (0.1, 0.2, 0), (0.1, 0.2, 0.25)), "b": (1, (0, 0.2, 0.1), (0.1, 0.2, 0.15))}
     inertias["c"] = (3, (0.1, 0, 0.1), (0.3, 0.2, 0.15))
-    place = {"a": (0, 0, 0), "b": (0.3, 0, 0.1), "c": (0, 0, 0.4)}
+    offset = {"a": (0, 0, 0), "b": (0.3, 0, 0.1), "c": (0, 0, 0.4)}
     types = {"hinge": joints.Revolute((0, 1, 0)), "ball": joints.Spherical(), "slide": joints.Prismatic((1, 0, 0))}
     links = [lw.Link(name, mass=m, com=c, inertia=J) for name, (m, c, J) in inertias.items()]
     pairs = zip(types.items(), ("world", "a", "b"), "abc", strict=True)
-    made = [lw.Joint.of(t, name=n, parent=p, child=c, placement=place[c]) for (n, t), p, c in pairs]
-    return lw.Robot.build("three", *links, *made, gravity=(1, 2, -9.81))
+    linkwork_joints = [lw.Joint.of(t, name=n, parent=p, child=c, placement=offset[c]) for (n, t), p, c in pairs]
+    return lw.Robot.build("three", *links, *linkwork_joints, gravity=(1, 2, -9.81))
 
 
 def some_dynamics(robot, rng, friction=0.0):
-    """Of all joints that do not float."""
+    """Set random passive properties of all joints that are not floating."""
     free = ~np.concatenate([np.full(joint.nv, joint.type.is_floating) for joint in robot.joints if joint.nv])
     drawn = {key: free * rng.uniform(0.1, 2.0, robot.nv) for key in ("armature", "damping", "stiffness")}
     return robot.with_joint_dynamics(
@@ -47,8 +47,8 @@ def some_dynamics(robot, rng, friction=0.0):
     )
 
 
-def test_springs_at_hinges_slides_and_balls_beside_mujoco():
-    """The spring and the armature of a ball are those of all directions there."""
+def test_springs_of_hinges_slides_and_balls_equal_mujocos():
+    """The spring and the armature of a ball have one value for all directions in MuJoCo."""
     mujoco = pytest.importorskip("mujoco")
     rng = np.random.default_rng(0)
     model = mujoco.MjModel.from_xml_string(MODEL)
@@ -74,7 +74,7 @@ def test_springs_at_hinges_slides_and_balls_beside_mujoco():
     assert_close(Direct(robot.tree).forward_dynamics(q, v, tau, passive=True), expected["a"], 1e-10, core=1)
 
 
-def test_robots_beside_mujoco(drawn):
+def test_passive_forces_of_robots_equal_mujocos(drawn):
     pytest.importorskip("mujoco")
     import mujoco
 
@@ -82,10 +82,10 @@ def test_robots_beside_mujoco(drawn):
 
     for example in drawn([*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED]):
         rng = np.random.default_rng(1)
-        other = MuJoCo(example)
+        oracle = MuJoCo(example)
         robot = some_dynamics(example.robot(), rng, friction=1.0)
-        model, data = other.model, other.data
-        for joint, at_q, at_v, floats in other.joints:
+        model, data = oracle.model, oracle.data
+        for joint, at_q, at_v, floats in oracle.joints:
             if not floats:
                 mine = robot.joint(joint.name)
                 model.dof_armature[at_v], model.dof_damping[at_v] = mine.armature[0], mine.damping[0]
@@ -99,7 +99,7 @@ def test_robots_beside_mujoco(drawn):
         rows = zip(q, v, a, strict=True)
         forces, passive = [], []
         for x in rows:
-            T = other._put(*x)
+            T = oracle._put(*x)
             forces.append(T.T @ data.qfrc_inverse)
             passive.append(T.T @ data.qfrc_passive)
         assert_close(Direct(springs.tree).passive_force(q, v), passive, 1e-12, example.name, core=1)
@@ -116,32 +116,34 @@ def test_robots_beside_mujoco(drawn):
         )  # hard: else light joints creep
         tau = Direct(robot.tree).inverse_dynamics(q, v, a, passive=True, friction="coulomb")
         for k, x in enumerate(zip(q, v, a, strict=True)):
-            T = other._put(*x)
+            T = oracle._put(*x)
             data.qfrc_applied[:] = np.linalg.solve(T.T, tau[k])
-            there = data.qacc.copy()
+            acceleration = data.qacc.copy()
             mujoco.mj_forward(model, data)
-            assert_close(data.qacc, there, 1e-8, example.name)
+            assert_close(data.qacc, acceleration, 1e-8, example.name)
 
 
-def test_robots_beside_pinocchio(drawn):
+def test_passive_forces_of_robots_equal_pinocchios(drawn):
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 
     for example in drawn([*(e for e in EXAMPLES if e.name in ("panda", "ur5", "talos", "solo12")), *SHIPPED]):
         rng = np.random.default_rng(2)
         robot = some_dynamics(example.robot(), rng, friction=1.0)
-        other = Pinocchio(example, robot)
-        model = other.model
+        oracle = Pinocchio(example, robot)
+        model = oracle.model
         for joint in robot.joints:
             if joint.nv == 1:
-                there = model.joints[model.getJointId(joint.name)].idx_v
-                model.armature[there] = joint.armature[0]
+                index = model.joints[model.getJointId(joint.name)].idx_v
+                model.armature[index] = joint.armature[0]
         q = robot.random_configuration(rng, size=SAMPLES)
         v, a = rng.normal(size=(2, SAMPLES, robot.nv))
         loose = robot.with_joint_dynamics(friction=0.0, damping=0.0, stiffness=0.0)
-        tau = other.inverse_dynamics(q, v, a)
+        tau = oracle.inverse_dynamics(q, v, a)
         assert_close(Direct(loose.tree).inverse_dynamics(q, v, a, passive=True), tau, 1e-11, example.name, core=1)
-        assert_close(Direct(loose.tree).mass_matrix(q, passive=True), other.mass_matrix(q), 1e-11, example.name, core=2)
+        assert_close(
+            Direct(loose.tree).mass_matrix(q, passive=True), oracle.mass_matrix(q), 1e-11, example.name, core=2
+        )
         exerted = Direct(robot.tree).passive_force(q, v, friction="coulomb")
-        found = Direct(robot.tree).forward_dynamics(q, v, tau - exerted, passive=True, friction="coulomb")
-        assert_close(found, other.forward_dynamics(q, v, tau), 1e-8, example.name, core=1)
+        acceleration = Direct(robot.tree).forward_dynamics(q, v, tau - exerted, passive=True, friction="coulomb")
+        assert_close(acceleration, oracle.forward_dynamics(q, v, tau), 1e-8, example.name, core=1)

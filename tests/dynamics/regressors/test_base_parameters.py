@@ -1,4 +1,4 @@
-"""Base parameters: how many there are, which, and that they say all that joint forces do."""
+"""Base parameters: their number and choice, and joint forces from them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def of_tree(tree: Tree, seed: int, samples: int = 20) -> tuple[BaseParameters, n
 
 
 @every_moving_tree
-def test_they_say_all_that_joint_forces_do(tree: Tree) -> None:
-    """At other states than those that they were found at; and which they are does not depend on the states."""
-    (base, _), (other, Y) = of_tree(tree, 5), of_tree(tree, 6)
-    assert base.columns.tolist() == other.columns.tolist() and base.unidentifiable == other.unidentifiable
+def test_base_parameters_give_the_joint_forces(tree: Tree) -> None:
+    """At other states than those of the analysis; the choice does not depend on these states."""
+    (base, _), (second, Y) = of_tree(tree, 5), of_tree(tree, 6)
+    assert base.columns.tolist() == second.columns.tolist() and base.unidentifiable == second.unidentifiable
     assert base.gap[0] < 1e-10 and base.gap[1] > 1e-5
     assert base.rank == np.linalg.matrix_rank(Y, tol=1e-9 * np.linalg.norm(Y, 2))
     pi, Y_b = robot_of(tree).inertial_parameters(), base.regressor(Y)
@@ -43,8 +43,8 @@ def test_they_say_all_that_joint_forces_do(tree: Tree) -> None:
         assert base.rank == left
 
 
-def test_how_many_of_known_robots() -> None:
-    """By the rules of Gautier and Khalil: a hinge feels seven of what it carries, one that stands upright first one."""
+def test_counts_of_base_parameters_are_those_of_gautier_and_khalil() -> None:
+    """A hinge identifies seven of its parameters, and a vertical first hinge one."""
     counts = {"panda": 43, "ur5": 36}
     for example in EXAMPLES:
         if example.name in counts:
@@ -58,8 +58,8 @@ def test_how_many_of_known_robots() -> None:
     assert of_tree(sliding, 0)[0].names == ("body0.m", "body1.m", "body2.m")
 
 
-def test_of_a_planar_arm_by_hand() -> None:
-    """Two hinges in a vertical plane, the second at the end of a rod of length l: m_2 is felt through the first."""
+def test_base_parameters_of_a_planar_arm_are_right() -> None:
+    """Two hinges in a vertical plane, the second at the end of a rod of length l: m_2 acts through the first."""
     robot = lw.load("double_pendulum")
     base = robot.base_parameters()
     assert base.names == tuple(f"{rod}_rod.{x}" for rod in ("upper", "lower") for x in ("h_x", "h_z", "J_yy"))
@@ -81,7 +81,7 @@ def test_of_a_planar_arm_by_hand() -> None:
     assert base.grouping.shape == (6, 14)
 
 
-def test_of_a_free_base_all_is_felt() -> None:
+def test_a_floating_base_identifies_all_its_parameters() -> None:
     robot = shipped("quadruped")
     base = robot.base_parameters()
     assert base.rank == 10 + 7 * 12 and base.unidentifiable == ()
@@ -91,13 +91,13 @@ def test_of_a_free_base_all_is_felt() -> None:
     assert_close(robot.base_parameters(seed=3).matrix, base.matrix, 1e-10)
 
 
-def test_with_what_is_in_the_joints() -> None:
-    """Damping and friction of a hinge are felt apart; the armature of the first only with its moment of inertia."""
+def test_base_parameters_include_joint_dynamics() -> None:
+    """Damping and friction of a hinge are identified separately; the first armature only with its moment of inertia."""
     robot = lw.load("double_pendulum")
     base = robot.base_parameters(passive=True)
     first, second = (joint.name for joint in robot.joints)
-    kept = {f"{joint}.{x}" for joint in (first, second) for x in ("damping", "friction", "stiffness")}
-    assert kept | {f"{second}.armature"} <= {*base.names}
+    identified = {f"{joint}.{x}" for joint in (first, second) for x in ("damping", "friction", "stiffness")}
+    assert identified | {f"{second}.armature"} <= {*base.names}
     assert f"upper_rod.J_yy + lower_rod.m + {first}.armature" in base.expressions()
     q, v, a = robot.random_configuration(seed=1, size=5), np.ones(2), np.full(2, 0.3)
     Y = robot.inverse_dynamics_regressor(q, v, a, passive=True)
@@ -105,7 +105,7 @@ def test_with_what_is_in_the_joints() -> None:
     assert_close(base.regressor(Y) @ base.values(robot.inertial_parameters(passive=True)), tau, 1e-12, core=1)
 
 
-def test_states_that_tell_little_and_bad_input() -> None:
+def test_few_samples_reduce_the_rank_and_bad_counts_are_refused() -> None:
     robot = lw.load("double_pendulum")
     assert robot.base_parameters(samples=1).rank <= 2
     for wrong in (0, -3):

@@ -1,4 +1,4 @@
-"""Regressors times inertial parameters are the functions themselves, on random trees of every joint type."""
+"""Regressors times inertial parameters equal the functions, on random trees of every joint type."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def with_passive(law: str) -> dict[str, Any]:
 
 
 @every_tree
-def test_inverse_dynamics_is_linear_in_the_parameters(tree: Tree) -> None:
-    """Invariant 28, couplings included, and with what is in the joints."""
+def test_the_regressor_times_parameters_is_inverse_dynamics(tree: Tree) -> None:
+    """Invariant 28, with couplings and passive joint forces."""
     robot, f, (q, v, a) = robot_of(tree), Direct(tree), state(tree)
-    found = f.inverse_dynamics_regressor(q, v, a) @ robot.inertial_parameters()
-    assert_close(found, f.inverse_dynamics(q, v, a), 1e-12, core=1)
-    assert_close(found, Textbook(tree, q, v, a).inverse_dynamics(), 1e-12, core=1)
+    torque = f.inverse_dynamics_regressor(q, v, a) @ robot.inertial_parameters()
+    assert_close(torque, f.inverse_dynamics(q, v, a), 1e-12, core=1)
+    assert_close(torque, Textbook(tree, q, v, a).inverse_dynamics(), 1e-12, core=1)
     for law in LAWS:
         Y = f.inverse_dynamics_regressor(q, v, a, **with_passive(law))
         expected = f.inverse_dynamics(q, v, a, **with_passive(law))
@@ -41,21 +41,21 @@ def test_inverse_dynamics_is_linear_in_the_parameters(tree: Tree) -> None:
 
 
 @every_tree
-def test_energies_and_momentum_are_linear_in_the_parameters(tree: Tree) -> None:
+def test_regressors_of_energies_and_momentum_times_parameters_are_the_functions(tree: Tree) -> None:
     robot, f, (q, v, _) = robot_of(tree), Direct(tree), state(tree)
     pi, everything, book = robot.inertial_parameters(), robot.inertial_parameters(passive=True), Textbook(tree, q, v)
-    ones = np.ones(len(q))
-    assert_close(f.kinetic_energy_regressor(q, v) @ pi, book.kinetic_energy() * ones, 1e-12, core=0)
-    found = f.kinetic_energy_regressor(q, v, passive=True) @ everything
-    assert_close(found, f.kinetic_energy(q, v, passive=True), 1e-12, core=0)
+    unit_batch = np.ones(len(q))
+    assert_close(f.kinetic_energy_regressor(q, v) @ pi, book.kinetic_energy() * unit_batch, 1e-12, core=0)
+    actual = f.kinetic_energy_regressor(q, v, passive=True) @ everything
+    assert_close(actual, f.kinetic_energy(q, v, passive=True), 1e-12, core=0)
     on_ground = -tree.gravity.dot(tree.fixed_inertia.moment)
-    found = f.potential_energy_regressor(q) @ pi
-    assert_close(found + on_ground, book.potential_energy() * ones, 1e-12, core=0)
-    found = f.potential_energy_regressor(q, passive=True) @ everything
-    assert_close(found + on_ground, f.potential_energy(q, passive=True), 1e-12, core=0)
-    found = f.momentum_regressor(q, v) @ pi
-    assert_close(found, momentum(book, len(q)), 1e-12, core=1)
-    assert_close(found, f.momentum(q, v), 1e-12, core=1)
+    actual = f.potential_energy_regressor(q) @ pi
+    assert_close(actual + on_ground, book.potential_energy() * unit_batch, 1e-12, core=0)
+    actual = f.potential_energy_regressor(q, passive=True) @ everything
+    assert_close(actual + on_ground, f.potential_energy(q, passive=True), 1e-12, core=0)
+    actual = f.momentum_regressor(q, v) @ pi
+    assert_close(actual, momentum(book, len(q)), 1e-12, core=1)
+    assert_close(actual, f.momentum(q, v), 1e-12, core=1)
 
 
 def momentum(book: Textbook, samples: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def momentum(book: Textbook, samples: int) -> np.ndarray:
 
 
 @every_tree
-def test_the_springs_columns_are_their_forces_and_their_energy(tree: Tree) -> None:
+def test_spring_columns_of_regressors_are_forces_and_energies(tree: Tree) -> None:
     """The gradient of the energy along the joints' velocities is the force, without gravity."""
     f, (q, _, _) = Direct(replace(tree, gravity=Vec3.zero())), state(tree, seed=2)
     zero = np.zeros((len(q), tree.nv))
@@ -88,23 +88,23 @@ def test_the_springs_columns_are_their_forces_and_their_energy(tree: Tree) -> No
 
 
 @few_trees
-def test_the_columns_of_a_link_are_what_its_inertia_changes(tree: Tree) -> None:
-    """As a robot with another inertia of a link feels it."""
+def test_columns_of_a_link_give_the_effect_of_its_inertia(tree: Tree) -> None:
+    """A robot with another inertia of a link is the reference."""
     robot, (q, v, a) = robot_of(tree), state(tree)
     for link in (tree.frames[0], tree.frames[-4]):
-        other = random_inertia(np.random.default_rng(1), 0.5)
-        changed = robot.with_inertia(link.name, inertia=other)
+        new_inertia = random_inertia(np.random.default_rng(1), 0.5)
+        changed = robot.with_inertia(link.name, inertia=new_inertia)
         change = changed.inertial_parameters() - robot.inertial_parameters()
         Y = Direct(tree).inverse_dynamics_regressor(q, v, a)
         expected = Direct(changed.tree).inverse_dynamics(q, v, a) - Direct(tree).inverse_dynamics(q, v, a)
         assert_close(Y @ change, expected, 1e-12, core=1)
-        k, own = 10 * link.body, parameters_of(link.placement @ other - link.placement @ link.inertia)
-        assert_close(change[k : k + 10], own, 1e-12)
+        k, change_of_link = 10 * link.body, parameters_of(link.placement @ new_inertia - link.placement @ link.inertia)
+        assert_close(change[k : k + 10], change_of_link, 1e-12)
         assert not np.any(np.delete(change, range(k, k + 10)))
 
 
-def test_the_parameters_of_a_joint_are_multiplied_by_its_columns() -> None:
-    """Each value of a joint, a follower's too, has the effect that its column says."""
+def test_columns_of_a_joint_give_the_effect_of_its_parameters() -> None:
+    """Followers are included."""
     tree = TREES["coupled_0"]
     q, v, a = state(tree)
     Y = Direct(tree).inverse_dynamics_regressor(q, v, a, passive=True)
@@ -112,38 +112,40 @@ def test_the_parameters_of_a_joint_are_multiplied_by_its_columns() -> None:
     followers = [body for body in tree.bodies if body.coupling is not None]
     assert followers
     for body in (followers[0], next(body for body in tree.bodies if body.joint.nv)):
-        for what in ("armature", "damping", "friction", "stiffness"):
+        for property_name in ("armature", "damping", "friction", "stiffness"):
             more = [0.0] * body.joint.nv
             more[0] = 0.7
-            if what in ("damping", "friction"):
-                other = replace(body, **{what: add(getattr(body, what), more)})
+            if property_name in ("damping", "friction"):
+                changed_body = replace(body, **{property_name: add(getattr(body, property_name), more)})
             else:
-                other = replace(body, drive=replace(body.drive, **{what: add(getattr(body.drive, what), more)}))
-            bodies = tuple(other if b is body else b for b in tree.bodies)
+                changed_body = replace(
+                    body, drive=replace(body.drive, **{property_name: add(getattr(body.drive, property_name), more)})
+                )
+            bodies = tuple(changed_body if b is body else b for b in tree.bodies)
             changed = replace(tree, bodies=bodies)
             name = body.joint_name if body.joint.nv == 1 else f"{body.joint_name}.{body.joint.v_names[0]}"
-            column = Y[..., names.index(f"{name}.{what}")]
-            found = Direct(changed).inverse_dynamics(q, v, a, passive=True)
+            column = Y[..., names.index(f"{name}.{property_name}")]
+            torque = Direct(changed).inverse_dynamics(q, v, a, passive=True)
             expected = Direct(tree).inverse_dynamics(q, v, a, passive=True) + 0.7 * column
-            assert_close(found, expected, 1e-12, f"{body.joint_name} {what}", core=1)
+            assert_close(torque, expected, 1e-12, f"{body.joint_name} {property_name}", core=1)
 
 
-def add(one: tuple[float, ...], other: list[float]) -> tuple[float, ...]:
-    return tuple(x + y for x, y in zip(one, other, strict=True))
+def add(values: tuple[float, ...], increments: list[float]) -> tuple[float, ...]:
+    return tuple(x + y for x, y in zip(values, increments, strict=True))
 
 
-def test_damping_that_does_not_act_is_zero_among_the_parameters() -> None:
+def test_inactive_damping_is_zero_in_the_parameters() -> None:
     tree = TREES["revolute_chain"]
     idle = replace(tree, bodies=tuple(replace(body, dynamics="none") for body in tree.bodies))
     q, v, a = state(tree)
     pi = Robot(idle).inertial_parameters(passive=True)
     names = Robot(idle).parameter_names(passive=True)
     assert all((x == 0.0) == name.endswith((".damping", ".friction")) for x, name in zip(pi, names, strict=True))
-    found = Direct(idle).inverse_dynamics_regressor(q, v, a, passive=True) @ pi
-    assert_close(found, Direct(idle).inverse_dynamics(q, v, a, passive=True), 1e-12, core=1)
+    torque = Direct(idle).inverse_dynamics_regressor(q, v, a, passive=True) @ pi
+    assert_close(torque, Direct(idle).inverse_dynamics(q, v, a, passive=True), 1e-12, core=1)
 
 
-def test_compiled_with_options_and_gravity_of_the_call() -> None:
+def test_compiled_regressors_take_options_and_gravity() -> None:
     tree = TREES["coupled_chain"]
     robot, (q, v, a) = robot_of(tree), state(tree)
     pi, g = robot.inertial_parameters(passive=True), np.array([3.0, -2.0, 5.0])
@@ -155,7 +157,7 @@ def test_compiled_with_options_and_gravity_of_the_call() -> None:
     assert kernel(q, v, a).shape == (4, tree.nv, len(pi))
 
 
-def test_names_and_values_by_hand() -> None:
+def test_names_and_values_of_inertial_parameters_are_right() -> None:
     robot = lw.load("double_pendulum")
     names, pi = robot.parameter_names(passive=True), robot.inertial_parameters(passive=True)
     assert names[:12] == (*(f"upper_rod.{x}" for x in lw.parameters.NAMES), "lower_rod.m", "lower_rod.h_x")
@@ -174,7 +176,7 @@ def test_names_and_values_by_hand() -> None:
     assert bare.inverse_dynamics_regressor(q, q, q).shape == (7, 70)  # which needs none
 
 
-def test_unit_wrenches_are_those_of_bodies() -> None:
+def test_unit_wrenches_add_up_to_the_wrench_of_a_body() -> None:
     rng = np.random.default_rng(0)
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
     for _ in range(5):

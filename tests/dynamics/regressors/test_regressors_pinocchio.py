@@ -17,8 +17,8 @@ from oracles.scalars import Direct
 OURS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # there J_yy is before J_xz
 
 
-def test_torque_regressors_of_all_robots(drawn):
-    """A row for each of our velocities, ten columns for each of our bodies; kinetic and potential energy too."""
+def test_regressors_of_torque_and_energy_equal_pinocchios(drawn):
+    """A row for each velocity, ten columns for each body; kinetic and potential energy, too."""
     for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         f, rng = Direct(robot.tree), np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Ten parameters of a body: which are possible, why others are not, and log-Cholesky."""
+"""Ten inertial parameters of a body: physical consistency, explanations, and log-Cholesky parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVERY = [  # what no body has, and a word of why
 
 
 @given(THETA)
-def test_every_theta_is_that_of_a_body(theta: list[float]) -> None:
+def test_every_log_cholesky_vector_is_a_physical_body(theta: list[float]) -> None:
     pi = parameters.from_log_cholesky(theta)
     assert pi[0] == pytest.approx(math.exp(2.0 * theta[0]), rel=1e-15)
     assert_close(pi[1:4], pi[0] * np.array(theta[7:]), 1e-14)
@@ -40,7 +40,7 @@ def test_every_theta_is_that_of_a_body(theta: list[float]) -> None:
     assert_close(parameters.pseudo_inertia(pi), math.exp(2.0 * theta[0]) * U @ U.T, 1e-14)
 
 
-def test_round_trips() -> None:
+def test_log_cholesky_and_pseudo_inertia_are_inverted() -> None:
     theta = parameters.log_cholesky(BODIES)
     assert_close(parameters.from_log_cholesky(theta), BODIES, 1e-12, core=1)
     drawn = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 10))
@@ -52,8 +52,8 @@ def test_round_trips() -> None:
         assert_close(parameters_of(inertia_of(pi.tolist())), pi, 0.0)
 
 
-def test_over_any_scalar() -> None:
-    """Floats, symbols in a kernel, and dual numbers; the Jacobian is finite and regular, and the inverse's inverse."""
+def test_log_cholesky_runs_on_any_scalar_with_a_regular_jacobian() -> None:
+    """Floats, symbols in a kernel, and dual numbers."""
     theta = parameters.log_cholesky(BODIES[0])
 
     def both(theta):
@@ -73,7 +73,7 @@ def test_over_any_scalar() -> None:
         assert_close([parts(x)[1] for x in log_cholesky(values)], np.eye(10)[k], 1e-10)
 
 
-def test_bodies_are_physical_and_others_are_not() -> None:
+def test_physical_bodies_are_accepted_and_others_explained() -> None:
     assert parameters.is_physical(BODIES).all() and parameters.is_physical(BODIES, definite=True).all()
     assert parameters.explain(BODIES[0]) == parameters.explain(BODIES[0], definite=True) == ()
     for pi, why in EVERY:
@@ -87,8 +87,8 @@ def test_bodies_are_physical_and_others_are_not() -> None:
         parameters.log_cholesky(table)
 
 
-def test_what_is_just_possible() -> None:
-    """Nothing, a point, a rod and a plate: no negative eigenvalue, but zeros."""
+def test_points_rods_and_plates_are_physical_but_not_definite() -> None:
+    """The pseudo-inertia has zero eigenvalues, and no negative one."""
     point = [2.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0]
     rod, plate = [1.0, 0, 0, 0, 1, 0, 0, 1, 0, 0], [1.0, 0, 0, 0, 1, 0, 0, 2, 0, 3]
     for pi in ([0.0] * 10, point, rod, plate):
@@ -101,11 +101,11 @@ def test_what_is_just_possible() -> None:
         parameters.log_cholesky(rod)
 
 
-def test_bad_input() -> None:
+def test_inertial_parameters_of_wrong_shape_or_value_are_refused() -> None:
     for function in (parameters.is_physical, parameters.explain, parameters.log_cholesky, parameters.pseudo_inertia):
         with pytest.raises(ValueError, match=r"parameters: expected .*\(?10,?\)?, got shape \(9,\)"):
             function(np.zeros(9))
-        with pytest.raises(ValueError, match="parameters: expected an array of finite numbers.*got nan at 0"):
+        with pytest.raises(ValueError, match=r"parameters: expected an array of finite numbers.*got nan at 0"):
             function([math.nan] * 10)
         with pytest.raises(ValueError, match="parameters: expected an array of finite numbers"):
             function(["a"] * 10)
@@ -115,15 +115,15 @@ def test_bad_input() -> None:
         parameters.explain(BODIES)
 
 
-def test_links_of_robots(drawn):
-    """What the reader warns of by itself, with its own roundings, is found again; links of all other robots can be."""
+def test_physical_consistency_of_robots_agrees_with_the_readers_warnings(drawn):
+    """Links without a warning of the reader are consistent."""
     for example in drawn([*EXAMPLES, *SHIPPED]):
         robot = example.robot()
         warned = [w for w in robot.report.warnings if w.code == "INERTIA_TRIANGLE"]
-        found = robot.physical_consistency()
-        assert len(found) == len(warned), example.name
-        assert {*found} <= {link.name for link in robot.links}
-        for why in found.values():
+        report = robot.physical_consistency()
+        assert len(report) == len(warned), example.name
+        assert {*report} <= {link.name for link in robot.links}
+        for why in report.values():
             assert "exceeds the sum of the others" in why[0]
     with pytest.raises(ValueError, match="without inertias"):
         lw.load("arm7", inertia="ignore").physical_consistency()

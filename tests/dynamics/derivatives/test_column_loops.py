@@ -1,4 +1,4 @@
-"""Columns that are computed in loops inside the kernel are those written out, of M⁻¹ either way and of products."""
+"""Columns of M⁻¹ and of products that kernels compute in loops equal the unrolled ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from oracles.trees import TREES, state
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "per_velocity"), [("mixed_0", 24), ("floating_chain", 1), ("coupled_0", 24)])
-def test_columns_in_loops(name: str, per_velocity: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the rows of L⁻¹, by articulated bodies, and by the factors of M where joints follow others."""
+def test_columns_in_loops_equal_unrolled_columns(name: str, per_velocity: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns from rows of L⁻¹, by articulated bodies, and by the factors of M for coupled joints."""
     tree = TREES[name]
     q, v, tau = state(tree, 3, 5)
     weights = np.random.default_rng(4).normal(size=v.shape)
@@ -30,13 +30,13 @@ def test_columns_in_loops(name: str, per_velocity: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(factored_inverse, "_PER_VELOCITY", per_velocity)
     monkeypatch.setattr(forward_dynamics_hessian, "_LONG", 1)
     monkeypatch.setenv("LINKWORK_CACHE", "off")
-    for function, others in expected.items():
+    for function, references in expected.items():
         kernel = robot.compile(function)
         assert any(isinstance(i.value, Loop) for i in kernel.program.instructions), function
         arrays = (q, v, tau, weights)[: len(kernel.inputs)]
-        found = kernel(*arrays) if function == "forward_dynamics_derivatives" else kernel.interpret(*arrays)
-        for one, other in zip(found, others, strict=True):
-            assert_close(one, other, 1e-10, f"{name}: {function}", core=2)
+        results = kernel(*arrays) if function == "forward_dynamics_derivatives" else kernel.interpret(*arrays)
+        for actual, reference in zip(results, references, strict=True):
+            assert_close(actual, reference, 1e-10, f"{name}: {function}", core=2)
     first = robot.compile("forward_dynamics_derivatives")
     pulled = first.vjp("v", of="da_dq").interpret(
         q, v, tau, np.broadcast_to(np.diag(weights[0]), (5, tree.nv, tree.nv))

@@ -1,4 +1,4 @@
-"""Identities between the functions and their derivatives, which are taken of the traced expressions: no differences."""
+"""Lagrange's equations, and the derivative of forward dynamics, by exact derivatives of traced expressions."""
 
 import functools
 
@@ -32,14 +32,14 @@ class Traced:
     def values(self, outputs, q, v, a):
         """The outputs' values, (samples, outputs)."""
         symbols = zip([*self.q, *self.v, *self.a], np.concatenate([q, v, a], axis=-1).T, strict=True)
-        found = [np.broadcast_to(x, len(q)) for x in evaluate(outputs, dict(symbols))]
-        return np.stack(found, axis=-1) if found else np.zeros((len(q), 0))
+        columns = [np.broadcast_to(x, len(q)) for x in evaluate(outputs, dict(symbols))]
+        return np.stack(columns, axis=-1) if columns else np.zeros((len(q), 0))
 
 
 traced = functools.cache(Traced)
 
 
-def test_lagranges_equations():
+def test_inverse_dynamics_satisfies_lagranges_equations():
     """τ_k = Σ M_kj a_j + Σ (∂M_kj/∂q_i − ½ ∂M_ij/∂q_k) v_i v_j + ∂PE/∂q_k, where q̇ = v."""
     plain = [kind for kind in joints.ALL if kind.q_dot is joints.JointType.q_dot and kind is not joints.Fixed]
     tree = random_tree(np.random.default_rng(1), 6, types=plain)
@@ -53,7 +53,7 @@ def test_lagranges_equations():
 
 
 @every_moving_tree
-def test_forward_dynamics_by_torque_is_the_inverse_mass_matrix(tree):
+def test_the_derivative_of_acceleration_by_torque_is_the_inverse_mass_matrix(tree):
     t, (q, v, tau) = traced(tree), state(tree)
     rows = jacobian(ROBOT["forward_dynamics"].compute(tree, t.q, t.v, t.a), t.a)
     inverse = t.values([x for row in rows for x in row], q, v, tau).reshape(-1, tree.nv, tree.nv)

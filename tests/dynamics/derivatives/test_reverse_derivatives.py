@@ -1,4 +1,4 @@
-"""Named derivatives of long trees are taken in reverse in a trace: they are those in many directions at once."""
+"""Named derivatives of long trees are reverse derivatives in a trace, and equal the forward ones."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ ROWS = [row for file in FILES for row in file.ROWS]
 
 
 def traced(tree, row, many) -> Program:
-    asked = (row.name, "tool1") if any(option.name == "frame" for option in row.options) else row.name
+    request = (row.name, "tool1") if any(option.name == "frame" for option in row.options) else row.name
     with mock.patch.object(MODULE, "_MANY", many):
         subject = robot_owner(tree)
-        return trace_requests(subject, row.name, {row.name: read_request(subject, asked)})
+        return trace_requests(subject, row.name, {row.name: read_request(subject, request)})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_in_reverse_as_forward(row, drawn):
+def test_reverse_derivatives_equal_forward_derivatives(row, drawn):
     rng = np.random.default_rng(0)
     for name, tree in drawn([*TREES.items()][::4]):
         if not tree.nv or not any(frame.name == "tool1" for frame in tree.frames):
             continue
-        one, other = traced(tree, row, -1), traced(tree, row, np.inf)
+        reverse, forward = traced(tree, row, -1), traced(tree, row, np.inf)
         robot = lw.Robot(tree)
         states = [
             robot.random_configuration(rng, size=3) if port.name == "q" else rng.normal(size=(3, *port.shape))
-            for port in one.inputs
+            for port in reverse.inputs
         ]
-        for found, expected in zip(one.interpret(*states), other.interpret(*states), strict=True):
+        for actual, expected in zip(reverse.interpret(*states), forward.interpret(*states), strict=True):
             scale = np.abs(expected).max(initial=1.0)
-            np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * scale, err_msg=name)
+            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-12 * scale, err_msg=name)
 
 
 @pytest.mark.slow(every=3)
-def test_a_long_chain_takes_operations_as_the_function_does():
+def test_derivatives_of_a_chain_grow_linearly_with_its_length():
     counts = []
     for n in (50, 100):
         tree = random_tree(np.random.default_rng(1), n, types=[Revolute], shape="chain")
@@ -61,7 +61,7 @@ def test_a_long_chain_takes_operations_as_the_function_does():
     assert counts[1] < 2.2 * counts[0]
 
 
-def test_only_variables_that_are_there_once_are_independent():
+def test_distinct_symbols_alone_are_independent():
     x, y = Graph().inputs("x", (2,))
     assert are_independent([x, y]) and are_independent([])
     assert not are_independent([x, x]) and not are_independent([x, 2.0 * y]) and not are_independent([x, 1.0])
