@@ -34,10 +34,10 @@ def test_a_module_is_compiled_once(compile_module, compiled):
     assert compiled == [MODULE]
 
 
-@pytest.mark.parametrize("other", [("texts", "target", 0), ("text", "other", 0), ("text", "target", 2)])
-def test_other_modules_targets_and_efforts_have_other_object_files(compile_module, compiled, other):
-    assert compile_module(*MODULE, assembly=False) != compile_module(*other, assembly=False)
-    assert compiled == [MODULE, other]
+@pytest.mark.parametrize("variant", [("texts", "target", 0), ("text", "other", 0), ("text", "target", 2)])
+def test_other_modules_targets_and_efforts_have_other_object_files(compile_module, compiled, variant):
+    assert compile_module(*MODULE, assembly=False) != compile_module(*variant, assembly=False)
+    assert compiled == [MODULE, variant]
 
 
 def test_listings_and_compiler_tests_are_always_compiled(files, compile_module, compiled):

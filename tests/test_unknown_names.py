@@ -31,7 +31,7 @@ class Names:
 
 
 @public
-def looked_up(names: Any, gains: Any = None, points: np.ndarray | None = None, texts: str = "") -> None:
+def lookup(names: Any, gains: Any = None, points: np.ndarray | None = None, texts: str = "") -> None:
     """Look for the first of some names among none."""
     raise UnknownNameError("joint", next(iter(names)), [])
 
@@ -44,11 +44,11 @@ def test_the_argument_with_the_unknown_name_is_named() -> None:
         *(np.ma.masked_array([1.0], mask=True), np.array([None, "x"], dtype=object), [None], [(1.0, 2.0)]),
     ):
         with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named "):
-            looked_up(names, gains={"elbow": 1.0, "hand": 2.0}, points=np.ones((2, 3)), texts="a hand")
+            lookup(names, gains={"elbow": 1.0, "hand": 2.0}, points=np.ones((2, 3)), texts="a hand")
     with pytest.raises(UnknownNameError, match=r"^looked_up: no joint named 'x'"):  # nothing tells
-        looked_up(Names(), gains=[1.0])
+        lookup(Names(), gains=[1.0])
     with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named 'x'"):
-        looked_up(iter(["x"]), gains=[1.0])
+        lookup(iter(["x"]), gains=[1.0])
 
 
 def test_unknown_names_of_configurations_with_an_alias_are_reported() -> None:
@@ -104,9 +104,9 @@ def test_errors_of_called_functions_name_the_argument_of_the_public_call() -> No
     for expected, call in calls:
         with pytest.raises((ValueError, TypeError), match=rf"^{expected}"):
             call()
-    rest, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
+    at_rest, pushed = np.zeros(LOOP.nv), np.ones(LOOP.nv)
     with pytest.raises(UnderactuatedError, match=r"^loop_joint_wrenches: actuators none cannot induce"):
-        LOOP.loop_joint_wrenches(LOOP.neutral(), rest, pushed, actuators=[])
+        LOOP.loop_joint_wrenches(LOOP.neutral(), at_rest, pushed, actuators=[])
 
 
 def _program(solve: Callable[..., Any], **more: Any) -> Any:

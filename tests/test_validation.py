@@ -151,7 +151,7 @@ def test_errors_name_function_and_argument() -> None:
 
 
 @public
-def _looked_up(robot: Any, a: Any, frame: Any = "world", alternatives: Any = (), points: Any = None) -> Any:
+def _lookup(robot: Any, a: Any, frame: Any = "world", alternatives: Any = (), points: Any = None) -> Any:
     if points is not None:
         raise ValueError(f"_looked_up: expected points (n, 3) [m], got {points!r}")
     if a == "an array":
@@ -186,13 +186,13 @@ def test_errors_of_inner_functions_name_the_public_function_and_argument() -> No
         ({"a": None, "others": ("hand",)}, r"_looked_up: a: expected a number of others, got None"),
     ):
         with pytest.raises(ValueError, match=rf"^{expected}"):
-            _looked_up(**{"robot": object, "a": 1.0, **arguments})
+            _lookup(**{"robot": object, "a": 1.0, **arguments})
     with pytest.raises(
         ValueError, match=r"^_looked_up: a: expected an array|these arguments do not fit together: .*a ="
     ):
-        _looked_up(object, "an array")
+        _lookup(object, "an array")
     with pytest.raises(KeyError, match="no frame named 'wrold'; did you mean 'world'") as caught:
-        _looked_up(object, 1.0, "wrold")
+        _lookup(object, 1.0, "wrold")
     error = pickle.loads(pickle.dumps(caught.value))
     assert isinstance(error, ValueError) and error.where == "_looked_up: frame" and str(error) == str(caught.value)
     assert (error.kind, error.name, error.known) == ("frame", "wrold", ("world",))

@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for row in distributed_verdicts(options.parts, int(options.samples), options.rounds):
         rows.append(row)
-        terminal.log.line(f"{row.what}: {row.ours}, {row.shown}: {row.verdict}")
+        terminal.log.line(f"{row.label}: {row.ours}, {row.shown}: {row.verdict}")
     about = machine()
     terminal.out.lines([*target_table(rows), "", *(f"{name}: {value}" for name, value in about.items())])
     if options.json:

@@ -41,14 +41,14 @@ class Worst:
     """The largest error, in the last place; and where."""
 
     error: float = -1.0
-    place: str = ""
+    position: str = ""
     searched: int = 0
 
     def see(self, error: float, position: str) -> None:
         self.searched += 1
         error = float("inf") if np.isnan(error) else error
         if error > self.error:
-            self.error, self.place = error, position
+            self.error, self.position = error, position
 
 
 def worst_errors(code: str, bits: int, samples: int, variants: Sequence[Variant]) -> list[Worst]:
@@ -133,7 +133,7 @@ def table(bits: int, samples: int, effort: Effort, codes: Sequence[str] = CODES)
         largest = max(result, key=lambda worst: worst.error)
         errors = " | ".join(f"{worst.error:.3f}" for worst in result)
         took = " | ".join([*(f"{t:.2f}" for t in times(code, bits, effort)), "–"][:3])
-        lines.append(f"| {code} | {errors} | {largest.searched} | {largest.place} | {took} |")
+        lines.append(f"| {code} | {errors} | {largest.searched} | {largest.position} | {took} |")
     return lines
 
 

@@ -65,7 +65,7 @@ class LargeResult:
 
     robot: str
     function: str
-    way: str
+    mode: str
     operations: int
     cold: float
     code_bytes: int
@@ -207,7 +207,7 @@ def large_verdicts(results: Sequence[LargeResult]) -> list[Verdict]:
     rows = []
     for result in results:
         bound = LARGE.get((result.robot, result.function))
-        if bound is None or result.way != "chosen":
+        if bound is None or result.mode != "chosen":
             continue
         shown = f"{result.cold:.2f} s"
         title = f"{result.function.replace('_', ' ')}, compile cold, with its loop over batches"
@@ -256,11 +256,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cells = []
     results = large_robots(Effort(), chosen.robots, MODES[:2])
     for result in results:
-        cells.append([result.robot, result.function, str(result.operations), result.way, *_figures(result)])
+        cells.append([result.robot, result.function, str(result.operations), result.mode, *_figures(result)])
     print("\n".join(table(header, cells, left=(0, 1, 3))))
     for function in FUNCTIONS:
         for mode in MODES[:2]:
-            chains = [x for x in results if (x.function, x.way) == (function, mode) and x.robot.startswith("chain")]
+            chains = [x for x in results if (x.function, x.mode) == (function, mode) and x.robot.startswith("chain")]
             if len(chains) > 1:
                 growths = (
                     f"{figure} {growth(chains, figure):.2f}" for figure in ("operations", "cold", "code_bytes", "batch")

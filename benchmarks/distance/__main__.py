@@ -269,7 +269,7 @@ def _print(
     if not rows:
         return
     header = ["what", "measure", "linkwork", "coal", "result", "target", ""]
-    judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
+    judged = [[x.robot, x.label, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
     out.lines([*table(header, judged, left=(0, 1)), ""])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from benchmarks.distance.cases import numbers, turned
+from benchmarks.distance.cases import core_values, turned
 from benchmarks.distance.exact import difference_distance, round_distance, segments_distance
 from benchmarks.distance.supports import KINDS, outside, support
 from benchmarks.tables.rows import table
@@ -102,10 +102,10 @@ def drawn(rng: np.random.Generator, kind: str, count: int) -> Array:
 
 
 def pair_kernel(a: str, b: str) -> Any:
-    def found(X: Any, Y: Any, x: Any, y: Any) -> Any:
-        return numbers(signed_distance(Solid(core(a, Pose.of(X), x)), Solid(core(b, Pose.of(Y), y))))
+    def errors_of(X: Any, Y: Any, x: Any, y: Any) -> Any:
+        return core_values(signed_distance(Solid(core(a, Pose.of(X), x)), Solid(core(b, Pose.of(Y), y))))
 
-    return lw.compile(found, X=(4, 4), Y=(4, 4), x=max(sizes_of(a), 1), y=max(sizes_of(b), 1))
+    return lw.compile(errors_of, X=(4, 4), Y=(4, 4), x=max(sizes_of(a), 1), y=max(sizes_of(b), 1))
 
 
 def placed(rng: np.random.Generator, kinds: tuple[str, str], count: int) -> tuple[Array, Array, Array, Array]:

@@ -16,7 +16,7 @@ from linkwork import shapes
 from linkwork.geometry import signed_distance, solid
 from linkwork.spatial import Pose
 
-__all__ = ["BATCH", "CASES", "COPIES", "Case", "hull", "kernel", "marginal", "numbers", "poses", "turned"]
+__all__ = ["BATCH", "CASES", "COPIES", "Case", "core_values", "hull", "kernel", "marginal", "poses", "turned"]
 
 BATCH = 4096
 COPIES = 8  # of a pair in one kernel, by which what it takes by itself is found
@@ -68,14 +68,14 @@ def _cases() -> Iterator[Case]:
 CASES = {case.name: case for case in _cases()}
 
 
-def numbers(result: Any) -> tuple[Any, ...]:
+def core_values(result: Any) -> tuple[Any, ...]:
     """Return the components of a signed distance as outputs of a kernel."""
     return result.distance, [*result.normal], [*result.on_a], [*result.on_b], result.unique
 
 
 def kernel(a: Any, b: Any) -> Any:
     """Distance, normal, both witnesses, and whether they are unique, of B at poses (4, 4) in A."""
-    return lw.compile(lambda X: numbers(signed_distance(solid(a, Pose.identity()), solid(b, Pose.of(X)))), X=(4, 4))
+    return lw.compile(lambda X: core_values(signed_distance(solid(a, Pose.identity()), solid(b, Pose.of(X)))), X=(4, 4))
 
 
 def marginal(a: Any, b: Any, copies: int) -> Any:
@@ -85,7 +85,7 @@ def marginal(a: Any, b: Any, copies: int) -> Any:
         result, A, B = 0.0, Pose.of(Y), Pose.of(X)
         for k in range(copies):
             moved = Pose(A.rotation, type(A.translation)(*(x + 1e-9 * k for x in A.translation)))
-            d, n, p, q, unique = numbers(signed_distance(solid(a, moved), solid(b, B)))
+            d, n, p, q, unique = core_values(signed_distance(solid(a, moved), solid(b, B)))
             result = result + d + unique + sum((j + 2.0) * x for j, x in enumerate((*n, *p, *q)))
         return result
 

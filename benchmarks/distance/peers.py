@@ -113,19 +113,19 @@ class CoalRobot:
             positions[name] = self.model.addGeometryObject(pin.GeometryObject(name, 0, 0, identity, coal_shape(shape)))
         for a, b in pairs:
             self.model.addCollisionPair(pin.CollisionPair(positions[a], positions[b]))
-        self.data, self.places = pin.GeometryData(self.model), positions
+        self.data, self.indices = pin.GeometryData(self.model), positions
         for name, k in positions.items():
             if name not in self.shapes:
                 self.data.oMg[k] = pin.SE3(_matrix(scene[name].pose))
         self.moving = [(name, k) for name, k in positions.items() if name in self.shapes]
 
-    def place(self, q: np.ndarray) -> None:
+    def set_configuration(self, q: np.ndarray) -> None:
         for name, k in self.moving:
             link, geometry = self.shapes[name]
             self.data.oMg[k] = self.pin.SE3(self.robot.pose(q, link) @ _matrix(geometry.origin))
 
     def distances(self, q: np.ndarray) -> np.ndarray:
-        self.place(q)
+        self.set_configuration(q)
         self.pin.computeDistances(self.model, self.data)
         return np.array([result.min_distance for result in self.data.distanceResults])
 
@@ -133,7 +133,7 @@ class CoalRobot:
         """Return the time for one configuration: all distances, or the collision test if `yes`."""
         seconds = []
         for x in q:
-            self.place(x)
+            self.set_configuration(x)
             start = time.perf_counter()
             if yes:
                 self.pin.computeCollisions(self.model, self.data, True)

@@ -128,7 +128,7 @@ class Bodies:
         return self.sizes
 
     @property
-    def numbers(self) -> Array:
+    def values(self) -> Array:
         """Sizes as kernels take them."""
         if self.kind == "hull":
             return self.vertices().reshape(len(self.X), -1)
@@ -223,23 +223,23 @@ def core(kind: str, X: Pose, x: Any) -> Any:
 def kernel(a: str, b: str) -> Any:
     """Compile distance, normal, both points and unique, of poses (4, 4) and sizes."""
 
-    def found(X: Any, Y: Any, x: Any, y: Any) -> Any:
+    def distance_and_normal(X: Any, Y: Any, x: Any, y: Any) -> Any:
         d = signed_distance(Solid(core(a, Pose.of(X), x)), Solid(core(b, Pose.of(Y), y)))
         return d.distance, [*d.normal], [*d.on_a], [*d.on_b], d.unique
 
     count = {kind: 3 * VERTICES if kind == "hull" else max(SIZES[kind], 1) for kind in (a, b)}
-    return lw.compile(found, X=(4, 4), Y=(4, 4), x=count[a], y=count[b])
+    return lw.compile(distance_and_normal, X=(4, 4), Y=(4, 4), x=count[a], y=count[b])
 
 
 def measured(a: Bodies, b: Bodies) -> tuple[Array, ...]:
     """Return distance, normal, both points and unique of all pairs."""
-    return tuple(np.asarray(x) for x in kernel(a.kind, b.kind)(a.X, b.X, a.numbers, b.numbers))
+    return tuple(np.asarray(x) for x in kernel(a.kind, b.kind)(a.X, b.X, a.values, b.values))
 
 
-def pairs(kinds: tuple[str, str], placement: str, count: int, seed: int = 0, piece: int = 0) -> tuple[Bodies, Bodies]:
+def pairs(kinds: tuple[str, str], placement: str, count: int, seed: int = 0, chunk: int = 0) -> tuple[Bodies, Bodies]:
     """Draw pairs of bodies, about half of which overlap; they depend on the names and the numbers given alone."""
     name = zlib.crc32("-".join(kinds).encode())
-    rng = np.random.default_rng([seed, name, PLACEMENTS.index(placement), piece])
+    rng = np.random.default_rng([seed, name, PLACEMENTS.index(placement), chunk])
     return {"random": _random, "aligned": _aligned}[placement](rng, kinds, count)
 
 

@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = grown((QUICK if chosen.quick else FULL).effort, chosen.quick)
     result = fitted(results)
     rows = [*large_verdicts(results), *growth_verdicts(result)]
-    cells = [[x.robot, x.what, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
+    cells = [[x.robot, x.label, x.ours, x.shown, x.target_shown, x.verdict] for x in rows]
     print("\n".join(result_table(results)))
     print()
     print("\n".join(table(["robots", "what", "", "grows as", "target", ""], cells, left=(0, 1, 5))))

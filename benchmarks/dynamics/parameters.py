@@ -37,7 +37,7 @@ class Cost:
     robot: str
     function: str
     parameters: str  # in words
-    numbers: int  # how many there are
+    count: int  # how many there are
     operations: int
     constant_operations: int  # of the same function without parameters
     constant_batch: float
@@ -105,7 +105,7 @@ def cost_table(result: Sequence[Cost]) -> list[str]:
             x.robot,
             x.function,
             x.parameters,
-            str(x.numbers),
+            str(x.count),
             str(x.operations),
             f"{x.work:.2f}",
             f"{1e6 * x.constant_batch:.3g}",

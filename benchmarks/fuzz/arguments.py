@@ -77,7 +77,7 @@ def _subject(floating: bool, function: str, is_kernel: bool) -> _Subject:
 class _Argument:
     """An argument: the passed object, its values as an array, and the expected outcome."""
 
-    given: Any
+    passed: Any
     values: np.ndarray
     outcome: str
     label: str
@@ -92,11 +92,11 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
     tried = " ".join(f"{a.label}{a.values.shape}" for a in arguments)
     shown = f"{'kernel' if subject.is_kernel else 'method'} {function}, nq {subject.robot.nq}: {tried}"
     expected = np.asarray(subject.call(*(np.array(a.values) for a in arguments)))
-    before = [_bytes(a.given) for a in arguments]
+    before = [_bytes(a.passed) for a in arguments]
     outcome = max((a.outcome for a in arguments), key=[_SAME, _EITHER, _REFUSED].index)
     if expected.size == 0 and outcome == _REFUSED and any(a.label == "a NaN" for a in arguments):
         outcome = _EITHER  # nothing is computed with it
-    single = all(isinstance(a.given, np.ndarray) and a.given.dtype.itemsize < 8 for a in arguments)
+    single = all(isinstance(a.passed, np.ndarray) and a.passed.dtype.itemsize < 8 for a in arguments)
     out, out_outcome = _out(rng, expected, arguments)
     if out is not None:
         shown += f", out {out_outcome}: {getattr(out, 'dtype', None)} {getattr(out, 'shape', None)}"
@@ -114,7 +114,7 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
         else:
             expect(np.array_equal(got, expected), "the numbers are the same", f"{got}\n{expected}\n{shown}")
     if out is None:
-        after = [_bytes(a.given) for a in arguments]
+        after = [_bytes(a.passed) for a in arguments]
         expect(before == after, "arguments stay as they are", shown)
     again = np.asarray(subject.call(*(np.array(a.values) for a in arguments)))
     expect(np.array_equal(again, expected), "a call leaves nothing behind", shown)
@@ -127,7 +127,7 @@ def _called(subject: _Subject, arguments: list[_Argument], out: Any, outcome: st
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ConfigurationWarning)
-            result = subject.call(*(a.given for a in arguments), **options)
+            result = subject.call(*(a.passed for a in arguments), **options)
     except (ValueError, TypeError, KeyError) as error:
         expect(outcome != _SAME, "good arguments are taken", f"{error!r}\n{shown}")
         expect(10 < len(str(error)) < 2000, "an error says something, in short", f"{error!r}\n{shown}")
@@ -258,6 +258,6 @@ def _out(rng: np.random.Generator, expected: np.ndarray, arguments: list[_Argume
         case 5:
             return [0.0], _REFUSED
         case _:
-            same = [a.given for a in arguments if isinstance(a.given, np.ndarray) and a.label == "plain"]
+            same = [a.passed for a in arguments if isinstance(a.passed, np.ndarray) and a.label == "plain"]
             same = [x for x in same if x.shape == expected.shape]
             return (same[0], _SAME) if same else (np.empty(expected.shape, ">f8"), _EITHER)

@@ -26,7 +26,7 @@ import linkwork as lw
 from linkwork.errors import ModelError
 from linkwork.model.tree import Tree
 
-__all__ = ["FilesFound", "fuzz_files", "mutated", "numbers_of", "outcome"]
+__all__ = ["FuzzOutcome", "fuzz_files", "mutated", "outcome", "scalars_of"]
 
 SECONDS, MEGABYTES = 2.0, 512
 _MOST_BYTES = 8 << 30  # of the address space of a process, so that no case takes the machine's memory
@@ -62,11 +62,11 @@ def mutated(text: str, draw: random.Random) -> str:
     """Return a text with one to four changes: mostly of numbers, of whole elements and strings, and some of tokens."""
     for _ in range(draw.randint(1, 4)):
         kind = draw.random()
-        text = _numbers(text, draw) if kind < 0.5 else _parts(text, draw) if kind < 0.92 else _tokens(text, draw)
+        text = _change_number(text, draw) if kind < 0.5 else _parts(text, draw) if kind < 0.92 else _tokens(text, draw)
     return text
 
 
-def _numbers(text: str, draw: random.Random) -> str:
+def _change_number(text: str, draw: random.Random) -> str:
     results = [*NUMBER.finditer(text)]
     if not results:
         return text
@@ -122,10 +122,10 @@ def outcome(path: str) -> str:
         return error.code
     except Exception as error:
         return f"bad: {type(error).__name__}: {error}"
-    return "robot" if all(map(math.isfinite, numbers_of(tree))) else "bad: numbers that are not finite"
+    return "robot" if all(map(math.isfinite, scalars_of(tree))) else "bad: numbers that are not finite"
 
 
-def numbers_of(tree: Tree) -> Iterator[float]:
+def scalars_of(tree: Tree) -> Iterator[float]:
     """Return every number of a tree that has to be finite."""
     yield from tree.gravity
     for thing in (*tree.bodies, *tree.frames):
@@ -209,7 +209,7 @@ class _Worker:
 
 
 @dataclass
-class FilesFound:
+class FuzzOutcome:
     """Results of fuzzing: counts of outcomes, the largest figures, and the bad cases with their texts."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -237,10 +237,10 @@ class FilesFound:
         ]
 
 
-def fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, *, jobs: int = 1) -> FilesFound:
+def fuzz_files(files: Sequence[Path], cases: Sequence[int], seed: int, *, jobs: int = 1) -> FuzzOutcome:
     """Read changed texts of the files in ``jobs`` processes.  Raises ValueError for a file that is not a robot."""
     texts = [file.read_text(encoding="utf-8") for file in files]
-    outcome = FilesFound()
+    outcome = FuzzOutcome()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         spare = [(_Worker(), Path(folder) / str(k)) for k in range(jobs)]
         for _, record in spare:

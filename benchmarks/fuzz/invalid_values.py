@@ -38,7 +38,7 @@ def _array_of_itself() -> np.ndarray:
     return result
 
 
-class Nothing:
+class Featureless:
     """An object without any behaviour."""
 
 
@@ -78,7 +78,7 @@ GARBAGE: dict[str, Callable[[], Any]] = {
     "10**400": lambda: 10**400,
     "2**63": lambda: 2**63,
     "complex": lambda: 1.0 + 2.0j,
-    "object": Nothing,
+    "object": Featureless,
     "unhelpful": Unhelpful,
     "[]": list,
     "[[]]": lambda: [[]],

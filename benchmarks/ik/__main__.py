@@ -143,7 +143,7 @@ def _data(
         "own": [measured_data(x) for x in result_data.measured],
         "notes": result_data.notes,
         "targets": [
-            {"robot": x.robot, "what": x.what, "value": x.value, "bound": x.target.bound, "met": x.met, "peer": x.peer}
+            {"robot": x.robot, "what": x.label, "value": x.value, "bound": x.target.bound, "met": x.met, "peer": x.peer}
             for x in rows
         ],
         "left out": without,

@@ -159,9 +159,9 @@ class Far:
     """Targets out of reach, by the best of many restarts of SciPy's solver on Pinocchio's kinematics."""
 
     robot: str
-    asked: int
+    total: int
     far: int  # of those that were asked, by SciPy
-    told: int  # of those, by the status: within limits, or without too
+    claimed: int  # of those, by the status: within limits, or without too
     near: int  # of those, whose nearest pose is within 1 % of SciPy's best
     worst: float  # times SciPy's best
     statuses: dict[str, int]

@@ -66,10 +66,10 @@ def reach(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
     for arm, solver in _solvers([arm for arm in arms if arm.name in FAR], "out of reach", terminal):
         result = out_of_reach(arm, solver, size)
         if result.far:
-            results.rows.append(row(arm.name, "out of reach, told", result.told / result.far))
+            results.rows.append(row(arm.name, "out of reach, told", result.claimed / result.far))
             results.rows.append(row(arm.name, "out of reach, nearest", result.near / result.far))
         results.notes.append(
-            f"{arm.name}: {result.far} of {result.asked} poses out of reach; nearest poses at most {result.worst:.4f} "
+            f"{arm.name}: {result.far} of {result.total} poses out of reach; nearest poses at most {result.worst:.4f} "
             f"times the best of {size.restarts} restarts; {result.statuses}"
         )
     return results
@@ -146,10 +146,10 @@ def steps(arms: Sequence[Arm], size: Size, terminal: Terminal, beside: bool) -> 
             terminal.warning(f"left out: {reason}")
             continue
         kind = "an arm" if name == "panda" else "a humanoid"
-        theirs = ", ".join(f"{peer} {1e6 * seconds:.3g} µs" for peer, seconds in result.others.items())
+        theirs = ", ".join(f"{peer} {1e6 * seconds:.3g} µs" for peer, seconds in result.peer_seconds.items())
         results.rows.append(row(name, f"step of {kind}", result.ours, theirs or None))
-        if result.others:
-            results.rows.append(row(name, "step beside", min(result.others.values()) / result.ours))
+        if result.peer_seconds:
+            results.rows.append(row(name, "step beside", min(result.peer_seconds.values()) / result.ours))
         apart = ", ".join(f"{peer} {x:.1g}" for peer, x in result.apart.items())
         results.notes.append(f"{name}: velocities of others are apart from ours by (rad/s, m/s): {apart or '-'}")
     return results

@@ -129,7 +129,7 @@ class PinocchioExample(Peer):
 
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         at, pin = self.at, self.at.pin
-        q, desired = at.there.q(q_init), pin.SE3(X)
+        q, desired = at.pinocchio.q(q_init), pin.SE3(X)
         for _ in range(1000):
             pin.framesForwardKinematics(at.model, at.data, q)
             iMd = at.data.oMf[at.frame].actInv(desired)
@@ -164,7 +164,7 @@ class Pink(Peer):
     def solve(self, X: np.ndarray, q_init: np.ndarray) -> np.ndarray | None:
         at = self.at
         self.task.set_target(at.pin.SE3(X))
-        configuration = self.pink.Configuration(at.model, at.data, at.there.q(q_init), copy_data=False)
+        configuration = self.pink.Configuration(at.model, at.data, at.pinocchio.q(q_init), copy_data=False)
         for _ in range(200):
             if np.abs(self.task.compute_error(configuration)).max() < 0.9 * TOLERANCE:
                 return at.here(configuration.q)

@@ -79,7 +79,7 @@ def protocol_table(result: Sequence[Measured], *, markdown: bool = False) -> lis
 
 def verdict_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[str]:
     header = ["robot", "what", "linkwork", "target", "", "beside"]
-    cells = [[x.robot, x.what, x.shown, x.target_shown, x.verdict, x.peer] for x in rows]
+    cells = [[x.robot, x.label, x.shown, x.target_shown, x.verdict, x.peer] for x in rows]
     return table(header, cells, left=(0, 1, 4, 5), markdown=markdown)
 
 

@@ -91,13 +91,13 @@ class Reference:
     """Pinocchio's kinematics of an arm: poses (..., 4, 4) and Jacobians, in linkwork's joint values."""
 
     def __init__(self, arm: Arm) -> None:
-        self.there = PinocchioModel(arm.robot, arm.text)
-        self.pin, self.model, self.data = self.there.pin, self.there.model, self.there.data
-        self.frame = self.there.frame(arm.tip)
+        self.pinocchio = PinocchioModel(arm.robot, arm.text)
+        self.pin, self.model, self.data = self.pinocchio.pin, self.pinocchio.model, self.pinocchio.data
+        self.frame = self.pinocchio.frame(arm.tip)
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return the tip's poses (..., 4, 4) at configurations (..., n)."""
-        rows = self.there.q(q.reshape(-1, q.shape[-1]))
+        rows = self.pinocchio.q(q.reshape(-1, q.shape[-1]))
         return np.array([self._at(row).homogeneous for row in rows]).reshape(*q.shape[:-1], 4, 4)
 
     def _at(self, q: np.ndarray) -> Any:
@@ -107,19 +107,22 @@ class Reference:
     def here(self, q: np.ndarray) -> np.ndarray:
         """Return linkwork's joint values of a Pinocchio configuration."""
         return np.concatenate(
-            [x if len(x) == 1 else [math.atan2(x[1], x[0])] for x in (q[s] for _, s, _ in self.there.configurations)]
+            [
+                x if len(x) == 1 else [math.atan2(x[1], x[0])]
+                for x in (q[s] for _, s, _ in self.pinocchio.configurations)
+            ]
         )
 
     def residual(self, q: np.ndarray, target: Any) -> np.ndarray:
         """Position and rotation vector left, in the target's axes."""
-        M = target.actInv(self._at(self.there.q(q)))
+        M = target.actInv(self._at(self.pinocchio.q(q)))
         return np.concatenate([M.translation, self.pin.log3(M.rotation)])
 
     def residual_jacobian(self, q: np.ndarray, target: Any) -> np.ndarray:
         return self.residual_and_jacobian(q, target)[1]
 
     def residual_and_jacobian(self, q: np.ndarray, target: Any) -> tuple[np.ndarray, np.ndarray]:
-        self.pin.computeJointJacobians(self.model, self.data, self.there.q(q))
+        self.pin.computeJointJacobians(self.model, self.data, self.pinocchio.q(q))
         M = target.actInv(self.pin.updateFramePlacement(self.model, self.data, self.frame))
         J = self.pin.getFrameJacobian(self.model, self.data, self.frame, self.pin.LOCAL)
         left = np.concatenate([M.translation, self.pin.log3(M.rotation)])

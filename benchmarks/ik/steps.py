@@ -40,7 +40,7 @@ class Scene:
     """A robot in a state, and the targets of its frames."""
 
     robot: Any
-    there: PinocchioModel
+    pinocchio: PinocchioModel
     frames: tuple[str, ...]
     q: np.ndarray
     targets: dict[str, np.ndarray]  # by frame
@@ -68,9 +68,9 @@ def pink_step(scene: Scene) -> Callable[[np.ndarray], np.ndarray]:
     pink = module("pink")
     module("daqp")
     tasks_of, limits_of = importlib.import_module("pink.tasks"), importlib.import_module("pink.limits")
-    pin, model = scene.there.pin, scene.there.model
-    at = scene.there.q(scene.q)
-    configuration = pink.Configuration(model, scene.there.data, at, copy_data=False)
+    pin, model = scene.pinocchio.pin, scene.pinocchio.model
+    at = scene.pinocchio.q(scene.q)
+    configuration = pink.Configuration(model, scene.pinocchio.data, at, copy_data=False)
     tasks = []
     for frame, X in scene.targets.items():
         tasks.append(tasks_of.FrameTask(frame, position_cost=1.0, orientation_cost=1.0))
@@ -188,7 +188,7 @@ class Stepped:
 
     robot: str
     ours: float
-    others: dict[str, float]
+    peer_seconds: dict[str, float]
     apart: dict[str, float]
 
 
@@ -208,9 +208,9 @@ def stepped(name: str, effort: Effort) -> Stepped:
             made_of: Any = step_function(result)
         except CannotCompare:
             continue
-        step, at = made_of if isinstance(made_of, tuple) else (made_of, result.there.q(result.q))
+        step, at = made_of if isinstance(made_of, tuple) else (made_of, result.pinocchio.q(result.q))
         with quiet():
-            theirs = result.there.ours(step(at)) if peer == "pink" else _from_mujoco(result, step(at))
+            theirs = result.pinocchio.ours(step(at)) if peer == "pink" else _from_mujoco(result, step(at))
         apart[peer] = float(np.abs(theirs - v).max())
         peers[peer] = seconds_of(step, at, effort=effort)
     return Stepped(name, seconds, peers, apart)

@@ -47,14 +47,14 @@ class Humanoid:
     def __init__(self, name: str) -> None:
         self.name, self.frames = name, FRAMES[name]
         self.robot = ROBOTS[name].load()
-        self.there = PinocchioModel(self.robot)
+        self.pinocchio = PinocchioModel(self.robot)
 
     def goals(self, q: np.ndarray) -> Goals:
         """Return the poses and centers of mass at configurations (count, nq)."""
-        pin, model, data = self.there.pin, self.there.model, self.there.data
-        frames = {name: self.there.frame(name) for name in self.frames}
+        pin, model, data = self.pinocchio.pin, self.pinocchio.model, self.pinocchio.data
+        frames = {name: self.pinocchio.frame(name) for name in self.frames}
         poses, centers = {name: np.empty((len(q), 4, 4)) for name in frames}, np.empty((len(q), 3))
-        for k, row in enumerate(self.there.q(q)):
+        for k, row in enumerate(self.pinocchio.q(q)):
             pin.framesForwardKinematics(model, data, row)
             for name, frame in frames.items():
                 poses[name][k] = data.oMf[frame].homogeneous

@@ -28,7 +28,7 @@ class FrameConstraint:
     """A constraint in Pinocchio: two frames, and whether their orientations are constrained, too."""
 
     frame: str
-    other: str
+    frame_b: str
     axes: bool
 
 
@@ -60,14 +60,14 @@ class Peer:
 
     def __init__(self, mechanism: Mechanism) -> None:
         tree = mechanism.robot.without_constraints()
-        self.there = PinocchioModel(tree, mechanism.text)
+        self.pinocchio = PinocchioModel(tree, mechanism.text)
         pin: Any = importlib.import_module("pinocchio")
         if not hasattr(pin, "lcaba"):
             raise CannotCompare("this Pinocchio has no lcaba")
-        self.pin, self.model, self.data = pin, self.there.model, self.there.data
+        self.pin, self.model, self.data = pin, self.pinocchio.model, self.pinocchio.data
         self.models, self.datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for constraint in mechanism.constraints:
-            ends = [end for name in (constraint.frame, constraint.other) for end in self._end(mechanism.robot, name)]
+            ends = [end for name in (constraint.frame, constraint.frame_b) for end in self._end(mechanism.robot, name)]
             kind = pin.ContactType.CONTACT_6D if constraint.axes else pin.ContactType.CONTACT_3D
             self.models.append(pin.RigidConstraintModel(kind, self.model, *ends, pin.ReferenceFrame.LOCAL))
         for model in self.models:
@@ -88,14 +88,14 @@ class Peer:
 
     def state(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
         """Ours as theirs, for one state."""
-        at = self.there.q(q[None])
-        return at[0], self.there.v(v[None])[0], self.there.v(tau[None])[0]
+        at = self.pinocchio.q(q[None])
+        return at[0], self.pinocchio.v(v[None])[0], self.pinocchio.v(tau[None])[0]
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, method: str) -> np.ndarray:
         """Theirs as ours."""
         function = getattr(self.pin, method)
         a = function(self.model, self.data, *self.state(q, v, tau), self.models, self.datas, self.settings[method])
-        return self.there.ours(np.array(a)[None])[0]
+        return self.pinocchio.ours(np.array(a)[None])[0]
 
     def call(self, method: str, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Call:
         """One call, of ``constraintDynamics`` or ``lcaba``."""

@@ -29,7 +29,7 @@ def cartesian_rows(quick: bool) -> list[MotionRow]:
         except NotInstalled:
             results.append(MotionRow(f"{name}, from a start, a path of {POSES} poses", None, "s"))
             continue
-        joint_paths = _ways(robot, 5 if quick else 20)
+        joint_paths = _joint_paths(robot, 5 if quick else 20)
         paths = [
             lw.motion.pose_spline(robot.pose(joint_path(np.linspace(0.0, 3.0, POSES)).q, frame))
             for joint_path in joint_paths
@@ -63,7 +63,7 @@ def _followed(robot: lw.Robot, frame: str, title: str, paths: list, starts: list
     ]
 
 
-def _ways(robot: lw.Robot, count: int) -> list[lw.motion.Trajectory]:
+def _joint_paths(robot: lw.Robot, count: int) -> list[lw.motion.Trajectory]:
     """Smooth ways of the joints, in the middle of their limits."""
     rng, result = np.random.default_rng(0), []
     low, high = np.maximum(robot.lower, -2.5), np.minimum(robot.upper, 2.5)

@@ -46,7 +46,7 @@ class PlanningArm:
 
     robot: lw.Robot
     hand: str
-    rest: tuple[np.ndarray, ...] = ()  # configurations of the second arm, to draw from
+    rest_configuration: tuple[np.ndarray, ...] = ()  # configurations of the second arm, to draw from
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def problems(arm: PlanningArm, kind: str, count: int) -> Iterator[PlanningProble
         drawn = KINDS[kind](np.random.default_rng([seed, list(KINDS).index(kind)]))
         seed += 1
         ends = []
-        for X, rest_pose in zip((drawn.begin, drawn.end), arm.rest or (None, None), strict=True):
+        for X, rest_pose in zip((drawn.begin, drawn.end), arm.rest_configuration or (None, None), strict=True):
             solution = robot.inverse_kinematics(X, arm.hand, num_solutions=12)
             q = solution.q[solution.success]
             if rest_pose is not None and len(q):
@@ -211,13 +211,13 @@ def planning_rows(quick: bool) -> list[MotionRow]:
             ("longer than the best of ten", 100.0 * float(np.median(longer)), "%"),
         ):
             rows.append(MotionRow(f"{name}, {many} problems: {title}", value, unit, target=judged.get(title)))
-        ours, theirs = (np.concatenate([getattr(part, x) for part in parts.values()]) for x in ("one", "ompl"))
+        ours, theirs = (np.concatenate([getattr(part, x) for part in parts.values()]) for x in ("goal_seconds", "ompl"))
         peer = float(np.median(theirs)) if len(theirs) else None
         title = f"{name}, to one goal each: median; ompl's RRT-Connect with linkwork's in_collision, sampled"
         rows.append(MotionRow(title, float(np.median(ours)), "s", peer=peer, peer_name="ompl"))
         for searches in besides:
-            seconds = np.concatenate([part.others[searches][0] for part in parts.values()])
-            longer = np.concatenate([_longer(part.others[searches][1]) for part in parts.values()])
+            seconds = np.concatenate([part.by_searches[searches][0] for part in parts.values()])
+            longer = np.concatenate([_longer(part.by_searches[searches][1]) for part in parts.values()])
             title = f"{name}, with searches={searches}"
             rows.append(MotionRow(f"{title}: median", float(np.median(seconds)), "s"))
             rows.append(MotionRow(f"{title}: longer than the best of ten", 100.0 * float(np.median(longer)), "%"))
@@ -234,9 +234,9 @@ class Measured:
     seconds: np.ndarray
     cost: np.ndarray
     touching: int | None
-    one: np.ndarray  # seconds to one goal (problems,), and ompl's, where it is installed
+    goal_seconds: np.ndarray  # seconds to one goal (problems,), and ompl's, where it is installed
     ompl: np.ndarray
-    others: dict[int, tuple[np.ndarray, np.ndarray]]  # by searches: seconds, and lengths by problem and run
+    by_searches: dict[int, tuple[np.ndarray, np.ndarray]]  # by searches: seconds, and lengths by problem and run
 
     @property
     def median(self) -> float:

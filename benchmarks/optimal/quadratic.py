@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.lines([*table(header, cells, left=(0, 5)), ""])
     rows = quadratic_verdicts(measured)
     header = ["programs", "what", "linkwork", "fastest peer", "result", "target", ""]
-    judged = [[x.robot, x.what, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
+    judged = [[x.robot, x.label, x.ours, x.peer, x.shown, x.target_shown, x.verdict] for x in rows]
     out.lines([*table(header, judged, left=(0, 1)), ""])
     out.line("; ".join(f"{name} {value}" for name, value in about.items()))
     out.line(f"{sum(row.met for row in rows)} of {len(rows)} targets met")

@@ -161,7 +161,7 @@ def _called_once(kernel: Kernel) -> None:
 
 def _data(rng: np.random.Generator, kernel: Kernel, program: Program, target: Target) -> Iterator[_Data]:
     samples = int(rng.choice([7, 40, 150, 600] if len(kernel.program.instructions) < 500 else [7, 40]))
-    wide = [_numbers(rng, samples, *port.shape) for port in kernel.inputs]
+    wide = [_samples_of(rng, samples, *port.shape) for port in kernel.inputs]
     with np.errstate(all="ignore"):
         narrow = [x.astype(np.float32) for x in wide]
     every = exact_program(program)
@@ -175,7 +175,7 @@ def _data(rng: np.random.Generator, kernel: Kernel, program: Program, target: Ta
         yield _Data(label, arrays, expected)
 
 
-def _numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
+def _samples_of(rng: np.random.Generator, *shape: int) -> np.ndarray:
     usual = rng.normal(size=shape) * 10.0 ** rng.integers(-2, 2, size=shape)
     special = rng.random((shape[0], *[1] * (len(shape) - 1))) < 0.2  # in some samples, so that others stay finite
     return np.where(special & (rng.random(shape) < 0.3), rng.choice(_SPECIAL, size=shape), usual)

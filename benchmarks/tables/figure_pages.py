@@ -29,7 +29,7 @@ def tables(parts: Mapping[str, Sequence[MotionRow]], about: Mapping[str, Any]) -
 
 
 def _table(rows: Sequence[MotionRow]) -> list[str]:
-    cells = [(x.what, x.ours_shown, x.peer_shown) for x in rows]
+    cells = [(x.label, x.ours_shown, x.peer_shown) for x in rows]
     return [
         "| | linkwork | peer |",
         "|---|--:|--:|",

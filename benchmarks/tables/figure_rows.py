@@ -19,7 +19,7 @@ class MotionRow:
     ``beside`` the ratio of the peer's value to ours; None: no target.  A value of None could not be measured.
     """
 
-    what: str
+    label: str
     value: float | None
     unit: str = ""
     target: Target | None = None

@@ -38,7 +38,7 @@ def run_parts(
     results: dict[str, list[MotionRow]] = {}
     for part in chosen.parts or parts:
         results[part] = parts[part](chosen.quick)
-        cells = [[x.what, x.ours_shown, x.target_shown, x.peer_shown, x.verdict] for x in results[part]]
+        cells = [[x.label, x.ours_shown, x.target_shown, x.peer_shown, x.verdict] for x in results[part]]
         terminal.out.lines([*table([part, "linkwork", "target", "peer", ""], cells, left=(0, 3, 4)), ""])
     judged = [row for rows in results.values() for row in rows if row.met is not None]
     if judged:

@@ -24,7 +24,7 @@ METHOD = (
 def target_table(rows: Sequence[Verdict], *, markdown: bool = False) -> list[str]:
     """One line a target: met or missed."""
     header = ["robot", "what", "linkwork", "Pinocchio", "result", "target", ""]
-    cells = [[row.robot, row.what, row.ours, row.peer, row.shown, row.target_shown, row.verdict] for row in rows]
+    cells = [[row.robot, row.label, row.ours, row.peer, row.shown, row.target_shown, row.verdict] for row in rows]
     return table(header, cells, left=(0, 1, 6), markdown=markdown)
 
 

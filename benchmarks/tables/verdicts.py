@@ -19,7 +19,7 @@ class Verdict:
     """A value with a target; ``ours`` and ``peer`` are the figures it is computed from, as text with units."""
 
     robot: str
-    what: str
+    label: str
     ours: str
     peer: str
     value: float | None  # None: it could not be measured

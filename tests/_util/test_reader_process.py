@@ -114,11 +114,13 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(tmp_path))
     request = {"inside": str(tmp_path / "inside/file"), "outside": str(tmp_path / "outside")}
 
-    def made(task: str, budget: Budget = BUDGET, data: bytes = b"", request: dict[str, Any] = request) -> Answer:
+    def make_request(
+        task: str, budget: Budget = BUDGET, data: bytes = b"", request: dict[str, Any] = request
+    ) -> Answer:
         folders = [str(tmp_path / "inside")]
         return read_isolated(("numpy",), f"reader_tasks:{task}", request, budget=budget, data=data, folders=folders)
 
-    return made
+    return make_request
 
 
 def test_data_and_arrays_are_sent_to_and_from_the_reader_process(call: Any) -> None:

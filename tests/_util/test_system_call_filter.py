@@ -49,7 +49,7 @@ def answer(program: list[tuple[int, int, int, int]], call: int, audit: int, argu
             at += true if {0x15: value == operand, 0x35: value >= operand}[code] else false
 
 
-def numbers(machine: str) -> dict[str, int]:
+def call_ids(machine: str) -> dict[str, int]:
     """Return the numbers of a processor's system calls by name, from the kernel's header."""
     if not HEADERS[machine].exists():
         pytest.skip(f"{HEADERS[machine]} is not installed")
@@ -59,7 +59,7 @@ def numbers(machine: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("machine", list(HEADERS))
 def test_the_filter_refuses_system_calls_beyond_the_process(machine: str) -> None:
-    program, calls = sandbox._filter_program(machine), numbers(machine)
+    program, calls = sandbox._filter_program(machine), call_ids(machine)
     audit = AUDIT[machine]
 
     def of(name: str, *arguments: int) -> int:

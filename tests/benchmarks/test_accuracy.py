@@ -27,4 +27,4 @@ def test_a_nan_error_is_the_worst_error() -> None:
     worst = Worst()
     for error, position in [(0.3, "a"), (np.nan, "b"), (0.2, "c")]:
         worst.see(error, position)
-    assert (worst.searched, worst.error, worst.place) == (3, np.inf, "b")
+    assert (worst.searched, worst.error, worst.position) == (3, np.inf, "b")

@@ -42,7 +42,7 @@ EXTRA = {(f, measure) for f in EVERY for measure in ("batch", "call", "operation
 TINY = Plan(Effort(rounds=1, at_least=1e-5), (1, 4), 1, 3)
 
 
-def made_up(robot: str, *, speed: float | None = 100.0, operations: int = 10) -> RobotResult:
+def invented(robot: str, *, speed: float | None = 100.0, operations: int = 10) -> RobotResult:
     """A robot's result with numbers that everyone would like."""
     timed = Comparison(1e-6, None if speed is None else speed * 1e-6, speed)
     unlike = int(speed == 1.0)
@@ -95,35 +95,35 @@ def test_every_function_of_a_robot_is_measured():
 
 
 def test_targets_are_met_or_missed():
-    good = verdicts([made_up("panda"), made_up("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
+    good = verdicts([invented("panda"), invented("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
     assert len(good) == len(OF_BOTH) + 2
     assert verdicts([], None, (100_000, 3.0))[0].met and not verdicts([], None, (100_000, 11.0))[0].met
     assert {row.verdict for row in good} == {"met"}
-    bad = verdicts([made_up("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, 0.9, 999, ("scipy",)))
-    missed = [row.what for row in bad if not row.met]
+    bad = verdicts([invented("panda", speed=1.0, operations=10**6)], Startup(0.5, 0.7, 0.9, 999, ("scipy",)))
+    missed = [row.label for row in bad if not row.met]
     assert len([title for title in missed if "batch" in title]) == 9 + len(BESIDE)
     assert len([title for title in missed if "one call" in title]) == 3 + len(BESIDE)
     assert "inverse dynamics, operations" in missed and "import linkwork" in missed
-    assert [row.verdict for row in bad if "compile cold" in row.what] == ["met"] * 3
+    assert [row.verdict for row in bad if "compile cold" in row.label] == ["met"] * 3
 
 
 def test_figures_without_a_peer_are_not_measured():
-    rows = verdicts([made_up("panda", speed=None)], None)
-    compared = [row for row in rows if "batch" in row.what or "one call" in row.what]
+    rows = verdicts([invented("panda", speed=None)], None)
+    compared = [row for row in rows if "batch" in row.label or "one call" in row.label]
     assert {row.verdict for row in compared} == {"not measured"}
     lost = verdicts([RobotResult("panda", 9, 9, 9)], None)
     assert {row.verdict for row in lost} == {"not measured"}
 
 
 def test_the_table_shows_each_verdict():
-    rows = verdicts([made_up("panda", speed=30.0)], None)
+    rows = verdicts([invented("panda", speed=30.0)], None)
     lines = target_table(rows)
     assert len(lines) == len(rows) + 2
     line = next(line for line in lines if "inverse dynamics, batch" in line)
     assert line.split()[-4:] == ["30.0x", ">=", "40x", "MISSED"]
     markdown = target_table(rows, markdown=True)
     assert all(line.startswith("| ") and line.count("|") == markdown[0].count("|") for line in markdown)
-    context = context_table([made_up("panda")])
+    context = context_table([invented("panda")])
     assert len(context) == 2 + len(EVERY)
     assert "(100.0x)" in context[2]
 
@@ -164,7 +164,7 @@ def test_robots_of_many_bodies_are_measured():
     assert all(x.cold > 0.0 and x.batch > 0.0 and x.call > 0.0 and x.code_bytes > 0 for x in dynamics_result)
     assert 0.8 < growth(dynamics_result[::2], "operations") < 2.0
     assert large_verdicts(dynamics_result) == []
-    (row,) = large_verdicts([replace(dynamics_result[0], robot="tree 255", way="chosen", cold=1.0)])
+    (row,) = large_verdicts([replace(dynamics_result[0], robot="tree 255", mode="chosen", cold=1.0)])
     assert row.met and row.target_shown == "<= 2 s"
 
 
@@ -173,7 +173,7 @@ def test_derivatives_of_robots_of_many_bodies_are_measured():
     names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
     result = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
     assert [x.function for x in result] == [name for name in names for _ in range(2)]
-    row, memory = large_verdicts([replace(result[3], robot="chain 200", way="chosen", cold=30.0, memory=10**9)])
+    row, memory = large_verdicts([replace(result[3], robot="chain 200", mode="chosen", cold=30.0, memory=10**9)])
     assert not row.met and memory.met and memory.shown == "1.00 GB"
     assert check_derivatives(large_robot("tree 3"), "forward_dynamics") < 1e-9
 
@@ -230,11 +230,11 @@ def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path
     out = capsys.readouterr().out
     assert "jacobian derivative, one call" in out and "inverse dynamics" not in out
     written = json.loads(file.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert {row["what"].partition(",")[0] for row in written["targets"]} == {
+    assert {row["label"].partition(",")[0] for row in written["targets"]} == {
         "jacobian derivative",
         "mass matrix inverse",
     }
-    assert next(row for row in written["targets"] if "transpose" in row["what"])["met"]
+    assert next(row for row in written["targets"] if "transpose" in row["label"])["met"]
     with pytest.raises(SystemExit, match=r"^2$"):
         functions_command.main(["gravity_forces"])
     assert "expected functions of" in capsys.readouterr().err
@@ -287,7 +287,7 @@ def test_compiler_figures_of_a_robot_are_complete():
 
 def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, capsys):
     quick(monkeypatch)
-    monkeypatch.setattr(command, "measure_robot", lambda entry, plan, done: made_up(entry.name))
+    monkeypatch.setattr(command, "measure_robot", lambda entry, plan, done: invented(entry.name))
     file = tmp_path / "new" / "results.json"
     assert command.main(["--quick", "--json", str(file)]) == 0
     out = capsys.readouterr().out
@@ -302,7 +302,7 @@ def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, cap
 
 def test_different_outputs_fail_the_command(monkeypatch, tmp_path, capsys):
     def wrong(entry, plan, done):
-        result = made_up(entry.name)
+        result = invented(entry.name)
         result.functions[0].difference = float("inf")
         return result
 

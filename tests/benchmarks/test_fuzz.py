@@ -15,7 +15,7 @@ from benchmarks.fuzz import reader as fuzz_reader
 from benchmarks.fuzz import sdf as fuzz_sdf
 from benchmarks.fuzz.__main__ import fuzz, main
 from benchmarks.fuzz.failures import Find
-from benchmarks.fuzz.files import FilesFound, fuzz_files
+from benchmarks.fuzz.files import FuzzOutcome, fuzz_files
 from benchmarks.fuzz.required_values import REQUIRED
 
 from linkwork.errors import Findings
@@ -43,7 +43,7 @@ def test_mutated_files_are_read_in_processes(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(ValueError, match=r"a\.json: expected the file of a robot, got WRONG_FORMAT"):
         fuzz_files([tmp_path / "a.json"], range(1), 5)
-    result = FilesFound()
+    result = FuzzOutcome()
     for case, seconds, megabytes in ((0, 0.1, 100.0), (1, 3.0, 100.0), (2, 0.1, 600.0)):
         result.add(case, ("robot", seconds, megabytes), saved, "")
     result.add(3, ("bad: ZeroDivisionError", 0.1, 100.0), saved, "")

@@ -51,7 +51,7 @@ def test_the_chain_of_an_arm_has_the_robots_kinematics():
 @pytest.mark.slow(every=3)
 def test_poses_out_of_reach_are_recognised() -> None:
     result = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
-    assert result.far == result.told == result.near == 2 <= result.asked
+    assert result.far == result.claimed == result.near == 2 <= result.total
     assert sum(result.statuses.values()) == 2 and result.worst < 1.01
     with pytest.raises(ValueError, match="OUT_OF_REACH"):
         status_of("OUT_OF_REACH")
@@ -66,7 +66,7 @@ def test_arms_have_pinocchios_kinematics():
             continue
         np.testing.assert_allclose(arm.robot.pose(q, arm.tip), arm.reference.pose(q), atol=1e-14)
         assert within(arm, q).all() and within(arm, arm.middle)
-        own_configurations = [arm.reference.here(arm.reference.there.q(row)) for row in q]
+        own_configurations = [arm.reference.here(arm.reference.pinocchio.q(row)) for row in q]
         np.testing.assert_allclose(own_configurations, q, atol=1e-14)
 
 

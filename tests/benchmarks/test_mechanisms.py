@@ -33,7 +33,7 @@ def test_linkwork_and_pinocchio_compute_the_same_accelerations():
 @pytest.mark.slow(every=3)
 def test_the_cost_of_four_bars_grows_with_their_number():
     result = chains(TINY, (5, 10, 20))
-    power = next(row for row in growths(result) if row.what == "growth of operations")
+    power = next(row for row in growths(result) if row.label == "growth of operations")
     assert power.met and power.value is not None and power.value > 0.9
     robot = four_bars(5)
     q, _ = side_by_side(robot, 0.9, 0.0)

@@ -13,5 +13,5 @@ def test_parameters_never_cost_less_than_constants():
     result = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
     assert len(result) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)
     for x in result:
-        assert x.work >= 1.0 and x.numbers > 0 and min(x.constant_batch, x.shared, x.each) > 0.0
+        assert x.work >= 1.0 and x.count > 0 and min(x.constant_batch, x.shared, x.each) > 0.0
     assert len(cost_table(result)) == len(result) + 2

@@ -51,7 +51,7 @@ class TestUsage:
         assert "usage: linkwork" in ran.err
 
     @pytest.mark.slow(every=3)
-    def test_numbers_of_all_options(self, linkwork):
+    def test_a_decimal_comma_in_an_option_is_explained(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
         several = [("plan", "--from"), ("plan", "--to"), ("plan", "--pose", "tool"), ("view", "--q")]
         several += [("simulate", option) for option in ("--from", "--to", "--velocity")]

@@ -49,7 +49,7 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
         changed.setattr(pair_loops, "_MANY", 0 if many else math.inf)
         changed.setattr(path_bounds, "_MAX_BOUNDS", 0 if many else math.inf)
 
-        def asked(q0: Any, q1: Any) -> Any:
+        def counted_calls(q0: Any, q1: Any) -> Any:
             q, more = [*q0], (pairs, (), {})
             nearest = distances.nearest_pair(tree, q, *more)
             certified = distances.certified_edge(tree, q, [*q1], plain, (), {}, 0.0, 1e-4)
@@ -66,7 +66,7 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
                 ]
             )
 
-        kernel = lw.compile(asked, name="asked", q0=(q_names,), q1=(q_names,))
+        kernel = lw.compile(counted_calls, name="asked", q0=(q_names,), q1=(q_names,))
         return list(np.moveaxis(kernel(q0, q1), -1, 0))
 
 

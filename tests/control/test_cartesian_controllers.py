@@ -93,7 +93,7 @@ def test_operational_space_errors_obey_the_stated_equation() -> None:
                     task.errors(TaskState(arm.tree, list(configuration)), list(pick(aim(t, moves)).ravel())), float
                 )
 
-            def seen(t: float, a: Any, task: Any = task) -> Any:
+            def in_frame(t: float, a: Any, task: Any = task) -> Any:
                 """The target's velocity, in the frame's axes or the world's."""
                 R = arm.pose(arm.integrate(q, t * v + 0.5 * t * t * a), "hand")[:3, :3]
                 R = R if task.axes == "frame" else np.eye(3)
@@ -104,8 +104,8 @@ def test_operational_space_errors_obey_the_stated_equation() -> None:
             for _ in range(2):  # how the target's velocity is seen depends on how the frame turns
                 led = {}
                 if moves:
-                    rate = (seen(h, a) - seen(-h, a)) / (2.0 * h)
-                    led = {"hand_v": seen(0.0, a)[axes], "hand_a": rate[axes]}
+                    rate = (in_frame(h, a) - in_frame(-h, a)) / (2.0 * h)
+                    led = {"hand_v": in_frame(0.0, a)[axes], "hand_a": rate[axes]}
                 results = {"hand": pick[kind](aim(0.0, moves)), **led}
                 a = arm.forward_dynamics(q, v, np.array(law.forces(0.0, q, v, None, results)[0], float), passive=True)
             answers = [a]

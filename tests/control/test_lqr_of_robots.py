@@ -72,7 +72,7 @@ def test_lqr_controllers_run_in_simulations() -> None:
         robot.simulate(q, controller=regulator, duration=0.05, constants={"target": q})
 
 
-def _held_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+def _constant_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
     """The matrices of steps of h [s] with a constant input, by SciPy."""
     n, m = B.shape[-2:]
     whole = np.zeros((*A.shape[:-2], n + m, n + m))
@@ -89,7 +89,7 @@ def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
     assert along.K.shape == (100, 2, 4) and along.X.shape == (101, 4, 4)
     # gains are those of the recursion with the same matrices
     q, v, a = trajectory(along.times)
-    A, B = _held_input(*robot.linearize(q, v, robot.inverse_dynamics(q, v, a)), along.times[1] - along.times[0])
+    A, B = _constant_input(*robot.linearize(q, v, robot.inverse_dynamics(q, v, a)), along.times[1] - along.times[0])
     Q, R = np.diag([100.0, 100.0, 1.0, 1.0]), 0.01 * np.eye(2)
     assert np.allclose(along.K, finite_horizon_lqr(A[:-1], B[:-1], Q, R, end=along.X[-1]).K, rtol=1e-9, atol=1e-9)
     # what an end costs by itself is what it costs to stay there
@@ -175,12 +175,12 @@ def test_two_weights_apply_to_positions_and_velocities(n: int) -> None:
 
 
 def test_time_steps_that_are_not_positive_are_refused() -> None:
-    robot, rest = lw.load("double_pendulum"), np.zeros(2)
+    robot, at_rest = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: dt"):
-            robot.linearize(rest, rest, rest, dt=step)
+            robot.linearize(at_rest, at_rest, at_rest, dt=step)
         with pytest.raises(ValueError, match="lqr_about_state: dt: expected a finite number > 0"):
-            lw.control.lqr_about_state(robot, rest, dt=step)
+            lw.control.lqr_about_state(robot, at_rest, dt=step)
 
 
 def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,7 @@ def test_lqr_along_trajectories_of_loops_equals_that_of_the_crank() -> None:
         q, v, _ = trajectory(along.times)
         y, u, h = m.coordinates_of(q), v[:, :1], along.times[1]
         A, B = m.linearize(y, u, along.feedforward(along.times), near=q)
-        A, B = _held_input(A, B[..., :1], h)
+        A, B = _constant_input(A, B[..., :1], h)
         ahead, behind = (m.expand(y + s, u, near=q)[1] for s in (1e-6, -1e-6))
         J = np.zeros((len(q), 6, 2))
         J[:, :3, 0] = J[:, 3:, 1] = m.jacobian(y, near=q)[..., 0]

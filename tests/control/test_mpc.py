@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.held_forces import held_motion, held_step
+from helpers.constant_forces import constant_force_motion, constant_force_step
 from linkwork.control import ModelPredictiveController, finite_horizon_lqr
 from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
 
@@ -39,7 +39,7 @@ def problem() -> Any:
 
 
 def _moved(robot: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return held_step(robot, q, v, tau, TAU, substeps=1)
+    return constant_force_step(robot, q, v, tau, TAU, substeps=1)
 
 
 def _regulator(last: float = 1.0) -> np.ndarray:
@@ -262,7 +262,7 @@ def test_iterative_lqr_plans_with_the_available_motors() -> None:
     assert 0.1 < np.abs(search["u"]).max() <= 2.0
     forces = np.pad(search["u"][0], ((0, 0), (0, 1)))
     assert np.array_equal(controller.plan.tau, forces)
-    moved = held_motion(cart, q, v, forces, 0.05)
+    moved = constant_force_motion(cart, q, v, forces, 0.05)
     assert np.abs(controller.plan.q[1:] - moved[0]).max() < 1e-3
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.held_forces import held_step
+from helpers.constant_forces import constant_force_step
 from linkwork.compiler import kernel_code
 
 STEP = 0.05
@@ -33,7 +33,7 @@ def _reach(robot: lw.Robot, num_steps: int = 20) -> lw.TrajectoryProblem:
 
 
 def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
-    return held_step(robot, q, v, tau, STEP)
+    return constant_force_step(robot, q, v, tau, STEP)
 
 
 @pytest.mark.parametrize("robot_limits", [False, True])

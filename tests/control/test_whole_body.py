@@ -154,7 +154,7 @@ def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
 
 
 @pytest.mark.slow
-def test_rotating_feet_are_kept_on_the_ground() -> None:
+def test_rotating_feet_stay_on_the_ground() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
     feet, corners = ("left_foot", "right_foot"), [(x, y, -0.01) for x in (-0.05, 0.12) for y in (-0.04, 0.04)]

@@ -63,16 +63,16 @@ class Gravity(ForceElement):
     def ends(self, marks: Marks) -> tuple[str, str]:
         return marks.point(self.b).frame, marks.point(self.a).frame
 
-    def _way(self, marks: Marks, X: Pose) -> tuple[Any, Any, Any]:
+    def _direction(self, marks: Marks, X: Pose) -> tuple[Any, Any, Any]:
         a, b = marks.point(self.a).position, marks.point(self.b).position
         p = b + X.rotation.inv_act(X.translation - a)
         return b, p, sqrt(p.dot(p))
 
     def energy(self, marks: Marks, X: Pose) -> Any:
-        return -self.strength / self._way(marks, X)[2]
+        return -self.strength / self._direction(marks, X)[2]
 
     def spring_wrench(self, marks: Marks, X: Pose) -> Force:
-        b, p, length = self._way(marks, X)
+        b, p, length = self._direction(marks, X)
         f = p * (-self.strength / (length * length * length))
         return Force(b.cross(f), f)
 
@@ -110,7 +110,7 @@ class Pushing(Slight):
 
 class Driving(Slight):
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
-        b, _, _ = self._way(marks, X)
+        b, _, _ = self._direction(marks, X)
         f = (V.linear + V.angular.cross(b)) * self.by
         return Force(b.cross(f), f)
 
@@ -119,7 +119,7 @@ class Standing(Slight):
     """A force that resists motion, and is not zero at rest."""
 
     def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
-        b, _, _ = self._way(marks, X)
+        b, _, _ = self._direction(marks, X)
         u = V.linear + V.angular.cross(b)
         speed = u.dot(u)
         f = Vec3(*(where(eq(speed, 0.0), self.by, -x) for x in (u.x, u.y, u.z)))

@@ -28,7 +28,7 @@ SAVED = FOLDER / "saved" / "version_1.json"
 ARM = robot_text(lw.load("double_pendulum").tree)
 
 
-def kept(tree: Tree) -> Tree:
+def restored(tree: Tree) -> Tree:
     """The tree after saving and loading, which is the same to the bit."""
     text = robot_text(tree)
     back = parse_robot(text)
@@ -47,15 +47,15 @@ def issues(document: Any) -> tuple[Issue, ...]:
 @pytest.mark.slow(every=3)
 def test_saved_bundled_and_random_robots_are_restored_to_the_bit() -> None:
     for name in lw.robots.names():
-        kept(lw.load(name).tree)
-    kept(lw.load("humanoid", floating_base=True).tree)
+        restored(lw.load(name).tree)
+    restored(lw.load("humanoid", floating_base=True).tree)
     for seed in range(3):
-        kept(random_tree(np.random.default_rng(seed), 2 * len(joints.ALL)))
+        restored(random_tree(np.random.default_rng(seed), 2 * len(joints.ALL)))
 
 
 def test_a_saved_robot_with_every_kind_of_content_is_restored_to_the_bit() -> None:
     robot = everything()
-    back = kept(robot.tree)
+    back = restored(robot.tree)
     shape = back.frames[-1].visuals[10].shape
     assert isinstance(shape, shapes.Polytope) and shape.overestimate == 0.125
     assert np.copysign(1.0, back.gravity.y) == -1.0
@@ -75,7 +75,7 @@ def test_saved_edited_robots_are_restored_to_the_bit() -> None:
         lw.load("fourbar", inertia="ignore"),
         lw.load("humanoid", floating_base=True).with_root("left_foot"),
     ):
-        kept(robot.tree)
+        restored(robot.tree)
 
 
 def test_robots_are_saved_to_files_and_loaded(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.fuzz.files import numbers_of
+from benchmarks.fuzz.files import scalars_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +30,7 @@ VALUES: list[Any] = [
 ]
 
 
-def places(value: Any) -> list[tuple[Any, Any]]:
+def positions(value: Any) -> list[tuple[Any, Any]]:
     """Each place of a document, as a list or an object and the index or key there."""
     result, stack = [], [value]
     while stack:
@@ -45,7 +45,7 @@ def changed(draw: Any, text: str) -> str:
     """A document with a few changes: entries deleted, copied from elsewhere, repeated, renamed or replaced."""
     document = json.loads(text)
     for _ in range(draw(st.integers(1, 3))):
-        known = places(document)
+        known = positions(document)
         inside, key = known[draw(st.integers(0, len(known) - 1))]
         position, name = known[draw(st.integers(0, len(known) - 1))]
         match draw(st.sampled_from(("value", "value", "delete", "copy", "repeat", "rename", "reverse"))):
@@ -72,7 +72,7 @@ def check(text: str | bytes) -> Tree | None:
         except ModelError as error:
             tree, issues = None, error.issues
         if tree is not None:
-            assert all(map(math.isfinite, numbers_of(tree)))
+            assert all(map(math.isfinite, scalars_of(tree)))
             assert parse_robot(robot_text(tree)) == tree
     assert len(issues) <= MOST_ISSUES and bool(issues) == (tree is None)
     assert all(issue.code and len(str(issue)) < 5000 for issue in issues)

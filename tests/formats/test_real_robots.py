@@ -68,11 +68,11 @@ def matrix(pose: Pose) -> np.ndarray:
     return np.array(pose.elements()).reshape(4, 4)
 
 
-def ten_numbers(inertia: Inertia) -> np.ndarray:
+def inertial_values(inertia: Inertia) -> np.ndarray:
     return np.array([inertia.mass, *inertia.moment, *inertia.about.elements()])
 
 
-def ten_numbers_of_pinocchio(inertia: pin.Inertia) -> np.ndarray:
+def inertial_values_of_pinocchio(inertia: pin.Inertia) -> np.ndarray:
     six = inertia.matrix()  # linear first
     h, about = inertia.mass * inertia.lever, six[3:, 3:]
     return np.array([inertia.mass, *h, *about[np.triu_indices(3)]])
@@ -101,8 +101,8 @@ def test_real_urdf_files_with_faults_load_with_the_option_that_repairs_them(name
     assert bool(repairs) == ("inertia" in options)
     repaired = {frame.body for frame in ours.frames for issue in repairs if f"link[{frame.name}]/" in str(issue.where)}
     for i, body in enumerate(ours.bodies):
-        expected = ten_numbers_of_pinocchio(theirs.inertias[theirs.getJointId(body.joint_name)])
-        same = np.allclose(ten_numbers(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0]))
+        expected = inertial_values_of_pinocchio(theirs.inertias[theirs.getJointId(body.joint_name)])
+        same = np.allclose(inertial_values(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0]))
         assert same == (i not in repaired), body.name
 
 
@@ -135,8 +135,10 @@ def test_real_robots_have_the_joints_bodies_and_frames_of_pinocchio(name: str, f
         np.testing.assert_allclose(
             matrix(body.placement), placement, rtol=0, atol=1e-14 * max(1, np.abs(placement).max())
         )
-        expected = ten_numbers_of_pinocchio(theirs.inertias[index])
-        np.testing.assert_allclose(ten_numbers(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0]))
+        expected = inertial_values_of_pinocchio(theirs.inertias[index])
+        np.testing.assert_allclose(
+            inertial_values(body.inertia), expected, rtol=1e-12, atol=1e-14 * max(1, expected[0])
+        )
         check_joint(body, theirs, index)
     check_frames(ours, theirs)
 

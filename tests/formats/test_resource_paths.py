@@ -32,27 +32,27 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
+def resolved(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
     search = resource_paths(home / "ws/arm/robots/arm.sdf", environment=environment or {}, **options)
     return Path(os.path.realpath(search.find(name))).relative_to(os.path.realpath(home)).as_posix()
 
 
 def code(home: Path, name: str, environment: dict[str, str] | None = None, **options) -> str:
     with pytest.raises(FileSearchError) as caught:  # noqa: PT011 - callers compare what it says
-        found(home, name, environment, **options)
+        resolved(home, name, environment, **options)
     assert "secret" not in name or "was not found" not in str(caught.value)
     return caught.value.code
 
 
 def test_file_names_are_resolved_beside_the_file_and_in_its_package(home: Path):
     for name in ("near.stl", "./near.stl", "file://near.stl", "package://arm/robots/near.stl", "../robots/near.stl"):
-        assert found(home, name) == "ws/arm/robots/near.stl", name
+        assert resolved(home, name) == "ws/arm/robots/near.stl", name
     absolute = (home / "ws/arm/robots/near.stl").as_posix()
     for name in (absolute, f"file://{absolute}", f"file://localhost{absolute}", "MODEL://arm/robots/near.stl"):
-        assert found(home, name) == "ws/arm/robots/near.stl", name
-    assert found(home, "package://arm/meshes/link%201.stl") == "ws/arm/meshes/link 1.stl"
-    assert found(home, "package://arm/meshes/100%25.stl") == "ws/arm/meshes/100%25.stl"
-    assert found(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
+        assert resolved(home, name) == "ws/arm/robots/near.stl", name
+    assert resolved(home, "package://arm/meshes/link%201.stl") == "ws/arm/meshes/link 1.stl"
+    assert resolved(home, "package://arm/meshes/100%25.stl") == "ws/arm/meshes/100%25.stl"
+    assert resolved(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
 
 
 def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -88,16 +88,16 @@ def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path,
 def test_packages_are_searched_in_package_dirs_and_in_folders_of_the_environment(home: Path):
     assert code(home, "model://hand") == "PACKAGE_UNKNOWN"
     for folders in (home / "ws", [home / "ws"], {"hand": home / "ws/hand"}):
-        assert found(home, "model://hand/model.sdf", package_dirs=folders) == "ws/hand/model.sdf"
-    assert found(home, "package://other/model.sdf", package_dirs={"other": home / "ws/hand"}) == "ws/hand/model.sdf"
-    assert found(home, "package://hand", package_dirs=[home / "ws/hand"]) == "ws/hand"
+        assert resolved(home, "model://hand/model.sdf", package_dirs=folders) == "ws/hand/model.sdf"
+    assert resolved(home, "package://other/model.sdf", package_dirs={"other": home / "ws/hand"}) == "ws/hand/model.sdf"
+    assert resolved(home, "package://hand", package_dirs=[home / "ws/hand"]) == "ws/hand"
     for variable, inside in ENVIRONMENT.items():
         entries = os.pathsep.join(["relative", "/none", "", str(home / "ws"), str(home / "prefix")])
         if inside:
-            assert found(home, "package://base/base.sdf", {variable: entries}) == "prefix/share/base/base.sdf"
+            assert resolved(home, "package://base/base.sdf", {variable: entries}) == "prefix/share/base/base.sdf"
         else:
-            assert found(home, "model://hand", {variable: entries}) == "ws/hand"
-            assert found(home, "hand/model.sdf", {variable: entries}) == "ws/hand/model.sdf"
+            assert resolved(home, "model://hand", {variable: entries}) == "ws/hand"
+            assert resolved(home, "hand/model.sdf", {variable: entries}) == "ws/hand/model.sdf"
     search = resource_paths(None, [home / "ws"], {})
     assert search.package("hand") == str(home / "ws" / "hand")
     with pytest.raises(FileSearchError, match=r"package 'hnd' was not found; paths searched"):
@@ -126,7 +126,7 @@ def test_files_outside_of_the_allowed_folders_are_not_resolved(home: Path):
     ):
         assert code(home, name) == "PATH_ESCAPE", name
     for name in ("package://arm/%2e%2e/%2e%2e/secret.stl", "../../../secret.stl"):
-        assert found(home, name, package_dirs=[home]) == "secret.stl"  # a folder that is given
+        assert resolved(home, name, package_dirs=[home]) == "secret.stl"  # a folder that is given
     assert code(home, "package://..\\secret.stl/x") == "PATH_ESCAPE"
 
 
@@ -136,12 +136,12 @@ def test_unresolved_file_names_are_errors_with_code_and_hint(home: Path):
     for name in ("", "  ", "a\0b", "a%00b", "\ud800", "package:///a.stl"):
         assert code(home, name) == "BAD_NAME", name
     with pytest.raises(FileSearchError, match=r"'near.stlx' was not found") as caught:
-        found(home, "near.stlx", package_dirs=[home / "ws"])
+        resolved(home, "near.stlx", package_dirs=[home / "ws"])
     issue = search_issue(caught.value, Location("arm.sdf", 3), "MESH_MISSING")
     assert issue.code == "MESH_MISSING" and "package_dirs" in str(issue.hint)
     assert str(home / "ws/arm/robots/near.stlx") in issue.message and str(home / "ws/near.stlx") in issue.message
     with pytest.raises(FileSearchError, match="package 'hnad' was not found") as caught:
-        found(home, "package://hnad/a.stl", package_dirs=[home / "ws"])
+        resolved(home, "package://hnad/a.stl", package_dirs=[home / "ws"])
     assert caught.value.code == "PACKAGE_UNKNOWN" and caught.value.hint == "did you mean 'hand'?"
 
 

@@ -19,7 +19,7 @@ from linkwork.spatial import Pose
 NAMES = [name for name in robots.names() if "#" not in name and robots.path(name).stat().st_size < 60_000]
 
 
-def numbers(values) -> str:
+def values_of(values) -> str:
     return " ".join(repr(float(x)) for x in values)
 
 
@@ -39,13 +39,13 @@ def pose(X: Pose, frame: str = "") -> str:
     row = (sums + np.triu(sums, 1).T)[k]
     w, x, y, z = row / np.linalg.norm(row)
     relative = f' relative_to="{frame}"' if frame else ""
-    return f'<pose rotation_format="quat_xyzw"{relative}>{numbers((*X.translation, x, y, z, w))}</pose>'
+    return f'<pose rotation_format="quat_xyzw"{relative}>{values_of((*X.translation, x, y, z, w))}</pose>'
 
 
 def shape(shape_value: Shape) -> str:
     match shape_value:
         case Box(size):
-            return f"<box><size>{numbers(size)}</size></box>"
+            return f"<box><size>{values_of(size)}</size></box>"
         case Cylinder(radius, length):
             return f"<cylinder><radius>{radius!r}</radius><length>{length!r}</length></cylinder>"
         case Sphere(radius):
@@ -59,7 +59,7 @@ def link(link_value: LinkDescription, before: str) -> Iterator[str]:
     center = I.moment * (1.0 / I.mass) if I.mass else I.moment
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     moments = zip(names, I.shifted(-center).about.elements(), strict=True)
-    yield f"<inertial><pose>{numbers((*center, 0, 0, 0))}</pose><mass>{I.mass!r}</mass><inertia>"
+    yield f"<inertial><pose>{values_of((*center, 0, 0, 0))}</pose><mass>{I.mass!r}</mass><inertia>"
     yield "".join(f"<{name}>{value!r}</{name}>" for name, value in moments) + "</inertia></inertial>"
     for i, geometry in enumerate(link_value.collisions):
         yield f'<collision name="c{i}">{pose(geometry.origin)}<geometry>{shape(geometry.shape)}</geometry></collision>'
@@ -74,7 +74,7 @@ def joint(hinge: JointDescription) -> Iterator[str]:
     yield f"<parent>{hinge.parent}</parent><child>{hinge.child}</child>"
     if kind != "fixed":
         limits = ("lower", "upper", "velocity", "effort")
-        yield f"<axis><xyz>{numbers(hinge.joint.axis)}</xyz><limit>"  # type: ignore[attr-defined]
+        yield f"<axis><xyz>{values_of(hinge.joint.axis)}</xyz><limit>"  # type: ignore[attr-defined]
         yield "".join(f"<{name}>{getattr(hinge.limits, name)[0]!r}</{name}>" for name in limits)
         yield f"</limit><dynamics><damping>{hinge.damping[0]!r}</damping><friction>{hinge.friction[0]!r}</friction>"
         yield f"<spring_stiffness>{sum(hinge.drive.stiffness)!r}</spring_stiffness></dynamics></axis>"

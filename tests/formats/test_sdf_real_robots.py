@@ -29,7 +29,7 @@ if not ROBOTS:
     pytest.skip("example-robot-data is not installed", allow_module_level=True)
 
 
-def numbers(element: ElementTree.Element, path: str, default: str = "0 0 0 0 0 0") -> np.ndarray:
+def values_of(element: ElementTree.Element, path: str, default: str = "0 0 0 0 0 0") -> np.ndarray:
     return np.array((element.findtext(path) or default).split(), dtype=float)
 
 
@@ -47,7 +47,7 @@ def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
     description = read_sdf(ROBOTS[name])
     tree = build_tree(description)
     links = {link.get("name"): link for link in model.iter("link")}
-    stated = {key: matrix(numbers(link, "pose")) for key, link in links.items()}
+    stated = {key: matrix(values_of(link, "pose")) for key, link in links.items()}
     result = poses(tree)
     for key, X in stated.items():
         np.testing.assert_allclose(result[str(key)], X, rtol=0.0, atol=1e-14)
@@ -67,8 +67,8 @@ def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
         if joint.name in bases or isinstance(joint.joint, Spherical):
             continue
         element = joints[joint.name]
-        axis = numbers(element, "axis/xyz")
-        X_J = stated[element.findtext("child")] @ matrix(numbers(element, "pose"))
+        axis = values_of(element, "axis/xyz")
+        X_J = stated[element.findtext("child")] @ matrix(values_of(element, "pose"))
         if (element.findtext("axis/use_parent_model_frame") or "0") in ("0", "false"):
             axis = X_J[:3, :3] @ axis
         column = joint.joint.S(joint.joint.zero()).columns[0].elements()

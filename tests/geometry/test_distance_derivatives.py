@@ -178,14 +178,14 @@ def test_derivatives_of_searched_distances_in_user_functions_equal_differences()
     can, egg = lw.shapes.Cylinder(0.2, 0.6), lw.shapes.Ellipsoid((0.5, 0.3, 0.2))
     weights = np.random.default_rng(3).normal(size=10)
 
-    def found(z: Any) -> Any:
+    def query(z: Any) -> Any:
         X = array(motion([*z]).elements()).reshape(4, 4)
-        found = lw.signed_distance(can, np.eye(4), egg, X)
-        parts = found.distance, found.normal, found.point_a, found.point_b
-        return found, [x for part in parts for x in scalars(part).ravel()]
+        query = lw.signed_distance(can, np.eye(4), egg, X)
+        parts = query.distance, query.normal, query.point_a, query.point_b
+        return query, [x for part in parts for x in scalars(part).ravel()]
 
     def traced(z: Any) -> Any:
-        outputs, values = found(z)
+        outputs, values = query(z)
         symbols = [*z]
         slope = adjoint([values[0]], symbols, [1.0])
         rows = [*jacobian(values, symbols), adjoint(values, symbols, weights.tolist()), *jacobian(slope, symbols)]

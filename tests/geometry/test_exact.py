@@ -27,22 +27,22 @@ def body(kind, x):
     return Body(kind, x[:9].reshape(3, 3), x[9:12], sizes)
 
 
-def on_numbers(a, b, x, y):
+def on_floats(a, b, x, y):
     """Without a kernel."""
     core_a, core_b = (CORES[kind][1](row.tolist()) for kind, row in ((a, x), (b, y)))
     distances = signed_distance(Solid(core_a), Solid(core_b))
     return np.array([distances.distance, *distances.normal, *distances.on_a, *distances.on_b], dtype=float)
 
 
-def check(a, b, x, y, found, where):
+def check(a, b, x, y, outputs, where):
     radii = ROUNDED.get(a, 0.0), ROUNDED.get(b, 0.0)
-    n = found[1:4]
-    rounded = found[0] - sum(radii), n, found[4:7] + radii[0] * n, found[7:10] - radii[1] * n
+    n = outputs[1:4]
+    rounded = outputs[0] - sum(radii), n, outputs[4:7] + radii[0] * n, outputs[7:10] - radii[1] * n
     bodies = body(a, x), body(b, y)
     *exact, doubt, normal = nearest(*bodies, *(v.tolist() for v in rounded[1:]))
     size = max(np.abs(v[12:]).max(initial=1.0) for v in (x, y))
     assert doubt < 1e-30, (where, doubt)
-    assert found[0] > 0.0 or is_least_nearby(*bodies, normal), where
+    assert outputs[0] > 0.0 or is_least_nearby(*bodies, normal), where
     assert abs(rounded[0] - exact[0]) < 1e-12 * size, (where, rounded[0] - exact[0])
     assert np.abs(n - exact[1]).max() < 1e-10, (where, n - exact[1])
     assert max(np.abs(rounded[k] - exact[k]).max() for k in (2, 3)) < 1e-10 * size, where
@@ -58,11 +58,11 @@ def test_distances_apart_equal_forty_digit_results() -> None:
         for gap in (None, 0.1, 1e-4):
             if gap is not None:
                 y[position] -= (outputs[0] - gap) * outputs[1:4]  # noqa: F821
-            outputs = on_numbers(a, b, x, y)
+            outputs = on_floats(a, b, x, y)
             assert gap is None or abs(outputs[0] - gap) < 0.5 * gap
             check(a, b, x, y, outputs, (a, b, gap))
             if gap == 0.1:  # of the two the other way round
-                back = on_numbers(b, a, y, x)
+                back = on_floats(b, a, y, x)
                 assert abs(back[0] - outputs[0]) < 1e-14 and np.abs(back[1:4] + outputs[1:4]).max() < 1e-10, (a, b)
 
 

@@ -20,7 +20,7 @@ KINDS = {
 }
 
 
-def numbers(result):
+def core_values(result):
     return np.array([result.distance, *result.normal, *result.on_a, *result.on_b, result.unique], dtype=object)
 
 
@@ -28,17 +28,17 @@ def kernel(field, kind, arrays):
     size, make = KINDS[kind]
 
     def function(x, **field_arrays):
-        return numbers(field(field_arrays, make(x)))
+        return core_values(field(field_arrays, make(x)))
 
     return lw.compile(function, x=size, **{name: array.shape for name, array in arrays.items()})
 
 
-def check(found):
+def check(outputs):
     """Assert the identities of every distance, without NaN."""
-    assert np.isfinite(found).all()
-    assert np.abs(np.linalg.norm(found[:, 1:4], axis=1) - 1.0).max() < 1e-12
-    assert np.abs(found[:, 7:10] - found[:, 4:7] - found[:, :1] * found[:, 1:4]).max() < 1e-12
-    return found[:, 0]
+    assert np.isfinite(outputs).all()
+    assert np.abs(np.linalg.norm(outputs[:, 1:4], axis=1) - 1.0).max() < 1e-12
+    assert np.abs(outputs[:, 7:10] - outputs[:, 4:7] - outputs[:, :1] * outputs[:, 1:4]).max() < 1e-12
+    return outputs[:, 0]
 
 
 def poses(rng, n, size):
@@ -248,7 +248,7 @@ def test_distances_of_compounds_are_minima_over_parts() -> None:
         assert abs(result.distance - each.min()) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
         back, part_b, part_a = fields.distance_of_shapes(compound_b, pose_b, whole, pose_a)
         assert abs(back.distance - result.distance) < 1e-15 and each[int(part_a), int(part_b)] == each.min()
-        check(numbers(result)[None].astype(float))
+        check(core_values(result)[None].astype(float))
     ground, _, _ = fields.distance_of_shapes(
         GROUND, Pose.identity(), compound_b, Pose.of(poses(rng, 1, 0.1)[0].tolist())
     )

@@ -71,8 +71,8 @@ def test_random_and_aligned_pairs_satisfy_identities_of_points_normals_and_depth
         assert worst.point.max() < 1e-9
         assert worst.slope[~b.beside].max() < 1e-3, placement
         assert np.mean(worst.slope > 1e-3) < 5e-3, placement
-    for _, placement, is_partial, index, tied in (x for x in HARD if x[0] == kinds):
-        a, b = (x.take(np.array([index])) for x in pairs(kinds, placement, CHUNK, piece=is_partial))
+    for _, placement, chunk, index, tied in (x for x in HARD if x[0] == kinds):
+        a, b = (x.take(np.array([index])) for x in pairs(kinds, placement, CHUNK, chunk=chunk))
         worst, _ = violations(a, b, searched=1, both=both)
         for off in (worst.surface, worst.planes, worst.order, worst.search):
             assert off.max() < 1e-9, (placement, index)

@@ -13,7 +13,7 @@ X = np.tile(lw.pose((0.0, 0.0, 0.5), rpy=(0.1, 0.2, 0.3)), (20, 1, 1))
 X[:, :3, 3] += np.linspace(-0.4, 0.4, 20)[:, np.newaxis]
 
 
-def asked(caller, X_a, X_b):
+def evaluated(caller, X_a, X_b):
     """Some numbers of what a function gives."""
     if caller == "signed_distance":
         return lw.signed_distance(BALL, X_a, BOX, X_b).distance
@@ -22,13 +22,13 @@ def asked(caller, X_a, X_b):
 
 @pytest.mark.parametrize("caller", ["signed_distance", "contact_points"])
 def test_functions_of_two_shapes_take_single_and_batched_poses(caller: str) -> None:
-    many = asked(caller, lw.pose(), X)
+    many = evaluated(caller, lw.pose(), X)
     for k in (0, 7, 19):
-        assert np.array_equal(asked(caller, lw.pose(), X[k]), many[k])
-    assert np.array_equal(asked(caller, np.eye(4, dtype=int), X[3].tolist()), many[3])
-    assert np.array_equal(asked(caller, lw.pose(), X.reshape(4, 5, 4, 4)), many.reshape(4, 5, *many.shape[1:]))
+        assert np.array_equal(evaluated(caller, lw.pose(), X[k]), many[k])
+    assert np.array_equal(evaluated(caller, np.eye(4, dtype=int), X[3].tolist()), many[3])
+    assert np.array_equal(evaluated(caller, lw.pose(), X.reshape(4, 5, 4, 4)), many.reshape(4, 5, *many.shape[1:]))
     slanted = np.swapaxes(np.swapaxes(X, 1, 2).copy(), 1, 2)  # another order in memory
-    assert np.array_equal(asked(caller, lw.pose(), slanted), many)
+    assert np.array_equal(evaluated(caller, lw.pose(), slanted), many)
     wrong = {
         "rotation": lambda x: x[..., :3, :3].__imul__(1.0 + 1e-5),
         "a rotation": lambda x: x[..., 0].__imul__(-1.0),  # a reflection
@@ -43,11 +43,11 @@ def test_functions_of_two_shapes_take_single_and_batched_poses(caller: str) -> N
             for poses in ((lw.pose(), pose), (pose, lw.pose())):
                 name = "X_a" if poses[0] is pose else "X_b"
                 with pytest.raises(ValueError, match=rf"^{caller}: {name}: .*{said}"):
-                    asked(caller, *poses)
-    assert np.array_equal(asked(caller, lw.pose(), X), many)
+                    evaluated(caller, *poses)
+    assert np.array_equal(evaluated(caller, lw.pose(), X), many)
     with pytest.raises(ValueError, match=r"X_b: expected poses \(\.\.\., 4, 4\), got an array of shape \(3, 4\)"):
-        asked(caller, lw.pose(), np.eye(4)[:3])
+        evaluated(caller, lw.pose(), np.eye(4)[:3])
     with pytest.raises(ValueError, match=r"do not broadcast"):
-        asked(caller, X[:3], X[:2])
+        evaluated(caller, X[:3], X[:2])
     with pytest.raises((TypeError, ValueError), match="X_a"):
-        asked(caller, "here", X)
+        evaluated(caller, "here", X)

@@ -22,18 +22,18 @@ def test_spheres_centered_on_surfaces_have_the_faces_normal() -> None:
         lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.05, 0.6), lw.shapes.Box((0.2, 0.2, 0.2)),
         lw.shapes.Cylinder(0.1, 0.2),
     )  # fmt: skip
-    zero, ones = np.zeros(100), np.ones(100)
+    zero, unit_scales = np.zeros(100), np.ones(100)
     slope = np.array([2.0, 0.0, 1.0]) / np.sqrt(5.0)
     for shape, points, normal, unique in (
         (cone, (0.2 * t, zero, 0.2 - 0.4 * t), slope, 1.0),
-        (cone, (zero, zero, 0.2 * ones), None, 0.0),
-        (cone, (0.2 * ones, zero, -0.2 * ones), None, 0.0),
+        (cone, (zero, zero, 0.2 * unit_scales), None, 0.0),
+        (cone, (0.2 * unit_scales, zero, -0.2 * unit_scales), None, 0.0),
         (capsule, (zero, zero, 0.6 * t - 0.3), None, 0.0),
-        (box, (0.1 * ones, 0.2 * t - 0.1, 0.05 * ones), np.array([1.0, 0.0, 0.0]), 1.0),
-        (box, (0.1 * ones, 0.1 * ones, 0.05 * ones), None, 0.0),
-        (box, (0.1 * ones, 0.1 * ones, 0.1 * ones), None, 0.0),
-        (can, (0.1 * ones, zero, 0.15 * t - 0.07), np.array([1.0, 0.0, 0.0]), 1.0),
-        (can, (0.1 * ones, zero, 0.1 * ones), None, 0.0),
+        (box, (0.1 * unit_scales, 0.2 * t - 0.1, 0.05 * unit_scales), np.array([1.0, 0.0, 0.0]), 1.0),
+        (box, (0.1 * unit_scales, 0.1 * unit_scales, 0.05 * unit_scales), None, 0.0),
+        (box, (0.1 * unit_scales, 0.1 * unit_scales, 0.1 * unit_scales), None, 0.0),
+        (can, (0.1 * unit_scales, zero, 0.15 * t - 0.07), np.array([1.0, 0.0, 0.0]), 1.0),
+        (can, (0.1 * unit_scales, zero, 0.1 * unit_scales), None, 0.0),
     ):
         distances = lw.signed_distance(lw.shapes.Sphere(0.2), placed(W, np.stack(points, axis=1)), shape, W)
         rounding = 0.05 if shape is capsule else 0.0

@@ -184,7 +184,7 @@ class WrongExample(Hinge):
         return Revolute((0.0, 0.0, 1.0))
 
 
-class ChecksNothing(Hinge):
+class WithoutChecks(Hinge):
     def checked(self, q: Any, name: str = "") -> np.ndarray:
         return np.asarray(q, dtype=float)
 
@@ -354,7 +354,7 @@ BREAKS: dict[type[JointType], str] = {
     OneName: "names and units",
     NoTypeName: "names and units",
     WrongExample: "value",
-    ChecksNothing: "checked",
+    WithoutChecks: "checked",
     OffManifold: "random",
     Drifts: "distance",
     OnlyScalars: "batches",

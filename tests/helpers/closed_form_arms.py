@@ -125,7 +125,7 @@ def random_pose(rng):
     return X
 
 
-def on_numbers(robot, form, X, seed, parameter=None):
+def on_arrays(robot, form, X, seed, parameter=None):
     """Evaluate a closed form's function on NumPy arrays, without limits: q (n, 8, nq), valid."""
     tree = robot.tree
     A, B = tree.frame(form.relative_to), tree.frame(form.frame)

@@ -29,7 +29,7 @@ __all__ = [
 SAMPLES = 3
 
 
-def _made(name: str, kind: Any, seed: int) -> lw.Joint:
+def _joint(name: str, kind: Any, seed: int) -> lw.Joint:
     rng = np.random.default_rng(seed)
     poses = [matrix(random_pose(rng)) for _ in range(2)]
     links = {"parent": "before", "child": "after"}
@@ -41,7 +41,7 @@ def matrix(pose: Any) -> np.ndarray:
 
 
 EVERY: dict[str, lw.Joint] = {
-    kind.type_name(): _made(kind.type_name(), kind, seed) for seed, kind in enumerate((*ALL, Swivel, Ball))
+    kind.type_name(): _joint(kind.type_name(), kind, seed) for seed, kind in enumerate((*ALL, Swivel, Ball))
 }
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
 _MOVING = {name: joint for name, joint in EVERY.items() if joint.nv}

@@ -139,7 +139,7 @@ def transform_at_zero(joint: JointType) -> Pose:
     return X
 
 
-def places_of_unit_length(joint: JointType) -> list[int]:
+def unit_length_indices(joint: JointType) -> list[int]:
     """The places in q of numbers that bounds do not apply to: of a quaternion, say."""
     return [k for positions in joint.unit_length for k in positions]
 

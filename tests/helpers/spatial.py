@@ -26,10 +26,10 @@ class Reader:
     """Takes things from a list of scalars, one after the other."""
 
     def __init__(self, scalars: Sequence[Any]) -> None:
-        self._rest = list(scalars)
+        self._remaining = list(scalars)
 
     def take(self, n: int) -> list[Any]:
-        taken, self._rest = self._rest[:n], self._rest[n:]
+        taken, self._remaining = self._remaining[:n], self._remaining[n:]
         assert len(taken) == n
         return taken
 

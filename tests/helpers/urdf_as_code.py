@@ -35,13 +35,13 @@ def _gear(root: Element, joint: Element) -> dict[str, Any]:
     return {}
 
 
-def _numbers(text: str) -> list[float]:
+def _floats(text: str) -> list[float]:
     return [float(word) for word in text.split()]
 
 
 def _pose(element: Element | None) -> np.ndarray:
     attributes = {} if element is None else element.attrib
-    return lw.pose(_numbers(attributes.get("xyz", "0 0 0")), rpy=_numbers(attributes.get("rpy", "0 0 0")))
+    return lw.pose(_floats(attributes.get("xyz", "0 0 0")), rpy=_floats(attributes.get("rpy", "0 0 0")))
 
 
 def _material(element: Element, materials: dict[str, shapes.Material]) -> shapes.Material:
@@ -50,7 +50,7 @@ def _material(element: Element, materials: dict[str, shapes.Material]) -> shapes
     file = None if texture is None else texture.get("filename")
     if color is None and not file:
         return materials.get(name, shapes.Material(name))
-    rgba = None if color is None else tuple(_numbers(color.attrib["rgba"]))
+    rgba = None if color is None else tuple(_floats(color.attrib["rgba"]))
     material = shapes.Material(name, rgba, file)  # type: ignore[arg-type]
     materials.setdefault(name, material)
     return material
@@ -60,10 +60,10 @@ def _geometry(element: Element, materials: dict[str, shapes.Material]) -> shapes
     (shape,) = element.find("geometry") or ()
     look = element.find("material") if element.tag == "visual" else None
     geometry: dict[str, Any] = {
-        "box": lambda size: shapes.Box(_numbers(size)),  # type: ignore[arg-type]
+        "box": lambda size: shapes.Box(_floats(size)),  # type: ignore[arg-type]
         "cylinder": lambda radius, length: shapes.Cylinder(float(radius), float(length)),
         "sphere": lambda radius: shapes.Sphere(float(radius)),
-        "mesh": lambda filename, scale="1 1 1": shapes.Mesh(filename, _numbers(scale)),  # type: ignore[arg-type]
+        "mesh": lambda filename, scale="1 1 1": shapes.Mesh(filename, _floats(scale)),  # type: ignore[arg-type]
     }
     material = None if look is None else _material(look, materials)
     return geometry[shape.tag](**shape.attrib).at(
@@ -93,7 +93,7 @@ def _link(element: Element, materials: dict[str, shapes.Material]) -> lw.Link:
 
 def _joint(element: Element, drive: dict[str, Any]) -> lw.Joint:
     kind, axis = element.attrib["type"], element.find("axis")
-    direction = [1.0, 0.0, 0.0] if axis is None else _numbers(axis.attrib["xyz"])
+    direction = [1.0, 0.0, 0.0] if axis is None else _floats(axis.attrib["xyz"])
     types = {
         "revolute": lambda: joints.Revolute(direction),  # type: ignore[arg-type]
         "continuous": lambda: joints.Revolute(direction),  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def test_invalid_options_of_identification_are_refused() -> None:
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)
 
-    def asked(**options: object) -> object:
+    def estimated(**options: object) -> object:
         return identify.base_parameters(robot, q, v, a, tau, **options)
 
     for options, problem in (
@@ -90,7 +90,7 @@ def test_invalid_options_of_identification_are_refused() -> None:
         ({"bodies": []}, "to estimate, got none"),
     ):
         with pytest.raises(ValueError, match=problem):
-            asked(**options)
+            estimated(**options)
     for options, problem in (
         ({"weights": {"ellbow": 1.0}}, "no joint or coordinate of v named 'ellbow'"),
         ({"passive": ["dampings"]}, "no kind of passive parameter named 'dampings'; did you mean 'damping'"),
@@ -98,11 +98,11 @@ def test_invalid_options_of_identification_are_refused() -> None:
         ({"wrenches": {"tipp": np.zeros(6)}}, "no frame named 'tipp'"),
     ):
         with pytest.raises(UnknownNameError, match=problem):
-            asked(**options)
+            estimated(**options)
     with pytest.raises(ValueError, match=r"wrenches\['tip'\]: expected shape \(40, 6\) or \(6,\), got \(39, 6\)"):
-        asked(wrenches={"tip": np.zeros((39, 6))})
+        estimated(wrenches={"tip": np.zeros((39, 6))})
     with pytest.raises(TypeError, match="bodies: expected a list of names, got 'lower_rod'"):
-        asked(bodies="lower_rod")
+        estimated(bodies="lower_rod")
     for spread in (0.0, -1.0, np.nan, "wide", [0.5, 0.5]):
         with pytest.raises(ValueError, match="spread: expected a positive number"):
             identify.inertias(robot, q, v, a, tau, spread=spread)

@@ -21,12 +21,12 @@ def test_rich_motions_excite_more_than_poor_and_constant_ones() -> None:
     rich = identify.excitation(robot, *motion(robot, 200))
     q, v, a = motion(robot, 200)
     poor = identify.excitation(robot, q[0] + 0.02 * (q - q[0]), 0.02 * v, 0.02 * a)
-    rest = identify.excitation(robot, q, 0.0 * v, 0.0 * a)
-    assert rich.condition < 10.0 < 50.0 < poor.condition < np.inf == rest.condition
+    motionless = identify.excitation(robot, q, 0.0 * v, 0.0 * a)
+    assert rich.condition < 10.0 < 50.0 < poor.condition < np.inf == motionless.condition
     assert rich.unexcited == () and rich.smallest > poor.smallest
     assert rich.deviations.max() < poor.deviations.max() < np.inf
-    assert "wrist.J_xy + 0.088 flange.h_z" in rest.unexcited and "flange.h_x" not in rest.unexcited
-    assert np.array_equal(rest.independence == 0.0, np.isinf(rest.deviations))
+    assert "wrist.J_xy + 0.088 flange.h_z" in motionless.unexcited and "flange.h_x" not in motionless.unexcited
+    assert np.array_equal(motionless.independence == 0.0, np.isinf(motionless.deviations))
     assert (np.diff(rich.independence[rich.order]) >= 0.0).all()
     assert str(rich).splitlines()[4].startswith(rich.names[rich.order[0]][:40])
     tau = robot.inverse_dynamics(q, 0.0 * v, 0.0 * a)

@@ -133,7 +133,7 @@ def test_calibration_works_with_points_and_a_single_frame() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_tip_that_is_held_at_one_point_calibrates_within_its_covariance() -> None:
+def test_a_tip_fixed_at_one_point_calibrates_within_its_covariance() -> None:
     """The measured positions do not vary at all: all errors are those of the readings, 1e-5 rad."""
     robot, point, rng = shipped("arm6"), np.array([0.5, 0.125, 0.375]), np.random.default_rng(0)
     offsets = np.array([0.0, 0.0, 0.002, 0.001, 0.0, 0.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, on_numbers, puma560, random_arm, random_pose, ur5
+from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, on_arrays, puma560, random_arm, random_pose, ur5
 from linkwork.errors import UnknownNameError
 from linkwork.ik.closed_form import IKBranches
 
@@ -31,7 +31,7 @@ def check(robot, form, q, *, result=1e-6, compiled=True, **options):
     if compiled:
         branches = form.branches(X, q_init=q, position_limits=False, **options)
     else:
-        values = on_numbers(robot, form, X, q)
+        values = on_arrays(robot, form, X, q)
         branches = IKBranches(*values, *np.zeros((2, *values[1].shape)))
     reached = poses_of(robot, form, branches.q)
     expected = np.broadcast_to(X[..., np.newaxis, :, :], reached.shape)
@@ -244,7 +244,7 @@ def test_poses_with_the_wrist_above_the_base_have_branches():
     q[2] = -RIGHT - 2.0 * (q[1] - RIGHT)
     X = poses_of(level, above, q)
     assert abs(np.linalg.norm(np.asarray(level.pose(q, "link4"))[:2, 3])) < 1e-12
-    outputs, valid = on_numbers(level, above, X[np.newaxis], q[np.newaxis])
+    outputs, valid = on_arrays(level, above, X[np.newaxis], q[np.newaxis])
     assert np.isfinite(outputs).all() and valid.any()
     assert np.abs(poses_of(level, above, outputs[valid]) - X).max() < 1e-9
 
@@ -276,7 +276,7 @@ def test_the_uncompiled_closed_form_equals_the_kernel():
     q = np.random.default_rng(3).uniform(-3.0, 3.0, (100, 6))
     X = poses_of(robot, form, q)
     compiled = form.branches(X, q_init=q, position_limits=False)
-    outputs, valid = on_numbers(robot, form, X, q)
+    outputs, valid = on_arrays(robot, form, X, q)
     assert np.array_equal(valid, compiled.valid)
     assert apart(outputs, compiled.q)[valid].max() < 1e-9
 
@@ -371,8 +371,8 @@ def test_a_chain_through_the_root_has_the_same_branches():
     angles = dict(zip(form.joints, q.T, strict=True))
     configurations = np.stack([angles[name] for name in rerooted.q_names], axis=-1)
     assert np.abs(poses_of(rerooted, same, configurations) - X).max() < 1e-12
-    outputs, valid = on_numbers(robot, form, X, q)
-    again, valid_again = on_numbers(rerooted, same, X, configurations)
+    outputs, valid = on_arrays(robot, form, X, q)
+    again, valid_again = on_arrays(rerooted, same, X, configurations)
     order = [rerooted.q_names.index(name) for name in robot.q_names]
     assert np.array_equal(valid, valid_again)
     assert apart(outputs, again[..., order])[valid].max() < 1e-8
@@ -395,12 +395,12 @@ def test_closed_forms_take_empty_batches_and_symbols():
     assert empty.q.shape == (0, 8, 6) and empty.count.shape == (0,)
     assert str(empty) == "0 poses: 0 to 0 branches"
 
-    def told(angle):
+    def reported(angle):
         robot = ur5().with_parameters({"placement:joint2": [angle, 0.0, 0.0, 0.0, 0.0, 0.0]})
         return robot.closed_form("link6")
 
     with pytest.raises(TypeError, match="has symbols"):
-        lw.compile(told, angle=())
+        lw.compile(reported, angle=())
     # the kernel in another: the first branch, moved on
     q = np.array([0.1, -1.0, 1.2, 0.4, 0.9, -0.3])
     X = poses_of(ur5(), form, q)
@@ -489,7 +489,7 @@ def test_any_finite_target_has_finite_branches():
         form = robot.closed_form(f"link{robot.nq}")
         parameter = None if form.redundant is None else np.linspace(-math.pi, math.pi, len(X))
         with np.errstate(all="raise", under="ignore"):
-            outputs, valid = on_numbers(robot, form, X, np.zeros((len(X), robot.nq)), parameter)
+            outputs, valid = on_arrays(robot, form, X, np.zeros((len(X), robot.nq)), parameter)
         assert np.isfinite(outputs).all()
         away = np.abs(poses_of(robot, form, outputs) - X[:, np.newaxis]).max(axis=(-2, -1))
         assert away[valid].max(initial=0.0) < 1e-8

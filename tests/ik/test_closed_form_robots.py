@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from helpers.closed_form_arms import on_numbers
+from helpers.closed_form_arms import on_arrays
 from oracles.example_robots import EXAMPLES
 
 WRIST = "spherical wrist"
@@ -48,7 +48,7 @@ def test_closed_forms_of_real_robots_recover_configurations(name):
         q = robot.random_configuration(seed=1, size=200)
         X = np.asarray(robot.pose(q, frame, relative_to=relative_to))
         parameter = None if form.redundant is None else form.redundant_angle(q)
-        outputs, valid = on_numbers(robot, form, X, q, parameter)
+        outputs, valid = on_arrays(robot, form, X, q, parameter)
         assert np.isfinite(outputs).all()
         reached = np.asarray(robot.pose(outputs, frame, relative_to=relative_to))
         assert np.abs(reached - X[:, np.newaxis])[valid].max() < 1e-9

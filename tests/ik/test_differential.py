@@ -75,8 +75,8 @@ def test_velocity_position_and_acceleration_limits_hold_for_every_joint_type(nam
     last = fastest * rng.uniform(-1.0, 1.0, (40, robot.nv))
     X = np.array([far_target(robot, frame, seed) for seed in range(40)])
     task = lw.ik.PoseTask(frame, weight=1.0, name="X")
-    moving = [k for k, n in numbers_of(robot)]
-    positions = [n for k, n in numbers_of(robot)]
+    moving = [k for k, n in coordinates_of(robot)]
+    positions = [n for k, n in coordinates_of(robot)]
     limits = {"velocity": fastest, "acceleration": hardest}
     velocity_result = robot.velocity_for(task, q, DT, v_last=last, motion_limits=limits, X=X)
     assert np.isfinite(velocity_result.v).all() and velocity_result.success.all()
@@ -93,7 +93,7 @@ def test_velocity_position_and_acceleration_limits_hold_for_every_joint_type(nam
     assert (room | forced).all() and room.mean() > 0.8
 
 
-def numbers_of(robot):
+def coordinates_of(robot):
     from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 
     return coordinate_indices(robot.tree).items()

@@ -20,7 +20,7 @@ def tip(q):
     return X[..., :3, 3] + X[..., :3, :3] @ [0.0, 0.05, 0.1]
 
 
-def way(q):
+def pointing(q):
     return ARM.pose(q, "hand")[..., :3, :3] @ [0.6, 0.0, 0.8]
 
 
@@ -61,13 +61,13 @@ def test_infinite_tolerances_free_the_named_axes():
 
 
 def test_align_tasks_align_directions_within_a_cone():
-    solution = ARM.ik_problem(ik.AlignTask("way")).solve(Q, way=-3.0 * way(Q[::-1]))
-    assert solution.success.all() and angle(way(solution.q), -way(Q[::-1])).max() <= 1e-6
+    solution = ARM.ik_problem(ik.AlignTask("way")).solve(Q, way=-3.0 * pointing(Q[::-1]))
+    assert solution.success.all() and angle(pointing(solution.q), -pointing(Q[::-1])).max() <= 1e-6
     cone = ARM.ik_problem(ik.AlignTask("way", to="world.x", cone=0.4))
     solution = cone.solve(Q)
-    angles = angle(way(solution.q), np.array([1.0, 0.0, 0.0]))
+    angles = angle(pointing(solution.q), np.array([1.0, 0.0, 0.0]))
     assert solution.success.all() and angles.max() <= 0.4 + 1e-6 and (angles > 0.39).any()
-    inside = angle(way(Q), np.array([1.0, 0.0, 0.0])) <= 0.4
+    inside = angle(pointing(Q), np.array([1.0, 0.0, 0.0])) <= 0.4
     assert np.array_equal(solution.q[inside], Q[inside])
 
 
@@ -75,7 +75,7 @@ def test_look_at_tasks_point_at_the_target():
     position = np.array([0.8, -0.5, 0.9])
     for task in (ik.LookAtTask("way"), ik.LookAtTask("way", cone=0.3)):
         solution = ARM.ik_problem(task).solve(Q, way=position)
-        off = angle(way(solution.q), position - ARM.pose(solution.q, "hand")[:, :3, 3])
+        off = angle(pointing(solution.q), position - ARM.pose(solution.q, "hand")[:, :3, 3])
         assert solution.success.all() and off.max() <= (task.cone or 0.0) + 1e-6
     Y = ARM.pose(Q[3], "forearm_proximal")
     gaze = Y[:3, :3].T @ (tip(Q[3]) - Y[:3, 3])
@@ -106,7 +106,7 @@ def test_direction_tasks_are_finite_at_opposite_directions_and_coincident_points
     solution = ARM.ik_problem(look).solve(Q[0], way=p - 0.5 * d)
     assert (
         solution.success
-        and angle(way(solution.q), p - 0.5 * d - ARM.pose(solution.q, "hand")[:3, 3]) <= (cone or 0.0) + 1e-6
+        and angle(pointing(solution.q), p - 0.5 * d - ARM.pose(solution.q, "hand")[:3, 3]) <= (cone or 0.0) + 1e-6
     )
 
 
@@ -213,5 +213,5 @@ def test_soft_tasks_improve_without_violating_hard_tasks():
     assert np.abs(ARM.pose(solution.q, "hand") - X[:8])[solution.success, :3, 3].max() <= 1e-6
     position = np.array([0.0, 0.0, 2.0])
     look = ARM.ik_problem([hold, ik.Soft(ik.LookAtTask("way"), 1.0)]).solve(Q[:8], hand=X[:8, :3, 3], way=position)
-    off, before = (angle(way(q), position - ARM.pose(q, "hand")[:, :3, 3]) for q in (look.q, Q[:8]))
+    off, before = (angle(pointing(q), position - ARM.pose(q, "hand")[:, :3, 3]) for q in (look.q, Q[:8]))
     assert look.success.sum() >= 6 and (off <= before + 1e-9)[look.success].all() and (off < 0.9 * before).any()

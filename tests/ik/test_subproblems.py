@@ -158,8 +158,8 @@ def product(x, alpha, y, beta, z):
     """Rz(x) Rx(α) Rz(y) Rx(β) Rz(z), as rows."""
 
     def about_z(angle):
-        ones, c, s = np.ones_like(angle), np.cos(angle), np.sin(angle)
-        return np.array([[c, -s, 0 * ones], [s, c, 0 * ones], [0 * ones, 0 * ones, ones]])
+        unit, c, s = np.ones_like(angle), np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0 * unit], [s, c, 0 * unit], [0 * unit, 0 * unit, unit]])
 
     def about_x(twist):
         return np.array([[1.0, 0.0, 0.0], [0.0, twist.cos, -twist.sin], [0.0, twist.sin, twist.cos]])

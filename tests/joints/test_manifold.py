@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.joints import EVERY, Ball, places_of_unit_length, rotation_vector
+from helpers.joints import EVERY, Ball, rotation_vector, unit_length_indices
 from helpers.precise import difference_jacobian
 from helpers.scalars import EPS, assert_near, every_jacobian, every_scalar
 from linkwork.expr.scalar.symbol import Graph
@@ -113,7 +113,7 @@ def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
 def test_normalize(joint: JointType, run: Any) -> None:
     q = configurations(joint, 10)
     off = q.copy()
-    off[:, places_of_unit_length(joint)] *= np.linspace(0.3, 3.0, len(q))[:, None]
+    off[:, unit_length_indices(joint)] *= np.linspace(0.3, 3.0, len(q))[:, None]
     for result, again, expected in zip(
         run(joint.normalize, off), run(lambda q: joint.normalize(joint.normalize(q)), off), q, strict=True
     ):
@@ -130,7 +130,7 @@ def test_the_distance_from_the_manifold(joint: JointType, run: Any) -> None:
     q = configurations(joint, 10)
     by = np.array([1e-3, -1e-3, 1e-6, -1e-6, 1e-9, 0.0])
     off = q.copy()
-    off[:, places_of_unit_length(joint)] *= 1.0 + by[:, None]
+    off[:, unit_length_indices(joint)] *= 1.0 + by[:, None]
     if not joint.unit_length:
         found = joint.distance(Graph().inputs("q", (joint.nq,)))
         assert isinstance(found, float) and found == 0.0

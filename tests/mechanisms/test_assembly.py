@@ -24,7 +24,7 @@ def wrapped(x):
     return np.abs((np.asarray(x) + np.pi) % (2 * np.pi) - np.pi)
 
 
-def nearest_way(angles, expected):
+def angle_to_nearest(angles, expected):
     """Return differences of angles from the nearest of several."""
     return wrapped(angles[..., np.newaxis] - expected).min(axis=-1)
 
@@ -42,9 +42,9 @@ def test_freudensteins_linkage_is_assembled_over_the_full_turn():
         assert assembled.success.all() and (assembled.status == "solved").all()
         assert assembled.error.max() < 1e-13
         np.testing.assert_array_equal(assembled.q[:, 0], -angle)
-        assert nearest_way(-assembled.q[:, 2], expected).max() < 1e-12
+        assert angle_to_nearest(-assembled.q[:, 2], expected).max() < 1e-12
     assembled = robot.assemble(robot.random_configuration(seed=0, size=361), hold={"crank": -angle})
-    assert assembled.success.all() and nearest_way(-assembled.q[:, 2], expected).max() < 1e-12
+    assert assembled.success.all() and angle_to_nearest(-assembled.q[:, 2], expected).max() < 1e-12
     assert assembled.iterations.mean() < 12
 
 

@@ -49,7 +49,7 @@ def _turn(lengths, count=361):
     return np.stack([-angle, angle - coupler, x + b * np.cos(coupler)], axis=-1)
 
 
-def _place(seed):
+def _pose_at(seed):
     rng = np.random.default_rng(seed)
     return lw.pose(rng.normal(size=3), rpy=rng.normal(size=3)) if seed else lw.pose()
 
@@ -60,7 +60,7 @@ def test_motor_torques_satisfy_virtual_work_at_any_joint(drawn):
     for seed in drawn(range(6)):
         size = (1.0, 1e-3, 10.0)[seed % 3]
         lengths = size * np.array([[1.0, 2.5, 2.0, 3.0], [1.0, 3.0]][seed // 3])
-        robot, q = _linkage(lengths, _place(seed), mass=10.0 ** (seed - 3)), _turn(lengths)
+        robot, q = _linkage(lengths, _pose_at(seed), mass=10.0 ** (seed - 3)), _turn(lengths)
         u = robot.explicit_jacobian(q, ["a"])[..., 0]
         work = (robot.gravity_force(q) * u).sum(axis=-1)
         for k, name in enumerate("abc"):
@@ -72,14 +72,14 @@ def test_motor_torques_satisfy_virtual_work_at_any_joint(drawn):
 
 def test_torques_in_a_folded_state_are_limits_of_those_beside_it():
     """A slider-crank of equal bars folds, where the constraints permit another motion; its pins lock up there."""
-    robot = _linkage([0.3, 0.3], _place(2))
+    robot = _linkage([0.3, 0.3], _pose_at(2))
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])
 
     def motion(angle):
-        ones = np.ones_like(angle)
+        unit_speed = np.ones_like(angle)
         q = np.stack([-angle, 2.0 * angle, 0.6 * np.cos(angle)], axis=-1)
-        v = 3.0 * np.stack([-ones, 2.0 * ones, -0.6 * np.sin(angle)], axis=-1)
-        return q, v, 9.0 * np.stack([0.0 * ones, 0.0 * ones, -0.6 * np.cos(angle)], axis=-1)
+        v = 3.0 * np.stack([-unit_speed, 2.0 * unit_speed, -0.6 * np.sin(angle)], axis=-1)
+        return q, v, 9.0 * np.stack([0.0 * unit_speed, 0.0 * unit_speed, -0.6 * np.cos(angle)], axis=-1)
 
     state = motion(near)
     for k, name in ((0, "a"), (2, "c")):
@@ -95,7 +95,7 @@ def test_torques_in_a_folded_state_are_limits_of_those_beside_it():
 def test_one_dead_centre_does_not_spoil_a_batch():
     """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error alone."""
     lengths = [0.1, 0.3]
-    robot, q = _linkage(lengths, _place(0)), _turn(lengths)
+    robot, q = _linkage(lengths, _pose_at(0)), _turn(lengths)
     zeros = np.zeros_like(q)
     with pytest.warns(ConfigurationWarning, match="the forces of 3 states are NaN, the first is state 0: it is a dead"):
         dynamics_result = robot.constrained_inverse_dynamics(q, zeros, zeros, actuators="c")

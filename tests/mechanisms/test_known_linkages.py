@@ -246,18 +246,18 @@ def test_constraints_stay_finite_at_singular_directions():
 def test_a_machine_with_many_constraint_kinds_obeys_all_of_them():
     """A gear, a rod, a wheel on the ground, a cam and a blade; the robot is rebuilt and equal."""
 
-    def piece(name, joint, position=(0, 0, 0), parent="base"):
+    def machine_part(name, joint, position=(0, 0, 0), parent="base"):
         return part(name), on(joint, name, parent, name, position)
 
     machine = lw.Robot.build(
         "machine",
         part("base"),
         on(lw.joints.Floating(), "free", "world", "base"),
-        *piece("wheel", HINGE),
-        *piece("pinion", HINGE, (0.5, 0, 0)),
-        *piece("cam", HINGE, (0.5, 0, 0.4)),
-        *piece("follower", lw.joints.Prismatic((0, 0, 1)), (0.5, 0, 0.4)),
-        *piece("runner", AXLE, (-0.5, 0, -0.4)),
+        *machine_part("wheel", HINGE),
+        *machine_part("pinion", HINGE, (0.5, 0, 0)),
+        *machine_part("cam", HINGE, (0.5, 0, 0.4)),
+        *machine_part("follower", lw.joints.Prismatic((0, 0, 1)), (0.5, 0, 0.4)),
+        *machine_part("runner", AXLE, (-0.5, 0, -0.4)),
     )
     machine = machine.with_frame("ground", "world", (0, 0, 0.1))
     machine = machine.with_point("a", "runner", (0.1, 0, 0)).with_point("b", "follower", (0, 0.1, 0))

@@ -22,14 +22,14 @@ every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 
 
 @functools.cache
-def made(name: str) -> Mechanism:
+def moving_mechanism(name: str) -> Mechanism:
     return mechanism(KINDS[name], MECHANISMS.index(name)) if name in KINDS else mechanisms()[name]
 
 
 @functools.cache
 def moving(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
     """The mechanism, a velocity that it allows, and joint forces."""
-    m = made(name)
+    m = moving_mechanism(name)
     return m, m.feasible(1), np.random.default_rng(2).normal(size=m.tree.nv)
 
 

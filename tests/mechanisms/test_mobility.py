@@ -121,7 +121,7 @@ def test_mobility_reports_state_configuration_and_parameters():
     assert report.motions[0] == pytest.approx(known.motions[0], abs=1e-8)
 
 
-def numbers(report):
+def report_values(report):
     """Take the numbers that rounding changes out of a report."""
     motions = [x for motion in report.pop("motions") for x in motion.values()]
     errors = report.pop("inconsistent")
@@ -151,7 +151,7 @@ def test_batches_of_mechanisms_have_the_mobility_of_each():
             )
             single = report[index]
             known, got = alone.as_dict(), single.as_dict()
-            np.testing.assert_allclose(numbers(known), numbers(got), rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(report_values(known), report_values(got), rtol=1e-6, atol=1e-12)
             assert known == got and str(single).splitlines()[0] == str(alone).splitlines()[0]
             assert (alone.dof, alone.mobility, alone.rank) == (
                 report.dof[index],

@@ -82,8 +82,8 @@ def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
     f, theta, h = Functions(robot.tree), 1.1, 1e-4
 
     def of(name: str, angles: np.ndarray) -> list[np.ndarray]:
-        q, ones = np.stack([bennett_angles(x) for x in angles]), np.ones((len(angles), 1))
-        return list(f(name, q, 0.0 * q, tau * ones))
+        q, unit_rates = np.stack([bennett_angles(x) for x in angles]), np.ones((len(angles), 1))
+        return list(f(name, q, 0.0 * q, tau * unit_rates))
 
     moved = bennett_angles(theta + h) - bennett_angles(theta - h)
     for name in ("constrained_forward_dynamics", "constrained_inverse_dynamics"):

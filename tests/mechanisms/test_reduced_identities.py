@@ -29,7 +29,7 @@ MECHANISMS = [*KINDS, *mechanisms()]
 
 
 @functools.cache
-def made(name: str) -> tuple[Mechanism, list[int], float]:
+def reduced_mechanism(name: str) -> tuple[Mechanism, list[int], float]:
     """The mechanism, velocities that are independent, and the condition of the block that tells the others."""
     m = mechanism(KINDS[name], MECHANISMS.index(name)) if name in KINDS else mechanisms()[name]
     scales = Scales.of(m.tree, characteristic_length(m.tree))
@@ -42,7 +42,7 @@ def made(name: str) -> tuple[Mechanism, list[int], float]:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_reduced_dynamics_of_random_mechanisms_equals_multipliers(name: str) -> None:
     """INVARIANTS 56: accelerations to 1e-10 times the condition; G K = 0; the velocities that are allowed."""
-    m, picked, condition = made(name)
+    m, picked, condition = reduced_mechanism(name)
     names = [names_of(m.tree, "v")[k] for k in picked]
     q, v, tau = list(m.q), m.feasible(1), np.random.default_rng(2).normal(size=m.tree.nv)
     K = np.array(explicit_jacobian(m.tree, q, names)).reshape(m.tree.nv, len(picked))

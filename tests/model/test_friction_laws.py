@@ -179,6 +179,6 @@ def test_functions_list_the_friction_laws_that_they_accept():
     with pytest.raises(ValueError, match=r"friction='coulomb': expected the method .* or a law that does not stick"):
         ARM.simulate(ARM.neutral(), duration=0.1, friction="coulomb", method="rk4")
     listed = Rough()
-    listed.numbers = [1.0]
+    listed.coefficients = [1.0]
     with pytest.raises(TypeError, match="Rough: expected attributes that can be hashed"):
         ARM.power(ARM.neutral(), *np.zeros((2, 7)), passive=True, friction=listed)

@@ -25,7 +25,7 @@ from oracles.trees import TREES, every_tree, state
 every_robot = pytest.mark.parametrize("example", [*EXAMPLES, *SHIPPED], ids=str)
 
 
-def numbers(inertia):
+def inertia_values(inertia):
     return [inertia.mass, *inertia.moment, *inertia.about.elements()]
 
 
@@ -59,7 +59,7 @@ def test_regrouping_is_idempotent_to_rounding(tree):
     once = regroup_inertias(tree)
     twice = regroup_inertias(once)
     for inertia_once, inertia_twice in zip(once.bodies, twice.bodies, strict=True):
-        assert_close(numbers(inertia_twice.inertia), numbers(inertia_once.inertia), 1e-14)
+        assert_close(inertia_values(inertia_twice.inertia), inertia_values(inertia_once.inertia), 1e-14)
 
 
 @every_robot
@@ -91,8 +91,8 @@ def test_masses_on_a_joints_axis_do_not_affect_regrouped_inertias(drawn):
             for q in joint.random(rng, -free, free, (3,)).tolist():
                 for column in joint.S(q).columns:
                     assert_close((residual @ column).elements(), np.zeros(6), 1e-14)
-                assert_close(numbers(joint.X(q) @ residual), numbers(residual), 1e-14)
-            assert_close(numbers(joint.reduced_inertia(felt)), numbers(felt), 1e-14)
+                assert_close(inertia_values(joint.X(q) @ residual), inertia_values(residual), 1e-14)
+            assert_close(inertia_values(joint.reduced_inertia(felt)), inertia_values(felt), 1e-14)
 
 
 def test_regrouped_bodies_about_a_coordinate_axis_are_exactly_flat():

@@ -67,7 +67,7 @@ def assert_same_motions(tree_a, tree_b, q, v, a, names, q1=None):
     assert_close(result, f.acceleration(B, A, A), 1e-11, core=1)
 
 
-def assert_same_places(tree_a, tree_b):
+def assert_same_placements(tree_a, tree_b):
     assert (tree_a.nq, tree_a.nv) == (tree_b.nq, tree_b.nv)
     names = [body.joint_name for body in tree_a.bodies]
     assert sorted(names) == sorted(body.joint_name for body in tree_b.bodies)
@@ -127,7 +127,7 @@ def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
 @pytest.mark.parametrize("link", ["body5", "tool3", "body1", "ground1"])
 def test_links_move_equally_relative_to_each_other_after_rerooting(tree, link):
     edited_tree = reroot(tree, link)
-    assert_same_places(tree, edited_tree)
+    assert_same_placements(tree, edited_tree)
     q, v, a = state(tree)
     names = ["base", "ground0", "body0", "tool2", "body5", link]
     assert_same_motions(tree, edited_tree, q, v, a, names)
@@ -217,7 +217,7 @@ def test_rerooted_walkers_have_transformed_dynamics(name, link):
     new = old.with_root(link)
     base = new.joint("floating_base")
     assert (base.parent, base.q_slice, base.v_slice) == ("world", slice(0, 7), slice(0, 6))
-    assert_same_places(old.tree, new.tree)
+    assert_same_placements(old.tree, new.tree)
     rng = np.random.default_rng(1)
     q = old.neutral() + np.concatenate([np.zeros((2, 7)), rng.uniform(-0.5, 0.5, (2, old.nq - 7))], -1)
     q = old.integrate(q, np.concatenate([rng.normal(size=(2, 6)), np.zeros((2, old.nv - 6))], -1))
@@ -277,7 +277,7 @@ def test_joint_accelerations_of_free_robots_do_not_depend_on_the_root():
 def test_couplings_survive_rerooting():
     old = lw.load("arm7_gripper", mimic="coupled")
     new = old.with_root("right_finger")
-    assert_same_places(old.tree, new.tree)
+    assert_same_placements(old.tree, new.tree)
     assert new.nv == old.nv
     q, v, a = state(new.tree)
     book = Textbook(new.tree, q, v, a)

@@ -251,9 +251,9 @@ def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
         c = outputs.coefficients[k, 0, 0]
         tight = []
         for stretch, room in ((1.0, 1e-9), (0.9999, 0.0)):
-            again = kernel_given(values, T * stretch) if stretch < 1.0 else c
+            again = kernel_of(values, T * stretch) if stretch < 1.0 else c
             if T > 0.0:
-                tight.append(kept(again, T * stretch, values[6:], room))
+                tight.append(satisfies(again, T * stretch, values[6:], room))
         assert not tight or tight[0]
         solved += len(tight)
     assert solved > 100
@@ -262,7 +262,7 @@ def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
         lw.motion.profile([0.0], [1.0], v0=[0.4], kind="quintic", duration=tried.duration * (1.0 - 1e-6), **LIMITS)
 
 
-def kernel_given(values, T):
+def kernel_of(values, T):
     """The quintic between two states, from its six equations."""
     rows = [P.polyder(np.eye(6), order, axis=1) for order in range(3)]
     at = [[P.polyval(t, np.pad(row, (0, 1))) for row in der] for t in (0.0, T) for der in rows]
@@ -270,7 +270,7 @@ def kernel_given(values, T):
     return np.linalg.solve(np.array(at), [q0, v0, a0, q1, v1, a1])
 
 
-def kept(c, T, limits, room):
+def satisfies(c, T, limits, room):
     """Return True if a polynomial's derivatives are within limits over [0, T], by NumPy's roots."""
     for order, (up, down) in enumerate(zip(limits[::2], limits[1::2], strict=True), start=1):
         der = P.polyder(c, order)

@@ -31,7 +31,7 @@ def _robot(types: tuple) -> lw.Robot:
     return lw.Robot(random_tree(np.random.default_rng(2), len(types), types=types))
 
 
-def _way(robot: lw.Robot, n: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def _waypoints(robot: lw.Robot, n: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Times, and configurations each near the one before."""
     rng = np.random.default_rng(5)
     q = [robot.random_configuration(seed=3)]
@@ -68,7 +68,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
 def test_time_optimal_motions_of_every_joint_type_satisfy_limits(tmp_path):
     for types in SIXES:
         robot = _robot(types)
-        times, q = _way(robot)
+        times, q = _waypoints(robot)
         path = robot.spline(times, q, "hermite")
         v, a = (_limits(np.random.default_rng(1), robot.nv, x) for x in (1.0, 3.0))
         timed_path = time_optimal(path, velocity=v, acceleration=a, **POINTS)

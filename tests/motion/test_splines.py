@@ -134,7 +134,7 @@ def quaternion_power(a, b, u):
     return (np.sin((1.0 - u) * angle) * a + np.sin(u * angle) * b) / np.sin(angle)
 
 
-def made_of_sine(curve, t, order):
+def sine_hinge(curve, t, order):
     """Return q, v, a of a sine-and-cosine hinge from its angle."""
     angle = curve(t)
     return np.stack([np.sin(angle), np.cos(angle)], axis=1) if not order else curve(t, order)[:, None]
@@ -175,7 +175,7 @@ def test_quaternion_splines_take_the_short_rotation():
     assert abs(np.abs(turning.spline([0.0, 1.0], q, "linear")(0.5).v[0]) - (2.0 * np.pi - 6.0)) < 1e-12
     angles = np.array([0.0, 2.0, 1.0, 3.5, 2.5, 4.0])  # control points of which are more than half a turn apart
     curve = turning.spline(np.arange(6.0), np.stack([np.sin(angles), np.cos(angles)], axis=1), "bspline", degree=5)
-    near(curve, lambda t, k: made_of_sine(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
+    near(curve, lambda t, k: sine_hinge(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
 
 
 def test_angles_are_counted_or_take_the_short_direction():

@@ -25,7 +25,7 @@ def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)), **how)
 
 
-def _kept(result: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
+def _excess(result: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.ndarray) -> float:
     """Return the largest relative excess of a limit at many times."""
     times = np.linspace(result.trajectory.start_time, result.trajectory.end_time, 20_011)
     x = result.trajectory(times)[order]
@@ -99,8 +99,8 @@ def test_a_coarse_first_pass_gives_nearly_the_same_duration():
     how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 400}
     timed_path, of_all = time_optimal(path, **how), time_optimal(same, **how)
     assert abs(timed_path.duration - of_all.duration) < 4e-4 * of_all.duration
-    assert _kept(timed_path, 1, -np.ones(2), np.ones(2)) < 1e-8
-    assert _kept(timed_path, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
+    assert _excess(timed_path, 1, -np.ones(2), np.ones(2)) < 1e-8
+    assert _excess(timed_path, 2, np.full(2, -3.0), np.full(2, 3.0)) < 1e-8
     assert [coarse_count(n, 3) for n in (50, 100, 200, 400, 800)] == [50, 100, 100, 100, 200]
     assert coarse_count(400, 40) == coarse_count(400, 200) == 400
 
@@ -113,7 +113,7 @@ def test_limits_hold_at_all_times_between_grid_points():
         v = -rng.uniform(0.5, 2.0, 3), rng.uniform(0.5, 2.0, 3)
         a = -rng.uniform(1.0, 5.0, 3), rng.uniform(1.0, 5.0, 3)
         timed_path = time_optimal(path, velocity=v, acceleration=a, num_points=100)
-        assert _kept(timed_path, 1, *v) < 1e-8 and _kept(timed_path, 2, *a) < 1e-8
+        assert _excess(timed_path, 1, *v) < 1e-8 and _excess(timed_path, 2, *a) < 1e-8
         # at each time something is at its limit, all but where segments end
         times = np.linspace(0.0, timed_path.duration, 2001)[1:-1]
         _, rate, more = timed_path.trajectory(times)

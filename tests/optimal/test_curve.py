@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.held_forces import held_motion, held_step
+from helpers.constant_forces import constant_force_motion, constant_force_step
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-9, "step_tolerance": 1e-9}
 UNEQUAL = ((0.4,), (0.32, 0.08), (0.08, 0.32))  # durations of phases of as many steps
@@ -123,7 +123,7 @@ def test_forces_of_steps_move_a_robot_along_its_path() -> None:
             found = problem.add("velocity", "equality", steps=-1, target=[0.5, 0.2]).solve(start, velocity=v, **options)
             assert found.success
             forces = found.residuals["torque"]
-            q, rates = held_motion(robot, start, v, forces, 1.0 / steps)
+            q, rates = constant_force_motion(robot, start, v, forces, 1.0 / steps)
             planned = found.trajectory()(np.arange(1, steps + 1) / steps)
             errors.append([np.abs(q - planned.q).max(), np.abs(rates - planned.v).max()])
         assert (np.array(errors[0]) > 3.5 * np.array(errors[1])).all() and max(errors[0]) < 0.05, errors
@@ -186,7 +186,7 @@ def test_a_controller_predicts_the_next_state() -> None:
         controller = problem.controller(first_max_iterations=100)
         command = controller.step((q, v))
         assert command.status == "planned"
-        reached = held_step(robot, q, v, command.torque, step)
+        reached = constant_force_step(robot, q, v, command.torque, step)
         plan = controller.plan
         errors.append([np.abs(reached[0] - plan.q[1]).max(), np.abs(reached[1] - plan.v[1]).max()])
     assert (np.array(errors[0]) > 6.0 * np.array(errors[1])).all(), errors

@@ -74,13 +74,13 @@ class Textbook:
 
     def twist(self, B: str, A: str = "world", E: str = "world", point: str | None = None) -> np.ndarray:
         """(ω; v) of B relative to A at the origin of ``point``, in the axes of E."""
-        X, point, R_EA = self._seen(B, A, E, point)
+        X, point, R_EA = self._in_axes(B, A, E, point)
         R, R_dot = X.X[..., :3, :3], X.rate[..., :3, :3]
         return _stacked(R_EA, _vee(R_dot @ _T(R)), (X.rate @ point)[..., :3, 0])
 
     def acceleration(self, B: str, A: str = "world", E: str = "world", point: str | None = None) -> np.ndarray:
         """(ω̇; v̇) of B as seen from A: of the point of B that is at the origin of ``point``, in the axes of E."""
-        X, point, R_EA = self._seen(B, A, E, point)
+        X, point, R_EA = self._in_axes(B, A, E, point)
         R, R_dot, R_second = (Y[..., :3, :3] for Y in (X.X, X.rate, X.second))
         return _stacked(R_EA, _vee(R_second @ _T(R) + R_dot @ _T(R_dot)), (X.second @ point)[..., :3, 0])
 
@@ -104,7 +104,7 @@ class Textbook:
         """The rates of `marks` at the unit velocities, in columns (..., n, 3, nv)."""
         return np.moveaxis(self._along_units().marks(B, r, A, E, directions=directions).rate, 0, -1)
 
-    def _seen(self, B: str, A: str, E: str, at: str | None) -> tuple[Jet, np.ndarray, np.ndarray]:
+    def _in_axes(self, B: str, A: str, E: str, at: str | None) -> tuple[Jet, np.ndarray, np.ndarray]:
         """X_AB(t), the point of B that is asked about (a column, in B), and the rotation from A to E."""
         X = self.frame(A).inverse() @ self.frame(B)
         return X, self.pose(B if at is None else at, B)[..., :, 3:], self.pose(A, E)[..., :3, :3]

@@ -88,7 +88,7 @@ def _begun() -> tuple[np.ndarray, np.ndarray]:
     return nodes, links
 
 
-def _way(nodes: Any, side: Any, parent: Any, start: int, end: int) -> np.ndarray:
+def _path_between(nodes: Any, side: Any, parent: Any, start: int, end: int) -> np.ndarray:
     """The rows from a start to a goal over two nodes that met, one of each tree."""
     halves = []
     for k in sorted((start, end), key=lambda k: side[k]):
@@ -125,7 +125,7 @@ def test_two_trees_meet_and_paths_are_shortened() -> None:
     for k in range(3, count):
         step = np.linalg.norm(nodes[k] - nodes[parent[k]])
         assert step < 0.2 * 4 + 1e-9 and np.linalg.norm(nodes[k]) >= 1.0
-    path = _way(nodes, side, parent, start, end)
+    path = _path_between(nodes, side, parent, start, end)
     assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
     compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), numbers=2)
     again = compiled(*_begun(), np.array([0.2, 400.0]))

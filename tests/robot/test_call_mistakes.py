@@ -15,13 +15,13 @@ ARM = lw.load("arm7")
 Q = np.zeros(7)
 
 
-def told(ask: Callable[[], Any]) -> str:
+def message(ask: Callable[[], Any]) -> str:
     with pytest.raises((AttributeError, TypeError, KeyError, ValueError)) as caught:
         ask()
     return str(caught.value)
 
 
-def test_attributes_are_looked_up_by_python_itself() -> None:
+def test_attribute_access_uses_pythons_own_lookup() -> None:
     """A class with `__getattr__` for words of other libraries takes twice as long for a single call."""
     for whole in (lw.Robot, lw.Joint, lw.Kernel):
         assert not any("__getattr__" in vars(part) or "__getattribute__" in vars(part) for part in whole.__mro__[:-1])
@@ -41,11 +41,11 @@ def test_a_joint_passed_as_a_frame_is_named_with_its_link() -> None:
         (lambda: ARM.pose(Q, ARM.joint("elbow")), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.pose(Q, 7), "there are 'base', "),
     ):
-        assert f"; {remedy}" in told(ask)  # type: ignore[arg-type]
+        assert f"; {remedy}" in message(ask)  # type: ignore[arg-type]
 
 
 def test_frames_passed_before_arrays_are_refused_with_the_order() -> None:
-    assert told(lambda: ARM.pose("hand", Q)) == (  # type: ignore[arg-type]
+    assert message(lambda: ARM.pose("hand", Q)) == (  # type: ignore[arg-type]
         "pose: frame: expected a frame's name, got an array of shape (7,); pass arrays before it, as in pose(q, frame)"
     )
     point: Any = [0, 0, 1]
@@ -54,52 +54,52 @@ def test_frames_passed_before_arrays_are_refused_with_the_order() -> None:
         (lambda: ARM.jacobian(Q, "hand", expressed_in=point), "jacobian: expressed_in: expected a frame's name"),
         (lambda: ARM.acceleration(Q, Q, Q, "hand", relative_to=point), "acceleration: relative_to: expected a frame's"),
     ):
-        assert told(ask).startswith(begins)
+        assert message(ask).startswith(begins)
 
 
 def test_a_method_passed_as_a_function_is_refused_with_its_name() -> None:
-    assert "pass the function's name: 'gravity_force'" in told(lambda: ARM.compile(ARM.gravity_force))
+    assert "pass the function's name: 'gravity_force'" in message(lambda: ARM.compile(ARM.gravity_force))
 
 
 def test_a_name_passed_as_a_tree_is_refused_with_the_remedy() -> None:
-    assert "Robot: tree: expected a Tree, got 'arm7'; use linkwork.load" in told(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
+    assert "Robot: tree: expected a Tree, got 'arm7'; use linkwork.load" in message(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
 
 
 def test_missing_arguments_name_the_public_class() -> None:
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)))
-    assert told(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
-    assert told(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
+    assert message(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
+    assert message(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
     assert pickle.loads(pickle.dumps(lw.Robot.pose)) is lw.Robot.pose
 
 
 def test_missing_coordinates_of_a_floating_base_are_named() -> None:
     dog = lw.load("quadruped", floating_base=True)
-    text = told(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
+    text = message(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
     assert text.endswith("; the first 6 elements are those of joint 'floating_base'")
-    assert told(lambda: dog.pose(np.zeros((5, 12)), "trunk")).endswith(
+    assert message(lambda: dog.pose(np.zeros((5, 12)), "trunk")).endswith(
         "; the first 7 elements are those of joint 'floating_base'"
     )
-    assert "floating_base" not in told(lambda: dog.pose(np.zeros(11), "trunk"))
+    assert "floating_base" not in message(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
 def test_a_number_passed_for_a_vector_is_refused_with_brackets() -> None:
     elbow = ARM.joint("elbow")
-    assert told(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
-    assert told(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
+    assert message(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
+    assert message(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
 
 
 def test_values_passed_as_parts_are_shown_in_errors() -> None:
-    assert told(lambda: ARM.with_joint("elbow")).endswith("got 'elbow'")  # type: ignore[arg-type]
-    assert told(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
+    assert message(lambda: ARM.with_joint("elbow")).endswith("got 'elbow'")  # type: ignore[arg-type]
+    assert message(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("of", [ARM, ARM.joint("elbow")])
 def test_invalid_sizes_and_seeds_of_random_configurations_are_refused(of: Any) -> None:
     expected = "size: expected an integer or a tuple of integers, got 2.0"
-    assert expected in told(lambda: of.random_configuration(size=2.0))
+    assert expected in message(lambda: of.random_configuration(size=2.0))
     for seed in ("a", -1):
         expected = f"random_configuration: seed: expected a numpy.random.Generator or an integer >= 0, got {seed!r}"
-        assert expected in told(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
+        assert expected in message(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 
 def test_modules_list_their_documented_names() -> None:

@@ -239,20 +239,20 @@ class Wheel(lw.joints.UnboundedRevolute):
 
     failing = ""
 
-    def _told(self, method: str) -> None:
+    def _fail_if_named(self, method: str) -> None:
         if type(self).failing == method:
             raise ZeroDivisionError(f"in {method}")
 
     def zero(self):
-        self._told("zero")
+        self._fail_if_named("zero")
         return super().zero()
 
     def q_dot(self, q, v):
-        self._told("q_dot")
+        self._fail_if_named("q_dot")
         return super().q_dot(q, v)
 
     def velocity_from_rate(self, q, q_dot):
-        self._told("velocity_from_rate")
+        self._fail_if_named("velocity_from_rate")
         return super().velocity_from_rate(q, q_dot)
 
     def integrate(self, q, phi):
@@ -262,15 +262,15 @@ class Wheel(lw.joints.UnboundedRevolute):
         return super().difference(q, q1)
 
     def normalize(self, q):
-        self._told("normalize")
+        self._fail_if_named("normalize")
         return super().normalize(q)
 
     def distance(self, q):
-        self._told("distance")
+        self._fail_if_named("distance")
         return super().distance(q)
 
     def random(self, rng, lower, upper, size):
-        self._told("random")
+        self._fail_if_named("random")
         return super().random(rng, lower, upper, size)
 
 

@@ -41,7 +41,7 @@ def test_check_joint_samples_within_the_joints_limits() -> None:
     assert report.success
 
 
-def _made(kind: type[JointType]) -> JointType:
+def _instance(kind: type[JointType]) -> JointType:
     return kind(0.5) if issubclass(kind, Swivel) else kind()
 
 
@@ -54,7 +54,7 @@ def test_check_joint_names_a_requirement_that_is_broken_slightly(
 
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
 def test_check_joint_names_the_broken_requirement(kind: type[JointType]) -> None:
-    report = lw.check_joint(_made(kind), num_samples=3)
+    report = lw.check_joint(_instance(kind), num_samples=3)
     assert not report.success
     assert BREAKS[kind] in [line.name for line in report.failures]
     assert "FAIL" in str(report)

@@ -95,14 +95,14 @@ def test_motion_propagates_in_world_vectors(at) -> None:
 def test_propagate_motion_equals_the_world_vectors(at) -> None:
     """The same by `propagate_motion`, from joint to joint."""
 
-    def seen(B: str, A: str) -> tuple[np.ndarray, ...]:
+    def in_world(B: str, A: str) -> tuple[np.ndarray, ...]:
         view = {"relative_to": A, "expressed_in": A}
         pose = ARM.pose(at.q, B, relative_to=A)
         return pose, ARM.twist(at.q, at.v, B, **view), ARM.acceleration(at.q, at.v, at.a, B, **view)
 
     for joint in ARM.joints[1:]:
-        result = lw.propagate_motion(seen(joint.parent, "world"), seen(joint.child, joint.parent))
-        for part, expected in zip(result, seen(joint.child, "world"), strict=True):
+        result = lw.propagate_motion(in_world(joint.parent, "world"), in_world(joint.child, joint.parent))
+        for part, expected in zip(result, in_world(joint.child, "world"), strict=True):
             near(part, expected, 1e-12)
 
 
@@ -112,11 +112,11 @@ def test_coriolis_acceleration_is_twice_omega_cross_v() -> None:
     walker = lw.pose((0.5, 0, 0)), (0, 0, 0, 2.0, 0, 0), np.zeros(6)
     near(lw.propagate_motion(turntable, walker).acceleration[3:], np.array([-0.5 * 3.0**2, 2 * 3.0 * 2.0, 0.0]))
 
-    def place(t: float) -> np.ndarray:
+    def position_at(t: float) -> np.ndarray:
         return (0.5 + 2.0 * t) * np.array([np.cos(3.0 * t), np.sin(3.0 * t), 0.0])
 
     h = 1e-4
-    near((place(h) - 2 * place(0.0) + place(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
+    near((position_at(h) - 2 * position_at(0.0) + position_at(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
 
 
 def test_a_car_has_velocity_along_its_heading_and_a_normal() -> None:

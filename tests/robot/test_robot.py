@@ -26,7 +26,7 @@ TEXT = """
 
 
 @pytest.fixture(scope="module")
-def one():
+def robot():
     return lw.Robot.from_urdf_string(TEXT)
 
 
@@ -43,7 +43,7 @@ def arm():
 # -- where robots come from
 
 
-def test_robots_are_loaded_by_name_path_and_text(tmp_path, one):
+def test_robots_are_loaded_by_name_path_and_text(tmp_path, robot):
     file = tmp_path / "one.urdf"
     file.write_text(TEXT, encoding="utf-8")
     for result in (
@@ -52,7 +52,7 @@ def test_robots_are_loaded_by_name_path_and_text(tmp_path, one):
         lw.Robot.from_urdf(file),
         lw.Robot.from_urdf_string(TEXT.encode()),
     ):
-        assert result == one
+        assert result == robot
     assert lw.load("arm7") == lw.load(lw.robots.path("arm7"))
     assert lw.load("arm7").tree.source == str(lw.robots.path("arm7"))
 
@@ -84,12 +84,12 @@ def test_unknown_robots_and_files_are_refused(tmp_path):
             lw.load(wrong)
 
 
-def test_gravity_is_an_option_of_loading_and_affects_dynamics(one):
+def test_gravity_is_an_option_of_loading_and_affects_dynamics(robot):
     moon = lw.Robot.from_urdf_string(TEXT, gravity=(0, 0, -1.62))
     q = np.array([0.3])
     assert np.array_equal(moon.gravity, [0.0, 0.0, -1.62])
-    assert moon.gravity_force(q) == pytest.approx(one.gravity_force(q) * (1.62 / 9.81), rel=1e-15)
-    assert moon != one
+    assert moon.gravity_force(q) == pytest.approx(robot.gravity_force(q) * (1.62 / 9.81), rel=1e-15)
+    assert moon != robot
     assert lw.Robot.from_urdf_string(TEXT, gravity=np.zeros(3)).gravity_force(q) == 0.0
     for wrong in ((0, 0), "down", -9.81, (0, 0, "x")):
         with pytest.raises(ValueError, match="gravity: expected three numbers"):
@@ -99,15 +99,15 @@ def test_gravity_is_an_option_of_loading_and_affects_dynamics(one):
             lw.load("arm7", gravity=wrong)
 
 
-def test_a_floating_base_adds_seven_positions_and_six_velocities(one):
+def test_a_floating_base_adds_seven_positions_and_six_velocities(robot):
     free = lw.Robot.from_urdf_string(TEXT, floating_base=True)
-    assert (free.nq, free.nv) == (one.nq + 7, one.nv + 6)
+    assert (free.nq, free.nv) == (robot.nq + 7, robot.nv + 6)
     base = free.joints[0]
     assert (base.name, base.parent, base.child, base.type) == ("floating_base", "world", "base", Floating())
     assert np.array_equal(free.neutral()[:7], [1, 0, 0, 0, 0, 0, 0])
-    assert free != one
+    assert free != robot
     q = np.concatenate([free.neutral()[:7], [0.3]])
-    assert np.array_equal(free.pose(q, "arm"), one.pose(q[7:], "arm"))
+    assert np.array_equal(free.pose(q, "arm"), robot.pose(q[7:], "arm"))
 
 
 def test_strict_loading_makes_repairs_errors():
@@ -121,17 +121,17 @@ def test_strict_loading_makes_repairs_errors():
 # -- what it is
 
 
-def test_a_robot_states_its_name_sizes_and_mass(one):
-    assert (one.name, one.nq, one.nv, one.mass) == ("one", 1, 1, 2.0)
-    assert one.bodies == ("arm",)
-    assert one.frames == ("base", "arm")
-    assert repr(one) == "<Robot 'one': 1 moving body, 1 degree of freedom>"
-    assert one.report.warnings == ()
+def test_a_robot_states_its_name_sizes_and_mass(robot):
+    assert (robot.name, robot.nq, robot.nv, robot.mass) == ("one", 1, 1, 2.0)
+    assert robot.bodies == ("arm",)
+    assert robot.frames == ("base", "arm")
+    assert repr(robot) == "<Robot 'one': 1 moving body, 1 degree of freedom>"
+    assert robot.report.warnings == ()
 
 
-def test_joints_state_their_links_type_and_slices(one, legs):
-    hinge = one.joint("hinge")
-    assert hinge == one.joints[0]
+def test_joints_state_their_links_type_and_slices(robot, legs):
+    hinge = robot.joint("hinge")
+    assert hinge == robot.joints[0]
     assert (hinge.name, hinge.parent, hinge.child, hinge.type_name) == ("hinge", "world", "arm", "revolute")
     assert isinstance(hinge.type, Revolute)
     assert (hinge.nq, hinge.nv, hinge.q_slice, hinge.v_slice) == (1, 1, slice(0, 1), slice(0, 1))
@@ -332,10 +332,10 @@ def test_robots_without_degrees_of_freedom_have_all_functions(name):
     """Every function of fixed bodies, a third of them of each other robot."""
     functions = ROBOT if name == "fixed bodies" else share([*RESTING].index(name), 3)
     for batch in ((), (3,), (0,)):
-        answers_without_numbers(RESTING[name], functions, batch)
+        results_without_joints(RESTING[name], functions, batch)
 
 
-def answers_without_numbers(robot, functions, batch):
+def results_without_joints(robot, functions, batch):
     empty, bodies = np.zeros((*batch, 0)), len(robot.bodies)
     assert (robot.nq, robot.nv) == (0, 0)
     assert robot.neutral().shape == (0,)

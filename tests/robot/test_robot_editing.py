@@ -82,13 +82,13 @@ def test_omitted_arguments_of_an_edited_inertia_are_unchanged(arm):
     for name, value in {"mass": 0.5, "com": (0.0, 0.01, 0.0), "inertia": (0.02, 0.02, 0.03)}.items():
         changed = heavy.with_inertia("hand", **{name: value})
         together = arm.with_inertia("hand", **{**VALUES, name: value})
-        values_a, values_b = (np.array(numbers(r.tree.frame("hand").inertia)) for r in (changed, together))
+        values_a, values_b = (np.array(inertia_values(r.tree.frame("hand").inertia)) for r in (changed, together))
         assert_close(values_a, values_b, 1e-15)
     assert heavy.with_inertia("hand", inertia=Inertia.zero()) == arm
     assert arm.with_inertia("wrist", inertia=Inertia.zero()).mass == pytest.approx(arm.mass - 1.5)
 
 
-def numbers(inertia):
+def inertia_values(inertia):
     return [inertia.mass, *inertia.moment, *inertia.about.elements()]
 
 
@@ -231,7 +231,7 @@ def test_joints_locked_at_zero_equal_fixed_joints_of_the_file_to_the_bit(name):
     assert loaded_robot == expected or any(joint.mimic for joint in robot.joints)
 
 
-def kept(tree, names):
+def unlocked(tree, names):
     """The places in v of the joints that are left."""
     return [k for i, b in tree.stacked() if b.joint_name not in names for k in range(tree.nv)[tree.v_slices[i]]]
 
@@ -247,7 +247,7 @@ def test_robots_with_locked_joints_have_the_constrained_dynamics(name):
     if robot.joints[0].type == Floating():
         names.append(robot.joints[0].name)
     loaded_robot = robot.with_locked_joints({joint.name: q[joint.q_slice] for joint in joints if joint.name in names})
-    positions = kept(tree, names)
+    positions = unlocked(tree, names)
     assert loaded_robot.nv == len(positions)
     assert loaded_robot.mass == pytest.approx(robot.mass, rel=1e-12)
     assert set(loaded_robot.frames) == set(robot.frames)
@@ -275,7 +275,7 @@ def test_joints_of_every_type_can_be_locked(name):
             continue
         loaded_robot = robot.with_locked_joints({joint.name: q[joint.q_slice]})
         gone = {joint.name, *(j.name for j in robot.joints if j.coupling and j.coupling.joint == joint.name)}
-        positions = kept(robot.tree, gone)
+        positions = unlocked(robot.tree, gone)
         assert not gone & {j.name for j in loaded_robot.joints}
         q_left = np.delete(q, joint.q_slice)
         v_rest, steady = np.delete(v, joint.v_slice), np.delete(a, joint.v_slice)

@@ -155,7 +155,7 @@ def test_a_payload_on_the_world_is_a_link_of_the_world():
 # -- sequences with names
 
 
-def test_names_are_looked_up_and_completed(gripper):
+def test_names_select_elements_and_are_completed(gripper):
     for result, kind in ((gripper.joints, "joint"), (gripper.frames, "frame"), (gripper.bodies, "body"),
                         (gripper.links, "link"), (gripper.fixed_joints, "fixed joint")):  # fmt: skip
         names = result._ipython_key_completions_()

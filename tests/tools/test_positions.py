@@ -4,7 +4,7 @@ from tools.positions import HELPERS, special
 
 # Mechanisms of planes, and joints whose zeros are tested.  These numbers only fall.
 SPECIAL = {
-    "broken_joints": 3, "chains": 4, "cut_four_bar": 1, "fourbars": 3, "gantry": 2, "held_forces": 1, "joints": 1,
+    "broken_joints": 3, "chains": 4, "cut_four_bar": 1, "fourbars": 3, "gantry": 2, "constant_forces": 1, "joints": 1,
     "linkages": 16, "live_pages": 3, "overconstrained": 1, "paths": 3, "pickle_results": 1, "row_format": 1,
     "urdf_as_code": 1,
 }  # fmt: skip

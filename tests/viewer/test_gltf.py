@@ -178,8 +178,8 @@ def test_empty_documents_are_written_and_invalid_ones_refused(tmp_path):
 
 def test_quaternions_in_gltf_animations_do_not_change_sign():
     angles = np.linspace(0.0, 4.0 * np.pi, 50)
-    c, s, zero, ones = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
-    q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, ones], axis=-1).reshape(50, 3, 3))
+    c, s, zero, unit = np.cos(angles), np.sin(angles), np.zeros(50), np.ones(50)
+    q = steady_quaternions(np.stack([c, -s, zero, s, c, zero, zero, zero, unit], axis=-1).reshape(50, 3, 3))
     assert (np.einsum("ti,ti->t", q[1:], q[:-1]) > 0.9).all()
     np.testing.assert_allclose(np.abs(q[:, 0]), np.abs(np.cos(angles / 2.0)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(q, axis=-1), 1.0, atol=1e-12)

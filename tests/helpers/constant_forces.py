@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["held_motion", "held_step"]
+__all__ = ["constant_force_motion", "constant_force_step"]
 
 
-def held_step(robot: Any, q: Any, v: Any, tau: Any, step: float, substeps: int = 8) -> tuple[np.ndarray, np.ndarray]:
+def constant_force_step(
+    robot: Any, q: Any, v: Any, tau: Any, step: float, substeps: int = 8
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the state after ``step`` seconds with constant joint forces; the robot's coordinates are a vector."""
     h, x = step / substeps, (np.asarray(q, dtype=float), np.asarray(v, dtype=float))
 
@@ -26,10 +28,12 @@ def held_step(robot: Any, q: Any, v: Any, tau: Any, step: float, substeps: int =
     return x
 
 
-def held_motion(robot: Any, q: Any, v: Any, forces: Iterable[Any], step: float) -> tuple[np.ndarray, np.ndarray]:
+def constant_force_motion(
+    robot: Any, q: Any, v: Any, forces: Iterable[Any], step: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the states at the ends of all steps, q and v (T, n), with the joint forces of each step."""
     states = []
     for tau in forces:
-        q, v = held_step(robot, q, v, tau, step)
+        q, v = constant_force_step(robot, q, v, tau, step)
         states.append((q, v))
     return np.array([q for q, _ in states]), np.array([v for _, v in states])
