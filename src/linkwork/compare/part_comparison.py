@@ -10,9 +10,9 @@ import numpy as np
 
 from linkwork.compare.joint_matching import JointPair, Names, Pairing, axis_at_zero
 from linkwork.compare.robot_comparison import Comparer
+from linkwork.formats.description import Drive
 from linkwork.joints import JointType
 from linkwork.model import Frame, Tree
-from linkwork.model.body import Drive
 from linkwork.shapes import Mesh
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import matrix_of

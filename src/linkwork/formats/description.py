@@ -1,4 +1,4 @@
-"""What a reader of robot files returns, and what it needs: see the page on adding a file format.
+"""The values that readers of robot files return and writers take, and functions for readers.
 
 A `Description` has the links, joints and frames of a robot by name; `Findings` collects errors and repairs.
 """
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from linkwork.errors import Findings
     from linkwork.formats.file_reading import path_text, read_regular
     from linkwork.formats.resource_paths import resource_paths
+    from linkwork.model.actuator import Actuator
     from linkwork.model.body import DisabledPair, Drive, Following, Limits
     from linkwork.model.description import (
         ActuatorDescription,
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
         NamedStateDescription,
     )
     from linkwork.model.named_state import NamedState
+    from linkwork.model.tree import Report
 
 __all__ = [
+    "Actuator",
     "ActuatorDescription",
     "ConstraintDescription",
     "Description",
@@ -41,6 +44,7 @@ __all__ = [
     "MarkDescription",
     "NamedState",
     "NamedStateDescription",
+    "Report",
     "path_text",
     "read_regular",
     "resource_paths",
@@ -54,11 +58,13 @@ if not TYPE_CHECKING:
             "linkwork.errors": "Findings",
             "linkwork.formats.file_reading": "path_text read_regular",
             "linkwork.formats.resource_paths": "resource_paths",
+            "linkwork.model.actuator": "Actuator",
             "linkwork.model.body": "DisabledPair Drive Following Limits",
             "linkwork.model.description": (
                 "ActuatorDescription ConstraintDescription Description ForceElementDescription FrameDescription "
                 "JointDescription LinkDescription MarkDescription NamedStateDescription"
             ),
             "linkwork.model.named_state": "NamedState",
+            "linkwork.model.tree": "Report",
         },
     )

@@ -17,7 +17,7 @@ from linkwork._util.file_search import FileSearchError
 from linkwork._util.html_tables import tag
 from linkwork._util.messages import escaped, label
 from linkwork.errors import PictureWarning
-from linkwork.formats.resource_paths import resource_paths
+from linkwork.formats.description import resource_paths
 from linkwork.model import Tree
 from linkwork.shapes import Compound, Mesh, Shape
 from linkwork.viewer.document import SceneDocument

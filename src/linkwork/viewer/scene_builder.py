@@ -14,7 +14,7 @@ from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import listed
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import PictureWarning
-from linkwork.formats.resource_paths import resource_paths
+from linkwork.formats.description import resource_paths
 from linkwork.shapes import HalfSpace, PointCloud
 from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import (

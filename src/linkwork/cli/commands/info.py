@@ -15,8 +15,8 @@ from linkwork.cli.arguments import add_json, add_robot, floats, robot_of
 from linkwork.cli.commands.check import CONSTRAINTS, issue_data, mobility_data, mobility_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
 from linkwork.constraints import Constraint
+from linkwork.formats.description import NamedState
 from linkwork.model import WORLD, Frame, Tree
-from linkwork.model.named_state import NamedState
 from linkwork.robot.tree_drawing import (
     axis_text,
     constraint_lines,

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.compare.plausibility.model_check import ModelFinding, Severity, finding
-from linkwork.errors import Findings, Location
+from linkwork.errors import Location
+from linkwork.formats.description import Findings
 from linkwork.model import WORLD, Frame
 from linkwork.model.shape_bounds import bounding_box_of, bounding_sphere_of, uniform_moments_of
 from linkwork.model.value_check import check_inertial, mass_properties

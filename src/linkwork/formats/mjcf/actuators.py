@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork.errors import Location
-from linkwork.formats.description import ActuatorDescription, FrameDescription
+from linkwork.formats.description import Actuator, ActuatorDescription, FrameDescription
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel
 from linkwork.formats.mjcf.tendons import FixedTendon
-from linkwork.model.actuator import FREE, Actuator
+from linkwork.model.actuator import FREE
 
 __all__ = ["Actuators", "read_actuators"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork.formats.description import Drive, Following, Limits
+from linkwork.formats.description import Actuator, Drive, Following, Limits
 from linkwork.formats.usd.prim_values import DEGREE, PrimReader
 from linkwork.joints import (
     Composite,
@@ -23,7 +23,7 @@ from linkwork.joints import (
     Spherical,
     Translational,
 )
-from linkwork.model.actuator import FREE, Actuator
+from linkwork.model.actuator import FREE
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["End", "JointPrim", "read_joint"]

@@ -8,6 +8,7 @@ Source: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 from __future__ import annotations
 
 from linkwork._util.messages import quoted
+from linkwork.formats.description import Report
 from linkwork.formats.mjcf.writing.body_elements import add_bodies
 from linkwork.formats.mjcf.writing.joint_elements import FREE, mujoco_parts
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument
@@ -15,7 +16,6 @@ from linkwork.formats.mjcf.writing.relation_elements import add_actuators, add_k
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node, number_list_text, xml_text
 from linkwork.model import WORLD, Tree
-from linkwork.model.tree import Report
 
 __all__ = ["mjcf_text"]
 

@@ -23,13 +23,12 @@ from linkwork.constraints import (
     Weld,
 )
 from linkwork.force_elements import SpringDamper
-from linkwork.formats.description import NamedState
+from linkwork.formats.description import Actuator, NamedState
 from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, bounds
 from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model import WORLD, Body
-from linkwork.model.actuator import Actuator
 from linkwork.model.collision_pairs import pair_filter, pairs_of_links
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
