@@ -13,6 +13,7 @@ from helpers.closed_form_arms import ur5
 from helpers.linkages import hexapod
 from linkwork.errors import UnknownNameError
 from linkwork.motion.cartesian import path_following as following
+from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.configuration_choice import Labels, advanced
 from linkwork.motion.cartesian.tracking_outcome import displacement_bounds
 
@@ -302,6 +303,20 @@ def test_redundant_arms_follow_paths_to_the_end():
         assert tracked.success, tracked.message
         s = np.linspace(0.0, path.length, 300)
         assert far(SEVEN, tracked.trajectory()(s).q, path(s), "hand") < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "locked", "is_redundant"), [("arm7", (), True), ("arm7", (0,), False), ("leg", (), True)]
+)
+def test_a_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name, locked, is_redundant):
+    """Dependent rows of planar loops, as in the leg, take no motions."""
+    robot = lw.load(name)
+    q, frame = robot.project(robot.neutral()) if robot.constraints else robot.neutral(), robot.frames[-1]
+    path = lw.motion.line(robot.pose(q, frame), lw.pose((0.1, 0.0, 0.0)) @ robot.pose(q, frame))
+    names = [robot.joints[k].name for k in locked]
+    request = PathRequest(robot, path, frame, "world", "fixed", True, names, None, 1e-3, "follow")
+    guesses = request.initial_guesses(np.repeat(q[None] + 0.1, 3, axis=0), 0.1, np.arange(3))
+    assert request.is_redundant(q) == is_redundant == (guesses[2] != guesses[1]).any()
 
 
 @pytest.mark.slow(every=3)

@@ -75,9 +75,7 @@ class PathRequest:
             tolerance=tolerance,
             caller=caller,
         )
-        loops = sum(len(one.component_names) for one in robot.tree.constraints if one.holonomic)
-        self.has_loops = loops > 0
-        self.is_redundant = robot.nv - len(self.problem.locked_dofs) - loops > len(self.matched)
+        self.has_loops = any(one.holonomic for one in robot.tree.constraints)
         self.is_plain = robot.nq == robot.nv and self.problem.plain and bool(_is_plain(robot))
         range_ = self.upper - self.lower
         self._range = np.where(np.isfinite(range_), range_, np.inf)
@@ -137,7 +135,7 @@ class PathRequest:
         ``strategies`` (n,) select the shift from q: 0, away from limits that joints are near; 1, none; 2, towards the
         middle of the limits.
         """
-        if not self.is_redundant or not self.is_plain:
+        if not self.is_plain or not len(q) or not self.is_redundant(q[0]):
             return q
         with np.errstate(invalid="ignore"):
             low = np.clip(1.0 - (q - self.lower) / (_PUSH * self._range), 0.0, 1.0)
@@ -214,12 +212,20 @@ class PathRequest:
 
         These are those of joints that are not locked, with the loops closed.  It is 0 at a singularity.
         """
-        free = [k for k in range(self.robot.nv) if k not in self.problem.locked_dofs]
-        J = self.task_jacobian(q)[:, free]
-        if self.has_loops:
-            _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q))[:, free])
-            J = J @ V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
+        J = self.task_jacobian(q) @ self._permitted(q)
         return float(np.linalg.svd(J, compute_uv=False)[-1]) if J.size else 0.0
+
+    def is_redundant(self, q: np.ndarray) -> bool:
+        """Return True if more motions are permitted at q (nq,) than the path determines."""
+        return len(self._permitted(q)[0]) > len(self.matched)
+
+    def _permitted(self, q: np.ndarray) -> np.ndarray:
+        """Return a basis (nv, n) of the velocities of joints that are not locked, with the loops closed."""
+        basis: np.ndarray = np.delete(np.eye(self.robot.nv), list(self.problem.locked_dofs), axis=1)
+        if self.has_loops:
+            _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q)) @ basis)
+            basis = basis @ V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
+        return basis
 
     def joint_name(self, k: int) -> str:
         """Return the name of the joint to which velocity coordinate k belongs."""

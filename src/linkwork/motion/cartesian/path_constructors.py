@@ -27,7 +27,7 @@ from linkwork.motion.cartesian.path_segments import (
 from linkwork.motion.splines.interpolation import cubic
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import checked_pose, matrix_of
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = ["arc", "line", "polyline", "pose_spline"]
 
@@ -216,7 +216,7 @@ def _poses(caller: str, value: Any) -> np.ndarray:
     X = np.asarray(real_array(expected, value), dtype=float)
     if X.ndim != 3 or X.shape[1:] != (4, 4) or len(X) < 2:
         raise ValueError(f"{expected}, got shape {X.shape}")
-    return np.array([matrix_of(checked_pose(x, f"{caller}: pose {k}")) for k, x in enumerate(X)])
+    return np.array([checked_pose(x, f"{caller}: pose {k}").matrix() for k, x in enumerate(X)])
 
 
 def _steps(caller: str, X: np.ndarray, *, repeated: bool = False) -> np.ndarray:

@@ -133,7 +133,7 @@ def _candidates(
             ]
             return [best, *_in_order(request, each)]  # if the best one collides between its waypoints
     if begin is not None:
-        strategies = range(NUM_STRATEGIES) if request.is_redundant and request.is_plain else range(1)
+        strategies = range(NUM_STRATEGIES) if request.is_plain and request.is_redundant(begin) else range(1)
         candidates = tracked(
             request, path_positions, np.repeat(begin[None], len(strategies), axis=0), strategies, max_step, reconfigure
         )

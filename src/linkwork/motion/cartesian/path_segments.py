@@ -16,7 +16,6 @@ from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.robot.construction.robot_loading import Options, read_robot_string
 from linkwork.spatial import Motion, Pose, Vec3
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = [
     "ArcSegment",
@@ -206,7 +205,7 @@ _CURVES: dict[str, Any] = {"screw": poses.along_screw, "arc": poses.along_arc, "
 
 def _evaluated(name: str, u: np.ndarray, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
     arrays = [
-        matrix_of(x) if isinstance(x, Pose) else np.array(x.elements() if isinstance(x, Motion) else [*x], dtype=float)
+        x.matrix() if isinstance(x, Pose) else np.array(x.elements() if isinstance(x, Motion) else [*x], dtype=float)
         for x in arguments
     ]
     X, V = _kernels.get(name, lambda: _kernel(name))(*arrays, u)
