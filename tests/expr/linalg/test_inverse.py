@@ -66,6 +66,13 @@ def test_the_derivative_of_a_zero_determinant_is_the_adjugate() -> None:
     assert np.isnan(lw.compile(lambda a: gradient(a, "pos"), a=(4, 4))(low)[2, 2])
 
 
+def test_third_derivatives_of_determinants_are_finite_at_rank_n_minus_3() -> None:
+    """det(A t + diag(0, 0, 0, 2)) begins with t³."""
+    a, low = random(8, 4, 4), np.diag([0.0, 0.0, 0.0, 2.0])
+    third = lw.compile(lambda t: det(a * t + low), t=()).jacobian().jacobian().jacobian()(0.0)
+    np.testing.assert_allclose(third, 12.0 * np.linalg.det(a[:3, :3]), rtol=1e-12)
+
+
 def test_pseudoinverses_equal_numpys() -> None:
     low = random(1, 5, 2) @ random(2, 2, 4)
     for a in (random(3, 4, 3), random(4, 3, 4), low, low.T, hilbert(4), np.zeros((2, 3)), np.ones((3, 3))):
