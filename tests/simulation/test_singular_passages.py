@@ -77,10 +77,11 @@ def test_an_adaptive_method_conserves_energy_past_nearly_singular_configurations
         assert run.success and np.ptp(energy) < 1e-6 * robot.kinetic_energy(run.q, run.v).max(), seed
 
 
-def test_an_adaptive_method_says_that_it_needs_more_substeps():
-    pendulum = lw.load("double_pendulum")
-    run = pendulum.simulate([0.3, 0.2], [1e4, -1e4], duration=1.0, dt=1.0, method="dormand_prince")
-    assert run.status == "step_not_solved"
+def test_an_adaptive_method_says_that_it_needs_more_than_a_thousand_substeps():
+    """The first speed takes some 900, the second one 1100."""
+    v = np.array([[30.0, -30.0], [37.0, -37.0]])
+    run = lw.load("double_pendulum").simulate([0.3, 0.2], v, duration=1.0, dt=1.0, method="dormand_prince")
+    assert list(run.status) == ["completed", "step_not_solved"]
 
 
 def test_an_adaptive_method_resolves_a_stiff_spring_in_a_loop():
