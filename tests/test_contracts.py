@@ -56,17 +56,17 @@ def test_attachments_import_public_names(update_golden):
     """The list of imports that are not public only becomes shorter; `--update-golden` removes lines."""
     modules = public_modules() | {module.__name__: module for module in (formats, formats.description, model)}
     public = {f"{title}.{name}" for title, module in modules.items() for name in module.__all__}
-    found = set()
+    imported = set()
     for a, b in imports():
         room, is_public = attachment(a), b in public or b in modules or not b.startswith("linkwork.")
-        own = f"linkwork.{room.split('.')[0]}." if room else ""
-        if room and not (is_public or attachment(b) or b.startswith(("linkwork._util.", own))):
-            found.add(f"{room}: {b}")
+        package_names = f"linkwork.{room.split('.')[0]}." if room else ""
+        if room and not (is_public or attachment(b) or b.startswith(("linkwork._util.", package_names))):
+            imported.add(f"{room}: {b}")
     known = set(NOT_PUBLIC.read_text(encoding="utf-8").splitlines())
-    assert sorted(found - known) == [], "import a public name"
+    assert sorted(imported - known) == [], "import a public name"
     if update_golden:
-        NOT_PUBLIC.write_text("".join(f"{line}\n" for line in sorted(found)), encoding="utf-8")
-    assert found == known or update_golden, "python -m pytest tests/test_contracts.py --update-golden removes lines"
+        NOT_PUBLIC.write_text("".join(f"{line}\n" for line in sorted(imported)), encoding="utf-8")
+    assert imported == known or update_golden, "python -m pytest tests/test_contracts.py --update-golden removes lines"
 
 
 def test_no_two_public_classes_have_one_name():
@@ -86,14 +86,16 @@ def test_packages_are_in_import_contracts_and_files_are_covered():
     named = [
         m for contract in contracts() for key in ("source_modules", "forbidden_modules") for m in contract.get(key, ())
     ]
-    own = [m for m in named if m.startswith("linkwork.")]
-    assert own and all(m.endswith(".**") or m.count(".") == 1 for m in own), "a contract lists files"
+    package_names = [m for m in named if m.startswith("linkwork.")]
+    assert package_names and all(m.endswith(".**") or m.count(".") == 1 for m in package_names), (
+        "a contract lists files"
+    )
 
 
 def test_code_over_any_scalar_imports_only_such_code():
-    seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
-    assert len(seen) > 1000
-    assert [(a, b) for a, b in seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []
+    imports_seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
+    assert len(imports_seen) > 1000
+    assert [(a, b) for a, b in imports_seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []
 
 
 def test_code_writers_are_imported_by_the_backend_only():

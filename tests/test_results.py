@@ -38,28 +38,28 @@ PRIVATE = {  # classes that stand alone: attributes of public ones that people d
 
 
 def _subclasses(kind: type) -> set[type]:
-    below = {one for one in kind.__subclasses__() if one.__module__.startswith("linkwork")}
+    below = {subclass for subclass in kind.__subclasses__() if subclass.__module__.startswith("linkwork")}
     return below.union(*map(_subclasses, below))
 
 
 @pytest.fixture(scope="module")
-def made() -> set[type]:
+def result_classes() -> set[type]:
     for module in pkgutil.walk_packages(linkwork.__path__, "linkwork."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     return _subclasses(ReturnedValue) - {Result}
 
 
-def test_result_classes_are_published_in_their_packages(made):
+def test_result_classes_are_published_in_their_packages(result_classes):
     public = public_classes()
-    assert len(made) > 15 and {linkwork.planning.PlanResult, linkwork.mechanisms.Assembly} <= made
-    for kind in made:
+    assert len(result_classes) > 15 and {linkwork.planning.PlanResult, linkwork.mechanisms.Assembly} <= result_classes
+    for kind in result_classes:
         assert public.get(kind) == kind.__module__, kind
         assert getattr(sys.modules[kind.__module__], kind.__name__) is kind
 
 
-def test_result_classes_have_one_base(made):
-    for kind in made:
+def test_result_classes_have_one_base(result_classes):
+    for kind in result_classes:
         if issubclass(kind, Result):
             fields = {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
             for name in ("success", "status", "message", "iterations", "explain"):
@@ -67,8 +67,8 @@ def test_result_classes_have_one_base(made):
             assert kind.__bool__ is Result.__bool__, kind
 
 
-def test_result_classes_show_no_constructor(made):
-    for kind in made:
+def test_result_classes_show_no_constructor(result_classes):
+    for kind in result_classes:
         assert str(inspect.signature(kind)) == "()", kind
         with pytest.raises(TypeError, match=f"{kind.__name__}: has no constructor"):
             kind()
@@ -93,7 +93,7 @@ def test_objects_that_functions_return_have_public_paths():
 def test_the_page_lists_all_statuses_with_their_evidence(update_golden):
     """`python -m pytest tests/test_results.py --update-golden` writes the table of the page."""
     text = PAGE.read_text(encoding="utf-8")
-    rows = [f"| `{one}` | {one.meaning} | {one.evidence} | {one.advice} |" for one in Status]
+    rows = [f"| `{status}` | {status.meaning} | {status.evidence} | {status.advice} |" for status in Status]
     head = ["| status | meaning | evidence | advice |", "|---|---|---|---|"]
     before, _, table = text.partition(f"{head[0]}\n{head[1]}\n")
     if update_golden:
@@ -125,7 +125,7 @@ def test_each_status_has_a_test_that_provokes_it():
         for test in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if path.parent.name != "_util" and isinstance(test, ast.FunctionDef):
                 provoked |= _asserted_statuses(test)
-    assert [one.value for one in Status if one not in provoked] == []
+    assert [status.value for status in Status if status not in provoked] == []
 
 
 def _asserted_statuses(test: ast.FunctionDef) -> set[Status]:
@@ -135,16 +135,16 @@ def _asserted_statuses(test: ast.FunctionDef) -> set[Status]:
         return set()
     words = {x.value for x in ast.walk(test) if isinstance(x, ast.Constant) and isinstance(x.value, str)}
     members = {x.attr for x in ast.walk(test) if isinstance(x, ast.Attribute)}
-    return {one for one in Status if one.value in words or one.name in members}
+    return {status for status in Status if status.value in words or status.name in members}
 
 
 def test_statuses_of_early_ends_are_provoked():
     """Joints that determine each other, a motion that explodes, and a path whose next configuration is far."""
     with pytest.raises(lw.errors.AssemblyError, match="determine each other") as error:
         lw.load("fourbar").assemble(hold={"crank_hinge": 0.5, "coupler_hinge": 2.0})
-    found = error.value.result
-    assert found.status == Status.DEPENDENT_JOINTS
-    assert np.abs(lw.load("fourbar").constraint_error(found.q)).max() > 1e-2
+    result = error.value.result
+    assert result.status == Status.DEPENDENT_JOINTS
+    assert np.abs(lw.load("fourbar").constraint_error(result.q)).max() > 1e-2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = lw.load("double_pendulum").simulate([0.0, 0.0], [1e6, 0.0], duration=0.5, dt=0.1, method="rk4")

@@ -43,11 +43,11 @@ def test_the_argument_with_the_unknown_name_is_named() -> None:
         *(np.full(2, np.nan), np.array(["2020-01-01"], dtype="datetime64[s]"), np.zeros(2, [("a", float)]), b"\x01"),
         *(np.ma.masked_array([1.0], mask=True), np.array([None, "x"], dtype=object), [None], [(1.0, 2.0)]),
     ):
-        with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named "):
+        with pytest.raises(UnknownNameError, match=r"^lookup: names: no joint named "):
             lookup(names, gains={"elbow": 1.0, "hand": 2.0}, points=np.ones((2, 3)), texts="a hand")
-    with pytest.raises(UnknownNameError, match=r"^looked_up: no joint named 'x'"):  # nothing tells
+    with pytest.raises(UnknownNameError, match=r"^lookup: no joint named 'x'"):  # nothing tells
         lookup(Names(), gains=[1.0])
-    with pytest.raises(UnknownNameError, match=r"^looked_up: names: no joint named 'x'"):
+    with pytest.raises(UnknownNameError, match=r"^lookup: names: no joint named 'x'"):
         lookup(iter(["x"]), gains=[1.0])
 
 

@@ -151,14 +151,14 @@ def test_errors_name_function_and_argument() -> None:
 
 
 @public
-def _lookup(robot: Any, a: Any, frame: Any = "world", alternatives: Any = (), points: Any = None) -> Any:
+def _frame_value(robot: Any, a: Any, frame: Any = "world", names: Any = (), points: Any = None) -> Any:
     if points is not None:
-        raise ValueError(f"_looked_up: expected points (n, 3) [m], got {points!r}")
+        raise ValueError(f"_frame_value: expected points (n, 3) [m], got {points!r}")
     if a == "an array":
         raise ValueError("expected an array")
-    if alternatives and a is None:
-        raise ValueError("_looked_up: expected a number of others, got None")
-    for name in (frame, *alternatives):
+    if names and a is None:
+        raise ValueError("_frame_value: expected a number of names, got None")
+    for name in (frame, *names):
         if name != "world":
             raise UnknownNameError("frame", name, ["world"])
     return a + 1.0
@@ -170,31 +170,31 @@ def _summed(values: Any) -> float:
 
 
 def test_a_number_in_place_of_a_sequence_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"^_summed: numbers: expected a sequence, got 3$"):
+    with pytest.raises(ArgumentError, match=r"^_summed: values: expected a sequence, got 3$"):
         _summed(3)
 
 
 def test_errors_of_inner_functions_name_the_public_function_and_argument() -> None:
     """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
     for arguments, expected in (
-        ({"frame": "wrold"}, r"_looked_up: frame: no frame named 'wrold'; did you mean 'world'\?"),
-        ({"others": ("world", "hand")}, r"_looked_up: others: no frame named 'hand'"),
-        ({"others": {"hand": 1.0}}, r"_looked_up: others: no frame named 'hand'"),
-        ({"others": [3]}, r"_looked_up: others: no frame named 3"),
-        ({"points": "x"}, r"_looked_up: points: expected points \(n, 3\) \[m\], got 'x'"),
-        ({"a": "one"}, r"_looked_up: a: expected another value, got 'one'; .*str"),
-        ({"a": None, "others": ("hand",)}, r"_looked_up: a: expected a number of others, got None"),
+        ({"frame": "wrold"}, r"_frame_value: frame: no frame named 'wrold'; did you mean 'world'\?"),
+        ({"names": ("world", "hand")}, r"_frame_value: names: no frame named 'hand'"),
+        ({"names": {"hand": 1.0}}, r"_frame_value: names: no frame named 'hand'"),
+        ({"names": [3]}, r"_frame_value: names: no frame named 3"),
+        ({"points": "x"}, r"_frame_value: points: expected points \(n, 3\) \[m\], got 'x'"),
+        ({"a": "one"}, r"_frame_value: a: expected another value, got 'one'; .*str"),
+        ({"a": None, "names": ("hand",)}, r"_frame_value: a: expected a number of names, got None"),
     ):
         with pytest.raises(ValueError, match=rf"^{expected}"):
-            _lookup(**{"robot": object, "a": 1.0, **arguments})
+            _frame_value(**{"robot": object, "a": 1.0, **arguments})
     with pytest.raises(
-        ValueError, match=r"^_looked_up: a: expected an array|these arguments do not fit together: .*a ="
+        ValueError, match=r"^_frame_value: a: expected an array|these arguments do not fit together: .*a ="
     ):
-        _lookup(object, "an array")
+        _frame_value(object, "an array")
     with pytest.raises(KeyError, match="no frame named 'wrold'; did you mean 'world'") as caught:
-        _lookup(object, 1.0, "wrold")
+        _frame_value(object, 1.0, "wrold")
     error = pickle.loads(pickle.dumps(caught.value))
-    assert isinstance(error, ValueError) and error.where == "_looked_up: frame" and str(error) == str(caught.value)
+    assert isinstance(error, ValueError) and error.where == "_frame_value: frame" and str(error) == str(caught.value)
     assert (error.kind, error.name, error.known) == ("frame", "wrold", ("world",))
     robot = lw.load("double_pendulum")
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (

@@ -126,7 +126,7 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
 
     def run(q: Any, v: Any) -> Any:
         how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "contacts": ground}
-        return robot.simulate(q, v, controller=controller, constants={"wanted": stand}, **how)
+        return robot.simulate(q, v, controller=controller, constants={"target": stand}, **how)
 
     stand = q
     settled = run(q, np.zeros(robot.nv))
@@ -140,7 +140,7 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     batch = median_seconds(partial(run, many_q, many_v)) / (n * STEPS)
     simulator = lw.Simulator(robot, controller=controller, contacts=ground, dt=STEP)
     simulator.reset(settled.q[-1], settled.v[-1])
-    alone = median_seconds(lambda: simulator.step(wanted=stand), 200)
+    alone = median_seconds(lambda: simulator.step(target=stand), 200)
     mujoco = mujoco_module()
     peer = None if mujoco is None else _theirs(mujoco, robot, case, stand, settled.q[-1], weight)
     batch_target, beside = SIMULATION[case.name, "batch"], SIMULATION[case.name, "beside"]
@@ -183,12 +183,12 @@ def arm_rows(quick: bool) -> list[MotionRow]:
     q = robot.random_configuration(rng, size=n)
     mass = np.array([1.0, 1.0, 0.3, 0.3, 0.05, 0.05, 0.002])
 
-    def controller(t: Any, q: Any, v: Any, wanted: Any) -> Any:
-        return mass * (10.0 * (wanted - q) - v)
+    def controller(t: Any, q: Any, v: Any, target: Any) -> Any:
+        return mass * (10.0 * (target - q) - v)
 
     def run() -> Any:
         how = {"duration": STEPS * STEP, "dt": STEP, "record_every": STEPS, "passive": False}
-        return robot.simulate(q, controller=controller, constants={"wanted": q[0]}, **how)
+        return robot.simulate(q, controller=controller, constants={"target": q[0]}, **how)
 
     process = run()
     assert np.all(process.success), "an arm left what numbers can say"

@@ -147,15 +147,15 @@ def wholebody_rows(quick: bool) -> list[MotionRow]:
         q[robot.joint(f"{x}_{y}_hip_flexion").q_slice] = 0.7
         q[robot.joint(f"{x}_{y}_knee").q_slice] = -1.4
     q[6] += 0.02 - min(robot.pose(q, p.frame)[2, 3] for p in ground.points)
-    aim, rest = robot.pose(q, "trunk"), np.zeros(18)
+    aim, zero_velocity = robot.pose(q, "trunk"), np.zeros(18)
     shapes = {"q": (19,), "v": (18,), "trunk": (4, 4), "posture_q": (19,)}
     kernel = lw.compile(lambda q, v, trunk, posture_q: law(0.0, q, v, trunk=trunk, posture_q=posture_q), **shapes)
     count = 200 if quick else 2000
-    standing = median_seconds(lambda: kernel(q, rest, aim, q), count)
+    standing = median_seconds(lambda: kernel(q, zero_velocity, aim, q), count)
     rng = np.random.default_rng(0)
     states = [(robot.integrate(q, 0.01 * rng.normal(size=18)), 0.05 * rng.normal(size=18)) for _ in range(32)]
     pushed = [median_seconds(lambda s=s: kernel(*s, aim, q), 20) for s in states]
-    peer, name = _theirs_wholebody(robot, law, kernel, ground, (q, rest, aim), 20 if quick else 200)
+    peer, name = _theirs_wholebody(robot, law, kernel, ground, (q, zero_velocity, aim), 20 if quick else 200)
     bound = SIMULATION.get(("wholebody", "alone"))
     return [
         MotionRow("whole body, a call, standing", standing, "s", bound, peer, name),

@@ -152,17 +152,19 @@ def test_solutions_vary_with_link_lengths():
         robot = planar(*lengths)
         task = lw.ik.PositionTask(robot.frames[-1], axes="reference", name="place", tolerance=FINE)
         q0 = np.array([0.3, 0.8, -0.4][: len(lengths)])
-        place = robot.pose(q0, robot.frames[-1])[:3, 3] - [0.1, 0.05, 0.0]
+        position = robot.pose(q0, robot.frames[-1])[:3, 3] - [0.1, 0.05, 0.0]
         parameter = f"placement:{robot.joints[1].name}"
         options = {"nearest_to": q0} if solver == "nearest" else {}
-        solution = robot.ik_problem(task, solver=solver).solve(q0, place=place, **options)
+        solution = robot.ik_problem(task, solver=solver).solve(q0, place=position, **options)
         D = solution.derivative(parameter)
         assert solution.success and D.shape == (robot.nv, 6)
         for k in (2, 3):  # in the plane: an angle, and along the link
 
-            def answer(_, h, robot=robot, k=k, q=solution.q, task=task, solver=solver, options=options, place=place):
+            def answer(
+                _, h, robot=robot, k=k, q=solution.q, task=task, solver=solver, options=options, position=position
+            ):
                 changed = robot.with_parameters({f"placement:{robot.joints[1].name}": h * np.eye(6)[k]})
-                return changed.ik_problem(task, solver=solver).solve(q, place=place, **options).q
+                return changed.ik_problem(task, solver=solver).solve(q, place=position, **options).q
 
             again = differences(answer, 1)[:, 0]
             assert np.abs(D[:, k] - again).max() <= 1e-6 * max(1.0, np.abs(again).max())

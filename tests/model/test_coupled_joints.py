@@ -54,19 +54,19 @@ def test_followers_take_no_coordinates_of_their_own(free, bound):
     assert slices["j0"] == (slice(0, 1), slice(0, 1))
     assert slices["j1"] == slices["j2"] == slices["j3"] == (slice(1, 2), slice(1, 2))
     assert bound.joint("j2").lower == free.joint("j2").lower  # limits are its own
-    found = {b.joint_name: b.coupling for b in bound.tree.bodies}
-    assert found == {"j0": None, "j1": Following("j3", -0.5, 0.25), "j2": Following("j3", -1.0, 0.5), "j3": None}
+    coupled = {b.joint_name: b.coupling for b in bound.tree.bodies}
+    assert coupled == {"j0": None, "j1": Following("j3", -0.5, 0.25), "j2": Following("j3", -1.0, 0.5), "j3": None}
 
 
 def test_ratio_and_offset_of_a_coupling_have_defaults(free):
-    one = free.with_couplings({"j1": ("j0", 1.0, 0.0)})
+    coupled = free.with_couplings({"j1": ("j0", 1.0, 0.0)})
     assert (
-        one
+        coupled
         == free.with_couplings({"j1": ("j0",)})
         == free.with_couplings({"j1": "j0"})
         == free.with_couplings({"j1": Following("j0")})
     )
-    assert one != free.with_couplings({"j1": ("j0", 1.0, 1e-9)})
+    assert coupled != free.with_couplings({"j1": ("j0", 1.0, 1e-9)})
     assert free.with_couplings({}) == free
 
 
@@ -74,24 +74,24 @@ def test_couplings_are_added_in_any_order_and_replaced(free, bound):
     """A chain is the same in any order; a master may follow another later; what is given anew is replaced."""
     parts = {"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)}
     for order in itertools.permutations(parts):
-        found = free
+        coupled = free
         for name in order:
-            found = found.with_couplings({name: parts[name]})
-        assert found == bound
+            coupled = coupled.with_couplings({name: parts[name]})
+        assert coupled == bound
     assert bound.with_couplings({"j2": ("j0", 1.0)}).tree.bodies[2].coupling == Following("j0")
     assert bound.with_couplings({"j3": "j0"}).nq == 1
 
 
 def test_mimics_of_a_file_become_couplings_on_request(free, bound):
-    given = text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>', j2='<mimic joint="j1" multiplier="2"/>')
-    loaded = lw.Robot.from_urdf_string(given, mimic="coupled")
+    document = text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>', j2='<mimic joint="j1" multiplier="2"/>')
+    loaded = lw.Robot.from_urdf_string(document, mimic="coupled")
     assert [b.coupling for b in loaded.tree.bodies] == [b.coupling for b in bound.tree.bodies]
     assert loaded.report.warnings == ()
     assert loaded.joint("j1").mimic.joint == "j3"  # the file's word stays
-    left = lw.Robot.from_urdf_string(given)
+    left = lw.Robot.from_urdf_string(document)
     assert left.nq == 4 and [issue.code for issue in left.report.warnings] == ["MIMIC_FREE"]
     assert lw.load("arm7_gripper", mimic="coupled").nv == lw.load("arm7_gripper").nv - 1
-    assert lw.Robot.from_urdf_string(given, mimic="coupled", floating_base=True).nv == 8
+    assert lw.Robot.from_urdf_string(document, mimic="coupled", floating_base=True).nv == 8
     with pytest.raises(ModelError, match="MIMIC_CYCLE"):
         lw.Robot.from_urdf_string(text(j1='<mimic joint="j2"/>', j2='<mimic joint="j1"/>'), mimic="coupled")
     for wrong in ("yes", None, True):
@@ -129,10 +129,10 @@ def test_couplings_of_unknown_joints_are_refused(free):
             free.with_couplings(couplings)
 
 
-@pytest.mark.parametrize("given", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
-def test_couplings_of_the_wrong_type_are_refused(free, given):
+@pytest.mark.parametrize("document", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
+def test_couplings_of_the_wrong_type_are_refused(free, document):
     with pytest.raises(TypeError, match="with_couplings: "):
-        free.with_couplings(given)
+        free.with_couplings(document)
 
 
 def test_joints_with_several_coordinates_cannot_be_coupled():
@@ -177,16 +177,16 @@ def test_coupled_robots_are_compared_by_value(free, bound):
 
 
 def test_the_cache_key_of_a_kernel_depends_on_couplings(free, bound):
-    asked = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
-    others = [free, bound, free.with_couplings({"j1": "j3", "j2": "j3"}), free.with_couplings({"j1": "j0", "j2": "j0"})]
-    others += [
+    request = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
+    robots = [free, bound, free.with_couplings({"j1": "j3", "j2": "j3"}), free.with_couplings({"j1": "j0", "j2": "j0"})]
+    robots += [
         free.with_couplings({"j1": ("j3", -0.5, 0.25)}),
         free.with_couplings({"j1": ("j3", -0.5, 0.26)}),
         free.with_root("b"),
     ]
-    keys = {_content(robot_owner(r.tree), asked) for r in others}
-    assert len(keys) == len(others) or None in keys
-    kernels = [compile_requests(robot_owner(r.tree), "mass_matrix", asked) for r in (free, bound)]
+    keys = {_content(robot_owner(r.tree), request) for r in robots}
+    assert len(keys) == len(robots) or None in keys
+    kernels = [compile_requests(robot_owner(r.tree), "mass_matrix", request) for r in (free, bound)]
     assert kernels[0](free.neutral()).shape == (4, 4) and kernels[1](bound.neutral()).shape == (2, 2)
 
 
@@ -194,12 +194,12 @@ def test_the_cache_key_of_a_kernel_depends_on_couplings(free, bound):
 
 
 def test_random_configurations_are_within_the_limits_of_masters_and_followers():
-    given = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
-    found = lw.Robot.from_urdf_string(given, mimic="coupled")  # all limits are [-1, 2]
-    q = found.random_configuration(seed=0, size=2000)[:, 0]
+    document = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
+    coupled = lw.Robot.from_urdf_string(document, mimic="coupled")  # all limits are [-1, 2]
+    q = coupled.random_configuration(seed=0, size=2000)[:, 0]
     assert (q.min(), q.max()) == pytest.approx((-1.0, 0.5), abs=0.01)  # j1: [-1, 0.5], j2: [-5, 1]
     assert q.min() >= -1.0 and q.max() <= 0.5
-    assert bounds(found.tree)[0] == ([-1.0], [0.5])
+    assert bounds(coupled.tree)[0] == ([-1.0], [0.5])
 
 
 def test_effort_limits_of_masters_respect_those_of_followers():
@@ -218,11 +218,11 @@ def test_effort_limits_of_masters_respect_those_of_followers():
 
 
 def test_couplings_with_empty_limits_have_no_random_configurations():
-    given = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
-    found = lw.Robot.from_urdf_string(given, mimic="coupled")
+    document = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
+    coupled = lw.Robot.from_urdf_string(document, mimic="coupled")
     with pytest.raises(ValueError, match=r"joint 'j1' cannot be within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
-        found.random_configuration(seed=0)
-    assert found.mass_matrix(found.neutral()).shape == (3, 3)  # all else works
+        coupled.random_configuration(seed=0)
+    assert coupled.mass_matrix(coupled.neutral()).shape == (3, 3)  # all else works
     with pytest.warns(ModelWarning, match="with multiplier 0: it never moves"):
         fixed = lw.Robot.from_urdf_string(text(j1='<mimic joint="j0" multiplier="0" offset="10"/>'), mimic="coupled")
     with pytest.raises(ValueError, match="cannot be within its limits"):
@@ -236,8 +236,8 @@ def test_a_coupling_that_permits_zero_only_has_random_configurations(free):
 
     limits = Limits((0.0,), (1.0,), (1.0,), (1.0,))
     tree = replace(tree, bodies=tuple(replace(b, limits=limits) for b in tree.bodies))
-    found = lw.Robot(with_couplings(tree, {"joint1": Following("joint0", -1.0)}))
-    assert not found.random_configuration(seed=0, size=3).any()
+    coupled = lw.Robot(with_couplings(tree, {"joint1": Following("joint0", -1.0)}))
+    assert not coupled.random_configuration(seed=0, size=3).any()
 
 
 def test_coordinates_of_coupled_robots_are_passed_by_name(bound):
@@ -305,6 +305,6 @@ def test_a_kernel_of_several_functions_supports_couplings():
     arm = shipped("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0), np.ones(arm.nv)
-    found = kernel(q, v, v)
-    assert_close(found.mass_matrix, arm.mass_matrix(q), 1e-14)
-    assert_close(found.forward_dynamics, arm.forward_dynamics(q, v, v), 1e-12)
+    outputs = kernel(q, v, v)
+    assert_close(outputs.mass_matrix, arm.mass_matrix(q), 1e-14)
+    assert_close(outputs.forward_dynamics, arm.forward_dynamics(q, v, v), 1e-12)

@@ -24,11 +24,11 @@ def second_moments(J: Symmetric3) -> np.ndarray:
 
 
 @given(SIX)
-def test_the_nearest_inertia_is_possible_and_optimal(given_: Symmetric3):
+def test_the_nearest_inertia_is_possible_and_optimal(inertia: Symmetric3):
     """Projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and orthogonal to P."""
-    repaired, distance = nearest_physical(given_)
-    size = np.linalg.norm(second_moments(given_))
-    before, after = second_moments(given_), second_moments(repaired)
+    repaired, distance = nearest_physical(inertia)
+    size = np.linalg.norm(second_moments(inertia))
+    before, after = second_moments(inertia), second_moments(repaired)
     assert np.linalg.eigvalsh(after)[0] >= -1e-13 * size
     assert np.linalg.eigvalsh(before - after)[-1] <= 1e-13 * size
     assert abs(np.sum((before - after) * after)) <= 1e-12 * size**2

@@ -127,7 +127,7 @@ def test_two_trees_meet_and_paths_are_shortened() -> None:
         assert step < 0.2 * 4 + 1e-9 and np.linalg.norm(nodes[k]) >= 1.0
     path = _path_between(nodes, side, parent, start, end)
     assert np.array_equal(path[0], START) and (path[-1] == GOALS).all(axis=1).any()
-    compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), numbers=2)
+    compiled = lw.compile(_grow, nodes=(ROOM, 2), links=(ROOM, 2), values=2)
     again = compiled(*_begun(), np.array([0.2, 400.0]))
     assert all(np.abs(a - b).max() < 1e-9 for a, b in zip((nodes, links, counters), again, strict=True))
     assert compiled(*_begun(), np.array([0.2, 3.0]))[2][5] == 3.0
@@ -137,7 +137,7 @@ def test_two_trees_meet_and_paths_are_shortened() -> None:
     after[: len(path) - 1] = np.stack(
         [np.arange(1.0, len(path)), np.linalg.norm(np.diff(path, axis=0), axis=1)], axis=1
     )
-    cut = lw.compile(_cut, nodes=(ROOM, 2), links=(ROOM, 2), numbers=3)
+    cut = lw.compile(_cut, nodes=(ROOM, 2), links=(ROOM, 2), values=3)
     lengths = []
     for trials in (0.0, 10.0, 60.0):
         arguments = (table, after, np.array([len(path), _length(path), trials]))
@@ -166,7 +166,7 @@ def test_compiled_searches_shorten_paths_step_by_step() -> None:
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
     tables = [np.zeros(shape) for shape in shapes.values()]
     tables[0][:3] = [START, *GOALS]
-    kernel = lw.compile(_search, **shapes, numbers=7)
+    kernel = lw.compile(_search, **shapes, values=7)
     lengths = []
     for searches in (1.0, 4.0):
         arguments = np.array([searches, 4000.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -210,7 +210,7 @@ def test_table_sizes_affect_a_search_only_if_they_overflow(drawn: Any) -> None:
         shapes = {name: (count, 2) for name, count in {**rows, **changed}.items()}
         tables = [np.zeros(shape) for shape in shapes.values()]
         tables[0][:3] = [START, *GOALS]
-        *_, best, counters = lw.compile(_search, **shapes, numbers=7)(*tables, arguments)
+        *_, best, counters = lw.compile(_search, **shapes, values=7)(*tables, arguments)
         return best, counters.tolist()
 
     arguments = np.array([2.0, 300.0, 0.0, 0.0, 0.0, 0.0, 0.0])
