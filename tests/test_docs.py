@@ -1,4 +1,4 @@
-"""The documents' and docstrings' examples run, and say what is printed."""
+"""Examples of documents and docstrings run and print what they state; names and links on pages exist."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.
 
 
 @pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
-def test_document(document: str) -> None:
+def test_examples_of_a_page_run(document: str) -> None:
     with np.printoptions():  # what a page sets is its own
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0
@@ -45,7 +45,7 @@ def test_document(document: str) -> None:
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_decision(decision: str) -> None:
+def test_a_decision_has_title_date_index_row_and_running_examples(decision: str) -> None:
     """A decision has a title, a date and a row in the index, and its examples run."""
     subject = decision.partition("-")[0]
     is_subject = subject == "tests" or (ROOT / "src" / "linkwork" / subject).is_dir()
@@ -68,7 +68,7 @@ def test_paths_in_decisions_exist() -> None:
             assert (ROOT / "src" / "linkwork" / cited).exists(), (decision, cited)
 
 
-def test_files_that_texts_name_exist() -> None:
+def test_files_named_in_texts_exist() -> None:
     files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.py")]
     pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "linkwork").rglob("*.py"))
     named = {(page.name, name) for page in pages for name in _FILE.findall(page.read_text(encoding="utf-8"))}
@@ -105,7 +105,7 @@ def test_names_in_code_font_exist() -> None:
     assert gone == []
 
 
-def test_every_fence_closes() -> None:
+def test_every_code_fence_is_closed() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         begun = ""
         for line in page.read_text(encoding="utf-8").splitlines():
@@ -124,7 +124,7 @@ class _Finder(doctest.DocTestFinder):
         return bool(super()._from_module(module, inspect.unwrap(value) if inspect.isroutine(value) else value))
 
 
-def test_docstrings(drawn: Any) -> None:
+def test_examples_of_docstrings_run(drawn: Any) -> None:
     attempted = 0
     modules = pkgutil.walk_packages(linkwork.__path__, "linkwork.")
     chosen = drawn(module.name for module in modules if not module.name.endswith("__main__"))
@@ -138,7 +138,7 @@ def test_docstrings(drawn: Any) -> None:
     assert attempted >= 3
 
 
-def test_readme_states_the_two_commands() -> None:
+def test_the_readme_states_the_two_commands_of_ci() -> None:
     """The continuous integration runs these very lines."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line for line in text.splitlines() if line.startswith("pip install")]
@@ -157,7 +157,7 @@ def test_every_page_on_extending_is_listed() -> None:
     assert sorted(f"extending/{target.removesuffix('.md')}" for target in listed) == EXTENDING
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_of_pages_lead_to_files() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in LINK.findall(page.read_text(encoding="utf-8")):
             if not target.startswith(("http", "#")):
@@ -197,7 +197,7 @@ def metadata(monkeypatch: pytest.MonkeyPatch, home: str) -> dict[str, Any]:
     return said
 
 
-def test_a_package_page_has_no_links_that_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_package_page_has_no_relative_links(monkeypatch: pytest.MonkeyPatch) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert any(not target.startswith("http") for target in LINK.findall(readme))
     for home in ("", "https://host.invalid/linkwork/"):
@@ -213,7 +213,7 @@ def test_a_package_page_has_no_links_that_lead_nowhere(monkeypatch: pytest.Monke
         metadata(monkeypatch, "host.invalid")
 
 
-def test_help_says_where_things_are() -> None:
+def test_help_names_the_documentation() -> None:
     text = linkwork.__doc__ or ""
     assert [name for name in linkwork.__all__ if f"`{name}" not in text] == []
     assert [path.name for path in (ROOT / "docs").glob("*.md") if path.name not in text] == []
@@ -221,5 +221,5 @@ def test_help_says_where_things_are() -> None:
         assert hasattr(getattr(linkwork, cited[0]), cited[1])
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_states_the_current_version() -> None:
     assert f"\nversion: {linkwork.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

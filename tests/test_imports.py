@@ -69,14 +69,14 @@ def subjects(modules: list[str]) -> set[str]:
     return {name for name in modules if name.startswith(tuple(f"linkwork.{s}" for s in SUBJECTS))} - LIGHT
 
 
-def test_importing_linkwork_imports_tables_of_names_only(steps: dict[str, list[str]]) -> None:
+def test_importing_linkwork_imports_only_tables_of_names(steps: dict[str, list[str]]) -> None:
     assert len(steps["import"]) <= 20
     assert not [
         name for name in steps["import"] if name.startswith("linkwork.") and not name.startswith("linkwork._util")
     ]
 
 
-def test_the_help_of_the_command_imports_no_subject(steps: dict[str, list[str]]) -> None:
+def test_help_of_the_command_line_imports_no_subject(steps: dict[str, list[str]]) -> None:
     rooms = {name.split(".")[1] for name in steps["help"] if name.startswith("linkwork.")}
     assert rooms == {"_util", "cli", "errors"}
     assert not [name for name in steps["help"] if name.startswith("linkwork.cli.commands.")]
@@ -99,12 +99,12 @@ def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]])
     assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
 
 
-def test_neither_linkwork_nor_a_robot_imports_the_libraries_of_extras(steps: dict[str, list[str]]) -> None:
+def test_neither_linkwork_nor_a_robot_imports_optional_libraries(steps: dict[str, list[str]]) -> None:
     extras = {"dask", "distributed", "xarray", "pandas", "ray", "joblib", "zarr", "scipy", "matplotlib"}
     assert extras & {name.partition(".")[0] for name in steps["robot"]} == set()
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     for title, module in public_modules().items():
         listed = dir(module)
         assert {*module.__all__} <= {*listed}, title
@@ -169,7 +169,7 @@ def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
     assert {home.rpartition(".")[2] for home in METHODS} == {*bases[0]} | inherited
 
 
-def test_methods_are_pythons_own_after_the_first_access() -> None:
+def test_methods_are_plain_python_methods_after_the_first_access() -> None:
     """All descriptors of methods have been replaced, and what replaces them counts as linkwork's own code."""
     for name in [name for names in METHODS.values() for name in names.split()]:
         assert getattr(lw.Robot, name) is not None, name
@@ -210,13 +210,13 @@ print({"pose", "plan", "frames"} <= {*dir(robot)}, str(robot)[:5], method(q).sha
 
 
 @pytest.mark.slow(every=3)
-def test_methods_before_their_first_access() -> None:
+def test_methods_work_before_their_first_access() -> None:
     assert printed(REPLACED).split("\n") == [
         *("1 True True", "7.0 True", "True (6, 2) True", "True True", "True True False", "True world (2, 2)", "")
     ]
 
 
-def test_annotations_of_public_functions_have_values() -> None:
+def test_annotations_of_public_functions_can_be_evaluated() -> None:
     names = {"RobotBase": RobotBase}
     functions = list(public_functions())
     assert len(functions) > 1000
@@ -241,7 +241,7 @@ UNNEEDED = {
 
 
 @pytest.mark.slow(every=3)
-def test_a_pose_with_code_from_the_cache_imports_little(tmp_path: Path) -> None:
+def test_a_pose_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     for _ in range(2):
         run = [sys.executable, "-c", POSE]
@@ -251,7 +251,7 @@ def test_a_pose_with_code_from_the_cache_imports_little(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_values_are_unpickled_in_a_new_process() -> None:
+def test_objects_are_unpickled_in_a_new_process() -> None:
     robot = lw.load("double_pendulum")
     solution = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
     values = robot, solution, lw.errors.Status.SOLVED, lw.Scene().with_box("box", (1, 1, 1), (2, 0, 0))
@@ -260,7 +260,7 @@ def test_values_are_unpickled_in_a_new_process() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_problem_makes_its_controller_in_a_new_process() -> None:
+def test_a_problem_constructs_its_controller_in_a_new_process() -> None:
     code = """
 import linkwork as lw
 robot = lw.load("double_pendulum")
@@ -294,12 +294,12 @@ print(wrong)
 
 
 @pytest.mark.slow(every=3)
-def test_threads_that_touch_names_first() -> None:
+def test_threads_may_access_names_for_the_first_time_together() -> None:
     names = ("control.PD", "Robot.plan", "expr.linalg.solve", "Robot.pose", "TrajectoryProblem", "motion.spline")
     assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"
 
 
-def test_modules_that_are_private_are_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_modules_are_no_attributes_but_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """But they are imported as always."""
     for owner, name in ((lw, "kernels"), (lw.ik, "kernels")):
         monkeypatch.delitem(vars(owner), name, raising=False)

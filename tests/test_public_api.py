@@ -1,4 +1,4 @@
-"""The public names and their signatures, as a file that is looked at when it changes; and what importing costs.
+"""Public names and their signatures, recorded in a file that is reviewed when it changes; and imported modules.
 
 Public modules are found from `linkwork.__all__`.  A class lists its own members and names its public bases, whose
 members stand with these; a class that several modules publish stands with the innermost of them.
@@ -103,13 +103,13 @@ def public_api():
     return "\n".join(lines)
 
 
-def test_editors_complete_the_published_names_and_no_others():
+def test_dir_lists_published_names_only():
     for module in MODULES.values():
         optional = ["environments"] if module is linkwork else []  # which needs gymnasium: ``import *`` leaves it out
         assert dir(module) == sorted([*module.__all__, *optional]), module.__name__
 
 
-def test_the_public_api_is_as_it_was(update_golden):
+def test_the_public_api_equals_the_golden_file(update_golden):
     result = public_api()
     if update_golden:
         GOLDEN.parent.mkdir(exist_ok=True)
@@ -118,7 +118,7 @@ def test_the_public_api_is_as_it_was(update_golden):
     assert result.splitlines() == GOLDEN.read_text(encoding="utf-8").splitlines(), hint
 
 
-def test_every_public_name_says_what_it_is():
+def test_every_public_name_has_a_docstring():
     for title, module in MODULES.items():
         assert module.__doc__, title
         for name in module.__all__:
@@ -145,13 +145,13 @@ def test_pickles_of_earlier_versions_name_modules_that_moved():
     assert pickle.loads(b"clinkwork.robot\nRobot\n.") is linkwork.Robot
 
 
-def test_importing_linkwork_imports_nothing_heavy():
+def test_importing_linkwork_imports_no_heavy_libraries():
     code = f"import sys, linkwork; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_loading_and_computing_imports_nothing_heavy():
+def test_loading_and_computing_imports_no_heavy_libraries():
     code = (
         "import sys, linkwork; robot = linkwork.load('double_pendulum'); robot.mass_matrix(robot.neutral());"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
