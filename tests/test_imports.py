@@ -137,12 +137,13 @@ def test_type_checkers_see_the_names_of_the_tables() -> None:
             for inner in node.body:
                 if isinstance(inner, ast.ImportFrom):
                     assert inner.module is not None
+                    assert all(alias.asname == alias.name for alias in inner.names), "only such names are exported"
                     imported |= {alias.name: inner.module for alias in inner.names}
             for call in ast.walk(node):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "public_names":
-                    homes = ast.literal_eval(call.args[2]) if len(call.args) > 2 else {}
+                    homes = ast.literal_eval(call.args[1]) if len(call.args) > 1 else {}
                     table |= {name: home for home, names in homes.items() for name in names.split()}
-                    for keyword in call.keywords:
+                    for keyword in [x for x in call.keywords if x.arg != "names"]:
                         table |= dict.fromkeys(ast.literal_eval(keyword.value).split(), package)
         assert imported == table, package
         files = {

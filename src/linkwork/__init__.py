@@ -86,123 +86,72 @@ from linkwork._util.own_code import record_imports
 record_imports()
 
 if TYPE_CHECKING:
-    from linkwork import (
-        collision,
-        constraints,
-        control,
-        dynamics,
-        environments,  # noqa: F401
-        errors,
-        expr,
-        force_elements,
-        identify,
-        ik,
-        joints,
-        kinematics,
-        mechanisms,
-        motion,
-        optimal,
-        parameters,
-        parts,
-        planning,
-        robots,
-        shapes,
-        simulation,
-        spatial,
-        viewer,
-        workspace,
-    )
-    from linkwork._util.contract_report import ContractReport
-    from linkwork._util.progress import Progress
-    from linkwork.collision.shape_distance import contact_points, signed_distance
-    from linkwork.compiler.backends import wait_for_compiler
-    from linkwork.compiler.casadi.from_casadi import from_casadi
-    from linkwork.compiler.kernel import Kernel
-    from linkwork.compiler.pickling.kernel_file import load_kernel
-    from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
-    from linkwork.compiler.trace.trace import compile
-    from linkwork.expr.control import call, cond, fori_loop, put, scan, take, while_loop
-    from linkwork.expr.linalg import lstsq, solve
-    from linkwork.geometry.fields import distance_field
-    from linkwork.geometry.scene import Scene
-    from linkwork.kernels.qp_kernel import quadratic_program
-    from linkwork.kinematics.poses import pose, pose_difference, propagate_motion
-    from linkwork.model.actuator import Actuator
-    from linkwork.optimal.trajectory_problem import TrajectoryProblem
-    from linkwork.robot.construction.link import Link
-    from linkwork.robot.joint.joint import Joint
-    from linkwork.robot.joint_checks.check_joint import check_joint
-    from linkwork.robot.robot import Robot, load, load_description
-    from linkwork.simulation.simulator import Simulator
+    from linkwork import collision as collision
+    from linkwork import constraints as constraints
+    from linkwork import control as control
+    from linkwork import dynamics as dynamics
+    from linkwork import environments as environments
+    from linkwork import errors as errors
+    from linkwork import expr as expr
+    from linkwork import force_elements as force_elements
+    from linkwork import identify as identify
+    from linkwork import ik as ik
+    from linkwork import joints as joints
+    from linkwork import kinematics as kinematics
+    from linkwork import mechanisms as mechanisms
+    from linkwork import motion as motion
+    from linkwork import optimal as optimal
+    from linkwork import parameters as parameters
+    from linkwork import parts as parts
+    from linkwork import planning as planning
+    from linkwork import robots as robots
+    from linkwork import shapes as shapes
+    from linkwork import simulation as simulation
+    from linkwork import spatial as spatial
+    from linkwork import viewer as viewer
+    from linkwork import workspace as workspace
+    from linkwork._util.contract_report import ContractReport as ContractReport
+    from linkwork._util.progress import Progress as Progress
+    from linkwork.collision.shape_distance import contact_points as contact_points
+    from linkwork.collision.shape_distance import signed_distance as signed_distance
+    from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
+    from linkwork.compiler.casadi.from_casadi import from_casadi as from_casadi
+    from linkwork.compiler.kernel import Kernel as Kernel
+    from linkwork.compiler.pickling.kernel_file import load_kernel as load_kernel
+    from linkwork.compiler.runtime.threads import get_num_threads as get_num_threads
+    from linkwork.compiler.runtime.threads import set_num_threads as set_num_threads
+    from linkwork.compiler.trace.trace import compile as compile
+    from linkwork.expr.control import call as call
+    from linkwork.expr.control import cond as cond
+    from linkwork.expr.control import fori_loop as fori_loop
+    from linkwork.expr.control import put as put
+    from linkwork.expr.control import scan as scan
+    from linkwork.expr.control import take as take
+    from linkwork.expr.control import while_loop as while_loop
+    from linkwork.expr.linalg import lstsq as lstsq
+    from linkwork.expr.linalg import solve as solve
+    from linkwork.geometry.fields import distance_field as distance_field
+    from linkwork.geometry.scene import Scene as Scene
+    from linkwork.kernels.qp_kernel import quadratic_program as quadratic_program
+    from linkwork.kinematics.poses import pose as pose
+    from linkwork.kinematics.poses import pose_difference as pose_difference
+    from linkwork.kinematics.poses import propagate_motion as propagate_motion
+    from linkwork.model.actuator import Actuator as Actuator
+    from linkwork.optimal.trajectory_problem import TrajectoryProblem as TrajectoryProblem
+    from linkwork.robot.construction.link import Link as Link
+    from linkwork.robot.joint.joint import Joint as Joint
+    from linkwork.robot.joint_checks.check_joint import check_joint as check_joint
+    from linkwork.robot.robot import Robot as Robot
+    from linkwork.robot.robot import load as load
+    from linkwork.robot.robot import load_description as load_description
+    from linkwork.simulation.simulator import Simulator as Simulator
 
-__all__ = [
-    "Actuator",
-    "ContractReport",
-    "Joint",
-    "Kernel",
-    "Link",
-    "Progress",
-    "Robot",
-    "Scene",
-    "Simulator",
-    "TrajectoryProblem",
-    "__version__",
-    "call",
-    "check_joint",
-    "collision",
-    "compile",
-    "cond",
-    "constraints",
-    "contact_points",
-    "control",
-    "distance_field",
-    "dynamics",
-    "errors",
-    "expr",
-    "force_elements",
-    "fori_loop",
-    "from_casadi",
-    "get_num_threads",
-    "identify",
-    "ik",
-    "joints",
-    "kinematics",
-    "load",
-    "load_description",
-    "load_kernel",
-    "lstsq",
-    "mechanisms",
-    "motion",
-    "optimal",
-    "parameters",
-    "parts",
-    "planning",
-    "pose",
-    "pose_difference",
-    "propagate_motion",
-    "put",
-    "quadratic_program",
-    "robots",
-    "scan",
-    "set_num_threads",
-    "shapes",
-    "signed_distance",
-    "simulation",
-    "solve",
-    "spatial",
-    "take",
-    "viewer",
-    "wait_for_compiler",
-    "while_loop",
-    "workspace",
-]
 
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork._util.contract_report": "ContractReport",
             "linkwork._util.progress": "Progress",
@@ -232,4 +181,5 @@ if not TYPE_CHECKING:
             "mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer workspace"
         ),
         unlisted="environments",  # needs gymnasium
+        names=("__version__",),
     )

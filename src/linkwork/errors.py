@@ -385,4 +385,4 @@ class NotDifferentiableError(ValueError):
 
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__)
+    __getattr__, __dir__, _ = public_names(__name__, names=__all__)

@@ -26,4 +26,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__)
+    __getattr__, __dir__, _ = public_names(__name__, names=__all__)

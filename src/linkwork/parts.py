@@ -6,38 +6,26 @@ from linkwork._util.lazy_imports import public_names
 from linkwork._util.moved_modules import find_moved_modules
 
 if TYPE_CHECKING:
-    from linkwork.compare.plausibility.model_check import ModelCheck, ModelFinding
-    from linkwork.compare.robot_comparison import ComparedQuantity, RobotComparison, RobotDifference
-    from linkwork.model.tree import Report
-    from linkwork.robot.actuation_methods import NamedConfiguration
-    from linkwork.robot.joint.joint import Bounds
-    from linkwork.robot.joint.link_methods import LinkMotion, LinkVelocityAcceleration, ScrewAxes
-    from linkwork.robot.joint.loop_joint_view import LoopJointView
-    from linkwork.robot.joint.methods import LocalCoordinates, SplitWrench
-    from linkwork.robot.placed_link import PlacedLink
+    from linkwork.compare.plausibility.model_check import ModelCheck as ModelCheck
+    from linkwork.compare.plausibility.model_check import ModelFinding as ModelFinding
+    from linkwork.compare.robot_comparison import ComparedQuantity as ComparedQuantity
+    from linkwork.compare.robot_comparison import RobotComparison as RobotComparison
+    from linkwork.compare.robot_comparison import RobotDifference as RobotDifference
+    from linkwork.model.tree import Report as Report
+    from linkwork.robot.actuation_methods import NamedConfiguration as NamedConfiguration
+    from linkwork.robot.joint.joint import Bounds as Bounds
+    from linkwork.robot.joint.link_methods import LinkMotion as LinkMotion
+    from linkwork.robot.joint.link_methods import LinkVelocityAcceleration as LinkVelocityAcceleration
+    from linkwork.robot.joint.link_methods import ScrewAxes as ScrewAxes
+    from linkwork.robot.joint.loop_joint_view import LoopJointView as LoopJointView
+    from linkwork.robot.joint.methods import LocalCoordinates as LocalCoordinates
+    from linkwork.robot.joint.methods import SplitWrench as SplitWrench
+    from linkwork.robot.placed_link import PlacedLink as PlacedLink
 
-__all__ = [
-    "Bounds",
-    "ComparedQuantity",
-    "LinkMotion",
-    "LinkVelocityAcceleration",
-    "LocalCoordinates",
-    "LoopJointView",
-    "ModelCheck",
-    "ModelFinding",
-    "NamedConfiguration",
-    "PlacedLink",
-    "Report",
-    "RobotComparison",
-    "RobotDifference",
-    "ScrewAxes",
-    "SplitWrench",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.model.tree": "Report",
             "linkwork.robot.actuation_methods": "NamedConfiguration",

@@ -45,21 +45,22 @@ _Class = TypeVar("_Class", bound=type)
 
 def public_names(
     package: str,
-    names: Sequence[str],
     homes: Mapping[str, str] | None = None,
     *,
     modules: str = "",
     unlisted: str = "",
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a public module.
+    names: Sequence[str] = (),
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return the functions `__getattr__` and `__dir__` of a public module, and the list ``__all__``.
 
-    ``names`` is its ``__all__``. ``homes`` has the names that each module defines, in one string, and ``modules`` the
-    public submodules: both are imported at first access. ``unlisted`` are submodules that ``import *`` leaves out. The
-    error of a missing attribute names the nearest public name.
+    ``homes`` has the names that each module defines, in one string, and ``modules`` the public submodules: both are
+    imported at first access.  ``unlisted`` are submodules that ``import *`` leaves out, and ``names`` are public names
+    that the module has itself.  The error of a missing attribute names the nearest public name.
     """
     home_of = {name: home for home, found in (homes or {}).items() for name in found.split()}
     _MODULES[package], others = tuple(modules.split()), tuple(unlisted.split())
     submodules = frozenset((*_MODULES[package], *others))
+    listed = sorted({*home_of, *_MODULES[package], *names})
     if package in _PUBLIC:
         _PUBLIC.update(f"{package}.{module}" for module in submodules)
         for name, home in home_of.items():
@@ -77,12 +78,12 @@ def public_names(
 
     def public() -> list[str]:
         """Return the documented names."""
-        return sorted((*names, *others))
+        return sorted((*listed, *others))
 
     get.__name__ = get.__qualname__ = "__getattr__"
     public.__name__ = public.__qualname__ = "__dir__"
     get.__module__ = public.__module__ = package
-    return get, public
+    return get, public, listed
 
 
 def publish_classes(module: ModuleType) -> None:

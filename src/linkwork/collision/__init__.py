@@ -8,28 +8,20 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.collision.motion_validity import MotionCheck
-    from linkwork.collision.pair_classification import CollisionPairs, PairClassification
-    from linkwork.collision.result import DistanceDerivatives, DistanceHessian, DistanceResult, RobotDistances
-    from linkwork.collision.shape_distance import ContactPoints
-    from linkwork.geometry.scene import Obstacle
+    from linkwork.collision.motion_validity import MotionCheck as MotionCheck
+    from linkwork.collision.pair_classification import CollisionPairs as CollisionPairs
+    from linkwork.collision.pair_classification import PairClassification as PairClassification
+    from linkwork.collision.result import DistanceDerivatives as DistanceDerivatives
+    from linkwork.collision.result import DistanceHessian as DistanceHessian
+    from linkwork.collision.result import DistanceResult as DistanceResult
+    from linkwork.collision.result import RobotDistances as RobotDistances
+    from linkwork.collision.shape_distance import ContactPoints as ContactPoints
+    from linkwork.geometry.scene import Obstacle as Obstacle
 
-__all__ = [
-    "CollisionPairs",
-    "ContactPoints",
-    "DistanceDerivatives",
-    "DistanceHessian",
-    "DistanceResult",
-    "MotionCheck",
-    "Obstacle",
-    "PairClassification",
-    "RobotDistances",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.collision.motion_validity": "MotionCheck",
             "linkwork.collision.pair_classification": "CollisionPairs PairClassification",

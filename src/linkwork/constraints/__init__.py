@@ -5,61 +5,46 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.constraints.all_kinds import ALL
-    from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
-    from linkwork.constraints.constraint_contract import check_constraint
-    from linkwork.constraints.couplings import Belt, Coupling, Gear, Rack, Screw
-    from linkwork.constraints.curve import Curve
-    from linkwork.constraints.curve_couplings import CurveCoupling, PolynomialCoupling
-    from linkwork.constraints.frame_constraints import Angle, Ball, CenterOfMass, Parallel, Weld
-    from linkwork.constraints.loop_joint import LoopJoint
-    from linkwork.constraints.nonholonomic import BallRolling, KnifeEdge, NoSlip, Rolling, RollingContact
-    from linkwork.constraints.point_constraints import Distance, PointOnCurve, PointOnLine, PointOnPlane, PointOnSurface
-    from linkwork.constraints.prescribed_motion import Prescribed
-    from linkwork.constraints.user_functions import Holonomic, Pfaffian, StateQuery
+    from linkwork.constraints.all_kinds import ALL as ALL
+    from linkwork.constraints.constraint import Constraint as Constraint
+    from linkwork.constraints.constraint import Kinematics as Kinematics
+    from linkwork.constraints.constraint import Rates as Rates
+    from linkwork.constraints.constraint import References as References
+    from linkwork.constraints.constraint import RelativeMotion as RelativeMotion
+    from linkwork.constraints.constraint_contract import check_constraint as check_constraint
+    from linkwork.constraints.couplings import Belt as Belt
+    from linkwork.constraints.couplings import Coupling as Coupling
+    from linkwork.constraints.couplings import Gear as Gear
+    from linkwork.constraints.couplings import Rack as Rack
+    from linkwork.constraints.couplings import Screw as Screw
+    from linkwork.constraints.curve import Curve as Curve
+    from linkwork.constraints.curve_couplings import CurveCoupling as CurveCoupling
+    from linkwork.constraints.curve_couplings import PolynomialCoupling as PolynomialCoupling
+    from linkwork.constraints.frame_constraints import Angle as Angle
+    from linkwork.constraints.frame_constraints import Ball as Ball
+    from linkwork.constraints.frame_constraints import CenterOfMass as CenterOfMass
+    from linkwork.constraints.frame_constraints import Parallel as Parallel
+    from linkwork.constraints.frame_constraints import Weld as Weld
+    from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
+    from linkwork.constraints.nonholonomic import BallRolling as BallRolling
+    from linkwork.constraints.nonholonomic import KnifeEdge as KnifeEdge
+    from linkwork.constraints.nonholonomic import NoSlip as NoSlip
+    from linkwork.constraints.nonholonomic import Rolling as Rolling
+    from linkwork.constraints.nonholonomic import RollingContact as RollingContact
+    from linkwork.constraints.point_constraints import Distance as Distance
+    from linkwork.constraints.point_constraints import PointOnCurve as PointOnCurve
+    from linkwork.constraints.point_constraints import PointOnLine as PointOnLine
+    from linkwork.constraints.point_constraints import PointOnPlane as PointOnPlane
+    from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurface
+    from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
+    from linkwork.constraints.user_functions import Holonomic as Holonomic
+    from linkwork.constraints.user_functions import Pfaffian as Pfaffian
+    from linkwork.constraints.user_functions import StateQuery as StateQuery
 
-__all__ = [
-    "ALL",
-    "Angle",
-    "Ball",
-    "BallRolling",
-    "Belt",
-    "CenterOfMass",
-    "Constraint",
-    "Coupling",
-    "Curve",
-    "CurveCoupling",
-    "Distance",
-    "Gear",
-    "Holonomic",
-    "Kinematics",
-    "KnifeEdge",
-    "LoopJoint",
-    "NoSlip",
-    "Parallel",
-    "Pfaffian",
-    "PointOnCurve",
-    "PointOnLine",
-    "PointOnPlane",
-    "PointOnSurface",
-    "PolynomialCoupling",
-    "Prescribed",
-    "Rack",
-    "Rates",
-    "References",
-    "RelativeMotion",
-    "Rolling",
-    "RollingContact",
-    "Screw",
-    "StateQuery",
-    "Weld",
-    "check_constraint",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.constraints.all_kinds": "ALL",
             "linkwork.constraints.constraint": "Constraint Kinematics Rates References RelativeMotion",

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.dynamics.base_parameters import BaseParameters
+    from linkwork.dynamics.base_parameters import BaseParameters as BaseParameters
 
-__all__ = [
-    "BaseParameters",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.dynamics.base_parameters": "BaseParameters",
         },

@@ -5,47 +5,31 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork._util.file_budget import Budget
-    from linkwork.formats import description
-    from linkwork.formats.linkwork_json.robot_reader import parse_robot, read_robot
-    from linkwork.formats.linkwork_json.robot_writer import robot_text
-    from linkwork.formats.loops_file import loops_text, parse_loops, read_loops
-    from linkwork.formats.mjcf.coordinates import MujocoCoordinates
-    from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text
-    from linkwork.formats.registry import FORMATS, Format
-    from linkwork.formats.sdf.sdf_reader import parse_sdf, read_sdf
-    from linkwork.formats.sdf.sdf_writer import sdf_text
-    from linkwork.formats.srdf import parse_srdf, srdf_text
-    from linkwork.formats.urdf.urdf_reader import parse_urdf, read_urdf
-    from linkwork.formats.urdf.urdf_writer import urdf_text
+    from linkwork._util.file_budget import Budget as Budget
+    from linkwork.formats import description as description
+    from linkwork.formats.linkwork_json.robot_reader import parse_robot as parse_robot
+    from linkwork.formats.linkwork_json.robot_reader import read_robot as read_robot
+    from linkwork.formats.linkwork_json.robot_writer import robot_text as robot_text
+    from linkwork.formats.loops_file import loops_text as loops_text
+    from linkwork.formats.loops_file import parse_loops as parse_loops
+    from linkwork.formats.loops_file import read_loops as read_loops
+    from linkwork.formats.mjcf.coordinates import MujocoCoordinates as MujocoCoordinates
+    from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text as mjcf_text
+    from linkwork.formats.registry import FORMATS as FORMATS
+    from linkwork.formats.registry import Format as Format
+    from linkwork.formats.sdf.sdf_reader import parse_sdf as parse_sdf
+    from linkwork.formats.sdf.sdf_reader import read_sdf as read_sdf
+    from linkwork.formats.sdf.sdf_writer import sdf_text as sdf_text
+    from linkwork.formats.srdf import parse_srdf as parse_srdf
+    from linkwork.formats.srdf import srdf_text as srdf_text
+    from linkwork.formats.urdf.urdf_reader import parse_urdf as parse_urdf
+    from linkwork.formats.urdf.urdf_reader import read_urdf as read_urdf
+    from linkwork.formats.urdf.urdf_writer import urdf_text as urdf_text
 
-__all__ = [
-    "FORMATS",
-    "Budget",
-    "Format",
-    "MujocoCoordinates",
-    "description",
-    "loops_text",
-    "mjcf_text",
-    "parse_loops",
-    "parse_robot",
-    "parse_sdf",
-    "parse_srdf",
-    "parse_urdf",
-    "read_loops",
-    "read_robot",
-    "read_sdf",
-    "read_urdf",
-    "robot_text",
-    "sdf_text",
-    "srdf_text",
-    "urdf_text",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",

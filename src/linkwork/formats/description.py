@@ -8,52 +8,31 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.errors import Findings
-    from linkwork.formats.file_reading import path_text, read_regular
-    from linkwork.formats.resource_paths import resource_paths
-    from linkwork.model.actuator import Actuator
-    from linkwork.model.body import DisabledPair, Drive, Following, Limits
-    from linkwork.model.description import (
-        ActuatorDescription,
-        ConstraintDescription,
-        Description,
-        ForceElementDescription,
-        FrameDescription,
-        JointDescription,
-        LinkDescription,
-        MarkDescription,
-        NamedStateDescription,
-    )
-    from linkwork.model.named_state import NamedState
-    from linkwork.model.tree import Report
+    from linkwork.errors import Findings as Findings
+    from linkwork.formats.file_reading import path_text as path_text
+    from linkwork.formats.file_reading import read_regular as read_regular
+    from linkwork.formats.resource_paths import resource_paths as resource_paths
+    from linkwork.model.actuator import Actuator as Actuator
+    from linkwork.model.body import DisabledPair as DisabledPair
+    from linkwork.model.body import Drive as Drive
+    from linkwork.model.body import Following as Following
+    from linkwork.model.body import Limits as Limits
+    from linkwork.model.description import ActuatorDescription as ActuatorDescription
+    from linkwork.model.description import ConstraintDescription as ConstraintDescription
+    from linkwork.model.description import Description as Description
+    from linkwork.model.description import ForceElementDescription as ForceElementDescription
+    from linkwork.model.description import FrameDescription as FrameDescription
+    from linkwork.model.description import JointDescription as JointDescription
+    from linkwork.model.description import LinkDescription as LinkDescription
+    from linkwork.model.description import MarkDescription as MarkDescription
+    from linkwork.model.description import NamedStateDescription as NamedStateDescription
+    from linkwork.model.named_state import NamedState as NamedState
+    from linkwork.model.tree import Report as Report
 
-__all__ = [
-    "Actuator",
-    "ActuatorDescription",
-    "ConstraintDescription",
-    "Description",
-    "DisabledPair",
-    "Drive",
-    "Findings",
-    "Following",
-    "ForceElementDescription",
-    "FrameDescription",
-    "JointDescription",
-    "Limits",
-    "LinkDescription",
-    "MarkDescription",
-    "NamedState",
-    "NamedStateDescription",
-    "Report",
-    "path_text",
-    "read_regular",
-    "resource_paths",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.errors": "Findings",
             "linkwork.formats.file_reading": "path_text read_regular",

@@ -5,55 +5,34 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.geometry.cores import (
-        BoxCore,
-        ConeCore,
-        Core,
-        CylinderCore,
-        EllipsoidCore,
-        HalfSpaceCore,
-        PointCore,
-        PolytopeCore,
-        SegmentCore,
-        Solid,
-    )
-    from linkwork.geometry.distance import SignedDistance
-    from linkwork.geometry.pairs import PAIRS, signed_distance
-    from linkwork.geometry.scene import Obstacle, Scene
-    from linkwork.geometry.separation_bounds import BOUNDS, BoundingSphere, bounding_sphere
-    from linkwork.geometry.solids import SOLIDS, solid
-    from linkwork.geometry.support_points import SUPPORTS, support, support_is_one
+    from linkwork.geometry.cores import BoxCore as BoxCore
+    from linkwork.geometry.cores import ConeCore as ConeCore
+    from linkwork.geometry.cores import Core as Core
+    from linkwork.geometry.cores import CylinderCore as CylinderCore
+    from linkwork.geometry.cores import EllipsoidCore as EllipsoidCore
+    from linkwork.geometry.cores import HalfSpaceCore as HalfSpaceCore
+    from linkwork.geometry.cores import PointCore as PointCore
+    from linkwork.geometry.cores import PolytopeCore as PolytopeCore
+    from linkwork.geometry.cores import SegmentCore as SegmentCore
+    from linkwork.geometry.cores import Solid as Solid
+    from linkwork.geometry.distance import SignedDistance as SignedDistance
+    from linkwork.geometry.pairs import PAIRS as PAIRS
+    from linkwork.geometry.pairs import signed_distance as signed_distance
+    from linkwork.geometry.scene import Obstacle as Obstacle
+    from linkwork.geometry.scene import Scene as Scene
+    from linkwork.geometry.separation_bounds import BOUNDS as BOUNDS
+    from linkwork.geometry.separation_bounds import BoundingSphere as BoundingSphere
+    from linkwork.geometry.separation_bounds import bounding_sphere as bounding_sphere
+    from linkwork.geometry.solids import SOLIDS as SOLIDS
+    from linkwork.geometry.solids import solid as solid
+    from linkwork.geometry.support_points import SUPPORTS as SUPPORTS
+    from linkwork.geometry.support_points import support as support
+    from linkwork.geometry.support_points import support_is_one as support_is_one
 
-__all__ = [
-    "BOUNDS",
-    "PAIRS",
-    "SOLIDS",
-    "SUPPORTS",
-    "BoundingSphere",
-    "BoxCore",
-    "ConeCore",
-    "Core",
-    "CylinderCore",
-    "EllipsoidCore",
-    "HalfSpaceCore",
-    "Obstacle",
-    "PointCore",
-    "PolytopeCore",
-    "Scene",
-    "SegmentCore",
-    "SignedDistance",
-    "Solid",
-    "bounding_sphere",
-    "signed_distance",
-    "solid",
-    "support",
-    "support_is_one",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.geometry.cores": (
                 "BoxCore ConeCore Core CylinderCore EllipsoidCore HalfSpaceCore PointCore PolytopeCore "

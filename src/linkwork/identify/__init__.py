@@ -24,34 +24,25 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.identify.base_parameter_fit import BaseParameterFit, base_parameters
-    from linkwork.identify.kinematic_calibration import PlacementFit, placements
-    from linkwork.identify.measurements import HeldOut
-    from linkwork.identify.motion_excitation import Excitation, ExcitingTrajectory, excitation, exciting_trajectory
-    from linkwork.identify.physically_consistent_fit import InertiaFit, inertias
-    from linkwork.identify.signal_filtering import Signals, differentiate, low_pass
+    from linkwork.identify.base_parameter_fit import BaseParameterFit as BaseParameterFit
+    from linkwork.identify.base_parameter_fit import base_parameters as base_parameters
+    from linkwork.identify.kinematic_calibration import PlacementFit as PlacementFit
+    from linkwork.identify.kinematic_calibration import placements as placements
+    from linkwork.identify.measurements import HeldOut as HeldOut
+    from linkwork.identify.motion_excitation import Excitation as Excitation
+    from linkwork.identify.motion_excitation import ExcitingTrajectory as ExcitingTrajectory
+    from linkwork.identify.motion_excitation import excitation as excitation
+    from linkwork.identify.motion_excitation import exciting_trajectory as exciting_trajectory
+    from linkwork.identify.physically_consistent_fit import InertiaFit as InertiaFit
+    from linkwork.identify.physically_consistent_fit import inertias as inertias
+    from linkwork.identify.signal_filtering import Signals as Signals
+    from linkwork.identify.signal_filtering import differentiate as differentiate
+    from linkwork.identify.signal_filtering import low_pass as low_pass
 
-__all__ = [
-    "BaseParameterFit",
-    "Excitation",
-    "ExcitingTrajectory",
-    "HeldOut",
-    "InertiaFit",
-    "PlacementFit",
-    "Signals",
-    "base_parameters",
-    "differentiate",
-    "excitation",
-    "exciting_trajectory",
-    "inertias",
-    "low_pass",
-    "placements",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.identify.base_parameter_fit": "BaseParameterFit base_parameters",
             "linkwork.identify.motion_excitation": "Excitation ExcitingTrajectory excitation exciting_trajectory",

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.ik.closed_form import ClosedForm, IKBranches
-    from linkwork.ik.differential import DifferentialIK
-    from linkwork.ik.failure_analysis import BlockingLimit, Singularity
-    from linkwork.ik.ik_problem import IKProblem
-    from linkwork.ik.path_ik import IKPathResult, JointDiscontinuity
-    from linkwork.ik.reach_bounds import UnreachableCertificate
-    from linkwork.ik.result import IKResult
-    from linkwork.ik.task_contract import check_task
+    from linkwork.ik.closed_form import ClosedForm as ClosedForm
+    from linkwork.ik.closed_form import IKBranches as IKBranches
+    from linkwork.ik.differential import DifferentialIK as DifferentialIK
+    from linkwork.ik.failure_analysis import BlockingLimit as BlockingLimit
+    from linkwork.ik.failure_analysis import Singularity as Singularity
+    from linkwork.ik.ik_problem import IKProblem as IKProblem
+    from linkwork.ik.path_ik import IKPathResult as IKPathResult
+    from linkwork.ik.path_ik import JointDiscontinuity as JointDiscontinuity
+    from linkwork.ik.reach_bounds import UnreachableCertificate as UnreachableCertificate
+    from linkwork.ik.result import IKResult as IKResult
+    from linkwork.ik.task_contract import check_task as check_task
     from linkwork.ik.tasks import AlignTask as AlignTask
     from linkwork.ik.tasks import BoxTask as BoxTask
     from linkwork.ik.tasks import CenterOfMassTask as CenterOfMassTask
@@ -41,52 +44,13 @@ if TYPE_CHECKING:
     from linkwork.ik.tasks import TaskRows as TaskRows
     from linkwork.ik.tasks import TaskTarget as TaskTarget
     from linkwork.ik.tasks import Within as Within
-    from linkwork.ik.traced_ik import IKArrays
-    from linkwork.ik.velocity_result import VelocityResult
+    from linkwork.ik.traced_ik import IKArrays as IKArrays
+    from linkwork.ik.velocity_result import VelocityResult as VelocityResult
 
-__all__ = [
-    "AlignTask",
-    "BlockingLimit",
-    "BoxTask",
-    "CenterOfMassTask",
-    "ClearanceTask",
-    "ClosedForm",
-    "ConstraintTask",
-    "DifferentialIK",
-    "DistanceTask",
-    "FunctionTask",
-    "IKArrays",
-    "IKBranches",
-    "IKPathResult",
-    "IKProblem",
-    "IKResult",
-    "JointDiscontinuity",
-    "JointTask",
-    "JointVelocityTask",
-    "LookAtTask",
-    "ManipulabilityTask",
-    "MomentumTask",
-    "OrientationTask",
-    "PoseTask",
-    "PositionTask",
-    "PostureTask",
-    "Singularity",
-    "Soft",
-    "SupportPolygonTask",
-    "Task",
-    "TaskKinematics",
-    "TaskRows",
-    "TaskTarget",
-    "UnreachableCertificate",
-    "VelocityResult",
-    "Within",
-    "check_task",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.ik.task_contract": "check_task",
             "linkwork.ik.closed_form": "ClosedForm IKBranches",

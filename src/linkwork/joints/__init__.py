@@ -5,47 +5,31 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.joints.all_types import ALL
-    from linkwork.joints.base.joint_type import JointType
-    from linkwork.joints.composite import Composite
-    from linkwork.joints.cylindrical_and_helical import Cylindrical, Helical
-    from linkwork.joints.ellipsoid_joint import Ellipsoid
-    from linkwork.joints.euler_angle_joints import FloatingEuler, SphericalEuler
-    from linkwork.joints.mrp_joints import FloatingMRP, SphericalMRP
-    from linkwork.joints.planar import Planar
-    from linkwork.joints.quaternion_joints import Floating, Spherical
-    from linkwork.joints.reversed import Reversed
-    from linkwork.joints.revolute import Revolute, UnboundedRevolute
-    from linkwork.joints.translational import Fixed, Prismatic, Translational
-    from linkwork.joints.universal import Universal
+    from linkwork.joints.all_types import ALL as ALL
+    from linkwork.joints.base.joint_type import JointType as JointType
+    from linkwork.joints.composite import Composite as Composite
+    from linkwork.joints.cylindrical_and_helical import Cylindrical as Cylindrical
+    from linkwork.joints.cylindrical_and_helical import Helical as Helical
+    from linkwork.joints.ellipsoid_joint import Ellipsoid as Ellipsoid
+    from linkwork.joints.euler_angle_joints import FloatingEuler as FloatingEuler
+    from linkwork.joints.euler_angle_joints import SphericalEuler as SphericalEuler
+    from linkwork.joints.mrp_joints import FloatingMRP as FloatingMRP
+    from linkwork.joints.mrp_joints import SphericalMRP as SphericalMRP
+    from linkwork.joints.planar import Planar as Planar
+    from linkwork.joints.quaternion_joints import Floating as Floating
+    from linkwork.joints.quaternion_joints import Spherical as Spherical
+    from linkwork.joints.reversed import Reversed as Reversed
+    from linkwork.joints.revolute import Revolute as Revolute
+    from linkwork.joints.revolute import UnboundedRevolute as UnboundedRevolute
+    from linkwork.joints.translational import Fixed as Fixed
+    from linkwork.joints.translational import Prismatic as Prismatic
+    from linkwork.joints.translational import Translational as Translational
+    from linkwork.joints.universal import Universal as Universal
 
-__all__ = [
-    "ALL",
-    "Composite",
-    "Cylindrical",
-    "Ellipsoid",
-    "Fixed",
-    "Floating",
-    "FloatingEuler",
-    "FloatingMRP",
-    "Helical",
-    "JointType",
-    "Planar",
-    "Prismatic",
-    "Reversed",
-    "Revolute",
-    "Spherical",
-    "SphericalEuler",
-    "SphericalMRP",
-    "Translational",
-    "UnboundedRevolute",
-    "Universal",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.joints.all_types": "ALL",
             "linkwork.joints.base.joint_type": "JointType",

@@ -60,9 +60,8 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    _imported, __dir__ = public_names(
+    _imported, _, _ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.compiler.backends": "wait_for_compiler",
             "linkwork.compiler.cache.disk_cache": "Cache cache_location",

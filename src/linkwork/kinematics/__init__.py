@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.kinematics.point_methods import PlacedDirection, PlacedPoint
-    from linkwork.kinematics.poses import PropagatedMotion
+    from linkwork.kinematics.point_methods import PlacedDirection as PlacedDirection
+    from linkwork.kinematics.point_methods import PlacedPoint as PlacedPoint
+    from linkwork.kinematics.poses import PropagatedMotion as PropagatedMotion
 
-__all__ = [
-    "PlacedDirection",
-    "PlacedPoint",
-    "PropagatedMotion",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.kinematics.point_methods": "PlacedDirection PlacedPoint",
             "linkwork.kinematics.poses": "PropagatedMotion",

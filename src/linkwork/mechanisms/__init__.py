@@ -9,32 +9,20 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.mechanisms.assembly.assembly_branches import Branches
-    from linkwork.mechanisms.assembly.driven_motion import DrivenMotion
-    from linkwork.mechanisms.assembly.driven_output import Reactions
-    from linkwork.mechanisms.assembly.result import Assembly
-    from linkwork.mechanisms.equilibrium import Equilibrium
-    from linkwork.mechanisms.integrability.frobenius_analysis import Integrability
-    from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates
-    from linkwork.mechanisms.mobility.mobility_analysis import Mobility
-    from linkwork.mechanisms.mobility.mobility_batch import Mobilities
+    from linkwork.mechanisms.assembly.assembly_branches import Branches as Branches
+    from linkwork.mechanisms.assembly.driven_motion import DrivenMotion as DrivenMotion
+    from linkwork.mechanisms.assembly.driven_output import Reactions as Reactions
+    from linkwork.mechanisms.assembly.result import Assembly as Assembly
+    from linkwork.mechanisms.equilibrium import Equilibrium as Equilibrium
+    from linkwork.mechanisms.integrability.frobenius_analysis import Integrability as Integrability
+    from linkwork.mechanisms.mobility.minimal_coordinates import MinimalCoordinates as MinimalCoordinates
+    from linkwork.mechanisms.mobility.mobility_analysis import Mobility as Mobility
+    from linkwork.mechanisms.mobility.mobility_batch import Mobilities as Mobilities
 
-__all__ = [
-    "Assembly",
-    "Branches",
-    "DrivenMotion",
-    "Equilibrium",
-    "Integrability",
-    "MinimalCoordinates",
-    "Mobilities",
-    "Mobility",
-    "Reactions",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.mechanisms.assembly.assembly_branches": "Branches",
             "linkwork.mechanisms.assembly.driven_motion": "DrivenMotion",

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.model.body import WORLD, Body, Frame
-    from linkwork.model.function_spec import FunctionSpec, Output
-    from linkwork.model.tree import Tree
+    from linkwork.model.body import WORLD as WORLD
+    from linkwork.model.body import Body as Body
+    from linkwork.model.body import Frame as Frame
+    from linkwork.model.function_spec import FunctionSpec as FunctionSpec
+    from linkwork.model.function_spec import Output as Output
+    from linkwork.model.tree import Tree as Tree
 
-__all__ = ["WORLD", "Body", "Frame", "FunctionSpec", "Output", "Tree"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.model.body": "WORLD Body Frame",
             "linkwork.model.function_spec": "FunctionSpec Output",

@@ -9,42 +9,28 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.motion.cartesian.cartesian_path import CartesianPath
-    from linkwork.motion.cartesian.path_constructors import arc, line, polyline, pose_spline
-    from linkwork.motion.cartesian.result import Deviation, TrackedPath
-    from linkwork.motion.profiles.profile import ProfileFunction, profile
-    from linkwork.motion.profiles.profile_kinds import ProfileArrays
-    from linkwork.motion.splines.spline import spline
-    from linkwork.motion.timing.limits import MotionLimit
-    from linkwork.motion.timing.time_optimal import time_optimal
-    from linkwork.motion.timing.timed_path import TimedPath
-    from linkwork.motion.trajectory.trajectory import Trajectory, TrajectoryState
-    from linkwork.motion.trajectory.trajectory_extremes import Extremes
+    from linkwork.motion.cartesian.cartesian_path import CartesianPath as CartesianPath
+    from linkwork.motion.cartesian.path_constructors import arc as arc
+    from linkwork.motion.cartesian.path_constructors import line as line
+    from linkwork.motion.cartesian.path_constructors import polyline as polyline
+    from linkwork.motion.cartesian.path_constructors import pose_spline as pose_spline
+    from linkwork.motion.cartesian.result import Deviation as Deviation
+    from linkwork.motion.cartesian.result import TrackedPath as TrackedPath
+    from linkwork.motion.profiles.profile import ProfileFunction as ProfileFunction
+    from linkwork.motion.profiles.profile import profile as profile
+    from linkwork.motion.profiles.profile_kinds import ProfileArrays as ProfileArrays
+    from linkwork.motion.splines.spline import spline as spline
+    from linkwork.motion.timing.limits import MotionLimit as MotionLimit
+    from linkwork.motion.timing.time_optimal import time_optimal as time_optimal
+    from linkwork.motion.timing.timed_path import TimedPath as TimedPath
+    from linkwork.motion.trajectory.trajectory import Trajectory as Trajectory
+    from linkwork.motion.trajectory.trajectory import TrajectoryState as TrajectoryState
+    from linkwork.motion.trajectory.trajectory_extremes import Extremes as Extremes
 
-__all__ = [
-    "CartesianPath",
-    "Deviation",
-    "Extremes",
-    "MotionLimit",
-    "ProfileArrays",
-    "ProfileFunction",
-    "TimedPath",
-    "TrackedPath",
-    "Trajectory",
-    "TrajectoryState",
-    "arc",
-    "line",
-    "polyline",
-    "pose_spline",
-    "profile",
-    "spline",
-    "time_optimal",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.motion.cartesian.cartesian_path": "CartesianPath",
             "linkwork.motion.cartesian.path_constructors": "arc line polyline pose_spline",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.optimal.algorithms.jacobian_check import JacobianCheck
-    from linkwork.optimal.feature_contract import check_feature
+    from linkwork.optimal.algorithms.jacobian_check import JacobianCheck as JacobianCheck
+    from linkwork.optimal.feature_contract import check_feature as check_feature
     from linkwork.optimal.features import AccelerationFeature as AccelerationFeature
     from linkwork.optimal.features import AccelerationLimits as AccelerationLimits
     from linkwork.optimal.features import Clearance as Clearance
@@ -39,60 +39,18 @@ if TYPE_CHECKING:
     from linkwork.optimal.features import VelocityLimits as VelocityLimits
     from linkwork.optimal.features import Window as Window
     from linkwork.optimal.features import WindowQuery as WindowQuery
-    from linkwork.optimal.optimum_derivative import PathDerivative
-    from linkwork.optimal.problem_terms import DecisionVariable, PerStep, ProblemTerm
-    from linkwork.optimal.result import OptimalResult
-    from linkwork.optimal.shooting.shooting_result import ShootingResult
-    from linkwork.optimal.trajectory_problem import TrajectoryProblem
+    from linkwork.optimal.optimum_derivative import PathDerivative as PathDerivative
+    from linkwork.optimal.problem_terms import DecisionVariable as DecisionVariable
+    from linkwork.optimal.problem_terms import PerStep as PerStep
+    from linkwork.optimal.problem_terms import ProblemTerm as ProblemTerm
+    from linkwork.optimal.result import OptimalResult as OptimalResult
+    from linkwork.optimal.shooting.shooting_result import ShootingResult as ShootingResult
+    from linkwork.optimal.trajectory_problem import TrajectoryProblem as TrajectoryProblem
 
-__all__ = [
-    "AccelerationFeature",
-    "AccelerationLimits",
-    "Clearance",
-    "ConfigurationFeature",
-    "ConstraintForce",
-    "ContactForce",
-    "ContactHeight",
-    "DecisionVariable",
-    "EnergyFeature",
-    "Feature",
-    "FeatureJacobian",
-    "FrictionCone",
-    "FunctionFeature",
-    "HolonomicFeature",
-    "JacobianCheck",
-    "JerkFeature",
-    "JerkLimits",
-    "MomentumFeature",
-    "OptimalResult",
-    "ParameterFeature",
-    "PathContact",
-    "PathDerivative",
-    "PerStep",
-    "PositionLimits",
-    "PowerFeature",
-    "ProblemTerm",
-    "ShootingResult",
-    "StickingContact",
-    "SurfaceCone",
-    "TaskFeature",
-    "TorqueFeature",
-    "TorqueLimits",
-    "TrajectoryProblem",
-    "UnactuatedFeature",
-    "VariableFeature",
-    "VelocityConstraint",
-    "VelocityFeature",
-    "VelocityLimits",
-    "Window",
-    "WindowQuery",
-    "check_feature",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.optimal.algorithms.jacobian_check": "JacobianCheck",
             "linkwork.optimal.feature_contract": "check_feature",

@@ -12,7 +12,7 @@ from linkwork.errors import UnknownNameError
 __all__ = ["loops", "names", "path"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__)
+    __getattr__, __dir__, _ = public_names(__name__, names=__all__)
 
 
 def names() -> tuple[str, ...]:

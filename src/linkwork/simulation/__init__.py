@@ -5,55 +5,36 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.simulation.actuator_forces import actuator_torque
-    from linkwork.simulation.contacts.collision_shape_contacts import ContactPair, ContactScene
-    from linkwork.simulation.contacts.contact_materials import ContactMaterial
-    from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
-    from linkwork.simulation.control_output import ControlOutput
-    from linkwork.simulation.events import Event, EventRecord
-    from linkwork.simulation.joint_limits import JointStops
-    from linkwork.simulation.result import Simulation
-    from linkwork.simulation.sensors.check_sensor import check_sensor
-    from linkwork.simulation.sensors.contact_sensor import ContactSensor
-    from linkwork.simulation.sensors.frame_sensors import IMU, RangeSensor, TouchSensor
-    from linkwork.simulation.sensors.joint_sensors import Encoder, ForceTorqueSensor
-    from linkwork.simulation.sensors.mujoco_sensors import sensors_of_mujoco
-    from linkwork.simulation.sensors.sensor import Sensor, SensorInput
-    from linkwork.simulation.servo_actuators import ServoActuators, ServoForces, actuator_servos
-    from linkwork.simulation.simulator_state import SimulatorState
+    from linkwork.simulation.actuator_forces import actuator_torque as actuator_torque
+    from linkwork.simulation.contacts.collision_shape_contacts import ContactPair as ContactPair
+    from linkwork.simulation.contacts.collision_shape_contacts import ContactScene as ContactScene
+    from linkwork.simulation.contacts.contact_materials import ContactMaterial as ContactMaterial
+    from linkwork.simulation.contacts.ground_contact import ContactGround as ContactGround
+    from linkwork.simulation.contacts.ground_contact import ContactPoint as ContactPoint
+    from linkwork.simulation.control_output import ControlOutput as ControlOutput
+    from linkwork.simulation.events import Event as Event
+    from linkwork.simulation.events import EventRecord as EventRecord
+    from linkwork.simulation.joint_limits import JointStops as JointStops
+    from linkwork.simulation.result import Simulation as Simulation
+    from linkwork.simulation.sensors.check_sensor import check_sensor as check_sensor
+    from linkwork.simulation.sensors.contact_sensor import ContactSensor as ContactSensor
+    from linkwork.simulation.sensors.frame_sensors import IMU as IMU
+    from linkwork.simulation.sensors.frame_sensors import RangeSensor as RangeSensor
+    from linkwork.simulation.sensors.frame_sensors import TouchSensor as TouchSensor
+    from linkwork.simulation.sensors.joint_sensors import Encoder as Encoder
+    from linkwork.simulation.sensors.joint_sensors import ForceTorqueSensor as ForceTorqueSensor
+    from linkwork.simulation.sensors.mujoco_sensors import sensors_of_mujoco as sensors_of_mujoco
+    from linkwork.simulation.sensors.sensor import Sensor as Sensor
+    from linkwork.simulation.sensors.sensor import SensorInput as SensorInput
+    from linkwork.simulation.servo_actuators import ServoActuators as ServoActuators
+    from linkwork.simulation.servo_actuators import ServoForces as ServoForces
+    from linkwork.simulation.servo_actuators import actuator_servos as actuator_servos
+    from linkwork.simulation.simulator_state import SimulatorState as SimulatorState
 
-__all__ = [
-    "IMU",
-    "ContactGround",
-    "ContactMaterial",
-    "ContactPair",
-    "ContactPoint",
-    "ContactScene",
-    "ContactSensor",
-    "ControlOutput",
-    "Encoder",
-    "Event",
-    "EventRecord",
-    "ForceTorqueSensor",
-    "JointStops",
-    "RangeSensor",
-    "Sensor",
-    "SensorInput",
-    "ServoActuators",
-    "ServoForces",
-    "Simulation",
-    "SimulatorState",
-    "TouchSensor",
-    "actuator_servos",
-    "actuator_torque",
-    "check_sensor",
-    "sensors_of_mujoco",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.simulation.contacts.collision_shape_contacts": "ContactPair ContactScene",
             "linkwork.simulation.contacts.contact_materials": "ContactMaterial",

@@ -30,40 +30,29 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.spatial.inertia import ArticulatedInertia, Inertia
-    from linkwork.spatial.matrix3 import Matrix3, Symmetric3
-    from linkwork.spatial.motion_and_force import Force, Motion, Subspace, by_rows, cross, cross_star
-    from linkwork.spatial.pose import InversePose, Pose
-    from linkwork.spatial.quaternion import MRP, Quaternion
-    from linkwork.spatial.rigid_motion import FrameMotion, RigidMotion
-    from linkwork.spatial.rotation import Rotation
-    from linkwork.spatial.vec3 import Vec3
+    from linkwork.spatial.inertia import ArticulatedInertia as ArticulatedInertia
+    from linkwork.spatial.inertia import Inertia as Inertia
+    from linkwork.spatial.matrix3 import Matrix3 as Matrix3
+    from linkwork.spatial.matrix3 import Symmetric3 as Symmetric3
+    from linkwork.spatial.motion_and_force import Force as Force
+    from linkwork.spatial.motion_and_force import Motion as Motion
+    from linkwork.spatial.motion_and_force import Subspace as Subspace
+    from linkwork.spatial.motion_and_force import by_rows as by_rows
+    from linkwork.spatial.motion_and_force import cross as cross
+    from linkwork.spatial.motion_and_force import cross_star as cross_star
+    from linkwork.spatial.pose import InversePose as InversePose
+    from linkwork.spatial.pose import Pose as Pose
+    from linkwork.spatial.quaternion import MRP as MRP
+    from linkwork.spatial.quaternion import Quaternion as Quaternion
+    from linkwork.spatial.rigid_motion import FrameMotion as FrameMotion
+    from linkwork.spatial.rigid_motion import RigidMotion as RigidMotion
+    from linkwork.spatial.rotation import Rotation as Rotation
+    from linkwork.spatial.vec3 import Vec3 as Vec3
 
-__all__ = [
-    "MRP",
-    "ArticulatedInertia",
-    "Force",
-    "FrameMotion",
-    "Inertia",
-    "InversePose",
-    "Matrix3",
-    "Motion",
-    "Pose",
-    "Quaternion",
-    "RigidMotion",
-    "Rotation",
-    "Subspace",
-    "Symmetric3",
-    "Vec3",
-    "by_rows",
-    "cross",
-    "cross_star",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
             "linkwork.spatial.matrix3": "Matrix3 Symmetric3",

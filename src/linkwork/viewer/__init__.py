@@ -5,28 +5,19 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.viewer.document import SceneDocument
-    from linkwork.viewer.gltf import write_glb
-    from linkwork.viewer.html.page import write_page
-    from linkwork.viewer.layout import scene_document, side_by_side
-    from linkwork.viewer.live.view import View
-    from linkwork.viewer.pictures import write_mp4, write_png
+    from linkwork.viewer.document import SceneDocument as SceneDocument
+    from linkwork.viewer.gltf import write_glb as write_glb
+    from linkwork.viewer.html.page import write_page as write_page
+    from linkwork.viewer.layout import scene_document as scene_document
+    from linkwork.viewer.layout import side_by_side as side_by_side
+    from linkwork.viewer.live.view import View as View
+    from linkwork.viewer.pictures import write_mp4 as write_mp4
+    from linkwork.viewer.pictures import write_png as write_png
 
-__all__ = [
-    "SceneDocument",
-    "View",
-    "scene_document",
-    "side_by_side",
-    "write_glb",
-    "write_mp4",
-    "write_page",
-    "write_png",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.viewer.document": "SceneDocument",
             "linkwork.viewer.gltf": "write_glb",

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.workspace.workspace_map import WorkspaceMap
+    from linkwork.workspace.workspace_map import WorkspaceMap as WorkspaceMap
 
-__all__ = ["WorkspaceMap"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(__name__, __all__, {"linkwork.workspace.workspace_map": "WorkspaceMap"})
+    __getattr__, __dir__, __all__ = public_names(__name__, {"linkwork.workspace.workspace_map": "WorkspaceMap"})

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.expr.optimize.convex_qp import QuadraticSolution, quadratic_program
+    from linkwork.expr.optimize.convex_qp import QuadraticSolution as QuadraticSolution
+    from linkwork.expr.optimize.convex_qp import quadratic_program as quadratic_program
 
-__all__ = ["QuadraticSolution", "quadratic_program"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.expr.optimize.convex_qp": "QuadraticSolution quadratic_program",
         },

@@ -8,51 +8,32 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
-    from linkwork.geometry.fields.field_dispatch import (
-        FIELDS,
-        Field,
-        FieldKind,
-        distance_field,
-        distance_of_shapes,
-        field_distance,
-        field_row,
-        is_bounded,
-        is_measured,
-        minimum_of,
-    )
-    from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
-    from linkwork.geometry.fields.height_field_ray import ground_ray
-    from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
+    from linkwork.geometry.fields.distance_grid import Voxels as Voxels
+    from linkwork.geometry.fields.distance_grid import voxel_arrays as voxel_arrays
+    from linkwork.geometry.fields.distance_grid import voxel_distance as voxel_distance
+    from linkwork.geometry.fields.field_dispatch import FIELDS as FIELDS
+    from linkwork.geometry.fields.field_dispatch import Field as Field
+    from linkwork.geometry.fields.field_dispatch import FieldKind as FieldKind
+    from linkwork.geometry.fields.field_dispatch import distance_field as distance_field
+    from linkwork.geometry.fields.field_dispatch import distance_of_shapes as distance_of_shapes
+    from linkwork.geometry.fields.field_dispatch import field_distance as field_distance
+    from linkwork.geometry.fields.field_dispatch import field_row as field_row
+    from linkwork.geometry.fields.field_dispatch import is_bounded as is_bounded
+    from linkwork.geometry.fields.field_dispatch import is_measured as is_measured
+    from linkwork.geometry.fields.field_dispatch import minimum_of as minimum_of
+    from linkwork.geometry.fields.height_field import Ground as Ground
+    from linkwork.geometry.fields.height_field import ground_arrays as ground_arrays
+    from linkwork.geometry.fields.height_field import ground_distance as ground_distance
+    from linkwork.geometry.fields.height_field_ray import ground_ray as ground_ray
+    from linkwork.geometry.fields.point_cloud import Cloud as Cloud
+    from linkwork.geometry.fields.point_cloud import cloud_arrays as cloud_arrays
+    from linkwork.geometry.fields.point_cloud import cloud_distance as cloud_distance
+    from linkwork.geometry.fields.point_cloud import least_of_points as least_of_points
 
-__all__ = [
-    "FIELDS",
-    "Cloud",
-    "Field",
-    "FieldKind",
-    "Ground",
-    "Voxels",
-    "cloud_arrays",
-    "cloud_distance",
-    "distance_field",
-    "distance_of_shapes",
-    "field_distance",
-    "field_row",
-    "ground_arrays",
-    "ground_distance",
-    "ground_ray",
-    "is_bounded",
-    "is_measured",
-    "least_of_points",
-    "minimum_of",
-    "voxel_arrays",
-    "voxel_distance",
-]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = public_names(
+    __getattr__, __dir__, __all__ = public_names(
         __name__,
-        __all__,
         {
             "linkwork.geometry.fields.distance_grid": "Voxels voxel_arrays voxel_distance",
             "linkwork.geometry.fields.field_dispatch": (
