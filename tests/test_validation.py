@@ -308,7 +308,7 @@ def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=(10**5, 10**5))),
         ("simulate: duration: expected at most 1e.10 steps", lambda: robot.simulate([0.0, 0.0], duration=2**63)),
         ("simulate: duration: expected at most 8589934592 values", lambda: robot.simulate([0, 0], duration=5e6)),
-        ("sampled: num_samples: expected at most 1000000000 samples", lambda: line.sampled(num_samples=2 * 10**9)),
+        ("sampled: num_samples: expected an integer from 2 to 1000000000", lambda: line.sampled(num_samples=2 * 10**9)),
         ("sampled: dt: expected at most 1000000000 samples", lambda: line.sampled(dt=1e-300)),
         ("expected an integer up to 2147483647", lambda: robot.base_parameters(samples=10**12)),
     )
