@@ -268,3 +268,4 @@ def test_a_pose_of_a_matrix_has_its_elements() -> None:
     T = random_pose(np.random.default_rng(0))
     assert np.array_equal(Pose.of(T).elements(), T.ravel())
     assert np.array_equal(Pose.of(T.tolist()).elements(), T.ravel())
+    assert np.array_equal(Pose.of(T).matrix(), T)

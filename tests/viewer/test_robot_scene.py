@@ -10,7 +10,6 @@ import pytest
 import linkwork as lw
 from linkwork import errors, robots
 from linkwork.constraints import References
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import HIDDEN_LAYERS, PART_LAYERS
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
@@ -54,7 +53,7 @@ def test_bundled_robots_have_scene_documents(name):
     assert len(drawn) == len(stated)
     for part, (frame, geometry) in zip(drawn, stated, strict=True):
         body = np.eye(4) if part.body < 0 else actor.poses[0, 0, part.body]
-        expected = robot.pose(q, frame.name) @ matrix_of(geometry.origin)
+        expected = robot.pose(q, frame.name) @ geometry.origin.matrix()
         assert part.link == frame.name and body @ part.placement == pytest.approx(expected, abs=1e-12)
         assert geometry.material is None or part.color == geometry.material.rgba
     if robot.tree.constraints:

@@ -22,7 +22,6 @@ from linkwork.model import Frame, Tree
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.value_check import mass_properties
 from linkwork.spatial import Inertia
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["GROUPS", "compare_trees"]
 
@@ -187,6 +186,6 @@ def _random(
 def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], other: list[float]) -> tuple[Matrices, Matrices]:
     """Return the poses of all shared links and frames in the world, in both robots, by the left name."""
     placed = poses_of(pairing.left, q), poses_of(pairing.right, other)
-    left = {a: matrix_of(placed[0][frames.left[a].body] @ frames.left[a].placement) for a, _ in frames.shared}
-    right = {a: matrix_of(placed[1][frames.right[b].body] @ frames.right[b].placement) for a, b in frames.shared}
+    left = {a: (placed[0][frames.left[a].body] @ frames.left[a].placement).matrix() for a, _ in frames.shared}
+    right = {a: (placed[1][frames.right[b].body] @ frames.right[b].placement).matrix() for a, b in frames.shared}
     return left, right

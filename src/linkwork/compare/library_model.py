@@ -28,7 +28,6 @@ from linkwork.compare.state_comparison import (
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.formats import registry
 from linkwork.model.composite_body import frames_with_inertias
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["LIBRARIES", "CannotCompare", "LibraryModel", "compare_with_library"]
 
@@ -87,7 +86,7 @@ def compare_with_library(
         placed = poses_of(tree, q.tolist())
         size = max(size, size_of(placed)) if poses else size_of(placed)
         theirs = model.poses(q, [frame.name for frame in frames])
-        ours = {f.name: matrix_of(placed[f.body] @ f.placement) for f in frames if f.name in theirs}
+        ours = {f.name: (placed[f.body] @ f.placement).matrix() for f in frames if f.name in theirs}
         poses.append((ours, theirs))
         if not tree.inertias_ignored:
             M, gravity = model.inertia_and_gravity(q)

@@ -15,7 +15,6 @@ from linkwork.joints import JointType
 from linkwork.model import Frame, Tree
 from linkwork.shapes import Mesh
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["compare_joint", "compare_parts", "compare_shapes"]
 
@@ -92,7 +91,7 @@ def compare_shapes(to: Comparer, name: str, left: Frame, right: Frame) -> None:
         for k, (a, b) in enumerate(zip(one, two, strict=True)):
             label = name if len(one) == 1 else f"{name}/{k}"
             _compare_values(to, group, f"{quantity}: size [m]", label, a.shape, b.shape)
-            to.values(group, f"{quantity}: pose", label, matrix_of(a.origin), matrix_of(b.origin), 1.0)
+            to.values(group, f"{quantity}: pose", label, a.origin.matrix(), b.origin.matrix(), 1.0)
 
 
 def compare_parts(to: Comparer, left: Tree, right: Tree, names: Names) -> None:

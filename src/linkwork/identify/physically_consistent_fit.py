@@ -44,7 +44,6 @@ from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction
-from linkwork.spatial.arguments import matrix_of
 from linkwork.spatial.inertia_vector import inertia_of, parameters_of
 
 __all__ = ["InertiaFit", "inertias", "with_deformed_bodies"]
@@ -329,7 +328,7 @@ def _moved(frame: Frame, A: np.ndarray) -> Frame:
     pi = np.array(parameters_of(frame.inertia), dtype=float)
     if not pi.any():
         return frame
-    X = matrix_of(frame.placement)
+    X = frame.placement.matrix()
     own = np.linalg.solve(X, A @ X)
     P = own @ inertial.pseudo_inertia(pi) @ own.T
     return replace(frame, inertia=inertia_of(inertial.from_pseudo_inertia(P).tolist()))

@@ -22,7 +22,6 @@ from linkwork.model import WORLD
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.parametrized_tree import offset
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["SIX", "PlacementDescent", "PlacementModel"]
 
@@ -230,7 +229,7 @@ class PlacementModel:
 
     def base(self, x: np.ndarray) -> np.ndarray:
         """Return the base's pose (4, 4), the identity if it is not estimated."""
-        return matrix_of(offset(x[self.slices["base"]].tolist())) if "base" in self.slices else np.eye(4)
+        return offset(x[self.slices["base"]].tolist()).matrix() if "base" in self.slices else np.eye(4)
 
 
 def _by_default(robot: Robot, frame: str) -> list[str]:

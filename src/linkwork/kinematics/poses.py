@@ -17,7 +17,7 @@ from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.numeric_call import checked_call
 from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
-from linkwork.spatial.arguments import checked_array, checked_pose, matrix_of
+from linkwork.spatial.arguments import checked_array, checked_pose
 from linkwork.spatial.rotation import cos_sin
 
 __all__ = ["PropagatedMotion", "pose", "pose_difference", "propagate_motion"]
@@ -68,7 +68,7 @@ def pose(
         R = _quaternion(quaternion_wxyz)
     elif rotation is not None:
         R = _matrix(rotation)
-    return matrix_of(Pose(R, position))
+    return Pose(R, position).matrix()
 
 
 @public

@@ -11,7 +11,6 @@ from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
 from linkwork.shapes import Sphere
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["base_inside", "collisions_of", "limits_of"]
 
@@ -67,9 +66,9 @@ def base_inside(robot: Any, scene: Any) -> str:
     for shape in link_shapes(robot.tree):
         if shape.body != WORLD:
             continue
-        X = matrix_of(shape.placement)
+        X = shape.placement.matrix()
         for obstacle in scene.obstacles:
-            Y = matrix_of(obstacle.pose)
+            Y = obstacle.pose.matrix()
             try:
                 result = signed_distance(Sphere(_POINT), X, obstacle.shape, Y)
             except (TypeError, ValueError):

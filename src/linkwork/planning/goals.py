@@ -18,7 +18,7 @@ from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.periodic_coordinates import revolutions
 from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
-from linkwork.spatial.arguments import checked_array, checked_pose, is_like_pose, is_like_rotation, matrix_of
+from linkwork.spatial.arguments import checked_array, checked_pose, is_like_pose, is_like_rotation
 from linkwork.spatial.pose import Pose
 
 __all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolve_goals"]
@@ -85,7 +85,7 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
             f"pose or a position needs frame=, and robot.ik_problem(tasks).solve().q is a configuration of tasks"
         )
     if isinstance(goal, Pose):
-        goal = matrix_of(goal)
+        goal = goal.matrix()
     if isinstance(goal, PoseRegion):
         _check_frame(robot, goal.frame)
         X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
@@ -306,7 +306,7 @@ class PoseRegion:
     def __init__(self, frame: str, X: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Raise ValueError for an invalid pose, and for bounds that are not numbers or are empty."""
         self.frame = frame
-        self.X = matrix_of(checked_pose(X, "PoseRegion: X"))
+        self.X = checked_pose(X, "PoseRegion: X").matrix()
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
         if (np.isinf(self.lower) & (self.upper < -np.pi) | np.isinf(self.upper) & (self.lower > np.pi)).any():
             raise ValueError(

@@ -17,7 +17,7 @@ from linkwork.robot.html_rows import link_row
 from linkwork.robot.joint.joint import Joint
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose
-from linkwork.spatial.arguments import fixed_array, matrix_of
+from linkwork.spatial.arguments import fixed_array
 
 __all__ = ["PlacedLink", "fixed_joints_of", "link_frame", "links_of", "placed_link"]
 
@@ -47,7 +47,7 @@ class PlacedLink:
     @property
     def pose(self) -> np.ndarray:
         """Pose X_body_link (4, 4) of its frame in the frame of its body: p_body = X p_link [1, m]."""
-        return matrix_of(self.placement)
+        return self.placement.matrix()
 
     @property
     def mass(self) -> float:

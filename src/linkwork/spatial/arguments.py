@@ -27,7 +27,6 @@ __all__ = [
     "is_like_pose",
     "is_like_rotation",
     "is_rigid",
-    "matrix_of",
 ]
 
 LARGEST = 1e20  # larger numbers are rejected, since their products in algorithms would overflow
@@ -125,11 +124,6 @@ def checked_pose(value: Any, argument_name: str) -> Pose:
         raise ValueError(f"{expected} with a rotation and the last row 0 0 0 1, got\n{X}")
     pose = value if isinstance(value, Pose) else Pose.of(np.asarray(value, dtype=float).tolist())
     return Pose.identity() if pose == Pose.identity() else pose
-
-
-def matrix_of(pose: Pose) -> np.ndarray:
-    """Return a pose as a matrix (4, 4)."""
-    return np.array(pose.elements(), dtype=float).reshape(4, 4)
 
 
 def fixed_array(values: Any) -> np.ndarray:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
 from linkwork.spatial.motion_and_force import Force, Motion, Subspace
@@ -79,6 +81,10 @@ class Pose(_Transform):
         """Return the sixteen elements of the homogeneous 4×4 matrix, row by row."""
         R, p = self.rotation, self.translation
         return (*R.x, p.x, *R.y, p.y, *R.z, p.z, 0.0, 0.0, 0.0, 1.0)
+
+    def matrix(self) -> np.ndarray:
+        """Return the homogeneous matrix (4, 4) of a pose of floats."""
+        return np.array(self.elements(), dtype=float).reshape(4, 4)
 
     def inv(self) -> InversePose:
         """Return the inverse X_ba as an `InversePose`, which acts on vectors without computing Rᵀp."""

@@ -15,7 +15,6 @@ from linkwork.model import WORLD, Body, Frame, Tree
 from linkwork.model.composite_body import compose
 from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import Color, Part
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
@@ -129,7 +128,7 @@ def _shape_parts(
 ) -> Iterator[Part]:
     for frame in tree.frames:
         for geometry in frame.visuals if layer == "visual" else frame.collisions:
-            pose = matrix_of(compose(frame.placement, geometry.origin))
+            pose = compose(frame.placement, geometry.origin).matrix()
             for one in surfaces.of_shape(geometry.shape, search):
                 placement = pose @ one.pose
                 if one.missing is not None:
@@ -158,8 +157,8 @@ def _skeleton(tree: Tree, surfaces: SurfaceSet, size: float, color: Color) -> It
     starts = {WORLD: np.zeros(3)}
     names = {WORLD: tree.frames[0].name if tree.frames else "world"}
     for k, body in enumerate(tree.bodies):
-        starts[k], names[k] = matrix_of(body.rotor.inv().formed())[:3, 3], body.name
-        placement = matrix_of(body.placement)
+        starts[k], names[k] = body.rotor.inv().formed().matrix()[:3, 3], body.name
+        placement = body.placement.matrix()
         yield Part(surfaces.add(ball), body.parent, placement, color, "visual", names[body.parent])
         yield from _rod(surfaces, body.parent, starts[body.parent], placement[:3, 3], radius, color, names[body.parent])
     carrying = {body.parent for body in tree.bodies}
@@ -200,7 +199,7 @@ def _frame_parts(tree: Tree, surfaces: SurfaceSet, size: float, names: Collectio
     index = surfaces.add(axes_surface(0.08 * size))
     white = (1.0, 1.0, 1.0, 1.0)
     return [
-        Part(index, f.body, matrix_of(f.placement), white, "frames", f.name)
+        Part(index, f.body, f.placement.matrix(), white, "frames", f.name)
         for f in tree.frames
         if not names or f.name in names
     ]
@@ -242,7 +241,7 @@ def _inertia_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> Iterator[Pa
         if not frame.inertia.mass > 0.0:
             continue
         pose, radii = _ellipsoid(frame.inertia, _THINNEST * size)
-        placement = matrix_of(frame.placement) @ pose
+        placement = frame.placement.matrix() @ pose
         yield Part(surfaces.add(ball), frame.body, placement, _CENTER, "center of mass", frame.name)
         surface = surfaces.add(ellipsoid_surface(radii, 20, 5))
         yield Part(surface, frame.body, placement, _INERTIA, "inertia", frame.name)
@@ -288,7 +287,7 @@ def _constraint_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Par
 
 
 def _moved(frame: Frame, position: np.ndarray) -> np.ndarray:
-    result = matrix_of(frame.placement)
+    result = frame.placement.matrix()
     result = result.copy()
     result[:3, 3] += result[:3, :3] @ position
     return result

@@ -16,7 +16,6 @@ from linkwork._util.user_frames import levels_up
 from linkwork.errors import PictureWarning
 from linkwork.formats.description import resource_paths
 from linkwork.shapes import HalfSpace, PointCloud
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import (
     HIDDEN_LAYERS,
     PART_LAYERS,
@@ -152,7 +151,7 @@ class SceneBuilder:
         self.obstacles = scene
         search = self.meshes or FileSearch(())
         for obstacle in scene.obstacles:
-            pose = matrix_of(obstacle.pose)
+            pose = obstacle.pose.matrix()
             if isinstance(obstacle.shape, PointCloud):
                 points = cloud_points(obstacle.shape) @ pose[:3, :3].T + pose[:3, 3]
                 colors = np.round(255.0 * np.array([color])).astype(np.uint8)

@@ -12,7 +12,6 @@ import numpy as np
 from linkwork._util.file_search import FileSearch
 from linkwork._util.messages import cut
 from linkwork.shapes import Compound, DistanceField, HeightField, Mesh, PointCloud, Shape
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.field_surfaces import cloud_surface, distance_field_surface, height_field_surface
 from linkwork.viewer.mesh_surfaces import mesh_surfaces
@@ -67,7 +66,7 @@ class SurfaceSet:
     def _surfaces_of(self, shape: Shape, search: FileSearch) -> Iterator[PlacedSurface]:
         if isinstance(shape, Compound):
             for part in shape.parts:
-                pose = matrix_of(part.origin)
+                pose = part.origin.matrix()
                 for one in self.of_shape(part.shape, search):
                     yield PlacedSurface(one.index, pose @ one.pose, one.color, one.missing)
             return

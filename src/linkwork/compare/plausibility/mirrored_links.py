@@ -16,7 +16,6 @@ from linkwork.compare.plausibility.link_checks import SIGNS, LinkMass
 from linkwork.compare.plausibility.model_check import ModelFinding, finding
 from linkwork.model import Frame
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import matrix_of
 
 __all__ = ["mirrored_findings"]
 
@@ -52,7 +51,7 @@ def _of_pair(left: Frame, right: Frame, poses: Mapping[int, Pose], size: float) 
     moments = [np.linalg.eigvalsh(one.about) for one in (own, other)]
     if abs(own.mass - other.mass) > _EQUAL * own.mass or np.ptp(moments, axis=0).max() > _EQUAL * moments[0][-1]:
         return
-    X, Y = (matrix_of(poses[one.body]) @ matrix_of(one.placement) for one in (left, right))
+    X, Y = (poses[one.body].matrix() @ one.placement.matrix() for one in (left, right))
     if np.linalg.norm(own.center - other.center) < _NEAR * size:
         return
     for mirror in _MIRRORS:

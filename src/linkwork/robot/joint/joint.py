@@ -35,7 +35,7 @@ from linkwork.robot.joint.passive_parameters import (
     stored_drive,
 )
 from linkwork.spatial import Pose
-from linkwork.spatial.arguments import checked_string, fixed_array, matrix_of
+from linkwork.spatial.arguments import checked_string, fixed_array
 
 __all__ = ["Bounds", "Joint", "body_with", "drive_of", "joint_of", "limits_of"]
 
@@ -205,12 +205,12 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
     @property
     def stator_placement(self) -> np.ndarray:
         """Pose X_parent_F (4, 4) of the stator frame F in the parent link [1, m]."""
-        return matrix_of(self.placement)
+        return self.placement.matrix()
 
     @property
     def rotor_placement(self) -> np.ndarray:
         """Pose X_M_child (4, 4) of the child link in the rotor frame M [1, m]."""
-        return matrix_of(self.rotor)
+        return self.rotor.matrix()
 
     def regularity(self, q: ArrayLike) -> np.ndarray:
         """Return the distance (...) in [0, 1] of q (..., nq) from a singularity of the joint's coordinates.

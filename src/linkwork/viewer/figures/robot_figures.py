@@ -17,7 +17,6 @@ from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -88,7 +87,7 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
 def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
-        X = matrix_of(obstacle.pose)
+        X = obstacle.pose.matrix()
         shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X), color, 0.5)
         shaded_surfaces.draw_points(axes, obstacle.shape, X, color)
 
@@ -162,7 +161,7 @@ def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
     carrying = {body.parent for body in tree.bodies}
     ends = [f for f in tree.frames if f.body >= 0 and (f.name in named or f.body not in carrying)]
     lines = [(X[b.parent][:3, 3] if b.parent >= 0 else np.zeros(3), X[k][:3, 3]) for k, b in enumerate(tree.bodies)]
-    lines += [(X[f.body][:3, 3], (X[f.body] @ matrix_of(f.placement))[:3, 3]) for f in ends]
+    lines += [(X[f.body][:3, 3], (X[f.body] @ f.placement.matrix())[:3, 3]) for f in ends]
     for start, end in lines:
         axes.plot(*np.stack([start, end], axis=1), color=color, linewidth=1.5, marker="o", markersize=3.0)
 

@@ -10,7 +10,6 @@ import numpy as np
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.plotting import pyplot
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
-from linkwork.spatial.arguments import matrix_of
 from linkwork.viewer.document import Surface
 from linkwork.viewer.robot_parts import shape_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
@@ -33,7 +32,7 @@ _MAX_TRIANGLES_OF_ROBOT, _MIN_TRIANGLES = 12_000, 100  # before open surfaces ar
 def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
     """Return the triangles (n, 3, 3) of a shape at a pose X (4, 4) [m]; none for mesh files and clouds of points."""
     if isinstance(shape, Compound):
-        pieces = [shape_triangles(part.shape, X @ matrix_of(part.origin)) for part in shape.parts]
+        pieces = [shape_triangles(part.shape, X @ part.origin.matrix()) for part in shape.parts]
         return np.concatenate([np.empty((0, 3, 3)), *pieces])
     surface = None if isinstance(shape, PointCloud | Mesh) else shape_surface(shape)
     if isinstance(shape, HalfSpace):
@@ -178,7 +177,7 @@ def draw_points(axes: Any, shape: Shape, X: np.ndarray, color: Any) -> None:
     """Draw some points of a cloud, or of the clouds of a compound, at a pose X (4, 4) [m]."""
     if isinstance(shape, Compound):
         for part in shape.parts:
-            draw_points(axes, part.shape, X @ matrix_of(part.origin), color)
+            draw_points(axes, part.shape, X @ part.origin.matrix(), color)
     elif isinstance(shape, PointCloud):
         points = np.asarray(shape.points)[:: max(len(shape.points) // _MAX_POINTS, 1)]
         axes.scatter(*(points @ X[:3, :3].T + X[:3, 3]).T, color=color, s=2)
