@@ -117,7 +117,7 @@ def case(rng: np.random.Generator, tally: Counter[str]) -> None:
         after = [_bytes(a.passed) for a in arguments]
         expect(before == after, "arguments stay as they are", shown)
     again = np.asarray(subject.call(*(np.array(a.values) for a in arguments)))
-    expect(np.array_equal(again, expected), "a call leaves nothing behind", shown)
+    expect(np.array_equal(again, expected), "equal calls have equal results", shown)
 
 
 def _called(subject: _Subject, arguments: list[_Argument], out: Any, outcome: str, shown: str) -> Any:

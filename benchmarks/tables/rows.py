@@ -81,6 +81,6 @@ def _check(out: _CountedLines, arguments: Sequence[str]) -> None:
     name = arguments[arguments.index("-m") + 1]
     known = programs()
     is_program = name.removeprefix("benchmarks").strip(".") in known
-    reason = "nothing was measured" if is_program else f"it is no benchmark; benchmarks are {', '.join(known[1:])}"
+    reason = "nothing was measured" if is_program else f"it is not a benchmark; benchmarks are {', '.join(known[1:])}"
     print(f"{name}: no rows were printed: {reason}", file=sys.stderr, flush=True)
     os._exit(1)

@@ -76,7 +76,7 @@ def branches(kind: Kind) -> None:
     result = kind.robot.branches({name: float(kind.q[at])}, num_starts=16)
     holds(kind, result.q)
     errors = [np.abs(kind.robot.difference(kind.q, q)).max() for q in result.q]
-    assert min(errors) < 1e-6 or len(result.q) == 0, "the configuration is no branch"
+    assert min(errors) < 1e-6 or len(result.q) == 0, "the configuration is not one of the branches"
 
 
 @verb("drive_mechanism", needs=lambda kind: _has_driver(kind) and kind.dof == 1 and not kind.timed)
