@@ -229,7 +229,7 @@ def test_couplings_with_empty_limits_have_no_random_configurations():
         fixed.random_configuration(seed=0)
 
 
-def test_a_coupling_that_permits_zero_only_has_random_configurations(free):
+def test_a_coupling_that_permits_only_zero_draws_zero_configurations(free):
     """Zero, and minus zero from a ratio of −1."""
     tree = random_tree(np.random.default_rng(0), 2, types=[Revolute])
     from dataclasses import replace
