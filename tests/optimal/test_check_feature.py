@@ -1,4 +1,4 @@
-"""`check_feature`: features of the library keep the contract, and each breach fails its own line."""
+"""`check_feature`: features of the library fulfil the contract, and each breach fails its own line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,16 +38,16 @@ class Slight(Spin):
 
 class SlowRow(Slight):
     def jacobian(self, w: Any, target: Any) -> Any:
-        found = super().jacobian(w, target)
-        found.rows[1][0][self.joint] = found.rows[1][0][self.joint] * (1.0 + self.by)
-        return found
+        block = super().jacobian(w, target)
+        block.rows[1][0][self.joint] = block.rows[1][0][self.joint] * (1.0 + self.by)
+        return block
 
 
 class OtherValues(Slight):
     def jacobian(self, w: Any, target: Any) -> Any:
-        found = super().jacobian(w, target)
-        values = [found.values[0], found.values[1] * (1.0 + self.by)]
-        return lw.optimal.FeatureJacobian(values, found.rows, found.parameters)
+        block = super().jacobian(w, target)
+        values = [block.values[0], block.values[1] * (1.0 + self.by)]
+        return lw.optimal.FeatureJacobian(values, block.rows, block.parameters)
 
 
 class WithPast(Slight):
@@ -70,15 +70,15 @@ class NoDuration(Spin):
     """Rows by parameters, among them the duration, that are zero."""
 
     def jacobian(self, w: Any, target: Any) -> Any:
-        found = super().jacobian(w, target)
-        zeros = [[0.0] * w.parameter_count for _ in found.values]
-        return lw.optimal.FeatureJacobian(found.values, found.rows, zeros)
+        block = super().jacobian(w, target)
+        zeros = [[0.0] * w.parameter_count for _ in block.values]
+        return lw.optimal.FeatureJacobian(block.values, block.rows, zeros)
 
 
 class ShortRows(Spin):
     def jacobian(self, w: Any, target: Any) -> Any:
-        found = super().jacobian(w, target)
-        return lw.optimal.FeatureJacobian(found.values, found.rows[:-1], found.parameters)
+        block = super().jacobian(w, target)
+        return lw.optimal.FeatureJacobian(block.values, block.rows[:-1], block.parameters)
 
 
 class LooksFurther(Spin):
@@ -137,8 +137,10 @@ class Changes(Feature):
         (OtherTraced, "traced", 1e-7, 1e-9),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
-    assert_sharp(lambda made: check_feature(made(), ARM), kind, line, noticed, allowed)
+def test_slight_deviations_of_features_fail_their_line(
+    kind: type[Slight], line: str, noticed: float, allowed: float | None
+) -> None:
+    assert_sharp(lambda variant: check_feature(variant(), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(
@@ -157,16 +159,16 @@ def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: flo
         (Changes, "value", "unhashable"),
     ],
 )
-def test_a_breach_fails_its_line(kind: Callable[[], Feature], line: str, said: str) -> None:
+def test_broken_features_fail_their_line(kind: Callable[[], Feature], line: str, said: str) -> None:
     report = check_feature(kind(), ARM)
-    failed = {one.name: one.problem for one in report.failures}
+    failed = {failure.name: failure.problem for failure in report.failures}
     assert line in failed
     with pytest.raises(ContractError, match=f"(?s){kind.__name__} breaks.*FAIL  {line}.*{said}"):
         report.raise_if_failed()
 
 
 @pytest.mark.slow(every=3)
-def test_features_of_the_library_keep_the_contract() -> None:
+def test_features_of_the_library_fulfil_the_contract() -> None:
     foot = PathContact("foot", ARM.frames[-1])
     scene = lw.Scene().with_box("box", (0.2, 0.2, 0.2), (0.5, 0.4, 0.2))
     arm = lw.load("arm7")
@@ -181,13 +183,13 @@ def test_features_of_the_library_keep_the_contract() -> None:
         (lw.optimal.Clearance(scene=scene, pairs=[("wrist", "box")], per="robot", between=1), arm, {"samples": 2}),
         (lw.optimal.FunctionFeature("late", lambda w, x: w.q() * w.time - x, shape=(2,)), ARM, {"target": [1, 2]}),
     ]
-    for feature, robot, given in features:
-        report = check_feature(feature, robot, **given)
+    for feature, robot, options in features:
+        report = check_feature(feature, robot, **options)
         assert report.success, str(report)
         assert str(report).startswith(f"feature {type(feature).__name__} keeps the contract\nok    value")
 
 
-def test_what_is_no_feature_is_said() -> None:
+def test_objects_that_are_no_features_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r"check_feature: feature: expected a linkwork\.optimal\.Feature, got 'velocity'"
     ):

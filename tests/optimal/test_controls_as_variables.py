@@ -1,4 +1,4 @@
-"""Controls as variables of each step, tied to the motion by an equality: LQ problems in closed form, a quadrotor."""
+"""Controls as variables of each step, tied to the motion by an equality: LQ problems, and a quadrotor."""
 
 from __future__ import annotations
 
@@ -48,29 +48,29 @@ def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: 
                 problem = problem.add(name, "least_squares", scale=scale, name=name)
             if terminal:
                 problem = problem.add(name, "least_squares", steps=-1, scale=terminal, name=f"last {name}")
-        targets = {one.name: np.zeros(1) for one in problem.terms if "configuration" in one.name}
-        found = problem.solve([1.0], targets=targets)
+        targets = {term.name: np.zeros(1) for term in problem.terms if "configuration" in term.name}
+        result = problem.solve([1.0], targets=targets)
         known = _riccati(mass, steps, 3.0, weights, terminal)
-        assert found.success, (mass, weights, found.message)
-        assert abs(found.cost - known) < 1e-6 * known, (mass, weights, terminal)
+        assert result.success, (mass, weights, result.message)
+        assert abs(result.cost - known) < 1e-6 * known, (mass, weights, terminal)
 
 
-def test_the_least_effort_between_two_rests() -> None:
+def test_the_least_effort_between_two_rests_equals_the_closed_form() -> None:
     far, duration = 0.7, 2.0
     for steps in (20, 100, 400):
         for mass, effort in ((1.0, 1.0), (1.0, 0.01), (10.0, 0.1)):
             problem = _cart(mass, steps, duration, effort)
             problem = problem.add("configuration", "equality", steps=-1, name="arrive", target=[far])
             problem = problem.add("velocity", "equality", steps=-1, name="rest")
-            found = problem.solve([0.0])
+            result = problem.solve([0.0])
             tau = duration / steps
             known = 6.0 * (effort * mass * far) ** 2 / (tau**4 * steps * (steps**2 - 1))
-            assert found.success and found.iterations < 40, found.message
-            assert abs(found.cost - known) < 1e-6 * known, (steps, mass, effort)
+            assert result.success and result.iterations < 40, result.message
+            assert abs(result.cost - known) < 1e-6 * known, (steps, mass, effort)
 
 
 def _quadrotor(steps: int = 24) -> lw.TrajectoryProblem:
-    """From rest through a gate to rest, with the thrusts of four rotors as variables."""
+    """Fly from rest through a gate to rest, with the thrusts of four rotors as variables."""
     arm, drag, hover = 0.2, 0.02, 0.25 * 9.81
     base = lw.Joint.of(lw.joints.Floating(), name="base", parent="world", child="body")
     robot = lw.Robot.build("quadrotor", lw.Link("body", mass=1.0, inertia=np.diag([0.01, 0.01, 0.02])), base)
@@ -93,7 +93,7 @@ def _quadrotor(steps: int = 24) -> lw.TrajectoryProblem:
 
 
 @pytest.mark.slow(every=3)
-def test_a_quadrotor_flies_through_a_gate_with_thrusts_as_variables() -> None:
+def test_a_quadrotor_flies_through_a_gate_with_ipopts_cost() -> None:
     pytest.importorskip("casadi")
     problem = _quadrotor()
     start = problem.robot.neutral()
@@ -103,10 +103,10 @@ def test_a_quadrotor_flies_through_a_gate_with_thrusts_as_variables() -> None:
         [[0.3, 0.5, 0.2]],
         [[0.1, -0.4, 0.3]],
     ]
-    found = problem.solve(start, initial_guess=problem.robot.integrate(start, shift))
+    result = problem.solve(start, initial_guess=problem.robot.integrate(start, shift))
     known = problem.solve(start, initial_guess=problem.robot.integrate(start, shift[0]), solver="ipopt")
-    assert found.success.all() and known.success
-    assert np.allclose(found.cost, known.cost, rtol=1e-6)
+    assert result.success.all() and known.success
+    assert np.allclose(result.cost, known.cost, rtol=1e-6)
 
 
 def test_ipopt_names_the_feature_that_it_cannot_compute() -> None:

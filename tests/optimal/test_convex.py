@@ -1,4 +1,4 @@
-"""Masses on rails with bounded forces: convex problems, so solvers must agree with a bounded least-squares program.
+"""Masses on rails with bounded forces: convex problems, on which solvers equal a bounded least-squares program.
 
 What cannot be met is called infeasible with Farkas multipliers, which are checked here on matrices made by hand.
 """
@@ -50,7 +50,7 @@ def drawn(rng, count):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_solvers_find_the_least_of_convex_problems(count):
+def test_solvers_find_the_minimum_of_convex_problems(count):
     rng = np.random.default_rng(count)
     robot, masses, efforts = drawn(rng, count)
     for steps, scale in ((16, 0.001), (20, 0.01), (40, 0.01), (30, 1.0)):
@@ -65,14 +65,14 @@ def test_solvers_find_the_least_of_convex_problems(count):
             for target in targets
         ]
         for solver in ("augmented", "ipopt", "ilqr") if scale == 1.0 else ("augmented",):
-            found = problem.solve(np.zeros(count), targets={"near": targets}, solver=solver)
-            assert found.success.all(), (solver, steps, scale, str(found))
-            assert np.allclose(found.cost, known, rtol=1e-6), (solver, steps, scale, found.cost, known)
-            assert max(x.max() for x in found.violations.values()) < 1e-6
+            result = problem.solve(np.zeros(count), targets={"near": targets}, solver=solver)
+            assert result.success.all(), (solver, steps, scale, str(result))
+            assert np.allclose(result.cost, known, rtol=1e-6), (solver, steps, scale, result.cost, known)
+            assert max(x.max() for x in result.violations.values()) < 1e-6
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_what_motors_cannot_do_is_infeasible_with_a_certificate(count):
+def test_targets_beyond_the_motors_are_infeasible_with_a_certificate(count):
     rng = np.random.default_rng(10 + count)
     robot, masses, efforts = drawn(rng, count)
     steps, step = 12, 0.1
@@ -83,32 +83,32 @@ def test_what_motors_cannot_do_is_infeasible_with_a_certificate(count):
         torques=True
     )
     share = np.array([0.9, 1.1, 3.0])
-    found = problem.solve(np.zeros(count), targets={"there": share[:, None] * reach})
-    assert found.status.tolist() == ["solved", "infeasible", "infeasible"]
+    result = problem.solve(np.zeros(count), targets={"there": share[:, None] * reach})
+    assert result.status.tolist() == ["solved", "infeasible", "infeasible"]
     for n in (1, 2):
-        assert set(found.conflicts[n]) == {"there", "torque limits"}
-        there, torque = (found.multipliers[name][n] for name in ("there", "torque limits"))
+        assert set(result.conflicts[n]) == {"there", "torque limits"}
+        goal_multiplier, torque = (result.multipliers[name][n] for name in ("there", "torque limits"))
         below, above = torque[:, 0::2], torque[:, 1::2]  # two rows a motor
-        assert (torque >= 0.0).all() and max(np.abs(there).max(), torque.max()) == 1.0
+        assert (torque >= 0.0).all() and max(np.abs(goal_multiplier).max(), torque.max()) == 1.0
         # no step changes Σ multiplier · c, which is positive where constraints ask for no more than zero
         pull = (differences(steps, step).T @ (above - below)) * masses
-        pull[-1] += there[0]
+        pull[-1] += goal_multiplier[0]
         assert np.abs(pull).max() < 1e-6
-        assert -(there[0] @ (share[n] * reach)) - (torque.sum(axis=0) @ np.repeat(efforts, 2)) > 1e-6
+        assert -(goal_multiplier[0] @ (share[n] * reach)) - (torque.sum(axis=0) @ np.repeat(efforts, 2)) > 1e-6
 
 
-def test_a_conflict_is_refuted_by_a_path_that_keeps_all_constraints():
-    """A search that is cut short says no more than it knows, and the first path is a witness."""
+def test_a_feasible_path_refutes_a_conflict():
+    """An interrupted search claims no conflict, since its first path satisfies all constraints."""
     robot, _, _ = drawn(np.random.default_rng(0), 1)
     problem = lw.TrajectoryProblem(robot, num_steps=40, duration=4.0).add("torque", "least_squares", scale=1e-3)
     problem = problem.add("configuration", "least_squares", target=[6.0]).add_limits(torques=True)
-    found = problem.solve([0.0], max_iterations=10)
-    assert found.status == "max_iterations" and found.conflicts == ("torque limits",)
-    assert "violated: 'torque limits'" in found.explain()
+    result = problem.solve([0.0], max_iterations=10)
+    assert result.status == "max_iterations" and result.conflicts == ("torque limits",)
+    assert "violated: 'torque limits'" in result.explain()
 
 
-def test_minimum_time_is_that_of_full_force():
-    """From rest to rest, half of the way at either limit of the motor: T = 2 √(d m / F)."""
+def test_minimum_time_equals_that_of_full_force():
+    """Motion from rest to rest, half of the distance at either limit of the motor: T = 2 √(d m / F)."""
     for steps, mass, effort, far in ((20, 2.0, 3.0, 1.0), (30, 1.0, 10.0, 5.0), (40, 1.0, 10.0, 5.0)):
         robot = gantry([mass], [effort])
         problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=(0.1, 10.0))
@@ -116,9 +116,9 @@ def test_minimum_time_is_that_of_full_force():
         problem = problem.add("configuration", "equality", steps=-1, target=[far]).add("velocity", "equality", steps=-1)
         problem = problem.add_limits(torques=True)
         for tolerance in (1e-6, 1e-9):
-            found = problem.solve([0.0], tolerance=tolerance, step_tolerance=tolerance)
-            assert found.status == "solved" and max(found.violations.values()) <= tolerance
-            assert np.isclose(found.duration, 2.0 * np.sqrt(far * mass / effort), rtol=1e-6)
+            result = problem.solve([0.0], tolerance=tolerance, step_tolerance=tolerance)
+            assert result.status == "solved" and max(result.violations.values()) <= tolerance
+            assert np.isclose(result.duration, 2.0 * np.sqrt(far * mass / effort), rtol=1e-6)
 
 
 def test_both_sides_of_a_conflict_have_multipliers():
@@ -126,43 +126,43 @@ def test_both_sides_of_a_conflict_have_multipliers():
     problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, target=[5.0], name="goal")
     problem = problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
-    found = problem.solve([0.0])
-    assert found.status == "infeasible" and found.conflicts == ("goal", "slow")
-    assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
-    slow = found.multipliers["slow"][:, 0]
+    result = problem.solve([0.0])
+    assert result.status == "infeasible" and result.conflicts == ("goal", "slow")
+    assert np.isclose(result.multipliers["goal"][0, 0], -1.0)
+    slow = result.multipliers["slow"][:, 0]
     assert np.allclose(
         slow, [*[0.05] * 19, 0.025]
     )  # so many seconds until the next position are so many m for each m/s
 
 
-def test_what_runs_away_is_not_solved():
-    """The inverse of a length is least at infinity: where numbers are far apart, a last step of none says nothing."""
+def test_diverging_problems_are_not_solved():
+    """The inverse of a length is least at infinity: where floats are 2 apart, a zero step proves no minimum."""
     problem = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4)
     problem = problem.add(lambda w: 1.0 / w.q()[0] ** 2, "least_squares", name="far")
-    found = problem.solve(initial_guess=[1e16])
+    result = problem.solve(initial_guess=[1e16])
     assert (
-        found.status == "not_converged"
-        and not found.success
-        and "floating-point numbers are 2 apart" in found.explain()
+        result.status == "not_converged"
+        and not result.success
+        and "floating-point numbers are 2 apart" in result.explain()
     )
-    still = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4).add("torque", "least_squares")
+    resting = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4).add("torque", "least_squares")
     for solver in ("augmented", "ilqr", "shooting", "ipopt"):
-        found = still.solve([1e16], solver=solver)
-        assert found.status == "not_converged" and "floating-point numbers are 2 apart" in found.explain(), solver
-        assert still.solve([1e6], solver=solver).status == "solved"
+        result = resting.solve([1e16], solver=solver)
+        assert result.status == "not_converged" and "floating-point numbers are 2 apart" in result.explain(), solver
+        assert resting.solve([1e6], solver=solver).status == "solved"
 
 
-def test_multipliers_that_prove_nothing_make_no_conflict():
-    none, some = np.zeros((3, 2)), np.array([0.0, -4.0])
+def test_multipliers_without_a_proof_make_no_conflict():
+    none, single = np.zeros((3, 2)), np.array([0.0, -4.0])
     for everywhere, alone, names in (
-        (none, 0.0 * some, {"a": 1.0}),
-        (none + np.nan, some, {"a": 1.0}),
+        (none, 0.0 * single, {"a": 1.0}),
+        (none + np.nan, single, {"a": 1.0}),
         (none, np.array([-4.0, np.inf]), {"a": 1.0}),
         (none, np.array([-4.0, np.nan]), {"a": 1.0}),
-        (none, some, {}),
+        (none, single, {}),
     ):
         assert conflict_of(1.0, everywhere, alone, names) is None
-    proof = conflict_of(1.0, none, some, {"a": 1.0})
+    proof = conflict_of(1.0, none, single, {"a": 1.0})
     assert proof is not None and proof.alone.tolist() == [0.0, -1.0] and not proof.everywhere.any()
 
 
@@ -175,12 +175,12 @@ def test_tight_tolerances_are_reached():
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
     guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(1).normal(size=(40, 5, 2)))
-    found = problem.solve(np.zeros(2), initial_guess=guess, tolerance=1e-10, step_tolerance=1e-10)
-    assert found.success.all() and max(x.max() for x in found.violations.values()) <= 1e-10
+    result = problem.solve(np.zeros(2), initial_guess=guess, tolerance=1e-10, step_tolerance=1e-10)
+    assert result.success.all() and max(x.max() for x in result.violations.values()) <= 1e-10
 
 
-def test_what_costs_in_proportion_is_found():
-    """Slacks that bend no cost: a step has nothing to end at but the constraints' kinks.  Against IPOPT."""
+def test_costs_proportional_to_slacks_are_minimized():
+    """Linear costs of slacks have no curvature: only constraints end a step.  The reference is IPOPT."""
     problem = lw.TrajectoryProblem(gantry([1.0], [9.0]), num_steps=20, duration=2.0).add(
         "acceleration", "least_squares", scale=0.1
     )
@@ -194,7 +194,7 @@ def test_what_costs_in_proportion_is_found():
     assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4
 
 
-def test_constraints_hold_up_to_their_own_tolerance():
+def test_constraints_are_satisfied_up_to_their_own_tolerance():
     search = SimpleNamespace(tolerances=[0.1, 0.2])
     for natural, times, holds in (
         ([0.1, -0.2], 1.0, True),

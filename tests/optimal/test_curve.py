@@ -1,4 +1,4 @@
-"""The curve of an optimal motion: order of its error at starts, ends and borders, limits between steps, held forces."""
+"""Curve of an optimal motion: order of its error at starts, ends and borders, limits between steps, step forces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _phased(robot: lw.Robot, durations: tuple[float, ...], count: int) -> lw.Tra
 
 
 def test_a_free_fall_is_exact() -> None:
-    """With any initial velocity, steps and solver: the acceleration is constant."""
+    """The acceleration is constant, for any initial velocity, steps and solver."""
     robot = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=2.0),
@@ -48,16 +48,16 @@ def test_a_free_fall_is_exact() -> None:
     ):
         problem = _phased(robot, durations, 10).add("torque", "equality" if not options else "least_squares")
         for v in (0.0, 3.0):
-            found = problem.solve([0.5], velocity=[v], **options)
-            states = found.trajectory()(t)
+            result = problem.solve([0.5], velocity=[v], **options)
+            states = result.trajectory()(t)
             exact = 0.5 + v * t - 0.5 * 9.81 * t * t
             assert np.abs(states.q[:, 0] - exact).max() < 1e-8 and np.abs(states.v[:, 0] - (v - 9.81 * t)).max() < 1e-7
-            assert abs(found.q[-1, 0] - exact[-1]) < 1e-8 and found.times[-1] == pytest.approx(1.0)
+            assert abs(result.q[-1, 0] - exact[-1]) < 1e-8 and result.times[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["pendulum", "spherical", "floating"])
-def test_free_motions_are_of_second_order(name: str) -> None:
+def test_free_motions_have_errors_of_second_order(name: str) -> None:
     """Everywhere on the curve, and its velocity at start, border and end, with equal steps and with steps 4 : 1."""
     joints = lw.joints
     kinds = {"pendulum": joints.Revolute((0, 1, 0)), "spherical": joints.Spherical(), "floating": joints.Floating()}
@@ -71,19 +71,19 @@ def test_free_motions_are_of_second_order(name: str) -> None:
         at = np.array([0, round(durations[0] / 0.4 * count), count])
         for steps in (10, 20):
             problem = _phased(robot, durations, steps).add("torque", "equality")
-            found = problem.solve(start, velocity=v, **TIGHT)
-            assert found.success
-            curve = found.trajectory()
+            result = problem.solve(start, velocity=v, **TIGHT)
+            assert result.success
+            curve = result.trajectory()
             everywhere = robot.difference(exact.q[k], curve(k * 0.4 / count).q)
             errors.append([np.abs(everywhere).max(), *np.abs(exact.v[at] - curve(at * 0.4 / count).v).max(axis=-1)])
-            assert np.abs(robot.difference(curve(0.4).q, found.q[-1])).max() < 1e-12
+            assert np.abs(robot.difference(curve(0.4).q, result.q[-1])).max() < 1e-12
         first, second = np.array(errors)
         assert first[1] < 1e-12 and (first[[0, 2, 3]] > 3.3 * second[[0, 2, 3]]).all(), (durations, errors)
 
 
 @pytest.mark.slow(every=3)
 def test_limits_hold_between_steps() -> None:
-    """Of positions, velocities and accelerations, at 10⁴ times: from rest, and from a velocity to another."""
+    """Positions, velocities and accelerations at 10⁴ times: from rest, and from one velocity to another."""
     robot = lw.load("arm6")
     rng, t = np.random.default_rng(0), np.linspace(0.0, 1.5, 10_001)
     start, goal = 0.3 * rng.uniform(-1, 1, (2, 4, robot.nq))
@@ -95,11 +95,11 @@ def test_limits_hold_between_steps() -> None:
         problem = problem.add_limits(velocities=v, accelerations=a)
         rates = np.zeros((4, robot.nv))
         rates[2:] = 0.1 * v * rng.uniform(-1, 1, (2, robot.nv))
-        found = problem.solve(start, velocity=rates, targets={"goal": goal}, tolerance=1e-11)
-        assert found.success.all(), found
+        result = problem.solve(start, velocity=rates, targets={"goal": goal}, tolerance=1e-11)
+        assert result.success.all(), result
         worst = np.zeros(2)
         for n in range(4):
-            curve = found.trajectory(n)
+            curve = result.trajectory(n)
             states = curve(t)
             assert np.abs(states.v[0] - rates[n]).max() < 1e-12 and np.abs(states.q[-1] - goal[n]).max() < 1e-9
             assert np.abs(states.v).max() < v + 1e-9 and np.abs(states.a).max() < a + 1e-9
@@ -112,7 +112,7 @@ def test_limits_hold_between_steps() -> None:
 
 @pytest.mark.slow(every=3)
 def test_forces_of_steps_move_a_robot_along_its_path() -> None:
-    """Forces that are constant in each step: the error of a simulation is of second order."""
+    """Forces are constant in each step: the error of a simulation is of second order."""
     robot, start, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.0, -0.6])
     for options in ({}, {"solver": "shooting", "dynamics": "inverse", "integrator": "stormer_verlet"}):
         errors = []
@@ -120,18 +120,20 @@ def test_forces_of_steps_move_a_robot_along_its_path() -> None:
             problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=1.0)
             problem = problem.add("acceleration", "least_squares").add("torque", "least_squares", scale=1e-4)
             problem = problem.add("configuration", "equality", steps=-1, target=[0.9, -0.4])
-            found = problem.add("velocity", "equality", steps=-1, target=[0.5, 0.2]).solve(start, velocity=v, **options)
-            assert found.success
-            forces = found.residuals["torque"]
+            result = problem.add("velocity", "equality", steps=-1, target=[0.5, 0.2]).solve(
+                start, velocity=v, **options
+            )
+            assert result.success
+            forces = result.residuals["torque"]
             q, rates = constant_force_motion(robot, start, v, forces, 1.0 / steps)
-            planned = found.trajectory()(np.arange(1, steps + 1) / steps)
+            planned = result.trajectory()(np.arange(1, steps + 1) / steps)
             errors.append([np.abs(q - planned.q).max(), np.abs(rates - planned.v).max()])
         assert (np.array(errors[0]) > 3.5 * np.array(errors[1])).all() and max(errors[0]) < 0.05, errors
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["arm6", "cart_pole", "double_pendulum"])
-def test_robots_with_friction_follow_forces_by_forward_dynamics(kind: str) -> None:
+def test_robots_with_friction_follow_their_forces_by_forward_dynamics(kind: str) -> None:
     """All solvers find a motion whose forces move the robot along it, with an error of first order."""
     robot, start, goal, motors = _rubbing(kind)
     errors = []
@@ -142,18 +144,20 @@ def test_robots_with_friction_follow_forces_by_forward_dynamics(kind: str) -> No
         problem = problem.add("configuration", "equality", steps=-1, target=goal)
         options: dict[str, Any] = {"actuated": motors, "control_limits": False}
         path = np.linspace(start, goal, steps + 1)[1:]
-        found = problem.solve(start, solver="shooting", initial_guess=path, **options)
-        others = [problem.solve(start, solver="ilqr", initial_guess=path, **options)]
-        others += [problem.solve(start, solver="shooting", dynamics="inverse", initial_guess=path, **options)]
-        assert found.success and all(one.success for one in others), [one.explain() for one in (found, *others)]
-        assert abs(others[0].cost / found.cost - 1.0) < 0.05
+        by_shooting = problem.solve(start, solver="shooting", initial_guess=path, **options)
+        by_ilqr = [problem.solve(start, solver="ilqr", initial_guess=path, **options)]
+        by_ilqr += [problem.solve(start, solver="shooting", dynamics="inverse", initial_guess=path, **options)]
+        assert by_shooting.success and all(result.success for result in by_ilqr), [
+            result.explain() for result in (by_shooting, *by_ilqr)
+        ]
+        assert abs(by_ilqr[0].cost / by_shooting.cost - 1.0) < 0.05
         forces = np.zeros((steps, robot.nv))
-        forces[:, robot.v_index(motors)] = found.controls
+        forces[:, robot.v_index(motors)] = by_shooting.controls
         moved = robot.simulate(
             start, duration=1.0, dt=1.0 / steps / 40, controller=lambda t, q, v, tau: tau,
             time_inputs={"tau": np.repeat(forces, 40, axis=0)}, record_every=40 * steps,
         )  # fmt: skip
-        errors.append(np.abs(moved.q[-1] - found.q[-1]).max())
+        errors.append(np.abs(moved.q[-1] - by_shooting.q[-1]).max())
     assert errors[0] > 1.2 * errors[1] and errors[0] < (0.15 if kind == "arm6" else 0.01), errors
 
 
@@ -176,7 +180,7 @@ def _rubbing(kind: str) -> tuple[lw.Robot, np.ndarray, np.ndarray, list[str]]:
 
 @pytest.mark.slow(every=3)
 def test_a_controller_predicts_the_next_state() -> None:
-    """With its command for a period, the error is of third order: that of a motion is of second order."""
+    """The error of a command for a period is of third order: that of a motion is of second order."""
     robot, q, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.5, -2.0])
     errors = []
     for steps in (10, 20):
@@ -206,30 +210,33 @@ def test_a_path_without_a_start_has_its_duration() -> None:
             "configuration", "equality", steps=0, target=[0.2], name="begin"
         )
         problem = problem.add("configuration", "equality", steps=-1, target=[0.1], name="end")
-        found = problem.solve(initial_guess=[0.0], **TIGHT)
-        assert found.success and found.duration == pytest.approx(0.7) and found.times[-1] == pytest.approx(0.7)
+        result = problem.solve(initial_guess=[0.0], **TIGHT)
+        assert result.success and result.duration == pytest.approx(0.7) and result.times[-1] == pytest.approx(0.7)
         t = np.linspace(0.0, 0.7, 101)
         rate = (0.1 - 0.2) / 0.7 + 0.5 * 9.81 * 0.7
-        assert np.abs(found.trajectory()(t).q[:, 0] - (0.2 + rate * t - 0.5 * 9.81 * t * t)).max() < 1e-8
-        assert found.residuals["torque"].shape == (7, 1) and found.times[0] == 0.0
+        assert np.abs(result.trajectory()(t).q[:, 0] - (0.2 + rate * t - 0.5 * 9.81 * t * t)).max() < 1e-8
+        assert result.residuals["torque"].shape == (7, 1) and result.times[0] == 0.0
     rates = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=8, duration=0.5)
     rates = rates.add("acceleration", "least_squares").add(lw.ik.PositionTask("tip"), "least_squares", order=1)
     rates = rates.add(lw.optimal.EnergyFeature("kinetic"), "least_squares", steps=slice(1, None))
     for k, q in ((0, [0.1, -0.3]), (-1, [0.9, 0.4])):
         rates = rates.add("configuration", "equality", steps=k, target=q, name=f"there {k}")
-    found, arm = rates.solve(initial_guess=[0.1, -0.3], **TIGHT), rates.robot
+    result, arm = rates.solve(initial_guess=[0.1, -0.3], **TIGHT), rates.robot
     for t in (0.0, 0.5):
-        x, k = found.trajectory()(t), 0 if t == 0.0 else -1
-        wanted = arm.jacobian(x.q, "tip", expressed_in="world")[3:] @ x.v
-        assert found.success and np.abs(found.residuals["tip"][k] - wanted).max() < 0.02 * np.abs(wanted).max()
-        assert found.residuals["kinetic energy"][k, 0] == pytest.approx(arm.kinetic_energy(x.q, x.v), rel=1e-9)
+        x, k = result.trajectory()(t), 0 if t == 0.0 else -1
+        velocity_of_tip = arm.jacobian(x.q, "tip", expressed_in="world")[3:] @ x.v
+        assert (
+            result.success
+            and np.abs(result.residuals["tip"][k] - velocity_of_tip).max() < 0.02 * np.abs(velocity_of_tip).max()
+        )
+        assert result.residuals["kinetic energy"][k, 0] == pytest.approx(arm.kinetic_energy(x.q, x.v), rel=1e-9)
     two = lw.TrajectoryProblem(robot, num_steps=2, duration=0.5).add("velocity", "equality", target=[0.8])
     line = two.add("configuration", "equality", steps=0).solve(initial_guess=[0.0], **TIGHT)
     assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]
 
 
-def test_a_body_that_nothing_moves_is_reported() -> None:
-    """The joints' motors cannot lift a floating base; a problem that lets them do so warns."""
+def test_unactuated_motions_are_reported() -> None:
+    """Joint motors cannot lift a floating base; a problem without this constraint warns."""
     robot = lw.load("double_pendulum", floating_base=True)
     problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("acceleration", "least_squares", scale=0.1)
     with pytest.warns(lw.errors.LimitWarning, match=r"nothing exerts the forces that move 'floating_base'.*Unactuated"):

@@ -1,4 +1,4 @@
-"""Rows of every kind of feature against central differences, on random robots of all types of joints."""
+"""Jacobians of every kind of feature against differences, on random robots of all joint types."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def bound(robot, feature, variables=None, parameters=None, contacts=()):
     """The feature bound to a robot, by a window on symbols."""
     tree, graph = robot.tree, Graph("binding")
 
-    def numbers(sizes, label):
+    def flat_values(sizes, label):
         return {name: graph.inputs(f"{label}{name}", (n,)) for name, n in (sizes or {}).items()}
 
     w = PathWindow(
@@ -55,8 +55,8 @@ def bound(robot, feature, variables=None, parameters=None, contacts=()):
         [graph.inputs(f"q{k}", (tree.nq,)) for k in range(4)],
         [TAU] * 4,
         0.7,
-        [numbers(variables, k) for k in range(4)],
-        numbers(parameters, "p"),
+        [flat_values(variables, k) for k in range(4)],
+        flat_values(parameters, "p"),
         contacts=contacts,
     )
     return feature.bind(robot, w)
@@ -90,7 +90,7 @@ def everything(frame, joint, foot, sole):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_are_derivatives(seed):
+def test_jacobians_of_features_equal_differences(seed):
     rng = np.random.default_rng(seed)
     robot = lw.Robot(random_tree(rng, 2))
     first, frame = moving_frames(robot)
@@ -98,11 +98,11 @@ def test_rows_are_derivatives(seed):
     foot, sole = PathContact("foot", frame), PathContact("sole", first, surface=True)
     sizes = {"variables": {"foot": 3, "sole": 6}, "parameters": {"length": 1}, "contacts": (foot, sole)}
     for feature in everything(frame, joint, foot, sole):
-        found = bound(robot, feature, **sizes)
-        assert len(found.component_names) == len(found.row_units)
-        if found.component_names:
-            aim = [0.0] * 3 if isinstance(found, TaskFeature) else []
-            check = check_jacobian(robot.tree, found, aim, **sizes, step=TAU, windows=1, seed=seed)
+        feature_at = bound(robot, feature, **sizes)
+        assert len(feature_at.component_names) == len(feature_at.row_units)
+        if feature_at.component_names:
+            aim = [0.0] * 3 if isinstance(feature_at, TaskFeature) else []
+            check = check_jacobian(robot.tree, feature_at, aim, **sizes, step=TAU, windows=1, seed=seed)
             assert check.success, str(check)
 
 
@@ -118,12 +118,12 @@ class _Wrong(Feature):
         return [w.velocity()[0], w.configuration(1)[1] ** 2]
 
     def jacobian(self, w, target):
-        found = super().jacobian(w, target)
-        found.rows[1][1][1] *= 1.01
-        return found
+        block = super().jacobian(w, target)
+        block.rows[1][1][1] *= 1.01
+        return block
 
 
-def test_wrong_rows_are_found_where_they_are():
+def test_a_wrong_jacobian_is_located_by_feature_and_joint():
     robot = lw.load("arm7")
     check = check_jacobian(robot.tree, _Wrong())
     assert not check.success and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
@@ -134,18 +134,18 @@ def test_wrong_rows_are_found_where_they_are():
 
 
 def windows(robot, rng, contacts=(), variables=None):
-    """A window of floats, and its configurations, the latest first."""
+    """Return a window of floats and its configurations, the latest first."""
     q = robot.random_configuration(rng)
     path = [q]
     for _ in range(3):
         path.append(robot.integrate(path[-1], 0.1 * rng.uniform(-1, 1, robot.nv)))
     lists = [list(map(float, q)) for q in path]
-    given = [variables or {}] * 4
-    return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, given, contacts=contacts), path
+    step_variables = [variables or {}] * 4
+    return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, step_variables, contacts=contacts), path
 
 
-def test_dynamics_are_the_robots():
-    """Torque, energy and momentum as the robot's own functions have them, of differences by `Robot.difference`."""
+def test_window_dynamics_equal_the_robots_functions():
+    """Torque, energy and momentum, with velocities by `Robot.difference`."""
     rng = np.random.default_rng(3)
     robot = lw.Robot(random_tree(rng, 6))
     force, wrench = rng.normal(size=3), rng.normal(size=6)
@@ -155,11 +155,11 @@ def test_dynamics_are_the_robots():
     v, before = robot.difference(path[1], path[0]) / TAU, robot.difference(path[2], path[1]) / TAU
     a, middle = (v - before) / TAU, (v + before) / 2
     acting = robot.inverse_dynamics(path[1], middle, a, passive=True)
-    for J, numbers in (
+    for J, values in (
         (robot.jacobian(path[1], foot.frame, expressed_in="world")[3:], force),
         (robot.jacobian(path[1], sole.frame, expressed_in=sole.frame), wrench),
     ):
-        acting = acting - J.T @ numbers
+        acting = acting - J.T @ values
     size = np.abs(acting).max()
     assert np.allclose(w.torque(), acting, atol=1e-10 * size)
     assert np.isclose(w.power(), middle @ acting, atol=1e-10 * size)
@@ -172,16 +172,15 @@ def test_dynamics_are_the_robots():
     assert np.allclose(w.momentum("world"), robot.momentum(end, v))
 
 
-def test_tasks_move_as_their_frames_do():
-    """Of first order they are velocities, of higher ones accelerations and jerks, relative to a frame that moves and in
-    named axes, too; rows are their derivatives."""
+def test_task_rates_equal_frame_velocities_accelerations_and_jerks():
+    """Differences of first to third order, also relative to a moving frame and in named axes."""
     rng = np.random.default_rng(5)
     robot, r, h = lw.Robot(random_tree(rng, 2)), np.array([0.1, -0.2, 0.3]), 1e-2
     base, frame = moving_frames(robot)
     robot = robot.with_point("tip", frame, tuple(r))
-    path, way = [robot.random_configuration(rng)], rng.uniform(-1, 1, robot.nv)
+    path, direction = [robot.random_configuration(rng)], rng.uniform(-1, 1, robot.nv)
     for _ in range(3):
-        path.insert(0, robot.integrate(path[0], h * (way + h * rng.uniform(-1, 1, robot.nv))))
+        path.insert(0, robot.integrate(path[0], h * (direction + h * rng.uniform(-1, 1, robot.nv))))
     w = PathWindow(robot.tree, [list(map(float, x)) for x in path], [h] * 4, 0.7, [{}] * 4)
 
     def turned(now, before):
@@ -207,13 +206,13 @@ def test_tasks_move_as_their_frames_do():
             turn, tip, origin = (
                 A @ difference(x) for x in (spins[:order], (R @ r + origins)[: order + 1], origins[: order + 1])
             )
-            for task, wanted in (
+            for task, expected in (
                 (lw.ik.PositionTask("tip", relative_to=relative_to, axes=axes), tip),
                 (lw.ik.OrientationTask(frame, relative_to=relative_to, axes=axes), turn),
                 (lw.ik.PoseTask(frame, relative_to=relative_to, axes=axes), np.concatenate([turn, origin])),
             ):
                 got = moved(task, order)[2]
-                assert np.abs(got - wanted).max() < 1e-9 / h ** (order - 1), (task, order)
+                assert np.abs(got - expected).max() < 1e-9 / h ** (order - 1), (task, order)
     # the velocity of a path is that of the robot on the way
     v = robot.difference(path[1], path[0]) / h
     J = robot.jacobian(robot.integrate(path[1], 0.5 * h * v), frame)
@@ -225,36 +224,36 @@ def test_tasks_move_as_their_frames_do():
             assert check.success, str(check)
 
 
-def test_features_of_any_kind_have_differences():
-    """By time, as their values in successive steps say; of configurations they are velocities and so on."""
+def test_differences_of_features_equal_differences_of_values():
+    """Differences of configurations are velocities, accelerations and jerks."""
     robot, rng = lw.load("arm7"), np.random.default_rng(3)
     w, path = windows(robot, rng)
 
     def of(feature, order, aim=()):
-        found = bound(robot, difference_of(feature, order))
-        assert check_jacobian(robot.tree, found, aim, step=TAU, windows=1).success
-        return found, np.array(found.values(w, list(aim)), dtype=float)
+        difference = bound(robot, difference_of(feature, order))
+        assert check_jacobian(robot.tree, difference, aim, step=TAU, windows=1).success
+        return difference, np.array(difference.values(w, list(aim)), dtype=float)
 
     q = np.array(path)
     v, zeros = robot.difference(q[1:], q[:-1]) / TAU, [0.0] * 7
     rates = [v[0], (v[0] - v[1]) / TAU, (v[0] - 2.0 * v[1] + v[2]) / TAU**2]
-    for order, wanted in enumerate(rates, 1):
-        found, got = of(ConfigurationFeature(), order, zeros)
-        assert np.allclose(got, wanted) and found.depth == order
+    for order, expected in enumerate(rates, 1):
+        difference, got = of(ConfigurationFeature(), order, zeros)
+        assert np.allclose(got, expected) and difference.depth == order
     assert np.allclose(of(VelocityFeature(), 2, zeros)[1], rates[2])
     function = FunctionFeature("height", lambda w: w.point("hand")[2] * (1.0 + w.time))
     values = robot.pose(q, "hand")[:, 2, 3] * (1.7 - TAU * np.arange(4.0))
     for order, unit in ((1, "1/s"), (2, "1/s²"), (3, "1/s³")):
-        found, got = of(function, order)
-        assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and found.row_units == (unit,)
+        difference, got = of(function, order)
+        assert np.allclose(got, np.diff(values, order)[0] * (-1.0 / TAU) ** order) and difference.row_units == (unit,)
     energies = robot.potential_energy(q[:2])
     assert np.allclose(of(EnergyFeature("potential"), 1)[1], (energies[0] - energies[1]) / TAU)
     torques = [np.array(bound(robot, TorqueFeature()).values(x, zeros)) for x in (w, w.earlier(1, 2))]
     assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
-def test_torques_are_of_second_order():
-    """Along a smooth motion they are off by the square of the time between steps."""
+def test_torques_of_windows_are_of_second_order():
+    """Along a smooth motion the error is proportional to the square of the step."""
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     c, s = 0.5 * rng.uniform(-1, 1, (2, 7))
@@ -271,7 +270,7 @@ def test_torques_are_of_second_order():
     assert 3.8 < off[0] / off[1] < 4.2
 
 
-def test_limits_have_rows_where_they_are_finite():
+def test_limits_have_rows_only_where_they_are_finite():
     robot = lw.load("arm7")
     count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
     assert len(bound(robot, PositionLimits()).component_names) == count > 0
@@ -286,7 +285,7 @@ def test_limits_have_rows_where_they_are_finite():
     speed = bound(robot, VelocityLimits(upper=2.0))
     v = robot.difference(path[1], path[0]) / TAU
     assert np.allclose(speed.values(w, []), np.stack([-2.0 - v, v - 2.0], axis=1).ravel())
-    for make, told in (
+    for make, message in (
         (lambda: VelocityLimits([1.0, 2.0], [3.0, 4.0]), "lower: expected a number, or 7, got 2"),
         (lambda: PositionLimits(1.0, -1.0), "expected lower <= upper, got 1 > -1"),
         (lambda: PositionLimits(np.nan), "lower: expected a number"),
@@ -300,12 +299,12 @@ def test_limits_have_rows_where_they_are_finite():
         (lambda: FunctionFeature("nan", lambda w: w.q()[0] * np.nan), "NaN"),
         (lambda: MomentumFeature("hand"), "about: expected one of 'center_of_mass', 'world', got 'hand'"),
     ):
-        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+        with pytest.raises((ValueError, TypeError, KeyError), match=message):
             bound(robot, make())
 
 
-def test_smooth_cones_have_no_unit_of_force():
-    """In other units of force, weight and forces change together, and so do the components, near the tip too."""
+def test_smooth_friction_cones_do_not_depend_on_the_unit_of_force():
+    """Weight and forces scale together, and so do the components, near the tip too."""
     foot = PathContact("foot", "hand")
     known = None
     for unit in (1.0, 1e-3, 1e3):
@@ -318,8 +317,8 @@ def test_smooth_cones_have_no_unit_of_force():
         np.testing.assert_allclose(components, known, rtol=1e-9, atol=1e-15)
 
 
-def test_friction_cones():
-    """What is in them and what is not, against the definition: forces of a pressure that pushes, with friction."""
+def test_friction_cones_contain_forces_by_their_definition():
+    """Forces of a nonnegative pressure with friction are inside."""
     rng = np.random.default_rng(0)
     robot, normal = lw.load("arm7"), np.array([0.48, 0.6, 0.64])
     foot, sole = PathContact("foot", "hand"), PathContact("sole", "hand", surface=True)
@@ -341,8 +340,8 @@ def test_friction_cones():
         cone = SurfaceCone(sole, friction=mu, half=tuple(half))
 
         def rows(moment, forces=forces, cone=cone):
-            numbers = {"foot": [0.0] * 3, "sole": [*moment, *forces.sum(axis=0)]}
-            return cone.values(PathWindow(robot.tree, [q], [TAU], 0.0, [numbers]), [])
+            forces_of_contacts = {"foot": [0.0] * 3, "sole": [*moment, *forces.sum(axis=0)]}
+            return cone.values(PathWindow(robot.tree, [q], [TAU], 0.0, [forces_of_contacts]), [])
 
         assert max(rows(moment)) < 1e-12
         total = forces[:, 2].sum()
@@ -353,37 +352,37 @@ def test_friction_cones():
 
 
 @pytest.mark.slow(every=3)
-def test_constraints_and_what_keeps_them():
-    """Rows of loops and of rolling wheels, and joint forces with what constraints exert."""
+def test_constraint_features_and_forces_have_right_jacobians():
+    """Loops, rolling wheels, and joint forces with constraint forces."""
     for name, count in (("fourbar", 5), ("bicycle", 6)):
         robot = lw.load(name)
-        kept = robot.tree.constraints
-        forces = [ConstraintForce(f"keeps {c.name}", c) for c in kept]
-        sizes = {"variables": {one.name: one.size for one in forces}, "contacts": tuple(forces)}
-        features = [HolonomicFeature(c) if c.holonomic else VelocityConstraint(c) for c in kept]
+        constraints = robot.tree.constraints
+        forces = [ConstraintForce(f"keeps {c.name}", c) for c in constraints]
+        sizes = {"variables": {force.name: force.size for force in forces}, "contacts": tuple(forces)}
+        features = [HolonomicFeature(c) if c.holonomic else VelocityConstraint(c) for c in constraints]
         assert sum(len(feature.component_names) for feature in features) == count
         for feature in (*features, TorqueFeature()):
             check = check_jacobian(robot.tree, bound(robot, feature, **sizes), **sizes, step=TAU, windows=1, exact=True)
             assert check.success, str(check)
         rng = np.random.default_rng(0)
-        numbers = {one.name: [*rng.normal(size=one.size)] for one in forces}
-        w, path = windows(robot, rng, forces, numbers)
+        force_values = {force.name: [*rng.normal(size=force.size)] for force in forces}
+        w, path = windows(robot, rng, forces, force_values)
         v, before = (robot.difference(path[k + 1], path[k]) / TAU for k in (0, 1))
         free = robot.without_constraints().inverse_dynamics(path[1], (v + before) / 2, (v - before) / TAU)
-        pushed = robot.constraint_jacobian(path[1]).T @ np.concatenate(list(numbers.values()))
+        pushed = robot.constraint_jacobian(path[1]).T @ np.concatenate(list(force_values.values()))
         assert np.allclose(w.torque(), free - pushed, atol=1e-9)
         moving = [feature for feature in features if isinstance(feature, VelocityConstraint)]
         if moving:  # by the rows of the state in the middle
             middle = robot.integrate(path[1], 0.5 * TAU * v)
             rows = robot.constraint_jacobian(middle) @ v
-            places = [k for c in kept for k in [not c.holonomic] * len(c.component_names)]
-            assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[places], atol=1e-10)
+            velocity_rows = [k for c in constraints for k in [not c.holonomic] * len(c.component_names)]
+            assert np.allclose(np.concatenate([f.values(w, []) for f in moving]), rows[velocity_rows], atol=1e-10)
     with pytest.raises(ValueError, match="which is not"):
-        HolonomicFeature(next(c for c in kept if not c.holonomic))
+        HolonomicFeature(next(c for c in constraints if not c.holonomic))
 
 
-def test_what_features_are_made_with_is_looked_at() -> None:
-    """Switches that are none, names that are misspelt, contacts that are none: told at once, with the nearest name."""
+def test_invalid_arguments_of_features_are_refused() -> None:
+    """Wrong switches, misspelt names and wrong contacts are refused at once, with the nearest name."""
     of = lw.optimal
     foot = of.PathContact("foot", "foot")
     cases: list[tuple[Callable[[], object], type[Exception], str]] = [
@@ -412,7 +411,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         with pytest.raises(kind, match=said):
             make()
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=4)
-    asked: list[tuple[Callable[[Any], Any], str]] = [
+    calls: list[tuple[Callable[[Any], Any], str]] = [
         (lambda w: w.torque(passive="no"), "w.torque: passive: expected True or False"),
         (lambda w: w.power(passive=2), "w.power: passive"),
         (lambda w: w.momentum("wrld"), "w.momentum: about: .* did you mean 'world'"),
@@ -420,7 +419,7 @@ def test_what_features_are_made_with_is_looked_at() -> None:
         (lambda w: w.point("tip", back=0.5), "w.point: back"),
         (lambda w: w.v(back=True), "w.v: back"),
     ]
-    for function, said in asked:
+    for function, said in calls:
         with pytest.raises(ValueError, match=said):
             problem.add(function, "least_squares")
     with pytest.raises(ValueError, match=r"kind: expected one of .* got 'equalty'; did you mean 'equality'"):

@@ -1,4 +1,4 @@
-"""Distances along a path: all pairs, pairs of names, per link and per robot, against `Robot.distances`."""
+"""Distances along a path: all pairs, named pairs, per link and per robot, against `Robot.distances`."""
 
 import numpy as np
 import pytest
@@ -26,13 +26,13 @@ def arm():
 
 
 def scene():
-    found = lw.Scene().with_box("table", (0.4, 0.4, 0.02), lw.pose((0.5, 0.0, 0.2)))
-    return found.with_sphere("ball", 0.1, lw.pose((0.0, 0.5, 0.6))).with_capsule(
+    table_scene = lw.Scene().with_box("table", (0.4, 0.4, 0.02), lw.pose((0.5, 0.0, 0.2)))
+    return table_scene.with_sphere("ball", 0.1, lw.pose((0.0, 0.5, 0.6))).with_capsule(
         "post", 0.05, 0.8, lw.pose((-0.4, 0.0, 0.5))
     )
 
 
-def found(robot, feature, q, target=()):
+def values_and_rows(robot, feature, q, target=()):
     w = PathWindow(robot.tree, [list(map(float, q))], [TAU])
     rows = feature.jacobian(w, list(target))
     assert len(rows.values) == len(feature.component_names) == len(feature.row_units)
@@ -40,7 +40,7 @@ def found(robot, feature, q, target=()):
 
 
 @pytest.mark.slow(every=9)
-def test_distances_of_pairs_and_their_rows():
+def test_clearance_values_and_jacobians_equal_distances():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
     every = Clearance(where, 0.03, near=np.inf).bind(robot, at)
@@ -54,44 +54,48 @@ def test_distances_of_pairs_and_their_rows():
         q = robot.random_configuration(rng)
         exact = robot.distance_derivatives(q, where)
         assert [f"{a} - {b}" for a, b in exact.pairs] == [*every.component_names]
-        values, rows = found(robot, every, q)
+        values, rows = values_and_rows(robot, every, q)
         assert np.allclose(values, 0.03 - exact.distance, atol=1e-9)
         assert np.allclose(rows, -exact.gradient, atol=1e-8)
         # spheres: never more than the distance, the distance itself where it is below what is asked about
-        bound, _ = found(robot, spheres, q)
+        bound, _ = values_and_rows(robot, spheres, q)
         assert (0.03 - bound <= exact.distance + 1e-9).all()
         close = exact.distance < 0.08
         near += int(close.sum())
         assert np.allclose(bound[close], values[close], atol=1e-9)
         assert ((bound <= 0.0) == (values <= 0.0)).all()
         named = dict(zip(exact.pairs, exact.distance, strict=True))
-        assert np.allclose(found(robot, few, q)[0], [-named[links[1], links[6]], -named[links[-1], "table"]], atol=1e-9)
-        per = found(robot, by_link, q)[0]
+        assert np.allclose(
+            values_and_rows(robot, few, q)[0], [-named[links[1], links[6]], -named[links[-1], "table"]], atol=1e-9
+        )
+        per = values_and_rows(robot, by_link, q)[0]
         for name, x in zip(by_link.component_names, per, strict=True):
             mine = [d for (a, b), d in zip(exact.pairs, exact.distance, strict=True) if name in (a, b)]
             assert -x >= min(mine) - 1e-9
         assert np.isclose(-per.max(), exact.distance.min())
-        one, row = found(robot, smooth, q)
+        smallest, row = values_and_rows(robot, smooth, q)
         shares = np.exp(-300.0 * exact.distance)
-        assert np.isclose(-one[0], -np.log(shares.sum()) / 300.0, atol=1e-9)
+        assert np.isclose(-smallest[0], -np.log(shares.sum()) / 300.0, atol=1e-9)
         assert np.allclose(-row[0], shares @ exact.gradient / shares.sum(), atol=1e-8)
     assert near > 10
 
 
-def test_rows_of_spheres_are_derivatives():
+def test_jacobians_of_clearances_between_spheres_equal_differences():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=0.0, at_least=-5.0).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     q, h = robot.random_configuration(seed=3), 1e-6
-    rows = found(robot, feature, q)[1]
+    rows = values_and_rows(robot, feature, q)[1]
     for k in range(7):
         step = h * np.eye(7)[k]
-        differences = (found(robot, feature, q + step)[0] - found(robot, feature, q - step)[0]) / (2 * h)
+        differences = (values_and_rows(robot, feature, q + step)[0] - values_and_rows(robot, feature, q - step)[0]) / (
+            2 * h
+        )
         assert np.allclose(rows[:, k], differences, atol=1e-8)
 
 
 @pytest.mark.slow(every=3)
-def test_distances_between_steps():
-    """At shares of the shortest way, also of a body that turns in space, and their rows by both steps."""
+def test_clearances_between_steps_follow_the_shortest_path():
+    """Fractions of the path of a body that turns in space, and their rows by both steps."""
     free = lw.Robot.build(
         "block",
         lw.Link("block", mass=1.0, inertia=(1.0, 1.0, 1.0)),
@@ -110,22 +114,22 @@ def test_distances_between_steps():
     q1 = free.integrate(q0, d)
     known, rows = values(q0, q1)
     assert np.allclose(known, rows.values)
-    ways = np.array([1.0, 1 / 3, 2 / 3])[:, None] * d
-    assert np.allclose(known, -free.distances(free.integrate(q0, ways), where).distance[..., 0], atol=1e-9)
+    displacements = np.array([1.0, 1 / 3, 2 / 3])[:, None] * d
+    assert np.allclose(known, -free.distances(free.integrate(q0, displacements), where).distance[..., 0], atol=1e-9)
     h = 1e-6
     for back, J in enumerate(rows.rows):
         for k in range(6):
             moved = []
             for sign in (h, -h):
-                way = sign * np.eye(6)[k]
-                ends = [free.integrate(q, way if own == back else 0.0 * way) for own, q in enumerate((q1, q0))]
+                step = sign * np.eye(6)[k]
+                ends = [free.integrate(q, step if end == back else 0.0 * step) for end, q in enumerate((q1, q0))]
                 moved.append(values(ends[1], ends[0])[0])
             assert np.allclose([row[k] for row in J], (moved[0] - moved[1]) / (2 * h), atol=1e-7)
 
 
 @pytest.mark.slow(every=3)
-def test_the_first_step_without_a_start():
-    """No way leads there: it is clear by itself, whoever solves it, and if it is the only one that is looked at."""
+def test_the_first_step_without_a_start_has_its_own_clearance():
+    """No path leads to it: its clearance is its own for every solver, also if it is the only one."""
     joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), joint).with_collisions("mass", shapes.Sphere(0.1))
     where = lw.Scene().with_sphere("ball", 0.2, lw.pose((0.0, 0.0, 0.0)))
@@ -135,31 +139,32 @@ def test_the_first_step_without_a_start():
         problem = lw.TrajectoryProblem(mass, num_steps=3, duration=1.0).add("acceleration", "least_squares", scale=0.01)
         problem = problem.add("configuration", "least_squares", steps=0, target=[0.25])
         problem = problem.add(Clearance(scene=where, between=np.int64(2)), "inequality", name="clear", steps=at)
-        found = problem.solve(initial_guess=[0.5], solver=solver)
-        assert found.success and abs(found.q[0, 0] - 0.3) < 2e-6, (at, solver)
-        pressed = found.multipliers["clear"][0]
+        result = problem.solve(initial_guess=[0.5], solver=solver)
+        assert result.success and abs(result.q[0, 0] - 0.3) < 2e-6, (at, solver)
+        pressed = result.multipliers["clear"][0]
         assert np.allclose(pressed, [0.05, 0.0, 0.0], atol=1e-3)
-        assert found.residuals["clear"].shape == ((1, 3) if at == 0 else (3, 3))
+        assert result.residuals["clear"].shape == ((1, 3) if at == 0 else (3, 3))
     moved = problem.solve(initial_guess=[0.5], tolerance=1e-9).derivative("configuration").q
     assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
 
 
-def test_another_scene_comes_as_a_target():
+def test_a_scene_may_be_a_target():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
-    other = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
+    moved_scene = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
     q = robot.random_configuration(seed=1)
     assert np.allclose(
-        found(robot, feature, q, feature.target_for(other))[0], -robot.distance_derivatives(q, other).distance
+        values_and_rows(robot, feature, q, feature.target_for(moved_scene))[0],
+        -robot.distance_derivatives(q, moved_scene).distance,
     )
     with pytest.raises(ValueError, match="feature 'clearance': expected a scene of capacities"):
         feature.target_for(lw.Scene().with_sphere("one", 0.1))
 
 
-def test_what_is_no_clearance():
+def test_invalid_clearances_are_refused():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
-    for make, told in (
+    for make, message in (
         (lambda: Clearance(at_least=np.nan), "at_least: expected a finite number"),
         (lambda: Clearance(near=-1.0), "near: expected a number >= 0"),
         (lambda: Clearance(sharpness=0.0), "sharpness: expected a finite positive number"),
@@ -169,7 +174,7 @@ def test_what_is_no_clearance():
         (lambda: Clearance(scene=where, pairs=[(links[-1], "tabel")]), "table"),
         (lambda: Clearance(scene=where, pairs=[("ball", "table")]), "are both obstacles"),
     ):
-        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+        with pytest.raises((ValueError, TypeError, KeyError), match=message):
             make().bind(robot, at)
     bare = lw.Robot(random_tree(np.random.default_rng(0), 2))
     with pytest.raises(ValueError, match="no collision shapes"):

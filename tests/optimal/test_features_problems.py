@@ -1,4 +1,4 @@
-"""Contacts, constraints and functions of one's own in whole problems, each with an answer that is known."""
+"""Contacts, constraints and user functions in whole problems with known answers."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from linkwork.shapes import Box
 
 
 @pytest.mark.slow(every=3)
-def test_a_surface_carries_a_block_that_stands():
-    """Its wrench is the weight, at the place under the centre of mass; a slope that is too steep carries nothing."""
+def test_a_surface_carries_a_standing_block():
+    """The wrench is the weight under the centre of mass; a slope that is too steep carries nothing."""
     block = lw.Robot.build(
         "block",
         lw.Link("body", Box((0.4, 0.2, 0.2)), mass=10.0, frames={"sole": (0.05, 0.0, -0.1)}),
@@ -20,10 +20,10 @@ def test_a_surface_carries_a_block_that_stands():
     problem = problem.add_contact("sole", surface=(0.2, 0.1), friction=0.6, effort=0.0).add(
         "unactuated", "equality", name="no motor"
     )
-    found = problem.solve(block.neutral())
-    assert found.success and np.abs(found.q - block.neutral()).max() < 1e-8
+    result = problem.solve(block.neutral())
+    assert result.success and np.abs(result.q - block.neutral()).max() < 1e-8
     # in the sole's axes at its origin: the weight acts 0.05 m behind it, m = r × f
-    assert np.allclose(found.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
+    assert np.allclose(result.variables["sole"], [0.0, 0.05 * 98.1, 0.0, 0.0, 0.0, 98.1], atol=1e-4)
     assert all(problem.check(name).success for name in ("no motor", "sole: stays", "sole: friction"))
     tilted = block.integrate(block.neutral(), [0.0, 0.7, 0.0, 0.0, 0.0, 0.0])  # tan 0.7 > 0.6
     slides = problem.solve(tilted, max_iterations=60)
@@ -34,7 +34,7 @@ def test_a_surface_carries_a_block_that_stands():
 
 @pytest.mark.slow(every=3)
 def test_a_hopper_hops():
-    """Between two phases of contact its centre of mass is thrown, and the ground gives back what gravity took."""
+    """Between two phases of contact its centre of mass flies, and the ground returns the momentum that gravity took."""
     hopper = lw.Robot.build(
         "hopper",
         lw.Link("body", mass=2.0),
@@ -54,24 +54,24 @@ def test_a_hopper_hops():
     problem = problem.add(lambda w: 0.05 - w.point("toe")[2], "inequality", steps=11, name="high").add(
         "velocity", "equality", steps=-1
     )
-    found = problem.solve([0.3, 0.0])
-    kept = [
-        name for name, x in found.residuals.items() if name.split(": ")[-1] in ("stays", "height", "no force", "high")
+    result = problem.solve([0.3, 0.0])
+    heights = [
+        name for name, x in result.residuals.items() if name.split(": ")[-1] in ("stays", "height", "no force", "high")
     ]
-    assert len(kept) == 7 and found.feasible
+    assert len(heights) == 7 and result.feasible
     tau = 0.03
-    z = hopper.center_of_mass(np.concatenate([[[0.3, 0.0]] * 2, found.q]))[:, 2]
+    z = hopper.center_of_mass(np.concatenate([[[0.3, 0.0]] * 2, result.q]))[:, 2]
     accelerations = (z[2:] - 2 * z[1:-1] + z[:-2]) / tau**2
-    forces = found.variables["stand"][:, 2] + found.variables["land"][:, 2]
+    forces = result.variables["stand"][:, 2] + result.variables["land"][:, 2]
     assert np.allclose(2.2 * (accelerations + 9.81), forces, atol=1e-3)  # Newton's law, of the whole
     assert np.allclose(accelerations[8:14], -9.81, atol=1e-4) and (forces > -1e-5).all()
-    toe = hopper.pose(found.q, "leg")[:, 2, 3] - 0.3
+    toe = hopper.pose(result.q, "leg")[:, 2, 3] - 0.3
     assert np.abs(toe[[*range(8), *range(13, 20)]]).max() < 1e-5 and toe[11] > 0.05 - 1e-5
 
 
 @pytest.mark.slow(every=3)
-def test_a_car_parks():
-    """Sideways, though its wheels roll along their own way: a planar chassis with two axles that do not slip."""
+def test_a_car_parks_sideways():
+    """Its wheels roll without slip: a planar chassis with two axles."""
     car = lw.Robot.build(
         "car",
         lw.Link("chassis", mass=1.0),
@@ -90,9 +90,9 @@ def test_a_car_parks():
     problem = lw.TrajectoryProblem(car, num_steps=32, duration=4.0).add("acceleration", "least_squares", scale=0.1)
     problem = problem.add("velocity", "least_squares", scale=0.1).add("position limits", "inequality")
     problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.4, 0.0, 0.0], name="parked")
-    found = problem.solve(car.neutral(), max_iterations=150)
+    result = problem.solve(car.neutral(), max_iterations=150)
     assert [entry.name for entry in problem.terms][:2] == ["chassis skates", "front skates"]
-    path = np.concatenate([car.neutral()[None], found.q])
+    path = np.concatenate([car.neutral()[None], result.q])
     assert np.abs(path[-1] - [0.0, 0.4, 0.0, 0.0]).max() < 1e-5 and np.abs(path[:, 3]).max() < 0.6 + 1e-5
     assert np.abs(path[:, 0]).max() > 0.2  # it has to go to and fro
     step, heading = np.diff(path, axis=0), 0.5 * (path[1:, 2] + path[:-1, 2])
@@ -101,8 +101,8 @@ def test_a_car_parks():
 
 
 @pytest.mark.slow(every=3)
-def test_a_four_bar_moves():
-    """It stays closed, and only its crank is driven: what the motor gives is what constrained dynamics says."""
+def test_a_four_bar_moves_by_its_crank():
+    """It stays closed, and the motor's torque is that of constrained dynamics."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
     problem = lw.TrajectoryProblem(robot, num_steps=12, duration=1.0).add("acceleration", "least_squares", scale=0.1)
@@ -110,16 +110,16 @@ def test_a_four_bar_moves():
     followers = lw.optimal.TorqueFeature(["coupler_hinge", "rocker_hinge"])
     problem = problem.add(followers, "equality", name="no motors", steps=slice(1, None))
     problem = problem.add(lw.optimal.TorqueLimits(upper=500.0), "inequality", steps=slice(1, None))
-    found = problem.solve(start)
-    assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-6
-    assert abs(found.q[-1, 0] - start[0] - 0.8) < 1e-6
+    result = problem.solve(start)
+    assert result.success and np.abs(robot.constraint_error(result.q)).max() < 1e-6
+    assert abs(result.q[-1, 0] - start[0] - 0.8) < 1e-6
     tau = 1.0 / 12
-    q = np.concatenate([start[None], start[None], found.q])
+    q = np.concatenate([start[None], start[None], result.q])
     v = np.diff(q, axis=0) / tau
     v[-1] *= 2.0  # the last configuration is half a step after the one before
     a, middle = np.diff(v, axis=0) / tau, 0.5 * (v[1:] + v[:-1])
     free = robot.without_constraints().inverse_dynamics(q[1:-1], middle, a)
-    pushed = np.einsum("tij,ti->tj", robot.constraint_jacobian(q[1:-1]), found.variables["force of pin"])
+    pushed = np.einsum("tij,ti->tj", robot.constraint_jacobian(q[1:-1]), result.variables["force of pin"])
     assert np.abs((free - pushed)[1:, 1:]).max() < 1e-5
     # power of what is not driven is power of the motor: the virtual work of motions that keep the loop
     moves = np.array([np.linalg.svd(J)[2][-1] for J in robot.constraint_jacobian(q[1:-1])])
@@ -127,9 +127,9 @@ def test_a_four_bar_moves():
     assert np.allclose((motor * moves[:, 0])[1:], (free * moves).sum(axis=-1)[1:], atol=1e-5)
 
 
-def test_what_is_no_contact():
+def test_invalid_contacts_are_refused():
     arm = lw.load("arm7")
-    for options, told in (
+    for options, message in (
         ({"on": "hnad"}, "no frame or point named 'hnad'.*hand"),
         ({"on": "base"}, "is fixed to the world: expected a frame"),
         ({"on": 3}, "expected the name of a frame or a point"),
@@ -142,7 +142,7 @@ def test_what_is_no_contact():
         ({"steps": "standing"}, "unknown phase 'standing'"),
     ):
         problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"stand": (0, 2)})
-        with pytest.raises((ValueError, TypeError, KeyError), match=told):
+        with pytest.raises((ValueError, TypeError, KeyError), match=message):
             problem.add_contact(**{"on": "hand", **options})
         assert not problem.terms and not problem.variables
     twice = lw.TrajectoryProblem(arm, num_steps=4).add_contact("hand")
@@ -150,8 +150,8 @@ def test_what_is_no_contact():
         twice.add_contact("hand")
 
 
-def test_what_a_contact_asks_for():
-    """By its options; a point gets a frame, and forces are none outside of their steps."""
+def test_contacts_add_their_terms_and_variables():
+    """Terms follow the options; a point gets a frame, and forces are zero outside of their steps."""
     arm = lw.load("arm7").with_point("knob", "hand", (0.0, 0.0, 0.1))
     problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"held": (1, 3)})
     problem = problem.add_contact("knob", "held", friction=None, height=0.2, normal=(0, 0, 2)).add_contact(
@@ -174,5 +174,5 @@ def test_what_a_contact_asks_for():
     )
     assert all(problem.check(name).success for name in ("knob's place", "knob: height", "hand: friction"))
     feature = problem.terms[-1].feature
-    given = feature.values(PathWindow(problem.robot.tree, [[*q]], [0.1]), [])
-    assert np.allclose(given, arm.pose(q, "hand")[:3, 3] - knob)
+    values = feature.values(PathWindow(problem.robot.tree, [[*q]], [0.1]), [])
+    assert np.allclose(values, arm.pose(q, "hand")[:3, 3] - knob)

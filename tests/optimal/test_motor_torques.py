@@ -1,4 +1,4 @@
-"""Torques of optimal motion: those of motors, which also overcome armature, springs, damping and friction of joints."""
+"""Torques of optimal motions: motors also overcome armature, springs, damping and friction of joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.optimal.algorithms.window_sample import WindowSample
 from linkwork.optimal.features import TorqueFeature, TorqueLimits
 
 
-def test_torques_are_those_of_inverse_dynamics_with_passive_forces_for_every_joint_type() -> None:
+def test_torques_equal_inverse_dynamics_with_passive_forces_for_every_joint_type() -> None:
     tree = resisted(random_tree(np.random.default_rng(5), 18))
     robot = lw.Robot(tree)
     w = WindowSample.random(tree, np.random.default_rng(6), 2, {}, {}).window()
@@ -22,13 +22,13 @@ def test_torques_are_those_of_inverse_dynamics_with_passive_forces_for_every_joi
     expected = [robot.inverse_dynamics(*motion, passive=passive) for passive in (False, True)]
     assert np.abs(expected[1] - expected[0]).min() > 1e-3
     limits = TorqueLimits(upper=0.0).bind(robot, w).values(w, ())
-    found = TorqueFeature().bind(robot, w).values(w, ()), limits[1::2], w.torque()
-    np.testing.assert_allclose(found, [expected[1]] * 3, rtol=1e-11, atol=1e-11)
+    torques = TorqueFeature().bind(robot, w).values(w, ()), limits[1::2], w.torque()
+    np.testing.assert_allclose(torques, [expected[1]] * 3, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(w.torque(passive=False), expected[0], rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.slow(every=3)
-def test_a_motor_of_limited_force_moves_a_slide_with_friction_in_the_least_time() -> None:
+def test_least_time_of_a_slide_with_friction_is_exact() -> None:
     """It accelerates with (F − f)/m and decelerates with (F + f)/m, where m includes the armature."""
     mass, rotor, friction, force, distance = 2.0, 1.0, 3.0, 9.0, 1.5
     robot = lw.Robot.build(
@@ -38,9 +38,9 @@ def test_a_motor_of_limited_force_moves_a_slide_with_friction_in_the_least_time(
     ).with_joint_dynamics(armature=rotor, friction=friction)
     problem = lw.TrajectoryProblem(robot, num_steps=50, duration=(0.2, 5.0)).add("duration", "cost")
     problem = problem.add_limits(torques=True).add("configuration", "equality", steps=-1, target=[distance])
-    found = problem.add("velocity", "equality", steps=-1).solve([0.0])
+    result = problem.add("velocity", "equality", steps=-1).solve([0.0])
     share = (mass + rotor) * (1.0 / (force - friction) + 1.0 / (force + friction))
-    assert found.success and found.duration == pytest.approx(math.sqrt(2.0 * distance * share), rel=0.03)
+    assert result.success and result.duration == pytest.approx(math.sqrt(2.0 * distance * share), rel=0.03)
 
 
 @pytest.mark.slow(every=9)

@@ -1,4 +1,4 @@
-"""How optimal paths move where their problems change: against differences of paths."""
+"""Derivatives of optimal paths by their problem, against differences of paths."""
 
 import numpy as np
 import pytest
@@ -23,22 +23,22 @@ def swing():
 
 
 @pytest.mark.slow(every=3)
-def test_paths_move_as_differences_say(swing):
+def test_derivatives_by_start_and_target_equal_differences(swing):
     _, problem, start, end = swing
-    found = problem.solve(start, targets={"end": end}, **TIGHT)
-    assert found.success and np.abs(found.multipliers["velocity"]).max() > 1e-3
-    assert np.abs(found.multipliers["ceiling"]).max() == 0.0
+    result = problem.solve(start, targets={"end": end}, **TIGHT)
+    assert result.success and np.abs(result.multipliers["velocity"]).max() > 1e-3
+    assert np.abs(result.multipliers["ceiling"]).max() == 0.0
 
     def difference(by, k):
         moved = []
         for sign in (STEP, -STEP):
-            way = sign * np.eye(2)[k]
-            q0, q1 = (start + way, end) if by == "start" else (start, end + way)
-            moved.append(problem.solve(q0, targets={"end": q1}, warm_start=found, **TIGHT))
+            step = sign * np.eye(2)[k]
+            q0, q1 = (start + step, end) if by == "start" else (start, end + step)
+            moved.append(problem.solve(q0, targets={"end": q1}, warm_start=result, **TIGHT))
         return (moved[0].q - moved[1].q) / (2 * STEP), (moved[0].duration - moved[1].duration) / (2 * STEP)
 
     for by in ("end", "start"):
-        derivative = found.derivative(by)
+        derivative = result.derivative(by)
         assert derivative.q.shape == (4, 2, 2)
         for k in range(2):
             q, duration = difference(by, k)
@@ -47,14 +47,14 @@ def test_paths_move_as_differences_say(swing):
     with pytest.raises(
         ValueError, match="expected one of 'acceleration', 'end', 'velocity', 'start', 'start velocity'"
     ):
-        found.derivative("ends")
+        result.derivative("ends")
     with pytest.raises(ValueError, match="warm_start: velocity: with free durations"):
-        problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm_start=found)
+        problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm_start=result)
     with pytest.raises(ValueError, match="'duration' is an unknown"):
-        found.derivative("duration")
+        result.derivative("duration")
 
 
-def test_by_the_robot_and_in_batches():
+def test_derivatives_by_parameters_of_the_robot_equal_differences_in_batches():
     robot = lw.load("double_pendulum")
     joint, frame = robot.joints[1].name, robot.frames[-1]
 
@@ -63,8 +63,8 @@ def test_by_the_robot_and_in_batches():
         return problem.add(lambda w: w.point(frame)[0] - 0.1, "equality", name="reach")
 
     problem, starts = problem_of(robot), np.array([[0.3, 0.4], [-0.5, 0.8]])
-    found = problem.solve(starts, **TIGHT)
-    derivative = found.derivative(f"placement:{joint}").q
+    result = problem.solve(starts, **TIGHT)
+    derivative = result.derivative(f"placement:{joint}").q
     alone = problem.solve(starts[1], **TIGHT).derivative(f"placement:{joint}").q
     assert derivative.shape[:3] == (2, 2, 2)
     assert np.abs(derivative[1] - alone).max() < 1e-12
@@ -72,31 +72,31 @@ def test_by_the_robot_and_in_batches():
 
 
 @pytest.mark.slow(every=3)
-def test_a_start_that_turns_keeps_its_velocity():
-    """Of a body whose axes turn from step to step."""
+def test_derivatives_by_a_rotated_start_keep_the_velocity():
+    """The body's axes turn from step to step."""
     joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1)
 
-    ways = STEP * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
-    found = problem.solve(robot.integrate(robot.neutral(), ways), velocity=[1.0, 0.7, -0.5], **TIGHT)
-    moved = robot.difference(found.q[0], found.q[1:4]) - robot.difference(found.q[0], found.q[4:])
-    exact = found.derivative("start").q[0]
-    assert found.success.all() and np.abs(np.moveaxis(moved, 0, -1) / (2 * STEP) - exact).max() < 1e-8
+    displacements = STEP * np.concatenate([np.zeros((1, 3)), np.eye(3), -np.eye(3)])
+    result = problem.solve(robot.integrate(robot.neutral(), displacements), velocity=[1.0, 0.7, -0.5], **TIGHT)
+    moved = robot.difference(result.q[0], result.q[1:4]) - robot.difference(result.q[0], result.q[4:])
+    exact = result.derivative("start").q[0]
+    assert result.success.all() and np.abs(np.moveaxis(moved, 0, -1) / (2 * STEP) - exact).max() < 1e-8
 
 
 @pytest.mark.slow(every=3)
-def test_by_targets_of_steps_and_by_durations():
-    """A path that follows configurations, moving as it starts, in phases of given durations."""
+def test_derivatives_by_step_targets_and_durations_equal_differences():
+    """A path that follows configurations, starts with a velocity, and has phases of fixed durations."""
     robot = lw.load("double_pendulum")
-    wanted, start, rate = (
+    targets, start, rate = (
         np.array([[0.3, -0.8], [0.4, -0.7], [0.45, -0.6]]),
         np.array([0.2, -0.1]),
         np.array([0.3, 0.5]),
     )
 
-    def solved(points=wanted, through=(0.5, -0.4), first=0.3, warm_start=None):
+    def solved(points=targets, through=(0.5, -0.4), first=0.3, warm_start=None):
         phases = {"first": (0, 2), "second": (2, 4)}
         problem = lw.TrajectoryProblem(robot, num_steps=4, duration={"first": first, "second": 0.5}, phases=phases)
         problem = problem.add("torque", "least_squares", scale=0.05).add("velocity", "least_squares", scale=0.2)
@@ -109,45 +109,46 @@ def test_by_targets_of_steps_and_by_durations():
         )
         return problem.solve(start, velocity=rate, warm_start=warm_start, **TIGHT)
 
-    found = solved()
-    assert found.success and found.derivative("through").q.shape == (4, 2, 2)
+    result = solved()
+    assert result.success and result.derivative("through").q.shape == (4, 2, 2)
     first, last = np.eye(6)[[0, 5]].reshape(2, 3, 2)
-    for by, k, one in (
-        ("follow", 0, lambda h: {"points": wanted + h * first}),
-        ("follow", 5, lambda h: {"points": wanted + h * last}),
+    for by, k, call in (
+        ("follow", 0, lambda h: {"points": targets + h * first}),
+        ("follow", 5, lambda h: {"points": targets + h * last}),
         ("through", 1, lambda h: {"through": (0.5, -0.4 + h)}),
         ("duration of first", 0, lambda h: {"first": 0.3 + h}),
     ):
-        more, fewer = (solved(**one(sign * STEP), warm_start=found).q for sign in (1.0, -1.0))
-        exact = found.derivative(by).q[..., k]
+        more, fewer = (solved(**call(sign * STEP), warm_start=result).q for sign in (1.0, -1.0))
+        exact = result.derivative(by).q[..., k]
         assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, by
 
 
 @pytest.mark.slow(every=3)
-def test_by_gravity_and_by_the_velocity_at_the_start():
+def test_derivatives_by_gravity_and_start_velocity_equal_differences():
     robot, gravity = lw.load("double_pendulum"), np.array([0.3, 0.0, -9.81])
     start, v, end = np.array([0.1, -0.3]), np.array([0.5, 0.2]), [0.9, 0.2]
 
-    def found(gravity=gravity, v=v):
+    def path_for(gravity=gravity, v=v):
         problem = lw.TrajectoryProblem(robot.with_parameters({"gravity": gravity}), num_steps=4, duration=0.4)
         problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.3)
         problem = problem.add("configuration", "equality", steps=-1, target=end, name="there")
         return problem.solve(start, velocity=v, **TIGHT)
 
-    for by, ways in (("gravity", np.array([[0.6, 0.0, 0.8]])), ("start velocity", np.eye(2))):
-        told = found().derivative(by).q
-        assert told.shape == (4, 2, ways.shape[1]) and np.abs(told).max() > 1e-4
-        for way in ways:
+    for by, directions in (("gravity", np.array([[0.6, 0.0, 0.8]])), ("start velocity", np.eye(2))):
+        derivative = path_for().derivative(by).q
+        assert derivative.shape == (4, 2, directions.shape[1]) and np.abs(derivative).max() > 1e-4
+        for direction in directions:
             a, b = (
-                found(gravity + x * way) if by == "gravity" else found(v=v + x * way) for x in (10 * STEP, -10 * STEP)
+                path_for(gravity + x * direction) if by == "gravity" else path_for(v=v + x * direction)
+                for x in (10 * STEP, -10 * STEP)
             )
-            assert np.abs(told @ way - (a.q - b.q) / (20 * STEP)).max() < 1e-6
+            assert np.abs(derivative @ direction - (a.q - b.q) / (20 * STEP)).max() < 1e-6
     with pytest.raises(ValueError, match=r"which are 4: "):
-        found().derivative("inertia:*")
+        path_for().derivative("inertia:*")
 
 
 @pytest.mark.slow(every=3)
-def test_of_what_is_no_optimum_there_is_none():
+def test_unsolved_problems_have_no_derivatives():
     robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=0.3).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, name="start")
@@ -155,9 +156,9 @@ def test_of_what_is_no_optimum_there_is_none():
     ends = np.array([[0.4, 0.2], [9.0, 9.0]])
     both = problem.solve(start, targets={"start": ends}, **TIGHT)
     assert both.status.tolist() == ["solved", "infeasible"]
-    told, alone = both.derivative("duration").q, problem.solve(start, targets={"start": ends[0]}, **TIGHT)
-    assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
-    assert np.allclose(told[0], alone.derivative("duration").q)
+    derivative, alone = both.derivative("duration").q, problem.solve(start, targets={"start": ends[0]}, **TIGHT)
+    assert np.isfinite(derivative[0]).all() and np.isnan(derivative[1]).all()
+    assert np.allclose(derivative[0], alone.derivative("duration").q)
     with pytest.raises(ValueError, match="expected a solved path, got infeasible"):
         problem.solve(start, targets={"start": ends[1]}).derivative("duration")
     with pytest.raises(ValueError, match="'start' is the name of a feature and of another input"):
@@ -168,8 +169,8 @@ def test_of_what_is_no_optimum_there_is_none():
 
 
 @pytest.mark.slow(every=3)
-def test_durations_of_phases_that_are_elsewhere():
-    """Two problems that differ in nothing but the steps of their phases have kernels of their own for these."""
+def test_problems_with_different_phases_have_their_own_derivatives():
+    """Two problems differ only in the steps of their phases."""
     robot, start, end = lw.load("double_pendulum"), np.array([0.2, -0.1]), np.array([0.9, 0.7])
 
     def solved(steps, first, warm_start=None):
@@ -180,7 +181,7 @@ def test_durations_of_phases_that_are_elsewhere():
         return problem.solve(start, velocity=[0.3, 0.5], warm_start=warm_start, **TIGHT)
 
     for steps in (1, 3):
-        found = solved(steps, 0.3)
-        more, fewer = (solved(steps, 0.3 + sign * STEP, found).q for sign in (1.0, -1.0))
-        exact = found.derivative("duration of first").q[..., 0]
+        result = solved(steps, 0.3)
+        more, fewer = (solved(steps, 0.3 + sign * STEP, result).q for sign in (1.0, -1.0))
+        exact = result.derivative("duration of first").q[..., 0]
         assert np.abs(exact).max() > 1e-2 and np.abs((more - fewer) / (2 * STEP) - exact).max() < 1e-6, steps

@@ -1,4 +1,4 @@
-"""Trajectory problems are values: edits return new ones, and what is derived of equal ones is derived once."""
+"""Trajectory problems are immutable values; equal problems share what is derived from them."""
 
 import copy
 import inspect
@@ -46,7 +46,7 @@ def test_edits_return_new_problems() -> None:
     assert long.success and short.success and [*long.residuals] != [*short.residuals]
 
 
-def test_nothing_of_a_problem_can_be_changed() -> None:
+def test_problems_and_their_parts_are_immutable() -> None:
     target, ends = END.copy(), np.array([END, END])
     problem = _posed().add("configuration", "equality", steps=-1, target=target, name="end")
     problem = problem.add("velocity", "least_squares", lower=-1.0, upper=1.0)
@@ -74,12 +74,12 @@ def test_problems_are_copied_and_pickled() -> None:
     problem = _posed().add("acceleration", "least_squares").add_variable("slack", 1, upper=2.0)
     problem = problem.add("configuration", "equality", steps=-1, target=END, name="end")
     q = problem.solve([0.0, 0.0]).q
-    for other in (copy.copy(problem), pickle.loads(pickle.dumps(problem))):
-        assert repr(other) == repr(problem) and np.array_equal(other.solve([0.0, 0.0]).q, q)
-        assert len(other.add_limits().terms) > len(other.terms) == len(problem.terms)
+    for copied in (copy.copy(problem), pickle.loads(pickle.dumps(problem))):
+        assert repr(copied) == repr(problem) and np.array_equal(copied.solve([0.0, 0.0]).q, q)
+        assert len(copied.add_limits().terms) > len(copied.terms) == len(problem.terms)
 
 
-def test_limits_that_a_problem_has_are_not_repeated() -> None:
+def test_repeated_limits_are_added_once() -> None:
     """Other limits of the same kind are added; the tighter ones count."""
     problem = _posed().add_limits()
     names = [term.name for term in problem.terms]
@@ -90,14 +90,16 @@ def test_limits_that_a_problem_has_are_not_repeated() -> None:
     assert late.add_limits().terms[-1].name == "velocity limits 2"
 
 
-def test_editors_see_all_options() -> None:
+def test_solve_has_explicit_documented_options() -> None:
     solve = inspect.signature(lw.TrajectoryProblem.solve).parameters
-    assert all(one.kind is not one.VAR_KEYWORD for one in solve.values())
+    assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in solve.values())
     for name in [*solve][2:]:
         assert f"``{name}``" in lw.TrajectoryProblem.solve.__doc__, name
     mine = [*inspect.signature(lw.TrajectoryProblem.controller).parameters.values()][1:]
     theirs = [*inspect.signature(ModelPredictiveController).parameters.values()][1:]
-    assert [(one.name, one.default) for one in mine] == [(one.name, one.default) for one in theirs]
+    assert [(parameter.name, parameter.default) for parameter in mine] == [
+        (parameter.name, parameter.default) for parameter in theirs
+    ]
 
 
 def test_options_of_other_solvers_are_refused() -> None:
@@ -139,38 +141,44 @@ def _reaching(
     return problem.add(lw.optimal.VelocityLimits(upper=speed), kind, name="speed")
 
 
-def test_scales_are_the_same_for_all_configurations_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Features that cannot be computed for arrays are computed for one configuration after the other."""
+def test_scales_are_the_same_for_batches_and_single_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features that cannot be computed for arrays are computed for one configuration after another."""
     problem = problem_arrays.prepared(_reaching(), True)
     arguments: list[Any] = []
-    monkeypatch.setattr(problem_arrays, "scale_factors", lambda *given: arguments.append(given) or np.ones(1))
+    monkeypatch.setattr(
+        problem_arrays, "scale_factors", lambda *arguments_of_call: arguments.append(arguments_of_call) or np.ones(1)
+    )
     problem._scale_factors({**problem.constants, **problem.nominal_targets}, np.zeros(1), np.zeros(1))
     together = constraint_scaling.scale_factors(*arguments[0])
     jacobian, calls = constraint_scaling._jacobian, []
 
-    def for_numbers(program: Any, window: Any, request: Any, lead: tuple[int, ...] = ()) -> np.ndarray:
+    def refuse_arrays(program: Any, window: Any, request: Any, lead: tuple[int, ...] = ()) -> np.ndarray:
         calls.append(lead)
         if lead:
             raise TypeError("a feature that accepts numbers only")
         return jacobian(program, window, request)
 
-    monkeypatch.setattr(constraint_scaling, "_jacobian", for_numbers)
+    monkeypatch.setattr(constraint_scaling, "_jacobian", refuse_arrays)
     assert np.allclose(constraint_scaling.scale_factors(*arguments[0]), together, rtol=1e-12, atol=0.0)
     assert (4,) in calls and calls.count(()) == 4 * calls.count((4,)) and not (together == 1.0).all()
 
 
 def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A problem built anew derives none, and a change of any number derives its own."""
+    """A rebuilt problem derives none, and a changed value derives its own."""
     derived: list[Any] = []
     monkeypatch.setattr(problem_arrays, "_SCALE_FACTORS", problem_arrays.LazyCache(512))
     derive = problem_arrays.scale_factors
-    monkeypatch.setattr(problem_arrays, "scale_factors", lambda *given: derived.append(given) or derive(*given))
+    monkeypatch.setattr(
+        problem_arrays,
+        "scale_factors",
+        lambda *arguments_of_call: derived.append(arguments_of_call) or derive(*arguments_of_call),
+    )
 
     def scales(problem: lw.TrajectoryProblem, started: bool = True) -> np.ndarray:
         count = len(derived)
-        found = problem_arrays.prepared(problem, started).scaled_constants["scales"]
+        derived_scales = problem_arrays.prepared(problem, started).scaled_constants["scales"]
         news.append(len(derived) - count)
-        return found
+        return derived_scales
 
     news: list[int] = []
     first = scales(_reaching())
@@ -193,9 +201,9 @@ def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_a_problem_built_anew_has_the_same_result() -> None:
-    one, other = (_reaching().solve([0.0, 0.0]) for _ in range(2))
-    assert one.success and np.array_equal(one.q, other.q) and one.iterations == other.iterations
+def test_a_rebuilt_problem_has_the_same_result() -> None:
+    first, second = (_reaching().solve([0.0, 0.0]) for _ in range(2))
+    assert first.success and np.array_equal(first.q, second.q) and first.iterations == second.iterations
 
 
 def test_tolerances_are_checked_without_constraints_too() -> None:
@@ -232,8 +240,8 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     bound = problem.add("configuration", "cost").add("configuration", "inequality", lower=-300.0, upper=300.0)
     result = bound.solve([0.1, 0.2])
     assert result.success and result.iterations > 200 and np.allclose(result.q, -300.0)
-    one = problem.add(lambda w: -w.q()[0], "cost").add("configuration", "inequality", lower=-3.0, upper=3.0)
-    result = one.solve([0.1, 0.2])
+    single = problem.add(lambda w: -w.q()[0], "cost").add("configuration", "inequality", lower=-3.0, upper=3.0)
+    result = single.solve([0.1, 0.2])
     assert result.success and result.iterations < 50 and np.allclose(result.q[:, 0], 3.0)
 
 
@@ -242,13 +250,13 @@ def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:
     problem = problem.add("velocity", "equality", steps=-1).add(
         "configuration", "equality", steps=-1, target=[0.3, 0.4]
     )
-    found = problem.solve([[0.3, 0.4], [0.1, 0.2]])
-    assert found.success.all() and np.array_equal(found.q[0], np.broadcast_to([0.3, 0.4], (8, 2)))
+    result = problem.solve([[0.3, 0.4], [0.1, 0.2]])
+    assert result.success.all() and np.array_equal(result.q[0], np.broadcast_to([0.3, 0.4], (8, 2)))
 
 
 @pytest.mark.slow(every=9)
 def test_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
-    """The straight way across the middle of a hill is stationary; ways around either side are less steep."""
+    """The straight path across the middle of a hill is stationary; paths around either side are less steep."""
     rails = [
         lw.Joint.of(lw.joints.Prismatic(axis), name=name, parent=parent, child=child)
         for axis, name, parent, child in (((1, 0, 0), "x", "base", "bridge"), ((0, 1, 0), "y", "bridge", "tool"))
@@ -267,5 +275,5 @@ def test_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
     for solver in ("augmented", "ilqr"):
         result = problem.solve([0.0, 0.0], solver=solver)
         around = np.stack([np.linspace(0.0, 1.0, 20), 0.3 * np.sin(np.linspace(0.0, np.pi, 20))], axis=-1)
-        other = problem.solve([0.0, 0.0], solver=solver, initial_guess=around)
-        assert result.success and abs(result.cost / other.cost - 1.0) < 1e-6, solver
+        around_the_hill = problem.solve([0.0, 0.0], solver=solver, initial_guess=around)
+        assert result.success and abs(result.cost / around_the_hill.cost - 1.0) < 1e-6, solver

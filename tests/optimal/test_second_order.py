@@ -1,4 +1,4 @@
-"""Second derivatives of the terms of all steps: Newton's equations, and swing-ups on which Gauss–Newton is slow."""
+"""Second derivatives of all terms: Newton's equations, and swing-ups on which Gauss–Newton is slow."""
 
 from dataclasses import replace
 
@@ -38,13 +38,13 @@ def body_in_space(steps):
 
 def evaluation(problem, rng):
     """Return the sweeps of second order on a random path, the path and multipliers."""
-    own, robot = prepared(problem, True), problem.robot
+    prepared_problem, robot = prepared(problem, True), problem.robot
     start = robot.random_configuration(rng)
-    arrays = own.constants | own.nominal_targets | {"start": start}
-    program = replace(own.program, second_order=True)
+    arrays = prepared_problem.constants | prepared_problem.nominal_targets | {"start": start}
+    program = replace(prepared_problem.program, second_order=True)
     q = robot.integrate(start, 0.2 * rng.normal(size=(program.steps, robot.nv)))
     everywhere, alone = (
-        rng.normal(size=own.state_shapes.get(name, shape))
+        rng.normal(size=prepared_problem.state_shapes.get(name, shape))
         for name, shape in (("everywhere", (program.steps, 0)), ("alone", (0,)))
     )
     duals = Duals(everywhere, alone, np.full(len(program.hard), 7.0))
@@ -52,7 +52,7 @@ def evaluation(problem, rng):
 
 
 @pytest.mark.parametrize("make", [swing_up, lambda steps: swing_up(steps, ("elbow",)), body_in_space])
-def test_equations_have_all_second_derivatives(make):
+def test_newton_equations_have_all_second_derivatives(make):
     """For (H + μ) d = −g, the merit along d has the slope gᵀd and the second derivative dᵀH d."""
     sweeps, point, duals = evaluation(make(4), np.random.default_rng(0))
     floor, factors = 1.0, None
@@ -72,8 +72,8 @@ def test_equations_have_all_second_derivatives(make):
     assert second == pytest.approx(drop - floor * float((d * d).sum()), rel=1e-5)
 
 
-def test_infinite_second_derivatives_are_left_out_without_curvature():
-    """|q|^1.5 has a derivative at zero, but no second one."""
+def test_infinite_second_derivatives_count_as_zero_curvature():
+    """The power 1.5 of a distance has a derivative at zero, but no second one."""
     robot = lw.load("double_pendulum")
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=1.0)
     problem = problem.add(lambda w: (w.q()[:1] ** 2) ** 0.75, "least_squares", name="power")
@@ -85,16 +85,16 @@ def test_infinite_second_derivatives_are_left_out_without_curvature():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("motors", [("shoulder", "elbow"), ("elbow",)])
-def test_swing_ups_from_random_guesses(motors):
-    """All of them converge, most soon after second derivatives are used: Gauss–Newton needs 600 iterations and more."""
+def test_swing_ups_from_random_guesses_converge(motors):
+    """Most converge soon after second derivatives are used: Gauss–Newton needs 600 iterations and more."""
     problem, rng = swing_up(40, motors), np.random.default_rng(0)
     t = np.linspace(0.0, 1.0, 41)[1:]
     waves = np.sin(np.multiply.outer(t, 0.5 * np.pi * np.arange(1, 6)))
     guesses = np.einsum("tk,nkj->ntj", waves, rng.normal(size=(60, 5, 2)))
-    found = problem.solve(np.zeros(2), initial_guess=guesses)
-    assert (np.asarray(found.status) == "solved").all()
-    assert np.quantile(found.iterations, 0.9) < 400
-    k = int(np.argmax(found.iterations))
+    swings = problem.solve(np.zeros(2), initial_guess=guesses)
+    assert (np.asarray(swings.status) == "solved").all()
+    assert np.quantile(swings.iterations, 0.9) < 400
+    k = int(np.argmax(swings.iterations))
     again = problem.solve(np.zeros(2), initial_guess=guesses[k], callback=lambda result: True)
-    assert again.iterations == found.iterations[k] > 100  # the same path, iteration by iteration
-    np.testing.assert_array_equal(again.q, found.q[k])
+    assert again.iterations == swings.iterations[k] > 100  # the same path, iteration by iteration
+    np.testing.assert_array_equal(again.q, swings.q[k])

@@ -1,4 +1,4 @@
-"""The same problems in other units of cost, mass, length and time have the same status and the same solution."""
+"""Problems in other units of cost, mass, length and time have the same status and solution."""
 
 import itertools
 
@@ -26,23 +26,23 @@ def arm(cost, solver):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_units_of_costs(solver):
+def test_solutions_do_not_depend_on_the_unit_of_cost(solver):
     """Paths, multipliers per cost, and derivatives with active limits are equal."""
     start = [-1.0, 0.2]
     known = arm(1.0, solver).solve(start, solver=solver)
     moved = known.derivative("there").q
     assert known.success and np.abs(known.multipliers["velocity limits"]).max() > 1e-3
     for cost in COSTS:
-        found = arm(cost, solver).solve(start, solver=solver)
-        assert found.success and found.iterations == known.iterations
-        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-9)
-        assert found.cost == pytest.approx(cost * known.cost, rel=1e-9)
-        assert f"{float(found.cost):.6g}" in found.explain()
-        assert f"units of the search: costs in {found._prepared.cost_unit:.3g}" in str(found)
+        result = arm(cost, solver).solve(start, solver=solver)
+        assert result.success and result.iterations == known.iterations
+        np.testing.assert_allclose(result.q, known.q, rtol=0.0, atol=1e-9)
+        assert result.cost == pytest.approx(cost * known.cost, rel=1e-9)
+        assert f"{float(result.cost):.6g}" in result.explain()
+        assert f"units of the search: costs in {result._prepared.cost_unit:.3g}" in str(result)
         for name, forces in known.multipliers.items():
             size = np.abs(forces).max()
-            np.testing.assert_allclose(found.multipliers[name] / cost, forces, rtol=0.0, atol=1e-6 * size)
-        np.testing.assert_allclose(found.derivative("there").q, moved, rtol=0.0, atol=1e-6 * np.abs(moved).max())
+            np.testing.assert_allclose(result.multipliers[name] / cost, forces, rtol=0.0, atol=1e-6 * size)
+        np.testing.assert_allclose(result.derivative("there").q, moved, rtol=0.0, atol=1e-6 * np.abs(moved).max())
 
 
 def cart_pole(mass, length, time, free):
@@ -75,7 +75,7 @@ def cart_pole(mass, length, time, free):
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 @pytest.mark.parametrize("free", [False, True])
-def test_units_of_mass_length_and_time(free):
+def test_solutions_do_not_depend_on_units_of_mass_length_and_time(free):
     """Searches take about as many iterations to the same path in g, kg and t, in mm, m and km, in ms, s and ks."""
     share = np.linspace(0.0, 1.0, 41)[1:]
     guess = np.stack([0.3 * np.sin(6.0 * share), np.pi * share], axis=-1)
@@ -89,15 +89,15 @@ def test_units_of_mass_length_and_time(free):
         (1e3, 1e3, 1e-3),
     ):
         problem, unit, tolerances = cart_pole(*units, free)
-        found = problem.solve(np.zeros(2), initial_guess=guess * unit, tolerance=tolerances)
-        known = found if known is None else known
-        assert found.success and abs(found.iterations - known.iterations) <= 2, units
-        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=1e-6)
+        result = problem.solve(np.zeros(2), initial_guess=guess * unit, tolerance=tolerances)
+        known = result if known is None else known
+        assert result.success and abs(result.iterations - known.iterations) <= 2, units
+        np.testing.assert_allclose(result.q / unit, known.q, rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_units_of_forces_by_forward_dynamics():
+def test_forward_dynamics_does_not_depend_on_the_unit_of_force():
     """Forces of 1e15 of their unit have effects of 1e-15; searches take the same steps, without false conflicts."""
     known = None
     for mass, length, time in ((1.0, 1.0, 1.0), (1e3, 1e3, 1e-3), (1e-3, 1e-3, 1e3)):
@@ -118,11 +118,11 @@ def test_units_of_forces_by_forward_dynamics():
         problem = problem.add("configuration", "equality", steps=-1, target=[1.6, -0.8], name="there")
         problem = problem.add("velocity", "equality", steps=-1, scale=time, name="rest")
         tolerance = {"there": 1e-9, "rest": 1e-9, "velocity limits": 1e-9 / time}
-        found = problem.solve([0.0, 0.2], solver="ilqr", control_limits=False, tolerance=tolerance)
-        known = found if known is None else known
-        assert found.success and abs(found.iterations - known.iterations) <= 10, found.explain()
-        assert np.abs(found.multipliers["velocity limits"]).max() > 0.0
-        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-7)
+        result = problem.solve([0.0, 0.2], solver="ilqr", control_limits=False, tolerance=tolerance)
+        known = result if known is None else known
+        assert result.success and abs(result.iterations - known.iterations) <= 10, result.explain()
+        assert np.abs(result.multipliers["velocity limits"]).max() > 0.0
+        np.testing.assert_allclose(result.q, known.q, rtol=0.0, atol=1e-7)
 
 
 def linkage(mass, length, time):
@@ -157,21 +157,21 @@ def linkage(mass, length, time):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_units_of_closed_loops():
+def test_closed_loops_do_not_depend_on_units():
     """Errors of loops in lengths and angles, and forces of loops as variables, take the same steps in all units."""
     known = None
     for units in ((1.0, 1.0, 1.0), (1.0, 1e3, 1.0), (1.0, 1e-3, 1.0), (1e3, 1.0, 1.0), (1e-3, 1e3, 1e-3)):
         problem, tolerances = linkage(*units)
         start = problem.robot.assemble([0.5, 0.8, 1.8]).q
-        found = problem.solve(start, tolerance=tolerances)
-        known = found if known is None else known
-        assert found.success and abs(found.iterations - known.iterations) <= 2, units
-        np.testing.assert_allclose(found.q, known.q, rtol=0.0, atol=1e-6)
+        result = problem.solve(start, tolerance=tolerances)
+        known = result if known is None else known
+        assert result.success and abs(result.iterations - known.iterations) <= 2, units
+        np.testing.assert_allclose(result.q, known.q, rtol=0.0, atol=1e-6)
 
 
 @pytest.mark.slow(every=12)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_tolerances_are_neither_below_rounding_nor_large_beside_constraints():
+def test_tolerances_are_above_rounding_and_small_beside_constraints():
     """Speeds of 1e8 of their unit are zero within their rounding, and those of 1e-6 within a smaller default."""
     known = None
     for mass, length, time in ((1.0, 1.0, 1.0), (1.0, 1e3, 1e-5), (1.0, 1.0, 1e6)):
@@ -181,11 +181,11 @@ def test_tolerances_are_neither_below_rounding_nor_large_beside_constraints():
         problem = problem.add("torque", "least_squares", scale=0.1 / (force * np.array([1.0, length])))
         problem = problem.add("velocity", "equality", steps=-1, scale=time / unit, name="rest")
         problem = problem.add("configuration", "equality", steps=-1, target=[0.4, 0.9] * unit, scale=1.0 / unit)
-        found = problem.solve(np.zeros(2), solver="shooting")
-        known = found if known is None else known
-        assert found.success and found.gap < 1e-9, (found.explain(), time)
-        np.testing.assert_allclose(found.q / unit, known.q, rtol=0.0, atol=3e-7)
+        result = problem.solve(np.zeros(2), solver="shooting")
+        known = result if known is None else known
+        assert result.success and result.gap < 1e-9, (result.explain(), time)
+        np.testing.assert_allclose(result.q / unit, known.q, rtol=0.0, atol=3e-7)
     problem, unit, _ = cart_pole(1e3, 1e3, 1e-3, False)
     share = np.linspace(0.0, 1.0, 41)[1:, None] * [0.0, np.pi]
-    found = problem.solve(np.zeros(2), initial_guess=share * unit, tolerance=1e-7)
-    assert found.success and found.violations["no motor"] > 1e-3, found.explain()
+    result = problem.solve(np.zeros(2), initial_guess=share * unit, tolerance=1e-7)
+    assert result.success and result.violations["no motor"] > 1e-3, result.explain()

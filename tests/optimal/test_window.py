@@ -1,4 +1,4 @@
-"""Rows of features in windows against differences, of joints of every type."""
+"""Jacobians of features in windows against differences, for every joint type."""
 
 import math
 from itertools import pairwise
@@ -27,10 +27,10 @@ RAIL = lw.joints.Prismatic((1, 0, 0))
 def path_of(tree, rng, count=4):
     """Successive configurations, near each other."""
     q = [x for _, body in tree.stacked() for x in body.joint.random(rng, *body.limits.positions, ())]
-    found = [q]
+    path = [q]
     for _ in range(count - 1):
-        found.append(integrate(tree, found[-1], list(rng.uniform(-0.2, 0.2, tree.nv))))
-    return found
+        path.append(integrate(tree, path[-1], list(rng.uniform(-0.2, 0.2, tree.nv))))
+    return path
 
 
 def window(tree, path, tau, force, duration):
@@ -81,7 +81,7 @@ class _Torque(VelocityFeature):
 
 
 def test_differences_of_polynomials_are_exact():
-    """The k-th difference of t^k is k!, for any steps: of configurations, of tasks and of features of differences."""
+    """The k-th difference of t^k is k!, for any steps: of configurations, tasks and features of differences."""
     robot = lw.Robot.build("rail", lw.Link("cart"), lw.Joint.of(RAIL, name="rail", parent="world", child="cart"))
     ends = np.array([0.9, 0.82, 0.61, 0.55, 0.25])  # of steps, newest first
     for last in (0.0, 0.3):  # of the step after the newest one; none after the last
@@ -91,15 +91,18 @@ def test_differences_of_polynomials_are_exact():
             v = order * ends[:-1] ** (order - 1)
             q = -np.cumsum([0.0, *(gaps * v)])[:4]
             w = PathWindow(robot.tree, q[:, None].tolist(), [*steps], gaps=[*gaps])
-            found = [motion().values(w, [])[0], TaskFeature(lw.ik.PositionTask("cart"), order).values(w, [0.0] * 3)[0]]
-            found += DifferenceFeature(VelocityFeature(), order - 1).values(w, []) if order > 1 else []
-            assert np.allclose(found, math.factorial(order), rtol=1e-12), (last, order, found)
+            differences = [
+                motion().values(w, [])[0],
+                TaskFeature(lw.ik.PositionTask("cart"), order).values(w, [0.0] * 3)[0],
+            ]
+            differences += DifferenceFeature(VelocityFeature(), order - 1).values(w, []) if order > 1 else []
+            assert np.allclose(differences, math.factorial(order), rtol=1e-12), (last, order, differences)
         assert abs(w.mean_velocity()[0] - 0.5 * (v[0] + v[1])) < 1e-12
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_rates_of_tasks_are_of_second_order(order):
-    """Of a point of a curve through joint space, inside, at a border of unequal steps, and at the end."""
+    """A point on a curve in joint space: inside, at a border of unequal steps, and at the end."""
     robot, rates = lw.load("double_pendulum"), np.array([1.3, -0.9])
     point = TaskFeature(lw.ik.PositionTask("tip"), order)
     unlike = DifferenceFeature(TaskFeature(lw.ik.PositionTask("tip", axes="world")), order)
@@ -114,10 +117,10 @@ def test_rates_of_tasks_are_of_second_order(order):
             return (x[0] - 8.0 * x[1] + 8.0 * x[3] - x[4]) / (12.0 * h)
         return (-x[0] + 16.0 * x[1] - 30.0 * x[2] + 16.0 * x[3] - x[4]) / (12.0 * h * h)
 
-    for after, own, before in ((1.0, 1.0, 1.0), (0.25, 1.0, 1.0), (4.0, 1.0, 1.0), (1.0, 1.0, 4.0), (0.0, 1.0, 1.0)):
+    for after, step, before in ((1.0, 1.0, 1.0), (0.25, 1.0, 1.0), (4.0, 1.0, 1.0), (1.0, 1.0, 4.0), (0.0, 1.0, 1.0)):
         errors = []
         for tau in (0.04, 0.02):
-            steps = tau * np.array([own, before, before])
+            steps = tau * np.array([step, before, before])
             gaps = 0.5 * (np.array([tau * after, *steps[:-1]]) + steps)
             ends = 0.5 - np.cumsum([0.0, *steps[:2]])
             v = [(q(t + 1e-5) - q(t - 1e-5)) / 2e-5 for t in ends]
@@ -125,14 +128,14 @@ def test_rates_of_tasks_are_of_second_order(order):
             inner = q(middle) - steps[0] ** 2 / 8.0 * (v[0] - v[1]) / steps[0]
             path = [inner + gaps[0] * v[0], inner, inner - gaps[1] * v[1]]
             w = PathWindow(robot.tree, [x.tolist() for x in path], [*steps], gaps=[*gaps])
-            wanted = exact(ends[0] if order == 1 else middle)
-            errors.append([np.abs(np.array(x.values(w, [0.0] * 3)) - wanted).max() for x in (point, unlike)])
-        assert np.allclose(errors[0], 4.0 * np.array(errors[1]), rtol=0.1), (after, own, before, errors)
+            expected = exact(ends[0] if order == 1 else middle)
+            errors.append([np.abs(np.array(x.values(w, [0.0] * 3)) - expected).max() for x in (point, unlike)])
+        assert np.allclose(errors[0], 4.0 * np.array(errors[1]), rtol=0.1), (after, step, before, errors)
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_are_derivatives(seed):
+def test_jacobians_in_windows_equal_differences(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, 6)
     path, force = path_of(tree, rng), [[*rng.uniform(-1, 1, 2)] for _ in range(4)]
@@ -149,10 +152,10 @@ def test_rows_are_derivatives(seed):
     ]
     tau, duration = 0.1 if seed == 0 else [0.1, 0.06, 0.17, 0.08], 1.3
     for feature, aim in features:
-        found = feature.jacobian(window(tree, path, tau, force, duration), aim)
+        blocks = feature.jacobian(window(tree, path, tau, force, duration), aim)
         width = tree.nv + 2
-        assert len(found.rows) == feature.depth + 1
-        assert all(len(row) == width for block in found.rows for row in block)
+        assert len(blocks.rows) == feature.depth + 1
+        assert all(len(row) == width for block in blocks.rows for row in block)
 
         def moved(back, column, h, feature=feature, aim=aim):
             new_path, new_force = [list(q) for q in path], [list(f) for f in force]
@@ -162,20 +165,20 @@ def test_rows_are_derivatives(seed):
                 new_force[back][column - tree.nv] += h
             return np.array(feature.values(window(tree, new_path, tau, new_force, duration), aim), dtype=float)
 
-        scale = 1.0 + max(abs(x) for x in np.ravel(np.array(found.rows, dtype=float)))
-        for back, block in enumerate(found.rows):
+        scale = 1.0 + max(abs(x) for x in np.ravel(np.array(blocks.rows, dtype=float)))
+        for back, block in enumerate(blocks.rows):
             for column in range(width):
                 difference = (moved(back, column, STEP) - moved(back, column, -STEP)) / (2.0 * STEP)
-                own = np.array([row[column] for row in block], dtype=float)
-                assert np.abs(own - difference).max(initial=0.0) < 3e-6 * scale, (feature.name, back, column)
+                block_column = np.array([row[column] for row in block], dtype=float)
+                assert np.abs(block_column - difference).max(initial=0.0) < 3e-6 * scale, (feature.name, back, column)
         longer, shorter = (
             np.array(feature.values(window(tree, path, tau, force, duration + h), aim)) for h in (STEP, -STEP)
         )
-        own = np.array([row[0] for row in found.parameters], dtype=float)
-        assert np.abs(own - (longer - shorter) / (2.0 * STEP)).max() < 3e-6 * scale, feature.name
+        block_column = np.array([row[0] for row in blocks.parameters], dtype=float)
+        assert np.abs(block_column - (longer - shorter) / (2.0 * STEP)).max() < 3e-6 * scale, feature.name
 
 
-def test_names_of_windows():
+def test_unknown_variables_parameters_and_orders_are_refused():
     rng = np.random.default_rng(0)
     tree = random_tree(rng, 2)
     w = window(tree, path_of(tree, rng), 0.1, [[1.0, 2.0]] * 4, 1.0)
@@ -188,14 +191,14 @@ def test_names_of_windows():
         TaskFeature(lw.ik.PositionTask("hand"), 4)
 
 
-def test_torques_of_some_joints_are_those_rows_of_all():
-    """The derivatives of other joint forces are not computed; those that are do not change by a bit."""
+def test_torques_of_some_joints_are_rows_of_the_full_jacobian():
+    """Derivatives of other joint forces are not computed; the others are equal to the last bit."""
     rng = np.random.default_rng(4)
     tree = random_tree(rng, 6)
     w = window(tree, path_of(tree, rng), 0.1, [[*rng.uniform(-1, 1, 2)] for _ in range(4)], 1.0)
     indices = [*rng.choice(tree.nv, max(tree.nv // 2, 1), replace=False)]
-    whole, some = w.torque_jacobian(True), w.torque_jacobian(True, indices)
-    assert some.values == [whole.values[k] for k in indices]
-    assert some.rows == [[block[k] for k in indices] for block in whole.rows]
-    assert some.parameters == [whole.parameters[k] for k in indices]
-    assert any(x for block in some.rows for row in block for x in row)
+    whole, selected = w.torque_jacobian(True), w.torque_jacobian(True, indices)
+    assert selected.values == [whole.values[k] for k in indices]
+    assert selected.rows == [[block[k] for k in indices] for block in whole.rows]
+    assert selected.parameters == [whole.parameters[k] for k in indices]
+    assert any(x for block in selected.rows for row in block for x in row)

@@ -1,4 +1,4 @@
-"""Quadratic forms of linear steps: FᵀV F, written out and with large products."""
+"""Quadratic forms of linear steps: FᵀV F, unrolled and by large products."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ import linkwork as lw
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
 
 
-def test_hessians_of_steps_are_congruences():
-    """Factors with sparse and dense rows, with dense rows alone, and small ones, against NumPy."""
+def test_hessians_of_linear_steps_equal_numpys_products():
+    """Factors with sparse and dense rows, with dense rows alone, and small ones."""
     rng = np.random.default_rng(1)
     for n, m, dense in ((3, 2, 2), (12, 8, 12), (24, 8, 12), (20, 12, 20)):
         first, second = np.eye(n), np.zeros((n, n + m))
@@ -24,9 +24,9 @@ def test_hessians_of_steps_are_congruences():
             return np.array(step.hessian([list(row) for row in V]))
 
         compiled = lw.compile(hessian, V=(n, n))
-        for found in (hessian(V), compiled(V)):
-            assert np.abs(found - expected).max() <= 1e-13 * scale
-            assert np.array_equal(found, found.T)
+        for product in (hessian(V), compiled(V)):
+            assert np.abs(product - expected).max() <= 1e-13 * scale
+            assert np.array_equal(product, product.T)
         traced = lw.compile(
             lambda V, F, first=first: np.array(
                 LinearStep((first.tolist(), [list(row) for row in F])).hessian([list(row) for row in V])

@@ -1,4 +1,4 @@
-"""Equations of stages: by elimination what dense algebra finds, and the least of what nothing determines."""
+"""Equations of stages: elimination equals dense algebra, and undetermined components have least norm."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def _band(
     return rows, np.vstack(whole)
 
 
-def test_elimination_is_dense_algebra() -> None:
+def test_stage_elimination_equals_dense_least_squares() -> None:
     rng, sizes = np.random.default_rng(0), [3, 1, 4, 2, 5, 3]
     for more in (0, 2):
         rows, whole = _band(rng, sizes, more=more)
         A, b = whole[:, :-2], whole[:, -2:]
-        found = solve_stages(sizes, rows)
-        assert [x.shape for x in found] == [(n, 2) for n in sizes]
-        assert np.allclose(np.vstack(found), np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
+        blocks = solve_stages(sizes, rows)
+        assert [x.shape for x in blocks] == [(n, 2) for n in sizes]
+        assert np.allclose(np.vstack(blocks), np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
     alone = solve_stages([2], [StageRows(0, np.diag([2.0, 4.0]), np.array([[2.0], [2.0]]))])
     assert np.allclose(alone[0][:, 0], [1.0, 0.5])
 
 
-def test_what_nothing_determines_is_least() -> None:
+def test_undetermined_components_of_stages_have_least_norm() -> None:
     rng, sizes = np.random.default_rng(1), [3, 3, 3]
     rows, whole = _band(rng, sizes, many=1)
     A, x = whole[:, :-1].copy(), rng.normal(size=(9, 1))
@@ -42,6 +42,6 @@ def test_what_nothing_determines_is_least() -> None:
     b = A @ x
     rows = [StageRows(first, A[3 * k : 3 * k + 3, 3 * first : 3 * min(k + 2, 3)], b[3 * k : 3 * k + 3])
             for k, (first, *_) in enumerate(rows)]  # fmt: skip
-    found = np.vstack(solve_stages(sizes, rows))
-    assert np.allclose(A @ found, b, atol=1e-9)
-    assert np.linalg.norm(found) <= np.linalg.norm(x) + 1e-12
+    solution = np.vstack(solve_stages(sizes, rows))
+    assert np.allclose(A @ solution, b, atol=1e-9)
+    assert np.linalg.norm(solution) <= np.linalg.norm(x) + 1e-12

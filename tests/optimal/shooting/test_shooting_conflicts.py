@@ -1,4 +1,4 @@
-"""Conflicts by forward dynamics: a claim of one comes with multipliers that prove it, checked on matrices by hand."""
+"""Conflicts by forward dynamics: multipliers prove each claimed conflict, checked on explicit matrices."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def moved():
 
 
 @pytest.mark.parametrize("solver", ["ilqr", "shooting"])
-def test_what_motors_cannot_do_has_a_certificate(solver):
+def test_a_target_beyond_the_motor_has_an_infeasibility_certificate(solver):
     mass, effort = 2.0, 3.0
     problem = lw.TrajectoryProblem(rail(mass, effort), num_steps=STEPS, duration=STEPS * STEP).add(
         "torque", "least_squares"
@@ -37,56 +37,56 @@ def test_what_motors_cannot_do_has_a_certificate(solver):
         u[t] = min(effort, (0.9 - V[t, :t] @ u[:t]) / V[t, t])
     far = Q[-1] @ u
     share = np.array([0.9, 1.1, 3.0])
-    found = problem.solve(np.zeros(1), solver=solver, targets={"there": share[:, None] * far})
-    assert found.status.tolist() == ["solved", "infeasible", "infeasible"]
+    result = problem.solve(np.zeros(1), solver=solver, targets={"there": share[:, None] * far})
+    assert result.status.tolist() == ["solved", "infeasible", "infeasible"]
     for n in (1, 2):
-        assert set(found.conflicts[n]) >= {"there", "slow"}
-        there, slow = found.multipliers["there"][n, 0, 0], found.multipliers["slow"][n, :, 0]
-        assert max(abs(there), np.abs(slow).max()) == 1.0
-        assert np.sign(there) == -1.0 and (slow >= 0.0).all()
+        assert set(result.conflicts[n]) >= {"there", "slow"}
+        goal_multiplier, speed_multiplier = result.multipliers["there"][n, 0, 0], result.multipliers["slow"][n, :, 0]
+        assert max(abs(goal_multiplier), np.abs(speed_multiplier).max()) == 1.0
+        assert np.sign(goal_multiplier) == -1.0 and (speed_multiplier >= 0.0).all()
         # the least of Σ multiplier · c over all forces within limits is above what the constraints allow
-        pull = there * Q[-1] + slow @ V
+        pull = goal_multiplier * Q[-1] + speed_multiplier @ V
         least = -effort * np.abs(pull).sum()
-        assert least - there * share[n] * far - 0.9 * slow.sum() > 1e-3, (solver, n)
+        assert least - goal_multiplier * share[n] * far - 0.9 * speed_multiplier.sum() > 1e-3, (solver, n)
 
 
-def test_both_sides_are_named_by_every_solver():
+def test_shooting_solvers_name_both_sides_of_a_conflict():
     problem = lw.TrajectoryProblem(rail(1.0, np.inf), num_steps=20, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, target=[5.0], name="goal")
     problem = problem.add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
-    for given in ({"solver": "ilqr"}, {"solver": "shooting"}, {"solver": "ilqr", "num_guesses": 3}):
-        found = problem.solve([0.0], **given)
-        assert found.status == "infeasible" and found.conflicts == ("goal", "slow"), given
-        assert np.isclose(found.multipliers["goal"][0, 0], -1.0)
-        slow = found.multipliers["slow"][:, 0]
+    for options in ({"solver": "ilqr"}, {"solver": "shooting"}, {"solver": "ilqr", "num_guesses": 3}):
+        result = problem.solve([0.0], **options)
+        assert result.status == "infeasible" and result.conflicts == ("goal", "slow"), options
+        assert np.isclose(result.multipliers["goal"][0, 0], -1.0)
+        slow = result.multipliers["slow"][:, 0]
         assert np.allclose(
             slow, [*[0.05] * 19, 0.025]
         )  # so many seconds until the next position: so many m for each m/s
 
 
 @pytest.mark.slow(every=3)
-def test_a_search_that_is_cut_short_claims_no_conflict():
-    """Swing-ups that a longer search solves: after any number of iterations the statuses tell no more than is known."""
+def test_interrupted_searches_claim_no_conflict():
+    """Swing-ups that a longer search solves, after any number of iterations."""
     robot, steps = lw.load("double_pendulum"), 30
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=2.0).add("torque", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     controls = np.random.default_rng(1).normal(size=(12, steps, 2)) * 10.0
-    seen = set()
+    statuses = set()
     for max_iterations in (1, 3, 10, 30, 300):
-        found = problem.solve(
+        result = problem.solve(
             np.zeros(2), solver="ilqr", controls=controls, max_iterations=max_iterations, control_limits=60.0
         )
-        seen |= set(found.status)
-        assert "infeasible" not in found.status, max_iterations
-    assert "solved" in seen and "max_iterations" in seen
+        statuses |= set(result.status)
+        assert "infeasible" not in result.status, max_iterations
+    assert "solved" in statuses and "max_iterations" in statuses
 
 
-def test_a_first_motion_that_keeps_all_constraints_refutes_a_conflict():
-    """Standing still keeps the limit: where squares pull beyond it, a search cut short says what is violated."""
+def test_a_feasible_initial_motion_refutes_a_conflict():
+    """Standing still satisfies the limit, beyond which the least-squares target lies."""
     problem = lw.TrajectoryProblem(rail(), num_steps=20, duration=1.0).add(
         "configuration", "least_squares", target=[9.0], scale=100.0
     )
     problem = problem.add("velocity", "inequality", lower=-0.1, upper=0.1, name="slow")
-    found = problem.solve([0.0], solver="ilqr", max_iterations=2, control_limits=False)
-    assert found.status == "max_iterations" and found.conflicts == ("slow",)
+    result = problem.solve([0.0], solver="ilqr", max_iterations=2, control_limits=False)
+    assert result.status == "max_iterations" and result.conflicts == ("slow",)

@@ -1,4 +1,4 @@
-"""How steps of robots vary, against differences; what one problem's steps and policies are, on any scalar."""
+"""Derivatives of steps of robots, against differences, on any scalar."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from linkwork.optimal.features import PathContact
 def _state(dynamics: RobotDynamics, rng: np.random.Generator) -> list[float]:
     tree = dynamics.tree
     q = [x for _, body in tree.stacked() for x in body.call_joint("zero")]
-    there = dynamics.moved([*q, *[0.0] * tree.nv], rng.uniform(-0.6, 0.6, 2 * tree.nv).tolist())
-    return [float(x) for x in there]
+    state = dynamics.moved([*q, *[0.0] * tree.nv], rng.uniform(-0.6, 0.6, 2 * tree.nv).tolist())
+    return [float(x) for x in state]
 
 
 def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 1e-6) -> np.ndarray:
@@ -31,16 +31,16 @@ def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 
         for sign in (h, -h):
             e = np.zeros(n + len(u))
             e[k] = sign
-            there = dynamics.step(dynamics.moved(x, e[:n].tolist()), [a + b for a, b in zip(u, e[n:], strict=True)])
-            ends.append(np.array(dynamics.state_difference(y, there), dtype=float))
+            result = dynamics.step(dynamics.moved(x, e[:n].tolist()), [a + b for a, b in zip(u, e[n:], strict=True)])
+            ends.append(np.array(dynamics.state_difference(y, result), dtype=float))
         columns.append((ends[0] - ends[1]) / (2.0 * h))
     return np.array(columns).T
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
-def test_steps_vary_as_differences_say(integrator: str) -> None:
-    """Random trees of joints that turn, slide and float; rows by hand and by differentiation of the step agree."""
+def test_first_derivatives_of_steps_equal_differences(integrator: str) -> None:
+    """Random trees of revolute, prismatic and floating joints; explicit rows equal differentiated ones."""
     rng = np.random.default_rng(3)
     for trial in range(2):
         tree = random_tree(
@@ -51,21 +51,23 @@ def test_steps_vary_as_differences_say(integrator: str) -> None:
         y, linear = dynamics.linear(x, u)
         assert np.abs(np.subtract(y, dynamics.step(x, u))).max() < 1e-12
         basis = np.eye(dynamics.size + dynamics.controls)
-        found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+        columns = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
         known = _differences(dynamics, x, u)
         size = np.abs(known).max()
-        assert np.abs(found - known).max() < 1e-7 * size
+        assert np.abs(columns - known).max() < 1e-7 * size
         by_hand = np.array(Dynamics.linear(dynamics, x, u)[1].factors[0], dtype=float)
-        assert np.abs(found - by_hand).max() < 1e-10 * size
+        assert np.abs(columns - by_hand).max() < 1e-10 * size
         V = rng.uniform(-1.0, 1.0, (dynamics.size, dynamics.size))
         V = V + V.T
-        assert np.abs(np.array(linear.hessian(V.tolist()), dtype=float) - found.T @ V @ found).max() < 1e-10 * size**2
-        assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - found.T @ V[0]).max() < 1e-10 * size
+        assert (
+            np.abs(np.array(linear.hessian(V.tolist()), dtype=float) - columns.T @ V @ columns).max() < 1e-10 * size**2
+        )
+        assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - columns.T @ V[0]).max() < 1e-10 * size
 
 
 @pytest.mark.slow(every=3)
-def test_second_derivatives_are_those_of_the_rows() -> None:
-    """Curvature in closed form, where it is, and by differentiation, against differences of Fᵀw."""
+def test_second_derivatives_of_steps_equal_differences() -> None:
+    """Closed-form curvature and differentiation, against differences of Fᵀw."""
     rng = np.random.default_rng(5)
     for types in ((Revolute, Prismatic), (Floating, Revolute), (Revolute,)):
         tree = random_tree(np.random.default_rng(1), 3, types=types)
@@ -75,8 +77,8 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
         w = rng.uniform(-1.0, 1.0, n).tolist()
         linear = dynamics.linear(x, u)[1]
         parts = dynamics.curvature(x, u, linear.gradients(w)[:-1])
-        found = np.array(linear.hessian(np.zeros((n, n)).tolist(), parts), dtype=float)
-        assert np.abs(found - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-10
+        hessian = np.array(linear.hessian(np.zeros((n, n)).tolist(), parts), dtype=float)
+        assert np.abs(hessian - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-10
         if Floating in types:  # turning twice counts as the mean of both orders
             continue
         for k in range(n + 2):
@@ -84,13 +86,13 @@ def test_second_derivatives_are_those_of_the_rows() -> None:
             for sign in (1e-6, -1e-6):
                 e = np.zeros(n + 2)
                 e[k] = sign
-                there = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
-                ends.append(np.array(dynamics.linear(*there)[1].gradient(w), dtype=float))
-            assert np.abs((ends[0] - ends[1]) / 2e-6 - found[k]).max() < 1e-7 * (1.0 + np.abs(found).max())
+                moved = dynamics.moved(x, e[:n].tolist()), (np.array(u) + e[n:]).tolist()
+                ends.append(np.array(dynamics.linear(*moved)[1].gradient(w), dtype=float))
+            assert np.abs((ends[0] - ends[1]) / 2e-6 - hessian[k]).max() < 1e-7 * (1.0 + np.abs(hessian).max())
 
 
-def test_second_derivatives_of_joints_with_maps_of_their_own(drawn) -> None:
-    """Closed forms agree with differentiation of the step, for each joint type that defines ``integrate``."""
+def test_second_derivatives_of_steps_with_special_joints_equal_differentiation(drawn) -> None:
+    """Closed forms are right for each joint type that defines ``integrate``."""
     types = [kind for kind in ALL if kind.integrate is not JointType.integrate]
     rng = np.random.default_rng(5)
     for kind in drawn(types):
@@ -99,12 +101,12 @@ def test_second_derivatives_of_joints_with_maps_of_their_own(drawn) -> None:
         x, u, w = _state(dynamics, rng), [0.3], rng.uniform(-1.0, 1.0, dynamics.size).tolist()
         linear = dynamics.linear(x, u)[1]
         parts = dynamics.curvature(x, u, linear.gradients(w)[:-1])
-        found = np.array(linear.hessian(np.zeros((dynamics.size,) * 2).tolist(), parts), dtype=float)
-        assert np.abs(found - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
+        hessian = np.array(linear.hessian(np.zeros((dynamics.size,) * 2).tolist(), parts), dtype=float)
+        assert np.abs(hessian - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
 
 
-def test_damping_and_friction_are_those_of_the_velocity_at_the_end_of_a_step() -> None:
-    """M (v⁺ − v) = h (τ − h(q, v) + τ_p(v⁺)), also where dry friction stops joints and keeps them at rest."""
+def test_implicit_steps_use_damping_and_friction_at_the_end_of_the_step() -> None:
+    """M (v⁺ − v) = h (τ − h(q, v) + τ_p(v⁺)), also where dry friction stops joints."""
     rng = np.random.default_rng(2)
     for name in ("arm6", "arm7_gripper"):
         robot = lw.load(name)
@@ -123,23 +125,22 @@ def test_damping_and_friction_are_those_of_the_velocity_at_the_end_of_a_step() -
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
-def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, joints: int) -> None:
-    """Random trees with what holds a point or a sole: rows and second derivatives of τ are those of differences, and
-    forward dynamics of τ makes the same step."""
+def test_derivatives_of_joint_forces_equal_differences(integrator: str, joints: int) -> None:
+    """Random trees with a contact at a point or a sole; forward dynamics of τ makes the same step."""
     rng = np.random.default_rng(5)
     floats = integrator == "stormer_verlet"
     kinds = (Floating, Revolute) if floats else (Revolute, Prismatic)
     tree = random_tree(np.random.default_rng(1), joints, types=kinds)
     contact = PathContact("foot", tree.bodies[-1].name, surface=floats)
     n, h = tree.nv, 0.02
-    own = tree, h, tuple(range(n)), integrator, floats
-    dynamics = InverseDynamics(*own, (("other", 2), ("foot", contact.size)), (contact,))
+    arguments_of_dynamics = tree, h, tuple(range(n)), integrator, floats
+    dynamics = InverseDynamics(*arguments_of_dynamics, (("other", 2), ("foot", contact.size)), (contact,))
     x, u = _state(dynamics, rng), rng.uniform(-1.0, 1.0, dynamics.controls)
     y, linear = dynamics.linear(x, u.tolist())
     basis, m = np.eye(dynamics.size + dynamics.controls), dynamics.size
-    found = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
+    columns = np.array([linear.changed(e.tolist()) for e in basis], dtype=float).T
     known = _differences(dynamics, x, u.tolist())
-    assert np.abs(found - known).max() < 1e-7 * np.abs(known).max()
+    assert np.abs(columns - known).max() < 1e-7 * np.abs(known).max()
     assert np.abs(np.subtract(y, dynamics.step(x, u.tolist()))).max() < 1e-14
 
     def torque(x: list[float], u: Any) -> np.ndarray:
@@ -147,11 +148,11 @@ def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, 
 
     if not floats:
         alone = [*u[:n], *[0.0] * (dynamics.controls - n)]
-        forward = RobotDynamics(*own).step(x, torque(x, alone).tolist())
+        forward = RobotDynamics(*arguments_of_dynamics).step(x, torque(x, alone).tolist())
         assert np.abs(np.subtract(forward, y)).max() < 1e-12
 
-    def varied_by(compute: Any, way: np.ndarray) -> np.ndarray:
-        ends = [compute(dynamics.moved(x, (s * way[:m]).tolist()), u + s * way[m:]) for s in (1e-5, -1e-5)]
+    def varied_by(compute: Any, direction: np.ndarray) -> np.ndarray:
+        ends = [compute(dynamics.moved(x, (s * direction[:m]).tolist()), u + s * direction[m:]) for s in (1e-5, -1e-5)]
         return np.asarray((ends[0] - ends[1]) / 2e-5)
 
     def rows(x: list[float], u: Any) -> np.ndarray:
@@ -160,9 +161,9 @@ def test_joint_forces_of_accelerations_vary_as_differences_say(integrator: str, 
 
     by_x = np.array([varied_by(torque, e) for e in basis[:m]]).T
     assert np.abs(rows(x, u) - by_x).max() < 1e-7 * np.abs(by_x).max()
-    w, way = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, len(basis))
-    way[:n] = 0.0 if floats else way[:n]  # turning twice counts as the mean of both orders
+    w, direction = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, len(basis))
+    direction[:n] = 0.0 if floats else direction[:n]  # turning twice counts as the mean of both orders
     bent = np.array(dynamics.torque_curvature(x, u.tolist(), w.tolist(), floats, 0.0), dtype=float)
-    known = varied_by(lambda x, u: w @ rows(x, u), way)
-    assert np.abs(bent[:m] @ way - known).max() < 1e-6 * np.abs(known).max()
+    known = varied_by(lambda x, u: w @ rows(x, u), direction)
+    assert np.abs(bent[:m] @ direction - known).max() < 1e-6 * np.abs(known).max()
     assert np.abs(bent - bent.T).max() < 1e-12 * np.abs(bent).max()

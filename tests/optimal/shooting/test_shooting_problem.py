@@ -1,4 +1,4 @@
-"""Problems of optimal motion by forward dynamics: carts with poles, acrobots, and beside inverse dynamics."""
+"""Optimal motions by forward dynamics: cart-poles, acrobots, and comparison with inverse dynamics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _swing(robot: lw.Robot, motor: str, steps: int, duration: float, up: list[fl
 
 
 def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """What controls do to a robot that hangs at rest, a step after the other."""
+    """Roll out controls of a robot that hangs at rest."""
     q, v = np.zeros(robot.nq), np.zeros(robot.nv)
     path = []
     for x in u[:, 0]:
@@ -45,24 +45,28 @@ def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.
 
 
 @pytest.mark.slow(every=3)
-def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
-    """Single and multiple shooting find the same optimum; the rail and the motor press somewhere, and hold."""
+def test_a_cart_pole_swings_up_within_limits_of_rail_and_motor() -> None:
+    """Single and multiple shooting find the same optimum; limits of the rail and the motor are active."""
     problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
-    one = problem.solve([0.0, 0.0], solver="ilqr", actuated=["slide"])
-    two = problem.solve(
-        [0.0, 0.0], solver="shooting", actuated=["slide"], initial_guess=one.q + 0.02, controls=one.controls
+    by_ilqr = problem.solve([0.0, 0.0], solver="ilqr", actuated=["slide"])
+    by_shooting = problem.solve(
+        [0.0, 0.0], solver="shooting", actuated=["slide"], initial_guess=by_ilqr.q + 0.02, controls=by_ilqr.controls
     )
-    for found in (one, two):
-        assert found.success and found.status == "solved" and max(found.violations.values()) < 1e-8
-        assert np.abs(found.controls).max() <= 7.0 and (np.abs(found.q[:, 0]) < 0.4 + 1e-8).all()
-        q, v = _followed(CART, found.controls, 0, 0.05)
-        assert np.abs(q - found.q).max() < 1e-8 and np.abs(q[-1] - UP).max() < 1e-7 and np.abs(v).max() < 1e-7
-        assert abs(found.cost - 0.005 * (found.controls**2).sum()) < 1e-9
-    assert abs(one.cost - two.cost) < 1e-6 * one.cost and np.abs(one.q - two.q).max() < 1e-4
-    pressed = one.multipliers["rail"].max(axis=-1) > 1e-6
-    assert pressed.any() and (np.abs(one.q[pressed, 0]) > 0.4 - 1e-6).all() and (one.multipliers["rail"] >= 0.0).all()
+    for result in (by_ilqr, by_shooting):
+        assert result.success and result.status == "solved" and max(result.violations.values()) < 1e-8
+        assert np.abs(result.controls).max() <= 7.0 and (np.abs(result.q[:, 0]) < 0.4 + 1e-8).all()
+        q, v = _followed(CART, result.controls, 0, 0.05)
+        assert np.abs(q - result.q).max() < 1e-8 and np.abs(q[-1] - UP).max() < 1e-7 and np.abs(v).max() < 1e-7
+        assert abs(result.cost - 0.005 * (result.controls**2).sum()) < 1e-9
+    assert abs(by_ilqr.cost - by_shooting.cost) < 1e-6 * by_ilqr.cost and np.abs(by_ilqr.q - by_shooting.q).max() < 1e-4
+    pressed = by_ilqr.multipliers["rail"].max(axis=-1) > 1e-6
+    assert (
+        pressed.any()
+        and (np.abs(by_ilqr.q[pressed, 0]) > 0.4 - 1e-6).all()
+        and (by_ilqr.multipliers["rail"] >= 0.0).all()
+    )
     many = problem.solve([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2]], solver="ilqr", actuated=["slide"])
-    assert np.array_equal(many.controls[0], one.controls) and many.status.tolist() == ["solved"] * 3
+    assert np.array_equal(many.controls[0], by_ilqr.controls) and many.status.tolist() == ["solved"] * 3
     few = {"solver": "ilqr", "actuated": ["slide"], "tolerance": {"up": 1e-6}, "max_iterations": 1}
     pushed = problem.solve([0.0, 0.0], velocity=[[0.1, 0.2]], num_guesses=2, **few)
     assert pushed._tolerances[1:].tolist() == [1e-6, 1e-9, 1e-9]
@@ -70,19 +74,19 @@ def test_a_cart_swings_its_pole_up_within_its_rail_and_its_motor() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_an_acrobot_stands_up() -> None:
+def test_an_acrobot_stands_up_by_its_second_motor() -> None:
     """Only its second joint has a motor."""
     robot = lw.load("double_pendulum")
     motor = robot.joints[1].name
     problem = _swing(robot, motor, 80, 3.2, [np.pi, 0.0]).add("velocity", "least_squares", scale=0.1, name="slow")
-    found = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=500)
-    assert found.success, found.explain()
-    q, v = _followed(robot, found.controls, 1, 0.04)
+    result = problem.solve([0.0, 0.0], solver="ilqr", actuated=[motor], control_limits=20.0, max_iterations=500)
+    assert result.success, result.explain()
+    q, v = _followed(robot, result.controls, 1, 0.04)
     assert np.abs(q[-1] - [np.pi, 0.0]).max() < 1e-6 and np.abs(v).max() < 1e-6
 
 
-def test_beside_inverse_dynamics() -> None:
-    """Of a pendulum both have the same equations, so the same optimum, and the same multipliers at the end."""
+def test_forward_dynamics_find_the_optimum_of_inverse_dynamics() -> None:
+    """A pendulum has the same equations in both, so the same optimum and end multipliers."""
     problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
     inverse = problem.solve([0.0], tolerance=1e-9, step_tolerance=1e-9)
     forward = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True)
@@ -91,40 +95,44 @@ def test_beside_inverse_dynamics() -> None:
     assert np.abs(inverse.residuals["effort"] - forward.residuals["effort"]).max() < 1e-5
     assert np.abs(inverse.multipliers["rest"] - forward.multipliers["rest"]).max() < 1e-4
     # in pieces of an iteration it is the same to the bit; without time, and where it is told to stop, it is over
-    seen: list[int] = []
-    pieces = problem.solve(
-        [0.0], solver="ilqr", control_limits=False, second_order=True, callback=lambda x: seen.append(x.iterations)
+    iterations: list[int] = []
+    interrupted = problem.solve(
+        [0.0],
+        solver="ilqr",
+        control_limits=False,
+        second_order=True,
+        callback=lambda x: iterations.append(x.iterations),
     )
-    assert np.array_equal(pieces.q, forward.q) and np.array_equal(pieces.gains, forward.gains)
-    assert seen == list(range(1, forward.iterations + 1))
+    assert np.array_equal(interrupted.q, forward.q) and np.array_equal(interrupted.gains, forward.gains)
+    assert iterations == list(range(1, forward.iterations + 1))
     for late in ({"time_limit": 1e-9}, {"callback": lambda x: x.iterations < 3}):
-        found = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
-        assert found.status == "time_limit" and found.iterations == (1 if "time_limit" in late else 3)
+        limited = problem.solve([0.0], solver="ilqr", control_limits=False, second_order=True, **late)
+        assert limited.status == "time_limit" and limited.iterations == (1 if "time_limit" in late else 3)
 
 
-def test_seeds_by_forward_dynamics() -> None:
-    """The best counts, of each problem, and the first seed is what it is alone."""
+def test_several_guesses_return_the_best_motion() -> None:
+    """The first guess gives the motion of a call without guesses."""
     problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
     options = {"solver": "shooting", "control_limits": 9.0}
     starts = np.array([[0.0], [0.4]])
-    alone, found = (
+    alone, result = (
         problem.solve(starts[1], **options),
         problem.solve(starts, num_guesses=3, continue_all=True, **options),
     )
-    assert found.success.all() and found.attempts.q.shape == (2, 3, 25, 1) and found.gains.shape == (2, 25, 1, 2)
-    assert np.array_equal(found.attempts.controls[1, 0], alone.controls)
-    for k, place in enumerate(found._best_guess):
-        solved = found.attempts.success[k]
-        assert found.cost[k] == found.attempts.cost[k, solved].min() == found.attempts.cost[k, place]
-        assert np.array_equal(found.controls[k], found.attempts.controls[k, place])
-    some = problem.solve(starts, num_guesses=3, **options)
-    assert some.success.all() and (some.attempts.iterations <= found.attempts.iterations).all()
+    assert result.success.all() and result.attempts.q.shape == (2, 3, 25, 1) and result.gains.shape == (2, 25, 1, 2)
+    assert np.array_equal(result.attempts.controls[1, 0], alone.controls)
+    for k, guess in enumerate(result._best_guess):
+        solved = result.attempts.success[k]
+        assert result.cost[k] == result.attempts.cost[k, solved].min() == result.attempts.cost[k, guess]
+        assert np.array_equal(result.controls[k], result.attempts.controls[k, guess])
+    some_starts = problem.solve(starts, num_guesses=3, **options)
+    assert some_starts.success.all() and (some_starts.attempts.iterations <= result.attempts.iterations).all()
     with pytest.raises(ValueError, match="num_guesses: expected an integer"):
         problem.solve(starts, num_guesses=0, **options)
 
 
-def test_an_inequality_that_is_no_number_is_not_kept() -> None:
-    """At a start below zero a logarithm is none: both solvers say which feature, and in which step."""
+def test_an_undefined_inequality_is_named_by_every_solver() -> None:
+    """The logarithm of a negative coordinate is NaN: solvers name the feature and the step."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
 
     def low(w: lw.optimal.Window) -> object:
@@ -132,39 +140,39 @@ def test_an_inequality_that_is_no_number_is_not_kept() -> None:
 
     problem = problem.add(low, "inequality")
     for solver in ("augmented", "ilqr"):
-        found = problem.solve([-0.9], solver=solver)
-        assert not found.success and found.status == "not_finite", solver
-        assert "'low'" in found.explain() and "step 0" in found.explain()
+        result = problem.solve([-0.9], solver=solver)
+        assert not result.success and result.status == "not_finite", solver
+        assert "'low'" in result.explain() and "step 0" in result.explain()
     with pytest.raises(ValueError, match="expected a solved path, got not_finite"):
-        found.derivative("start")
+        result.derivative("start")
 
 
-def test_earlier_steps_are_those_of_the_integrator() -> None:
-    """A window of Runge and Kutta's steps knows the step before from the motion, and none before that."""
+def test_windows_see_the_steps_of_the_integrator() -> None:
+    """A window of Runge–Kutta steps has the step before, and at the start none before that."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
     problem = problem.add(lw.ik.PostureTask(), "least_squares", order=1, name="way", target=[0.0])
-    found = problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
-    path = np.concatenate([[[0.5]], found.q])
-    assert np.abs(found.residuals["way"] - np.diff(path, axis=0) / 0.1).max() < 1e-9
+    result = problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
+    path = np.concatenate([[[0.5]], result.q])
+    assert np.abs(result.residuals["way"] - np.diff(path, axis=0) / 0.1).max() < 1e-9
     problem = problem.add(lw.ik.PostureTask(), "least_squares", order=2, name="bend", target=[0.0])
     assert problem.solve([0.5], solver="ilqr").success
     with pytest.raises(ValueError, match="'bend': forward dynamics does not provide an earlier step"):
         problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
 
 
-def test_friction_is_not_left_out_in_silence() -> None:
-    """Explicit steps of a joint with dry friction leave out passive forces: it is said, unless a call asks for it."""
+def test_ignored_friction_is_reported() -> None:
+    """Explicit steps of a joint with dry friction omit passive forces: a warning says so, unless requested."""
     robot = PENDULUM.with_joint_dynamics(friction=0.2)
     problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("velocity", "least_squares")
     options = {"solver": "ilqr", "integrator": "runge_kutta_4"}
     with pytest.warns(lw.errors.LimitWarning, match="'runge_kutta_4' leave out armature, springs, damping and frict"):
-        found = problem.solve([0.5], **options)
+        result = problem.solve([0.5], **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_array_equal(found.q, problem.solve([0.5], passive=False, **options).q)
+        np.testing.assert_array_equal(result.q, problem.solve([0.5], passive=False, **options).q)
 
 
-def test_what_forward_dynamics_does_not_answer_is_said() -> None:
+def test_unsupported_options_of_forward_dynamics_are_refused() -> None:
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=0.5).add("jerk", "least_squares")
     with pytest.raises(ValueError, match="'jerk': forward dynamics"):
         problem.solve([0.0], solver="ilqr")
@@ -196,12 +204,12 @@ def test_what_forward_dynamics_does_not_answer_is_said() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_a_minimum_of_costs_twelve_decades_apart_is_one():
-    """Damping relative to a stiff cost hides what others would save: no minimum is claimed with it."""
+def test_costs_twelve_decades_apart_end_at_a_minimum():
+    """Damping relative to a stiff cost hides the decrease of others: no minimum is claimed with it."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=15, duration=1.0)
     problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)
     problem = problem.add("configuration", "least_squares", steps=-1, scale=1e5, target=[1.2, -0.5])
     options = {"solver": "ilqr", "control_limits": False, "max_iterations": 1500}
     known = problem.solve([0.0, 0.0], dynamics="inverse", **options)
-    found = problem.solve([0.0, 0.0], **options)
-    assert known.success and found.success and found.cost == pytest.approx(known.cost, rel=1e-6)
+    result = problem.solve([0.0, 0.0], **options)
+    assert known.success and result.success and result.cost == pytest.approx(known.cost, rel=1e-6)

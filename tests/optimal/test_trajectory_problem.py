@@ -1,4 +1,4 @@
-"""Problems of optimal motion, from what is asked to what is found."""
+"""Trajectory problems: targets, batches, several guesses, conflicts, callbacks and refusals."""
 
 from types import SimpleNamespace
 
@@ -26,25 +26,25 @@ def reaching():
 
 
 @pytest.mark.slow(every=3)
-def test_a_path_reaches(reaching):
+def test_a_path_reaches_its_target_with_least_acceleration(reaching):
     robot, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]})
-    assert found.success and found.status == "solved" and found.feasible
-    assert np.abs(robot.pose(found.q[-1], "hand") - X[0]).max() < 2e-6
+    result = problem.solve(q0[0], targets={"reach": X[0]})
+    assert result.success and result.status == "solved" and result.feasible
+    assert np.abs(robot.pose(result.q[-1], "hand") - X[0]).max() < 2e-6
     tau = 1.0 / STEPS
     D = (np.eye(STEPS) - np.eye(STEPS, k=-1)) / tau
     rates = np.diag([*[1.0] * (STEPS - 1), 2.0]) @ D  # the last configuration is half a step after the one before
-    a = D @ rates @ (found.q - q0[0])
-    assert abs(found.cost - 0.5 * (a * a).sum()) < 1e-9 * found.cost
+    a = D @ rates @ (result.q - q0[0])
+    assert abs(result.cost - 0.5 * (a * a).sum()) < 1e-9 * result.cost
     # the conditions of an optimum: the gradient by the path is what the hand is pulled with
     rows = (D @ rates).T @ a
-    _, J = robot.ik_problem([lw.ik.PoseTask("hand", name="reach")]).residual_and_jacobian(found.q[-1], reach=X[0])
-    rows[-1] += J.T @ found.multipliers["reach"][0]
-    assert np.abs(rows).max() < 1e-3 * np.abs(found.multipliers["reach"]).max()
+    _, J = robot.ik_problem([lw.ik.PoseTask("hand", name="reach")]).residual_and_jacobian(result.q[-1], reach=X[0])
+    rows[-1] += J.T @ result.multipliers["reach"][0]
+    assert np.abs(rows).max() < 1e-3 * np.abs(result.multipliers["reach"]).max()
 
 
 @pytest.mark.slow(every=3)
-def test_lanes_do_not_influence_each_other(reaching):
+def test_problems_of_a_batch_do_not_influence_each_other(reaching):
     _, problem, q0, X = reaching
     together = problem.solve(q0, targets={"reach": X})
     assert together.success.all() and together.q.shape == (4, STEPS, 7)
@@ -54,33 +54,35 @@ def test_lanes_do_not_influence_each_other(reaching):
         assert (alone.multipliers["reach"] == together.multipliers["reach"][k]).all()
 
 
-def test_seeds_give_the_best_and_all(reaching):
+def test_several_guesses_return_the_best_path_and_all_attempts(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, seed=2)
-    assert found.attempts.q.shape == (5, STEPS, 7) and found.cost == found.attempts.cost[found.attempts.success].min()
+    result = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, seed=2)
+    assert (
+        result.attempts.q.shape == (5, STEPS, 7) and result.cost == result.attempts.cost[result.attempts.success].min()
+    )
     again = problem.solve(q0[:2], targets={"reach": X[:2]}, num_guesses=5, seed=2)
-    assert (again.q[0] == found.q).all() and again.residuals["reach"].shape == (2, 1, 6)
+    assert (again.q[0] == result.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 
-def test_seeds_stop_where_another_is_solved(reaching):
+def test_guesses_stop_when_another_guess_is_solved(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8)
+    result = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8)
     every = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, continue_all=True)
-    assert found.success and abs(found.cost / every.cost - 1.0) < 1e-6 and "superseded" not in every.attempts.status
-    stopped = found.attempts.status == "superseded"
-    first = found.attempts.iterations[found.attempts.success].min()
-    assert stopped.any() and found.attempts.iterations.max() < 2 * first + 4 <= every.attempts.iterations.max()
-    assert (found.attempts.q[~stopped] == every.attempts.q[~stopped]).all()
+    assert result.success and abs(result.cost / every.cost - 1.0) < 1e-6 and "superseded" not in every.attempts.status
+    stopped = result.attempts.status == "superseded"
+    first = result.attempts.iterations[result.attempts.success].min()
+    assert stopped.any() and result.attempts.iterations.max() < 2 * first + 4 <= every.attempts.iterations.max()
+    assert (result.attempts.q[~stopped] == every.attempts.q[~stopped]).all()
     # by iterations alone: the same one at a time, and beside problems that take longer
     watched = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, callback=lambda r: True)
     several = problem.solve(q0, targets={"reach": X}, num_guesses=8)
     assert len(set(several.attempts.iterations.max(axis=-1))) > 1
-    for other in (watched.attempts._state["scalars"], several.attempts._state["scalars"][0]):
-        assert (other == found.attempts._state["scalars"]).all()
+    for scalars_of_search in (watched.attempts._state["scalars"], several.attempts._state["scalars"][0]):
+        assert (scalars_of_search == result.attempts._state["scalars"]).all()
 
 
-def test_seeds_that_end_in_vain_begin_again():
-    """Among many least violations one place is free; where none is, the least violated end is told, as infeasible."""
+def test_failed_guesses_begin_again():
+    """A free lane takes the next guess; without success the least violated path is reported as infeasible."""
     bar = lw.Robot.build(
         "bar",
         lw.Link("bar", mass=1.0),
@@ -98,33 +100,33 @@ def test_seeds_that_end_in_vain_begin_again():
             .add("configuration", "least_squares")
         )
         every = problem.solve(initial_guess=[0.0], num_guesses=3, continue_all=True)
-        found = problem.solve(initial_guess=[0.0], num_guesses=3)
-        assert every.status == "infeasible" and found.status == status
-        assert found.violations["narrow"] < every.violations["narrow"]
+        result = problem.solve(initial_guess=[0.0], num_guesses=3)
+        assert every.status == "infeasible" and result.status == status
+        assert result.violations["narrow"] < every.violations["narrow"]
         q = np.linspace(-3.0, 3.0, 20001)
         least = np.abs(1.2 + np.sin(8.0 * q) - depth * np.exp(-20.0 * (q - 2.0) ** 2)).min()
-        assert found.violations["narrow"] < least + 1e-3
+        assert result.violations["narrow"] < least + 1e-3
 
 
-def test_a_goal_where_it_starts_takes_one_step(reaching):
+def test_a_path_that_starts_at_its_goal_takes_few_iterations(reaching):
     robot, problem, q0, _ = reaching
-    found = problem.solve(q0, targets={"reach": robot.pose(q0, "hand")})
-    assert found.success.all() and (found.iterations <= 2).all() and np.abs(found.q - q0[:, None]).max() < 1e-12
+    result = problem.solve(q0, targets={"reach": robot.pose(q0, "hand")})
+    assert result.success.all() and (result.iterations <= 2).all() and np.abs(result.q - q0[:, None]).max() < 1e-12
 
 
 @pytest.mark.slow(every=3)
-def test_pieces_are_the_whole(reaching):
+def test_callbacks_do_not_change_the_result(reaching):
     _, problem, q0, X = reaching
-    seen = []
+    calls = []
     whole = problem.solve(q0[0], targets={"reach": X[0]})
     for solver in ("augmented", "ilqr"):
-        seen.clear()
-        piece = problem.solve(
-            q0[0], targets={"reach": X[0]}, solver=solver, callback=lambda r: seen.append((r.iterations, r.status))
+        calls.clear()
+        interrupted = problem.solve(
+            q0[0], targets={"reach": X[0]}, solver=solver, callback=lambda r: calls.append((r.iterations, r.status))
         )
-        wanted = [(k, "running") for k in range(1, piece.iterations)] + [(piece.iterations, "solved")]
-        assert piece.success and seen == wanted, (solver, seen)
-        assert solver == "ilqr" or (piece.q == whole.q).all()
+        expected = [(k, "running") for k in range(1, interrupted.iterations)] + [(interrupted.iterations, "solved")]
+        assert interrupted.success and calls == expected, (solver, calls)
+        assert solver == "ilqr" or (interrupted.q == whole.q).all()
     stopped = problem.solve(q0[0], targets={"reach": X[0]}, callback=lambda r: False)
     assert stopped.iterations == 1 and stopped.status == "time_limit"
     late = problem.solve(q0[0], targets={"reach": X[0]}, time_limit=0.0)
@@ -134,30 +136,30 @@ def test_pieces_are_the_whole(reaching):
     assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "max_iterations"
 
 
-def test_what_conflicts_is_named(reaching):
+def test_an_unreachable_target_is_named(reaching):
     _, problem, q0, X = reaching
     far = X[0].copy()
     far[:3, 3] += 5.0
-    found = problem.solve(q0[0], targets={"reach": far})
-    assert found.status == "infeasible" and found.conflicts == ("reach",)
-    assert "these constraints cannot hold together: 'reach'" in found.explain() and not found.feasible
-    assert found.message.endswith(", near this initial path; num_guesses= tries others")
+    result = problem.solve(q0[0], targets={"reach": far})
+    assert result.status == "infeasible" and result.conflicts == ("reach",)
+    assert "these constraints cannot hold together: 'reach'" in result.explain() and not result.feasible
+    assert result.message.endswith(", near this initial path; num_guesses= tries others")
     every = problem.solve(q0[0], targets={"reach": far}, num_guesses=2, continue_all=True)
     assert every.message.endswith(", from each of these initial paths")
 
 
-def test_a_picture(reaching):
+def test_a_result_plots_and_shows_a_path_of_a_batch(reaching):
     pytest.importorskip("matplotlib")
     _, problem, q0, X = reaching
-    found = problem.solve(q0[:2], targets={"reach": X[:2]})
-    axes = found.plot(index=1)
-    assert len(axes) == 3 and (axes[0].lines[2].get_ydata() == found.q[1, :, 2]).all()
-    html = found._repr_html_()
+    result = problem.solve(q0[:2], targets={"reach": X[:2]})
+    axes = result.plot(index=1)
+    assert len(axes) == 3 and (axes[0].lines[2].get_ydata() == result.q[1, :, 2]).all()
+    html = result._repr_html_()
     assert "<iframe srcdoc=" in html and "the result with the index (0,) is shown" in html
     assert [axis.get_ylabel() for axis in axes] == ["q [rad]", "reach [rad, m]", "acceleration [rad/s²]"]
 
 
-def test_bad_questions(reaching):
+def test_invalid_problems_are_refused(reaching):
     robot, problem, q0, X = reaching
     with pytest.raises(ValueError, match="steps: expected steps from -8 to 7, got 8"):
         problem.add("velocity", "least_squares", steps=8)
@@ -218,16 +220,18 @@ def test_bad_questions(reaching):
         lw.TrajectoryProblem("arm7", num_steps=3)
     with pytest.raises(ValueError, match=r"phases: 'a': expected \(first step.*got \(0.5, 3\)"):
         lw.TrajectoryProblem(robot, num_steps=3, phases={"a": (0.5, 3)})
-    one = lw.TrajectoryProblem(robot, num_steps=1).add("configuration", "least_squares").add("acceleration", "equality")
+    single_step = (
+        lw.TrajectoryProblem(robot, num_steps=1).add("configuration", "least_squares").add("acceleration", "equality")
+    )
     with pytest.raises(ValueError, match="'acceleration' needs 2 steps before step 0: pass start="):
-        one.solve()
+        single_step.solve()
     with pytest.raises(ValueError, match="terms: expected at least one"):
         lw.TrajectoryProblem(robot, num_steps=3).solve(q0[0])
     with pytest.raises(ValueError, match="duration: expected a time > 0"):
         lw.TrajectoryProblem(robot, num_steps=3, duration=(2.0, 1.0))
 
 
-def test_functions_have_their_names(reaching):
+def test_functions_give_their_terms_names(reaching):
     robot = reaching[0]
 
     def near(w):
@@ -250,20 +254,20 @@ def test_functions_have_their_names(reaching):
 
 
 @pytest.mark.slow(every=3)
-def test_weights_of_tasks_count_in_squares(reaching):
+def test_weights_of_tasks_multiply_the_squares(reaching):
     robot, _, q0, X = reaching
 
-    def found(task, **given):
+    def path_for(task, **options):
         problem = lw.TrajectoryProblem(robot, num_steps=1, duration=1.0).add("velocity", "least_squares")
-        return problem.add(task, "least_squares", name="near", **given).solve(q0[0], targets={"near": X[0, :3, 3]})
+        return problem.add(task, "least_squares", name="near", **options).solve(q0[0], targets={"near": X[0, :3, 3]})
 
-    plain = found(lw.ik.PositionTask("hand"), scale=[3.0, 3.0, 6.0])
+    plain = path_for(lw.ik.PositionTask("hand"), scale=[3.0, 3.0, 6.0])
     for task, scale in (
         (lw.ik.PositionTask("hand", weight=(3.0, 3.0, 6.0)), 1.0),
         (lw.ik.PositionTask("hand", weight=1.5), [2.0, 2.0, 4.0]),
         (lw.ik.Soft(lw.ik.PositionTask("hand"), (1.0, 1.0, 2.0)), 3.0),
     ):
-        assert np.allclose(found(task, scale=scale).q, plain.q, atol=1e-9)
+        assert np.allclose(path_for(task, scale=scale).q, plain.q, atol=1e-9)
     problem = lw.TrajectoryProblem(robot, num_steps=3)
     with pytest.raises(
         ValueError, match=r"kind: expected 'least_squares' for a task with a weight, 2.0, got 'equality'"
@@ -273,8 +277,8 @@ def test_weights_of_tasks_count_in_squares(reaching):
         problem.add(lw.ik.Within(lw.ik.PositionTask("hand"), -0.1, 0.1), "inequality", order=1)
 
 
-def test_limits_of_motors_are_among_what_conflicts():
-    """A mass is to be farther than its motor brings it: by forward dynamics it is named, and one that has room not."""
+def test_limits_of_motors_are_named_in_conflicts():
+    """A mass has a target beyond its motor's reach: the motor is named, and one within reach is not."""
     rail = {"lower": -9.0, "upper": 9.0}
     robot = lw.Robot.build(
         "table",
@@ -286,23 +290,23 @@ def test_limits_of_motors_are_among_what_conflicts():
     problem = lw.TrajectoryProblem(robot, num_steps=5, duration=0.5).add("torque", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=-1, target=[1.0, 0.1], name="there")
     for start in (np.zeros(2), np.zeros((2, 2))):
-        found = problem.solve(start, solver="ilqr")
-        conflicts = found.conflicts if start.ndim == 1 else found.conflicts[1]
-        assert np.all(found.status == "infeasible") and conflicts == ("there", "control_limits of 'x'")
-        said = found.explain() if start.ndim == 1 else found.explain(1)
+        result = problem.solve(start, solver="ilqr")
+        conflicts = result.conflicts if start.ndim == 1 else result.conflicts[1]
+        assert np.all(result.status == "infeasible") and conflicts == ("there", "control_limits of 'x'")
+        said = result.explain() if start.ndim == 1 else result.explain(1)
         assert "'there' (by 0.9" in said and "control_limits of 'x'" in said
 
 
-def test_batches_of_nothing(reaching):
+def test_empty_batches_have_empty_results(reaching):
     _, problem, q0, X = reaching
-    found = problem.solve(q0[:0], targets={"reach": X[:0]})
-    assert found.q.shape == (0, STEPS, 7) and found.residuals["reach"].shape == (0, 1, 6) and found.conflicts == []
-    assert found.violations["reach"].shape == (0,) and str(found) == "an empty batch"
+    result = problem.solve(q0[:0], targets={"reach": X[:0]})
+    assert result.q.shape == (0, STEPS, 7) and result.residuals["reach"].shape == (0, 1, 6) and result.conflicts == []
+    assert result.violations["reach"].shape == (0,) and str(result) == "an empty batch"
 
 
 @pytest.mark.slow(every=3)
-def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
-    """By a clock on which making it takes longer than the deadline, and all else no time."""
+def test_the_time_limit_begins_after_compilation(reaching, monkeypatch):
+    """The clock of the test advances only by compilation, by more than the limit."""
     _, problem, q0, X = reaching
     now = [0.0]
     for module, solver in ((running, "augmented"), (shooting_pieces, "ilqr")):
@@ -310,18 +314,18 @@ def test_a_deadline_begins_when_code_stands(reaching, monkeypatch):
             patch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
             patch.setattr(module, "make_ready", lambda kernel: now.__setitem__(0, now[0] + 10.0))
             before = now[0]
-            found = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, time_limit=5.0)
-        assert found.status == "solved" and now[0] == before + 10.0, solver
+            result = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, time_limit=5.0)
+        assert result.status == "solved" and now[0] == before + 10.0, solver
 
 
 @pytest.mark.slow(every=9)
-def test_conflicts_among_many_constraints_of_different_sizes():
-    """Their number is not limited by that of the dimensions of NumPy's functions."""
+def test_conflicts_of_many_constraints_are_named():
+    """NumPy's limit on dimensions does not limit the number of constraints."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=2, duration=1.0)
     problem = problem.add("acceleration", "least_squares")
     for size in range(1, 36):
         problem = problem.add(lambda w, size=size: np.array([w.q()[0]] * size) - 3.0, "inequality", name=f"low {size}")
     problem = problem.add("configuration", "equality", steps=-1, target=[0.5, 0.0], name="there")
     problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.0], name="here")
-    found = problem.solve([0.0, 0.0], max_iterations=50)
-    assert found.status == "infeasible" and set(found.conflicts) == {"there", "here"}
+    result = problem.solve([0.0, 0.0], max_iterations=50)
+    assert result.status == "infeasible" and set(result.conflicts) == {"there", "here"}

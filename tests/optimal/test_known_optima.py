@@ -1,4 +1,4 @@
-"""Problems whose optimum is known: in closed form, by a dense solve, or by the calculus of variations."""
+"""Problems with known optima: closed forms, dense solves, or the calculus of variations."""
 
 from __future__ import annotations
 
@@ -41,45 +41,45 @@ def differences(steps, tau, order):
     return np.linalg.matrix_power(D, order - 1) @ first
 
 
-def test_double_integrator():
-    """From rest to rest with the least squares of acceleration: linear in time."""
+def test_the_double_integrator_has_the_closed_form_optimum():
+    """Motion from rest to rest with the least squares of acceleration: linear in time."""
     T, duration, far = 20, 2.0, 0.7
     tau = duration / T
     problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=duration)
     problem = problem.add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, name="arrive")
     problem = problem.add("velocity", "equality", steps=-1, name="rest")
-    found = problem.solve(start=[0.0], targets={"arrive": [far]}, **CLOSE)
-    assert found.status == "solved"
+    result = problem.solve(start=[0.0], targets={"arrive": [far]}, **CLOSE)
+    assert result.status == "solved"
     n = T * (T**2 - 1) / 12
     a = far / (tau**2 * n) * (np.arange(T, 0, -1) - (T + 1) / 2)
     q = tau**2 * np.cumsum(np.cumsum(a))
-    assert np.allclose(found.q[:, 0], q, atol=1e-9)
-    assert np.isclose(found.cost, 6 * far**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-8)
+    assert np.allclose(result.q[:, 0], q, atol=1e-9)
+    assert np.isclose(result.cost, 6 * far**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-8)
     # multipliers say what the cost's derivative by the constraints' right sides is
-    arrive, rest = (float(np.ravel(found.multipliers[name])[-1]) for name in ("arrive", "rest"))
+    arrive, stop = (float(np.ravel(result.multipliers[name])[-1]) for name in ("arrive", "rest"))
     b = np.array([far, 0.0])
     A = np.array([tau**2 * (np.arange(T, 0, -1) - 0.5), np.full(T, tau)])
-    assert np.allclose([arrive, rest], -np.linalg.solve(A @ A.T, b), rtol=1e-6)
+    assert np.allclose([arrive, stop], -np.linalg.solve(A @ A.T, b), rtol=1e-6)
 
 
-def test_free_duration():
-    """Time as a cost beside squares of acceleration: what these come to goes with the fourth power of 1/duration."""
+def test_a_free_duration_has_the_closed_form_optimum():
+    """Time as a cost beside squares of acceleration, which are proportional to 1/duration⁴."""
     T, scale = 20, 0.1
     problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=(0.5, 5.0))
     problem = problem.add(lambda w: w.parameter("duration"), "cost", steps=-1, name="time")
     problem = problem.add("acceleration", "least_squares", scale=scale)
     problem = problem.add("configuration", "equality", steps=-1, target=[1.0], name="there")
     problem = problem.add("velocity", "equality", steps=-1)
-    found = problem.solve([0.0], **CLOSE)
+    result = problem.solve([0.0], **CLOSE)
     exact = (24 * scale**2 * T**3 / (T**2 - 1)) ** 0.2
-    assert found.status == "solved" and np.isclose(found.duration, exact, rtol=1e-7)
-    assert np.isclose(found.cost, 1.25 * exact, rtol=1e-8)
+    assert result.status == "solved" and np.isclose(result.duration, exact, rtol=1e-7)
+    assert np.isclose(result.cost, 1.25 * exact, rtol=1e-8)
 
 
 @pytest.mark.slow(every=3)
 def test_parameters_end_at_their_bounds():
-    """Of several, from within their bounds: those that would go further end there exactly, and others go on."""
+    """Parameters that would pass their bounds end there exactly, and the others continue."""
     cases = (
         (lambda k: [k[0] - 1.0, k[1] - 0.1], [0.4, 0.1]),
         (lambda k: [k[0] - 1.0, k[0] + k[1] - 0.5], [0.4, 0.1]),
@@ -90,25 +90,25 @@ def test_parameters_end_at_their_bounds():
             problem = lw.TrajectoryProblem(sledge(), num_steps=2, duration=0.2).add("acceleration", "least_squares")
             problem = problem.add_parameter("k", len(best), lower=-1.0, upper=0.4, initial_guess=guess)
             problem = problem.add(lambda w, ask=ask: ask(w.parameter("k")), "least_squares", steps=-1)
-            found = problem.solve([0.0], **CLOSE)
-            assert found.status == "solved" and np.allclose(found.parameters["k"], best, atol=1e-8), (best, guess)
+            result = problem.solve([0.0], **CLOSE)
+            assert result.status == "solved" and np.allclose(result.parameters["k"], best, atol=1e-8), (best, guess)
     # of two durations one ends at its bound, and what others do where a target moves knows of it
     problem = lw.TrajectoryProblem(
         sledge(), num_steps=4, duration={"a": (0.2, 3.0), "b": (0.2, 0.5)}, phases={"a": (0, 2), "b": (2, 4)}
     )
     problem = problem.add("acceleration", "least_squares", scale=0.1).add("duration of a", "cost")
     problem = problem.add("configuration", "equality", steps=-1, name="there").add("velocity", "equality", steps=-1)
-    found, *moved = (problem.solve([0.0], targets={"there": [1.0 + x]}, **CLOSE) for x in (0.0, 1e-5, -1e-5))
-    assert found.status == "solved" and found.parameters["duration of b"][0] == 0.5
-    told = found.derivative("there")
-    for name, rate in told.parameters.items():
+    result, *moved = (problem.solve([0.0], targets={"there": [1.0 + x]}, **CLOSE) for x in (0.0, 1e-5, -1e-5))
+    assert result.status == "solved" and result.parameters["duration of b"][0] == 0.5
+    derivative = result.derivative("there")
+    for name, rate in derivative.parameters.items():
         assert np.allclose(rate[:, 0], (moved[0].parameters[name] - moved[1].parameters[name]) / 2e-5, atol=1e-6)
-    assert np.allclose(told.q[..., 0], (moved[0].q - moved[1].q) / 2e-5, atol=1e-6)
+    assert np.allclose(derivative.q[..., 0], (moved[0].q - moved[1].q) / 2e-5, atol=1e-6)
 
 
 @pytest.mark.slow(every=3)
-def test_least_time():
-    """Within limits of acceleration: the slower of two joints, there and back; then with limits of velocity."""
+def test_least_time_within_acceleration_and_velocity_limits_is_exact():
+    """The slower of two joints decides, there and back."""
 
     def fastest(**limits):
         problem = lw.TrajectoryProblem(bead(), num_steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)
@@ -116,14 +116,14 @@ def test_least_time():
         problem = problem.add("velocity", "equality", steps=-1, name="rest")
         return problem.add_limits(positions=False, accelerations=2.0, **limits).solve([0.0, 0.0])
 
-    found = fastest(velocities=False)
-    assert found.success and abs(found.duration - 2.0 * np.sqrt(0.5)) < 1e-5
-    found = fastest(velocities=1.0)
-    assert found.success and 1.5 - 1e-5 < found.duration < 1.5 + 2.0 / 20**2  # that of a trapezoid, but for its steps
+    result = fastest(velocities=False)
+    assert result.success and abs(result.duration - 2.0 * np.sqrt(0.5)) < 1e-5
+    result = fastest(velocities=1.0)
+    assert result.success and 1.5 - 1e-5 < result.duration < 1.5 + 2.0 / 20**2  # that of a trapezoid, but for its steps
 
 
-def test_a_free_duration_from_a_velocity():
-    """Of all durations the one that costs least, as problems of given durations say; from rest it is what it was."""
+def test_a_free_duration_from_a_velocity_is_the_best_of_all_durations():
+    """Problems with fixed durations cost more; from rest the result is unchanged."""
     start, rate = [0.2], [0.8]
 
     def reaching(duration):
@@ -136,20 +136,20 @@ def test_a_free_duration_from_a_velocity():
         return problem.add("velocity", "equality", steps=-1)
 
     free = reaching((0.2, 8.0)).add("duration", "cost")
-    found = free.solve(start, velocity=rate, **CLOSE)
-    assert found.success
+    result = free.solve(start, velocity=rate, **CLOSE)
+    assert result.success
     h = 1e-4
-    given = [reaching(found.duration + x).solve(start, velocity=rate, **CLOSE) for x in (-h, 0.0, h)]
-    assert np.abs(given[1].q - found.q).max() < 1e-8
-    costs = [x.cost + x.duration for x in given]
-    assert abs(costs[1] - found.cost) < 1e-9 and min(costs[0], costs[2]) > costs[1]
+    fixed_durations = [reaching(result.duration + x).solve(start, velocity=rate, **CLOSE) for x in (-h, 0.0, h)]
+    assert np.abs(fixed_durations[1].q - result.q).max() < 1e-8
+    costs = [x.cost + x.duration for x in fixed_durations]
+    assert abs(costs[1] - result.cost) < 1e-9 and min(costs[0], costs[2]) > costs[1]
     assert abs(costs[2] - costs[0]) / (2 * h) < 1e-5
-    still = free.solve(start, velocity=[0.0], **CLOSE), free.solve(start, **CLOSE)
-    assert np.abs(still[0].q - still[1].q).max() < 1e-9
+    from_rest = free.solve(start, velocity=[0.0], **CLOSE), free.solve(start, **CLOSE)
+    assert np.abs(from_rest[0].q - from_rest[1].q).max() < 1e-9
 
 
-def test_least_jerk():
-    """The discrete optimum by a dense solve, and what it tends to: 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
+def test_least_jerk_paths_equal_the_dense_solution():
+    """The limit is 10 s³ - 15 s⁴ + 6 s⁵ (Flash and Hogan, 1985)."""
     errors = []
     for T in (20, 80):
         tau = 1.0 / T
@@ -158,21 +158,21 @@ def test_least_jerk():
         problem = problem.add("configuration", "equality", steps=-1, name="arrive", target=[1.0])
         problem = problem.add("velocity", "equality", steps=-1)
         problem = problem.add("acceleration", "equality", steps=-1)
-        found = problem.solve(start=[0.0], **CLOSE)
-        assert found.status == "solved"
+        result = problem.solve(start=[0.0], **CLOSE)
+        assert result.status == "solved"
         J = differences(T, tau, 3)
         A = np.array([np.eye(T)[-1], differences(T, tau, 1)[-1], differences(T, tau, 2)[-1]])
         B = np.linalg.solve(J.T, A.T).T  # by jerks, of which the squares are least: JᵀJ itself is nearly singular
         exact = np.linalg.solve(J, B.T @ np.linalg.solve(B @ B.T, [1.0, 0.0, 0.0]))
-        assert np.allclose(found.q[:, 0], exact, atol=1e-7)
-        s = found.times
-        errors.append(np.abs(found.q[:, 0] - (10 * s**3 - 15 * s**4 + 6 * s**5)).max())
+        assert np.allclose(result.q[:, 0], exact, atol=1e-7)
+        s = result.times
+        errors.append(np.abs(result.q[:, 0] - (10 * s**3 - 15 * s**4 + 6 * s**5)).max())
     assert errors[1] < 0.3 * errors[0] < 0.1
 
 
 @pytest.mark.slow(every=3)
-def test_phases_of_unequal_steps():
-    """A pendulum without a motor, through phases with steps 4 : 1: the error is of second order, also at the border."""
+def test_phases_of_unequal_steps_have_errors_of_second_order():
+    """A pendulum without a motor, through phases with steps 4 : 1, also at the border."""
     length, end, errors = 0.5, 0.5, []
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod")
     rod = lw.Link("rod", mass=1.0, com=(0.0, 0.0, -length), inertia=(0.0, 0.0, 0.0))
@@ -190,35 +190,35 @@ def test_phases_of_unequal_steps():
         problem = lw.TrajectoryProblem(
             robot, num_steps=2 * count, duration={"slow": 0.8 * end, "fast": 0.2 * end}, phases=phases
         )
-        found = problem.add("torque", "equality").solve([1.0], velocity=[2.0], **CLOSE)
-        assert found.status == "solved"
+        result = problem.add("torque", "equality").solve([1.0], velocity=[2.0], **CLOSE)
+        assert result.status == "solved"
         t = np.array([0.2, 0.8, 1.0]) * end
-        states = found.trajectory()(t)
+        states = result.trajectory()(t)
         errors.append(np.abs(np.stack([states.q[:, 0], states.v[:, 0]]) - swing(t)))
     assert (errors[1] < 0.28 * errors[0]).all() and errors[0].max() < 0.1, errors
 
 
-def test_linear_quadratic_path():
-    """Squares of configurations, velocities and accelerations: linear equations, solved densely."""
+def test_linear_quadratic_paths_equal_the_dense_solution():
+    """Squares of configurations, velocities and accelerations: linear equations."""
     T, tau = 16, 0.1
     rng = np.random.default_rng(0)
-    wanted, scales = rng.normal(size=(T, 2)), rng.uniform(0.5, 2.0, 3)
+    targets, scales = rng.normal(size=(T, 2)), rng.uniform(0.5, 2.0, 3)
     problem = lw.TrajectoryProblem(bead(), num_steps=T, duration=T * tau)
     problem = problem.add("acceleration", "least_squares", scale=0.01 * scales[0])
     problem = problem.add("velocity", "least_squares", scale=0.1 * scales[1])
     problem = problem.add(
-        "configuration", "least_squares", scale=scales[2], name="track", target=lw.optimal.PerStep(wanted)
+        "configuration", "least_squares", scale=scales[2], name="track", target=lw.optimal.PerStep(targets)
     )
-    found = problem.solve(start=[0.0, 0.0])
+    result = problem.solve(start=[0.0, 0.0])
     parts = 0.01 * scales[0] * differences(T, tau, 2), 0.1 * scales[1] * differences(T, tau, 1), scales[2] * np.eye(T)
     A = np.vstack(parts)
-    exact = np.linalg.lstsq(A, np.vstack([np.zeros((2 * T, 2)), scales[2] * wanted]), rcond=None)[0]
-    assert found.status == "solved" and np.allclose(found.q, exact, atol=1e-8)
+    exact = np.linalg.lstsq(A, np.vstack([np.zeros((2 * T, 2)), scales[2] * targets]), rcond=None)[0]
+    assert result.status == "solved" and np.allclose(result.q, exact, atol=1e-8)
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_body_turns_half_around():
-    """About one axis, as the double integrator by its angle: before, at and beyond half a turn, from where it is."""
+def test_a_free_body_turns_the_shorter_half_around():
+    """About one axis, as the double integrator of its angle: before, at and beyond half a turn."""
     joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
     T, tau = 8, 0.1
@@ -230,14 +230,14 @@ def test_a_free_body_turns_half_around():
     for axis in ([1.0, 0.0, 0.0], [0.0, 0.6, 0.8]):
         turned = np.cos(angles / 2)[:, None], np.sin(angles / 2)[:, None] * axis, np.zeros((len(angles), 3))
         goals = robot.pose(np.concatenate(turned, axis=1), "box")
-        found = problem.solve(robot.neutral(), targets={"there": goals}, **CLOSE)
-        assert found.success.all() and np.abs(robot.pose(found.q[:, -1], "box") - goals).max() < 1e-9
-        way = np.minimum(angles, 2 * np.pi - angles)
-        assert np.allclose(found.cost, 6 * way**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-6)
+        result = problem.solve(robot.neutral(), targets={"there": goals}, **CLOSE)
+        assert result.success.all() and np.abs(robot.pose(result.q[:, -1], "box") - goals).max() < 1e-9
+        turn = np.minimum(angles, 2 * np.pi - angles)
+        assert np.allclose(result.cost, 6 * turn**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-6)
 
 
-def test_least_energy_below_a_ceiling():
-    """Bryson and Denham's problem: up with velocity 1, down with -1 at time 1, below 1/9: the cost is 4/(9 · 1/9)."""
+def test_least_energy_below_a_ceiling_equals_bryson_and_denhams():
+    """Up with velocity 1, down with -1 at time 1, below 1/9: the cost is 4/(9 · 1/9)."""
     costs = []
     for T in (24, 48):
         tau = 1.0 / T
@@ -246,14 +246,14 @@ def test_least_energy_below_a_ceiling():
         problem = problem.add("configuration", "equality", steps=-1, name="arrive")
         problem = problem.add("velocity", "equality", steps=-1, target=[-1.0])
         problem = problem.add_limits(velocities=False)
-        found = problem.solve(start=[0.0], velocity=[1.0], **CLOSE)
-        assert found.status == "solved" and found.q.max() < 1.0 / 9.0 + 1e-8
-        costs.append(found.cost)
+        result = problem.solve(start=[0.0], velocity=[1.0], **CLOSE)
+        assert result.status == "solved" and result.q.max() < 1.0 / 9.0 + 1e-8
+        costs.append(result.cost)
     assert abs((4.0 * costs[1] - costs[0]) / 3.0 - 4.0) < 5e-3  # what the two tend to
 
 
-def test_brachistochrone():
-    """A bead without friction between two points in the least time: a cycloid."""
+def test_the_brachistochrone_is_a_cycloid():
+    """A bead without friction between two points in the least time."""
     R, g, end, T = 0.5, 9.81, 2.5, 40
 
     def along(w):
@@ -261,7 +261,7 @@ def test_brachistochrone():
         return w.q()[0] - R * (w.time - sin(w.time))
 
     def seconds(w):
-        """Of a straight piece: its length by the mean velocity, each by what energy says, √(2 g depth)."""
+        """Return the time of a straight piece: its length by the mean velocity, each from the energy, √(2 g depth)."""
         (x, z), (x0, z0) = w.q(), w.q(back=1)
         speed, before = (sqrt(1e-9 - 2.0 * g * depth) for depth in (z, z0))
         return 2.0 * sqrt((x - x0) ** 2 + (z - z0) ** 2 + 1e-12) / (speed + before)
@@ -272,8 +272,8 @@ def test_brachistochrone():
     problem = problem.add(lambda w: w.q()[1] + 1e-4, "inequality", name="below")
     problem = problem.add(lambda w: w.q()[1] + R * (1.0 - np.cos(end)), "equality", steps=-1, name="arrive")
     line = np.linspace(0.0, 1.0, T + 1)[1:, None] * [R * (end - np.sin(end)), -R * (1.0 - np.cos(end))]
-    found = problem.solve(start=[0.0, 0.0], initial_guess=line)
-    assert found.status == "solved"
-    angle = found.times
-    assert np.abs(found.q[:, 1] + R * (1.0 - np.cos(angle))).max() < 2e-3
-    assert abs(found.cost - end * np.sqrt(R / g)) < 1e-3 * found.cost
+    result = problem.solve(start=[0.0, 0.0], initial_guess=line)
+    assert result.status == "solved"
+    angle = result.times
+    assert np.abs(result.q[:, 1] + R * (1.0 - np.cos(angle))).max() < 2e-3
+    assert abs(result.cost - end * np.sqrt(R / g)) < 1e-3 * result.cost

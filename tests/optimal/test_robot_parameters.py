@@ -1,4 +1,4 @@
-"""Paths of robots whose numbers come with each call: those of `with_parameters`, in one kernel, and how optima move."""
+"""Paths with parameters of the robot in each call: those of the edited robot, from one kernel, and derivatives."""
 
 from __future__ import annotations
 
@@ -30,68 +30,70 @@ def _refuses(*_: Any) -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_loads_and_offsets_come_with_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch is each robot's path; alone it is the same, with seeds, and going on from another's."""
+def test_paths_with_parameters_equal_those_of_the_edited_robot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch has the path of each robot; single problems, guesses and warm starts agree."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
     many = {
         "inertia:payload": np.multiply.outer([0.0, 0.4, 0.8], BALL),
         "frame:tip": np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.0, 0.02, 0.0, -0.05], [0.0] * 5 + [0.04]]),
     }
-    found = problem.solve(start, parameters=many, **TIGHT)
-    assert found.success.all() and found.cost[2] > 1.1 * found.cost[0]
+    batch = problem.solve(start, parameters=many, **TIGHT)
+    assert batch.success.all() and batch.cost[2] > 1.1 * batch.cost[0]
     plain = problem.solve(start, **TIGHT)
-    assert abs(plain.cost - found.cost[0]) < 1e-9 * plain.cost and np.abs(plain.q - found.q[0]).max() < 1e-7
-    one = {name: x[1] for name, x in many.items()}
-    other = ARM.with_parameters(one)
-    fixed = lift(other).solve(start, initial_guess=found.q[1], **TIGHT)
-    assert fixed.success and np.abs(fixed.q - found.q[1]).max() < 1e-7
-    assert np.abs(fixed.multipliers["there"] - found.multipliers["there"][1]).max() < 1e-4
-    assert np.abs(other.pose(found.q[1, -1], "tip")[[0, 2], 3] - [X, Z]).max() < 1e-9
+    assert abs(plain.cost - batch.cost[0]) < 1e-9 * plain.cost and np.abs(plain.q - batch.q[0]).max() < 1e-7
+    second_parameters = {name: x[1] for name, x in many.items()}
+    edited = ARM.with_parameters(second_parameters)
+    fixed = lift(edited).solve(start, initial_guess=batch.q[1], **TIGHT)
+    assert fixed.success and np.abs(fixed.q - batch.q[1]).max() < 1e-7
+    assert np.abs(fixed.multipliers["there"] - batch.multipliers["there"][1]).max() < 1e-4
+    assert np.abs(edited.pose(batch.q[1, -1], "tip")[[0, 2], 3] - [X, Z]).max() < 1e-9
     with monkeypatch.context() as patch:
         patch.setattr(solving, "_compiled", _refuses)
-        alone = problem.solve(start, parameters=one, **TIGHT)
-        assert np.array_equal(alone.q, found.q[1]) and alone.cost == found.cost[1]
-        assert problem.solve(start, parameters=one, warm_start=plain, **TIGHT).success
+        alone = problem.solve(start, parameters=second_parameters, **TIGHT)
+        assert np.array_equal(alone.q, batch.q[1]) and alone.cost == batch.cost[1]
+        assert problem.solve(start, parameters=second_parameters, warm_start=plain, **TIGHT).success
         seeds = problem.solve(start, parameters=many, num_guesses=2, continue_all=True, **TIGHT)
-        assert np.array_equal(seeds.attempts.q[:, 0], found.q)
+        assert np.array_equal(seeds.attempts.q[:, 0], batch.q)
         assert np.allclose(seeds.residuals["there"], 0.0, atol=1e-9)
-        again = problem.solve(start, warm_start=found, parameters=many, **TIGHT)
-        assert again.success.all() and (again.iterations < found.iterations).all()
+        again = problem.solve(start, warm_start=batch, parameters=many, **TIGHT)
+        assert again.success.all() and (again.iterations < batch.iterations).all()
 
 
 @pytest.mark.slow(every=3)
-def test_optima_move_as_differences_say() -> None:
-    """By numbers that were given, of a batch each its own, and by others beside them."""
+def test_derivatives_by_parameters_equal_differences() -> None:
+    """A batch has derivatives for each problem, by its parameters and by others."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
     many = {"inertia:payload": np.multiply.outer([0.2, 0.8], BALL), "frame:tip": np.zeros(6)}
-    found = problem.solve(start, parameters=many, **TIGHT)
-    assert found.success.all()
-    ways = {"inertia:payload": BALL, "frame:tip": np.array([0.3, 0.0, -0.2, 0.1, 0.0, 0.4])}
-    for by, way in ways.items():
-        exact = found.derivative(by).q @ way
+    batch = problem.solve(start, parameters=many, **TIGHT)
+    assert batch.success.all()
+    directions = {"inertia:payload": BALL, "frame:tip": np.array([0.3, 0.0, -0.2, 0.1, 0.0, 0.4])}
+    for by, direction in directions.items():
+        exact = batch.derivative(by).q @ direction
         assert exact.shape == (2, 5, 2) and np.abs(exact[0] - exact[1]).max() > 1e-3
         moved = [
-            problem.solve(start, parameters=many | {by: many[by] + sign * STEP * way}, warm_start=found, **TIGHT).q
+            problem.solve(
+                start, parameters=many | {by: many[by] + sign * STEP * direction}, warm_start=batch, **TIGHT
+            ).q
             for sign in (1.0, -1.0)
         ]
         assert np.abs((moved[0] - moved[1]) / (2 * STEP) - exact).max() < 1e-6, by
     gravity = np.array([0.0, 0.0, -9.81])
-    told = found.derivative("gravity").q[0, ..., 2]
+    derivative = batch.derivative("gravity").q[0, ..., 2]
     heavy = {name: x[0] if x.ndim > 1 else x for name, x in many.items()}
     ends = [
         problem.solve(
-            start, parameters=heavy | {"gravity": gravity + x * np.eye(3)[2]}, initial_guess=found.q[0], **TIGHT
+            start, parameters=heavy | {"gravity": gravity + x * np.eye(3)[2]}, initial_guess=batch.q[0], **TIGHT
         ).q
         for x in (STEP, -STEP)
     ]
-    assert np.abs((ends[0] - ends[1]) / (2 * STEP) - told).max() < 1e-6
+    assert np.abs((ends[0] - ends[1]) / (2 * STEP) - derivative).max() < 1e-6
     with pytest.raises(ValueError, match=r"'inertia' is already part of 'inertia:payload', which the problem"):
-        found.derivative("inertia")
+        batch.derivative("inertia")
 
 
 @pytest.mark.slow(every=3)
-def test_a_loop_whose_links_are_given() -> None:
-    """A four-bar: where its rocker's hinge is, and what its links weigh, in loops and in what keeps them."""
+def test_a_four_bar_with_parameters_equals_the_edited_robot() -> None:
+    """The position of a hinge and the mass of a link, in loops and constraint forces."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
     hinge, link = "rocker_hinge", "rocker"
@@ -101,28 +103,30 @@ def test_a_loop_whose_links_are_given() -> None:
         problem = problem.add("velocity", "least_squares")
         return problem.add(lw.ik.JointTask("crank_hinge"), "equality", steps=-1, target=start[0] + 0.4, name="turned")
 
-    own = robot.parameters([f"placement:{hinge}", f"inertia:{link}"])
-    way = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.01])
-    given = {f"placement:{hinge}": way, f"inertia:{link}": 3.0 * own[f"inertia_{link}"]}
+    nominal = robot.parameters([f"placement:{hinge}", f"inertia:{link}"])
+    shift = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.01])
+    values = {f"placement:{hinge}": shift, f"inertia:{link}": 3.0 * nominal[f"inertia_{link}"]}
     problem = pose(robot)
-    found = problem.solve(start, parameters=given, **TIGHT)
-    other = robot.with_parameters(given)
-    assert found.success, found.explain()
-    assert np.abs(other.constraint_error(found.q)).max() < 1e-9 < np.abs(robot.constraint_error(found.q)).max()
-    fixed = pose(other).solve(start, initial_guess=found.q, **TIGHT)
-    assert fixed.success and np.abs(fixed.q - found.q).max() < 1e-7
-    exact = found.derivative(f"placement:{hinge}").q @ way
+    result = problem.solve(start, parameters=values, **TIGHT)
+    edited = robot.with_parameters(values)
+    assert result.success, result.explain()
+    assert np.abs(edited.constraint_error(result.q)).max() < 1e-9 < np.abs(robot.constraint_error(result.q)).max()
+    fixed = pose(edited).solve(start, initial_guess=result.q, **TIGHT)
+    assert fixed.success and np.abs(fixed.q - result.q).max() < 1e-7
+    exact = result.derivative(f"placement:{hinge}").q @ shift
     ends = [
-        problem.solve(start, parameters=given | {f"placement:{hinge}": (1.0 + x) * way}, warm_start=found, **TIGHT).q
+        problem.solve(
+            start, parameters=values | {f"placement:{hinge}": (1.0 + x) * shift}, warm_start=result, **TIGHT
+        ).q
         for x in (1e-3, -1e-3)
     ]
     assert np.abs(exact).max() > 1e-3 and np.abs((ends[0] - ends[1]) / 2e-3 - exact).max() < 1e-6
     # forces of the loop are undetermined in one direction, and costs of forces are far smaller than those of angles
-    assert np.abs(found.derivative("turned").q[-1, 0] - 1.0).max() < 1e-9
+    assert np.abs(result.derivative("turned").q[-1, 0] - 1.0).max() < 1e-9
 
 
-def test_a_contact_whose_robot_is_given() -> None:
-    """What stands on the ground pushes as its weight says."""
+def test_contact_forces_follow_the_weight_parameter() -> None:
+    """The ground force of a standing robot equals its weight."""
     up = lw.joints.Prismatic((0, 0, 1))
     robot = lw.Robot.build(
         "hopper",
@@ -138,23 +142,23 @@ def test_a_contact_whose_robot_is_given() -> None:
         "acceleration", "least_squares", scale=0.1
     )
     trunk = np.multiply.outer([4.0, 6.0], [1.0] + [0.0] * 9)
-    found = problem.solve([0.5, -0.5], parameters={"inertia:trunk": trunk}, **TIGHT)
-    pushes = found.variables["foot"][..., 2]
-    assert found.success.all() and np.allclose(pushes, 9.81 * np.array([[5.0], [7.0]]), rtol=1e-9)
+    batch = problem.solve([0.5, -0.5], parameters={"inertia:trunk": trunk}, **TIGHT)
+    pushes = batch.variables["foot"][..., 2]
+    assert batch.success.all() and np.allclose(pushes, 9.81 * np.array([[5.0], [7.0]]), rtol=1e-9)
     with pytest.raises(ValueError, match=r"parameters: point:foot: contact 'foot' .* pass 'frame:foot: contact'"):
         problem.solve([0.5, -0.5], parameters={"point:foot": [0.0, 0.0, 0.1]})
 
 
-def test_the_referee_takes_them_too() -> None:
+def test_ipopt_takes_parameters_of_the_robot() -> None:
     pytest.importorskip("casadi")
     problem, start = lift(ARM), np.array([0.3, 0.4])
-    given = {"inertia:payload": 0.5 * BALL}
-    ours = problem.solve(start, parameters=given, **TIGHT)
-    theirs = problem.solve(start, parameters=given, solver="ipopt")
+    values = {"inertia:payload": 0.5 * BALL}
+    ours = problem.solve(start, parameters=values, **TIGHT)
+    theirs = problem.solve(start, parameters=values, solver="ipopt")
     assert theirs.success and np.isclose(ours.cost, theirs.cost, rtol=1e-7) and np.abs(ours.q - theirs.q).max() < 1e-4
 
 
-def test_what_is_no_number_of_the_robot_is_said() -> None:
+def test_invalid_parameters_are_refused() -> None:
     problem = lift(ARM)
     for wrong, said in (
         (

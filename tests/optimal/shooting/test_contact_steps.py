@@ -1,4 +1,4 @@
-"""Contacts by phases, impacts, loops and wheels along motions by forward dynamics."""
+"""Contacts by phases, impacts, loops and wheels in motions by forward dynamics."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
-    """Also where it moves against what begins to hold it: momentum changes by the impulse, energy by what is lost."""
+def test_a_step_with_contact_keeps_the_foot_and_is_differentiated() -> None:
+    """The foot may move when the contact begins: momentum changes by the impulse, energy decreases."""
     h, u, rubbing = 0.02, [1.0, -2.0], MONOPED
     for joint in MONOPED.joints:
         rubbing = rubbing.with_joint(joint.with_damping(0.4).with_friction(0.7).with_armature(0.02))
@@ -47,19 +47,19 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
         (MONOPED, False, 1.0), (MONOPED, True, 1.0), (MONOPED, False, 0.0), (rubbing, False, 1.0), (rubbing, True, 1.0)
     ):  # fmt: skip
         contact, passive = PathContact("foot", "foot", surface=surface), robot is rubbing
-        holding = (ContactModel(contact, StickingContact(contact)),)
+        models = (ContactModel(contact, StickingContact(contact)),)
         dynamics = ContactDynamics(
-            robot.tree, h, (2, 3), passive=passive, contact_models=holding, active=(on,), time=0.5
+            robot.tree, h, (2, 3), passive=passive, contact_models=models, active=(on,), time=0.5
         )
         q, v = START, rng.normal(size=4)
         y, linear = dynamics.linear([*q, *v], u)
         y = np.array(y, dtype=float)
         assert np.allclose(_step(dynamics, [*q, *v], u), y, atol=1e-9)
         q1, v1, f = y[:4], y[4:8], y[8:]
-        way = MONOPED.pose(q1, "foot") - MONOPED.pose(q, "foot")
-        assert (np.abs(way[:3, 3]).max() < 1e-14) == bool(on) and (np.abs(f).max() == 0.0) == (not on)
+        foot_motion = MONOPED.pose(q1, "foot") - MONOPED.pose(q, "foot")
+        assert (np.abs(foot_motion[:3, 3]).max() < 1e-14) == bool(on) and (np.abs(f).max() == 0.0) == (not on)
         if surface:
-            assert np.abs(way).max() < 1e-14
+            assert np.abs(foot_motion).max() < 1e-14
         # M (v⁺ − v) = h (τ − c − R(v⁺) + Jᵀ f), and what the foot's impulse takes
         J = robot.jacobian(q, "foot", expressed_in="foot" if surface else "world")[6 - contact.size :]
         M, tau = robot.mass_matrix(q, passive=passive), np.array([0.0, 0.0, *u])
@@ -76,11 +76,13 @@ def test_a_step_holds_its_foot_and_varies_as_differences_say() -> None:
             assert np.allclose(whole[:, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-5)
 
 
-def test_an_impact_of_no_time_is_that_of_a_robot_with_constraints() -> None:
-    held = MONOPED.with_point("toe", "foot", (0, 0, 0))
-    held = held.with_constraints(lw.constraints.Ball("toe", point=held.pose(START, "foot")[:3, 3], name="toe"))
+def test_an_instantaneous_impact_equals_that_of_a_constrained_robot() -> None:
+    constrained = MONOPED.with_point("toe", "foot", (0, 0, 0))
+    constrained = constrained.with_constraints(
+        lw.constraints.Ball("toe", point=constrained.pose(START, "foot")[:3, 3], name="toe")
+    )
     v = np.array([0.3, -1.2, 0.5, -0.7])
-    known = held.constrained_impact(START, v)
+    known = constrained.constrained_impact(START, v)
     dynamics = ContactDynamics(
         MONOPED.tree, 1e-7, (2, 3), contact_models=(ContactModel(FOOT, StickingContact(FOOT)),), active=(1.0,)
     )
@@ -106,26 +108,26 @@ def _hop() -> lw.TrajectoryProblem:
 
 
 @pytest.mark.slow(every=3)
-def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
-    """Iterative LQR and multiple shooting find the same one, of which conditions hold by another text of its steps."""
+def test_a_hop_is_an_optimum_of_inverse_dynamics() -> None:
+    """Iterative LQR and multiple shooting find the same hop, which satisfies the conditions of another formulation."""
     problem, T, h = _hop(), 15, 0.05
-    given: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "max_iterations": 400}
-    found = problem.solve(START, solver="shooting", **given)
-    again = problem.solve(START, solver="ilqr", controls=found.controls + 0.01, **given)
-    given |= {"solver": "ilqr", "dynamics": "inverse", "second_order": False}
-    inverse = problem.solve(START, **given)  # forces as controls, and what holds as constraints
-    assert inverse.success and abs(found.cost - inverse.cost) < 1e-7 * found.cost, inverse.explain()
-    assert np.abs(inverse.controls - found.controls).max() < 1e-3
-    for one in (found, again, inverse):
-        assert one.success and max(one.violations.values()) < 1e-8, one.explain()
-    assert abs(found.cost - again.cost) < 1e-7 * found.cost
-    force = found.variables["foot"] + found.variables["landing"]
+    options: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "max_iterations": 400}
+    by_shooting = problem.solve(START, solver="shooting", **options)
+    again = problem.solve(START, solver="ilqr", controls=by_shooting.controls + 0.01, **options)
+    options |= {"solver": "ilqr", "dynamics": "inverse", "second_order": False}
+    inverse = problem.solve(START, **options)  # forces as controls, and what holds as constraints
+    assert inverse.success and abs(by_shooting.cost - inverse.cost) < 1e-7 * by_shooting.cost, inverse.explain()
+    assert np.abs(inverse.controls - by_shooting.controls).max() < 1e-3
+    for result in (by_shooting, again, inverse):
+        assert result.success and max(result.violations.values()) < 1e-8, result.explain()
+    assert abs(by_shooting.cost - again.cost) < 1e-7 * by_shooting.cost
+    force = by_shooting.variables["foot"] + by_shooting.variables["landing"]
     assert (force[5:8] == 0.0).all() and force[8:, 2].min() > 0.0
-    assert np.abs(MONOPED.pose(found.q[7:], "foot")[:, 2, 3]).max() < 1e-8
+    assert np.abs(MONOPED.pose(by_shooting.q[7:], "foot")[:, 2, 3]).max() < 1e-8
     weight, flight = 9.81 * MONOPED.mass, slice(5, 8)
 
     def taken(z: np.ndarray) -> tuple[np.ndarray, ...]:
-        """By inverse dynamics of a path, with forces at the foot: v, joint forces, places of the foot, forces."""
+        """Return v, joint forces, foot positions and foot forces of a path by inverse dynamics."""
         q, f = z[: 4 * T].reshape(T, 4), z[4 * T :].reshape(T, 2).copy()
         f[flight] = 0.0
         before = np.vstack([START, q[:-1]])
@@ -154,14 +156,14 @@ def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
         f = np.delete(taken(z)[3], flight, axis=0)
         return np.asarray(FRICTION * f[:, 1] / weight + 1e-5 - np.hypot(f[:, 0] / weight, 1e-5))
 
-    z = np.concatenate([found.q.ravel(), force[:, [0, 2]].ravel()])
-    assert np.abs(equal(z)).max() < 1e-8 and within(z).min() > -1e-8 and abs(cost(z) - found.cost) < 1e-8
-    assert np.abs(taken(z)[1][:, 2:] - found.controls).max() < 1e-6
+    z = np.concatenate([by_shooting.q.ravel(), force[:, [0, 2]].ravel()])
+    assert np.abs(equal(z)).max() < 1e-8 and within(z).min() > -1e-8 and abs(cost(z) - by_shooting.cost) < 1e-8
+    assert np.abs(taken(z)[1][:, 2:] - by_shooting.controls).max() < 1e-6
 
     # its gradient is a combination of those of what holds, of inequalities with a sign
     def gradient(of: Any) -> np.ndarray:
-        ways = 1e-6 * np.eye(z.size)
-        return np.array([(of(z + way) - of(z - way)) / 2e-6 for way in ways])
+        steps_of_z = 1e-6 * np.eye(z.size)
+        return np.array([(of(z + step_of_z) - of(z - step_of_z)) / 2e-6 for step_of_z in steps_of_z])
 
     pressed = within(z) < 1e-6
     assert pressed.any()
@@ -172,8 +174,8 @@ def test_a_hop_is_an_optimum_by_inverse_dynamics() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_loops_and_wheels_hold_along_a_motion() -> None:
-    """A four-bar whose rows depend on each other, driven by its crank; and a sleigh on its blade."""
+def test_loops_and_rolling_constraints_hold_in_optimal_motions() -> None:
+    """A four-bar with redundant equations, driven by its crank; and a sleigh on its blade."""
     turn = Revolute((0, -1, 0))
 
     def bar(name: str, parent: str, length: float, x: float) -> list[Any]:
@@ -191,28 +193,30 @@ def test_loops_and_wheels_hold_along_a_motion() -> None:
     problem = problem.add(lw.optimal.TorqueFeature(["crank_joint"]), "least_squares", scale=0.1, name="effort")
     problem = problem.add(lambda w: w.q("crank_joint") - q[0] - 1.0, "equality", steps=-1, name="turned")
     problem = problem.add(lambda w: w.v("crank_joint"), "equality", steps=-1, name="at rest")
-    found = problem.solve(q, solver="ilqr", actuated=["crank_joint"], control_limits=False)
-    assert found.success and np.abs(four.constraint_error(found.q)).max() < 1e-12
+    result = problem.solve(q, solver="ilqr", actuated=["crank_joint"], control_limits=False)
+    assert result.success and np.abs(four.constraint_error(result.q)).max() < 1e-12
     inverse = problem.add(lw.optimal.TorqueFeature(["coupler_joint", "rocker_joint"]), "equality", name="none").solve(q)
-    assert inverse.success and abs(found.cost / inverse.cost - 1.0) < 0.05
+    assert inverse.success and abs(result.cost / inverse.cost - 1.0) < 0.05
     sled = lw.Robot.build(
         "sled",
         Link("sled", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2)),
         Joint.of(Planar(), name="place", parent="world", child="sled"),
     ).with_constraints(lw.constraints.KnifeEdge("sled"))
-    way = lw.TrajectoryProblem(sled, num_steps=12, duration=1.0).add(
+    path = lw.TrajectoryProblem(sled, num_steps=12, duration=1.0).add(
         "torque", "least_squares", scale=0.1, name="effort"
     )
-    way = way.add("configuration", "equality", steps=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", steps=-1)
-    slid = way.solve(np.zeros(3), solver="shooting", control_limits=False)
+    path = path.add("configuration", "equality", steps=-1, target=[0.5, 0.3, 0.0]).add("velocity", "equality", steps=-1)
+    slid = path.solve(np.zeros(3), solver="shooting", control_limits=False)
     assert slid.success and max(slid.violations.values()) < 1e-9
     middle = np.vstack([np.zeros(3), slid.q])[:-1] + 0.5 * np.diff(np.vstack([np.zeros(3), slid.q]), axis=0)
     step = np.diff(np.vstack([np.zeros(3), slid.q]), axis=0)[:, :2]
     across = np.stack([-np.sin(middle[:, 2]), np.cos(middle[:, 2])], axis=1)
-    assert np.abs((across * step).sum(axis=1)).max() < 1e-12 and abs(slid.cost / way.solve(np.zeros(3)).cost - 1) < 0.02
+    assert (
+        np.abs((across * step).sum(axis=1)).max() < 1e-12 and abs(slid.cost / path.solve(np.zeros(3)).cost - 1) < 0.02
+    )
 
 
-def test_what_is_held_otherwise_is_refused() -> None:
+def test_unsupported_contacts_and_options_are_refused() -> None:
     problem = lw.TrajectoryProblem(MONOPED, num_steps=4, duration=0.2).add("velocity", "least_squares")
     sliding = (
         lw.TrajectoryProblem(MONOPED, num_steps=4).add("velocity", "least_squares").add_contact("foot", stays=False)

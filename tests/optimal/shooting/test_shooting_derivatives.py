@@ -1,4 +1,4 @@
-"""How optimal motions by forward dynamics move where their problems change: against differences of motions."""
+"""Derivatives of optimal motions by forward dynamics, against differences of motions."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ ARM = lw.load("double_pendulum")
 START, RATE, END = np.array([0.1, -0.3]), np.array([0.2, 0.1]), np.array([0.9, 0.2])
 
 
-def agree(found: Any, by: str, way: np.ndarray, solved: Callable[[float], Any], h: float = STEP) -> np.ndarray:
-    """Configurations, velocities, motors and forces move as central differences along a way say; told is how q does."""
-    told = found.derivative(by)
+def agree(result: Any, by: str, direction: np.ndarray, solved: Callable[[float], Any], h: float = STEP) -> np.ndarray:
+    """Compare derivatives of a motion and its forces with central differences; return that of q."""
+    derivative = result.derivative(by)
     more, fewer = solved(h), solved(-h)
     assert np.all(more.success) and np.all(fewer.success), (by, more, fewer)
-    robot = found.problem.robot
-    q = (robot.difference(found.q, more.q) - robot.difference(found.q, fewer.q)) / (2 * h)
+    robot = result.problem.robot
+    q = (robot.difference(result.q, more.q) - robot.difference(result.q, fewer.q)) / (2 * h)
     size = 1.0 + np.abs(q).max()
-    assert np.abs(told.q @ way - q).max() < 1e-6 * size, by
-    pairs = {"velocities": told.velocities, "controls": told.controls}
+    assert np.abs(derivative.q @ direction - q).max() < 1e-6 * size, by
+    pairs = {"velocities": derivative.velocities, "controls": derivative.controls}
     for name, exact in pairs.items():
         rate = (getattr(more, name) - getattr(fewer, name)) / (2 * h)
-        assert np.abs(exact @ way - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
-    for name, exact in told.variables.items():
+        assert np.abs(exact @ direction - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
+    for name, exact in derivative.variables.items():
         rate = (more.variables[name] - fewer.variables[name]) / (2 * h)
-        assert np.abs(exact @ way - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
-    return np.asarray(told.q @ way)
+        assert np.abs(exact @ direction - rate).max() < 1e-6 * (1.0 + np.abs(rate).max()), (by, name)
+    return np.asarray(derivative.q @ direction)
 
 
 def lift(duration: float = 0.6, robot: lw.Robot = ARM, speed: float = 1.95) -> lw.TrajectoryProblem:
@@ -55,40 +55,40 @@ def lift(duration: float = 0.6, robot: lw.Robot = ARM, speed: float = 1.95) -> l
         {"solver": "ilqr", "integrator": "runge_kutta_4", "control_limits": False},
     ],
 )
-def test_motions_move_as_differences_say(options: dict[str, Any]) -> None:
-    """At limits of motors and of speeds: by targets, the start, its velocity, the duration and the robot's numbers."""
+def test_derivatives_of_optimal_motions_equal_differences(options: dict[str, Any]) -> None:
+    """At limits of motors and speeds: by targets, start, velocity, duration and parameters of the robot."""
     speed = 1.95 if options["control_limits"] else 1.7
     problem, gravity = lift(speed=speed), np.array([0.0, 0.0, -9.81])
 
     def solved(problem: Any = problem, start: Any = START, rate: Any = RATE, end: Any = END, **more: Any) -> Any:
         return problem.solve(start, velocity=rate, targets={"there": end}, **options | TIGHT | more)
 
-    found = solved()
-    assert found.success and np.abs(found.multipliers["speed"]).max() > 1e-2
+    optimum = solved()
+    assert optimum.success and np.abs(optimum.multipliers["speed"]).max() > 1e-2
     if options["control_limits"]:
-        assert (np.abs(np.abs(found.controls) - 12.0) < 1e-9).any()
-    way, warm = np.array([0.6, 0.8]), {"warm_start": found}
-    agree(found, "there", way, lambda h: solved(end=END + h * way, **warm))
-    agree(found, "start", way, lambda h: solved(start=START + h * way, **warm))
-    agree(found, "start velocity", way, lambda h: solved(rate=RATE + h * way, **warm))
-    agree(found, "duration", np.ones(1), lambda h: solved(lift(0.6 + h, speed=speed), initial_guess=found.q))
+        assert (np.abs(np.abs(optimum.controls) - 12.0) < 1e-9).any()
+    direction, warm = np.array([0.6, 0.8]), {"warm_start": optimum}
+    agree(optimum, "there", direction, lambda h: solved(end=END + h * direction, **warm))
+    agree(optimum, "start", direction, lambda h: solved(start=START + h * direction, **warm))
+    agree(optimum, "start velocity", direction, lambda h: solved(rate=RATE + h * direction, **warm))
+    agree(optimum, "duration", np.ones(1), lambda h: solved(lift(0.6 + h, speed=speed), initial_guess=optimum.q))
     heavy = np.array([1.0, 0.0, 2.0])
     moved = agree(
-        found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, **warm), h=1e-3
+        optimum, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, **warm), h=1e-3
     )
     assert np.abs(moved).max() > 1e-4
 
 
 @pytest.mark.slow(every=3)
-def test_each_of_a_batch_is_told_alone() -> None:
-    """With numbers of the robot of its own, by these; of seeds it is that of the best; of what is unsolved, none."""
+def test_derivatives_of_a_batch_are_those_of_each_motion() -> None:
+    """Each motion has its own parameters; of several guesses the best counts, and unsolved motions have NaN."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
     carrying = ARM.with_payload("payload", "tip", 0.0)
     problem = lift(robot=carrying)
-    asked = {"targets": {"there": END}, "velocity": RATE, "solver": "ilqr", "control_limits": False, **TIGHT}
+    options = {"targets": {"there": END}, "velocity": RATE, "solver": "ilqr", "control_limits": False, **TIGHT}
 
     def solved(loads: np.ndarray = balls, **more: Any) -> Any:
-        return problem.solve(START, parameters={"inertia:payload": loads}, **asked | more)
+        return problem.solve(START, parameters={"inertia:payload": loads}, **options | more)
 
     both = solved()
     ball = balls[0] / 0.2
@@ -99,34 +99,36 @@ def test_each_of_a_batch_is_told_alone() -> None:
     seeds = solved(num_guesses=2, continue_all=True)
     k = np.flatnonzero(np.abs(seeds.q - both.q).max(axis=(1, 2)) < 1e-6)
     assert len(k) and np.abs(seeds.derivative("there").q - both.derivative("there").q)[k].max() < 1e-5
-    far = problem.solve(np.stack([START, START]), **asked | {"targets": {"there": np.array([END, END + 3.0])}})
+    far = problem.solve(np.stack([START, START]), **options | {"targets": {"there": np.array([END, END + 3.0])}})
     assert far.success.tolist() == [True, False]
-    told = far.derivative("there").q
-    assert np.isfinite(told[0]).all() and np.isnan(told[1]).all()
+    derivative = far.derivative("there").q
+    assert np.isfinite(derivative[0]).all() and np.isnan(derivative[1]).all()
     with pytest.raises(ValueError, match="expected a solved path, got"):
-        problem.solve(START, **asked | {"max_iterations": 1}).derivative("there")
+        problem.solve(START, **options | {"max_iterations": 1}).derivative("there")
     with pytest.raises(
         ValueError, match=r"expected one of 'torque', .*'there', .*'start', 'start velocity', 'duration'"
     ):
         both.derivative("end")
 
 
-def test_targets_of_each_step() -> None:
-    wanted = np.linspace([0.2, -0.2], [0.7, 0.1], 4)
+def test_derivatives_by_targets_of_each_step_equal_differences() -> None:
+    path_targets = np.linspace([0.2, -0.2], [0.7, 0.1], 4)
     problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("torque", "least_squares", scale=0.1)
-    problem = problem.add("configuration", "least_squares", scale=5.0, name="follow", target=lw.optimal.PerStep(wanted))
+    problem = problem.add(
+        "configuration", "least_squares", scale=5.0, name="follow", target=lw.optimal.PerStep(path_targets)
+    )
 
-    def solved(points: np.ndarray = wanted, **more: Any) -> Any:
+    def solved(points: np.ndarray = path_targets, **more: Any) -> Any:
         return problem.solve(START, targets={"follow": lw.optimal.PerStep(points)}, solver="ilqr", **TIGHT | more)
 
-    found, way = solved(), np.random.default_rng(0).normal(size=(4, 2))
-    assert found.derivative("follow").q.shape == (4, 2, 8)
-    agree(found, "follow", way.ravel(), lambda h: solved(wanted + h * way, warm_start=found))
+    optimum, direction = solved(), np.random.default_rng(0).normal(size=(4, 2))
+    assert optimum.derivative("follow").q.shape == (4, 2, 8)
+    agree(optimum, "follow", direction.ravel(), lambda h: solved(path_targets + h * direction, warm_start=optimum))
 
 
 @pytest.mark.slow(every=3)
-def test_a_leg_that_lands() -> None:
-    """Contacts by phases: in the air, an impact, standing where it is about to slip; forces move, too."""
+def test_derivatives_of_a_landing_leg_equal_differences() -> None:
+    """Contacts by phases: flight, impact, standing about to slip; forces have derivatives, too."""
     leg = lw.Robot.build(
         "leg",
         Link("cart", mass=0.5),
@@ -144,27 +146,34 @@ def test_a_leg_that_lands() -> None:
     start, gravity = np.array([0.0, 0.6, 0.3]), np.array([0.0, 0.0, -9.81])
 
     def solved(start: np.ndarray = start, **more: Any) -> Any:
-        asked = {"solver": "ilqr", "actuated": ["hip"], "control_limits": False, **TIGHT}
-        return problem.solve(start, velocity=[0.7, 0.0, 0.2], **asked | more)
+        options = {"solver": "ilqr", "actuated": ["hip"], "control_limits": False, **TIGHT}
+        return problem.solve(start, velocity=[0.7, 0.0, 0.2], **options | more)
 
-    found = solved()
-    force = found.variables["foot"]
-    assert found.success and not force[:3].any() and np.abs(force[3:]).max() > 1.0
-    assert np.abs(found.multipliers["foot: friction"]).max() > 1e-3
-    way = np.array([0.2, 0.5, -0.4])
-    agree(found, "start", way, lambda h: solved(start + h * way, warm_start=found))
+    optimum = solved()
+    force = optimum.variables["foot"]
+    assert optimum.success and not force[:3].any() and np.abs(force[3:]).max() > 1.0
+    assert np.abs(optimum.multipliers["foot: friction"]).max() > 1e-3
+    direction = np.array([0.2, 0.5, -0.4])
+    agree(optimum, "start", direction, lambda h: solved(start + h * direction, warm_start=optimum))
     agree(
-        found, "there", way, lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * way}, warm_start=found)
+        optimum,
+        "there",
+        direction,
+        lambda h: solved(targets={"there": np.array([0.4, 0.5, 0.0]) + h * direction}, warm_start=optimum),
     )
     heavy = np.array([0.3, 0.0, 1.0])
     agree(
-        found, "gravity", heavy, lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm_start=found), h=1e-4
+        optimum,
+        "gravity",
+        heavy,
+        lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm_start=optimum),
+        h=1e-4,
     )
 
 
 @pytest.mark.slow(every=9)
-def test_a_loop_and_a_body_that_turns() -> None:
-    """A four-bar by its crank, closed all along; and axes that turn, whose tangent vectors are of their own."""
+def test_derivatives_of_a_four_bar_and_a_ball_joint_equal_differences() -> None:
+    """A four-bar closed all along, driven by its crank; and a body with a spherical joint."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
     problem = lw.TrajectoryProblem(robot, num_steps=5, duration=0.5)
@@ -176,11 +185,17 @@ def test_a_loop_and_a_body_that_turns() -> None:
     def solved(**more: Any) -> Any:
         return problem.solve(start, solver="ilqr", actuated=["crank_hinge"], control_limits=False, **TIGHT | more)
 
-    found = solved()
-    assert found.success and np.abs(robot.constraint_error(found.q)).max() < 1e-9
-    agree(found, "turned", np.ones(1), lambda h: solved(targets={"turned": start[0] + 0.3 + h}, warm_start=found))
-    heavy, own = np.eye(3)[2], np.array([0.0, 0.0, -9.81])
-    agree(found, "gravity", heavy, lambda h: solved(parameters={"gravity": own + h * heavy}, warm_start=found), h=1e-4)
+    optimum = solved()
+    assert optimum.success and np.abs(robot.constraint_error(optimum.q)).max() < 1e-9
+    agree(optimum, "turned", np.ones(1), lambda h: solved(targets={"turned": start[0] + 0.3 + h}, warm_start=optimum))
+    heavy, gravity = np.eye(3)[2], np.array([0.0, 0.0, -9.81])
+    agree(
+        optimum,
+        "gravity",
+        heavy,
+        lambda h: solved(parameters={"gravity": gravity + h * heavy}, warm_start=optimum),
+        h=1e-4,
+    )
 
     body = lw.Robot.build(
         "body",
@@ -192,9 +207,9 @@ def test_a_loop_and_a_body_that_turns() -> None:
     turning = turning.add("configuration", "least_squares", steps=-1, scale=8.0, target=aim, name="there")
 
     def turned(start: Any = first, end: Any = aim, **more: Any) -> Any:
-        asked = {"solver": "ilqr", "velocity": [0.5, 0.2, -0.3], "targets": {"there": end}}
-        return turning.solve(start, actuated=["free"], control_limits=False, **asked | TIGHT | more)
+        options = {"solver": "ilqr", "velocity": [0.5, 0.2, -0.3], "targets": {"there": end}}
+        return turning.solve(start, actuated=["free"], control_limits=False, **options | TIGHT | more)
 
-    found, way = turned(), np.array([0.3, -0.8, 0.5])
-    agree(found, "there", way, lambda h: turned(end=body.integrate(aim, h * way), warm_start=found))
-    agree(found, "start", way, lambda h: turned(body.integrate(first, h * way), warm_start=found))
+    optimum, direction = turned(), np.array([0.3, -0.8, 0.5])
+    agree(optimum, "there", direction, lambda h: turned(end=body.integrate(aim, h * direction), warm_start=optimum))
+    agree(optimum, "start", direction, lambda h: turned(body.integrate(first, h * direction), warm_start=optimum))

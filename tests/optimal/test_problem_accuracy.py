@@ -1,4 +1,4 @@
-"""What solvers of optimal motion compute, against dense algebra, known optima and other ways to the same."""
+"""Accuracy of solvers of trajectory problems, against dense algebra and known optima."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from linkwork.optimal.algorithms.block_banded import (
 
 
 @pytest.mark.parametrize(("depth", "many"), [(0, 0), (1, 2), (2, 1), (3, 3)])
-def test_fronts_are_dense_equations(depth, many):
+def test_frontal_elimination_equals_dense_equations(depth, many):
     rng, width, windows = np.random.default_rng(depth), 3, 6
     size, count = (depth + 1) * width + many, windows * width + many
     factors = rng.normal(size=(windows, size, size))
@@ -27,15 +27,15 @@ def test_fronts_are_dense_equations(depth, many):
     H, g = np.zeros((count, count)), np.zeros(count)
     for t in range(windows):
         steps = [np.arange(width) + (t - back) * width for back in range(depth + 1)]
-        places = np.concatenate([*steps, windows * width + np.arange(many)]).astype(int)
-        there = np.flatnonzero(places >= 0)
+        indices = np.concatenate([*steps, windows * width + np.arange(many)]).astype(int)
+        inside = np.flatnonzero(indices >= 0)
         more = 2.0 * lines[t].T @ lines[t]
         more += 0.5 * np.diag(np.diag(more))
-        H[np.ix_(places[there], places[there])] += (blocks[t] + more)[np.ix_(there, there)]
-        np.add.at(g, places[there], (sides[t] + forces[t] @ lines[t])[there])
+        H[np.ix_(indices[inside], indices[inside])] += (blocks[t] + more)[np.ix_(inside, inside)]
+        np.add.at(g, indices[inside], (sides[t] + forces[t] @ lines[t])[inside])
 
-    def added(as_rows, given):
-        matrix, side, rows, pulls = given
+    def added(as_rows, arrays):
+        matrix, side, rows, pulls = arrays
         if not as_rows:
             more = sum(2.0 * np.outer(j, j) for j in rows)
             matrix, side = matrix + more + 0.5 * np.diag(np.diag(more)), side + pulls @ rows
@@ -46,12 +46,12 @@ def test_fronts_are_dense_equations(depth, many):
     padded = tuple(np.concatenate([x, *[x[-1:]] * depth]) for x in (blocks, sides, lines, forces))
     exact = np.linalg.solve(H, g)
     for wide, forward, backward in ((False, eliminate, substitute), (True, eliminate_wide, substitute_wide)):
-        found = forward(width, depth, many, windows, partial(added, wide), padded, [0.0] * width)
-        border, _ = solve_border(found.border, found.rest)
-        x = backward(width, depth, found, border)
-        assert bool(found.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
+        fronts = forward(width, depth, many, windows, partial(added, wide), padded, [0.0] * width)
+        border, _ = solve_border(fronts.border, fronts.rest)
+        x = backward(width, depth, fronts, border)
+        assert bool(fronts.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
         assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
-        drop = found.drop + sum(a * b for a, b in zip(found.rest, border, strict=True))
+        drop = fronts.drop + sum(a * b for a, b in zip(fronts.rest, border, strict=True))
         assert abs(drop - g @ exact) < 1e-9 * (g @ g)
 
 
@@ -60,14 +60,14 @@ def slider():
     return lw.load("double_pendulum")
 
 
-def test_the_double_integrator(slider):
-    """Least squares of accelerations from rest to rest are a linear program of normal equations, solved by NumPy."""
+def test_least_squares_of_accelerations_equal_the_normal_equations(slider):
+    """The reference is NumPy."""
     steps, tau = 10, 0.1
     problem = lw.TrajectoryProblem(slider, num_steps=steps, duration=steps * tau)
     problem = problem.add("acceleration", "least_squares").add("configuration", "equality", steps=-1, name="end")
     problem = problem.add("velocity", "equality", steps=-1, name="rest")
     start, end, v0 = np.array([0.1, -0.2]), np.array([0.7, 0.4]), np.array([0.3, -0.1])
-    found = problem.solve(start, velocity=v0, targets={"end": end}, tolerance=1e-10, step_tolerance=1e-10)
+    result = problem.solve(start, velocity=v0, targets={"end": end}, tolerance=1e-10, step_tolerance=1e-10)
     D = (np.eye(steps) - np.eye(steps, k=-1)) / tau
     rates = np.diag([*np.ones(steps - 1), 2.0]) @ D  # the last configuration is half a step after the one before
     A, past = D @ rates, np.zeros((steps, 2))
@@ -77,32 +77,32 @@ def test_the_double_integrator(slider):
     C = np.array([np.eye(steps)[-1], rates[-1]])
     K = np.block([[A.T @ A, C.T], [C, np.zeros((2, 2))]])
     exact = np.linalg.solve(K, np.concatenate([-A.T @ past, [end, np.zeros(2)]]))
-    assert found.success and np.abs(found.q - exact[:steps]).max() < 1e-9
-    begin = found.trajectory()(0.0)
+    assert result.success and np.abs(result.q - exact[:steps]).max() < 1e-9
+    begin = result.trajectory()(0.0)
     assert np.allclose(begin.q, start) and np.allclose(begin.v, v0)
     several = problem.solve(start, velocity=np.array([0.0 * v0, v0]), targets={"end": end}, num_guesses=2)
     assert np.allclose(several.trajectory(1)(0.0).v, v0) and np.allclose(several.attempts.trajectory((1, 1))(0.0).v, v0)
     scale = np.abs(exact[steps:]).max()
-    assert np.abs(found.multipliers["end"][0] - exact[steps]).max() < 1e-4 * scale
-    assert np.abs(found.multipliers["rest"][0] - exact[steps + 1]).max() < 1e-4 * scale
+    assert np.abs(result.multipliers["end"][0] - exact[steps]).max() < 1e-4 * scale
+    assert np.abs(result.multipliers["rest"][0] - exact[steps + 1]).max() < 1e-4 * scale
 
 
-def test_one_step_is_inverse_kinematics():
+def test_a_problem_of_one_step_is_inverse_kinematics():
     robot = lw.load("arm6")
     frame, q = robot.frames[-1], robot.random_configuration(seed=3)
     problem = lw.TrajectoryProblem(robot, num_steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
     near = q + 0.1
-    found = problem.solve(
+    result = problem.solve(
         initial_guess=near, targets={"reach": robot.pose(q, frame)}, step_tolerance=1e-9, tolerance=1e-9
     )
-    other = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], position_limits=False).solve(
+    by_ik = robot.ik_problem([lw.ik.PoseTask(frame, name="reach")], position_limits=False).solve(
         near, reach=robot.pose(q, frame)
     )
-    assert found.success and np.abs(found.q[0] - q).max() < 1e-6 and np.abs(found.q[0] - other.q).max() < 1e-5
+    assert result.success and np.abs(result.q[0] - q).max() < 1e-6 and np.abs(result.q[0] - by_ik.q).max() < 1e-5
 
 
-def test_numbers_of_steps_and_of_paths(slider):
-    """Variables, parameters with bounds, phases that take as long as is best."""
+def test_step_variables_and_path_parameters_have_bounds(slider):
+    """Variables, parameters and durations of phases are optimized."""
     problem = lw.TrajectoryProblem(
         slider, num_steps=6, duration={"go": (0.2, 2.0), "hold": 0.5}, phases={"go": (0, 3), "hold": (3, 6)}
     )
@@ -114,22 +114,22 @@ def test_numbers_of_steps_and_of_paths(slider):
     problem = problem.add("acceleration", "least_squares", steps="go", scale=0.1).add("duration of go", "cost")
     problem = problem.add("configuration", "equality", steps=3, name="there", target=(0.3, 0.2))
     problem = problem.add("velocity", "least_squares", steps="hold")
-    found = problem.solve(np.zeros(2))
-    assert found.success and np.abs(found.variables["push"][:3, 0] - 0.2).max() < 1e-5
-    assert np.abs(found.variables["push"][3:]).max() == 0.0
-    assert np.abs(found.parameters["size"] - [0.3, 0.25]).max() < 1e-5
-    go = found.parameters["duration of go"][0]
-    assert 0.2 <= go <= 2.0 and abs(found.duration - go - 0.5) < 1e-12
-    assert np.abs(found.steps - np.repeat([go / 3, 0.5 / 3], 3)).max() < 1e-12
-    assert abs(found.times[-1] - found.duration) < 1e-12
-    assert np.abs(found.q[3] - [0.3, 0.2]).max() < 1e-6 and "times" not in str(found)
+    result = problem.solve(np.zeros(2))
+    assert result.success and np.abs(result.variables["push"][:3, 0] - 0.2).max() < 1e-5
+    assert np.abs(result.variables["push"][3:]).max() == 0.0
+    assert np.abs(result.parameters["size"] - [0.3, 0.25]).max() < 1e-5
+    go = result.parameters["duration of go"][0]
+    assert 0.2 <= go <= 2.0 and abs(result.duration - go - 0.5) < 1e-12
+    assert np.abs(result.steps - np.repeat([go / 3, 0.5 / 3], 3)).max() < 1e-12
+    assert abs(result.times[-1] - result.duration) < 1e-12
+    assert np.abs(result.q[3] - [0.3, 0.2]).max() < 1e-6 and "times" not in str(result)
 
 
-def test_what_is_not_finite_is_named(slider):
+def test_a_nan_feature_is_named_with_its_step(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "least_squares", name="odd", steps=2)
-    found = problem.solve(np.zeros(2))
-    assert found.status == "not_finite" and found.message == "'odd' is nan in step 2, component 'odd'"
+    result = problem.solve(np.zeros(2))
+    assert result.status == "not_finite" and result.message == "'odd' is nan in step 2, component 'odd'"
     # where it does not count, it may be what it likes
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 0.5), "least_squares", name="odd", steps=[3])
@@ -140,36 +140,36 @@ def test_what_is_not_finite_is_named(slider):
 
 @pytest.mark.slow(every=3)
 def test_derivatives_that_are_not_finite_are_named(slider):
-    """The length of what is at rest has a value, and no derivative: no constraint is to blame, nor is it stuck."""
+    """The length of a zero vector has a value, and no derivative: no constraint is blamed."""
     for step, at in ((0, slice(0, 2)), (2, 2)):
         problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares")
         problem = problem.add("configuration", "equality", steps=-1, name="harmless")
         problem = problem.add(lambda w: sqrt(w.v()[0] ** 2 + w.v()[1] ** 2), "least_squares", name="speed", steps=at)
         for solver, n in (("augmented", 0), ("augmented", 2), ("ilqr", 0), ("ilqr", 2)):
-            found = problem.solve(np.zeros((n, 2) if n else 2), solver=solver, initial_guess=np.zeros(2))
-            said = found.explain(n - 1 if n else ())
-            assert np.all(found.status == "not_finite"), (solver, found.status)
+            result = problem.solve(np.zeros((n, 2) if n else 2), solver=solver, initial_guess=np.zeros(2))
+            said = result.explain(n - 1 if n else ())
+            assert np.all(result.status == "not_finite"), (solver, result.status)
             assert said.startswith(f"not_finite: the derivative of 'speed' in step {step}, component 'speed'. "), (
                 solver,
                 said,
             )
-            assert np.max(found.violations["harmless"]) == 0.0 and not np.any(found.success)
-            assert all(not x for x in (found.conflicts if n else [found.conflicts]))
+            assert np.max(result.violations["harmless"]) == 0.0 and not np.any(result.success)
+            assert all(not x for x in (result.conflicts if n else [result.conflicts]))
 
 
-def test_two_that_conflict_are_named(slider):
+def test_two_conflicting_constraints_are_named(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=2, target=(0.5, 0.0), name="here")
     problem = problem.add("configuration", "equality", steps=2, target=(0.9, 0.0), name="there")
     problem = problem.add("velocity", "inequality", upper=9.0, lower=-9.0)
-    found = problem.solve(np.zeros(2))
-    assert found.status == "infeasible" and set(found.conflicts) == {"here", "there"}
-    assert abs(found.violations["here"] - 0.2) < 1e-3 and list(found.residuals)[-1] == "acceleration"
+    result = problem.solve(np.zeros(2))
+    assert result.status == "infeasible" and set(result.conflicts) == {"here", "there"}
+    assert abs(result.violations["here"] - 0.2) < 1e-3 and list(result.residuals)[-1] == "acceleration"
 
 
 @pytest.mark.slow(every=3)
-def test_what_a_constraint_is_measured_in_is_no_matter(slider):
-    """Motors that can only just, in N·m and in mN·m, by scales and by values; and costs of another size."""
+def test_results_do_not_depend_on_units_and_scales_of_constraints(slider):
+    """Motor limits in N·m and mN·m, by scales and by values; and costs of another size."""
 
     def reaching(motors, most, scale, cost):
         problem = lw.TrajectoryProblem(slider, num_steps=12, duration=0.6).add(
@@ -179,13 +179,13 @@ def test_what_a_constraint_is_measured_in_is_no_matter(slider):
         problem = problem.add("velocity", "equality", steps=-1, name="rest")
         return problem.add(motors, "inequality", lower=-most, upper=most, scale=scale, name="motors")
 
-    found = [
+    results = [
         reaching("torque", 21.0, scale, cost).solve(np.zeros(2))
         for scale, cost in ((1.0, 1.0), (1e-3, 1.0), (1e3, 1.0), (1.0, 1e3))
     ]
-    found.append(reaching(lambda w: [1e3 * x for x in w.torque()], 21e3, 1.0, 1.0).solve(np.zeros(2)))
-    for x, unit, cost in zip(found, (1.0, 1.0, 1.0, 1.0, 1e3), (1.0, 1.0, 1.0, 1e6, 1.0), strict=True):
+    results.append(reaching(lambda w: [1e3 * x for x in w.torque()], 21e3, 1.0, 1.0).solve(np.zeros(2)))
+    for x, unit, cost in zip(results, (1.0, 1.0, 1.0, 1.0, 1e3), (1.0, 1.0, 1.0, 1e6, 1.0), strict=True):
         assert x.success and abs(np.abs(x.residuals["motors"]).max() - 21.0 * unit) < 1e-6 * unit
-        assert abs(x.cost / cost / found[0].cost - 1.0) < 1e-7 and abs(x.iterations - found[0].iterations) <= 3
-        off = x.multipliers["motors"] * unit / cost - found[0].multipliers["motors"]
-        assert np.abs(off).max() < 1e-5 * np.abs(found[0].multipliers["motors"]).max()
+        assert abs(x.cost / cost / results[0].cost - 1.0) < 1e-7 and abs(x.iterations - results[0].iterations) <= 3
+        off = x.multipliers["motors"] * unit / cost - results[0].multipliers["motors"]
+        assert np.abs(off).max() < 1e-5 * np.abs(results[0].multipliers["motors"]).max()

@@ -1,0 +1,110 @@
+"""Sweeps, roll-outs and their loop on problems with known answers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import linkwork as lw
+from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest
+from linkwork.optimal.algorithms.shooting.ilqr import Shooting
+from linkwork.optimal.algorithms.shooting.search_state import RollOut
+from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
+
+T, H = 30, 0.05
+A = np.array([[1.0, H], [0.0, 1.0]])
+B = np.array([[0.5 * H * H], [H]])
+SCALARS = ("cost", "violation", "gap", "decrement", "iterations", "status")
+CART = Stepped(lambda x, u: [x[0] + H * x[1] + 0.5 * H * H * u[0], x[1] + H * u[0]], 2, 1)
+FREE = np.zeros((T, 2))
+MOTION = np.stack([np.linspace(0.0, 1.0, T), np.full(T, 0.3)], axis=1)
+
+
+@cache
+def _solver(kinds: tuple[str, ...], limited: bool, gaps: bool, linear: bool = True) -> lw.Kernel:
+    """Solve for a cart on a line with the target 1, at rest: rows of position, speed, and speed beyond 0.95."""
+
+    def solved(start, w0, w1, u, x, bound):
+        terms = TermRequest(("least_squares",), kinds, lambda x, u, g: u, lambda y, g: [y[0] - 1.0, y[1], y[1] - 0.95])
+        limits = ([-bound], [bound]) if limited else None
+        problem = Shooting(CART, terms, list(start), np.zeros((T, 0)), (w0, w1), limits, gaps)
+        state = problem.solve(RollOut(x, u))
+        scalars = np.array([getattr(state, name) for name in SCALARS])
+        return {
+            "x": state.motion.x,
+            "u": state.motion.u,
+            "K": state.gains,
+            "forces": state.multipliers[1],
+            "told": scalars,
+        }
+
+    return lw.compile(solved, start=2, w0=(T, 1), w1=(T, 3), u=(T, 1), x=(T, 2), bound=())
+
+
+def _scalars_of(state) -> dict[str, float]:
+    return dict(zip(SCALARS, state.told.tolist(), strict=True))
+
+
+def test_a_linear_quadratic_problem_is_solved_in_one_iteration() -> None:
+    """The second iteration confirms the optimum; policy and cost are those of Riccati's sweep."""
+    w1 = np.tile([1.0, 0.5, 0.0], (T, 1))
+    w1[-1] = [4.0, 2.0, 0.0]
+    start = np.array([0.2, -0.4])
+    state = _solver(("least_squares",) * 3, False, False)(start, np.full((T, 1), 0.3), w1, np.zeros((T, 1)), FREE, 1.0)
+    scalars = _scalars_of(state)
+    Q = np.diag([1.0, 0.25])
+    known = lw.control.finite_horizon_lqr(A, B, Q, [[0.09]], end=np.diag([16.0, 4.0]), num_steps=T)
+    assert scalars["status"] == 0 and scalars["iterations"] == 2 and scalars["decrement"] < 1e-25
+    assert np.abs(state.K + known.K).max() < 1e-12 * np.abs(known.K).max()
+    away = start - [1.0, 0.0]
+    first = away @ Q @ away  # what the start costs is no matter of the control
+    assert abs(2.0 * scalars["cost"] - (away @ known.X[0] @ away - first)) < 1e-11
+    assert np.abs(state.u[0] + known.K[0] @ away).max() < 1e-12
+
+
+def test_equality_constrained_motions_have_least_norm() -> None:
+    """Motion from rest to rest with least Σ u²: the least-norm solution; with control limits a convex program."""
+    reach = np.hstack([np.linalg.matrix_power(A, T - 1 - t) @ B for t in range(T)])  # x_T = reach u
+    w1 = np.zeros((T, 3))
+    w1[-1, :2] = 1.0
+    arguments = np.zeros(2), np.full((T, 1), 0.1), w1, np.zeros((T, 1)), MOTION
+    known = np.linalg.pinv(reach) @ [1.0, 0.0]
+    kinds = ("equality", "equality", "inequality")
+    for limited, gaps in ((False, False), (True, False), (True, True)):
+        state = _solver(kinds, limited, gaps)(*arguments, 100.0)
+        scalars = _scalars_of(state)
+        assert scalars["status"] == 0 and scalars["violation"] < 1.0 and scalars["gap"] < 1e-9, (limited, gaps, scalars)
+        assert np.abs(state.u[:, 0] - known).max() < 1e-6
+        forces = state.forces[-1, :2]
+        assert np.abs(0.01 * state.u[:, 0] + reach.T @ forces).max() < 1e-8  # the gradient of the Lagrangian
+    bound, w1[:, 2] = 2.5, 1.0
+    for gaps in (False, True):
+        state = _solver(kinds, True, gaps)(*arguments, bound)
+        scalars, u, x = _scalars_of(state), state.u[:, 0], state.x
+        assert scalars["status"] == 0 and scalars["violation"] < 1.0
+        assert np.abs(u).max() == bound and 0 < (np.abs(u) == bound).sum() < T  # exactly
+        assert (x[:, 1] < 0.95 + 1e-9).all() and (x[:, 1] > 0.95 - 1e-8).any()
+        speed = np.zeros((T, T))  # of all steps, by all controls
+        for t in range(T):
+            speed[t:, t] = H
+        slope = 0.01 * u + reach.T @ state.forces[-1, :2] + speed.T @ state.forces[:, 2]
+        inside = np.abs(u) < bound
+        assert np.abs(slope[inside]).max() < 1e-7
+        assert (slope[~inside] * np.sign(u[~inside]) < 1e-9).all() and (state.forces[:, 2] >= 0.0).all()
+        assert np.abs(state.forces[:, 2] * (x[:, 1] - 0.95)).max() < 1e-9
+
+
+def test_problems_of_a_batch_are_independent_of_nan_in_others() -> None:
+    """The bits are equal, and NaN is reported for its own problem alone."""
+    kernel = _solver(("equality", "equality", "inequality"), True, True)
+    w1 = np.zeros((T, 3))
+    w1[-1, :2] = 1.0
+    starts = np.random.default_rng(0).uniform(-0.5, 0.5, (11, 2))
+    starts[4, 0] = np.nan
+    arguments = np.full((T, 1), 0.1), w1, np.zeros((T, 1)), MOTION, 8.0
+    together = kernel(starts, *arguments)
+    for k in (0, 3, 4, 5, 10):
+        alone = kernel(starts[k], *arguments)
+        assert all(np.array_equal(a, b[k], equal_nan=True) for a, b in zip(alone, together, strict=True))
+    assert together.told[:, -1].tolist() == [3.0 if k == 4 else 0.0 for k in range(11)]
