@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.simulation import Encoder, Event
 
 from ..helpers import linkages
 from ..helpers.cut_four_bar import four_bar
@@ -102,6 +103,26 @@ def test_springs_far_from_rest_gain_no_energy_in_trees():
         turned = found.q[:, robot.v_names.index("shoulder_lift")]
         energy = robot.kinetic_energy(found.q, found.v) + robot.potential_energy(found.q) + 0.5 * stiffness * turned**2
         assert found.success and np.diff(energy).max() < 1e-3 * energy[0] and energy[-1] < kept * energy[0], stiffness
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:simulate. dt")
+def test_steps_are_divided_alike_with_sensors_events_and_signals():
+    """A fast pendulum on a spring, which gains no energy, and a slow one beside it, whose steps are whole."""
+    robot = lw.load("double_pendulum").with_joint_dynamics(stiffness=[2e4, 0.0])
+    q, v = np.array([[1.0, 0.3], [1e-4, 0.0]]), np.zeros((2, 2))
+    options = {"duration": 0.05, "joint_limit_mode": "ignored"}
+    plain = robot.simulate(q, v, **options)
+    turned = plain.q[..., 0]
+    energy = robot.kinetic_energy(plain.q, plain.v) + robot.potential_energy(plain.q) + 1e4 * turned**2
+    assert plain.success.all() and np.diff(energy[0]).max() < 1e-3 * energy[0, 0] and np.ptp(energy[1]) < 1e-4
+    for changes in (
+        {"sensors": {"angle": Encoder("elbow")}},
+        {"events": [Event("far", lambda t, q, v: q[0] - 50.0)]},
+        {"controller": lambda t, q, v, u: u, "time_inputs": {"u": np.zeros((50, 2))}},
+    ):
+        same = robot.simulate(q, v, **options, **changes)
+        np.testing.assert_allclose(same.q, plain.q, rtol=0.0, atol=1e-10)
 
 
 def test_a_spring_of_a_loop_may_be_zero_in_the_first_environment():

@@ -91,6 +91,7 @@ class SimulationState(NamedTuple):
     depths: Any = ()  # state of `penetration_depth.deepened`, if depths are watched
     saturated: Any = ()  # number of steps in which each force of `reached_limits` was reached, if these are counted
     tried: Any = ()  # part of the step that is tried next, if the loop over steps runs over their parts
+    is_far: Any = ()  # 1 if the next step may gain energy, so that it is divided, where other steps are not
 
 
 def rolled(
@@ -123,6 +124,7 @@ def rolled(
     contacts = setup.touched(parameters)
     dynamics = SimulatedDynamics.of(setup, parameters, h, closely)
     method, watching, plausible = METHODS[setup.method], len(start.depths) > 0, PlausibleValues.of(setup.robot.tree)
+    solves = method.solves or (method.damped_within and setup.has_constraints)  # its steps may not be solved
     reached = reached_limits(setup.robot, setup.controller) if len(start.saturated) else {}
 
     def rows_of(function: Any, state: Any, value: Any, length: int, cuts: int | None = None) -> Any:
@@ -134,26 +136,30 @@ def rolled(
         state, result = function(state, tree_map(lambda x: x[0], value))
         return state, tree_map(lambda x: np.asarray(x)[None], result)
 
-    def advanced(acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, diagnostics: Any) -> Any:
-        """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s]."""
+    def advanced(
+        acting: SimulatedDynamics, t: Any, q: Any, v: Any, tau: Any, width: Any, diagnostics: Any, whole: bool = False
+    ) -> Any:
+        """Return q, v and diagnostics (forces of joints, contacts and constraints) after a step of ``width`` [s].
+
+        A ``whole`` step is not divided.
+        """
         if not setup.robot.nv:  # the robot cannot move
             return q, v, diagnostics
         bounded, part_of = isinstance(tau, ServoForces) or setup.is_bounded, parts_of(acting, tau, width)
-        if closely or not is_divided(acting, bounded):
+        if closely or whole or not (solves or may_gain(acting, bounded)):
             q, v, forces = part_of(t, q, v, width)
         else:
             q, v, forces = divided(part_of, t, q, v, width, diagnostics if bounded else ())
         return q, v, forces if bounded else diagnostics
 
-    def is_divided(acting: SimulatedDynamics, bounded: bool) -> bool:
-        """Return True if the method has steps that may not be solved, or may gain energy."""
-        solves = method.solves or (method.damped_within and setup.has_constraints)
-        return solves or (not bounded and acting.may_gain)
+    def may_gain(acting: SimulatedDynamics, bounded: bool) -> bool:
+        """Return True if steps of a tree are divided where springs add energy."""
+        return not bounded and acting.may_gain
 
     def parts_of(acting: SimulatedDynamics, tau: Any, width: Any) -> Any:
         """Return the function that computes q, v and forces after a part of a step of ``width`` [s]."""
         bounded = isinstance(tau, ServoForces) or setup.is_bounded
-        gains = not bounded and acting.may_gain
+        gains = may_gain(acting, bounded)
 
         def part_of(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
             moving = replace(acting, h=part, span=width, passes=passes)
@@ -168,12 +174,14 @@ def rolled(
 
         return part_of
 
-    def happening(acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any) -> Any:
+    def happening(
+        acting: SimulatedDynamics, state: SimulationState, t: Any, tau: Any, diagnostics: Any, whole: bool
+    ) -> Any:
         """Return q, v, diagnostics, status code and events of a step in which events are located."""
         known = state.events
 
         def shorter(begin: Any, q: Any, v: Any, width: Any) -> tuple[Any, Any, Any]:
-            q, v, more = advanced(acting, t + begin, q, v, tau, width, diagnostics)
+            q, v, more = advanced(acting, t + begin, q, v, tau, width, diagnostics, whole)
             return array(list(q)), array(list(v)), more
 
         parts: StepSegments
@@ -219,12 +227,12 @@ def rolled(
         after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches, start=begun)
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
-    def step(state: SimulationState, now: Named | None) -> SimulationState:
+    def step(state: SimulationState, now: Named | None, whole: bool = False) -> SimulationState:
         t = h * state.steps
         tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
         acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
         held = isinstance(tau, ServoForces) or len(wrenches) > len(setup.wrenches) or not setup.robot.nv
-        parted = len(state.tried) > 0 and not held and is_divided(acting, False)
+        parted = len(state.tried) > 0 and not held
         if parted and setup.controller is not None:  # later parts have the command of the first one
             first = eq(state.tried.done, 0.0)
             tau = [where(first, a, b) for a, b in zip(tau, state.tau, strict=True)]
@@ -242,13 +250,13 @@ def rolled(
         diagnostics = (forces_at_first, state.forces, state.residual, pulled, gaps)
         solved: Any = True
         if setup.events:
-            q, v, diagnostics, ended, events = happening(acting, state, t, tau, diagnostics)
+            q, v, diagnostics, ended, events = happening(acting, state, t, tau, diagnostics, whole)
         elif parted:
             done, part = state.tried
             q, v, _ = parts_of(acting, tau, h)(t + done * h, state.q, state.v, part * h, state.tried.is_last)
             solved = is_solved(q, v)
         else:
-            q, v, diagnostics = advanced(acting, t, state.q, state.v, tau, h, diagnostics)
+            q, v, diagnostics = advanced(acting, t, state.q, state.v, tau, h, diagnostics, whole)
         if setup.sensors is not None:
             z = {**z, SENSORS: noted(state, t, q, v, diagnostics, z[SENSORS], ended, events, wrenches)}
         pushed, forces, residual, borne, gaps = diagnostics
@@ -263,7 +271,12 @@ def rolled(
         valid = and_(valid, lt(total(carried), math.inf)) if carried else valid
         # gaps, and so depths, of a stopped sample do not change
         depths = deepened(contacts, setup.robot, state.depths, gaps, state.steps) if watching else ()
-        going = and_(lt(state.status, 0.5), lt(state.steps, last))
+        going, is_far = and_(lt(state.status, 0.5), lt(state.steps, last)), state.is_far
+        if whole and may_gain(acting, stepped):  # a step that may gain energy changes nothing here
+            far = and_(going, acting.moves_far(state.v, v, h))
+            going, is_far = and_(going, not_(far)), array([where(far, 1.0, 0.0)])
+        elif len(is_far):
+            is_far = array([0.0])
         goes = and_(and_(going, lt(ended, GUARD - 0.5)), and_(valid, moved))
         lost = where(lt(residual, 1.0), STATE, UNSOLVED)
         allowed, full, tried = moved, and_(goes, lt(ended, 0.5)), state.tried  # the step of an event does not count
@@ -290,11 +303,14 @@ def rolled(
             depths,
             array(saturated) if reached else (),
             tried,
+            is_far,
         )
 
     start = start._replace(tau=array([0.0] * setup.robot.nv), forces=setup.no_forces)
-    if every is not None and not (closely or setup.events or setup.sensors or setup.is_bounded):
+    if solves and every is not None and not (closely or setup.events or setup.sensors or setup.is_bounded):
         start = start._replace(tried=PartOfStep())
+    elif may_gain(dynamics, setup.is_bounded) and not closely:
+        start = start._replace(is_far=array([0.0]))
     frames: tuple[tuple[str, str], ...] = ()
     if setup.records_reactions:
         form = None if setup.controller is None else command_form(setup)
@@ -310,19 +326,40 @@ def rolled(
         def run(state: SimulationState) -> SimulationState:
             if every is not None:
 
-                def counted(pair: tuple[Any, SimulationState]) -> tuple[Any, SimulationState]:
-                    after = step(pair[1], None)
-                    return pair[0] + (after.steps - pair[1].steps if len(after.tried) else 1.0), after
+                def counted(pair: tuple[Any, SimulationState], whole: bool = False) -> tuple[Any, SimulationState]:
+                    after = step(pair[1], None, whole)
+                    one = after.steps - pair[1].steps if len(after.tried) else 1.0
+                    return pair[0] + (one - after.is_far[0] if whole else one), after
 
                 def going(pair: tuple[Any, SimulationState]) -> Any:
                     now = pair[1]
                     return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
 
-                known, _ = flatten(state, "simulate: state")
-                result = watching_while_loop(going, counted, (0.0, state), _FOREVER, len(known))
+                def until_far(pair: Any) -> Any:
+                    """Return the state after whole steps, and after one that is divided, unless these are all."""
+
+                    def whole(x: Any) -> Any:
+                        return and_(going(x), lt(x[1].is_far[0], 0.5))
+
+                    pair = while_loop(whole, lambda x: counted(x, True), pair, length).state
+                    return cond(lt(0.5, pair[1].is_far[0]), counted, lambda x: x, pair)
+
+                length = len(flatten(state, "simulate: state")[0])
+
+                def while_loop(more: Any, function: Any, pair: Any, length: int) -> Any:
+                    return watching_while_loop(more, function, pair, _FOREVER, length)
+
+                result = while_loop(going, until_far if len(state.is_far) else counted, (0.0, state), length)
                 return result.state[1]  # type: ignore[no-any-return]
             cuts = segments if rows == 1 else None
-            result, _ = rows_of(lambda s, x: (step(s, x), None), state, now, setup.every, cuts)
+
+            def one(state: SimulationState, now: Named | None) -> tuple[SimulationState, None]:
+                if not len(state.is_far):
+                    return step(state, now), None
+                after = step(state, now, True)
+                return cond(lt(0.5, after.is_far[0]), lambda _: step(state, now), lambda x: x, after), None
+
+            result, _ = rows_of(one, state, now, setup.every, cuts)
             return result  # type: ignore[no-any-return]
 
         if setup.events and not closely:

@@ -15,7 +15,6 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control import cond
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
@@ -225,28 +224,27 @@ class SimulatedDynamics:
         settles = method.damped_within and not method.as_mujoco and not self.robot.constraints
         return known and settles and self.resistance(self.moving).has_springs
 
+    def moves_far(self, v: Scalars, rates: Scalars, span: Any) -> Any:
+        """Return True if a step of ``span`` [s] from velocities v to ``rates`` is so long that it may gain energy."""
+        each = zip(v, rates, unit_steps(self.robot.tree), strict=True)
+        moved = [(fabs(a) + fabs(b)) * (1.0 / unit) for a, b, unit in each]
+        return not_(lt(span * sum(moved, 0.0), _FAR))  # also where it is NaN
+
     def gains(self, tau: Scalars, before: tuple[Scalars, Scalars], after: tuple[Scalars, Scalars]) -> Any:
         """Return True if a tree with springs gains energy in a step in which it moves far.
 
         ``before`` and ``after`` are q and v, and ``tau`` (nv) the joint forces.  The step does not resolve the motion.
         """
         moving = self.moving
-        resistance = self.resistance(moving)
-
-        def gained(_: Any) -> Any:
-            each = []
-            for q, v in (before, after):
-                kinetic = moving.kinetic_energy(array(list(q)), array(list(v)), passive=self.passive)
-                each.append((kinetic, potential_energy(moving.tree, q), resistance.energy(q)))
-            (K, U, spring), (now, height, left) = each
-            work = [self.h * (f * (a + b)) for f, a, b in zip(tau, before[1], after[1], strict=True)]
-            size = (K + spring + fabs(height - U)) * (self.h / self.span)
-            rise = (now - K) + (height - U) + (left - spring) - sum(map(fabs, work), 0.0)
-            return where(lt(_GAINED * size, rise), 1.0, 0.0)
-
-        each = zip(before[1], after[1], unit_steps(self.robot.tree), strict=True)
-        moved = [(fabs(a) + fabs(b)) * (1.0 / unit) for a, b, unit in each]
-        return lt(0.5, cond(lt(_FAR, self.span * sum(moved, 0.0)), gained, lambda _: 0.0, 0.0))
+        resistance, each = self.resistance(moving), []
+        for q, v in (before, after):
+            kinetic = moving.kinetic_energy(array(list(q)), array(list(v)), passive=self.passive)
+            each.append((kinetic, potential_energy(moving.tree, q), resistance.energy(q)))
+        (K, U, spring), (now, height, left) = each
+        work = [self.h * (f * (a + b)) for f, a, b in zip(tau, before[1], after[1], strict=True)]
+        size = (K + spring + fabs(height - U)) * (self.h / self.span)
+        rise = (now - K) + (height - U) + (left - spring) - sum(map(fabs, work), 0.0)
+        return and_(lt(_GAINED * size, rise), self.moves_far(before[1], after[1], self.span))
 
     def _damped(self, moving: Any, pushed: Callable[..., Any]) -> Any:
         """Return the function v̇(t, q, v) of a semi-implicit step, with damping D evaluated at the step's end.
