@@ -131,7 +131,7 @@ def test_every_public_name_has_a_docstring():
                 assert inspect.getdoc(value) or name in (*SPECIAL, "name"), f"{cls.__name__}.{name}"
 
 
-def test_public_classes_say_their_public_path():
+def test_public_classes_have_their_public_module_path():
     assert {f"{kind.__module__}.{kind.__name__}" for kind in CLASSES} == {
         f"{title}.{kind.__name__}" for kind, title in CLASSES.items()
     }

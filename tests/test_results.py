@@ -138,7 +138,7 @@ def _asserted_statuses(test: ast.FunctionDef) -> set[Status]:
     return {status for status in Status if status.value in words or status.name in members}
 
 
-def test_statuses_of_early_ends_are_provoked():
+def test_results_that_end_early_have_the_matching_status():
     """Joints that determine each other, a motion that explodes, and a path whose next configuration is far."""
     with pytest.raises(lw.errors.AssemblyError, match="determine each other") as error:
         lw.load("fourbar").assemble(hold={"crank_hinge": 0.5, "coupler_hinge": 2.0})

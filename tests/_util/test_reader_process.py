@@ -206,7 +206,7 @@ def test_the_reader_process_has_the_current_folder_and_variables(
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="it stops a program by a signal")
-def test_a_dead_waiting_process_is_replaced_before_the_next_file(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_reader_process_that_died_or_hangs_is_replaced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP):
         program = call("remember").data[2]
         os.kill(program, number)

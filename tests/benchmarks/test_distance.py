@@ -52,7 +52,7 @@ def test_surface_points_agree_with_support_functions():
             assert outside(kind, X, x, p + 0.1 * n).min() > 0.01, kind
 
 
-def test_errors_of_distances_are_measured():
+def test_measured_errors_of_distances_are_at_rounding():
     figures = measured(("segment", "segment"), 100, 5)
     assert figures.apart.distance < 1e-12 and figures.apart.witnesses < 1e-12 and figures.apart.pairs == 100
     assert figures.overlap.pairs == 0 and figures.deeper is None

@@ -29,7 +29,7 @@ def files(tmp_path, urdf):
 
 
 @pytest.mark.slow(every=3)
-def test_plan_starts_within_the_limits(linkwork, urdf, files):
+def test_plan_starts_at_the_middle_of_limits_that_exclude_zero(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
     data = json.loads(linkwork("plan", file, "--scene", files[1], "--to", "j=0.5", "--json").out)
     assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]

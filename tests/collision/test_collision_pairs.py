@@ -129,7 +129,7 @@ def test_pairs_far_apart_are_proved_free_for_many_joints_and_full_turns() -> Non
     assert (pair.kind, pair.proved) == ("never", True)
 
 
-def test_pairs_that_first_samples_classify_are_not_sampled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collision_pairs_that_early_samples_decide_are_not_sampled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = arm(2.9)
     whole = robot.find_collision_pairs(num_samples=400, prove=False)
     monkeypatch.setattr(pair_classification, "_MANY", 0)

@@ -79,7 +79,7 @@ def test_the_height_of_a_ball_is_its_distance_from_level_ground() -> None:
     assert np.abs(np.abs(distances.normal[:, 0, 2]) - 1.0).max() < 1e-12
 
 
-def test_distances_of_two_shapes_support_one_field() -> None:
+def test_signed_distance_accepts_a_point_cloud_or_height_field_as_one_shape() -> None:
     rng = np.random.default_rng(7)
     ball, X = shapes.Sphere(0.1), lw.pose((0.1, 0.2, 0.3), rpy=(0.5, 0.6, 0.7))
     at = np.tile(np.eye(4), (20, 1, 1))

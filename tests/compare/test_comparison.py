@@ -97,7 +97,7 @@ def test_robots_with_other_coordinates_and_couplings_have_equal_motions():
     assert "mass matrix" not in differing(result) and "gravity force [N·m, N]" not in differing(result)
 
 
-def test_ratios_of_followers_are_compared_in_the_directions_of_both_axes():
+def test_mimic_ratios_are_compared_independently_of_axis_signs():
     """An opposite axis of the follower, of the joint that it follows, or of both: the ratios of equal motions agree."""
     for axis, master, ratio in ((-1, 1, 0.4), (1, -1, 0.4), (-1, -1, -0.4)):
         robots = []

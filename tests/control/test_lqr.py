@@ -302,7 +302,7 @@ def test_eigenvalues_are_bounded_by_powers() -> None:
         assert _sizes(np.triu(np.ones((4, 4)), 1))[0] >= 1e-3
 
 
-def test_large_systems_use_the_same_solution_as_small_ones() -> None:
+def test_the_lqr_algorithm_for_large_systems_gives_the_same_solution() -> None:
     """Bounds by powers change the transform's γ; the regulator is the same."""
     for discrete in (False, True):
         A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))

@@ -32,7 +32,7 @@ def test_the_projects_own_robot_files_are_read_as_the_page_states():
     assert {file_row.format for file_row in results} == {"urdf", "sdf", "linkwork"}
 
 
-def test_mujocos_model_files_are_read_as_the_page_states(tmp_path: Path):
+def test_models_in_the_mujoco_package_are_read_as_documented(tmp_path: Path):
     """The page's rows of the package, as far as this version of it has the same files."""
     mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     results = [row for row in rows(Path(mujoco.__file__).parent, 2) if row.format == "mjcf"]

@@ -60,7 +60,7 @@ def test_row_30_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
 
 
 @pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
-def test_row_31_a_urdf_axis_that_is_not_unit_is_normalised_with_a_warning(axis: str):
+def test_a_urdf_axis_that_is_not_unit_is_normalised_with_a_warning(axis: str):
     text = arm(f'<axis xyz="{axis}"/>' + LIMIT, "prismatic")
     issue = warning(text)
     assert issue.code == "AXIS_NORM" and "normalised" in issue.message
@@ -69,13 +69,13 @@ def test_row_31_a_urdf_axis_that_is_not_unit_is_normalised_with_a_warning(axis: 
 
 
 @pytest.mark.parametrize("axis", ["1e308 1e308 1e308", "5e-324 5e-324 5e-324", "3 3 3"])
-def test_row_31_very_long_and_short_urdf_axes_are_normalised(axis: str):
+def test_very_long_and_short_urdf_axes_are_normalised(axis: str):
     joint = read(arm(f'<axis xyz="{axis}"/>' + LIMIT)).bodies[0].joint
     assert isinstance(joint, Revolute)
     assert all(abs(a - 3**-0.5) < 1e-15 for a in joint.axis)
 
 
-def test_row_31_a_urdf_axis_that_is_unit_up_to_rounding_has_no_warning():
+def test_a_urdf_axis_that_is_unit_up_to_rounding_has_no_warning():
     text = arm('<axis xyz="0.7071068 0.7071068 0"/>' + LIMIT)
     assert warnings(text) == ()
     joint = read(text).bodies[0].joint

@@ -171,7 +171,7 @@ def test_separated_hulls_never_touch() -> None:
         assert ((b @ directions.T).min(0) - (a @ directions.T).max(0)).max() <= d[k] + 2e-15
 
 
-def test_overlapping_prisms_have_the_depth_of_facets() -> None:
+def test_the_depth_of_overlapping_prisms_is_exact() -> None:
     """drake 21673: a wheel's prism of six sides and a triangle's; and just touching."""
     position, (c, s) = (4.2864836941313040342, 7.3869576872253679412), (-0.94039051098122172778, 0.34009658459984087875)
     ring = [(np.cos(k * np.pi / 3.0), np.sin(k * np.pi / 3.0)) for k in range(6)] @ np.array(

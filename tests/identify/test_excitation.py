@@ -150,7 +150,7 @@ def test_derivatives_of_measured_positions_are_filtered_without_delay() -> None:
     assert np.abs(estimate.a[inside]).max() < 1e-4 and np.array_equal(estimate.q, turning)
 
 
-def test_rates_of_a_sine_lose_the_share_that_the_docstring_states() -> None:
+def test_differentiation_attenuates_sines_by_the_documented_factor() -> None:
     """5 Hz at 100 samples a second, of ball joints that oscillate about fixed axes, and of plain coordinates."""
     pytest.importorskip("scipy")
     robot, t, w, inside = robot_of(TREES["spherical_chain"]), np.arange(400) * 0.01, 10.0 * np.pi, slice(60, -60)

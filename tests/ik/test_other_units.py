@@ -24,7 +24,7 @@ def cart():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level"])
-def test_lengths_times_a_power_of_two(case):
+def test_solutions_do_not_depend_on_the_unit_of_length(case):
     """Every second target is out of reach.  Products with powers of two have no rounding errors."""
     robot, rng, L = cart(), np.random.default_rng(3), 1024.0
     tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
@@ -48,7 +48,7 @@ def test_lengths_times_a_power_of_two(case):
 
 
 @pytest.mark.slow(every=3)
-def test_unreachable_targets_to_rounding():
+def test_unreachable_targets_are_approached_until_the_gradient_vanishes():
     """The gradient Jᵀe vanishes, also where costs of neighbours differ by rounding alone."""
     robot, rng = lw.load("arm6"), np.random.default_rng(1)
     targets = 3.0 * robot.pose(robot.random_configuration(rng, size=60), "tool")[:, :3, 3]

@@ -130,7 +130,7 @@ def report_values(report):
 
 
 @pytest.mark.slow(every=3)
-def test_batches_of_mechanisms_have_the_mobility_of_each():
+def test_the_mobility_of_a_batch_equals_that_of_each_mechanism():
     """Four-bars whose hinges are parallel, or not and so jammed; robots without constraints; times that contradict."""
     robot, offsets = lw.load("fourbar"), np.zeros((2, 3, 6))
     offsets[..., 3:] = np.random.default_rng(0).normal(0.0, 1e-3, (2, 3, 3)) * [1.0, 0.0, 1.0]

@@ -23,7 +23,7 @@ def _free(joint):
 
 
 @pytest.mark.parametrize("joint", _types(), ids=lambda joint: joint.type_name())
-def test_each_limited_coordinate_moves_with_one_velocity_if_stated(joint):
+def test_coordinates_of_a_stated_velocity_move_with_that_velocity_alone(joint):
     """x(q ⊕ φ) = x + φ_k, whatever the other velocities are, where one is stated; else several change x."""
     rng = np.random.default_rng(0)
     alone = moved_alone(joint)

@@ -45,7 +45,7 @@ def near(curve, curve_b, least=1e-12):
 
 
 @pytest.mark.slow(every=3)
-def test_many_times_have_the_bits_of_single_times():
+def test_splines_at_many_times_equal_those_at_single_times_exactly():
     rng = np.random.default_rng(2)
     for kind, n, width in (("cubic", 2, 1), ("cubic", 40, 7), ("bspline", 12, 3), ("quintic", 40, 19)):
         curve = spline(*plain(n, width), kind)

@@ -78,7 +78,7 @@ def test_velocity_acceleration_and_jerk_are_derivatives_of_the_configuration():
         assert np.abs(expected - computed).max() < 1e-7 * np.abs(computed).max()
 
 
-def test_single_times_have_the_bits_of_many_times():
+def test_evaluation_at_many_times_equals_single_times_exactly():
     curve = through(FEW_TYPES)
     many, grid = curve(INSIDE), curve(INSIDE.reshape(2, 2))
     for k, t in enumerate(INSIDE):
@@ -109,7 +109,7 @@ def test_trajectories_are_reversed_scaled_cut_and_joined():
     assert first.concatenate(first, allow_jump=True).duration == 2.4
 
 
-def test_trajectories_are_retimed():
+def test_retimed_trajectories_pass_the_knots_at_the_new_times():
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     assert curve.retimed(curve.knots) is curve
     new = np.array([0.0, 1.0, 1.2, 3.0, 4.0])
@@ -348,7 +348,7 @@ def test_segment_indices_equal_those_of_bisection():
             )
 
 
-def test_many_ordered_times_have_the_bits_of_single_times():
+def test_evaluation_does_not_depend_on_the_order_of_times():
     rng = np.random.default_rng(5)
     curve = lw.motion.spline(np.cumsum(rng.uniform(0.1, 1.0, 90)), rng.normal(size=(90, 2)))
     few = lw.motion.spline([0.0, 1.0, 1.5, 4.0], rng.normal(size=(4, 2)))

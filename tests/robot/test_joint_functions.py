@@ -56,7 +56,7 @@ def test_joints_of_equal_type_share_their_kernels(monkeypatch: pytest.MonkeyPatc
 
 
 @every_joint
-def test_joint_functions_broadcast_batches_with_equal_samples(joint: lw.Joint) -> None:
+def test_joint_functions_of_batches_equal_those_of_single_samples(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     together = joint.twist(q[:, None], v[None, :])
     assert together.shape == (SAMPLES, SAMPLES, 6)

@@ -30,7 +30,7 @@ def arm():
 # -- gravity
 
 
-def test_gravity_is_edited():
+def test_with_gravity_replaces_gravity_and_refuses_invalid_vectors():
     for name, free in (("arm7_gripper", False), ("quadruped", True)):
         robot = lw.load(name, floating_base=free)
         moon = robot.with_gravity((0.0, 0.0, -1.62))

@@ -228,7 +228,7 @@ def test_a_robot_prints_as_its_tree(gripper):
     assert repr(gripper.tree) == "<Tree 'arm7_gripper': 9 bodies, 12 frames, nq 9, nv 9>"
 
 
-def test_a_program_prints_short(gripper):
+def test_traced_programs_have_a_short_repr(gripper):
     of = robot_owner(gripper.tree)
     program = trace_requests(of, "g", {"g": read_request(of, "gravity_force")})
     assert repr(program) == f"<Program g: q(9) -> g(9), {len(program.instructions)} instructions>"
@@ -250,8 +250,8 @@ class PlainType(JointType):
 
 def test_user_defined_joint_types_are_printed():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 2, types=(PlainType,)))
-    assert "joint1  odd" in str(robot)
-    assert "<td>odd</td>" in robot._repr_html_()
+    assert "joint1  plain type" in str(robot)
+    assert "<td>plain type</td>" in robot._repr_html_()
 
 
 def test_html_tables_escape_every_name():

@@ -41,7 +41,7 @@ def arm_with(*limits):
     return lw.Robot.from_urdf_string(URDF.format("".join(joints)))
 
 
-def test_named_configurations_couplings_and_impossible_limits():
+def test_start_configurations_respect_limits_names_and_couplings():
     arm = arm_with((-1, 1), (0.5, 2.5))
     assert start_configuration(arm).tolist() == [0.0, 1.5]
     named = arm.with_named_configuration("folded", [0.0, 3.0]).with_named_configuration("home", [0.3, 0.7])
