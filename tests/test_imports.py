@@ -248,7 +248,7 @@ def test_a_pose_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
         run = [sys.executable, "-c", POSE]
         names = subprocess.run(run, capture_output=True, text=True, env=environment, check=True).stdout.split()
     assert not {f"linkwork.{name}" for name in UNNEEDED} & {*names}
-    assert len(names) < 185
+    assert len(names) <= 185
 
 
 @pytest.mark.slow(every=3)

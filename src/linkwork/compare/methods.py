@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork._util import validation
 from linkwork.compare.robot_comparison import RobotComparison
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels import RobotBase
 
 __all__ = ["ComparisonMethods"]
 

@@ -14,7 +14,7 @@ from linkwork import Joint, Link, Robot, joints, pose, shapes
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_number, integer, names, positive, sequence_of
 from linkwork.expr import array, cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels import RobotBase
 from linkwork.simulation import ContactGround, ContactPoint
 from linkwork.simulation.contacts.contact_set import ContactSet
 

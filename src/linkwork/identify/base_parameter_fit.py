@@ -23,7 +23,7 @@ from linkwork.identify.estimate_tables import error_lines, estimate_lines
 from linkwork.identify.linear_least_squares import LinearFit, fit_linear, reduce_measurements, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, Measurements, joint_weights, name_list, read, rms, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
-from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.kernels import Array, Axes, Wrenches
 from linkwork.model.friction_laws import Friction
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "require_excitation"]

@@ -46,8 +46,8 @@ from linkwork.identify.measurements import (
 )
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.joints.base.plain_coordinates import is_plain
+from linkwork.kernels import Array
 from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.robot_base import Array
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.friction_laws import Friction
 

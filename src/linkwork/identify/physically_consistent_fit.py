@@ -38,7 +38,7 @@ from linkwork.identify.estimate_tables import body_lines, error_lines, joint_lin
 from linkwork.identify.linear_least_squares import RANK, Reduced, fit_linear, reduce_measurements, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, integer_at_least, joint_weights, name_list, number, read, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
-from linkwork.kernels.robot_base import Array, Axes, Wrenches
+from linkwork.kernels import Array, Axes, Wrenches
 from linkwork.model import Frame
 from linkwork.model.composite_body import frames_with_inertias as with_inertias
 from linkwork.model.composite_body import with_summed_inertias

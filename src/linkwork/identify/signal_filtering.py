@@ -18,8 +18,8 @@ from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork.identify.measurements import integer_at_least, number, read_array
 from linkwork.joints.base.plain_coordinates import is_plain
+from linkwork.kernels import Array
 from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.robot_base import Array
 
 __all__ = ["Signals", "differentiate", "low_pass", "scipy_module"]
 

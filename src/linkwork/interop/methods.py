@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwork.interop.labelled_functions import LabelledFunctions
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels import RobotBase
 
 __all__ = ["LabelledMethods"]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, show
-from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.kernels import Array, RobotBase
 from linkwork.robot.html_rows import robot_html
 from linkwork.viewer.notebook import inline_picture
 from linkwork.viewer.scenes.document_of import document_of

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from linkwork import Scene, workspace
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.progress import Progress
-from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.kernels import Array, RobotBase
 
 __all__ = ["WorkspaceMethods"]
 

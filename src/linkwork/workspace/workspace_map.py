@@ -18,7 +18,7 @@ from linkwork._util.messages import number
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
-from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.kernels import Array, RobotBase
 from linkwork.workspace.chunk_ledger import about_path
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkwork.compare.plausibility.model_check import ModelCheck
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels import RobotBase
 
 __all__ = ["ModelCheckMethods"]
 

@@ -11,9 +11,9 @@ from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import finite_array, integer, name, positive
 from linkwork.errors import UnknownNameError
+from linkwork.kernels import RobotBase
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.kernels.robot_base import RobotBase
 from linkwork.viewer.curves import configuration_plots
 from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
