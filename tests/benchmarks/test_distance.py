@@ -70,7 +70,7 @@ def test_the_distance_command_measures_and_prints_tables(tmp_path, capsys):
     data = json.loads(file.read_text(encoding="utf-8"))
     (pair,) = data["pairs"]
     assert code == 0 and pair["difference"] < 1e-9 and 0.0 < pair["overlaps"] < 1.0 and pair["operations"] > 20
-    assert [x["what"] for x in data["targets"]] == ["batch of 4096, one", "beside coal's call"]
+    assert [x["label"] for x in data["targets"]] == ["batch of 4096, one", "beside coal's call"]
     assert "capsule, capsule" in out and "of 2 targets met" in out and data["machine"]["coal"] != "-"
     with pytest.raises(SystemExit, match=r"^2$"):
         command.main(["--pairs", "sphere, moon"])
