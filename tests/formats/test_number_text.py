@@ -1,4 +1,4 @@
-"""Text of floats: XML Schema's double is read, other text is refused (rows 32-36 of the bad models)."""
+"""Text of floats: XML Schema's double is read, other text is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of a URDF and the content that is read from it: rows 4-21, 53 and 66-70 of the bad models."""
+"""Text of a URDF and the content that is read from it."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def test_urdf_orientations_are_read_from_quaternions_in_version_1_1():
         assert str(issue.where.element).endswith("joint[j]/origin")
 
 
-def test_row_12_a_urdf_with_byte_order_mark_and_crlf_reads_the_same():
+def test_a_urdf_with_byte_order_mark_and_crlf_reads_the_same():
     text = arm('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>' + LIMIT)
     tree = read(text)
     assert read(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == tree
     assert read(text.encode("utf-16")) == tree
 
 
-def test_row_13_urdf_with_namespaces_reads_the_same():
+def test_urdf_with_namespaces_reads_the_same():
     tree = read(arm())
     assert read(arm().replace("<robot", '<robot xmlns="http://www.ros.org"')) == tree
     assert read(arm().replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')) == tree
@@ -146,7 +146,7 @@ def test_row_13_urdf_with_namespaces_reads_the_same():
         ('<robot name="r"><group name="arm"/></robot>', "SRDF"),
     ],
 )
-def test_row_04_files_of_other_formats_are_refused(text: str, message: str):
+def test_files_of_other_formats_are_refused(text: str, message: str):
     issue = error("\n" + text)
     assert issue.code == "WRONG_FORMAT" and message in str(issue)
     assert "expected" in issue.message
@@ -154,7 +154,7 @@ def test_row_04_files_of_other_formats_are_refused(text: str, message: str):
 
 
 @pytest.mark.parametrize("tag", ["xi:include", "include"])
-def test_row_07_urdf_includes_are_refused(tag: str):
+def test_urdf_includes_are_refused(tag: str):
     issue = error(robot(link("a"), f'<{tag} href="../../etc/passwd"/>'))
     assert issue.code == "PATH_ESCAPE" and tag in issue.message
     assert (issue.where.line, issue.where.element) == (3, f"robot[r]/{tag}")
@@ -171,12 +171,12 @@ def test_row_07_urdf_includes_are_refused(tag: str):
         robot('<link name="${prefix}a"/>'),
     ],
 )
-def test_row_14_unexpanded_xacro_is_refused(text: str):
+def test_unexpanded_xacro_is_refused(text: str):
     issue = error(text)
     assert issue.code == "XACRO" and "expand" in str(issue.hint)
 
 
-def test_row_14_many_uses_of_xacro_are_one_error():
+def test_many_uses_of_xacro_are_one_error():
     assert (
         "(60 times" in error(robot(*(link(f"${{p}}{i}", INERTIAL.replace('"2"', '"${m}"')) for i in range(30)))).message
     )
@@ -197,20 +197,20 @@ def test_row_14_many_uses_of_xacro_are_one_error():
         (one(INERTIAL.replace("<mass", "2 kg<mass")), "'2 kg'", "write values in attributes"),
     ],
 )
-def test_row_15_unknown_urdf_elements_are_reported_with_a_hint(text: str, element: str, hint: str):
+def test_unknown_urdf_elements_are_reported_with_a_hint(text: str, element: str, hint: str):
     issue = warning(text)
     assert issue.code == "UNKNOWN_TAG" and "ignored" in issue.message
     assert element in issue.message and issue.hint == hint
     assert issue.where.line is not None and issue.where.element is not None
 
 
-def test_row_15_each_kind_of_unknown_urdf_element_is_reported_once():
+def test_each_kind_of_unknown_urdf_element_is_reported_once():
     issues = warnings(robot(link("a"), *["<linkk><b/></linkk>"] * 9, "<c/>"))
     assert [issue.message.split(" in ")[0] for issue in issues] == ["<linkk>", "<c>"]
     assert "9 times" in issues[0].message and issues[0].where.line == 3
 
 
-def test_row_15_many_kinds_of_unknown_urdf_elements_are_summarised():
+def test_many_kinds_of_unknown_urdf_elements_are_summarised():
     issues = warnings(robot(link("a"), *(f"<t{i}/>" for i in range(1000))))
     assert len(issues) == 201 and "800 times" in issues[-1].message
 
@@ -250,7 +250,7 @@ NAMES = ["héllo wörld", "关节", "../../etc/passwd", "<script>alert(1)</scrip
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_row_21_any_urdf_name_is_preserved(name: str):
+def test_any_urdf_name_is_preserved(name: str):
     from xml.sax.saxutils import quoteattr
 
     quoted = quoteattr(name, {"\n": "&#10;"})[1:-1]
@@ -259,7 +259,7 @@ def test_row_21_any_urdf_name_is_preserved(name: str):
     assert tree.name == tree.frames[0].name == tree.bodies[0].joint_name == name
 
 
-def test_row_53_duplicate_urdf_elements_are_refused():
+def test_duplicate_urdf_elements_are_refused():
     issue = error(one(INERTIAL + "\n" + INERTIAL))
     assert issue.code == "DUPLICATE_ELEMENT"
     assert (issue.where.line, issue.where.element) == (3, "robot[r]/link[a]/inertial")
@@ -285,7 +285,7 @@ def test_row_53_duplicate_urdf_elements_are_refused():
     ],
 )
 @pytest.mark.parametrize("tag", ["visual", "collision"])
-def test_row_66_nonpositive_urdf_shape_sizes_are_refused(shape: str, tag: str):
+def test_nonpositive_urdf_shape_sizes_are_refused(shape: str, tag: str):
     issue = error(one(visual(shape, tag=tag)))
     assert issue.code == "GEOM_SIZE" and "must be positive" in issue.message
     assert str(issue.where.element).startswith(f"robot[r]/link[a]/{tag}/geometry/")
@@ -310,13 +310,13 @@ def test_invalid_urdf_mesh_scales_are_refused(scale: str, code: str):
 
 
 @pytest.mark.parametrize("inner", ["<visual/>", "<visual><geometry/></visual>", "<collision><geometry/></collision>"])
-def test_row_67_a_urdf_shape_without_geometry_is_refused(inner: str):
+def test_a_urdf_shape_without_geometry_is_refused(inner: str):
     issue = error(one(inner))
     assert issue.code == "ELEMENT_MISSING" and "geometry" in issue.message
     assert str(issue.where.element).startswith("robot[r]/link[a]/")
 
 
-def test_row_67_an_unknown_urdf_shape_is_refused_with_a_hint():
+def test_an_unknown_urdf_shape_is_refused_with_a_hint():
     (missing,) = errors(one(visual("<shere radius='1'/>")))
     assert missing.code == "ELEMENT_MISSING" and missing.hint == "did you mean 'sphere'?"
 
@@ -345,7 +345,7 @@ def test_messages_about_a_urdf_name_the_file(tmp_path: pathlib.Path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of Unix")
-def test_row_68_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Path):
+def test_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Path):
     os.mkfifo(tmp_path / "pipe")
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(tmp_path / "s"))
@@ -361,12 +361,12 @@ def test_row_68_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Pa
         read_urdf("a\0b")
 
 
-def test_row_68_a_link_to_a_urdf_file_is_read(file: pathlib.Path):
+def test_a_link_to_a_urdf_file_is_read(file: pathlib.Path):
     (file.parent / "link.urdf").symlink_to(file)
     assert [each.name for each in read_urdf(file.parent / "link.urdf").links] == ["a", "b"]
 
 
-def test_row_09_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
+def test_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
     with pytest.raises(ModelError, match="more bytes than the limit of 10") as caught:
         read_urdf(file, budget=Budget(max_bytes=10))
     assert caught.value.code == "TOO_LARGE"
@@ -376,7 +376,7 @@ def test_row_09_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path
         assert caught.value.code == "TOO_LARGE"
 
 
-def test_row_69_operating_system_errors_propagate(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+def test_operating_system_errors_propagate(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(FileNotFoundError, match=r"none.urdf"):
         read_urdf(file.parent / "none.urdf")
 
@@ -389,21 +389,21 @@ def test_row_69_operating_system_errors_propagate(file: pathlib.Path, monkeypatc
 
 
 @pytest.mark.parametrize("text", [arm(), "  \n" + arm(), "\ufeff<?xml version='1.0'?>"])
-def test_row_70_a_urdf_text_where_a_path_is_expected_is_refused(text: str):
+def test_a_urdf_text_where_a_path_is_expected_is_refused(text: str):
     with pytest.raises(ModelError, match=r"Robot\.from_urdf_string") as caught:
         read_urdf(text)
     assert caught.value.code == "NOT_A_PATH"
 
 
 @pytest.mark.parametrize("path", ["arm.urdf", "/home/me/arm", pathlib.Path("arm.urdf")])
-def test_row_70_a_path_where_a_urdf_text_is_expected_is_refused(path: str):
+def test_a_path_where_a_urdf_text_is_expected_is_refused(path: str):
     with pytest.raises(ModelError, match=r"linkwork\.load") as caught:
         parse_urdf(path)
     assert caught.value.code == "NOT_TEXT"
 
 
 @pytest.mark.parametrize("value", [None, 3, ["<robot/>"]])
-def test_row_70_values_that_are_no_path_or_text_are_refused(value: str):
+def test_values_that_are_no_path_or_text_are_refused(value: str):
     with pytest.raises(TypeError, match="expected"):
         parse_urdf(value)
     with pytest.raises(TypeError, match="expected"):

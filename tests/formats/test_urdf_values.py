@@ -1,4 +1,4 @@
-"""Values in a URDF: rows 30-51 of the bad models."""
+"""Values in a URDF: which are read, refused or reported."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def test_urdf_joint_types_are_read():
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
-def test_row_30_a_zero_urdf_axis_is_refused(kind: str):
+def test_a_zero_urdf_axis_is_refused(kind: str):
     issue = error(arm('\n<axis xyz="0 -0 0"/>' + LIMIT, kind))
     assert issue.code == "AXIS_ZERO"
     assert (issue.where.line, issue.where.element) == (5, "robot[r]/joint[j]/axis")
 
 
-def test_row_30_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
+def test_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
     assert warnings(arm('<axis xyz="0 0 0"/>', "fixed")) == ()
 
 
@@ -86,14 +86,14 @@ AXES = {"nan 0 0": "NUMBER", "0 inf 0": "NUMBER", "1 0": "ARITY", "1 0 0 0": "AR
 
 
 @pytest.mark.parametrize(("axis", "code"), AXES.items())
-def test_row_32_a_urdf_axis_without_three_components_is_refused(axis: str, code: str):
+def test_a_urdf_axis_without_three_components_is_refused(axis: str, code: str):
     issue = error(arm(f'<axis xyz="{axis}"/>' + LIMIT))
     assert issue.code == code and issue.message.startswith("xyz: ")
     assert issue.where.element == "robot[r]/joint[j]/axis"
 
 
 @pytest.mark.parametrize("text", ["1,5", "1abc", "0x10", "1_0", "", "\u0661\u0662"])
-def test_row_33_urdf_values_that_are_no_floats_are_refused(text: str):
+def test_urdf_values_that_are_no_floats_are_refused(text: str):
     for result in (
         error(one(inertial(mass=text))),
         error(arm(LIMIT.replace('"2"', f'"{text}"'))),
@@ -105,7 +105,7 @@ def test_row_33_urdf_values_that_are_no_floats_are_refused(text: str):
 
 
 @pytest.mark.parametrize("text", ["1e400", "nan", "inf", "-INF"])
-def test_row_34_urdf_values_that_are_not_finite_are_refused(text: str):
+def test_urdf_values_that_are_not_finite_are_refused(text: str):
     for result in (
         error(one(inertial(mass=text))),
         error(one(inertial(moments=f"1 0 {text} 1 0 1"))),
@@ -126,7 +126,7 @@ print(ascii(parse_urdf(sys.argv[2])))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["de_DE", "tr_TR"])
-def test_row_35_the_locale_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Path):
+def test_the_locale_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Path):
     compiler = shutil.which("localedef")
     if compiler is None:
         pytest.skip("localedef is not installed")
@@ -149,7 +149,7 @@ def test_row_35_the_locale_does_not_affect_urdf_values(name: str, tmp_path: path
 @pytest.mark.parametrize(
     ("text", "code"), [("nan 0 0", "NUMBER"), ("0 0", "ARITY"), ("0 0 0 0", "ARITY"), ("0,0,0", "ARITY")]
 )
-def test_row_36_invalid_urdf_origins_are_refused(attribute: str, text: str, code: str):
+def test_invalid_urdf_origins_are_refused(attribute: str, text: str, code: str):
     origin = f'\n<origin {attribute}="{text}"/>'
     issue = error(arm(origin + LIMIT))
     assert issue.code == code and issue.message.startswith(f"{attribute}: ")
@@ -231,7 +231,7 @@ def test_urdf_limits_of_acceleration_and_jerk_are_read_compared_and_written(tmp_
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
-def test_row_38_a_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: str):
+def test_a_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: str):
     issue = warning(arm("", kind))
     assert issue.code == "LIMIT_MISSING" and "unlimited" in issue.message
     assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
@@ -240,7 +240,7 @@ def test_row_38_a_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: s
 
 
 @pytest.mark.parametrize("attribute", ["effort", "velocity"])
-def test_row_38_urdf_limits_without_effort_or_velocity_are_unlimited_with_a_warning(attribute: str):
+def test_urdf_limits_without_effort_or_velocity_are_unlimited_with_a_warning(attribute: str):
     text = arm(f'<limit lower="0" upper="1" {"velocity" if attribute == "effort" else "effort"}="4"/>')
     issue = warning(text)
     assert issue.code == "LIMIT_MISSING" and attribute in issue.message
@@ -255,14 +255,14 @@ def test_position_bounds_of_a_continuous_urdf_joint_are_reported():
 
 
 @pytest.mark.parametrize(("lower", "upper"), [("1", "0.5"), ("inf", "1"), ("1", "-inf"), ("inf", "inf")])
-def test_row_39_a_lower_urdf_limit_above_the_upper_is_refused(lower: str, upper: str):
+def test_a_lower_urdf_limit_above_the_upper_is_refused(lower: str, upper: str):
     issue = error(arm(f'\n<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'))
     assert issue.code == "LIMIT_ORDER"
     assert (issue.where.line, issue.where.element) == (5, "robot[r]/joint[j]/limit")
 
 
 @pytest.mark.parametrize("attribute", ["lower", "upper", "effort", "velocity"])
-def test_row_40_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str):
+def test_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str):
     values = {"lower": "-1", "upper": "2", "effort": "3", "velocity": "4"}
 
     def text(value: str) -> str:
@@ -277,7 +277,7 @@ def test_row_40_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str
     assert getattr(read(infinite).bodies[0].limits, attribute) == (-INF if attribute == "lower" else INF,)
 
 
-def test_row_41_negative_urdf_limits_and_damping_are_refused():
+def test_negative_urdf_limits_and_damping_are_refused():
     for inner, name in (
         (LIMIT.replace('"3"', '"-3"'), "effort"),
         (LIMIT.replace('"4"', '"-inf"'), "velocity"),
@@ -312,54 +312,54 @@ def test_urdf_inertia_is_expressed_about_the_link_frame():
     assert result.about.elements() == (20.0, 0.0, 0.0, 19.0, 0.0, 2.5)
 
 
-def test_row_37_urdf_masses_of_suspicious_magnitude_are_reported():
+def test_urdf_masses_of_suspicious_magnitude_are_reported():
     for mass in ("1e-320", "5e-324", "1e-13", "1e13"):
         issue = warning(one(inertial(mass=mass, moments="0 0 0 0 0 0")))
         assert issue.code == "MAGNITUDE" and "suspicious magnitude" in issue.message
         assert issue.where.element == "robot[r]/link[a]/inertial"
 
 
-def test_row_45_a_negative_urdf_mass_is_refused():
+def test_a_negative_urdf_mass_is_refused():
     issue = error(one("\n" + inertial(mass="-1")))
     assert issue.code == "MASS_NEGATIVE" and "-1" in issue.message
     assert (issue.where.line, issue.where.element) == (3, "robot[r]/link[a]/inertial")
 
 
-def test_row_46_a_urdf_point_mass_is_read():
+def test_a_urdf_point_mass_is_read():
     assert warnings(one(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))) == ()
     result = inertia(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))
     assert result.about.elements() == (4.0, 0.0, 0.0, 4.0, 0.0, 0.0)
 
 
-def test_row_47_a_urdf_link_without_inertial_element_has_no_mass():
+def test_a_urdf_link_without_inertial_element_has_no_mass():
     assert inertia("") == Inertia.zero() and warnings(one("")) == ()
 
 
-def test_row_48_a_massless_urdf_leaf_is_accepted():
+def test_a_massless_urdf_leaf_is_accepted():
     assert read(arm(LIMIT).replace(INERTIAL, ""), strict=True).bodies[0].inertia == Inertia.zero()
 
 
 @pytest.mark.parametrize("moments", ["-1 0 0 1 0 1", "1 2 0 1 0 1", "1 0 0 1 1.1 1", "0 1 0 0 0 0", "-1 0 0 -1 0 -1"])
-def test_row_49_urdf_inertias_that_are_not_positive_semidefinite_are_refused(moments: str):
+def test_urdf_inertias_that_are_not_positive_semidefinite_are_refused(moments: str):
     issue = error(one(inertial(moments=moments)))
     assert issue.code == "INERTIA_NOT_PSD" and "eigenvalues" in issue.message
     assert issue.where.element == "robot[r]/link[a]/inertial"
     assert "-" in issue.message.split("are ")[1]
 
 
-def test_row_49_urdf_inertias_singular_up_to_rounding_are_accepted():
+def test_urdf_inertias_singular_up_to_rounding_are_accepted():
     # a thin rod along (1, 1, 1), in six digits: its smallest moment is 0 and may come out below it
     assert warnings(one(inertial(moments="0.666667 -0.333333 -0.333333 0.666666 -0.333334 0.666666"))) == ()
     assert warnings(one(inertial(moments="0 1e-20 0 0 0 0"))) == ()
 
 
-def test_row_50_urdf_inertias_that_violate_the_triangle_inequality_are_reported():
+def test_urdf_inertias_that_violate_the_triangle_inequality_are_reported():
     issue = warning(one(inertial(moments="1 0 0 2 0 3.1")))
     assert issue.code == "INERTIA_TRIANGLE" and "1, 2, 3.1" in issue.message
     assert warnings(one(inertial(moments="1 0 0 2 0 3"))) == ()
 
 
-def test_row_51_urdf_inertias_in_wrong_units_are_reported():
+def test_urdf_inertias_in_wrong_units_are_reported():
     box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
     issue = warning(one(inertial(mass="1", moments="1000 0 0 1000 0 1000") + box))
     assert issue.code == "INERTIA_UNITS" and "radius of gyration is 31.6 m" in issue.message
@@ -370,7 +370,7 @@ def test_row_51_urdf_inertias_in_wrong_units_are_reported():
     assert warnings(one(inertial(mass="1", moments="1 0 0 1 0 1") + box + mesh)) == ()
 
 
-def test_row_52_a_urdf_centre_of_mass_far_from_the_shapes_is_reported():
+def test_a_urdf_centre_of_mass_far_from_the_shapes_is_reported():
     box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
     moments = "0.001 0 0 0.001 0 0.001"
     issue = warning(one(inertial(moments=moments, origin='<origin xyz="0 0 50"/>') + box))
@@ -420,7 +420,7 @@ def test_urdf_values_with_overflowing_products_are_refused():
     assert warning(one(inertial(mass="1e13", moments="1e13 0 0 1e13 0 1e13"))).code == "MAGNITUDE"
 
 
-def test_row_40_urdf_limits_beyond_1e20_are_unlimited():
+def test_urdf_limits_beyond_1e20_are_unlimited():
     largest = repr(sys.float_info.max)
     text = arm('<limit lower="-1e22" upper="1e21" effort="1e300" velocity="1e20"/>')
     issues = warnings(text)

@@ -1,4 +1,4 @@
-"""XML parser: errors of bad documents (rows 1-13), and the tree of a good document."""
+"""XML parser: errors of bad documents, and the tree of a good document."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def test_element_names_in_xml_paths_are_short_and_printable():
         b"\r\n<!-- > -->\r\n<?pi?>\r\n<a\r\n b='\xc3\xa9'/>\r\n",
     ],
 )
-def test_row_12_xml_in_all_encodings_and_line_ends_is_read(document: bytes | str):
+def test_xml_in_all_encodings_and_line_ends_is_read(document: bytes | str):
     assert outline(parse(document)) == ("a", {"b": "é"}, [])
 
 
-def test_row_12_lines_of_an_xml_file_with_crlf_are_counted():
+def test_lines_of_an_xml_file_with_crlf_are_counted():
     assert parse(b"<a>\r\n<b/>\r\n</a>").children[0].line == 2
 
 
@@ -80,11 +80,11 @@ def test_row_12_lines_of_an_xml_file_with_crlf_are_counted():
         '<robot name="r" xmlns:xsi="x" xsi:noNamespaceSchemaLocation="y" xml:lang="en"><link/></robot>',
     ],
 )
-def test_row_13_xml_namespaces_of_the_root_are_stripped(document: str):
+def test_xml_namespaces_of_the_root_are_stripped(document: str):
     assert outline(parse(document)) == ("robot", {"name": "r"}, [("link", {}, [])])
 
 
-def test_row_13_other_xml_prefixes_are_preserved():
+def test_other_xml_prefixes_are_preserved():
     root = parse('<robot xmlns:a="x"><a:b c:d="1" d="2"/><drake:joint/></robot>')
     assert [child.tag for child in root.children] == ["a:b", "drake:joint"]
     assert root.children[0].attributes == {"c:d": "1", "d": "2"}
@@ -94,7 +94,7 @@ def test_row_13_other_xml_prefixes_are_preserved():
 
 
 @pytest.mark.parametrize("document", [b"", b" \t\r\n ", "", "\n", b"\xef\xbb\xbf", b"\xff\xfe"])
-def test_row_01_an_empty_xml_document_is_refused(document: bytes | str):
+def test_an_empty_xml_document_is_refused(document: bytes | str):
     assert issue(document).code == "XML_EMPTY"
     assert "empty" in issue(document).message
 
@@ -117,14 +117,14 @@ def test_row_01_an_empty_xml_document_is_refused(document: bytes | str):
         (b"\n<?xml version='1.0'?><a/>", "not at start"),
     ],
 )
-def test_row_02_text_that_is_no_xml_is_refused(document: bytes, message: str):
+def test_text_that_is_no_xml_is_refused(document: bytes, message: str):
     result = issue(document)
     assert result.code == "XML_SYNTAX"
     assert message in result.message
     assert result.where.line is not None and result.where.column is not None
 
 
-def test_row_02_a_mismatched_xml_tag_names_the_open_element():
+def test_a_mismatched_xml_tag_names_the_open_element():
     result = issue(b"<a>\n <b>\n  <c>\n </b>\n</a>")
     assert result.where.line == 4
     assert result.hint == "<c> opened on line 3 is still open here"
@@ -132,7 +132,7 @@ def test_row_02_a_mismatched_xml_tag_names_the_open_element():
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
-def test_row_03_truncated_xml_is_refused(cut: int):
+def test_truncated_xml_is_refused(cut: int):
     document = b'<a b="1">\n<c d="2"><!-- e --></c><f/></a>'
     assert len(document) == 41
     result = issue(document[:cut])
@@ -140,7 +140,7 @@ def test_row_03_truncated_xml_is_refused(cut: int):
     assert result.where.line == (1 if cut < 10 else 2)
 
 
-def test_row_03_truncated_xml_names_the_open_element():
+def test_truncated_xml_names_the_open_element():
     result = issue(b"<robot>\n<link name='a'>\n")
     assert "ends early" in result.message
     assert result.hint == "<link> opened on line 2 is not closed: is the file complete?"
@@ -161,13 +161,13 @@ LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i
     ids=["bare", "after comments", "billion laughs", "in an attribute", "quadratic"],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_row_05_an_xml_doctype_is_refused(document: str, encoding: str):
+def test_an_xml_doctype_is_refused(document: str, encoding: str):
     result = issue(document.encode(encoding))
     assert result.code == "XML_DTD" and "DOCTYPE is not allowed" in result.message
     assert result.where.line == (4 if document.startswith("<?xml") else 1)
 
 
-def test_row_05_the_xml_parser_itself_refuses_a_doctype(monkeypatch: pytest.MonkeyPatch):
+def test_the_xml_parser_itself_refuses_a_doctype(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("linkwork.formats.xml_document._refuse_doctype", lambda text, file: None)
     assert issue("<!DOCTYPE a><a/>").code == "XML_DTD"
 
@@ -181,7 +181,7 @@ def test_row_05_the_xml_parser_itself_refuses_a_doctype(monkeypatch: pytest.Monk
         '<!ENTITY b PUBLIC "x" "relative.xml">',
     ],
 )
-def test_row_06_external_xml_entities_are_not_opened(entity: str, monkeypatch: pytest.MonkeyPatch):
+def test_external_xml_entities_are_not_opened(entity: str, monkeypatch: pytest.MonkeyPatch):
     def never(*arguments: object, **options: object) -> object:
         raise AssertionError("something was opened")
 
@@ -190,7 +190,7 @@ def test_row_06_external_xml_entities_are_not_opened(entity: str, monkeypatch: p
     assert issue(f"<!DOCTYPE a [{entity}]><a>&b;</a>").code == "XML_DTD"
 
 
-def test_row_08_xml_that_is_nested_too_deeply_is_refused():
+def test_xml_that_is_nested_too_deeply_is_refused():
     assert parse("<a>" * 256 + "</a>" * 256).tag == "a"
     result = issue("<a>" * 257 + "</a>" * 257)
     assert result.code == "XML_DEPTH" and "256" in result.message
@@ -199,7 +199,7 @@ def test_row_08_xml_that_is_nested_too_deeply_is_refused():
     assert deep.code == "XML_DEPTH" and "Budget(max_depth=...)" in str(deep.hint)
 
 
-def test_row_08_a_deep_xml_tree_needs_no_recursion():
+def test_a_deep_xml_tree_needs_no_recursion():
     depth = 50_000
     root = parse("<a>" * depth + "</a>" * depth, budget=Budget(max_depth=depth))
     inner = root
@@ -209,7 +209,7 @@ def test_row_08_a_deep_xml_tree_needs_no_recursion():
     del root, inner  # nor does taking it apart
 
 
-def test_row_09_xml_with_too_many_bytes_is_refused():
+def test_xml_with_too_many_bytes_is_refused():
     assert issue(b"<a>" + b" " * 2000 + b"</a>", Budget(max_bytes=1000)).code == "TOO_LARGE"
     result = issue("<a>" + "é" * 600 + "</a>", Budget(max_bytes=1000))
     assert result.code == "TOO_LARGE" and "limit of 1000 bytes" in result.message
@@ -217,20 +217,20 @@ def test_row_09_xml_with_too_many_bytes_is_refused():
     assert issue(b" " * (64 * 2**20 + 1)).code == "TOO_LARGE"
 
 
-def test_row_09_xml_with_too_many_elements_is_refused():
+def test_xml_with_too_many_elements_is_refused():
     result = issue("<a>\n" + "<b/>" * 10 + "</a>", Budget(max_elements=10))
     assert result.code == "TOO_LARGE" and "more than 10 elements" in result.message
     assert result.where.line == 2
 
 
 @pytest.mark.parametrize("document", [b"<a b='1' b='2'/>", b"<a x:b='1' x:b='2'/>"])
-def test_row_10_a_duplicate_xml_attribute_is_refused(document: bytes):
+def test_a_duplicate_xml_attribute_is_refused(document: bytes):
     result = issue(document)
     assert result.code == "XML_SYNTAX" and "duplicate attribute" in result.message
 
 
 @pytest.mark.parametrize("document", [b"<a>\n \0</a>", "<a>\n \0</a>", "<a>\n \0</a>".encode("utf-16")])
-def test_row_10_xml_with_nul_bytes_is_refused(document: bytes | str):
+def test_xml_with_nul_bytes_is_refused(document: bytes | str):
     result = issue(document)
     assert result.code == "XML_SYNTAX" and "NUL" in result.message
     assert (result.where.line, result.where.column) == (2, 2)
@@ -255,12 +255,12 @@ def test_row_10_xml_with_nul_bytes_is_refused(document: bytes | str):
         ("<a/>".encode("utf-32"), 1),
     ],
 )
-def test_row_11_xml_in_an_invalid_encoding_is_refused(document: bytes, line: int):
+def test_xml_in_an_invalid_encoding_is_refused(document: bytes, line: int):
     result = issue(document)
     assert result.code == "XML_ENCODING"
     assert result.where.line == line
 
 
-def test_row_11_surrogates_in_xml_text_are_refused():
+def test_surrogates_in_xml_text_are_refused():
     result = issue("<a>\n\ud800</a>")
     assert result.code == "XML_ENCODING" and result.where.line == 2
