@@ -58,7 +58,7 @@ def test_dir_lists_only_attributes() -> None:
         assert "Not an attribute here" not in pydoc.render_doc(kind), title
 
 
-def test_an_abstract_class_can_be_a_base_beside_a_robot() -> None:
+def test_a_subclass_of_robot_may_inherit_from_abc() -> None:
     class Sorted(lw.Robot, ABC):
         pass
 

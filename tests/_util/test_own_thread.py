@@ -67,7 +67,7 @@ class Thing:
         self.deleted.append(threading.get_ident())
 
 
-def test_objects_are_deleted_on_linkworks_thread() -> None:
+def test_objects_of_linkworks_thread_are_deleted_on_that_thread() -> None:
     deleted: list[int] = []
     owner = deleted_on_own_thread(Thing(deleted))
     own_thread_id = on_own_thread(threading.get_ident)

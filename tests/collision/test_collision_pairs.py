@@ -80,7 +80,7 @@ def chain(rng, shapes, limit):
 
 
 @pytest.mark.slow(every=9)
-def test_boxes_of_configurations_proved_free_are_free() -> None:
+def test_boxes_of_joint_angles_proved_free_contain_no_collision() -> None:
     """Against distances at configurations in it, for every kind of shape."""
     rng = np.random.default_rng(0)
     hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))

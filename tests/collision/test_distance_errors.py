@@ -63,7 +63,7 @@ def test_errors_of_distances_name_argument_value_and_remedy() -> None:
             call()
 
 
-def test_a_shape_and_itself_have_the_negative_depth() -> None:
+def test_a_shape_that_coincides_with_itself_has_its_depth_as_negative_distance() -> None:
     for shape, depth in ((Box((1, 2, 3)), 1.0), (Sphere(0.5), 1.0)):
         distances = lw.signed_distance(shape, lw.pose(), shape, lw.pose())
         assert distances.distance == -depth and distances.unique == 0.0 and np.linalg.norm(distances.normal) == 1.0

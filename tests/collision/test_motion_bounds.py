@@ -95,7 +95,9 @@ def test_every_joint_type_has_motion_bounds(kind: type[joints.JointType]) -> Non
 
 
 @pytest.mark.parametrize(("size", "slide", "tight"), [(0.01, 1.0, 0.7), (0.4, 0.0, 0.5)])
-def test_a_slide_on_a_joint_accelerates_by_twice_the_cross_product(size: float, slide: float, tight: float) -> None:
+def test_acceleration_bounds_include_the_coriolis_term_of_a_slide_on_a_joint(
+    size: float, slide: float, tight: float
+) -> None:
     """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near the maximum."""
     rng = np.random.default_rng(5)
     for kind in (joints.Revolute, joints.Floating, joints.Universal):

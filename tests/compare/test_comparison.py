@@ -190,7 +190,7 @@ def test_differences_of_names_and_groups_are_reported(arm):
     assert arm.compare(heavier, ignore=["inertias", "dynamics"]).same
 
 
-def test_bodies_are_compared_where_links_are_merged(arm):
+def test_comparison_by_bodies_ignores_welded_links_inside_of_a_body(arm):
     tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
     split = robot_of(*LINKS[:3], tip, *JOINTS)
     body = split.tree.bodies[split.tree.joint_index("elbow")].inertia

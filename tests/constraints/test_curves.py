@@ -20,7 +20,7 @@ X = np.linspace(0.0, 1.0, 100_001)
 KNOTS, VALUES = np.array([0.0, 0.7, 1.1, 2.0, 2.5]), np.array([0.2, 1.0, 0.3, -0.4, 0.2])
 
 
-def test_motion_laws_have_the_published_peaks():
+def test_cam_motion_laws_have_the_published_peak_velocities_and_accelerations():
     for motion, (slope, curvature) in PEAKS.items():
         f, first, second = Curve([0.0, 1.0], [0.0, 1.0], motion).derivatives(X)
         np.testing.assert_allclose([f[0], f[-1], first[0], first[-1]], [0, 1, 0, 0], rtol=0, atol=1e-14)

@@ -24,7 +24,9 @@ PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (
 
 
 @pytest.mark.parametrize("kinds", [*PAIRS, (SphericalEuler, Planar)], ids=lambda kinds: kinds[0].type_name())
-def test_losses_of_a_joint_act_equally_in_tree_and_loop(kinds: tuple[type[JointType], type[JointType]]) -> None:
+def test_losses_of_a_joint_in_the_tree_equal_those_of_the_joint_that_closes_the_loop(
+    kinds: tuple[type[JointType], type[JointType]],
+) -> None:
     """A ring opened at the joint with damping, friction and springs, and at another: the same accelerations.
 
     So with a motor's forces in the joint, given as joint forces of the tree, or of the loop.
@@ -106,7 +108,7 @@ def test_the_wrench_of_a_loop_joint_acts_on_its_bodies() -> None:
     assert np.allclose(opened, a, atol=1e-11)
 
 
-def test_frame_and_other_are_the_ends_of_the_loop_joint() -> None:
+def test_loop_joints_lead_from_the_first_named_frame_to_the_second() -> None:
     """F is the frame that is named first: a joint that is not the same from both ends tells."""
     joint = Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     robot = lw.Robot.build(

@@ -100,7 +100,7 @@ def test_the_state_of_a_constraint_function_agrees_with_the_robots_methods():
         np.testing.assert_allclose(put.constraint_jacobian(q) @ v, expected, rtol=0, atol=1e-13)
 
 
-def test_three_constraints_of_one_blade_are_equal():
+def test_knife_edge_no_slip_and_pfaffian_constraints_of_a_blade_are_equal():
     robot, rng = skater(), np.random.default_rng(2)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     rows = [
@@ -213,7 +213,7 @@ def test_blades_and_soles_do_no_work():
 
 
 @pytest.mark.slow(every=3)
-def test_a_hand_with_zero_velocity_accelerates_like_a_welded_hand():
+def test_velocity_constraints_that_hold_a_hand_give_the_accelerations_of_a_weld():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     welded = robot.with_constraints(lw.constraints.Weld("hand", pose=robot.pose(q, "hand")))

@@ -240,7 +240,7 @@ def test_systems_beyond_the_kernels_size_equal_scipys_solution(discrete: bool) -
 
 
 @pytest.mark.slow(every=3)
-def test_semidefinite_costs_are_supported() -> None:
+def test_lqr_accepts_costs_that_are_semidefinite() -> None:
     """Inputs may cost zero in discrete time, and states if A's motions grow by themselves."""
     rng = np.random.default_rng(5)
     for n in (1, 3, 14):
@@ -286,7 +286,7 @@ def test_semidefinite_costs_are_supported() -> None:
     assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])
 
 
-def test_eigenvalues_are_bounded_by_powers() -> None:
+def test_powers_of_a_matrix_bound_its_largest_eigenvalue() -> None:
     rng = np.random.default_rng(2)
     for scale in (1e-3, 1.0, 1e4):
         M = scale * rng.normal(size=(30, 30))

@@ -155,7 +155,7 @@ def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_two_weights_apply_to_positions_and_velocities(n: int) -> None:
+def test_two_weights_of_lqr_apply_to_positions_and_velocities(n: int) -> None:
     whole = np.diag(np.repeat([10.0, 2.0], n))
     position_weights, velocity_weights = np.full(n, 10.0), np.full(n, 2.0)
     for value in (

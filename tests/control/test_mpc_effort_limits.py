@@ -182,7 +182,7 @@ def test_problems_that_constrain_motorless_joints_are_accepted_as_stated() -> No
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("friction", [0.0, 0.5])
-def test_joints_that_stop_within_a_step_of_the_plan_do_not_chatter(friction: float) -> None:
+def test_mpc_torques_of_strongly_damped_joints_do_not_chatter(friction: float) -> None:
     """A light sled with damping stops in 10 ms, and plans have steps of 50 ms."""
     rail = lw.Joint.of(
         lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="sled", damping=5.0, friction=friction

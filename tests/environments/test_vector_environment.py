@@ -59,7 +59,7 @@ def test_masses_and_lengths_of_the_tasks_are_as_stated():
     assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - inertia - 0.25 * rod) < 1e-12
 
 
-def test_an_action_holds_forces_during_a_simulation():
+def test_actions_are_constant_limited_torques_for_one_step():
     task = TASKS["reacher"]()
     envs = VectorEnvironment(task, num_envs=3)
     envs.reset(seed=0)

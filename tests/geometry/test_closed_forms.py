@@ -17,7 +17,7 @@ PAIRS = [("point", kind) for kind in CORES if kind != "hull"] + [
 NEAR = 0.35
 
 
-def test_closed_form_distances_satisfy_identities() -> None:
+def test_closed_form_distances_are_consistent_with_normals_and_witness_points() -> None:
     rng = np.random.default_rng(0)
     R, p = rotations(rng, 1)[0], rng.normal(size=3)
     for a, b in PAIRS:
@@ -151,7 +151,7 @@ def test_flat_and_empty_ellipsoids_have_distances() -> None:
         assert abs(outputs[0] - exact) < 1e-15 and outputs[10] == flatness, part
 
 
-def test_closed_forms_on_floats_and_arrays_equal_compiled_ones() -> None:
+def test_closed_form_distances_on_floats_and_arrays_equal_compiled_ones() -> None:
     rng = np.random.default_rng(3)
     for a, b in PAIRS:
         x, y = rows(a, rng, 3, NEAR), rows(b, rng, 3, NEAR)

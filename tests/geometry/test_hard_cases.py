@@ -145,7 +145,7 @@ def test_a_small_box_on_a_large_box_has_four_contacts() -> None:
             assert [abs(p.depth + gap) < 1e-16 * half for p in points if p.there] == [True] * 4, (half, part, gap)
 
 
-def test_separated_hulls_never_touch() -> None:
+def test_signed_distances_of_hulls_equal_the_gap_along_the_normal() -> None:
     """mujoco 3383: random hulls; planes across the normal prove the distance."""
     rng = np.random.default_rng(7)
     n = 3000

@@ -153,7 +153,7 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_bodies_of_revolution_about_parallel_axes_need_few_cuts() -> None:
+def test_depth_searches_of_bodies_with_parallel_symmetry_axes_take_few_steps() -> None:
     """A rod in a cone about one axis is separated by a ring of equal directions: the depth is tied."""
 
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
@@ -181,7 +181,7 @@ def test_bodies_of_revolution_about_parallel_axes_need_few_cuts() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_tied_depths_of_overlaps_are_not_unique() -> None:
+def test_overlaps_with_several_shallowest_normals_are_reported_as_not_unique() -> None:
     """Normals that are no images of each other by the symmetries of the bodies."""
     for kinds, sizes, R, p in (
         (("cylinder", "octahedron"), ([0.15, 0.4], []), [[-1, 0, 0], [0, 0, 1], [0, 1, 0]], (0, -0.2, 0)),

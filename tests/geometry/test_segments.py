@@ -48,7 +48,7 @@ def test_coincident_points_have_a_normal() -> None:
     assert distances.distance == -0.75 and [*distances.normal] == [0.0, 0.0, 1.0] and distances.unique == 0.0
 
 
-def test_crossing_segments_are_separated_across_both() -> None:
+def test_normals_of_crossing_segments_are_perpendicular_to_both() -> None:
     """Segments that meet in other ways, too: moved by the depth along the normal, they touch."""
     kernel = compiled("segment", "segment")
     rng = np.random.default_rng(1)

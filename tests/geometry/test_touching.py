@@ -72,7 +72,7 @@ def test_spheres_centered_on_a_planar_height_field_have_its_normal() -> None:
             assert np.abs(distances.distance - gap + 0.05).max() < 1e-15, gap
 
 
-def test_derivatives_are_finite_at_touching_cores() -> None:
+def test_distance_gradients_are_finite_where_the_cores_of_bodies_touch() -> None:
     """The gradient by B's position is the normal."""
     cone, capsule, box = lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.2, 0.4), lw.shapes.Box((0.2, 0.2, 0.2))
     for a, b, p in (

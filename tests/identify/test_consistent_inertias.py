@@ -183,7 +183,7 @@ def test_identified_damping_friction_and_armature_are_not_negative() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_joints_with_several_velocities_have_one_damping_each() -> None:
+def test_each_velocity_of_a_joint_has_its_own_identified_damping() -> None:
     """Each number of a joint has its own damping."""
     pytest.importorskip("scipy")
     robot = robot_of(TREES["planar_chain"])
@@ -230,7 +230,7 @@ def test_parameters_that_a_follower_shares_with_its_master_are_not_split() -> No
         )
 
 
-def test_losses_outside_of_the_fit_are_zero_in_the_identified_robot() -> None:
+def test_damping_and_friction_that_were_not_identified_are_zero_in_the_fitted_robot() -> None:
     """Numbers that were kept and did not act are zero beside an estimate; static friction is no less than friction."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")

@@ -80,7 +80,7 @@ def test_closed_forms_of_random_arms_find_every_branch(family):
 
 
 @pytest.mark.slow(every=3)
-def test_closed_forms_exist_from_the_hand_to_the_base():
+def test_closed_forms_exist_for_the_base_relative_to_the_hand():
     """A spherical shoulder is a spherical wrist seen from the hand."""
     rng = np.random.default_rng(3)
     for family in ("wrist parallel 2", "three parallel intersect 5"):
@@ -249,7 +249,7 @@ def test_poses_with_the_wrist_above_the_base_have_branches():
     assert np.abs(poses_of(level, above, outputs[valid]) - X).max() < 1e-9
 
 
-def test_a_single_pose_has_the_bits_of_a_batch():
+def test_closed_form_branches_of_a_single_pose_equal_those_of_a_batch_exactly():
     """Seeds broadcast, and joints outside of the chain stay as they are in the seed."""
     robot = lw.load("arm7_gripper")
     form = robot.closed_form("hand")

@@ -114,7 +114,7 @@ def test_tasks_within_ranges_of_errors_are_solved():
     assert np.array_equal(inside.q[stays], q[stays])
 
 
-def test_rows_of_ranges_are_exact_derivatives():
+def test_rows_of_tasks_with_error_ranges_are_exact_derivatives():
     """Errors need not vanish within a range, so rows are their derivative in every representation."""
     robot = ARM.with_constraints(lw.constraints.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
     tree, q = ARM.tree, ARM.random_configuration(seed=8)

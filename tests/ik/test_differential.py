@@ -468,7 +468,7 @@ def test_reverse_derivatives_of_unlimited_velocities_equal_differences():
         assert np.allclose(result, differences, rtol=1e-5, atol=1e-4), away
 
 
-def test_only_refused_steps_evaluate_more_damping():
+def test_larger_damping_is_tried_only_after_a_refused_step():
     """A bound that proves nothing costs one evaluation of the errors; each damped step costs one more."""
     for reduction, diagonals, evaluations in ((1.0, 0, 1), (0.0, 1, 6)):
         counts = [0, 0]

@@ -28,7 +28,7 @@ def test_hands_feet_and_center_of_mass_of_a_humanoid_reach_their_targets():
     assert sum(problem.kernel.while_loops[0].operations.values()) <= 20_000
 
 
-def test_limb_by_limb_steps_equal_the_full_damped_step():
+def test_damped_steps_that_eliminate_limb_by_limb_equal_the_dense_solution():
     rng = np.random.default_rng(0)
     J = np.zeros((14, 13))
     J[:, :3] = rng.normal(size=(14, 3))  # what limbs share

@@ -91,7 +91,7 @@ def test_empty_batches_of_targets_have_empty_solutions():
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)
 
 
-def test_solutions_differ_by_revolutions_that_a_follower_or_a_task_counts():
+def test_full_revolutions_that_change_a_follower_or_a_task_are_distinct_solutions():
     """A follower of ratio ½ turns half a revolution when its master turns one; a target of 3π is not π."""
     turn, Joint, links = lw.joints.Revolute((0, 0, 1)), lw.Joint, [lw.Link(name, mass=1.0) for name in "abc"]
     first = Joint.of(turn, name="first", parent="a", child="b")

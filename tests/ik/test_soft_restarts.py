@@ -52,7 +52,7 @@ def test_remaining_errors_of_soft_tasks_are_reported():
 
 
 @pytest.mark.slow(every=3)
-def test_more_starts_never_increase_the_cost_and_levels_come_first():
+def test_more_random_starts_never_increase_the_cost_of_soft_tasks():
     X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
     costs = []
@@ -115,7 +115,7 @@ def test_raising_max_iterations_is_advised_only_if_it_helps():
 
 
 @pytest.mark.slow(every=9)
-def test_weights_in_other_units_give_the_same_minimum():
+def test_soft_task_minima_do_not_depend_on_the_unit_of_weights():
     """Also beside a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)
     positions, known = ARM.pose(q, "hand")[:, :3, 3], None

@@ -164,7 +164,7 @@ def test_a_free_base_accelerates_within_limits():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "arm6"])
-def test_no_velocity_leaves_limits_by_the_last_bit(name):
+def test_differential_ik_velocities_never_leave_limits_even_by_rounding(name):
     """3000 random states within limits, at them and beyond."""
     robot, rng = lw.load(name), np.random.default_rng(1)
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name

@@ -40,7 +40,7 @@ def test_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, draw
 
 
 @pytest.mark.slow(every=9)
-def test_searches_leave_saddles_and_follow_forces_without_a_potential():
+def test_equilibrium_searches_leave_saddles_and_follow_forces_without_a_potential():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])
     assert robot.equilibrium(up).stability == "unstable" and robot.equilibrium(up).iterations == 0
@@ -146,7 +146,7 @@ def test_descents_pass_singular_configurations_flat_directions_and_saddles(name)
 
 
 @pytest.mark.slow(every=3)
-def test_states_of_a_batch_take_the_iterations_of_each_alone(monkeypatch):
+def test_equilibria_of_a_batch_equal_those_of_each_state_exactly(monkeypatch):
     """Descents, saddles, failures and Newton's method, in blocks of other sizes: the same bits."""
     monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)
     rng, hung, rods = np.random.default_rng(3), linkage(), chain(2)

@@ -39,7 +39,7 @@ def test_a_planar_four_bar_in_space_has_three_redundant_rows():
     assert "C1: translation x  independent" in report.table and "C1: rotation z     redundant" in report.table
 
 
-def test_many_flat_four_bars_are_singular():
+def test_folded_four_bars_in_parallel_are_each_reported_as_singular():
     for count in (2, 12):
         robot = fourbars(count)
         q, _ = parallel(robot, 0.9)

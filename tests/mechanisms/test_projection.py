@@ -40,7 +40,7 @@ def test_a_projected_velocity_is_the_nearest_permitted_velocity():
         np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v + delta, rtol=0, atol=1e-13)
 
 
-def test_a_small_projection_is_the_nearest_to_second_order():
+def test_small_projections_move_orthogonally_to_the_constraints_to_second_order():
     robot, rng = five_bar(), np.random.default_rng(2)
     q = robot.project_configuration([0.5, -1.2, 2.4, -2.6], metric="plain").q
     kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]

@@ -47,7 +47,7 @@ def bound(free):
 # -- how they are made
 
 
-def test_followers_take_no_coordinates_of_their_own(free, bound):
+def test_followers_share_the_coordinates_of_their_master(free, bound):
     assert (free.nq, bound.nq, bound.nv) == (4, 2, 2)
     assert [j.name for j in bound.joints] == ["j0", "j1", "j2", "j3"]
     slices = {j.name: (j.q_slice, j.v_slice) for j in bound.joints}

@@ -148,7 +148,7 @@ def test_stribeck_friction_acts_in_compiled_functions():
     assert Y @ pi == pytest.approx(even.inverse_dynamics(q, v, a, passive=True, friction="stribeck"), abs=1e-9)
 
 
-def test_static_friction_alone_acts_by_stribecks_law():
+def test_static_friction_without_coulomb_friction_acts_in_stribecks_law_only():
     tree = ARM.tree
     bodies = [replace(body, friction=(0.0,), drive=replace(body.drive, static_friction=(1.0,))) for body in tree.bodies]
     robot = lw.Robot(replace(tree, bodies=tuple(bodies)))
@@ -164,7 +164,7 @@ def test_friction_laws_are_compared_by_class_and_attributes():
     assert friction_laws.read_friction("f", Sticking()) == Sticking()
 
 
-def test_functions_list_the_friction_laws_that_they_accept():
+def test_unsupported_friction_laws_are_refused_with_a_list_of_supported_ones():
     robot = lw.load("fourbar")
     q, zeros = robot.assemble().q, np.zeros(robot.nv)
     stuck = "friction: expected a law that does not stick, got 'coulomb'; choose one of 'smooth', 'stribeck'"

@@ -99,7 +99,7 @@ def test_the_trees_of_the_tests_have_every_joint_type():
     types=st.lists(st.sampled_from(ALL), min_size=1, max_size=4),
     shape=st.sampled_from(["random", "chain", "star"]),
 )
-def test_dynamics_of_random_trees_equals_textbook_dynamics(seed, bodies, types, shape):
+def test_dynamics_of_random_trees_equals_the_textbook_equations(seed, bodies, types, shape):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, bodies, types=types, shape=shape)
     q = np.concatenate([body.joint.random(rng, body.limits.lower, body.limits.upper, ()) for body in tree.bodies])

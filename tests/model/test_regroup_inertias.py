@@ -79,7 +79,7 @@ def test_regrouped_robots_take_fewer_operations(example):
             assert body.inertia.about.elements() == (0.0,) * 6
 
 
-def test_masses_on_a_joints_axis_do_not_affect_regrouped_inertias(drawn):
+def test_the_regrouped_part_of_an_inertia_does_not_resist_its_joint(drawn):
     """The removed inertia neither resists the joint nor depends on its motion."""
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):

@@ -143,7 +143,7 @@ def test_overflowing_and_infinite_inertias_are_refused():
     assert codes(1.0, diagonal(math.nan, 1.0, 1.0)) == ["NOT_FINITE"]
 
 
-def test_strict_makes_warnings_errors_and_leaves_notes():
+def test_strict_turns_warnings_about_values_into_errors():
     findings = Findings(strict=True)
     check_inertial(findings, WHERE, 0.0, ORIGIN, diagonal(1.0, 1.0, 1.0), ())
     with pytest.raises(ModelError, match="MASS_ZERO") as caught:

@@ -400,7 +400,7 @@ def test_a_collision_along_a_cartesian_path_names_the_obstacle():
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
-def test_searches_start_where_no_branch_is_known(monkeypatch):
+def test_cartesian_paths_start_from_numerical_ik_where_no_closed_form_branch_exists(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within_limits", lambda request, q, turning: q[:0])

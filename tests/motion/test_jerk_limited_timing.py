@@ -24,7 +24,7 @@ def _cubic(seed: int, n: int = 2, many: int = 4) -> Trajectory:
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
 
 
-def test_positions_by_arc_length_equal_those_of_a_known_length():
+def test_arc_lengths_are_inverted_to_rounding_where_they_are_resolved():
     cells, k = np.linspace(0.0, 2.0, 9), np.array([0, 3, 3, 7, 7])
     shares = np.array([0.0, 1e-3, 0.4, 0.999, 1.0])
     s = cells[k] + 0.25 * shares

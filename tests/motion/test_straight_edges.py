@@ -51,7 +51,7 @@ def _based(joint: joints.JointType) -> lw.Robot:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", [joints.Planar, joints.Floating, joints.FloatingMRP])
-def test_straight_joints_are_the_same_joints_with_other_rates(kind: type[joints.JointType]) -> None:
+def test_straight_line_joints_have_the_poses_of_the_original_type(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(2)
     joint = kind.example(rng)
     straight = straight_motion_joint(joint)

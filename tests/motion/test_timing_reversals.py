@@ -29,7 +29,7 @@ def _shortest_time(path: Trajectory, v: float, a: float) -> float:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("boundary", ["clamped", "natural"])
-def test_one_joint_takes_the_time_between_its_turning_points(boundary: str) -> None:
+def test_a_single_joint_takes_the_shortest_time_between_its_turning_points(boundary: str) -> None:
     v, a = 2.0, 4.0
     for seed in range(3):
         rng = np.random.default_rng(seed)

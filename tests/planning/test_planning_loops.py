@@ -115,7 +115,7 @@ def test_quasirandom_points_are_spread_evenly() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_two_trees_meet_and_paths_are_shortened() -> None:
+def test_two_search_trees_grow_until_they_meet() -> None:
     nodes, links, counters = _grow(*_begun(), np.array([0.2, 400.0]))
     count, (start, end) = int(counters[0] + counters[1]), counters[2:4].astype(int)
     side, parent = links[:count].astype(int).T

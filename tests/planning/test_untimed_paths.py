@@ -26,7 +26,7 @@ def plan() -> lw.planning.PlanResult:
     return SLOW.plan(q, q + 0.5)
 
 
-def test_a_plan_is_a_path_over_its_length_until_it_is_timed(plan: lw.planning.PlanResult) -> None:
+def test_trajectories_of_plans_have_path_length_as_parameter_until_timed(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert not path.is_timed and abs(path.duration - plan.cost) < 1e-12 and "not timed" in repr(path)
     for same in (path, copy.copy(path), pickle.loads(pickle.dumps(path)), plan.trajectory(smooth=True)):

@@ -21,7 +21,7 @@ def message(ask: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-def test_attribute_access_uses_pythons_own_lookup() -> None:
+def test_classes_do_not_override_attribute_access() -> None:
     """A class with `__getattr__` for words of other libraries takes twice as long for a single call."""
     for whole in (lw.Robot, lw.Joint, lw.Kernel):
         assert not any("__getattr__" in vars(part) or "__getattribute__" in vars(part) for part in whole.__mro__[:-1])

@@ -69,7 +69,7 @@ def test_a_quaternion_far_from_unit_length_is_refused() -> None:
         FREE.normalize_configuration(np.zeros(7))
 
 
-def test_unit_lengths_of_a_users_joint_type_suffice_for_normalisation() -> None:
+def test_joint_types_that_declare_unit_lengths_need_no_normalize_method() -> None:
     """A type that declares them, without ``normalize`` and names of coordinates."""
 
     class Ball(lw.joints.Spherical):

@@ -70,7 +70,7 @@ def test_joint_forces_are_the_transposed_jacobian_times_the_wrench(at) -> None:
 
 
 @pytest.mark.slow
-def test_motion_propagates_in_world_vectors(at) -> None:
+def test_motion_of_a_child_follows_from_its_parent_and_the_relative_motion(at) -> None:
     """p + P, v + V + ω×P, ω + W, v̇ + V̇ + 2 ω×V + (ω×ω× + ω̇×) P, ω̇ + Ẇ + ω×W: capitals are relative, in the world."""
     for joint in ARM.joints[1:]:
         q, v, a = at.q, at.v, at.a
@@ -92,7 +92,7 @@ def test_motion_propagates_in_world_vectors(at) -> None:
         near(A, np.concatenate([dw + dW + np.cross(w, W), linear]), 1e-12)
 
 
-def test_propagate_motion_equals_the_world_vectors(at) -> None:
+def test_propagate_motion_from_joint_to_joint_gives_the_motion_of_every_link(at) -> None:
     """The same by `propagate_motion`, from joint to joint."""
 
     def in_world(B: str, A: str) -> tuple[np.ndarray, ...]:

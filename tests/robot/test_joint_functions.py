@@ -147,7 +147,7 @@ def test_velocity_of_inverts_the_twist_by_least_squares(joint: lw.Joint) -> None
 
 
 @every_joint
-def test_gap_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
+def test_pose_residual_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
     """Zero at the joint's poses; measured by constraint wrenches half a turn away from them."""
     q, _, _ = state(joint)
     X = joint.transform(q)
@@ -189,7 +189,7 @@ def test_torque_has_the_power_of_the_wrench(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_velocity_to_configuration_derivative_equals_the_joint_type(joint: lw.Joint) -> None:
+def test_velocity_to_configuration_derivative_is_the_rate_of_coordinates(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     q_dot = joint.velocity_to_configuration_derivative(q, v)
     h = 1e-6
@@ -198,7 +198,7 @@ def test_velocity_to_configuration_derivative_equals_the_joint_type(joint: lw.Jo
 
 
 @every_joint
-def test_velocity_to_configuration_derivative_jacobian_is_its_matrix(joint: lw.Joint) -> None:
+def test_the_jacobian_of_configuration_derivatives_maps_velocities_to_them(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     J = joint.velocity_to_configuration_derivative_jacobian(q)
     assert J.shape == (SAMPLES, joint.nq, joint.nv)
@@ -212,7 +212,7 @@ def test_configuration_derivative_to_velocity_inverts_the_derivative(joint: lw.J
 
 
 @every_joint
-def test_configuration_derivative_to_velocity_jacobian_is_its_matrix(joint: lw.Joint) -> None:
+def test_the_jacobian_from_configuration_derivatives_to_velocities_is_right(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     q_dot = np.random.default_rng(3).normal(size=(SAMPLES, joint.nq))
     J = joint.configuration_derivative_to_velocity_jacobian(q)
@@ -244,7 +244,7 @@ def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_global_coordinates_step_from_q0(joint: lw.Joint) -> None:
+def test_global_coordinates_integrate_a_step_from_q0(joint: lw.Joint) -> None:
     q0, phi, _ = state(joint)
     near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.integrate, q0, phi))
     near(joint.transform(joint.global_coordinates(q0, 0.0 * phi)), joint.transform(q0))
@@ -326,7 +326,7 @@ def test_bounds_have_lower_and_upper_values_per_coordinate() -> None:
     assert not joint.position_bounds.lower.flags.writeable
 
 
-def test_a_joint_has_a_direction_from_parent_to_child() -> None:
+def test_a_joint_leads_from_its_parent_to_its_child_link() -> None:
     joint = EVERY["revolute"]
     assert joint.links == ("before", "after")
     assert isinstance(joint.type, JointType)

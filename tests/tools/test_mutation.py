@@ -47,7 +47,7 @@ def test_each_kind_of_expression_is_mutated_and_texts_are_not():
 
 
 @pytest.mark.slow(every=9)
-def test_a_test_detects_a_mutant_of_a_copy(tmp_path):
+def test_mutation_testing_names_the_test_that_fails_for_a_mutant(tmp_path):
     file = "src/linkwork/spatial/vec3.py"
     mutants = mutation._mutants(file, (mutation.ROOT / file).read_bytes())
     product = next(x for x in mutants if x.kind == "term" and " * " in x.shown())

@@ -15,6 +15,6 @@ def test_special_vectors_are_listed():
     assert sorted(result) == [(1, "Vec3(-1.0, 1.0, 2.0)"), (1, "[0.6, 0.0, 0.8]")]
 
 
-def test_helpers_are_in_general_position():
+def test_vectors_in_test_helpers_are_in_general_position():
     results = {file.stem: len([*special(file.read_text("utf-8"))]) for file in HELPERS.glob("*.py")}
     assert {name: count for name, count in results.items() if count} == SPECIAL

@@ -343,7 +343,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_lengths_without_limits_and_floating_bases_are_named():
+def test_workspace_maps_name_coordinates_without_limits():
     robot = lw.load("arm7", floating_base=True)
     with pytest.raises(ValueError, match=r"position_limits: coordinate 'floating_base.x' .*or relative_to="):
         robot.workspace_map("hand", samples=100)
@@ -363,7 +363,7 @@ def test_maps_of_too_many_voxels_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_map_stores_are_read_strictly(tmp_path):
+def test_damaged_zarr_stores_of_maps_are_refused(tmp_path):
     """Format 3, known codecs and sizes; no links out of the store; the same map as an untrusted file."""
     zstd = pytest.importorskip("numcodecs.zstd")
     robot = lw.load("double_pendulum")

@@ -123,7 +123,7 @@ def test_mjcf_gravity_and_passive_forces_follow_the_options():
     assert joint.stiffness.tolist() == joint.damping.tolist() == [0.0]
 
 
-def test_compiled_functions_equal_mujoco_for_joints_off_the_body_origin():
+def test_compiled_dynamics_of_joints_off_the_body_origin_equal_mujoco():
     """Kernels use a simplified tree, in which joints off their body's origin are other constants."""
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{MODELS['several joints']}</mujoco>")
     robot, data = lw.Robot.from_mujoco(model), mujoco.MjData(model)

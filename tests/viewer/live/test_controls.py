@@ -259,7 +259,7 @@ def test_two_robots_of_one_name_are_recorded(opened):
     assert client.downloaded() == ("recording.html", page_text(recorded).encode())
 
 
-def test_quaternions_of_random_rotations_are_right():
+def test_rotation_matrices_are_converted_to_the_right_quaternions():
     rng = np.random.default_rng(0)
     q = rng.normal(size=(500, 4))
     q[:8] = np.concatenate([np.eye(4), -np.eye(4)])  # none, and half a turn about each axis
