@@ -414,6 +414,12 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
                 raise ValueError(
                     f"array 'records.{name}': expected records of shape ({(*lead, len(t))}), got {x.shape}"
                 )
+        own = [name for name in parameters if not is_of_contacts(name)]
+        sizes = {name: np.shape(x) for name, x in zip(own, robot.parameters(own).values(), strict=True)} if own else {}
+        for name, x in parameters.items():
+            expected = (*lead, *sizes.get(name, x.shape[len(lead) :]))
+            if x.shape != expected:
+                raise ValueError(f"array 'parameters.{name}': expected shape {expected}, got {x.shape}")
         contacts, watched = reader.texts("contacts"), reader.texts("watched", [])
         passive = bool(reader.said.get("passive", True))
         saturation = reader.array("saturation", (*lead, robot.nv)) if "saturation" in reader else None

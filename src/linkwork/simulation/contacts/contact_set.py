@@ -33,6 +33,7 @@ from linkwork.simulation.contacts.contact_materials import (
 )
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 from linkwork.simulation.contacts.penetration_depth import AT_START, allowed_depth
+from linkwork.simulation.environment_values import over_environments
 
 __all__ = ["DIAGNOSTICS", "MODELS", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
 
@@ -207,16 +208,34 @@ class ContactSet:
 
     def _too_deep(self, robot: Any, q: np.ndarray, h: float, own: Mapping[str, Any]) -> list[str]:
         """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
-        weight, deep = robot.mass * float(np.linalg.norm(robot.gravity)), allowed_depth(robot, h, AT_START)
+        weight, deep = _weight(robot, own), allowed_depth(robot, h, AT_START)
         placed = {name: x for name, x in own.items() if name.partition(":")[0] in _PLACING}
         result = []
         for candidate, gap in self.measured(robot, q, placed):
-            deepest = -float(np.min(gap, initial=np.inf))
-            k = candidate.material.stiffness
+            depth, k = np.maximum(-np.asarray(gap), 0.0), candidate.material.stiffness
             power = 1.5 if self.model == "compliant" else 1.0
-            if deepest > deep and (k is None or np.any(k * deepest**power > _HEAVY * weight)):
+            is_deep = (depth > deep) & (True if k is None else k * depth**power > _HEAVY * weight)
+            if is_deep.any():
+                deepest = float(np.broadcast_to(depth, is_deep.shape)[is_deep].max())
                 result.append(f"{candidate.name} by {1e3 * deepest:.3g} mm")
         return result
+
+
+def _weight(robot: Any, own: Mapping[str, Any]) -> Any:
+    """Return the weight [N] of a robot, or those (...) of the robots with values (..., shape) of parameters."""
+    heavy = {name: x for name, x in own.items() if name.partition(":")[0] in ("inertia", "gravity")}
+    mass, gravity = robot.mass, [*robot.gravity]
+    if heavy:
+        sizes = [np.shape(x) for x in robot.parameters(list(heavy)).values()]
+        leading = np.broadcast_shapes(
+            *(np.shape(x)[: np.ndim(x) - len(size)] for x, size in zip(heavy.values(), sizes, strict=True))
+        )
+        each = zip(heavy.items(), sizes, strict=True)
+        tree = robot.with_parameters({name: over_environments(x, size, leading) for (name, x), size in each}).tree
+        changes = (new.inertia.mass - old.inertia.mass for new, old in zip(tree.bodies, robot.tree.bodies, strict=True))
+        of_each = (np.reshape(x, leading) if np.ndim(x) else x for x in (mass + sum(changes), *tree.gravity))
+        mass, *gravity = of_each
+    return mass * np.sqrt(sum(np.square(x) for x in gravity))
 
 
 @dataclass(frozen=True)

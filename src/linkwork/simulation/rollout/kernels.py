@@ -16,6 +16,7 @@ from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import contact_data, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.control_output import reached_limits
+from linkwork.simulation.environment_values import over_environments
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
 from linkwork.simulation.rollout.simulated_dynamics import sampled_bounds
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, SpringRates, warn_of_implicit_springs
@@ -154,21 +155,23 @@ def bounds_with(setup: SimulationSetup, parameters: Mapping[str, Any], leading: 
 def check_springs(
     setup: SimulationSetup, h: float, parameters: Mapping[str, Any], bounds: Mapping[str, Any], leading: tuple[int, ...]
 ) -> None:
-    """Warn of springs that a step of h [s] treats implicitly, with the parameters of the first environment.
+    """Warn of springs that a step of h [s] treats implicitly, with the parameters of all environments.
 
     ``bounds`` are those of `bounds_with`.
     """
     if not setup.is_implicit_in_joints or 0 in leading:
         return
-    robot, place = setup.robot, (0,) * len(leading)
-    each = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
-    own = {of: np.broadcast_to(x, (*leading, *size))[place] for of, (_, size), x in each if not is_of_contacts(of)}
+
+    robot, named = setup.robot, zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
+    values = {of: (x, size) for of, (_, size), x in named if not is_of_contacts(of)}
+    resisting = {of: x for of, x in values.items() if of.partition(":")[0] in ("stiffness", "damping")}
+    own = {of: over_environments(*x, leading) for of, x in resisting.items()}
     rates = bounds.get(BOUNDS, {}).get("rates")
-    stiff = {of: np.where(x == 0.0, 1.0, x) if of.startswith("stiffness:") else x for of, x in own.items()}
     known = None  # rates of all springs that parameters may make stiff, also of those that are 0
     if rates is not None:
-        known = SpringRates.of(moving_robot(robot, stiff), [float(x) for x in rates[place]])
-    warn_of_implicit_springs(robot, h, own, known)
+        stiff = {of: np.ones(size) for of, (_, size) in values.items() if of.startswith("stiffness:")}
+        known = SpringRates.of(moving_robot(robot, stiff), [*over_environments(rates, rates.shape[-1:], leading)])
+    warn_of_implicit_springs(robot, h, own, known, leading)
 
 
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:

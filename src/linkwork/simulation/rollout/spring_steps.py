@@ -14,7 +14,6 @@ Source: Hairer, Lubich and Wanner, Geometric Numerical Integration, 2nd ed. 2006
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -281,49 +280,57 @@ def _share(stiff: Any) -> Any:
     return fmax(0.0, fmin(1.0, (stiff - _RESOLVED) * (1.0 / (_STIFF - _RESOLVED))))
 
 
-def warn_of_implicit_springs(robot: Any, h: float, own: Mapping[str, Any], rates: SpringRates | None) -> None:
+def warn_of_implicit_springs(
+    robot: Any, h: float, own: Mapping[str, Any], rates: SpringRates | None, leading: tuple[int, ...]
+) -> None:
     """Warn of the stiffest spring that a step of h [s] damps more than its own damper does.
 
-    ``own`` are values that replace parameters of the robot, by name.  ``rates`` are those with these, if they differ.
+    ``own`` are stiffness and damping that replace parameters of the robot, by name.  ``rates`` are those with all
+    parameters, if they differ.  Elements of both are arrays over environments, whose shape is ``leading``.
     """
-    resists = any(name.partition(":")[0] in ("stiffness", "damping") for name in own)
-    each = _joint_rates(robot.with_parameters(dict(own)) if resists else robot, robot, rates)
-    owners = dict(owner_rates(robot))
+    each = _joint_rates(robot.with_parameters(dict(own)) if own else robot, robot, rates)
+    owners: dict[str, tuple[Any, Any]] = dict(owner_rates(robot))
     for name, square in ({} if rates is None else rates.squares).items():
         owners[name] = square, owners.get(name, (0.0, 0.0))[1]
-    others = [(*of, name) for name, of in owners.items()]
-    fast = [(math.sqrt(square), name) for square, rate, name in (*each, *others) if _is_reported(square, rate, h)]
-    if not fast:
+    fastest, what, environment = 0.0, "", 0
+    for square, rate, name in (*each, *((*of, name) for name, of in owners.items())):
+        speeds = np.atleast_1d(np.where(_is_reported(square, rate, h), np.sqrt(square), 0.0))
+        if speeds.max() > fastest:
+            environment = int(speeds.argmax())
+            fastest, what = float(speeds[environment]), name
+    if not what:
         return
-    omega, what = max(fast)
+    index = np.unravel_index(environment, leading) if own or rates is not None else ()
+    of_environment = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
     warnings.warn(
-        f"simulate: dt: the spring in {what!r} vibrates at up to {omega:.3g} rad/s, too fast for "
-        f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / omega:.2g} s",
+        f"simulate: dt: the spring in {what!r} vibrates at up to {fastest:.3g} rad/s{of_environment}, too fast for "
+        f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / fastest:.2g} s",
         SimulationWarning,
         stacklevel=levels_up(),
     )
 
 
-def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[float, float, str]]:
+def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[Any, Any, str]]:
     """Return ω² [1/s²], the rate of the damper [1/s] and the name of each joint coordinate of ``moving`` with a spring.
 
     Inertias are those of ``rates``, by default of the ``robot``.
     """
 
-    def stiff_joints() -> tuple[tuple[int, float, float], ...]:
-        return tuple((k, K, D) for k, (K, D, _) in enumerate(joint_resistances(moving.tree)) if K > 0.0)
+    def stiff_joints() -> tuple[tuple[int, Any, Any], ...]:
+        return tuple((k, K, D) for k, (K, D, _) in enumerate(joint_resistances(moving.tree)) if np.any(K > 0.0))
 
     springs = _SPRINGS.get(robot, stiff_joints) if moving is robot else stiff_joints()
     if not springs:
         return []
     inertias = least_inertias(robot, True) if rates is None else rates.inertias
     each = [(K, D, inertias[k], robot.v_names[k]) for k, K, D in springs]
-    return [(K / m, D / m, name) for K, D, m, name in each if m > 0.0]
+    return [(K / m, D / m, name) for K, D, m, name in each if np.all(m > 0.0)]
 
 
-def _is_reported(square: float, rate: float, h: float) -> bool:
+def _is_reported(square: Any, rate: Any, h: float) -> Any:
     """Return True if a step of h [s] damps a vibration more than its damper does, so that this is reported.
 
     ``square`` is ω² of the vibration [1/s²], and ``rate`` that of the damper [1/s].
     """
-    return float(_share(h * h * square)) * h * square > rate and _VIBRATES * math.sqrt(square) > rate
+    share = np.clip((h * h * square - _RESOLVED) / (_STIFF - _RESOLVED), 0.0, 1.0)
+    return (share * h * square > rate) & (_VIBRATES * np.sqrt(square) > rate)
