@@ -80,6 +80,7 @@ def test_stiff_springs_settle_and_are_told_of():
     assert np.abs(damped.q[-1]) < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_every_stiffness_and_damping_is_stable():
     """No stiffness, damping and step lets a spring gain energy."""
     robot = slider()
