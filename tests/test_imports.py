@@ -88,7 +88,7 @@ def test_hints_at_misspelled_names_import_no_algorithms(steps: dict[str, list[st
     assert not [name for name in steps["misspelled"] if name.startswith(("linkwork.compiler", "linkwork.kernels"))]
 
 
-def test_a_robot_imports_the_subjects_that_it_needs(steps: dict[str, list[str]]) -> None:
+def test_loading_a_robot_imports_no_subject_before_its_first_use(steps: dict[str, list[str]]) -> None:
     """A subject's methods are imported when one of them is accessed."""
     assert {name for name in steps["robot"] if name.endswith("methods")} == {
         "linkwork.expr.scalar.symbol_methods",

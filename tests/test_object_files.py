@@ -35,7 +35,7 @@ def test_a_module_is_compiled_once(compile_module, compiled):
 
 
 @pytest.mark.parametrize("variant", [("texts", "target", 0), ("text", "other", 0), ("text", "target", 2)])
-def test_other_modules_targets_and_efforts_have_other_object_files(compile_module, compiled, variant):
+def test_cached_object_files_depend_on_module_target_and_effort(compile_module, compiled, variant):
     assert compile_module(*MODULE, assembly=False) != compile_module(*variant, assembly=False)
     assert compiled == [MODULE, variant]
 

@@ -69,7 +69,7 @@ def test_values_inside_a_test_are_drawn_like_cases():
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 9, ROUNDS])
-def test_values_inside_a_rotating_case_are_all_drawn(rounds):
+def test_all_values_inside_a_rotating_case_are_drawn(rounds):
     cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
     for case in cases:
         runs = [seed // rounds for seed in range(ROUNDS * rounds) if case in selected([], cases, seed)]

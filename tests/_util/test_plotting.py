@@ -74,7 +74,7 @@ def test_plot_colors_are_distinguishable_with_color_blindness() -> None:
     assert len(styles) == 4 * len(COLORS)
 
 
-def test_limits_near_a_line_are_shaded() -> None:
+def test_plotted_limits_near_a_curve_are_shaded() -> None:
     axis = plt.subplots()[1]
     t = np.linspace(0.0, 1.0, 11)
     lines = {"a": t, "b": 0.5 * t, "c": np.full(11, np.nan)}

@@ -109,7 +109,7 @@ def test_full_turns_bring_solutions_within_limits():
     assert within(arm, got).tolist() == [True, True, False, False]
 
 
-def test_generated_targets_have_the_stated_properties():
+def test_generated_ik_targets_are_near_limits_or_on_smooth_paths():
     for arm in (ARM, turning()):
         low, high = arm.ranges
         edge = near_limits(arm, 200)

@@ -200,7 +200,7 @@ def test_explain_escapes_hostile_names(linkwork, urdf):
     assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
 
 
-def test_explain_distinguishes_links_named_like_its_rows(linkwork, urdf):
+def test_explain_distinguishes_a_link_named_total_from_the_sum(linkwork, urdf):
     path = urdf(two_links("base", "total", "elsewhere"))
     data = json.loads(linkwork("explain", path, "pose", "--frame", "total", "--json").out)
     assert [body["body"] for body in data["bodies"]] == ["total"]

@@ -245,7 +245,7 @@ def test_one_wrong_link_of_a_real_robot_is_detected():
 
 
 @pytest.mark.parametrize("name", ["panda", "talos", "kinova"])
-def test_wrong_units_and_points_are_recognised_without_shapes(name):
+def test_wrong_units_of_inertias_are_detected_without_shapes(name):
     tree = example(name).robot().tree
     for wrong, (change, code) in WRONG.items():
 

@@ -66,7 +66,7 @@ def test_float32_distances_equal_those_of_float64_to_rounding(a: str, b: str) ->
 
 @pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("a", "b"), [*SEARCHED, ("box", "box"), ("point", "cone")])
-def test_each_constant_of_a_distance_has_a_counterpart_in_float32(a: str, b: str) -> None:
+def test_constants_of_distance_kernels_are_representable_in_float32(a: str, b: str) -> None:
     """No constant is 0, infinite or 1 by rounding, and tolerances exceed float32's rounding errors."""
     program: Any = compiled(a, b).program
     constants = {x.value for part in listings(program) for x in part.instructions if x.operation.name == "constant"}

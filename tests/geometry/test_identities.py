@@ -194,7 +194,7 @@ def test_overlaps_with_several_shallowest_normals_are_reported_as_not_unique() -
 
 
 @pytest.mark.slow(every=3)
-def test_depths_beside_nearly_level_minima_are_exact() -> None:
+def test_penetration_depths_with_nearly_equal_minima_are_exact() -> None:
     """A cylinder in a hull, a rod next to a cone's axis, and cones about one axis but for 1e-9: other directions part
     them with almost as little."""
     beside = lw.pose((0.0, -9.999999717180685e-10, 0.0))

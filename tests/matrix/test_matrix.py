@@ -37,7 +37,7 @@ def test_the_record_has_all_verbs_and_kinds() -> None:
     assert all(list(outcomes) == list(KINDS) for outcomes in RECORD.values())
 
 
-def test_every_public_name_has_a_verb() -> None:
+def test_every_public_name_is_covered_by_the_matrix() -> None:
     """A new method of robots, or a new class that takes one, has a verb or a reason why it has none."""
     covered = {name for verb in VERBS.values() for name in verb.covers}
     names = public_names()

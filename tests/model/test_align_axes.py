@@ -79,7 +79,7 @@ def test_trees_with_aligned_axes_are_unchanged():
     assert align_axes(once) == once
 
 
-def test_axes_of_free_bodies_and_users_joints_are_not_rotated():
+def test_joints_without_declared_symmetry_keep_their_axes():
     """A free body's velocity is in its axes; a user's joint states nothing about rotations."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):

@@ -95,7 +95,7 @@ def test_the_regrouped_part_of_an_inertia_does_not_resist_its_joint(drawn):
             assert_close(inertia_values(joint.reduced_inertia(felt)), inertia_values(felt), 1e-14)
 
 
-def test_regrouped_bodies_about_a_coordinate_axis_are_exactly_flat():
+def test_regrouped_inertia_about_a_coordinate_axis_has_exact_zeros():
     """∫z² = 0 without rounding, a zero of every trace; the resistance to the joint is unchanged."""
     rng = np.random.default_rng(1)
     for k in range(3):
@@ -115,7 +115,7 @@ def test_inertias_at_a_users_joint_are_not_regrouped():
     assert regroup_inertias(tree) == tree
 
 
-def test_singular_inertias_are_refused_after_regrouping_as_before():
+def test_joints_that_no_inertia_resists_are_refused_also_on_skew_axes():
     """A point mass on a hinge's skew axis: rounding is all that resists, and it is measured against the mass."""
     for axis in (Vec3(0.0, 0.0, 1.0), Vec3(0.6, 0.48, 0.64)):
         tree = random_tree(np.random.default_rng(4), 2, types=[Revolute], shape="chain")

@@ -211,7 +211,7 @@ def test_platforms_of_parallel_robots_can_become_the_root():
 @pytest.mark.parametrize(
     ("name", "link"), [("talos", "leg_left_6_link"), ("quadruped", "front_left_foot"), ("g1", "left_rubber_hand")]
 )
-def test_rerooted_walkers_have_transformed_dynamics(name, link):
+def test_dynamics_of_a_walker_with_another_base_link_are_those_in_new_coordinates(name, link):
     """M, h and joint forces are those before, after the change of the base's coordinates."""
     old = EXAMPLE[name].robot()
     new = old.with_root(link)

@@ -113,7 +113,7 @@ def test_motor_torques_of_mechanisms_are_within_their_limits(name: str) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_losses_in_loop_joints_slow_the_motion_as_integrated() -> None:
+def test_time_optimal_duration_with_losses_in_loop_joints_equals_integration() -> None:
     """Compared with the integrated equation of motion of the crank's angle, with losses in tree and loop."""
     losses = {"damping": 0.8, "friction": 0.6}
     robot = linkage(**losses).without_constraints().with_loop("pin", "end", "tip", HINGE, stiffness=2.0, **losses)

@@ -303,7 +303,7 @@ def test_path_length_and_constant_speed_equal_closed_forms():
 
 
 @pytest.mark.slow(every=3)
-def test_constant_speed_leaves_out_rests():
+def test_at_constant_speed_removes_times_of_rest():
     """Rests at an instant, at the ends or inside, or for a duration; a trajectory without motion is refused."""
     spline = lw.motion.spline
     rest_curve = spline([0.0, 1.0], [[1.0], [1.0]], "linear")

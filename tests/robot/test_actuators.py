@@ -219,7 +219,7 @@ def test_named_configurations_of_followers_follow_their_masters():
         bound.with_named_configuration("other", {right: 0.01})
 
 
-def test_frames_keep_their_actuators_when_the_root_changes():
+def test_actuators_of_frames_survive_a_change_of_the_root():
     gripper = lw.load("arm7").with_actuators(
         Actuator("pull", frame="hand", relative_to="world", wrench=(0, 0, 0, 0, 0, 1.0))
     )

@@ -279,7 +279,7 @@ def test_random_configurations_of_a_joint_are_within_limits(joint: lw.Joint) -> 
 
 
 @every_joint
-def test_zero_configuration_has_the_transform_of_the_types_zero(joint: lw.Joint) -> None:
+def test_zero_configuration_is_that_of_the_joint_type(joint: lw.Joint) -> None:
     zero = joint.zero_configuration()
     assert zero.tolist() == list(joint.type.zero())
     near(joint.transform(zero), matrix(joint.type.X(joint.type.zero())), 1e-15)
