@@ -71,7 +71,7 @@ def test_missing_distance_hessians_are_reported() -> None:
         assert hessian.exists[:, 0].tolist() == expected and not hessian.hessian.any()
 
 
-def test_distances_found_by_search_are_differentiated_in_reverse_mode() -> None:
+def test_iteratively_computed_distances_are_differentiated_in_reverse_mode() -> None:
     """Derivatives of the result: no loop of unknown length is differentiated."""
     robot = lw.load("double_pendulum").with_collisions("lower_rod", Sphere(0.05).at((0, 0, -0.3)))
     scene = lw.Scene().with_ellipsoid("egg", (0.3, 0.2, 0.1), (0.5, 0.3, -0.5))
