@@ -1,9 +1,10 @@
-"""Pairs of options of a robot's functions: each call equals one with fewer options on an edited robot."""
+"""Pairs of options: each call equals one with fewer options on an edited robot, or has the properties asked for."""
 
 import itertools
 
 import pytest
 
+from limits_and_options import solver_pairs
 from limits_and_options.option_pairs import SETTINGS, calls, covering, difference
 
 
@@ -18,4 +19,11 @@ def test_a_covering_array_has_all_pairs_of_values():
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_call_with_options_equals_one_with_fewer_on_an_edited_robot(setting, drawn):
     wrong = [f"{call}: {error:.1e}" for call in drawn(calls(setting)) if not (error := difference(call)) < 1e-9]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("solver", "most"), [("simulations", 1e-12), ("inverse_kinematics", 2e-9), ("plans", 1e-6)])
+def test_solvers_do_what_pairs_of_options_ask_for(solver, most, drawn):
+    options, error = getattr(solver_pairs, solver)()
+    wrong = [f"{one}: {found:.1e}" for one in drawn(options) if not (found := error(one)) < most]
     assert not wrong, "\n".join(wrong)
