@@ -104,7 +104,8 @@ def _solved(robot: lw.Robot, options: dict[str, Any]) -> float:
     result = robot.inverse_kinematics(
         target if options["target"] == "pose" else target[..., :3, 3], "hand", q_init=start,
         position_tolerance=tolerance, orientation_tolerance=1e-9 if options["target"] == "pose" else 1e-6,
-        relative_to=options["relative_to"], axes=options["axes"], position_limits=limits, locked=options["locked"], **options["more"],
+        relative_to=options["relative_to"], axes=options["axes"], position_limits=limits, locked=options["locked"],
+        **options["more"],
     )  # fmt: skip
     solved = np.asarray(result.success)
     q = np.asarray(result.q)[solved]
