@@ -21,7 +21,7 @@ def torque(robot, q, v, controls):
     return tau
 
 
-def test_servos_exert_what_actuators_do():
+def test_servos_exert_the_forces_of_their_actuators():
     robot = ARM.with_actuators(
         Actuator.motor("m", "shoulder_pan", gear=50.0, control_range=(-0.5, 0.5)),
         Actuator.position("p", "elbow", stiffness=40.0, damping=3.0, gear=2.0, force_range=(-20.0, 20.0)),
@@ -38,7 +38,7 @@ def test_servos_exert_what_actuators_do():
 
 
 @pytest.mark.slow(every=3)
-def test_a_position_actuator_moves_the_joint():
+def test_a_position_actuator_moves_its_joint_as_a_servo():
     servo = Actuator.position("servo", "elbow", stiffness=1e4, damping=200.0)
     robot = ARM.with_actuators(servo)
     by_actuator = robot.simulate(
@@ -59,14 +59,14 @@ def test_a_position_actuator_moves_the_joint():
     assert by_actuator.q[-1, k] == pytest.approx(-0.5, abs=1e-2)
 
 
-def test_limits_are_of_the_force_range_and_the_joint():
+def test_servo_limits_are_the_tighter_of_force_range_and_joint_limit():
     k = ARM.joint("elbow").v_slice.start
     effort = float(ARM.effort_limits[k])
     for gear, bound in ((2.0, 1.0), (2.0, effort)):
         robot = ARM.with_actuators(Actuator.motor("m", "elbow", gear=gear, force_range=(-bound, bound)))
-        found = actuator_servos(robot, {"m": 1e6})
-        assert found.limit[k] == min(gear * bound, effort)
-    assert np.count_nonzero(found.limit) == 1
+        servos = actuator_servos(robot, {"m": 1e6})
+        assert servos.limit[k] == min(gear * bound, effort)
+    assert np.count_nonzero(servos.limit) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_limits_are_of_the_force_range_and_the_joint():
         ),
     ],
 )
-def test_actuators_that_are_no_servos(actuators, message):
+def test_actuators_without_servo_form_are_refused(actuators, message):
     robot = ARM.with_actuators(*actuators)
     with pytest.raises(ValueError, match=message):
         actuator_servos(robot, np.zeros(len(actuators)))
 
 
-def test_joints_that_float_or_follow():
+def test_servos_on_floating_and_coupled_joints_are_refused():
     free = lw.load("quadruped", floating_base=True)
     free = free.with_actuators(Actuator.motor("a", "floating_base", gear=(0, 0, 0, 0, 0, 1.0)))
     with pytest.raises(ValueError, match="joint 'floating_base' floats"):
@@ -99,7 +99,7 @@ def test_joints_that_float_or_follow():
         actuator_servos(gripper.with_actuators(Actuator.motor("a", "right_finger_slide")), [1.0])
 
 
-def test_controls():
+def test_controls_of_servos_are_checked_by_name_and_shape():
     robot = ARM.with_actuators(Actuator.motor("m", "elbow"))
     with pytest.raises(UnknownNameError, match="no actuator named 'n'"):
         actuator_servos(robot, {"n": 1.0})
@@ -108,9 +108,8 @@ def test_controls():
 
 
 @pytest.mark.slow(every=3)
-def test_steps_with_servos_of_any_gain_are_solved():
-    """One wheel with a servo is a linear equation a step: solved for all inertias, steps and gains, to its closed form;
-    so is an arm, at rest and moving, up to forces that count as implausible."""
+def test_steps_with_servos_of_any_gain_are_exact():
+    """A wheel with a servo is a linear equation for each step: solved for all inertias, steps and gains."""
     gains = np.concatenate([10.0 ** np.arange(15), np.linspace(3e5, 1e6, 8)])
     n = len(gains)
 
@@ -125,9 +124,9 @@ def test_steps_with_servos_of_any_gain_are_solved():
         )
         for h in (1e-3, 1e-2, 1e-1):
             for D, v0, limit in ((0.0, 0.3, 1e300), (1e4, 0.0, 1e300), (1.0, 0.3, 50.0)):
-                held = {"K": gains[:, None], "D": np.full((n, 1), D), "target": [0.7], "limit": limit}
+                constants = {"K": gains[:, None], "D": np.full((n, 1), D), "target": [0.7], "limit": limit}
                 start = np.full((n, 1), 0.2), np.full((n, 1), v0)
-                run = wheel.simulate(*start, duration=20 * h, dt=h, controller=controller, constants=held)
+                run = wheel.simulate(*start, duration=20 * h, dt=h, controller=controller, constants=constants)
                 plausible = (gains * h < 1e7) | (limit < 1e3)
                 assert run.success[plausible].all(), (I, h, D, gains[~run.success])
                 q, v = (x[:, 0].copy() for x in start)
@@ -138,7 +137,9 @@ def test_steps_with_servos_of_any_gain_are_solved():
                     assert np.abs(run.q[:, -1, 0] - q)[run.success].max() < 1e-9, (I, h, D)
     arm = lw.load("arm7")
     q = np.tile(0.5 * (arm.lower + arm.upper), (10, 1))
-    held = {"K": 10.0 ** np.arange(2, 12)[:, None] * np.ones(7), "D": np.zeros(7), "limit": arm.effort_limits}
+    constants = {"K": 10.0 ** np.arange(2, 12)[:, None] * np.ones(7), "D": np.zeros(7), "limit": arm.effort_limits}
     for offset in (0.0, 0.3):
-        run = arm.simulate(q, duration=0.5, dt=0.01, controller=controller, constants={**held, "target": q[0] + offset})
+        run = arm.simulate(
+            q, duration=0.5, dt=0.01, controller=controller, constants={**constants, "target": q[0] + offset}
+        )
         assert run.success.all(), (offset, run.status)

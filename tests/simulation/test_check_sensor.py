@@ -1,4 +1,4 @@
-"""`check_sensor` on the library's own sensors, and on sensors that break the contract, each in one line."""
+"""`check_sensor` on the library's sensors, and on sensors that break one line of the contract."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from linkwork.simulation import ContactGround, SensorInput, check_sensor
 ARM = lw.load("double_pendulum")
 LOW = ContactGround(("tip",), height=-3.0)
 SCENE = lw.Scene().with_half_space("floor", (0.0, 0.0, -3.0))
-OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
+LIBRARY_SENSORS: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
     (simulation.IMU("tip", noise=(0.01,) * 3 + (0.1,) * 3, delay=0.002), ARM, {}),
     (simulation.Encoder(), ARM, {}),
     (simulation.Encoder(("elbow",), of="velocity", bias=0.5), ARM, {}),
@@ -32,14 +32,14 @@ OWN: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sensor", "robot", "how"), OWN, ids=lambda x: type(x).__name__)
-def test_the_librarys_sensors_keep_the_contract(sensor: simulation.Sensor, robot: lw.Robot, how: Any) -> None:
+@pytest.mark.parametrize(("sensor", "robot", "how"), LIBRARY_SENSORS, ids=lambda x: type(x).__name__)
+def test_the_librarys_sensors_fulfil_the_contract(sensor: simulation.Sensor, robot: lw.Robot, how: Any) -> None:
     check_sensor(sensor, robot, **how).raise_if_failed()
 
 
-def test_all_sensors_are_tried() -> None:
+def test_every_sensor_of_the_library_is_checked() -> None:
     kinds = {x for x in vars(simulation).values() if isinstance(x, type) and issubclass(x, simulation.Sensor)}
-    assert kinds - {simulation.Sensor} == {type(sensor) for sensor, _, _ in OWN}
+    assert kinds - {simulation.Sensor} == {type(sensor) for sensor, _, _ in LIBRARY_SENSORS}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ _calls = itertools.count()
 
 
 class OfPython(Height):
-    """What it reads besides its state is fixed when it is traced."""
+    """A sensor with a Python value beside its state, which is fixed when it is traced."""
 
     def readings(self, state: SensorInput) -> Sequence[Any]:
         return [Height.readings(self, state)[0] + next(_calls)]
@@ -119,7 +119,7 @@ class Shifted(Biased):
     scaled, shifted = "", 1.0
 
 
-def test_a_sensor_of_ones_own_passes() -> None:
+def test_a_sensor_of_the_user_fulfils_the_contract() -> None:
     report = check_sensor(Height(noise=0.01), ARM)
     report.raise_if_failed()
     assert str(report).startswith("sensor Height keeps the contract\nok    value")
@@ -136,8 +136,10 @@ def test_a_sensor_of_ones_own_passes() -> None:
         (Late, "delay", 1e-8, 5e-10),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: float, allowed: float | None) -> None:
-    assert_sharp(lambda made: check_sensor(made(), ARM), kind, line, noticed, allowed)
+def test_slight_deviations_of_sensors_fail_their_line(
+    kind: type[Slight], line: str, noticed: float, allowed: float | None
+) -> None:
+    assert_sharp(lambda variant: check_sensor(variant(), ARM), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(
@@ -149,13 +151,13 @@ def test_a_slight_deviation_is_named(kind: type[Slight], line: str, noticed: flo
         (OfPython, {"traced"}),
     ],
 )
-def test_a_broken_line_is_named(kind: type[Height], lines: set[str]) -> None:
+def test_broken_sensors_fail_their_line(kind: type[Height], lines: set[str]) -> None:
     report = check_sensor(kind(), ARM)
     assert lines <= {failure.name for failure in report.failures}, str(report)
     with pytest.raises(ContractError, match=f"sensor {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_what_is_no_sensor() -> None:
+def test_objects_that_are_no_sensors_are_refused() -> None:
     with pytest.raises(TypeError, match="check_sensor: sensor: expected"):
         check_sensor("imu", ARM)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Contacts with the ground: what physics knows of blocks, balls, feet and limits."""
+"""Contacts with the ground: closed forms for blocks, balls, feet and limits."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def thing(shape, gravity=(0.0, 0.0, -G)):
     return robot.with_parameters({"gravity": list(gravity)})
 
 
-def test_projection_is_a_gradient():
-    """γ is the nearest of what friction allows: no other is nearer, G is its derivative and symmetric after R."""
+def test_the_projection_on_the_friction_cone_is_a_gradient():
+    """γ is the nearest admissible impulse, and its derivative G is symmetric after R."""
     rng = np.random.default_rng(0)
     for _ in range(200):
         y = rng.normal(size=3) * [1.0, 1.0, 1.5]
@@ -37,10 +37,10 @@ def test_projection_is_a_gradient():
         distance = ((gamma - y) ** 2 * R).sum()
         angle, n = rng.uniform(0, 2 * np.pi, 50), np.abs(gamma[2] + 0.1 * rng.normal(size=50))
         size = np.minimum(mu * n, np.hypot(*gamma[:2]) + 0.1 * np.abs(rng.normal(size=50)))
-        others = np.stack([size * np.cos(angle), size * np.sin(angle), n], axis=1)
-        assert (((others - y) ** 2 * R).sum(axis=1) >= distance - 1e-12).all()
+        candidates = np.stack([size * np.cos(angle), size * np.sin(angle), n], axis=1)
+        assert (((candidates - y) ** 2 * R).sum(axis=1) >= distance - 1e-12).all()
         steps = 1e-7 * np.eye(3)
-        numbers = np.array(
+        impulses = np.array(
             [
                 (
                     np.array(cone_impulse(list(y + d), mu, across, along)[0])
@@ -50,39 +50,39 @@ def test_projection_is_a_gradient():
                 for d in steps
             ]
         ).T
-        assert np.abs(numbers - slope).max() < 1e-5
+        assert np.abs(impulses - slope).max() < 1e-5
         bent = np.array(slope) / R
         assert np.abs(bent - bent.T).max() < 1e-12
 
 
-def test_velocities_make_the_function_least():
-    """Random systems with several contacts and intervals: the gradient vanishes, and impulses are what is allowed.
+def test_contact_velocities_minimize_the_contact_function():
+    """Random systems with several contacts and intervals: the gradient vanishes, and impulses are admissible.
 
     Where contacts bounce, impulses are between those of two programs.
     """
-    one, other, n = np.random.default_rng(1), np.random.default_rng(15), 5
-    for rng, restitution in [(one, None)] * 10 + [(other, 0.6)]:
+    small_rng, large_rng, n = np.random.default_rng(1), np.random.default_rng(15), 5
+    for rng, restitution in [(small_rng, None)] * 10 + [(large_rng, 0.6)]:
         root = rng.normal(size=(n, n))
         A = root @ root.T + np.eye(n)
         each = [(rng.normal(size=(3, n)).tolist(), 0.01 * rng.normal()) for _ in range(3)]
         contacts = [ContactAt(J, gap, 0.7, restitution=restitution) for J, gap in each]
         intervals = [Interval(np.eye(n)[0].tolist(), 0.3, 10.0, 0.0, 5.0)]
         v, push = rng.normal(size=n), rng.normal(size=n)
-        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01, SCALE)
-        w, made = np.array(found.v, float), np.array(found.impulses, float)
-        pulled = sum(np.array(c.J).T @ g for c, g in zip(contacts, made, strict=True))
-        left = A @ (w - v) - push - pulled - np.eye(n)[0] * found.pushes[0]
-        assert np.abs(left).max() < 1e-7 and found.iterations < 60
-        assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all()
+        solution = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, intervals, 0.01, SCALE)
+        w, impulses = np.array(solution.v, float), np.array(solution.impulses, float)
+        pulled = sum(np.array(c.J).T @ g for c, g in zip(contacts, impulses, strict=True))
+        left = A @ (w - v) - push - pulled - np.eye(n)[0] * solution.pushes[0]
+        assert np.abs(left).max() < 1e-7 and solution.iterations < 60
+        assert (np.hypot(impulses[:, 0], impulses[:, 1]) <= 0.7 * impulses[:, 2] + 1e-9).all()
     normals = np.array([c.J[2] for c in contacts])
-    assert ((normals @ v < -0.1) & (normals @ w > 0.1)).any() and 0.0 < found.pushes[0] < 5.0  # the last bounces
+    assert ((normals @ v < -0.1) & (normals @ w > 0.1)).any() and 0.0 < solution.pushes[0] < 5.0  # the last bounces
 
 
 CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
 
 
 @pytest.mark.slow(every=3)
-def test_a_block_on_an_incline():
+def test_a_block_on_an_incline_sticks_or_slides_by_coulombs_law():
     """It sticks below the angle of friction, and slides above with g (sin θ − μ cos θ); its weight is carried."""
     mu = 0.5
     cube = lw.shapes.Box((0.2, 0.2, 0.2))
@@ -90,38 +90,37 @@ def test_a_block_on_an_incline():
         robot = thing(cube, (G * np.sin(theta), 0.0, -G * np.cos(theta)))
         q = robot.neutral()
         q[-1] = 0.1
-        found = robot.simulate(q, duration=0.5, contacts=ContactGround(CORNERS, friction=mu), record_every=10)
-        way = robot.pose(found.q, "body")[:, :3, 3]
+        result = robot.simulate(q, duration=0.5, contacts=ContactGround(CORNERS, friction=mu), record_every=10)
+        positions = robot.pose(result.q, "body")[:, :3, 3]
         expected = max(G * (np.sin(theta) - mu * np.cos(theta)), 0.0)
-        assert abs(way[-1, 0] - way[0, 0] - 0.5 * expected * 0.25) < 1e-3
-        forces = found.records["contact_forces"][-1]
+        assert abs(positions[-1, 0] - positions[0, 0] - 0.5 * expected * 0.25) < 1e-3
+        forces = result.records["contact_forces"][-1]
         assert abs(forces[:, 2].sum() - G * np.cos(theta)) < 1e-3 * G
         assert abs(forces[:, 0].sum() + min(np.sin(theta), mu * np.cos(theta)) * G) < 1e-2 * G
-        assert np.abs(way[:, 2] - 0.1).max() < 2e-3
+        assert np.abs(positions[:, 2] - 0.1).max() < 2e-3
 
 
-def test_a_ball_falls_slides_and_rolls():
+def test_a_thrown_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     """A ball that is thrown along the ground slides until it rolls, then at 5/7 of its speed, whatever the friction."""
     ball = thing(lw.shapes.Sphere(0.1))
     ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.4)
     q = ball.neutral()
     q[-1] = 0.1
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    found = ball.simulate(np.stack([q, q]), np.stack([v, 2.0 * v]), duration=1.0, contacts=ground, record_every=50)
-    twist = ball.twist(found.q, found.v, "body", expressed_in="world")
+    result = ball.simulate(np.stack([q, q]), np.stack([v, 2.0 * v]), duration=1.0, contacts=ground, record_every=50)
+    twist = ball.twist(result.q, result.v, "body", expressed_in="world")
     for k, start in enumerate((1.0, 2.0)):
         assert abs(twist[k, -1, 3] - 5.0 / 7.0 * start) < 2e-3 * start
         assert abs(twist[k, -1, 1] - twist[k, -1, 3] / 0.1) < 2e-2 * start
     alone = ball.simulate(q, v, duration=1.0, contacts=ground, record_every=50)
-    assert np.array_equal(alone.q, found.q[0])
+    assert np.array_equal(alone.q, result.q[0])
     high = q + np.array([0, 0, 0, 0, 0, 0, 0.3])
     fallen = ball.simulate(high, duration=2.0, contacts=ground, record_every=100, record=["kinetic_energy"])
     assert abs(fallen.q[-1, -1] - 0.1) < 1e-4 and fallen.records["kinetic_energy"][-1] < 1e-8
     assert np.isclose(fallen.q[1, -1], high[-1] - 0.5 * G * 0.1**2, atol=1e-3)
 
 
-def test_oblique_falls_stay_down():
-    """What falls while it moves along does not bounce; what begins too deep is not flung out."""
+def test_oblique_falls_do_not_bounce_and_deep_starts_do_not_fling():
     ball = thing(lw.shapes.Sphere(0.1))
     ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.8)
     q = np.stack([ball.neutral(), ball.neutral()])
@@ -129,28 +128,27 @@ def test_oblique_falls_stay_down():
     v = np.array([[0.0, 0.0, 0.0, 10.0, 0.0, -5.0], [0.0] * 6])
     for step in (1e-3, 2.5e-4):
         with pytest.warns(SimulationWarning, match="'body' and the ground by 10 mm"):
-            found = ball.simulate(q, v, duration=0.2, dt=step, contacts=ground, record_every=4)
-        later = found.t > 0.02
-        assert found.q[0, later, -1].max() < 0.1 + 2e-3 and found.q[1, :, -1].max() < 0.1 + 2e-2
-        assert found.q[0, :, -1].min() > 0.1 - 1e-2
+            result = ball.simulate(q, v, duration=0.2, dt=step, contacts=ground, record_every=4)
+        later = result.t > 0.02
+        assert result.q[0, later, -1].max() < 0.1 + 2e-3 and result.q[1, :, -1].max() < 0.1 + 2e-2
+        assert result.q[0, :, -1].min() > 0.1 - 1e-2
 
 
-def test_soft_and_tilted_ground():
-    """A spring of ground carries the weight at its depth, along its normal; a point's own friction counts."""
+def test_soft_and_tilted_ground_carries_the_weight():
+    """A spring of the ground carries it at its depth along the normal; a point's own friction counts."""
     n = np.array([0.6, 0.0, 0.8])
     ball = thing(lw.shapes.Sphere(0.1), tuple(-G * n))
     ground = ContactGround(ContactPoint("body", radius=0.1, friction=0.0), stiffness=2e3, normal=tuple(n), height=0.3)
     q = ball.neutral()
     q[4:] = (0.4 - G / 2e3) * n  # where it rests
-    found = ball.simulate(q, duration=0.5, contacts=ground, record_every=100)
-    assert abs(n @ found.q[-1, 4:] - (0.4 - G / 2e3)) < 1e-4
-    assert np.abs(found.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
+    result = ball.simulate(q, duration=0.5, contacts=ground, record_every=100)
+    assert abs(n @ result.q[-1, 4:] - (0.4 - G / 2e3)) < 1e-4
+    assert np.abs(result.records["contact_forces"][-1, 0] - G * n).max() < 1e-2
 
 
 @pytest.mark.slow(every=9)
 def test_impacts_never_add_energy():
-    """Random impacts of several contacts with friction, some of which rest: momentum is what impulses make of it, these
-    are within their cones, nothing goes into the ground, and there is less energy than without any contact."""
+    """Random impacts of several contacts with friction, some at rest: impulses stay in their cones."""
     rng = np.random.default_rng(2)
     bounced = 0
     for _ in range(25):
@@ -162,10 +160,12 @@ def test_impacts_never_add_energy():
         v -= np.linalg.pinv(J[0]) @ J[0] @ v  # the first one rests
         e = rng.uniform(size=3)
         contacts = [ContactAt(rows.tolist(), 0.0, 0.7, None, part) for rows, part in zip(J, e, strict=True)]
-        found = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, [], 1e-3, SCALE)
-        w, made = np.array(found.v, float), np.array(found.impulses, float)
-        assert np.abs(A @ (w - v) - push - np.einsum("cin,ci->n", J, made)).max() < 1e-6
-        assert (np.hypot(made[:, 0], made[:, 1]) <= 0.7 * made[:, 2] + 1e-9).all() and (made[:, 2] >= 0.0).all()
+        solution = contact_velocities(A.tolist(), v.tolist(), push.tolist(), contacts, [], 1e-3, SCALE)
+        w, impulses = np.array(solution.v, float), np.array(solution.impulses, float)
+        assert np.abs(A @ (w - v) - push - np.einsum("cin,ci->n", J, impulses)).max() < 1e-6
+        assert (np.hypot(impulses[:, 0], impulses[:, 1]) <= 0.7 * impulses[:, 2] + 1e-9).all() and (
+            impulses[:, 2] >= 0.0
+        ).all()
         free = v + np.linalg.solve(A, push)
         before, after = free @ A @ free, w @ A @ w
         normal = J[:, 2] @ w
@@ -174,8 +174,8 @@ def test_impacts_never_add_energy():
     assert bounced > 5
 
 
-def test_a_ball_bounces():
-    """Impacts come and rise as falls and Newton's law say, more closely with smaller steps; then it lies still."""
+def test_a_ball_bounces_by_newtons_law():
+    """Times and heights of impacts converge with smaller steps; at last the ball lies still."""
     ball, e, fall = thing(lw.shapes.Sphere(0.1)), 0.7, 0.5
     ground = ContactGround(ContactPoint("body", radius=0.1, restitution=e), restitution=0.2)
     q = ball.neutral()
@@ -184,23 +184,23 @@ def test_a_ball_bounces():
     hits = first + 2.0 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 4))])
     worst = []
     for step in (2e-3, 5e-4):
-        found = ball.simulate(q, duration=2.6, dt=step, contacts=ground)
-        height, speed = found.q[:, -1] - 0.1, found.v[:, 5]
+        result = ball.simulate(q, duration=2.6, dt=step, contacts=ground)
+        height, speed = result.q[:, -1] - 0.1, result.v[:, 5]
         at = np.flatnonzero(np.diff(speed) > 0.1)[:4]
         tops = [height[a:b].max() for a, b in pairwise(at)]
-        worst.append((np.abs(found.t[at] - hits).max(), np.abs(tops - fall * e ** (2 * np.arange(1, 4))).max()))
+        worst.append((np.abs(result.t[at] - hits).max(), np.abs(tops - fall * e ** (2 * np.arange(1, 4))).max()))
         assert np.diff(0.5 * speed**2 + G * height).max() < 1e-5
         assert abs(height[-1]) < 1e-4 and abs(speed[-1]) < 1e-6
     assert worst[0][0] < 0.03 and worst[1][0] < 0.4 * worst[0][0] and worst[1][1] < 1e-3
 
 
 @pytest.mark.slow(every=3)
-def test_joint_limits_hold():
+def test_joint_limits_hold_with_and_without_contacts():
     """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
     arm = lw.load("arm7")
     ground = ContactGround(("hand",), height=-50.0)
-    found = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, record_every=20)
-    assert np.all(found.success) and (found.q < arm.upper + 2e-2).all() and (found.q > arm.lower - 2e-2).all()
+    result = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, record_every=20)
+    assert np.all(result.success) and (result.q < arm.upper + 2e-2).all() and (result.q > arm.lower - 2e-2).all()
     arm = arm.with_parameters({"friction": np.zeros(7)})  # which contacts' program has exactly
     inside = 0.5 * (arm.lower + arm.upper)
     free = arm.simulate(inside, np.ones(7), duration=0.05, record_every=10)
@@ -209,15 +209,14 @@ def test_joint_limits_hold():
 
 
 @pytest.mark.slow(every=3)
-def test_dry_friction_and_loops_with_contacts():
-    """Joints with dry friction stick where their load is below it, and stop after where its work says; loops move
-    as they do without contacts where these are far."""
+def test_dry_friction_and_loops_act_beside_contacts():
+    """Joints with dry friction stick below its bound and stop by its work; loops move as without contacts."""
     pendulum = lw.load("double_pendulum").with_parameters({"friction": [6.0, 2.0]})
     away = ContactGround((list(pendulum.frames)[-1],), height=-50.0)
     q = np.array([0.3, 0.2])
     assert (np.abs(pendulum.gravity_force(q)) < [6.0, 2.0]).all()
-    found = pendulum.simulate(q, duration=2.0, contacts=away, record_every=1000, friction="coulomb")
-    assert np.abs(found.q - q).max() < 1e-5 and np.abs(found.v).max() < 1e-5
+    result = pendulum.simulate(q, duration=2.0, contacts=away, record_every=1000, friction="coulomb")
+    assert np.abs(result.q - q).max() < 1e-5 and np.abs(result.v).max() < 1e-5
     rail = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="box", friction=3.0)
     rod = lw.Robot.build("rod", lw.Link("box", mass=1.5), rail)
     slid = rod.simulate([0.0], [2.0], duration=1.0, record_every=100, friction="coulomb")
@@ -226,27 +225,27 @@ def test_dry_friction_and_loops_with_contacts():
     q = bars.project_configuration(bars.neutral()).q
     v = bars.project_velocity(q, np.ones(bars.nv))
     how = {"duration": 0.3, "record_every": 60}
-    one = bars.simulate(q, v, contacts=ContactGround("rocker_tip", height=-50.0), **how)
-    assert np.abs(one.q - bars.simulate(q, v, **how).q).max() < 1e-12
+    with_ground = bars.simulate(q, v, contacts=ContactGround("rocker_tip", height=-50.0), **how)
+    assert np.abs(with_ground.q - bars.simulate(q, v, **how).q).max() < 1e-12
 
 
-def test_servos_have_limits_and_no_gain_is_too_high():
+def test_servos_respect_their_limits_and_are_stable_at_any_gain():
     """A servo holds its place as K and the weight say, gives no more than its limit, and is stable at any gain; as a
     velocity source it keeps its speed.  The forces are what is recorded."""
     rail = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
     lift = lw.Robot.build("lift", lw.Link("box", mass=2.0), rail)
 
-    def controller(t, q, v, K, D, wanted, speed, limit):
-        return ServoActuators(wanted, speed, K, D, limit=limit)
+    def controller(t, q, v, K, D, target_position, speed, limit):
+        return ServoActuators(target_position, speed, K, D, limit=limit)
 
     inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "wanted": [[0.1], [0.1], [0.1], [0.0]]}
     inputs |= {"speed": [0.0, 0.0, 0.0, 0.3], "limit": [1e3, 1e3, 10.0, 1e3]}
     how = {"constants": {k: np.array(x) for k, x in inputs.items()}, "record_every": 500, "record": ["tau"]}
-    found = lift.simulate(np.zeros((4, 1)), controller=controller, duration=1.0, **how)
+    result = lift.simulate(np.zeros((4, 1)), controller=controller, duration=1.0, **how)
     weight = 2.0 * G
     falls = -0.5 * (G - 5.0) * 1.0**2
-    assert np.abs(found.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
-    assert np.abs(found.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
+    assert np.abs(result.q[:, -1, 0] - [0.1 - weight / 1e3, 0.1, falls, 0.3]).max() < 5e-3
+    assert np.abs(result.records["tau"][:, -1, 0] - [weight, weight, 10.0, weight]).max() < 1e-2
     with pytest.raises(ValueError, match=r"ServoActuators: velocity: expected .* without NaN, got nan"):
         ServoActuators([0.0], np.nan, damping=1.0, limit=2.0)
     with pytest.raises(ValueError, match=r"ServoActuators: limit: expected shape \(1,\), got 2 values"):
@@ -256,9 +255,8 @@ def test_servos_have_limits_and_no_gain_is_too_high():
 
 
 @pytest.mark.slow(every=3)
-def test_a_step_is_differentiated_by_what_it_solves():
-    """Forward and in reverse, by the state, forces and the robot's numbers, as differences have it: of a point that
-    sticks, slides, flies, bounces, and is held by its rail's dry friction."""
+def test_steps_with_contacts_are_differentiated_exactly():
+    """Forward and reverse, by state, forces and parameters: a point that rests, slides or bounces."""
     along = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="along", parent="world", child="cart", friction=0.5)
     up = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="up", parent="cart", child="box", damping=0.3)
     robot = lw.Robot.build("point", lw.Link("cart", mass=0.5), lw.Link("box", mass=1.5), along, up)
@@ -266,8 +264,8 @@ def test_a_step_is_differentiated_by_what_it_solves():
 
     def step(q, v, tau, gravity):
         how = {"constants": {"u": tau}, "parameters": {"gravity": gravity}, "contacts": ground}
-        found = robot.simulate(q, v, controller=lambda t, q, v, u: u, duration=1e-3, friction="coulomb", **how)
-        return np.concatenate([found.q[-1], found.v[-1], found.records["contact_forces"][-1].ravel()])
+        result = robot.simulate(q, v, controller=lambda t, q, v, u: u, duration=1e-3, friction="coulomb", **how)
+        return np.concatenate([result.q[-1], result.v[-1], result.records["contact_forces"][-1].ravel()])
 
     kernel = lw.compile(step, q=2, v=2, tau=2, gravity=3)
     forward, reverse = kernel.jacobian(mode="forward"), kernel.jacobian(mode="reverse")
@@ -277,26 +275,25 @@ def test_a_step_is_differentiated_by_what_it_solves():
     v[3, 1] = -2.0
     tau = np.array([[3.0, 0.1], [1.0, -0.2], [1.0, 0.0], [0.3, 0.0], [0.1, 0.0]])
     gravity = np.tile([0.1, 0.2, -G], (5, 1))
-    given = [q, v, tau, gravity]
-    ways, back = forward(*given), reverse(*given)
-    for k, (way, same) in enumerate(zip(ways, back, strict=True)):
-        for j in range(given[k].shape[1]):
-            ahead, behind = ([x.copy() for x in given] for _ in range(2))
+    arguments = [q, v, tau, gravity]
+    forward_derivatives, back = forward(*arguments), reverse(*arguments)
+    for k, (derivative, same) in enumerate(zip(forward_derivatives, back, strict=True)):
+        for j in range(arguments[k].shape[1]):
+            ahead, behind = ([x.copy() for x in arguments] for _ in range(2))
             small = 1e-6 if k else 1e-7
             ahead[k][:, j] += small
             behind[k][:, j] -= small
             expected = (kernel(*ahead) - kernel(*behind)) / (2.0 * small)
-            scale = np.maximum(1.0, np.maximum(np.abs(expected), np.abs(kernel(*given))).max(axis=1))
-            assert (np.abs(way[..., j] - expected).max(axis=1) < 1e-5 * scale).all(), (k, j)
-        assert np.abs(way - same).max() < 1e-9 * max(1.0, np.abs(way).max())
+            scale = np.maximum(1.0, np.maximum(np.abs(expected), np.abs(kernel(*arguments))).max(axis=1))
+            assert (np.abs(derivative[..., j] - expected).max(axis=1) < 1e-5 * scale).all(), (k, j)
+        assert np.abs(derivative - same).max() < 1e-9 * max(1.0, np.abs(derivative).max())
 
 
-def test_bad_contacts():
-    """What is wrong is said."""
+def test_invalid_contacts_are_refused():
     arm = lw.load("arm7")
 
-    def asked(**given):
-        return arm.simulate(arm.neutral(), duration=0.1, **given)
+    def simulate_arm(**options):
+        return arm.simulate(arm.neutral(), duration=0.1, **options)
 
     for kind, text, wrong in (
         (
@@ -310,7 +307,7 @@ def test_bad_contacts():
             "restitution: expected a finite number >= 0 and <= 1",
             lambda: ContactGround("hand", restitution=1.1),
         ),
-        (ValueError, "fixed to the world", lambda: asked(contacts=ContactGround("base"))),
+        (ValueError, "fixed to the world", lambda: simulate_arm(contacts=ContactGround("base"))),
         (ValueError, "expected at least one", lambda: ContactGround(())),
         (ValueError, "radius", lambda: ContactPoint("hand", radius=np.nan)),
         (ValueError, "normal: expected a non-zero vector", lambda: ContactGround("hand", normal=(0, 0, 0))),
@@ -322,7 +319,7 @@ def test_bad_contacts():
         (
             ValueError,
             "expected the method 'semi_implicit_euler'",
-            lambda: asked(method="rk4", contacts=ContactGround("hand")),
+            lambda: simulate_arm(method="rk4", contacts=ContactGround("hand")),
         ),
     ):
         with pytest.raises(kind, match=text):
@@ -330,35 +327,35 @@ def test_bad_contacts():
 
 
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 0.0), (0.36, 0.48, 0.8)])
-def test_contact_of_a_point_that_cannot_move(axis):
-    """A point on a fixed hinge's axis, below the ground but for rounding in its Jacobian, changes nothing."""
+def test_a_contact_of_an_immovable_point_does_not_change_the_motion(axis):
+    """A point on a fixed hinge's axis, below the ground; its Jacobian is zero but for rounding."""
     link = lw.Link("rod", mass=1.2, com=(0.3, 0.1, 0.2), inertia=(0.02, 0.03, 0.04))
     turned = {"placement": lw.pose((0.1, 0.2, 0.3), rpy=(0.3, 0.4, 0.5)), "rotor": lw.pose(rpy=(0.1, 0.7, 0.2))}
     hinge = lw.Joint.of(joints.Revolute(axis), name="hinge", parent="world", child="rod", **turned)
     robot = lw.Robot.build("pendulum", link, hinge)
     with pytest.warns(SimulationWarning, match="overlap at the start"):
-        found = robot.simulate([0.3], [0.5], duration=0.1, contacts=ContactGround((ContactPoint("rod"),), height=0.31))
-    assert found.success
-    assert np.abs(found.q - robot.simulate([0.3], [0.5], duration=0.1).q).max() < 1e-12
+        result = robot.simulate([0.3], [0.5], duration=0.1, contacts=ContactGround((ContactPoint("rod"),), height=0.31))
+    assert result.success
+    assert np.abs(result.q - robot.simulate([0.3], [0.5], duration=0.1).q).max() < 1e-12
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
-def test_links_that_contacts_jam_are_solved_as_closely_as_float64_allows():
-    """Feet of a fixed base below the ground: their forces are far above all others, and so is their rounding."""
+def test_jammed_links_are_solved_to_the_accuracy_of_float64():
+    """Feet of a fixed base below the ground: their forces exceed all others."""
     robot = lw.load("quadruped")
     feet = [link.name for link in robot.links if "foot" in link.name]
     q = robot.neutral()
     least = min(float(np.asarray(robot.pose(q, foot))[2, 3]) for foot in feet)
     for depth in (1e-4, 1e-3, 1e-2):
-        way = {"duration": 0.1, "dt": 1e-3, "contacts": ContactGround(feet, height=least + depth)}
-        run = robot.simulate(q, np.zeros(robot.nv), **way, record=["contact_residual"])
+        options = {"duration": 0.1, "dt": 1e-3, "contacts": ContactGround(feet, height=least + depth)}
+        run = robot.simulate(q, np.zeros(robot.nv), **options, record=["contact_residual"])
         assert run.success and run.records["contact_forces"].max() > 1e8
         assert run.records["contact_residual"].max() < 1e-7
 
 
-def test_overlaps_at_the_start_are_those_of_placements_that_are_parameters():
-    """A ball on a post: each environment has a post of its own, of which the second is in the ground."""
+def test_initial_overlaps_use_placements_from_parameters():
+    """A ball on a post: each environment has its own post, of which the second overlaps."""
     hinge = lw.Joint.of(joints.Prismatic((0.0, 0.0, 1.0)), name="post", parent="world", child="ball")
     robot = lw.Robot.build("post", lw.Link("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), hinge)
     ground = ContactGround(ContactPoint("ball", radius=0.1))
@@ -377,14 +374,14 @@ def test_overlaps_at_the_start_are_those_of_placements_that_are_parameters():
 
 @pytest.mark.filterwarnings("ignore:simulate")
 def test_jams_are_solved_at_any_depth_and_step():
-    """A ball between a floor and a ceiling that overlap it: it stays, and both push it alike."""
+    """A ball between a floor and a ceiling that overlap it stays, with equal and opposite forces."""
     body = lw.Link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.02, 0.03, 0.045))
     ball, point = lw.Robot.build("ball", body, floating_base=True), ContactPoint("ball", radius=0.3)
     for h in (1e-2, 1e-4, 1e-7):
         for depth in (1e-3, 1.0):
             walls = [ContactGround(point), ContactGround(point, normal=(0, 0, -1), height=2.0 * depth - 0.6)]
             options = {"duration": 20 * h, "dt": h, "contacts": walls, "record": ["contact_residual"]}
-            found = ball.simulate([1, 0, 0, 0, 0, 0, 0.3 - depth], np.zeros(6), **options)
-            below, above = found.records["contact_forces"][-1][:, 2]
-            assert found.success and found.records["contact_residual"].max() < 1e-6, (h, depth)
-            assert np.abs(found.v).max() < 1e-7 and below > 1e6 and abs(below + above) < 1e-6 * below, (h, depth)
+            result = ball.simulate([1, 0, 0, 0, 0, 0, 0.3 - depth], np.zeros(6), **options)
+            below, above = result.records["contact_forces"][-1][:, 2]
+            assert result.success and result.records["contact_residual"].max() < 1e-6, (h, depth)
+            assert np.abs(result.v).max() < 1e-7 and below > 1e6 and abs(below + above) < 1e-6 * below, (h, depth)

@@ -1,4 +1,4 @@
-"""Derivatives of steps with contacts: velocities solve their program to rounding, and slopes are those of the step."""
+"""Derivatives of steps with contacts: exact solutions of the program, and exact slopes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from linkwork.simulation.algorithms.contact.convex_contact_solver import Contact
 
 H = 1e-3
 SCALE = StepScale(1.0, 3.0)
-REST, SLIDE, STICK, APART = range(4)
+RESTING, SLIDE, STICK, APART = range(4)
 
 
 @pytest.mark.slow(every=9)
-def test_velocities_for_derivatives_solve_their_program_to_rounding():
-    """Newton's step of A (w − v) = p + Jᵀ γ is zero at w, with the slips of w itself: for random contacts that rest,
-    slide, stick and separate, rigid and soft, with and without friction and a limit."""
+def test_contact_velocities_for_derivatives_are_exact_to_rounding():
+    """Newton's step of A (w − v) = p + Jᵀ γ is zero at w, with the slips of w itself."""
     rng = np.random.default_rng(2)
-    seen = set()
+    kinds = set()
     for trial in range(24):
         n, kind = 5, trial % 4
         root = rng.normal(size=(n, n))
@@ -36,22 +35,22 @@ def test_velocities_for_derivatives_solve_their_program_to_rounding():
         v = rng.normal(size=n) * (1e-4, 1.0, 1e-2, 0.3)[kind]
         push = H * rng.normal(size=n) * 10.0
         A, v, push = A.tolist(), v.tolist(), push.tolist()
-        found = contact_velocities(A, v, push, contacts, intervals, H, SCALE, closely=True)
-        w, made = list(map(float, found.v)), np.array(found.impulses, float)
+        solution = contact_velocities(A, v, push, contacts, intervals, H, SCALE, closely=True)
+        w, impulses = list(map(float, solution.v)), np.array(solution.impulses, float)
         program = ContactProgram(
-            A, v, push, [bounded_contact(one, A, v, push, H, SCALE) for one in contacts], intervals, H
+            A, v, push, [bounded_contact(contact, A, v, push, H, SCALE) for contact in contacts], intervals, H
         )
         gradient = program.gradient(program.terms(program.slips(program.rates(w))), w)
         error = np.linalg.norm(np.linalg.solve(np.array(program.jacobian(w)), gradient))
         assert error < 1e-12 * np.linalg.norm(w), (trial, error)
-        sizes = np.hypot(*made[:, :2].T)
-        limits = np.array([c.friction for c in contacts]) * made[:, 2]
-        seen |= {
+        sizes = np.hypot(*impulses[:, :2].T)
+        limits = np.array([c.friction for c in contacts]) * impulses[:, 2]
+        kinds |= {
             "apart" if not c else "slides" if a > (1.0 - 1e-9) * b else "sticks"
-            for a, b, c in zip(sizes, limits, made[:, 2], strict=True)
+            for a, b, c in zip(sizes, limits, impulses[:, 2], strict=True)
             if b or not c
         }
-    assert seen == {"apart", "slides", "sticks"}
+    assert kinds == {"apart", "slides", "sticks"}
 
 
 def _cart():
@@ -74,8 +73,8 @@ def _block():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=9))])
-def test_slopes_of_a_step_are_those_of_its_differences(robot_with_contacts):
-    """Slopes by velocities and forces: at random states in rest, sliding, sticking and in flight, rigid and soft."""
+def test_slopes_of_contact_steps_equal_differences(robot_with_contacts):
+    """Slopes by velocities and forces: random states at rest, sliding, sticking and in flight, rigid and compliant."""
     robot, points, forces = robot_with_contacts()
     n, count, rng = robot.nv, 400, np.random.default_rng(1)
     kind = rng.integers(0, 4, count)
@@ -114,12 +113,12 @@ def test_slopes_of_a_step_are_those_of_its_differences(robot_with_contacts):
             # states near a kink, where a contact starts to slide or to touch, have other slopes on both of its sides
             smooth = np.abs(bent).max(axis=(1, 2)) < 1e-2 * scale
             smooth &= np.abs(wide - narrow).max(axis=(1, 2)) < 1e-5 * scale
-            assert smooth.mean() > 0.95 and set(kind[smooth]) == {REST, SLIDE, STICK, APART}
+            assert smooth.mean() > 0.95 and set(kind[smooth]) == {RESTING, SLIDE, STICK, APART}
             error = (np.abs(slope - expected).max(axis=(1, 2)) / scale)[smooth]
             assert error.max() < 1e-6, (k, stiffness, kind[smooth][error.argmax()])
 
 
-def test_steps_in_float32_are_those_in_float64_rounded():
+def test_contact_steps_in_float32_are_near_float64():
     """Stiff contacts are beyond the accuracy of float32."""
     robot = lw.Robot.build("ball", lw.Link("ball", lw.shapes.Sphere(0.125), mass=1.0), floating_base=True)
     ground = ContactGround(ContactPoint("ball", radius=0.125), friction=0.4)
@@ -128,6 +127,6 @@ def test_steps_in_float32_are_those_in_float64_rounded():
     q = np.repeat(np.float32(robot.neutral()[None]), 40, axis=0)
     q[:, -1] = 0.125 - np.float32(1e-4) * (np.arange(40) % 2)
     v = np.float32(rng.normal(size=(40, 6)) * rng.choice([0.0, 1e-3, 1.0], size=(40, 1)))
-    found = kernel(q, v)
-    assert found.dtype == np.float32
-    assert np.array_equal(found, np.float32(kernel(q.astype(float), v.astype(float))))
+    velocity = kernel(q, v)
+    assert velocity.dtype == np.float32
+    assert np.array_equal(velocity, np.float32(kernel(q.astype(float), v.astype(float))))

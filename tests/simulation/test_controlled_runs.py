@@ -1,4 +1,4 @@
-"""Controllers in simulations: saturation of actuators, sensors beside any controller, steps of controllers."""
+"""Controllers in simulations: saturation of actuators, sensors with any controller, steps of controllers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
         (pid, goal, 2),
         (bang, {}, 1),
     ):
-        own = getattr(controller, "effort_limits", limits)
+        controller_limits = getattr(controller, "effort_limits", limits)
         q = np.array([[0.0, 0.0], [0.9, -0.4], [0.04, 0.5]])
         run = robot.simulate(
             q, controller=controller, constants=inputs, duration=0.2, record=["tau"], control_every=every
         )
-        reached = np.abs(run.records["tau"][:, 1:]) >= own * (1.0 - 1e-4)
+        reached = np.abs(run.records["tau"][:, 1:]) >= controller_limits * (1.0 - 1e-4)
         assert np.allclose(run.saturation, reached.mean(axis=1), atol=1e-12), controller
         assert run.saturation.max() > 0.0 and run.saturation.min() < 1.0
         worst = int(np.argmax(run.saturation[0]))
@@ -50,7 +50,7 @@ def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
 
 
 def test_saturation_counts_the_limits_of_servos() -> None:
-    """Servos have limits of their own, also where the robot has none, with or without events and MuJoCo's steps."""
+    """Servos have their own limits, also where the robot has none, with or without events and MuJoCo's steps."""
     robot: Any = lw.load("double_pendulum")
     goal = np.array([1.0, -0.4])
 
@@ -68,7 +68,7 @@ def test_saturation_counts_the_limits_of_servos() -> None:
         assert (run.saturation[1] > 0.0) == (limits == 1.0)
 
 
-def test_inputs_are_functions_of_time() -> None:
+def test_inputs_may_be_functions_of_time() -> None:
     """A function is sampled at the start of each step; a value of another kind is named in the error."""
     robot: Any = lw.load("double_pendulum")
     pd = lw.control.PD(robot, 20.0, 2.0, effort_limits=np.inf)
@@ -84,7 +84,7 @@ def test_inputs_are_functions_of_time() -> None:
         robot.simulate([0.0, 0.0], time_inputs={"target_q": object()}, **options)
 
 
-def test_sensors_are_recorded_beside_any_controller() -> None:
+def test_sensors_are_recorded_with_any_controller() -> None:
     robot: Any = lw.load("double_pendulum")
     control, goal = lw.control, {"target_q": np.array([0.5, 0.1])}
     spline = robot.spline([0.0, 0.2], [np.zeros(2), goal["target_q"]], boundary="clamped")
@@ -111,7 +111,7 @@ def test_sensors_are_recorded_beside_any_controller() -> None:
             assert run.success is True and np.abs(run.records["imu"]).max() > 1.0, controller
 
 
-def test_the_step_of_a_controller_is_that_of_its_evaluations() -> None:
+def test_a_controllers_step_must_equal_its_evaluation_period() -> None:
     robot: Any = lw.load("double_pendulum")
     up = [np.pi, 0.0]
     for controller, inputs in (
@@ -124,7 +124,7 @@ def test_the_step_of_a_controller_is_that_of_its_evaluations() -> None:
             assert robot.simulate(up, controller=controller, constants=inputs, duration=0.1, **options).success
 
 
-def test_a_step_too_long_for_feedback_is_reported_also_beside_friction() -> None:
+def test_unstable_feedback_is_reported_beside_friction_and_effort_limits() -> None:
     """Friction at rest, and effort limits far from a target, hide feedback from deviations at the start."""
     arm: Any = lw.load("arm6")
     goal = {"target_q": np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])}
@@ -134,9 +134,9 @@ def test_a_step_too_long_for_feedback_is_reported_also_beside_friction() -> None
     assert np.abs(calm.v[-1, 3:]).max() < 0.5  # friction calms the wrist: no warning
 
 
-def test_the_step_of_an_event_is_no_saturated_step():
+def test_the_partial_step_of_an_event_does_not_count_as_saturated():
     robot = lw.load("double_pendulum")
     law = lw.control.PD(robot, 1e5, 10.0, effort_limits=1.0)
     event = lw.simulation.Event("late", lambda t, q, v: t - 0.0034, stop=True)
-    found = robot.simulate([0.3, 0.4], controller=law, duration=0.1, events=event, constants={"target_q": [1.0, 1.0]})
-    assert np.array_equal(found.saturation, [1.0, 1.0])
+    result = robot.simulate([0.3, 0.4], controller=law, duration=0.1, events=event, constants={"target_q": [1.0, 1.0]})
+    assert np.array_equal(result.saturation, [1.0, 1.0])

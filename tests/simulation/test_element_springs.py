@@ -1,5 +1,4 @@
-"""Force elements in simulation: they act by every method, keep their energy where a step resolves them, settle where it
-does not, and are told of."""
+"""Force elements in simulation: every method applies them, energy is conserved, stiff ones settle with a warning."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ SYMPLECTIC = ("semi_implicit_euler", "variational")
 
 
 def slider(stiffness, damping=0.0, kind="spring"):
-    """1 kg on a rail, and what holds it."""
+    """Build a slider of 1 kg on a rail with a force element."""
     robot = lw.Robot.build(
         "slider",
         lw.Link("mass", mass=1.0),
@@ -24,9 +23,9 @@ def slider(stiffness, damping=0.0, kind="spring"):
     if kind == "spring":
         how = {"stiffness": stiffness, "damping": damping, "rest_length": 1.0}
         return robot.with_force_elements(lw.force_elements.SpringDamper("wall", "mass", name="held", **how))
-    rest = lw.pose((1.0, 0.0, 0.0))
+    rest_pose = lw.pose((1.0, 0.0, 0.0))
     return robot.with_force_elements(
-        lw.force_elements.Bushing("mass", "wall", stiffness=stiffness, damping=damping, rest=rest)
+        lw.force_elements.Bushing("mass", "wall", stiffness=stiffness, damping=damping, rest=rest_pose)
     )
 
 
@@ -42,22 +41,22 @@ def fourbar(stiffness, damping=0.0, stretched=0.1):
 
 
 def energies(robot, q, v=None, **how):
-    """The total energy by record, and the largest kinetic energy."""
+    """Return the total energy by record, and the largest kinetic energy."""
 
     def both(t, q, v, tau):
         return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
 
-    found = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
-    assert np.all(found.success), found.explain()
-    return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
+    result = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
+    assert np.all(result.success), result.explain()
+    return result.records["both"].sum(axis=-1), result.records["both"][:, 0].max()
 
 
 @pytest.mark.slow(every=9)
-def test_elements_act_by_every_method():
-    """A spring with a damper on a four-bar, and on a slider, moves them as the most accurate method says."""
+def test_force_elements_act_by_every_method():
+    """A spring with a damper on a four-bar, and on a slider; the reference is the most accurate method."""
     bar, start = fourbar(20.0, 1.0)
-    held = slider(100.0, 2.0, "bushing")
-    for robot, q in ((bar, start), (held, np.array([0.1]))):
+    bushing_slider = slider(100.0, 2.0, "bushing")
+    for robot, q in ((bar, start), (bushing_slider, np.array([0.1]))):
         how = {"duration": 0.2, "record_every": 200, "joint_limit_mode": "ignored"}
         best = robot.simulate(q, method="dormand_prince", **how).q[-1]
         far = np.abs(best - robot.without_force_elements().simulate(q, method="dormand_prince", **how).q[-1]).max()
@@ -68,7 +67,7 @@ def test_elements_act_by_every_method():
 
 
 @pytest.mark.slow(every=3)
-def test_undamped_elements_keep_their_energy():
+def test_undamped_force_elements_conserve_energy():
     """A slider on a spring, and a four-bar on one, which moves by a large part of its length, over 10 s."""
     bar, start = fourbar(50.0)
     cases = ((slider(100.0), [0.1], 5e-3), (bar, start, 1e-3))
@@ -81,15 +80,14 @@ def test_undamped_elements_keep_their_energy():
             assert abs(error[-200:].mean() - error[:200].mean()) < 0.1 * most, (robot.name, method)
 
 
-def test_stiff_elements_settle_and_are_told_of():
-    """A spring or bushing too fast for the step settles, with a warning; one with its own damping, or resolved, is not
-    told of."""
+def test_too_stiff_force_elements_settle_with_a_warning():
+    """Springs with their own damping, or slow enough for the step, cause no warning."""
     for kind in ("spring", "bushing"):
         for method in SYMPLECTIC:
             robot = slider(1e6, 0.0, kind)
             with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s, and is treated implicitly"):
-                found = robot.simulate([0.1], duration=0.5, dt=0.01, method=method)
-            assert np.abs(found.q[-1]) < 1e-9 and np.abs(found.v[-1]) < 1e-9, (kind, method)
+                result = robot.simulate([0.1], duration=0.5, dt=0.01, method=method)
+            assert np.abs(result.q[-1]) < 1e-9 and np.abs(result.v[-1]) < 1e-9, (kind, method)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         slider(1e6, 2e4).simulate([0.1], duration=0.5, dt=0.01)
@@ -98,9 +96,8 @@ def test_stiff_elements_settle_and_are_told_of():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("stiffness", "damping"), [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])
-def test_every_stiffness_and_damping_is_stable(stiffness, damping):
-    """From resolved by the step to far beyond, in a tree, a loop and the convex program: the energy swings no more than
-    that of a symplectic step does, and where springs are taken at the middle of a step none is gained."""
+def test_force_elements_of_any_stiffness_and_damping_are_stable(stiffness, damping):
+    """Slow springs and springs far too fast for the step, in a tree, a loop and the convex program."""
     bar, start = fourbar(stiffness, damping, 0.01)
     for robot, q in ((slider(stiffness, damping), [0.1]), (bar, start)):
         for how in ({}, {"method": "variational"}, {"friction": "coulomb"}):

@@ -1,4 +1,4 @@
-"""Events within steps, jumps, and what lies between records, against closed forms."""
+"""Events within steps, jumps, and the motion between records, against closed forms."""
 
 from __future__ import annotations
 
@@ -29,56 +29,56 @@ def bounce(restitution):
 
 
 @pytest.mark.slow(every=3)
-def test_bounces(falling):
-    """Times, heights and what lies between of what keeps a part of its speed, in long steps."""
+def test_bouncing_times_and_heights_equal_closed_forms(falling):
+    """A body keeps a fraction of its speed at each impact, in long steps."""
     e, top = 0.8, 0.5 * G * 0.3**2
     events = [bounce(e), Event("top", lambda t, q, v: v[0], direction=-1)]
     v = np.array([[0.0], [1.0]])
     q = np.array([[top], [top]])
     for method in ("rk4", "dormand_prince"):
-        found = falling.simulate(q, v, duration=2.0, dt=0.05, method=method, events=events, passive=False)
-        hits = [x for x in found.events if x.name == "floor" and x.environment == (0,)]
+        result = falling.simulate(q, v, duration=2.0, dt=0.05, method=method, events=events, passive=False)
+        hits = [x for x in result.events if x.name == "floor" and x.environment == (0,)]
         speeds = 0.3 * G * e ** np.arange(len(hits) + 1)
         times = 0.3 + np.concatenate([[0.0], np.cumsum(2.0 * speeds[1:] / G)])[: len(hits)]
         assert len(hits) == 6 and np.abs([x.time - t for x, t in zip(hits, times, strict=True)]).max() < 1e-12
         assert np.abs([x.next_v[0] - s for x, s in zip(hits, speeds[1:], strict=True)]).max() < 1e-11
-        tops = [x.q[0] for x in found.events if x.name == "top" and x.environment == (0,)]
+        tops = [x.q[0] for x in result.events if x.name == "top" and x.environment == (0,)]
         assert np.abs(np.array(tops) - 0.5 * speeds[: len(tops)] ** 2 / G).max() < 1e-12
-        way = found.trajectory(0)
+        trajectory = result.trajectory(0)
         for t in (0.3 + 0.013, 0.29, times[2] + 0.01, 1.99):
             k = int(np.searchsorted(times, t))
             u = t - times[k - 1] if k else t
             height = speeds[k] * u - 0.5 * G * u * u if k else top - 0.5 * G * u * u
-            assert abs(way(t).q[0] - height) < 1e-11, (method, t)
+            assert abs(trajectory(t).q[0] - height) < 1e-11, (method, t)
         alone = falling.simulate(q[1], v[1], duration=2.0, dt=0.05, method=method, events=events, passive=False)
-        assert np.array_equal(alone.q, found.q[1])
-        assert [x.time for x in alone.events] == [x.time for x in found.events if x.environment == (1,)]
-    still = falling.simulate(q, v, duration=10.0, dt=0.05, method="rk4", events=[bounce(0.5)], passive=False)
+        assert np.array_equal(alone.q, result.q[1])
+        assert [x.time for x in alone.events] == [x.time for x in result.events if x.environment == (1,)]
+    at_rest = falling.simulate(q, v, duration=10.0, dt=0.05, method="rk4", events=[bounce(0.5)], passive=False)
     assert (
-        still.status.tolist() == ["too_many_events"] * 2 and not still.success.any()
+        at_rest.status.tolist() == ["too_many_events"] * 2 and not at_rest.success.any()
     )  # it comes to rest in ever shorter bounces
-    assert abs(still.stopped_at[0] - 0.9) < 0.05 and "events happened between two records" in still.explain(0)
+    assert abs(at_rest.stopped_at[0] - 0.9) < 0.05 and "events happened between two records" in at_rest.explain(0)
 
 
-def test_a_simulator_has_events(falling):
-    """Those of `simulate`, by the step that they happen in; what one ends is ended, restored and reset."""
+def test_a_simulator_reports_the_events_of_simulate(falling):
+    """Events belong to the step in which they happen; ended environments stay, and can be restored and reset."""
     how = {"dt": 0.05, "method": "rk4", "passive": False}
     events = [bounce(0.8), Event("late", lambda t, q, v: t - 1.02, stop=True)]
     q = np.array([[0.5], [0.3]])
     whole = falling.simulate(q, duration=1.5, events=events, **how)
     simulator = lw.Simulator(falling, batch=2, events=events, **how)
     simulator.reset(q)
-    found = []
+    events_of_steps = []
     for k in range(15):
         state = simulator.step(count=2)
-        found += simulator.events
+        events_of_steps += simulator.events
         assert np.array_equal(state.q, whole.q[:, 2 * k + 2])
-    found.sort(key=lambda event: (event.environment, event.time))
-    assert len(found) == len(whole.events) > 5
+    events_of_steps.sort(key=lambda event: (event.environment, event.time))
+    assert len(events_of_steps) == len(whole.events) > 5
     assert all(
         np.array_equal(a, b)
-        for one, two in zip(found, whole.events, strict=True)
-        for a, b in zip(one, two, strict=True)
+        for actual, expected in zip(events_of_steps, whole.events, strict=True)
+        for a, b in zip(actual, expected, strict=True)
     )
     simulator.restore(state)
     assert np.array_equal(simulator.time, whole.stopped_at) and np.abs(simulator.time - 1.02).max() < 1e-12
@@ -94,7 +94,7 @@ def test_a_simulator_has_events(falling):
 
 @pytest.mark.slow(every=3)
 def test_events_are_differentiated(falling):
-    """What jumps and what ends, in a kernel: as on numbers, with the derivatives of closed forms, also of times."""
+    """Jumps and ends in a kernel have the derivatives of closed forms, also of times."""
     watching = Event("top", lambda t, q, v: v[0], direction=-1)
     landed = Event("landed", lambda t, q, v: q[0], direction=-1, stop=True)
     how = {"duration": 0.75, "dt": 0.05, "method": "rk4", "passive": False}
@@ -107,24 +107,24 @@ def test_events_are_differentiated(falling):
 
     kernel = lw.compile(motion, q=1, v=1, e=())
     q, v, e = np.array([0.5]), np.array([0.3]), 0.8
-    found = kernel(q, v, e)
+    end = kernel(q, v, e)
     plain = falling.simulate(q, v, events=[watching, bounce(e)], **how)
     assert [event.name for event in plain.events] == ["top", "floor", "top"]
-    assert np.abs(found[:2] - [*plain.q[-1], *plain.v[-1]]).max() < 1e-13
+    assert np.abs(end[:2] - [*plain.q[-1], *plain.v[-1]]).max() < 1e-13
     u = np.sqrt(v[0] ** 2 + 2.0 * G * q[0])  # the speed at T = (v + u) / g
     T, left = (v[0] + u) / G, 0.75 - (v[0] + u) / G
     d_u, d_T = np.array([G / u, v[0] / u, 0.0]), np.array([1.0 / u, (1.0 + v[0] / u) / G, 0.0])
     d_v = e * d_u + G * d_T + [0.0, 0.0, u]
     d_q = e * d_u * left + [0.0, 0.0, u * left] - (e * u - G * left) * d_T
-    assert np.allclose(found, [e * u * left - 0.5 * G * left**2, e * u - G * left, -u, T], atol=1e-12)
+    assert np.allclose(end, [e * u * left - 0.5 * G * left**2, e * u - G * left, -u, T], atol=1e-12)
     for mode in ("forward", "reverse"):
         slopes = np.concatenate([np.reshape(x, (4, 1)) for x in kernel.jacobian(mode=mode)(q, v, e)], axis=1)
         assert np.abs(slopes - [d_q, d_v, -d_u, d_T]).max() < 1e-11, mode
 
 
 @pytest.mark.slow(every=3)
-def test_watching_changes_nothing():
-    """Guards that only watch leave the motion as it is; one that stops ends it where the guard is zero."""
+def test_watching_events_do_not_change_the_motion():
+    """An event that stops ends the motion where its guard is zero."""
     rng = np.random.default_rng(0)
     arm = lw.Robot(random_tree(rng, 2, types=(joints.Revolute,)))
     q, v = arm.random_configuration(rng), rng.normal(size=2)
@@ -133,11 +133,11 @@ def test_watching_changes_nothing():
     plain = arm.simulate(q, v, **how)
     fast, far = np.median(plain.v[:, 0]) + 1e-3, plain.q[30, 1] + 1e-3
     watched = [Event("first", lambda t, q, v: v[0] - fast), Event("second", lambda t, q, v: q[1] - far)]
-    found = arm.simulate(q, v, events=watched, **how)
-    assert np.abs(found.q - plain.q).max() < 1e-12 and np.abs(found.v - plain.v).max() < 1e-12
+    result = arm.simulate(q, v, events=watched, **how)
+    assert np.abs(result.q - plain.q).max() < 1e-12 and np.abs(result.v - plain.v).max() < 1e-12
     for name, left, x in (("first", lambda e: e.v[0] - fast, plain.v[:, 0] - fast),
                           ("second", lambda e: e.q[1] - far, plain.q[:, 1] - far)):  # fmt: skip
-        mine = [event for event in found.events if event.name == name]
+        mine = [event for event in result.events if event.name == name]
         assert len(mine) == np.count_nonzero(x[1:] * x[:-1] < 0) > 0
         assert all(abs(left(event)) < 1e-12 for event in mine)
     how |= {"events": [*watched, Event("end", lambda t, q, v: t - 0.503, stop=True)]}
@@ -148,46 +148,45 @@ def test_watching_changes_nothing():
     assert cut.trajectory().duration == cut.stopped_at
     # a guard that is NaN from some time on ends what it watches there, and says so
     lost = Event("lost", lambda t, q, v: where(t > 0.305, np.nan, 1.0) + 0.0 * q[0])
-    told = arm.simulate(q, v, **{**how, "events": [watched[0], lost]})
-    assert not told.success and told.status == "guard_not_finite"
-    assert told.message == "the guard of 'lost' is NaN at 0.3 s"
-    assert np.array_equal(told.q[-1], told.q[30]) and not np.array_equal(told.q[30], told.q[29])
+    stopped = arm.simulate(q, v, **{**how, "events": [watched[0], lost]})
+    assert not stopped.success and stopped.status == "guard_not_finite"
+    assert stopped.message == "the guard of 'lost' is NaN at 0.3 s"
+    assert np.array_equal(stopped.q[-1], stopped.q[30]) and not np.array_equal(stopped.q[30], stopped.q[29])
 
 
 @pytest.mark.slow(every=3)
-def test_a_step_lies_on_its_own_interpolant():
-    """Of Dormand and Prince's method, between records far apart, on rotations, with other parameters."""
+def test_the_motion_between_records_follows_the_interpolant():
+    """Dormand–Prince steps far apart, on rotations, with parameters."""
     rng = np.random.default_rng(3)
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
     q, v = robot.random_configuration(rng, size=2), 3.0 * rng.normal(size=(2, 3))
     how = {"duration": 1.0, "passive": False, "parameters": {"gravity": [[0.0, 0.0, -9.81], [1.0, 0.0, 0.0]]}}
-    found = robot.simulate(q, v, dt=0.25, method="dormand_prince", **how)
+    result = robot.simulate(q, v, dt=0.25, method="dormand_prince", **how)
     best = robot.simulate(q, v, dt=1e-3, method="rk4", record_every=25, **how)
     for k in (0, 1):
-        way = found.trajectory(k)
-        at = way(best.t)
+        trajectory = result.trajectory(k)
+        at = trajectory(best.t)
         assert np.abs(robot.difference(at.q, best.q[k])).max() < 2e-8
         assert np.abs(at.v - best.v[k]).max() < 1e-6
-        assert np.abs(way(found.t).q - found.q[k]).max() < 1e-15
+        assert np.abs(trajectory(result.t).q - result.q[k]).max() < 1e-15
 
 
-def test_bad_events(falling):
-    """What is wrong is said."""
+def test_invalid_events_are_refused(falling):
 
-    def asked(*events):
+    def run(*events):
         return falling.simulate([0.1], duration=0.1, dt=0.05, events=events)
 
     for kind, text, wrong in (
         (ValueError, "direction: expected -1, 0 or 1", lambda: Event("x", len, direction=2)),
         (TypeError, "guard: expected a function of t, q and v", lambda: Event("x", 3)),
         (ValueError, "name: expected a non-empty string", lambda: Event("", len)),
-        (TypeError, "expected linkwork.simulation.Event", lambda: asked(3)),
-        (ValueError, "expected distinct names", lambda: asked(bounce(0.5), bounce(0.6))),
-        (ValueError, "guard: expected one value, got 2", lambda: asked(Event("x", lambda t, q, v: [*q, *v]))),
+        (TypeError, "expected linkwork.simulation.Event", lambda: run(3)),
+        (ValueError, "expected distinct names", lambda: run(bounce(0.5), bounce(0.6))),
+        (ValueError, "guard: expected one value, got 2", lambda: run(Event("x", lambda t, q, v: [*q, *v]))),
         (
             ValueError,
             r"jump: expected v \(1,\), got 2 values",
-            lambda: asked(Event("x", lambda t, q, v: q[0], jump=lambda t, q, v: (q, [*v, *v]))),
+            lambda: run(Event("x", lambda t, q, v: q[0], jump=lambda t, q, v: (q, [*v, *v]))),
         ),
         (
             ValueError,

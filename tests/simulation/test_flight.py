@@ -1,4 +1,4 @@
-"""Free bodies that spin fast: their momentum at impacts and between, their energy, and how they roll."""
+"""Free bodies that spin fast: momentum at impacts and in flight, energy, and rolling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BODY = lw.Robot.build("body", lw.Link("body", mass=MASS, com=CENTER, inertia=ABO
 
 
 def momenta(q, v):
-    """Of the body (…, 3) each: momentum, angular momentum about the world's origin, and where its centre is."""
+    """Return momentum, angular momentum about the world's origin, and the centre of each body (…, 3)."""
     X, V = BODY.pose(q, "body"), BODY.twist(q, v, "body", expressed_in="world")
     R, w = X[..., :3, :3], V[..., :3]
     arm = R @ CENTER
@@ -29,9 +29,8 @@ def momenta(q, v):
 
 
 @pytest.mark.slow(every=9)
-def test_momentum_at_impacts():
-    """A lopsided body that spins at 60 rad/s strikes the ground with corners: with and without friction its momenta
-    change by the ground's impulses and gravity's to rounding, and no impact adds energy."""
+def test_impulses_of_spinning_bodies_change_momentum_by_their_moments():
+    """A lopsided body at 60 rad/s strikes the ground with its corners, with and without friction."""
     rng = np.random.default_rng(0)
     h, weight = 1e-3, MASS * np.array([0.0, 0.0, -G])
     q = BODY.random_configuration(rng, size=8)
@@ -41,49 +40,49 @@ def test_momentum_at_impacts():
     for mu in (0.0, 0.5):
         ground = ContactGround(CORNERS, friction=mu, restitution=0.4)
         record = ["kinetic_energy", "potential_energy"]
-        found = BODY.simulate(q, v, duration=0.5, dt=h, contacts=ground, record=record)
-        energy = sum(found.records[name] for name in record)
-        impulses = h * found.records["contact_forces"][:, 1:]
+        result = BODY.simulate(q, v, duration=0.5, dt=h, contacts=ground, record=record)
+        energy = sum(result.records[name] for name in record)
+        impulses = h * result.records["contact_forces"][:, 1:]
         struck = impulses[..., 2].sum(axis=-1) > 0.0
-        p, L, c = momenta(found.q, found.v)
+        p, L, c = momenta(result.q, result.v)
         offsets = np.array([[*corner.offset, 1.0] for corner in CORNERS])
-        places = np.einsum("...ij,pj->...pi", BODY.pose(found.q[:, :-1], "body"), offsets)[..., :3]
-        assert np.all(found.success) and struck.sum() >= 6
+        corners = np.einsum("...ij,pj->...pi", BODY.pose(result.q[:, :-1], "body"), offsets)[..., :3]
+        assert np.all(result.success) and struck.sum() >= 6
         assert np.abs(np.diff(p, axis=1) - impulses.sum(axis=-2) - h * weight).max() < 1e-9 * np.abs(p).max()
-        turned = np.cross(places, impulses).sum(axis=-2) + np.cross(c[:, :-1], h * weight)
+        turned = np.cross(corners, impulses).sum(axis=-2) + np.cross(c[:, :-1], h * weight)
         assert np.abs(np.diff(L, axis=1) - turned).max() < 1e-9 * np.abs(L).max()
         assert np.diff(energy)[struck].max() < 0.0
 
 
 @pytest.mark.slow(every=3)
-def test_free_flight():
-    """Without gravity momenta stay as they are for 10⁵ steps and energy within what it is at first; a step's turn is of
-    second order; a body that is given these numbers goes the same way."""
-    still = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
+def test_free_flight_conserves_momentum_and_energy():
+    """Without gravity, for 10⁵ steps; the rotation of a step is of second order."""
+    weightless = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
     q, v = BODY.neutral(), np.array([3.0, 40.0, 5.0, 1.0, -2.0, 0.5])
-    long = still.simulate(q, v, duration=100.0, dt=1e-3, record_every=100, record=["kinetic_energy"])
+    long = weightless.simulate(q, v, duration=100.0, dt=1e-3, record_every=100, record=["kinetic_energy"])
     energy = long.records["kinetic_energy"]
     early, late = energy[:500], energy[500:]
     assert np.ptp(energy) < 1e-3 * energy[0] and abs(early.mean() - late.mean()) < 1e-5 * energy[0]
     for x in momenta(long.q, long.v)[:2]:
         assert np.abs(x - x[0]).max() < 1e-9 * np.abs(x).max()
-    best = still.simulate(q, v, duration=0.5, dt=2.5e-4, method="rk4").q[-1]
+    best = weightless.simulate(q, v, duration=0.5, dt=2.5e-4, method="rk4").q[-1]
     left = []
     for step in (2e-3, 1e-3):
-        found = still.simulate(q, v, duration=0.5, dt=step).q[-1]
-        left.append(np.abs(still.difference(best, found)).max())
+        final_q = weightless.simulate(q, v, duration=0.5, dt=step).q[-1]
+        left.append(np.abs(weightless.difference(best, final_q)).max())
     assert left[1] < 1e-2 and 3.5 < left[0] / left[1] < 4.5, left
     about = ABOUT + MASS * (CENTER @ CENTER * np.eye(3) - np.outer(CENTER, CENTER))
-    own = np.concatenate([[MASS], MASS * CENTER, about[np.triu_indices(3)]])
-    light = still.with_parameters({"inertia:body": np.concatenate([[1.0, 0, 0, 0], np.eye(3)[np.triu_indices(3)]])})
-    same = light.simulate(q, v, duration=0.1, parameters={"inertia:body": own})
-    assert np.abs(same.q[-1] - still.simulate(q, v, duration=0.1).q[-1]).max() < 1e-12
+    parameters = np.concatenate([[MASS], MASS * CENTER, about[np.triu_indices(3)]])
+    light = weightless.with_parameters(
+        {"inertia:body": np.concatenate([[1.0, 0, 0, 0], np.eye(3)[np.triu_indices(3)]])}
+    )
+    same = light.simulate(q, v, duration=0.1, parameters={"inertia:body": parameters})
+    assert np.abs(same.q[-1] - weightless.simulate(q, v, duration=0.1).q[-1]).max() < 1e-12
 
 
 @pytest.mark.slow(every=3)
-def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
-    """A leaning disc on its rim, and a ball of unequal moments that spins, go where constraints of rolling lead them,
-    at first order."""
+def test_lopsided_balls_and_discs_roll_as_with_constraints():
+    """A leaning disc on its rim, and a spinning ball of unequal moments; rolling constraints are the reference."""
     r, lean = 0.3, 0.2
     shape = lw.shapes.Cylinder(r, 2e-6).at(lw.pose(rpy=(0.5 * math.pi, 0, 0)))
     moments = (0.25 * r * r, 0.5 * r * r, 0.25 * r * r)
@@ -104,6 +103,6 @@ def test_lopsided_balls_and_discs_roll_as_their_constraints_say():
         best = rolling.simulate(q, v, duration=1.0, dt=2e-3, method="rk4")
         left = []
         for step in (4e-3, 2e-3, 1e-3, 5e-4):
-            found = robot.simulate(q, v, duration=1.0, dt=step, contacts=contacts)
-            left.append(np.abs(robot.difference(best.q[-1], found.q[-1])).max())
+            result = robot.simulate(q, v, duration=1.0, dt=step, contacts=contacts)
+            left.append(np.abs(robot.difference(best.q[-1], result.q[-1])).max())
         assert left[1] < 0.03 and all(1.7 < a / b < 2.3 for a, b in itertools.pairwise(left)), left

@@ -1,5 +1,4 @@
-"""Force–torque sensors of robots with loops: the wrench through a joint is what Newton and Euler say of each bar alone,
-whichever joint closes the loop."""
+"""Force–torque sensors of robots with loops: the wrench through a joint satisfies Newton and Euler for each bar."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ from linkwork.simulation import ContactGround, ForceTorqueSensor
 
 
 def agree(robot, q, joint, w, forces, moment, error):
-    """Whether a wrench across a joint is what is known of it."""
+    """Assert that a wrench across a joint has the known components."""
     body = robot.tree.bodies[robot.tree.joint_index(joint)]
     sign = 1.0 if AFTER[joint] == body.name else -1.0
     f = sign * turned(by_bars(robot, q)[body.name], w[[3, 5]])
     return np.abs(f - forces[joint]).max() < error and np.abs(w[[0, 1, 2, 4]] - [0, sign * moment, 0, 0]).max() < error
 
 
-def test_wrenches_are_those_of_free_bars_whichever_joint_closes_the_loop():
+def test_joint_wrenches_of_a_four_bar_do_not_depend_on_the_cut():
     angle, torque, compared = closed(0.8), 0.7, 0
     for cut in "BCD":
         robot = four_bar(cut, stiffness=3.0, damping=0.2)
@@ -56,12 +55,11 @@ def test_wrenches_are_those_of_free_bars_whichever_joint_closes_the_loop():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("limits", [None, "held"])
-def test_sensors_in_a_four_bar_that_stands_and_that_moves(limits):
-    """Where it stands they say what statics does; where it moves what they say comes nearer with smaller steps, with
-    constraints' forces from each state, and from the program that holds limits too."""
+def test_sensors_in_a_four_bar_measure_static_and_dynamic_wrenches(limits):
+    """At rest they equal statics; in motion they converge with smaller steps."""
     robot, angle = four_bar("C"), closed(0.8)
-    q, still = by_joints(robot, angle), dict.fromkeys(LENGTHS, 0.0)
-    torque, known = newton_euler(angle, still, still)
+    q, at_rest = by_joints(robot, angle), dict.fromkeys(LENGTHS, 0.0)
+    torque, known = newton_euler(angle, at_rest, at_rest)
     sensors = {joint: ForceTorqueSensor(joint) for joint in "ABD"}
 
     def pushed(t, q, v, push, **readings):
@@ -76,46 +74,50 @@ def test_sensors_in_a_four_bar_that_stands_and_that_moves(limits):
             "joint_limit_mode": limits,
             "sensors": sensors,
         }
-        found = robot.simulate(q, controller=pushed, **how)
-        seen = {joint: found.records[joint][-1] for joint in sensors}
+        result = robot.simulate(q, controller=pushed, **how)
+        last_readings = {joint: result.records[joint][-1] for joint in sensors}
         if push == torque:
-            assert np.abs(found.q[-1] - q).max() < 1e-6
-            for joint, w in seen.items():
+            assert np.abs(result.q[-1] - q).max() < 1e-6
+            for joint, w in last_readings.items():
                 assert agree(robot, q, joint, w, known, torque if joint == "A" else 0.0, 1e-4), (limits, joint)
             continue
-        at, rate = found.q[-1], found.v[-1]
-        bend = (found.v[-1] - found.v[-2]) / step
+        at, rate = result.q[-1], result.v[-1]
+        bend = (result.v[-1] - result.v[-2]) / step
         felt, forces = newton_euler(*(by_bars(robot, x) for x in (at, rate, bend)))
         assert abs(rate[0]) > 0.5
         moments = {"A": felt, "B": 0.0, "D": 0.0}
         errors = np.geomspace(1e-5, 10.0, 400)
         moved.append(
-            min(e for e in errors if all(agree(robot, at, j, w, forces, moments[j], e) for j, w in seen.items()))
+            min(
+                e
+                for e in errors
+                if all(agree(robot, at, j, w, forces, moments[j], e) for j, w in last_readings.items())
+            )
         )
     assert moved[1] < 0.6 * moved[0] and moved[1] < 0.05
 
 
-def test_a_four_bar_that_rests_on_the_ground():
-    """What the hinges on the ground and the contact carry is the weight, and a hinge turns nothing."""
+def test_a_four_bar_on_the_ground_is_carried_by_hinges_and_contact():
+    """A hinge transmits no moment about its axis."""
     robot, angle = four_bar("C"), closed(0.8)
     q = by_joints(robot, angle)
     height = -LENGTHS["crank"] * np.sin(0.8)
     ground = ContactGround(("crank end",), height=height, friction=0.5)
     sensors = {joint: ForceTorqueSensor(joint) for joint in "AD"}
-    found = robot.simulate(q, duration=0.3, record_every=50, contacts=ground, sensors=sensors)
-    assert np.abs(found.v[-1]).max() < 1e-5
-    carried = found.records["contact_forces"][-1, 0]
+    result = robot.simulate(q, duration=0.3, record_every=50, contacts=ground, sensors=sensors)
+    assert np.abs(result.v[-1]).max() < 1e-5
+    carried = result.records["contact_forces"][-1, 0]
     assert carried[2] > 1.0
     for joint, bar, sign in (("A", "crank", 1.0), ("D", "rocker", 1.0)):
-        w = found.records[joint][-1]
-        f = sign * turned(by_bars(robot, found.q[-1])[bar], w[[3, 5]])
+        w = result.records[joint][-1]
+        f = sign * turned(by_bars(robot, result.q[-1])[bar], w[[3, 5]])
         carried = carried + np.array([f[0], 0.0, f[1]])
         assert abs(w[1]) < 1e-4
     assert np.abs(carried - [0.0, 0.0, sum(MASSES.values()) * GRAVITY]).max() < 1e-3
 
 
-def test_what_floats_bears_nothing_whatever_holds_it():
-    """Nothing goes through a joint that lets everything go: a rod of fixed length holds the body, or rolling wheels."""
+def test_a_floating_joint_transmits_no_wrench():
+    """A rod of fixed length or a rolling constraint carries the body."""
     body = lw.Link("b", mass=2.0, com=(0.02, 0.0, 0.05), inertia=(0.3, 0.2, 0.4))
     free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
     hung = free.with_constraints(lw.constraints.Distance("b", "world", 0.5))
@@ -130,8 +132,8 @@ def test_what_floats_bears_nothing_whatever_holds_it():
         assert size > 1.0 and np.abs(np.array(w)).max() < 1e-9 * size, joint
 
 
-def test_gears_act_in_joints_and_prescribed_motions_with_time():
-    """The forces of a gear, and of what drives a joint by time, go through the joint as a motor's do."""
+def test_gears_and_prescribed_motions_act_through_joints():
+    """The forces of a gear, and of a prescribed motion, act like those of a motor."""
     z = lw.joints.Revolute((0, 0, 1))
     parts = [
         part
@@ -149,9 +151,9 @@ def test_gears_act_in_joints_and_prescribed_motions_with_time():
         assert np.isclose(w[2], 0.1 * a[k]) and np.isclose(w[5], GRAVITY)
     driven = geared.with_constraints(lw.constraints.Prescribed("a", lambda t: 1.5 * t * t, name="drive"))
     sensors = {"axle": ForceTorqueSensor("a"), "other": ForceTorqueSensor("b")}
-    found = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, record_every=10)
-    assert np.abs(found.records["axle"][1:, 2] - 0.1 * 3.0).max() < 1e-6
-    assert np.abs(found.records["other"][1:, 2] + 0.1 * 1.5).max() < 1e-6
+    result = driven.simulate(np.zeros(2), duration=0.05, sensors=sensors, record_every=10)
+    assert np.abs(result.records["axle"][1:, 2] - 0.1 * 3.0).max() < 1e-6
+    assert np.abs(result.records["other"][1:, 2] + 0.1 * 1.5).max() < 1e-6
     with pytest.raises(lw.errors.UnknownNameError, match="joint"):
         geared.simulate(q, duration=0.01, sensors={"s": ForceTorqueSensor("c")})
 
@@ -185,15 +187,15 @@ def welded(joint, **loop):
 
 
 @pytest.mark.slow(every=3)
-def test_wrenches_in_welds_are_those_in_joints_at_rest():
-    """In open and closed robots: a slider in the place of the weld, which does not move, has the same wrench."""
+def test_wrenches_in_welds_equal_those_in_resting_joints():
+    """Open and closed robots: a slider at rest in place of the weld has the same wrench."""
     for loop in ({}, {"loop": True}):
         robot, free = welded(lw.joints.Fixed(), **loop), welded(lw.joints.Prismatic((0, 0, 1)), **loop)
         q, v = np.array([0.4, 0.9, 0.2]), np.array([1.0, -0.7, 2.0])
         q, v = robot.project(q, v) if loop else (q, v)
-        found = robot.simulate(q, v, duration=0.02, dt=1e-3, sensors={"weld": ForceTorqueSensor("mount")})
-        middle, rate = 0.5 * (found.q[1:] + found.q[:-1]), 0.5 * (found.v[1:] + found.v[:-1])
-        bend = np.diff(found.v, axis=0) / 1e-3
+        result = robot.simulate(q, v, duration=0.02, dt=1e-3, sensors={"weld": ForceTorqueSensor("mount")})
+        middle, rate = 0.5 * (result.q[1:] + result.q[:-1]), 0.5 * (result.v[1:] + result.v[:-1])
+        bend = np.diff(result.v, axis=0) / 1e-3
         known = {}
         if loop:
             forces = robot.constrained_forward_dynamics(middle, rate, np.zeros_like(rate), passive=True)[1]
@@ -201,32 +203,32 @@ def test_wrenches_in_welds_are_those_in_joints_at_rest():
         wide = [np.insert(x, 2, 0.0, axis=1) for x in (middle, rate, bend)]
         expected = free.joint_wrenches(*wide, passive=True, **known)[:, 2]
         assert np.abs(expected).max() > 3.0
-        np.testing.assert_allclose(found.records["weld"][1:], expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(result.records["weld"][1:], expected, rtol=0, atol=1e-9)
     sensors = {"weld": ForceTorqueSensor("mount"), "grip": ForceTorqueSensor("grip")}
     values = {"inertia:hand": 1.3 * robot.parameters("inertia:hand")["inertia_hand"], "gravity": [0.0, 1.0, -9.0]}
     values |= {"placement:grip": [0.1, 0.2, 0.0, 0.0, 0.0, 0.0]}
     how = {"duration": 0.005, "dt": 1e-3, "sensors": sensors}
     robot = welded(lw.joints.Fixed())
     alone = robot.with_parameters(values).simulate(q, v, **how)
-    found = robot.simulate(q, v, parameters=values, **how)
+    result = robot.simulate(q, v, parameters=values, **how)
     for name in sensors:
-        np.testing.assert_allclose(found.records[name], alone.records[name], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(result.records[name], alone.records[name], rtol=0, atol=1e-9)
 
 
-def test_a_loop_joint_has_a_sensor_as_any_other():
+def test_sensors_in_loop_joints_measure_as_in_other_joints():
     """At rest the forces of its pins bear the rocker, wherever the loop is closed."""
     angle = closed(0.8)
-    still = dict.fromkeys(LENGTHS, 0.0)
-    torque = newton_euler(angle, still, still)[0]
+    at_rest = dict.fromkeys(LENGTHS, 0.0)
+    torque = newton_euler(angle, at_rest, at_rest)[0]
     for cut, pins in (("C", "DC"), ("D", "CD")):
         robot = four_bar(cut)
         q = by_joints(robot, angle)
         tau = np.where([joint.name == "A" for joint in robot.joints], torque, 0.0)
         sensors = {joint: ForceTorqueSensor(joint) for joint in pins}
-        found = robot.simulate(q, controller=lambda t, q, v, tau=tau: tau, duration=0.01, dt=1e-3, sensors=sensors)
+        result = robot.simulate(q, controller=lambda t, q, v, tau=tau: tau, duration=0.01, dt=1e-3, sensors=sensors)
         total = np.zeros(3)
         for joint in pins:
             frame = robot.loops[cut].other if joint == cut else robot.joint(joint).child
             on_rocker = 1.0 if robot.link(frame).body == "rocker" else -1.0
-            total += on_rocker * robot.pose(found.q[-1], frame)[:3, :3] @ found.records[joint][-1, 3:]
+            total += on_rocker * robot.pose(result.q[-1], frame)[:3, :3] @ result.records[joint][-1, 3:]
         np.testing.assert_allclose(total, [0, 0, MASSES["rocker"] * GRAVITY], rtol=0, atol=1e-3)

@@ -1,4 +1,4 @@
-"""Free bodies in simulation: what no torque acts on does not turn, by any method and any joint that lets it."""
+"""Free bodies in simulation do not rotate without torque, by any method and joint type."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def thrown(joint, com=(0.0, 0.0, 0.0), carried=False):
 
 
 @pytest.mark.slow(every=9)
-def test_no_torque_no_turn(drawn):
-    """Bodies thrown without angular velocity keep their orientation over 1 s, and their centre of mass falls as it
-    should.
+def test_bodies_thrown_without_spin_keep_their_orientation(drawn):
+    """The centre of mass falls freely for 1 s.
 
     A body whose frame is at its centre of mass does not turn at all; where it is beside it the variational method meets
     the rounding of momenta.
@@ -48,8 +47,8 @@ def test_no_torque_no_turn(drawn):
         assert np.abs((S @ v)[:3]).max() < 1e-12
         for method, row in drawn(METHODS.items()):
             h = 0.01
-            found = robot.simulate(q, v, duration=1.0, dt=h, method=method, record_every=100)
-            end = robot.pose(found.q[-1], "body")
+            result = robot.simulate(q, v, duration=1.0, dt=h, method=method, record_every=100)
+            end = robot.pose(result.q[-1], "body")
             most = 1e-11 if robot is beside and method == "variational" else 1e-20
             assert np.abs(end[:3, :3] - start[:3, :3]).max() < most, (robot.joints, method)
             fall = end[2, 3] - start[2, 3] - (3.0 - 0.5 * 9.81)
@@ -57,8 +56,8 @@ def test_no_torque_no_turn(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
-    """A heavy top of 150 rad/s, and a free body that spins about no axis of its own: errors at the end."""
+def test_a_fast_top_has_at_most_the_error_of_the_midpoint_rule():
+    """A heavy top of 150 rad/s, and a free body that spins about a general axis: errors at the end."""
     m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
     top = lw.Robot.build(
         "top",
@@ -79,7 +78,7 @@ def test_a_fast_top_is_no_worse_than_by_the_midpoint_rule():
         assert errors[0] < factor * errors[1], (robot.name, errors)
 
 
-def test_momenta_of_a_step_are_derivatives_of_its_action():
+def test_discrete_momenta_are_derivatives_of_the_discrete_action():
     robot, h = lw.load("double_pendulum", floating_base=True), 0.1
     mechanics, rng = DiscreteMechanics(robot.tree, armature=False), np.random.default_rng(4)
     q = robot.random_configuration(seed=1)

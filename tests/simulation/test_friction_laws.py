@@ -1,4 +1,4 @@
-"""Laws of dry friction in every use: the library's stribeck law and laws that the library does not know."""
+"""Laws of dry friction in all uses: the Stribeck law, and laws of the user."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ EACH = pytest.mark.parametrize("law", LAWS, ids=str)
 F, F_S, V_S = 0.8, 1.3, 0.2
 
 
-def test_contracts():
+def test_user_friction_laws_fulfil_the_contract():
     check_friction_law(Rough(2.0))
     check_friction_law(Weakening())
 
@@ -61,7 +61,7 @@ def slope(function, x, step=1e-6):
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_derivatives_of_unconstrained_dynamics(law):
+def test_derivatives_of_dynamics_with_friction_laws_equal_differences(law):
     arm = lw.load("arm7").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     q, (v, a, tau, w) = arm.random_configuration(seed=0), 0.3 * np.random.default_rng(0).normal(size=(4, 7))
     how = {"passive": True, "friction": law}
@@ -84,7 +84,7 @@ def test_derivatives_of_unconstrained_dynamics(law):
 
 
 @EACH
-def test_four_bar(law):
+def test_friction_laws_act_in_joints_and_the_loop_joint_of_a_four_bar(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     bar = bar.without_constraints("pin").with_loop(
         "pin", "coupler_tip", "rocker_tip", joints.Revolute((0, 1, 0)), friction=F, static_friction=F_S,
@@ -110,10 +110,10 @@ def test_four_bar(law):
     of = bar.constrained_forward_dynamics_derivatives(q, v, tau, **how)
     of_v = slope(lambda v: bar.constrained_forward_dynamics(q, v, tau, **how).a, v)
     assert of.da_dv == pytest.approx(of_v, rel=1e-5, abs=1e-4)
-    again, held, _ = bar.constrained_inverse_dynamics(q, v, a, actuators=["crank_hinge"], **how)
+    again, torque_again, _ = bar.constrained_inverse_dynamics(q, v, a, actuators=["crank_hinge"], **how)
     felt = bar.constrained_forward_dynamics(q, v, again, **how)
     assert felt.a == pytest.approx(a, abs=1e-7)
-    assert felt.constraint_forces == pytest.approx(held, abs=1e-6)
+    assert felt.constraint_forces == pytest.approx(torque_again, abs=1e-6)
     reduced = bar.reduced_forward_dynamics(q, v, tau, ["crank_hinge"], **how)
     assert reduced == pytest.approx(a[:1], abs=1e-8)
 
@@ -143,15 +143,15 @@ METHODS = {
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_one_joint_moves_as_scipy_says_by_every_method(law, drawn):
+def test_a_joint_with_friction_moves_as_by_scipy_with_every_method(law, drawn):
     integrate = pytest.importorskip("scipy.integrate")
     robot, rates = pendulum(law)
     exact = integrate.solve_ivp(rates, (0.0, 1.0), [0.4, 3.0, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
     for method, error in drawn(METHODS.items()):
-        found = robot.simulate([0.4], [3.0], duration=1.0, friction=law, method=method)
-        assert found.q[-1] == pytest.approx(exact[:1], abs=error), method
-        assert found.v[-1] == pytest.approx(exact[1:2], abs=5.0 * error), method
-        energy = [robot.kinetic_energy(found.q[k], found.v[k]) + robot.potential_energy(found.q[k]) for k in (0, -1)]
+        result = robot.simulate([0.4], [3.0], duration=1.0, friction=law, method=method)
+        assert result.q[-1] == pytest.approx(exact[:1], abs=error), method
+        assert result.v[-1] == pytest.approx(exact[1:2], abs=5.0 * error), method
+        energy = [robot.kinetic_energy(result.q[k], result.v[k]) + robot.potential_energy(result.q[k]) for k in (0, -1)]
         lost = [energy[0] - energy[1]]
         assert lost == pytest.approx(exact[2:], abs=20.0 * error), method
 
@@ -172,8 +172,11 @@ def test_friction_never_reverses_a_joint_and_never_adds_energy():
     for law in ("smooth", "stribeck", *LAWS):
         for friction in (1e-3, 1.0, 1e3):
             for h in (1e-3, 0.1):
-                three, one = sled(friction, 1.5), sled(friction, 1.5).with_locked_joints({"s1": 0.0, "s2": 0.0})
-                for robot in (three, one):
+                three_slides, single_slide = (
+                    sled(friction, 1.5),
+                    sled(friction, 1.5).with_locked_joints({"s1": 0.0, "s2": 0.0}),
+                )
+                for robot in (three_slides, single_slide):
                     v = np.array([0.3, -0.2, 0.5])[: robot.nv]
                     run = robot.simulate(np.zeros(robot.nv), v, duration=50 * h, dt=h, friction=law)
                     energy = robot.kinetic_energy(run.q, run.v)
@@ -181,8 +184,8 @@ def test_friction_never_reverses_a_joint_and_never_adds_energy():
                 assert (run.v >= -1e-15).all(), (law, friction, h)
 
 
-def test_a_joint_slides_alike_at_every_scale_beside_friction_that_sticks():
-    """With a force between both frictions, what moves at 20 sizes a second never stops, and what rests stays."""
+def test_sliding_beside_static_friction_does_not_depend_on_the_scale():
+    """A force between both frictions keeps a sliding body in motion."""
     for size in (1.0, 1e-3, 1e-6):
         robot = sled(0.1 * size, 2.0).with_locked_joints({"s1": 0.0, "s2": 0.0})
         for v in (0.02 * size, 0.0):
@@ -200,7 +203,7 @@ def test_a_joint_slides_alike_at_every_scale_beside_friction_that_sticks():
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_energy_that_a_four_bar_loses_is_that_of_its_joints_friction(law):
+def test_a_four_bar_loses_the_energy_of_its_joints_friction(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     q = bar.assemble().q
     v = bar.project_velocity(q, np.array([3.0, 0.0, 0.0]))
@@ -208,15 +211,15 @@ def test_energy_that_a_four_bar_loses_is_that_of_its_joints_friction(law):
     fine = bar.simulate(q, v, duration=0.3, dt=1e-4, friction=law, method="rk4", **record)
     errors = {"rk4": 1e-5, "semi_implicit_euler": 2e-3, "variational": 1e-5, "implicit_midpoint": 1e-5}
     for method, error in errors.items():
-        found = bar.simulate(q, v, duration=0.3, dt=2e-4, friction=law, method=method, **record)
-        energy = found.records["kinetic_energy"] + found.records["potential_energy"]
-        taken = np.einsum("ti,ti->t", found.v, LAWS[law](found.v, F, F_S, V_S) + bar.damping * found.v)
-        lost = np.trapezoid(taken, found.t)
+        result = bar.simulate(q, v, duration=0.3, dt=2e-4, friction=law, method=method, **record)
+        energy = result.records["kinetic_energy"] + result.records["potential_energy"]
+        taken = np.einsum("ti,ti->t", result.v, LAWS[law](result.v, F, F_S, V_S) + bar.damping * result.v)
+        lost = np.trapezoid(taken, result.t)
         assert energy[0] - energy[-1] == pytest.approx(lost, rel=1e-3), method
-        assert found.q[-1] == pytest.approx(fine.q[-1], abs=error), method
+        assert result.q[-1] == pytest.approx(fine.q[-1], abs=error), method
 
 
-def test_a_law_that_sticks():
+def test_a_law_with_static_friction_sticks_and_starts():
     integrate = pytest.importorskip("scipy.integrate")
     law = Weakening()
     rail = lw.Joint.of(
@@ -234,26 +237,26 @@ def test_a_law_that_sticks():
     def pushed(t, q, v, tau):
         return tau
 
-    held = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.25]}, friction=law)
-    assert abs(held.v[-1, 0]) < 1e-5
-    found = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.5]}, friction=law)
+    sticking = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.25]}, friction=law)
+    assert abs(sticking.v[-1, 0]) < 1e-5
+    sliding = robot.simulate([0.0], duration=0.5, controller=pushed, constants={"tau": [1.5]}, friction=law)
 
     def rates(t, x):
         return [x[1], (1.5 - F - (F_S - F) * np.exp(-((x[1] / V_S) ** 2))) / 2.0]
 
     exact = integrate.solve_ivp(rates, (0.0, 0.5), [0.0, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
-    assert found.v[-1] == pytest.approx(exact[1:], abs=1e-3)
+    assert sliding.v[-1] == pytest.approx(exact[1:], abs=1e-3)
     stops = robot.simulate([0.0], [0.3], duration=1.0, friction=law)
     assert abs(stops.v[-1, 0]) < 1e-9
 
 
-def test_simulator_and_gradient_take_a_law():
+def test_simulators_and_gradients_take_friction_laws():
     robot, _ = pendulum("stribeck")
     simulator = lw.Simulator(robot, friction=Rough(2.0))
     simulator.reset([0.4], [3.0])
     later = simulator.step(count=100)
-    found = robot.simulate([0.4], [3.0], duration=0.1, friction=Rough(2.0))
-    assert later.q == pytest.approx(found.q[-1], abs=1e-15)
+    result = robot.simulate([0.4], [3.0], duration=0.1, friction=Rough(2.0))
+    assert later.q == pytest.approx(result.q[-1], abs=1e-15)
 
     def end(v):
         return robot.simulate([0.4], v, duration=0.1, friction="stribeck", record_every=100).q[-1]
@@ -263,22 +266,22 @@ def test_simulator_and_gradient_take_a_law():
     assert kernel.jacobian("v")(v=[3.0]).ravel() == pytest.approx(numeric, rel=1e-6)
 
 
-def test_first_readings_depend_on_what_acts():
+def test_first_readings_depend_on_passive_forces():
     robot = lw.load("double_pendulum").with_joint_dynamics(damping=0.0, friction=0.0)
     spring = lw.force_elements.SpringDamper("world", robot.links[-1].name, stiffness=200.0)
     robot = robot.with_force_elements(spring)
     q = np.array([0.4, 0.3])
     sensors = {"wrist": lw.simulation.ForceTorqueSensor(robot.joints[-1].name)}
     for passive in (True, False):
-        found = robot.simulate(q, duration=2e-3, sensors=sensors, passive=passive)
-        rest = np.zeros(2)
-        wrenches = robot.joint_wrenches(q, rest, rest, passive=passive)
-        assert found.records["wrist"][0] == pytest.approx(wrenches[-1], abs=1e-9), passive
+        result = robot.simulate(q, duration=2e-3, sensors=sensors, passive=passive)
+        zero_velocity = np.zeros(2)
+        wrenches = robot.joint_wrenches(q, zero_velocity, zero_velocity, passive=passive)
+        assert result.records["wrist"][0] == pytest.approx(wrenches[-1], abs=1e-9), passive
 
 
 @pytest.mark.slow(every=9)
-def test_friction_with_inertias_as_parameters_is_that_of_the_robot():
-    """A robot's own inertias as parameters, of a tree and of a mechanism, give the same motion."""
+def test_friction_with_inertia_parameters_equals_that_of_the_robot():
+    """Nominal inertias as parameters of a tree and of a mechanism give the same motion."""
     bar = lw.Robot(resisted(lw.load("fourbar").tree))
     start = bar.assemble(bar.neutral()).q
     arm = lw.load("arm7")
@@ -288,5 +291,9 @@ def test_friction_with_inertias_as_parameters_is_that_of_the_robot():
     ]
     for robot, q, v in cases:
         options = {"duration": 0.2, "record_every": 200, "joint_limit_mode": "ignored"}
-        own, given = (robot.simulate(q, v, parameters=x, **options) for x in (None, robot.parameters(["inertia:*"])))
-        assert np.abs(own.q[-1] - q).max() > 1e-2 and np.abs(own.q[-1] - given.q[-1]).max() < 1e-6, robot.name
+        nominal, with_parameters = (
+            robot.simulate(q, v, parameters=x, **options) for x in (None, robot.parameters(["inertia:*"]))
+        )
+        assert np.abs(nominal.q[-1] - q).max() > 1e-2 and np.abs(nominal.q[-1] - with_parameters.q[-1]).max() < 1e-6, (
+            robot.name
+        )

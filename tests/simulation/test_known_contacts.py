@@ -1,4 +1,4 @@
-"""Contacts that physics knows: stacks, Painlevé's rod, tumbling, and a drop beside MuJoCo."""
+"""Contacts with known behaviour: stacks, Painlevé's rod, tumbling, and a drop against MuJoCo."""
 
 from __future__ import annotations
 
@@ -34,31 +34,30 @@ def _stack(count):
 
 
 @pytest.mark.slow(every=9)
-def test_a_stack_of_three_boxes_stays():
-    """For a minute, at 10 ms: no box leaves its place, each carries what is above it."""
+def test_a_stack_of_three_boxes_stays_for_a_minute():
+    """Steps of 10 ms; each box carries the boxes above it."""
     boxes, contacts, q = _stack(3)
     q = q.reshape(3, 7)
     q[:, 4:] = [[0.0, 0.0, 0.1], [0.012, -0.007, 0.3], [-0.004, 0.009, 0.5]]
     how = {"duration": 60.0, "dt": 1e-2, "record_every": 100, "record": ["contact_residual"]}
-    found = boxes.simulate(q.ravel(), contacts=contacts, **how)
-    assert np.abs(boxes.difference(found.q[0], found.q[-1])).max() < 1e-3
-    assert np.abs(found.v[-1]).max() < 1e-6 and found.records["contact_residual"].max() < 1.0
-    force = found.records["contact_forces"][-1]
+    result = boxes.simulate(q.ravel(), contacts=contacts, **how)
+    assert np.abs(boxes.difference(result.q[0], result.q[-1])).max() < 1e-3
+    assert np.abs(result.v[-1]).max() < 1e-6 and result.records["contact_residual"].max() < 1.0
+    force = result.records["contact_forces"][-1]
     for part, carried in ((slice(0, 4), 3.0), (slice(4, 16), 2.0), (slice(16, 28), 1.0)):
         assert np.abs(force[part].sum(axis=0) - [0.0, 0.0, carried * G]).max() < 1e-4
-    assert found.contact_names[3:5] == ("'box0' and 'floor' (4 of 4)", "'box0' and 'box1' (1 of 12)")
+    assert result.contact_names[3:5] == ("'box0' and 'floor' (4 of 4)", "'box0' and 'box1' (1 of 12)")
 
 
 def _loads(boxes, masses):
     """Parameters of a stack of boxes of 1 kg with other masses (environments, boxes)."""
-    own = boxes.parameters([f"inertia:box{k}" for k in range(masses.shape[1])])
-    return {f"inertia:box{k}": masses[:, k, None] * own[f"inertia_box{k}"] for k in range(masses.shape[1])}
+    nominal = boxes.parameters([f"inertia:box{k}" for k in range(masses.shape[1])])
+    return {f"inertia:box{k}": masses[:, k, None] * nominal[f"inertia_box{k}"] for k in range(masses.shape[1])}
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
-def test_contacts_are_rigid_whatever_they_bear(count):
-    """Stacks of light and heavy boxes, up to a million times as heavy: they sink no further than a step lets them,
-    stay, and every contact carries what is above it."""
+def test_contacts_are_rigid_under_any_load(count):
+    """Stacks of light and heavy boxes, up to a million times as heavy: every contact carries the boxes above it."""
     rng = np.random.default_rng(0)
     boxes, contacts, q = _stack(count)
     heavy = [np.eye(count), np.arange(count) % 2, np.linspace(0.0, 1.0, count), rng.random((3, count))]
@@ -66,48 +65,47 @@ def test_contacts_are_rigid_whatever_they_bear(count):
     masses = np.concatenate([ratio**powers for ratio in (1e2, 1e4, 1e6)])
     parts = [slice(0, 4), *(slice(4 + 12 * k, 16 + 12 * k) for k in range(count - 1))]
     for step, every in ((1e-3, 10), (1e-2, 1)):
-        found = boxes.simulate(q, duration=0.5, dt=step, record_every=every, contacts=contacts,
+        result = boxes.simulate(q, duration=0.5, dt=step, record_every=every, contacts=contacts,
             parameters=_loads(boxes, masses), record=["contact_gap", "contact_residual"])  # fmt: skip
-        gap, forces = found.records["contact_gap"], found.records["contact_forces"][:, -1, :, 2]
-        assert np.all(found.success) and found.records["contact_residual"].max() < 1.0
-        assert -gap.min() < 20.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-6, (step, -gap.min())
+        gap, forces = result.records["contact_gap"], result.records["contact_forces"][:, -1, :, 2]
+        assert np.all(result.success) and result.records["contact_residual"].max() < 1.0
+        assert -gap.min() < 20.0 * step**2 and np.abs(result.v[:, -1]).max() < 1e-6, (step, -gap.min())
         for k, part in enumerate(parts):
             carried = G * masses[:, k:].sum(axis=1)
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
 @pytest.mark.slow(every=9)
-def test_a_depth_between_records_is_warned_of():
-    """A box that is too heavy passes through the one under it between two records, which both show no overlap."""
+def test_a_depth_between_records_causes_a_warning():
+    """A box that is too heavy passes through the lower one between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
     masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
     how = {"duration": 5.0, "dt": 1e-2, "record_every": 500, "contacts": contacts, "record": ["contact_gap"]}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = boxes.simulate(q, parameters=_loads(boxes, masses), **how)
+        result = boxes.simulate(q, parameters=_loads(boxes, masses), **how)
         boxes.simulate(q, parameters=_loads(boxes, masses[:2]), **how)
-    (message,) = [str(one.message) for one in told]
+    (message,) = [str(warning.message) for warning in caught]
     assert "are rigid and overlap by" in message and "mm at 0." in message
     assert "in environment 2; use a shorter dt" in message
-    assert -found.records["contact_gap"].min() < 2e-3 and found.q[2, -1, 13] < -1.0
+    assert -result.records["contact_gap"].min() < 2e-3 and result.q[2, -1, 13] < -1.0
     # what began deep is no news, and the state after the last step is measured, too
     once = {"duration": 1e-2, "dt": 1e-2, "contacts": contacts}
     with pytest.warns(SimulationWarning) as begun:
         boxes.simulate(q - 0.05 * np.eye(14)[6], **once)
-    assert ["overlap" in str(one.message) for one in begun] == [True]
+    assert ["overlap" in str(warning.message) for warning in begun] == [True]
     with pytest.warns(SimulationWarning, match=r"'box0' and 'box1' are rigid and overlap by 38.1 mm at 0.01 s"):
         boxes.simulate(q, -5.0 * np.eye(12)[11], parameters=_loads(boxes, masses[2:]), **once)
 
 
 @pytest.mark.slow(every=9)
-def test_only_depths_that_a_step_does_not_explain_are_warned_of():
-    """A box of 0.3 m and a ball of 5 mm dropped by 5 m, a ball that bounces at 10 ms, and what came to rest, cause no
-    warning, at any scale."""
+def test_only_unexplained_depths_cause_a_warning():
+    """Dropped boxes and balls, and a ball that bounces at 10 ms, may overlap within a step."""
     box = lw.Link("body", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), [0.8, 0.36, 0.48, 0.0]
     ball = lw.Link("body", lw.shapes.Sphere(0.005), mass=1e-3), [1.0, 0.0, 0.0, 0.0]
     corners = [(x, y, z) for x in (-0.15, 0.15) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
 
-    def told(link, turn, height, dt, restitution, L=1.0, T=1.0):
+    def warning_messages(link, turn, height, dt, restitution, L=1.0, T=1.0):
         robot = lw.Robot.build("thrown", link, floating_base=True)
         tree, s_q, s_v = in_other_units(robot.tree, L, L**3, T)
         robot, q = lw.Robot(tree), np.array([*turn, 0.0, 0.0, height]) * s_q
@@ -119,12 +117,12 @@ def test_only_depths_that_a_step_does_not_explain_are_warned_of():
             warnings.simplefilter("always")
             end = robot.simulate(q, v, duration=2.0 * T, **how).q[-1]
             robot.simulate(end, duration=dt * T, **how)
-        return [str(one.message) for one in messages]
+        return [str(warning.message) for warning in messages]
 
-    assert told(*box, 5.0, 1e-3, 0.0) == []
+    assert warning_messages(*box, 5.0, 1e-3, 0.0) == []
     for scale in ((1.0, 1.0), (2.0**-20, 2.0**-10)):
         for height, dt, restitution in ((5.0, 1e-3, 0.0), (0.3, 1e-2, 0.0), (0.3, 1e-2, 0.5)):
-            assert told(*ball, height, dt, restitution, *scale) == []
+            assert warning_messages(*ball, height, dt, restitution, *scale) == []
 
 
 def _press(lower):
@@ -144,20 +142,19 @@ def _pressing(t, q, v, force):
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_squeezed_stays():
-    """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight; and steps
-    in which contacts bear so much are differentiated as they are."""
+def test_squeezed_bodies_stay_at_rest():
+    """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight."""
     q, forces = np.array([0.05, 0.15]), np.array([1.0, 1e2, 1e4])
     between = ContactPair("ball", "plate")
     for lower, contacts in ((-1.0, [ContactScene(FLOOR, "ball"), between]), (0.05, between)):
         robot = _press(lower)
         for step in (1e-3, 1e-2):
-            found = robot.simulate(
+            result = robot.simulate(
                 np.tile(q, (3, 1)), controller=_pressing, constants={"force": forces}, duration=0.3, dt=step,
                 record_every=10, contacts=contacts, joint_limit_mode="held", record=["contact_residual"],
             )  # fmt: skip
-            assert np.all(found.success) and found.records["contact_residual"].max() < 1.0
-            assert np.abs(found.q[:, -1] - q).max() < 50.0 * step**2 and np.abs(found.v[:, -1]).max() < 1e-5, lower
+            assert np.all(result.success) and result.records["contact_residual"].max() < 1.0
+            assert np.abs(result.q[:, -1] - q).max() < 50.0 * step**2 and np.abs(result.v[:, -1]).max() < 1e-5, lower
 
         def ends(x, robot=robot, contacts=contacts):
             end = robot.simulate(q, np.stack([0.0 * x[1], x[1]]), controller=_pressing, constants={"force": x[0]},
@@ -168,14 +165,13 @@ def test_what_is_squeezed_stays():
         slope = function.jacobian()(x)
         for k, size in enumerate((1e-2, 1e-6)):
             apart = size * np.eye(2)[k]
-            other = (function(x + apart) - function(x - apart)) / (2.0 * size)
-            assert np.abs(slope[:, k] - other).max() < 1e-4 * np.abs(other).max() + 1e-8, (lower, k)
+            difference = (function(x + apart) - function(x - apart)) / (2.0 * size)
+            assert np.abs(slope[:, k] - difference).max() < 1e-4 * np.abs(difference).max() + 1e-8, (lower, k)
 
 
 @pytest.mark.slow(every=3)
-def test_chains_of_impacts_are_done_in_order():
-    """Balls in a row, with gaps that the first one's speed closes within a step: the last one leaves with all of it;
-    those that touch part together, with all of the energy, as one impact."""
+def test_chains_of_impacts_transfer_the_speed_to_the_last_ball():
+    """Balls in a row with gaps that the first one closes within a step."""
     count, x = 5, lw.joints.Prismatic((1, 0, 0))
     parts = [(lw.Link(f"ball{k}", lw.shapes.Sphere(0.05), mass=1.0), f"ball{k}") for k in range(count)]
     rails = [lw.Joint.of(x, name=f"rail_{name}", parent="world", child=name) for _, name in parts]
@@ -186,10 +182,10 @@ def test_chains_of_impacts_are_done_in_order():
     gaps = np.array([1e-5, 1e-4, 3e-4, 0.0])
     q = (0.1 + gaps[:, None]) * np.arange(count) - 0.02 * v
     with pytest.warns(SimulationWarning, match="overlap by 0.99 mm"):  # 2 % of a ball's radius, in the step of impacts
-        found = row.simulate(q, v, duration=0.2, contacts=contacts, record_every=200, record=["kinetic_energy"])
-    assert np.abs(found.v[:3, -1] - np.eye(count)[-1]).max() < 5e-3, found.v[:, -1]
-    assert np.abs(found.records["kinetic_energy"][:, -1] - 0.5).max() < 2e-3
-    assert np.abs(found.v[3, -1] - [-0.6, 0.4, 0.4, 0.4, 0.4]).max() < 1e-2
+        result = row.simulate(q, v, duration=0.2, contacts=contacts, record_every=200, record=["kinetic_energy"])
+    assert np.abs(result.v[:3, -1] - np.eye(count)[-1]).max() < 5e-3, result.v[:, -1]
+    assert np.abs(result.records["kinetic_energy"][:, -1] - 0.5).max() < 2e-3
+    assert np.abs(result.v[3, -1] - [-0.6, 0.4, 0.4, 0.4, 0.4]).max() < 1e-2
     # balls of any masses, some of which touch, from one side, from both, and at random: no energy is lost or made
     rng, n = np.random.default_rng(0), 300
     gaps = np.where(rng.random((n, count - 1)) < 0.25, 0.0, 10.0 ** rng.uniform(-7, -2, (n, count - 1)))
@@ -197,20 +193,20 @@ def test_chains_of_impacts_are_done_in_order():
     v = np.where((np.arange(n) % 3 == 2)[:, None], rng.normal(size=(n, count)), np.eye(count)[0])
     v[1::3, -1] = -1.0
     masses = np.where((np.arange(n) % 2)[:, None], 10.0 ** rng.uniform(-1, 1, (n, count)), 1.0)
-    own = row.parameters([f"inertia:ball{k}" for k in range(count)])
-    loads = {f"inertia:ball{k}": masses[:, k, None] * own[f"inertia_ball{k}"] for k in range(count)}
+    nominal = row.parameters([f"inertia:ball{k}" for k in range(count)])
+    loads = {f"inertia:ball{k}": masses[:, k, None] * nominal[f"inertia_ball{k}"] for k in range(count)}
     for step in (1e-3, 1e-2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)  # chains within a long step overlap meanwhile
-            found = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
-        energy = (masses[:, None] * found.v**2).sum(axis=-1)
+            result = row.simulate(q, v, duration=0.5, dt=step, contacts=contacts, parameters=loads)
+        energy = (masses[:, None] * result.v**2).sum(axis=-1)
         energy /= energy[:, :1]
         assert energy.max() < 1.0 + 1e-3 and energy[:, -1].min() > 1.0 - 1e-2, step
 
 
 @pytest.mark.slow(every=3)
-def test_painleves_rod():
-    """A rod that is pushed along where rigid bodies with friction have no force, or two: it jams, falls, and lies."""
+def test_painleves_rod_jams_falls_and_comes_to_rest():
+    """A rod that is pushed along where rigid bodies with friction have no force, or two."""
     half = 0.5
     rod = lw.Robot.build(
         "rod",
@@ -224,19 +220,19 @@ def test_painleves_rod():
     q, v = np.tile(rod.neutral(), (len(angles), 1)), np.zeros((len(angles), 6))
     q[:, 0], q[:, 2], q[:, 6] = np.cos(0.5 * angles), np.sin(0.5 * angles), half * np.sin(angles)
     v[:, 3], v[:, 5] = speeds * np.cos(angles), speeds * np.sin(angles)
-    found = rod.simulate(q, v, duration=3.0, dt=1e-3, contacts=ground,
+    result = rod.simulate(q, v, duration=3.0, dt=1e-3, contacts=ground,
                          record=["kinetic_energy", "potential_energy"])  # fmt: skip
-    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
-    assert np.all(found.success) and np.diff(energy, axis=-1).max() < 1e-3 * energy.max()
-    assert np.abs(found.v[:, -1]).max() < 1e-2 and np.abs(found.q[:, -1, 6]).max() < 1e-3
+    energy = result.records["kinetic_energy"] + result.records["potential_energy"]
+    assert np.all(result.success) and np.diff(energy, axis=-1).max() < 1e-3 * energy.max()
+    assert np.abs(result.v[:, -1]).max() < 1e-2 and np.abs(result.q[:, -1, 6]).max() < 1e-3
     # a jam stops the tip: the angular momentum about it stays
     jammed = np.argmax((angles == 0.9) & (speeds == 3.0))
-    assert abs(found.v[jammed, 10, 1] - 3.0 * half * np.sin(0.9) / (4.0 * half**2 / 3.0)) < 0.2
+    assert abs(result.v[jammed, 10, 1] - 3.0 * half * np.sin(0.9) / (4.0 * half**2 / 3.0)) < 0.2
 
 
 @pytest.mark.slow(every=3)
-def test_tumbling_never_gains():
-    """Boxes that are thrown tumble, slide and come to rest: forces push within their cones, slowing what slides."""
+def test_tumbling_boxes_never_gain_energy():
+    """Thrown boxes tumble, slide and come to rest: forces stay in their cones and oppose sliding."""
     box = lw.Robot.build("box", lw.Link("box", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), floating_base=True)
     rng = np.random.default_rng(3)
     q = box.random_configuration(rng, size=8)
@@ -244,17 +240,17 @@ def test_tumbling_never_gains():
     v = 3.0 * rng.normal(size=(8, 6))
     mu = 0.4
     contacts = ContactScene(FLOOR, materials=ContactMaterial(friction=mu))
-    found = box.simulate(q, v, duration=3.0, contacts=contacts, record=["kinetic_energy", "potential_energy"])
-    energy = found.records["kinetic_energy"] + found.records["potential_energy"]
-    assert np.diff(energy, axis=-1).max() < 2e-3 * energy.max() and np.abs(found.v[:, -1]).max() < 1e-3
-    f = found.records["contact_forces"]
+    result = box.simulate(q, v, duration=3.0, contacts=contacts, record=["kinetic_energy", "potential_energy"])
+    energy = result.records["kinetic_energy"] + result.records["potential_energy"]
+    assert np.diff(energy, axis=-1).max() < 2e-3 * energy.max() and np.abs(result.v[:, -1]).max() < 1e-3
+    f = result.records["contact_forces"]
     assert f[..., 2].min() >= 0.0 and (np.hypot(f[..., 0], f[..., 1]) <= mu * f[..., 2] + 1e-6).all()
-    assert np.abs(found.q[:, -1, 6] - 0.05).max() < 1e-3 or found.q[:, -1, 6].max() < 0.16
+    assert np.abs(result.q[:, -1, 6] - 0.05).max() < 1e-3 or result.q[:, -1, 6].max() < 0.16
 
 
 @pytest.mark.slow(every=3)
-def test_a_drop_beside_mujoco():
-    """A quadruped that falls on its feet, its joints held: as MuJoCo's, but for how soft its contacts are."""
+def test_a_dropped_quadruped_moves_as_in_mujoco():
+    """Its joints are held; MuJoCo's contacts are a little softer."""
     mujoco = pytest.importorskip("mujoco")
     robot = lw.load("quadruped", floating_base=True)
     feet = [f"{x}_{y}_foot" for x in ("front", "hind") for y in ("left", "right")]
@@ -262,13 +258,13 @@ def test_a_drop_beside_mujoco():
     for joint in robot.joints:
         q[joint.q_slice] = 0.7 if "hip_flexion" in joint.name else -1.4 if "knee" in joint.name else q[joint.q_slice]
     q[6] -= min(robot.pose(q, foot)[2, 3] for foot in feet) - 0.02 - 0.05
-    held = q[7:].copy()
+    target = q[7:].copy()
 
     def controller(t, q, v):
-        return np.concatenate([np.zeros(6), 20.0 * (held - q[7:]) - 0.5 * v[6:]])
+        return np.concatenate([np.zeros(6), 20.0 * (target - q[7:]) - 0.5 * v[6:]])
 
     points = [ContactPoint(foot, radius=0.02) for foot in feet]
-    found = robot.simulate(q, controller=controller, duration=1.0, contacts=ContactGround(points), record_every=50)
+    result = robot.simulate(q, controller=controller, duration=1.0, contacts=ContactGround(points), record_every=50)
 
     xml = ET.fromstring(Path(str(robot.tree.source)).read_text(encoding="utf-8"))
     for link in xml.findall("link"):
@@ -289,9 +285,9 @@ def test_a_drop_beside_mujoco():
     model.opt.timestep = 1e-3
     data = mujoco.MjData(model)
     data.qpos[:3], data.qpos[3:7] = q[4:7], q[:4]
-    place = {robot.joints[k].name: k for k in range(len(robot.joints))}
+    indices = {robot.joints[k].name: k for k in range(len(robot.joints))}
     order = [model.joint(k).name for k in range(1, model.njnt)]
-    ours = np.array([robot.joints[place[name]].q_slice.start for name in order])
+    ours = np.array([robot.joints[indices[name]].q_slice.start for name in order])
     data.qpos[7:] = q[ours]
     height = [data.qpos[2]]
     for _ in range(20):
@@ -299,5 +295,5 @@ def test_a_drop_beside_mujoco():
             data.qfrc_applied[6:] = 20.0 * (q[ours] - data.qpos[7:]) - 0.5 * data.qvel[6:]
             mujoco.mj_step(model, data)
         height.append(data.qpos[2])
-    assert np.abs(found.q[:, 6] - height).max() < 5e-3, np.abs(found.q[:, 6] - height)
-    assert np.abs(found.q[-1, ours] - data.qpos[7:]).max() < 2e-2
+    assert np.abs(result.q[:, 6] - height).max() < 5e-3, np.abs(result.q[:, 6] - height)
+    assert np.abs(result.q[-1, ours] - data.qpos[7:]).max() < 2e-2

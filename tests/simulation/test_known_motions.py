@@ -1,4 +1,4 @@
-"""Motions whose equations or closed forms are in the textbooks, and what physics keeps of energy (INVARIANTS 42-45)."""
+"""Motions with closed forms or textbook equations, and conservation of energy (invariants 42 to 45)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ G = 9.81
 
 
 def chain(*parts):
-    """From the world: (joint type, place, mass, centre of mass, moments about it)."""
-    made, parent = [], "world"
-    for k, (joint, place, mass, center, moments) in enumerate(parts):
-        made += [
+    """Build a chain from (joint type, position, mass, centre of mass, moments about it), starting at the world."""
+    elements, parent = [], "world"
+    for k, (joint, position, mass, center, moments) in enumerate(parts):
+        elements += [
             lw.Link(f"link{k}", mass=mass, com=center, inertia=moments),
-            lw.Joint.of(joint, name=f"joint{k}", parent=parent, child=f"link{k}", placement=place),
+            lw.Joint.of(joint, name=f"joint{k}", parent=parent, child=f"link{k}", placement=position),
         ]
         parent = f"link{k}"
-    return lw.Robot.build("chain", *made)
+    return lw.Robot.build("chain", *elements)
 
 
 def pendulum(m=1.3, l=0.7, I=0.05):
     return chain((lw.joints.Revolute((0, 1, 0)), (0, 0, 0), m, (0, 0, -l), (I, I, I)))
 
 
-def test_pendulum_against_its_elliptic_integral():
+def test_periods_of_a_pendulum_equal_the_elliptic_integral():
     """Periods are 4 K(sin(θ₀/2))/ω, K by the arithmetic-geometric mean, to 1e-9; small angles' 2π/ω to 1e-4."""
     robot = pendulum()
     rate = math.sqrt(1.3 * G * 0.7 / (0.05 + 1.3 * 0.7**2))
@@ -39,13 +39,13 @@ def test_pendulum_against_its_elliptic_integral():
         period = 2.0 * math.pi / (rate * a)
         if start < 0.1:
             assert abs(period * rate / (2.0 * math.pi) - 1.0) < 1e-4
-        found = robot.simulate([start], duration=period, dt=period / 4000, method="rk4", record_every=4000)
-        late = found.v[-1, 0] / (rate * rate * math.sin(start))  # it turns where v is zero
-        assert abs(found.q[-1, 0] - start) < 1e-9 and abs(late) < 1e-9 * period
+        result = robot.simulate([start], duration=period, dt=period / 4000, method="rk4", record_every=4000)
+        late = result.v[-1, 0] / (rate * rate * math.sin(start))  # it turns where v is zero
+        assert abs(result.q[-1, 0] - start) < 1e-9 and abs(late) < 1e-9 * period
 
 
-def test_double_pendulum_and_cart_pole_against_integrated_textbooks():
-    """Spong, Hutchinson and Vidyasagar's equations, and Tedrake's, integrated by SciPy, end where the robot does."""
+def test_double_pendulum_and_cart_pole_equal_integrated_textbook_equations():
+    """Spong, Hutchinson and Vidyasagar's equations, and Tedrake's, integrated by SciPy."""
     integrate = pytest.importorskip("scipy.integrate").solve_ivp
     m1, m2, l1, c1, c2, I1, I2 = 1.3, 0.8, 0.7, 0.3, 0.4, 0.05, 0.02
     hinge, back = lw.joints.Revolute((0, 1, 0)), lw.joints.Revolute((0, -1, 0))
@@ -74,14 +74,13 @@ def test_double_pendulum_and_cart_pole_against_integrated_textbooks():
 
     for robot, equations in ((double, of_double), (cart, of_cart)):
         start = np.array([0.4, 1.2, 0.3, -0.5])
-        found = robot.simulate(start[:2], start[2:], duration=2.0, dt=0.05, method="dormand_prince", record_every=40)
+        result = robot.simulate(start[:2], start[2:], duration=2.0, dt=0.05, method="dormand_prince", record_every=40)
         expected = integrate(equations, (0.0, 2.0), start, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
-        assert np.abs([*found.q[-1], *found.v[-1]] - expected).max() < 1e-6
+        assert np.abs([*result.q[-1], *result.v[-1]] - expected).max() < 1e-6
 
 
-def test_top_and_cylinder():
-    """A top of spin ω₃ about its axis precesses where (I₁ cos θ) Ω² − I₃ ω₃ Ω + m g l = 0; a cylinder in vacuum turns
-    its axis about its angular momentum L at ‖L‖/I₁."""
+def test_tops_precess_and_cylinders_nutate_as_in_closed_form():
+    """A top of spin ω₃ precesses where (I₁ cos θ) Ω² − I₃ ω₃ Ω + m g l = 0; a cylinder turns in vacuum."""
     m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
     I1 = about + m * l * l  # about the tip
     top = chain((lw.joints.Spherical(), (0, 0, 0), m, (0, 0, l), (about, about, I3)))
@@ -92,11 +91,11 @@ def test_top_and_cylinder():
     # in the body's axes: Ω about the vertical is (−Ω sin θ, 0, Ω cos θ), and the spin makes it ω₃ about its own
     v = [-slow * math.sin(theta), 0.0, spin]
     duration = 0.25 * 2.0 * math.pi / slow
-    found = top.simulate(q, v, duration=duration, dt=duration / 1000, method="rk4", record_every=250)
-    axis = top.pose(found.q, "link0")[:, :3, 2]
-    angle = slow * found.t
-    way = np.stack([math.sin(theta) * np.cos(angle), math.sin(theta) * np.sin(angle), np.full(5, math.cos(theta))], -1)
-    assert np.abs(axis - way).max() < 1e-6
+    result = top.simulate(q, v, duration=duration, dt=duration / 1000, method="rk4", record_every=250)
+    axis = top.pose(result.q, "link0")[:, :3, 2]
+    angle = slow * result.t
+    axes = np.stack([math.sin(theta) * np.cos(angle), math.sin(theta) * np.sin(angle), np.full(5, math.cos(theta))], -1)
+    assert np.abs(axis - axes).max() < 1e-6
 
     body = lw.Robot.build("can", lw.Link("can", lw.shapes.Cylinder(0.05, 0.3), mass=1.0), floating_base=True)
     can = body.with_parameters({"gravity": [0.0, 0.0, 0.0]})
@@ -104,24 +103,24 @@ def test_top_and_cylinder():
     w = np.array([1.0, 0.0, 40.0])
     L = np.array([I1, I1, I3]) * w
     how = {"method": "rk4", "record_every": 500, "record": ["kinetic_energy"]}
-    found = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, dt=5e-4, **how)
-    energy = found.records["kinetic_energy"]
+    result = can.simulate(can.neutral(), [*w, 0, 0, 0], duration=1.0, dt=5e-4, **how)
+    energy = result.records["kinetic_energy"]
     assert np.ptp(energy) < 1e-9 * energy[0]
-    axis = can.pose(found.q, "can")[:, :3, 2]
-    n, start, turned = L / np.linalg.norm(L), np.array([0.0, 0.0, 1.0]), np.linalg.norm(L) / I1 * found.t
+    axis = can.pose(result.q, "can")[:, :3, 2]
+    n, start, turned = L / np.linalg.norm(L), np.array([0.0, 0.0, 1.0]), np.linalg.norm(L) / I1 * result.t
     across = start - n * (n @ start)
-    way = n * (n @ start) + np.cos(turned)[:, None] * across + np.sin(turned)[:, None] * np.cross(n, across)
-    assert np.abs(axis - way).max() < 1e-8
+    axes = n * (n @ start) + np.cos(turned)[:, None] * across + np.sin(turned)[:, None] * np.cross(n, across)
+    assert np.abs(axis - axes).max() < 1e-8
 
 
 @pytest.mark.slow(every=3)
-def test_energy():
-    """By Runge and Kutta's method of fourth order; by a symplectic one bounded over 10⁵ steps; damping adds none."""
+def test_energy_errors_have_the_order_of_the_method():
+    """Runge–Kutta has fourth order; symplectic errors are bounded over 10⁵ steps; damping adds none."""
     robot = pendulum()
     how = {"record": ["kinetic_energy", "potential_energy"]}
 
-    def energies(found):
-        return found.records["kinetic_energy"] + found.records["potential_energy"]
+    def energies(run):
+        return run.records["kinetic_energy"] + run.records["potential_energy"]
 
     left = []
     for step in (0.01, 0.005):
@@ -134,16 +133,14 @@ def test_energy():
     arm = lw.load("arm7").with_joint_dynamics(damping=0.5, friction=0.0, stiffness=0.0)
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (8, 7))
     for method in ("semi_implicit_euler", "rk4"):
-        found = arm.simulate(
-            q, 0.2 * q, duration=1.0, method=method, record_every=20, joint_limit_mode="ignored", **how
-        )
-        total = energies(found)
+        run = arm.simulate(q, 0.2 * q, duration=1.0, method=method, record_every=20, joint_limit_mode="ignored", **how)
+        total = energies(run)
         assert (np.diff(total, axis=-1) < 1e-3 * np.abs(total).max()).all(), method
 
 
 @pytest.mark.slow(every=3)
-def test_feed_forward():
-    """An arm follows 0.5 Hz under PD of 200 and 20 at 1 kHz: below 0.5° with its inverse dynamics, about 7° without."""
+def test_feed_forward_torque_reduces_the_tracking_error():
+    """PD of 200 and 20 at 1 kHz follows 0.5 Hz: below 0.5° with inverse dynamics, about 7° without."""
     lengths, masses, axes = (0.3, 0.35, 0.3), (4.0, 5.0, 4.0), ((0, 0, 1), (0, 1, 0), (0, 1, 0))
     parts, parent = [], "world"
     for k, (length, mass, axis) in enumerate(zip(lengths, masses, axes, strict=True)):
@@ -161,7 +158,7 @@ def test_feed_forward():
     arm = lw.Robot.build("arm", *parts)
     middle, phase, w = np.array([0.0, 1.2, 0.4]), np.array([0.0, 1.0, 2.0]), math.pi
 
-    def wanted(t):
+    def reference(t):
         return (
             middle + 0.5 * np.sin(w * t + phase),
             0.5 * w * np.cos(w * t + phase),
@@ -169,21 +166,22 @@ def test_feed_forward():
         )
 
     def controller(t, q, v, feed):
-        q_d, v_d, a_d = wanted(t)
+        q_d, v_d, a_d = reference(t)
         return 200.0 * (q_d - q) + 20.0 * (v_d - v) + feed * arm.inverse_dynamics(q_d, v_d, a_d, passive=True)
 
-    q, v, _ = wanted(0.0)
+    q, v, _ = reference(0.0)
     start = np.stack([q, q]), np.stack([v, v])
-    found = arm.simulate(*start, controller=controller, duration=4.0, dt=1e-3, constants={"feed": np.array([1.0, 0.0])})
-    left = np.degrees(found.q - wanted(found.t[:, None])[0])
+    result = arm.simulate(
+        *start, controller=controller, duration=4.0, dt=1e-3, constants={"feed": np.array([1.0, 0.0])}
+    )
+    left = np.degrees(result.q - reference(result.t[:, None])[0])
     fed, alone = np.sqrt((left**2).mean(axis=1))
     assert fed.max() < 0.5 and 5.0 < alone.max() < 9.0, (fed, alone)
 
 
 @pytest.mark.slow(every=3)
-def test_long_steps_orbits_and_fast_wheels_are_plausible():
-    """A craft of 100 kg in orbit and pushed in free space, at 60 s a step, and fast wheels do not count as diverged;
-    a force of 10²⁰ N does."""
+def test_long_steps_of_orbits_and_fast_wheels_cause_no_warning():
+    """A craft of 100 kg in orbit and pushed in free space, at 60 s a step, and fast wheels."""
     mu, radius, mass = 3.986e14, 7e6, 100.0
     craft = lw.Robot.build("craft", lw.Link("craft", lw.shapes.Box((1.0, 1.0, 1.0)), mass=mass), floating_base=True)
     craft = craft.with_gravity([0.0, 0.0, 0.0])
@@ -197,10 +195,10 @@ def test_long_steps_orbits_and_fast_wheels_are_plausible():
     q[:, 4], v[0, 4] = [radius, 1.0, 1.0], math.sqrt(mu / radius)
     long = {"duration": 600.0, "dt": 60.0, "method": "dormand_prince"}
     forces = {"pull": np.array([mu, 0.0, 0.0]), "push": np.array([0.0, 10.0, 1e20])}
-    found = craft.simulate(q, v, controller=controller, constants=forces, **long)
-    assert found.status.tolist() == ["completed", "completed", "controller_failed"]
-    assert np.abs(np.linalg.norm(found.q[0, :, 4:], axis=1) / radius - 1.0).max() < 5e-3  # forces are held for a step
-    assert found.q[1, -1, 4] == pytest.approx(1.0 + 0.5 * 10.0 / mass * 600.0**2, rel=1e-9)
+    run = craft.simulate(q, v, controller=controller, constants=forces, **long)
+    assert run.status.tolist() == ["completed", "completed", "controller_failed"]
+    assert np.abs(np.linalg.norm(run.q[0, :, 4:], axis=1) / radius - 1.0).max() < 5e-3  # forces are held for a step
+    assert run.q[1, -1, 4] == pytest.approx(1.0 + 0.5 * 10.0 / mass * 600.0**2, rel=1e-9)
     wheel = chain((lw.joints.Revolute((0, 0, 1)), None, 4.0, (0.0, 0.0, 0.0), (0.02, 0.02, 0.02)))
     spun = wheel.simulate([0.0], [0.0], controller=lambda t, q, v: np.array([0.02]), **long)
     assert spun.success and spun.v[-1, 0] == pytest.approx(600.0, rel=1e-9)

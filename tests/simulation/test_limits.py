@@ -1,4 +1,4 @@
-"""Limits of joints: stops for every method, held within a step, meant to be passed, or told of."""
+"""Limits of joints: compliant stops for every method, enforced limits, ignored limits, and warnings."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _sliding() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_stops_hold_by_every_method():
-    """What falls on a stop rests by its weight over the stiffness, and is never pulled."""
+def test_stops_carry_the_weight_by_every_method():
+    """A body on a stop rests at its weight over the stiffness, and is never pulled."""
     robot = _sliding()
     stops = JointStops(time=0.02, damping_ratio=0.5)
     k, b = 2.0 / (0.5 * 0.02) ** 2, 2.0 * 2.0 / 0.02
@@ -40,12 +40,12 @@ def test_stops_hold_by_every_method():
         "implicit_euler",
         "variational",
     ):
-        found = robot.simulate([0.0], duration=1.5, method=method, joint_limit_mode=stops)
-        assert abs(found.q[-1, 0] - 0.3 - 2.0 * G / k) < 1e-6, method
-        deep = found.q[:, 0].max() - 0.3
+        result = robot.simulate([0.0], duration=1.5, method=method, joint_limit_mode=stops)
+        assert abs(result.q[-1, 0] - 0.3 - 2.0 * G / k) < 1e-6, method
+        deep = result.q[:, 0].max() - 0.3
         assert 2.0 * G / k < deep < np.sqrt(2.0 * G * 0.31) * np.sqrt(2.0 / k), method  # less than without a damper
-        ends.append(found.q[:300, 0])
-    assert all(np.abs(one - ends[1]).max() < 3e-3 for one in ends)
+        ends.append(result.q[:300, 0])
+    assert all(np.abs(end - ends[1]).max() < 3e-3 for end in ends)
     # a step's force is the one of the formula: struck at 1 m/s, 0.1 mm and 5 mm deep
     for deep, part in ((1e-4, 0.1**2 * 2.8), (5e-3, 1.0)):
         for side in (1.0, -1.0):
@@ -59,8 +59,8 @@ def test_stops_hold_by_every_method():
     assert np.isclose(after, -5.0 + G * 1e-4)
 
 
-def test_stops_are_as_stiff_as_the_inertias_of_the_parameters():
-    """A hundredth of the mass oscillates as the whole mass does, relative to the forces."""
+def test_stop_stiffness_follows_the_inertia_parameters():
+    """A hundredth of the mass oscillates as the whole mass, relative to the forces."""
     arm = lw.load("arm7").with_gravity((0.0, 0.0, 0.0))
     names = [f"inertia:{link.name}" for link in arm.links if link.mass > 0.0]
     light = {name: 0.01 * arm.parameters([name])[name.replace(":", "_")] for name in names}
@@ -86,24 +86,24 @@ def test_the_warning_of_long_steps_depends_on_the_values_of_constants():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             robot.simulate(robot.neutral(), duration=0.01, controller=servo, constants={"gain": gain})
-        assert any("too long to be stable" in str(one.message) for one in caught) == warns, gain
+        assert any("too long to be stable" in str(warning.message) for warning in caught) == warns, gain
 
 
-def test_limits_are_held_ignored_or_told_of():
+def test_limits_are_enforced_ignored_or_cause_a_warning():
     robot = _sliding()
-    held = robot.simulate([[0.0], [0.2]], duration=1.0, joint_limit_mode="held")
-    assert (held.q < 0.3 + 1e-4).all() and np.abs(held.q[:, -1] - 0.3).max() < 1e-4
+    enforced = robot.simulate([[0.0], [0.2]], duration=1.0, joint_limit_mode="held")
+    assert (enforced.q < 0.3 + 1e-4).all() and np.abs(enforced.q[:, -1] - 0.3).max() < 1e-4
     simulator = lw.Simulator(robot, joint_limit_mode="held", batch=2)
     simulator.reset([[0.0], [0.2]])
-    assert np.array_equal(simulator.step(count=1000).q, held.q[:, -1])
+    assert np.array_equal(simulator.step(count=1000).q, enforced.q[:, -1])
     ignored = robot.simulate([0.2], duration=0.2, method="rk4", joint_limit_mode="ignored")
     assert ignored.q[-1, 0] > 0.35
     with pytest.warns(
         SimulationWarning,
         match=r"'rail' passed its upper limit of 0.3 at 0.15 s in environment 1: joint limits are not enforced",
     ):
-        told = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", record_every=10)
-    assert np.array_equal(told.q[1, -1], ignored.q[-1])
+        violated = robot.simulate([[-0.1], [0.2]], duration=0.2, method="rk4", record_every=10)
+    assert np.array_equal(violated.q[1, -1], ignored.q[-1])
     robot.simulate([0.35], duration=0.01)  # where it begins is told by nobody
     for kind, text, wrong in (
         (UnknownNameError, "did you mean 'held'", {"joint_limit_mode": "hold"}),
@@ -120,8 +120,8 @@ def test_limits_are_held_ignored_or_told_of():
         JointStops(time=0.0)
 
 
-def test_stops_are_part_of_contacts_and_of_what_is_differentiated():
-    """With the ground's program stops act as forces; a gradient through a stop is that of differences."""
+def test_stops_act_beside_contacts_and_are_differentiated():
+    """Stops act as forces beside the ground; gradients through a stop equal differences."""
     arm = lw.load("arm7")
     q = arm.upper - 0.01
     how = {"duration": 0.1, "passive": False}
@@ -139,8 +139,8 @@ def test_stops_are_part_of_contacts_and_of_what_is_differentiated():
 
 
 @pytest.mark.slow(every=3)
-def test_a_planar_joint_in_a_box_moves_as_two_rails_and_a_hinge():
-    """Limits of joints whose coordinates several velocities move, held and soft, against limits of single joints.
+def test_a_planar_joint_in_a_box_equals_two_rails_and_a_hinge():
+    """Limits of coordinates that depend on several velocities, enforced and compliant.
 
     The same plate hangs on a planar joint, on a reversed one between exchanged links, on rails and a hinge, and on a
     free body whose loop is closed by the planar joint.
@@ -149,7 +149,7 @@ def test_a_planar_joint_in_a_box_moves_as_two_rails_and_a_hinge():
     low, high = (-0.3, -0.2, -9.0), (0.25, 0.3, 9.0)
     plate = lw.Link("plate", mass=2.0, com=(0.1, 0.05, 0.0), inertia=np.diag([0.02, 0.03, 0.05]))
     planar = lw.Joint.of(J.Planar(), name="plane", parent="world", child="plate", lower=low, upper=high)
-    one = lw.Robot.build("one", plate, planar)
+    planar_robot = lw.Robot.build("one", plate, planar)
     axes = (J.Prismatic((1, 0, 0)), J.Prismatic((0, 1, 0)), J.Revolute((0, 0, 1)))
     parents, names = ("world", "a", "b"), ("a", "b", "plate")
     chain = [
@@ -161,12 +161,12 @@ def test_a_planar_joint_in_a_box_moves_as_two_rails_and_a_hinge():
     loop = free.with_loop("plane", "world", "plate", J.Planar(), lower=low, upper=high)
     q, q_dot = np.array([0.1, -0.1, 0.4]), np.array([1.0, -0.7, 3.0])
     v = np.array(J.Planar().velocity_from_rate(q.tolist(), q_dot.tolist()), dtype=float)
-    X = one.pose(q, "plate")
+    X = planar_robot.pose(q, "plate")
     q_free = np.array(J.Floating().configuration_from_pose(lw.spatial.Pose.of(X)), dtype=float)
     for mode, close in (("held", 2e-3), (JointStops(time=0.01), 2e-2)):
         ends = {}
         for robot, at, rates in (
-            (one, q, v),
+            (planar_robot, q, v),
             (rails, q, q_dot),
             (loop, q_free, np.array([0.0, 0.0, v[2], *v[:2], 0.0])),
         ):
@@ -198,7 +198,7 @@ def test_limits_hold_beside_loops():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_limits_hold_where_a_step_passes_a_singular_configuration():
+def test_limits_hold_past_a_singular_configuration():
     """Two motions of the leg that strike a limit beside a singular configuration, at 2 ms."""
     robot = lw.load("leg")
     q = np.array([robot.project(robot.random_configuration(seed=seed)) for seed in (3, 241)])
@@ -209,13 +209,15 @@ def test_limits_hold_where_a_step_passes_a_singular_configuration():
     run = robot.simulate(q, v, duration=0.1, dt=2e-3, joint_limit_mode="held")
     coordinates = limited_coordinates(robot.tree)
     x = limited_values(robot, coordinates, run.q)
-    beyond = np.maximum([one.lower for one in coordinates] - x, x - [one.upper for one in coordinates])
+    beyond = np.maximum(
+        [coordinate.lower for coordinate in coordinates] - x, x - [coordinate.upper for coordinate in coordinates]
+    )
     assert run.success.all() and beyond.max() < 1e-9
 
 
 @pytest.mark.slow(every=3)
-def test_limits_that_are_never_reached_change_nothing(drawn):
-    """Steps from 0.1 µs to 1 ms, far from all limits: stiff targets far away are no rounding of the motion."""
+def test_limits_that_are_not_reached_do_not_change_the_motion(drawn):
+    """Steps from 0.1 µs to 1 ms, far from all limits."""
     for name in drawn(["double_pendulum", "arm7", "fourbar"]):
         robot = lw.load(name)
         for joint in robot.joints:
@@ -226,10 +228,12 @@ def test_limits_that_are_never_reached_change_nothing(drawn):
         v = rng.normal(size=robot.nv)
         v = robot.project_velocity(q, v) if robot.constraints else v
         for dt in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
-            held, free = (
+            enforced, free = (
                 robot.simulate(q, v, duration=10 * dt, dt=dt, record_every=10, joint_limit_mode=mode)
                 for mode in ("held", "ignored")
             )
             change = free.v[-1] - v
-            assert held.success and np.abs(change).max() > dt
-            np.testing.assert_allclose(held.v[-1] - v, change, rtol=0, atol=1e-9 * np.abs(change).max(), err_msg=name)
+            assert enforced.success and np.abs(change).max() > dt
+            np.testing.assert_allclose(
+                enforced.v[-1] - v, change, rtol=0, atol=1e-9 * np.abs(change).max(), err_msg=name
+            )

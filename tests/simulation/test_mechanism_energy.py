@@ -1,4 +1,4 @@
-"""Mechanisms with loops in simulation: energy over time, orders of methods, and constraints that hold."""
+"""Mechanisms with loops in simulation: energy over time, orders of methods, and constraints."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def turning_fourbar(speed):
     return robot, q, robot.explicit_velocity(q, {CRANK: speed}, [CRANK])
 
 
-def energies(found):
-    return found.records["kinetic_energy"] + found.records["potential_energy"]
+def energies(result):
+    return result.records["kinetic_energy"] + result.records["potential_energy"]
 
 
 ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode": "ignored"}
@@ -35,8 +35,7 @@ ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode"
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_loops_is_bounded(method):
-    """A bundled four-bar and random loops keep their energy over 20 s: the default method to rounding, the variational
-    one to an error of second order without drift."""
+    """A bundled four-bar and random loops over 20 s: the variational method has no drift."""
     seeds = (0, 1) if method == "variational" else (0, 5)  # the last one comes near its dead points
     mechanisms = [bundled_mechanism("fourbar"), *(random_mechanism(np.random.default_rng(seed)) for seed in seeds)]
     for robot, q in mechanisms:
@@ -49,17 +48,16 @@ def test_energy_of_loops_is_bounded(method):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
-def test_energy_of_rolling_robots_is_kept(method):
-    """A bicycle that falls over, its wheels flat on the ground meanwhile, and a cart on two wheels keep their energy to
-    rounding."""
+def test_energy_of_rolling_robots_is_conserved(method):
+    """A bicycle that falls over, its wheels flat on the ground, and a cart on two wheels."""
     for name in ("bicycle", "differential_drive"):
         for run in energy_runs(*bundled_mechanism(name), method, steps=(2e-3,), speeds=(3.0, 10.0), duration=3.0):
             assert not run.reason and run.error < 1e-9, run
 
 
 @pytest.mark.slow(every=3)
-def test_a_linkage_that_nothing_holds_keeps_its_momentum():
-    """Four bars that fly in a vacuum keep their momentum to rounding and their energy within what a step resolves."""
+def test_a_free_linkage_conserves_momentum_and_energy():
+    """Four bars in a vacuum: momentum to rounding, and energy to the accuracy of the step."""
     hinge, ahead = lw.joints.Revolute((0, 1, 0)), lw.pose((0.2, 0, 0))
     robot = lw.Robot.build(
         "flying",
@@ -79,17 +77,16 @@ def test_a_linkage_that_nothing_holds_keeps_its_momentum():
         "parameters": {"gravity": [0.0, 0.0, 0.0]},
         "record": ["kinetic_energy"],
     }
-    found = robot.simulate(q, v, **how)
-    momentum, energy = robot.momentum(found.q, found.v), found.records["kinetic_energy"]
-    assert np.all(found.success) and np.abs(momentum - momentum[0]).max() < 1e-10
+    result = robot.simulate(q, v, **how)
+    momentum, energy = robot.momentum(result.q, result.v), result.records["kinetic_energy"]
+    assert np.all(result.success) and np.abs(momentum - momentum[0]).max() < 1e-10
     assert np.abs(energy / energy[0] - 1.0).max() < 1e-5
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
-def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
-    """The spring in a leg's shin vibrates at up to 1.7e3 rad/s: steps of 1 ms damp it and say so, steps that resolve it
-    keep its energy."""
+def test_stiff_springs_of_a_leg_cause_a_warning_and_add_no_energy(method):
+    """The spring in the shin vibrates at up to 1.7e3 rad/s: shorter steps resolve it."""
     robot, q = bundled_mechanism("leg")
     coarse, fine = energy_runs(robot, q, method, steps=(1e-3, 1e-4), speeds=(3.0,), duration=0.6)
     assert not coarse.reason and coarse.gain < 0.01 and coarse.loss > 0.01, coarse
@@ -102,7 +99,7 @@ def test_stiff_springs_of_a_leg_are_told_of_and_gain_no_energy(method):
 
 
 @pytest.mark.slow(every=3)
-def test_orders_with_loops():
+def test_methods_keep_their_order_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)
     orders = {"semi_implicit_euler": 2, "variational": 2, "implicit_midpoint": 2, "implicit_euler": 1, "rk4": 4}
@@ -120,37 +117,38 @@ def test_orders_with_loops():
 
 
 @pytest.mark.slow(every=3)
-def test_a_program_in_which_nothing_acts_has_no_effect_on_loops():
-    """A four-bar that turns, and a flat one, with limits that they do not reach: they move as without the program."""
+def test_an_idle_contact_program_does_not_change_loops():
+    """A rotating four-bar, and a flat one, with friction and limits that are not reached."""
     robot, q, v = turning_fourbar(6.0)
     flat = fourbars(1)
     for moving, at, rates in ((robot, q, v), (flat, *parallel(flat, 0.6, -1.0))):
         free = moving.simulate(at, rates, duration=2.0, dt=2e-3, **ENERGIES)
         for how in ({"friction": "coulomb"}, ENERGIES | {"joint_limit_mode": "held"}):
-            found = moving.simulate(at, rates, duration=2.0, dt=2e-3, **(ENERGIES | how))
-            total = energies(found)
-            assert np.abs(found.q - free.q).max() < 1e-7, how
-            assert np.abs(total - total[0]).max() < 1e-9 * found.records["kinetic_energy"].max(), how
+            result = moving.simulate(at, rates, duration=2.0, dt=2e-3, **(ENERGIES | how))
+            total = energies(result)
+            assert np.abs(result.q - free.q).max() < 1e-7, how
+            assert np.abs(total - total[0]).max() < 1e-9 * result.records["kinetic_energy"].max(), how
 
 
-def test_bodies_beside_a_loop_keep_their_speed_where_a_program_acts():
-    """A servo brakes two carts, which a loop connects, and a third one rolls beside them."""
+def test_bodies_beside_a_loop_keep_their_speed_with_servos():
+    """A servo brakes two carts, which a loop connects; a third one rolls beside them."""
     J, names = lw.joints, ("a", "b", "puck")
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in names]
     links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in names]
     robot = lw.Robot.build("rails", *rails, *links).with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))
     brake = ServoActuators(np.zeros(3), damping=np.array([2.0, 0.0, 0.0]))
-    found = robot.simulate(np.zeros(3), np.ones(3), duration=0.5, dt=5e-3, controller=lambda t, q, v: brake)
-    assert np.abs(found.v[:, 2] - 1.0).max() < 1e-9 and abs(found.v[-1, 0] - np.exp(-0.5)) < 0.01
+    result = robot.simulate(np.zeros(3), np.ones(3), duration=0.5, dt=5e-3, controller=lambda t, q, v: brake)
+    assert np.abs(result.v[:, 2] - 1.0).max() < 1e-9 and abs(result.v[-1, 0] - np.exp(-0.5)) < 0.01
 
 
 def test_bodies_beside_a_loop_keep_their_speed():
     """A rotor about its centre of mass beside a four-bar, in steps without a program."""
     hinge, bars = joints.Revolute((0, 1, 0)), {"crank": 1.0, "coupler": 2.5, "rocker": 2.0}
     links = [lw.Link(x, mass=1.0, com=(0.5 * a, 0, 0), inertia=(0.1, 0.1, 0.1)) for x, a in bars.items()]
-    places = {"crank": ("world", 0.0), "coupler": ("crank", 1.0), "rocker": ("world", 3.0), "rotor": ("world", -1.0)}
+    positions = {"crank": ("world", 0.0), "coupler": ("crank", 1.0), "rocker": ("world", 3.0), "rotor": ("world", -1.0)}
     parts = [
-        lw.Joint.of(hinge, name=f"to_{x}", parent=on, child=x, placement=(at, 0, 0)) for x, (on, at) in places.items()
+        lw.Joint.of(hinge, name=f"to_{x}", parent=on, child=x, placement=(at, 0, 0))
+        for x, (on, at) in positions.items()
     ]
     rotor = lw.Link("rotor", mass=1.0, inertia=(0.1, 0.2, 0.3))
     robot = lw.Robot.build("both", *links, rotor, *parts)
@@ -160,21 +158,21 @@ def test_bodies_beside_a_loop_keep_their_speed():
     q = robot.assemble([1.0, -0.5, 1.5, 0.0]).q
     v = robot.project_velocity(q, [5.0, 0.0, 0.0, 1.0])
     for method in ("semi_implicit_euler", "variational"):
-        found = robot.simulate(q, v, duration=0.5, dt=5e-3, method=method)
-        assert found.success and np.abs(found.v[:, 3] - v[3]).max() < 1e-12, method
+        result = robot.simulate(q, v, duration=0.5, dt=5e-3, method=method)
+        assert result.success and np.abs(result.v[:, 3] - v[3]).max() < 1e-12, method
 
 
 @pytest.mark.slow(every=3)
-def test_energy_of_loops_does_not_drift_where_a_program_acts():
-    """A turning four-bar with servos of almost no force: its energy swings in proportion to the step, without loss."""
+def test_energy_of_loops_with_servos_does_not_drift():
+    """A rotating four-bar with servos of almost no force: its energy varies in proportion to the step."""
     robot, q, v = turning_fourbar(6.0)
     sizes = []
     for h in (2e-3, 1e-3):
-        found = robot.simulate(
+        result = robot.simulate(
             q, v, duration=10.0, dt=h, controller=lambda t, q, v: ServoActuators(q + 1.0, stiffness=1e-9), **ENERGIES
         )
-        error = energies(found) / energies(found)[0] - 1.0
-        assert np.all(found.success) and np.abs(robot.constraint_error(found.q)).max() < 1e-5
+        error = energies(result) / energies(result)[0] - 1.0
+        assert np.all(result.success) and np.abs(robot.constraint_error(result.q)).max() < 1e-5
         tenth = len(error) // 10
         assert abs(error[-tenth:].mean() - error[:tenth].mean()) < 0.1 * np.abs(error).max()
         sizes.append(np.abs(error).max())
@@ -183,14 +181,14 @@ def test_energy_of_loops_does_not_drift_where_a_program_acts():
 
 @pytest.mark.slow(every=3)
 def test_a_servo_in_a_loop_creeps_to_its_target():
-    """A damped servo carries a four-bar slowly, with the motion of a spring and a damper."""
+    """A damped servo moves a four-bar slowly, as a spring and a damper."""
     robot, q, v = turning_fourbar(3.0)
     servo = ServoActuators([0.3, 0.0, 0.0], stiffness=[20.0, 0.0, 0.0], damping=[0.5, 0.0, 0.0])
-    own = {"stiffness": {CRANK: 20.0}, "rest": {CRANK: [0.3]}, "damping": {CRANK: 0.5}}
+    spring_damper = {"stiffness": {CRANK: 20.0}, "rest": {CRANK: [0.3]}, "damping": {CRANK: 0.5}}
     options = {"duration": 0.5, "joint_limit_mode": "ignored"}
-    found = robot.simulate(q, v, controller=lambda t, q, v: servo, **options)
-    exact = robot.with_joint_dynamics(**own).simulate(q, v, method="dormand_prince", **options)
-    assert np.abs(found.q[-1] - exact.q[-1]).max() < 1e-5 and np.abs(found.v[-1] - exact.v[-1]).max() < 1e-4
+    result = robot.simulate(q, v, controller=lambda t, q, v: servo, **options)
+    exact = robot.with_joint_dynamics(**spring_damper).simulate(q, v, method="dormand_prince", **options)
+    assert np.abs(result.q[-1] - exact.q[-1]).max() < 1e-5 and np.abs(result.v[-1] - exact.v[-1]).max() < 1e-4
 
 
 @pytest.mark.slow(every=9)
@@ -216,22 +214,22 @@ def test_impacts_of_mechanisms_never_add_energy(name, link):
 
 
 @pytest.mark.slow(every=9)
-def test_singular_configurations_are_passed():
-    """A four-bar of equal rods lies flat, where its loop is singular, and swings on without gaining energy."""
+def test_singular_configurations_are_passed_without_energy_gain():
+    """A four-bar of equal rods lies flat, where its loop is singular, and moves on."""
     robot = fourbars(1)
     q, v = parallel(robot, 0.6, -1.0)
     for method in ("semi_implicit_euler", "variational"):
-        found = robot.simulate(q, v, duration=4.0, method=method, record_every=4, **ENERGIES)
-        total = energies(found)
-        assert np.all(found.success), found.explain()
-        assert np.abs(robot.constraint_error(found.q)).max() < 1e-8
-        size = found.records["kinetic_energy"].max()
+        result = robot.simulate(q, v, duration=4.0, method=method, record_every=4, **ENERGIES)
+        total = energies(result)
+        assert np.all(result.success), result.explain()
+        assert np.abs(robot.constraint_error(result.q)).max() < 1e-8
+        size = result.records["kinetic_energy"].max()
         assert (total - total[0]).max() < 1e-3 * size, method
 
 
 @pytest.mark.slow(every=3)
-def test_constraints_of_time_and_of_velocities_hold_after_each_step():
-    """A hand that goes up and down in time and slips in no direction of its own x axis; wheels that roll."""
+def test_rheonomic_and_rolling_constraints_hold_after_each_step():
+    """A hand with a prescribed height that slips in no direction of its x axis; and wheels."""
     lifted, _, v = driven()
     q = lifted.assemble(time=0.0).q
     v = lifted.project_velocity(q, 0.3 * v, time=0.0)
@@ -240,11 +238,11 @@ def test_constraints_of_time_and_of_velocities_hold_after_each_step():
     rolling = cart.project_velocity(start, np.random.default_rng(0).normal(size=cart.nv))
     for robot, at, moving in ((lifted, q, v), (cart, start, rolling)):
         for method in ("semi_implicit_euler", "variational"):
-            found = robot.simulate(
+            result = robot.simulate(
                 at, moving, duration=0.2, dt=2e-3, method=method, joint_limit_mode="ignored", record_every=20
             )
-            assert np.all(found.success), found.explain()
-            for t, now, rates in zip(found.t, found.q, found.v, strict=True):
+            assert np.all(result.success), result.explain()
+            for t, now, rates in zip(result.t, result.q, result.v, strict=True):
                 G, drift = robot.constraint_jacobian(now, time=t), robot.constraint_drift(now, time=t)
                 assert np.abs(robot.constraint_error(now, time=t)).max(initial=0.0) < 1e-9, method
                 assert np.abs(G @ rates + drift).max() < 1e-9, method
@@ -270,8 +268,8 @@ def test_steps_of_loops_are_differentiated():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_that_close_loops_exert_their_own_forces():
-    """A spring and a damper in the pin of a four-bar act by every method, and in the program of contacts."""
+def test_loop_joints_exert_their_passive_forces():
+    """A spring and a damper in the pin of a four-bar, by every method, and in the program of contacts."""
     bare, q, v = turning_fourbar(6.0)
     pin = bare.constraints[0]
     robot = bare.without_constraints(pin.name).with_loop(
@@ -287,8 +285,8 @@ def test_joints_that_close_loops_exert_their_own_forces():
 
 
 @pytest.mark.slow(every=3)
-def test_warning_of_steps_that_turn_too_far():
-    """A crank at 400 rad/s in steps of 1 ms is told of, with a step that would do; at 6 rad/s nothing is."""
+def test_steps_that_rotate_too_far_cause_a_warning():
+    """A crank at 400 rad/s in steps of 1 ms, with a proposed step; 6 rad/s causes none."""
     robot, q, v = turning_fourbar(6.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

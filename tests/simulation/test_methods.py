@@ -1,4 +1,4 @@
-"""Methods of simulation against closed forms, each other, and what physics keeps."""
+"""Methods of simulation against closed forms, each other, and conservation laws."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def robots():
 
 
 @pytest.mark.slow(every=3)
-def test_orders_on_manifolds():
-    """Errors at the end fall by 2^order where the step is halved, on angles and on rotations."""
+def test_methods_have_their_order_on_manifolds():
+    """Errors at the end fall by 2^order where the step is halved, on angles and rotations."""
     rng = np.random.default_rng(0)
     for robot in robots():
         q, v = robot.random_configuration(rng), 0.5 * rng.normal(size=robot.nv)
@@ -46,14 +46,14 @@ def test_orders_on_manifolds():
 
 
 @pytest.mark.slow(every=3)
-def test_free_body_keeps_its_momenta():
-    """A body that turns in vacuum: the variational method keeps momenta to rounding, and energy does not drift."""
+def test_a_free_body_conserves_its_momenta():
+    """The variational method conserves momenta to rounding, and energy does not drift."""
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,))).with_parameters(
         {"gravity": [0.0, 0.0, 0.0]}
     )
     rng = np.random.default_rng(1)
     q, v = body.random_configuration(rng), 3.0 * rng.normal(size=6)
-    found = body.simulate(
+    result = body.simulate(
         q,
         v,
         duration=20.0,
@@ -63,7 +63,7 @@ def test_free_body_keeps_its_momenta():
         passive=False,
         record=["momentum", "kinetic_energy"],
     )
-    momentum, energy = found.records["momentum"], found.records["kinetic_energy"]
+    momentum, energy = result.records["momentum"], result.records["kinetic_energy"]
     assert np.abs(momentum - momentum[0]).max() < 1e-10 * np.abs(momentum[0]).max()
     early, late = energy[: len(energy) // 2], energy[len(energy) // 2 :]
     assert np.ptp(energy) < 1e-2 * energy[0]
@@ -71,40 +71,40 @@ def test_free_body_keeps_its_momenta():
 
 
 @pytest.mark.slow(every=9)
-def test_time_goes_back():
-    """The midpoint rule and the variational one, run with v reversed, go back to where they began."""
+def test_symmetric_methods_are_reversible_in_time():
+    """The midpoint rule and the variational one, run with v reversed, return to the start."""
     rng = np.random.default_rng(2)
     for robot in robots():
         q, v = robot.random_configuration(rng), 0.3 * rng.normal(size=robot.nv)
         for method in ("implicit_midpoint", "variational"):
             how = {"duration": 0.5, "dt": 0.01, "method": method, "record_every": 50, "passive": False}
-            there = robot.simulate(q, v, **how)
-            back = robot.simulate(there.q[-1], -there.v[-1], **how)
+            forward = robot.simulate(q, v, **how)
+            back = robot.simulate(forward.q[-1], -forward.v[-1], **how)
             assert np.abs(robot.difference(q, back.q[-1])).max() < 1e-9, method
             assert np.abs(back.v[-1] + v).max() < 1e-9, method
 
 
-def test_stiff_joints():
-    """A spring and damper too stiff for the step: implicit methods settle where they should, damping takes energy."""
+def test_implicit_methods_settle_stiff_joints():
+    """A spring and damper too stiff for the step: joints settle at equilibrium, and damping takes energy."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=1e6, damping=1e3, friction=0.0)
     q = robot.neutral() + 0.2
     for method in ("semi_implicit_euler", "implicit_euler"):
-        found = robot.simulate(q, duration=0.5, dt=0.01, method=method, record_every=10)
-        assert np.all(found.success), method
-        assert np.abs(found.q[-1] - robot.rest_configuration).max() < 1e-3, method
+        result = robot.simulate(q, duration=0.5, dt=0.01, method=method, record_every=10)
+        assert np.all(result.success), method
+        assert np.abs(result.q[-1] - robot.rest_configuration).max() < 1e-3, method
 
 
 @pytest.mark.slow(every=3)
-def test_dry_friction_by_methods_that_solve_equations():
-    """An arm as it is, with friction that bends sharply: they go on and agree; what they do not solve is told so."""
+def test_implicit_methods_agree_with_dry_friction():
+    """An arm with sharply bent friction: methods agree, and report unsolved steps."""
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=0, size=3), np.random.default_rng(0).normal(size=(3, robot.nv))
     how = {"duration": 0.1, "joint_limit_mode": "ignored"}
     best = robot.simulate(q, v, dt=2e-4, method="rk4", record_every=500, **how)
     for method, error in (("implicit_midpoint", 3e-3), ("implicit_euler", 1e-2), ("variational", 3e-3)):
-        found = robot.simulate(q, v, dt=2e-3, method=method, record_every=50, **how)
-        assert np.all(found.success), (method, found.explain())
-        assert np.abs(found.q[:, -1] - best.q[:, -1]).max() < error, method
+        result = robot.simulate(q, v, dt=2e-3, method=method, record_every=50, **how)
+        assert np.all(result.success), (method, result.explain())
+        assert np.abs(result.q[:, -1] - best.q[:, -1]).max() < error, method
     pendulum = lw.load("double_pendulum")
     lost = pendulum.simulate(
         [0.3, 0.2], [1e3, -1e3], duration=1.0, dt=0.5, method="variational", joint_limit_mode="ignored"
@@ -113,7 +113,7 @@ def test_dry_friction_by_methods_that_solve_equations():
 
 
 @pytest.mark.slow(every=3)
-def test_adaptive_steps_and_what_lies_between():
+def test_dormand_prince_meets_its_tolerance_at_and_between_steps():
     """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
     rng = np.random.default_rng(4)
     robot = robots()[1]
@@ -128,9 +128,9 @@ def test_adaptive_steps_and_what_lies_between():
 
     kernel = lw.compile(motion, q=robot.nq, v=robot.nv, times=many, tolerance=())
     times = np.linspace(0.0, 1.0, many)
-    state, (found, rates) = kernel(q, v, times, 1e-9)
+    state, (configurations, rates) = kernel(q, v, times, 1e-9)
     best = robot.simulate(q, v, duration=1.0, dt=1 / 4000, method="rk4", record_every=200, passive=False)
-    apart = np.array([robot.difference(a, b) for a, b in zip(found, best.q, strict=True)])
+    apart = np.array([robot.difference(a, b) for a, b in zip(configurations, best.q, strict=True)])
     assert np.abs(apart).max() < 1e-7
     assert np.abs(rates - best.v).max() < 1e-6
     assert state.steps < 400
@@ -139,8 +139,8 @@ def test_adaptive_steps_and_what_lies_between():
 
 
 @pytest.mark.slow(every=3)
-def test_scipy_solves_the_same():
-    """Another's solver, on rotations, under forces that a step holds, with other parameters in each environment."""
+def test_scipys_methods_agree_with_dormand_prince():
+    """Rotations, forces that are constant for a step, and parameters for each environment."""
     rng = np.random.default_rng(6)
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
     q, v = robot.random_configuration(rng, size=2), rng.normal(size=(2, 3))
@@ -151,22 +151,21 @@ def test_scipy_solves_the_same():
         "constants": {"gain": 0.01},
         "parameters": {"gravity": rng.normal(size=(2, 3))},
     }
-    own = robot.simulate(q, v, method="dormand_prince", **how)
+    by_linkwork = robot.simulate(q, v, method="dormand_prince", **how)
     for method in ("scipy:DOP853", "scipy:Radau"):
-        found = robot.simulate(q, v, method=method, **how)
-        assert np.all(found.success) and np.abs(robot.difference(found.q, own.q)).max() < 1e-8
-        assert np.abs(found.v - own.v).max() < 1e-7
-    for text, given in (
+        by_scipy = robot.simulate(q, v, method=method, **how)
+        assert np.all(by_scipy.success) and np.abs(robot.difference(by_scipy.q, by_linkwork.q)).max() < 1e-8
+        assert np.abs(by_scipy.v - by_linkwork.v).max() < 1e-7
+    for text, options in (
         ("does not support record", {"record": ["tau"]}),
         ("did you mean 'Radau'", {"method": "scipy:Radu"}),
     ):
         with pytest.raises((ValueError, UnknownNameError), match=text):
-            robot.simulate(q, v, **{"method": "scipy:Radau", **how, **given})
+            robot.simulate(q, v, **{"method": "scipy:Radau", **how, **options})
 
 
 @pytest.mark.slow(every=3)
-def test_damping_of_a_free_body():
-    """What resists a floating joint slows it in all its directions, by every method."""
+def test_damping_slows_a_free_body_in_all_directions():
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,)))
     body = body.with_parameters({"gravity": [0.0, 0.0, 0.0]})
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
@@ -179,8 +178,8 @@ def test_damping_of_a_free_body():
 
 
 @pytest.mark.slow(every=9)
-def test_implicit_methods_in_float32():
-    """Steps of few rounding errors: the line search of Newton's method ends above them."""
+def test_implicit_methods_converge_in_float32():
+    """Newton's line search ends above rounding errors."""
     robot, rng = lw.load("double_pendulum"), np.random.default_rng(0)
     q, v = (np.float32(rng.normal(size=(64, 2))) for _ in range(2))
     q[0] = v[0] = v[1] = 0.0

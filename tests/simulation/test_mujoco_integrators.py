@@ -1,4 +1,4 @@
-"""Steps of MuJoCo's integrators, and forces of actuators, beside MuJoCo's on the same model."""
+"""Steps of MuJoCo's integrators, and forces of actuators, against MuJoCo on the same model."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def draw(model, data, rng):
 
 
 @pytest.mark.slow(every=3)
-def test_a_hundred_steps():
+def test_a_hundred_steps_equal_mujocos():
     for integrator, method in (("Euler", "mujoco_euler"), ("implicitfast", "mujoco_implicitfast")):
         model, data, robot, maps = loaded(SERVOS, integrator)
         draw(model, data, np.random.default_rng(0))
@@ -61,7 +61,7 @@ def test_a_hundred_steps():
         def controller(t, q, v, u, robot=robot):
             return actuator_servos(robot, u)
 
-        found = robot.simulate(
+        result = robot.simulate(
             q,
             v,
             controller=controller,
@@ -70,11 +70,11 @@ def test_a_hundred_steps():
             dt=0.002,
             method=method,
         )
-        assert found.q[-1] == pytest.approx(maps.q(data.qpos), abs=1e-12)
-        assert found.v[-1] == pytest.approx(maps.v(data.qpos, data.qvel), abs=1e-11)
+        assert result.q[-1] == pytest.approx(maps.q(data.qpos), abs=1e-12)
+        assert result.v[-1] == pytest.approx(maps.v(data.qpos, data.qvel), abs=1e-11)
 
 
-def test_forces_of_actuators():
+def test_forces_of_actuators_equal_mujocos():
     model, data, robot, maps = loaded(EVERY)
     rng = np.random.default_rng(1)
     for _ in range(10):
@@ -86,7 +86,7 @@ def test_forces_of_actuators():
         assert tau @ w == pytest.approx(data.qfrc_actuator @ maps.qvel(q, w), rel=1e-12)
 
 
-def test_they_are_for_trees():
+def test_mujocos_integrators_are_refused_for_constraints():
     bar = lw.load("fourbar")
     with pytest.raises(ValueError, match="'mujoco_euler' is for robots without constraints; use 'semi_implicit_euler'"):
         bar.simulate(bar.neutral(), duration=0.1, method="mujoco_euler")

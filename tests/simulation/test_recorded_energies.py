@@ -1,4 +1,4 @@
-"""Energies of simulations in records, plots and pages: with the springs, force elements and armature that act."""
+"""Energies of simulations in records, plots and pages include active springs, force elements and armature."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sprung(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
+def test_recorded_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
     """T + U of undamped motion is constant, with and without passive forces, wherever it is shown."""
     for seed in drawn(range(4)):
         robot, q, v = sprung(seed)
@@ -49,7 +49,7 @@ def test_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
             assert np.ptp(np.asarray(energy.values)[:, 2]) < 1e-8 * scale
 
 
-def test_every_recorded_function_has_the_passive_forces_of_the_simulation():
+def test_recorded_functions_have_the_passive_option_of_the_simulation():
     """A recorded function with an option ``passive`` has that of the simulation, and its law of friction."""
     robot, q, v = sprung(0)
     names = ["mass_matrix", "gravity_force", "bias_force", "forward_dynamics", "kinetic_energy", "potential_energy"]

@@ -1,4 +1,4 @@
-"""Records of reactions, external wrenches and controllers with a rate of their own."""
+"""Records of reactions, external wrenches, and controllers with a longer period."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 
 @pytest.mark.slow(every=3)
-def test_reactions_are_those_of_the_recorded_state():
-    """With loops, springs, a motor and an external wrench: by any method, those of dynamics in the state."""
+def test_recorded_reactions_equal_constrained_dynamics():
+    """Loops, springs, a motor and an external wrench, by any method."""
     robot = four_bar("C", stiffness=3.0, damping=0.2)
     q = by_joints(robot, closed(0.8))
     push = np.array([0.7, 0.0, 0.0])
     for method in ("rk4", "semi_implicit_euler"):
-        found = robot.simulate(
+        result = robot.simulate(
             q,
             controller=lambda t, q, v: push,
             duration=0.02,
@@ -30,17 +30,17 @@ def test_reactions_are_those_of_the_recorded_state():
             expressed_in="rocker",
         )
         for k in (0, 20):
-            at, v = found.q[k], found.v[k]
-            given = {"wrenches": {"coupler": LIFT}, "passive": True}
-            a, forces = robot.constrained_forward_dynamics(at, v, push, expressed_in="rocker", **given)
-            given |= {"wrenches_expressed_in": "rocker", "constraint_forces": forces}
-            known = forces, robot.joint_wrenches(at, v, a, **given), robot.loop_joint_wrenches(at, v, a, **given)
+            at, v = result.q[k], result.v[k]
+            options = {"wrenches": {"coupler": LIFT}, "passive": True}
+            a, forces = robot.constrained_forward_dynamics(at, v, push, expressed_in="rocker", **options)
+            options |= {"wrenches_expressed_in": "rocker", "constraint_forces": forces}
+            known = forces, robot.joint_wrenches(at, v, a, **options), robot.loop_joint_wrenches(at, v, a, **options)
             for name, expected in zip(REACTIONS, known, strict=True):
-                assert np.abs(found.records[name][k] - expected).max() < 1e-9, (method, k, name)
+                assert np.abs(result.records[name][k] - expected).max() < 1e-9, (method, k, name)
 
 
 @pytest.mark.slow(every=3)
-def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
+def test_reactions_of_steps_with_limits_and_servos_converge_to_those_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
@@ -52,20 +52,20 @@ def test_reactions_of_steps_with_bounds_come_near_to_those_of_the_state():
         errors = []
         for h in (1e-3, 2.5e-4):
             n = round(0.04 / h)
-            found = robot.simulate(
+            result = robot.simulate(
                 q, duration=0.04, dt=h, record=REACTIONS, record_every=n, wrenches={"coupler": LIFT}, **how
             )
-            errors.append(max(np.abs(found.records[x][-1] - exact.records[x][-1]).max() for x in REACTIONS))
+            errors.append(max(np.abs(result.records[x][-1] - exact.records[x][-1]).max() for x in REACTIONS))
         assert errors[1] < 0.4 * errors[0] < 0.1, (how, errors)
 
 
 @pytest.mark.slow(every=3)
-def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
-    """The record and the sensor say the same; on the ground a rail carries what the ground does not."""
+def test_a_resting_body_is_carried_by_contacts_or_its_joint():
+    """Record and sensor agree; on the ground the rail carries the remaining weight."""
     rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
     box = lw.Robot.build("box", rail, lw.Link("box", mass=2.0, inertia=(0.1, 0.1, 0.1)))
     side = np.array([0.0, 0.0, 0.0, 3.0, 0.0, -5.0])
-    found = box.simulate(
+    result = box.simulate(
         [0.0],
         duration=0.5,
         record_every=100,
@@ -74,14 +74,14 @@ def test_a_body_that_rests_is_carried_by_contacts_or_by_its_joint():
         record=["joint_wrenches"],
         sensors={"rail_sensor": ForceTorqueSensor("rail")},
     )
-    assert np.allclose(found.records["contact_forces"][-1][0], [0.0, 0.0, 2.0 * 9.81 + 5.0], atol=1e-6)
-    assert np.allclose(found.records["joint_wrenches"][-1][0], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
-    assert np.allclose(found.records["rail_sensor"][-1], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
+    assert np.allclose(result.records["contact_forces"][-1][0], [0.0, 0.0, 2.0 * 9.81 + 5.0], atol=1e-6)
+    assert np.allclose(result.records["joint_wrenches"][-1][0], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
+    assert np.allclose(result.records["rail_sensor"][-1], [0.0, 0.0, 0.0, -3.0, 0.0, 0.0], atol=1e-5)
 
 
 @pytest.mark.slow(every=9)
-def test_external_wrenches_move_as_forward_dynamics_says():
-    """Constant, one for each environment, by step, and by a controller; evaluated in every stage of a method."""
+def test_external_wrenches_act_as_in_forward_dynamics():
+    """Constant, by environment, by step, and by a controller; in every stage of a method."""
     robot = lw.load("arm7")
     q, n = 0.3 * np.ones(7), 40
     how = {"duration": 0.04, "method": "rk4", "passive": False, "joint_limit_mode": "ignored"}
@@ -89,20 +89,20 @@ def test_external_wrenches_move_as_forward_dynamics_says():
     by_step = robot.simulate(q, wrenches={"hand": np.tile(LIFT, (n, 1))}, **how)
     each = robot.simulate(np.tile(q, (3, 1)), wrenches={"hand": np.outer([0.0, 1.0, 2.0], LIFT)}, **how)
     both = robot.simulate(np.tile(q, (2, 1)), wrenches={"hand": np.tile(LIFT, (2, n, 1))}, **how)
-    given = robot.simulate(q, controller=lambda t, q, v: ControlOutput(np.zeros(7), {"hand": LIFT}), **how)
+    by_controller = robot.simulate(q, controller=lambda t, q, v: ControlOutput(np.zeros(7), {"hand": LIFT}), **how)
     pushed = robot.simulate(q, controller=lambda t, q, v: robot.static_torque(q, wrenches={"hand": LIFT}), **how)
-    for other in (by_step.q, each.q[1], both.q[1], given.q):
-        assert np.array_equal(other, constant.q)
+    for q_of_run in (by_step.q, each.q[1], both.q[1], by_controller.q):
+        assert np.array_equal(q_of_run, constant.q)
     fine = robot.simulate(q, wrenches={"hand": LIFT}, dt=1e-4, **how).q[-1]
     assert np.abs(constant.q[-1] - fine).max() < 1e-9 < np.abs(pushed.q[-1] - fine).max()
     a = robot.forward_dynamics(q, np.zeros(7), np.zeros(7), wrenches={"hand": LIFT})
-    one = robot.simulate(q, wrenches={"hand": LIFT}, **how)
-    assert np.abs(one.v[1] / 1e-3 - a).max() < 1e-2 * np.abs(a).max()
+    by_constant = robot.simulate(q, wrenches={"hand": LIFT}, **how)
+    assert np.abs(by_constant.v[1] / 1e-3 - a).max() < 1e-2 * np.abs(a).max()
     turned = robot.simulate(q, wrenches={"hand": LIFT}, expressed_in="hand", **how)
     assert np.abs(turned.q - constant.q).max() > 1e-4
 
 
-def test_wrenches_that_are_none_are_refused():
+def test_invalid_wrenches_are_refused():
     robot = lw.load("arm7")
     q, how = np.zeros(7), {"duration": 0.01}
     for wrong, error, message in (
@@ -131,42 +131,42 @@ class Counting:
         return -20.0 * v - 50.0 * q + 0.1 * z, z + 1.0
 
 
-def test_a_sampled_controller_is_evaluated_every_so_many_steps():
+def test_a_sampled_controller_is_evaluated_at_its_period():
     robot = lw.Robot.build(
         "cart",
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
         lw.Link("cart", mass=2.0),
     )
     n, h, steps = 10, 1e-3, 400  # more steps than a piece of compiled code has, and no multiple of it
-    found = robot.simulate([1.0], controller=Counting(), duration=steps * h, control_every=n, record=["tau"])
-    assert found.controller_state == steps / n
+    result = robot.simulate([1.0], controller=Counting(), duration=steps * h, control_every=n, record=["tau"])
+    assert result.controller_state == steps / n
     q, v, z, tau = 1.0, 0.0, 0.0, 0.0
     for k in range(steps):
         if k % n == 0:
             tau, z = -20.0 * v - 50.0 * q + 0.1 * z, z + 1.0
         v += h * tau / 2.0
         q += h * v
-        assert abs(found.records["tau"][k + 1, 0] - tau) < 1e-9 and abs(found.q[k + 1, 0] - q) < 1e-9
+        assert abs(result.records["tau"][k + 1, 0] - tau) < 1e-9 and abs(result.q[k + 1, 0] - q) < 1e-9
 
     def servos(t, q, v):
         return ServoActuators(position=np.sin(t) + 0.0 * q, stiffness=100.0, damping=20.0)
 
-    held = robot.simulate([0.0], controller=servos, duration=0.4, control_every=n)
+    with_servos = robot.simulate([0.0], controller=servos, duration=0.4, control_every=n)
     known = robot.simulate(
         [0.0],
         controller=lambda t, q, v, goal: ServoActuators(position=goal, stiffness=100.0, damping=20.0),
         duration=0.4,
         time_inputs={"goal": np.sin(h * n * (np.arange(steps) // n))[:, None]},
     )
-    assert np.abs(held.q - known.q).max() < 1e-12
+    assert np.abs(with_servos.q - known.q).max() < 1e-12
     with pytest.raises(ValueError, match="control_every: expected a number of steps >= 1"):
         robot.simulate([0.0], controller=servos, duration=0.4, control_every=0)
 
 
-def test_records_of_frames_with_other_letters():
-    """Names of frames that are no identifiers have underscores for other letters; two records may not have one name."""
+def test_records_of_frames_with_special_characters_have_underscores():
+    """Two records may not have one name."""
     robot = lw.load("arm7").with_frame("left/hand", "hand", np.eye(4)).with_frame("left-hand", "hand", np.eye(4))
-    found = robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), "tau"])
-    assert np.allclose(found.records["pose_left_hand"][0], robot.pose(np.zeros(7), "left/hand"))
+    result = robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), "tau"])
+    assert np.allclose(result.records["pose_left_hand"][0], robot.pose(np.zeros(7), "left/hand"))
     with pytest.raises(ValueError, match=r"are both called 'pose_left_hand'"):
         robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), ("pose", "left-hand")])

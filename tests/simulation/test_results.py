@@ -1,4 +1,4 @@
-"""What simulations give is written, read and drawn: what is on pictures is what the numbers say."""
+"""Results of simulations are saved, loaded and drawn with their values."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ def run():
 
 
 @pytest.mark.slow(every=3)
-def test_saved_and_loaded(run, tmp_path):
-    ball, found = run
+def test_a_loaded_result_equals_the_saved_one(run, tmp_path):
+    ball, saved = run
     file = tmp_path / "run.npz"
-    found.save(file)
+    saved.save(file)
     again = Simulation.load(file, robot=ball)
-    assert again.status.tolist() == found.status.tolist() == ["ended_by_event", "completed"]
+    assert again.status.tolist() == saved.status.tolist() == ["ended_by_event", "completed"]
     for name in ("t", "q", "v", "stopped_at"):
-        assert np.array_equal(getattr(again, name), getattr(found, name), equal_nan=True)
-    assert again.records.keys() == found.records.keys() and again.contact_names == found.contact_names
-    assert all(np.array_equal(x, found.records[name]) for name, x in again.records.items())
-    every = [[run.explain(k) for k in range(2)] for run in (again, found)]
+        assert np.array_equal(getattr(again, name), getattr(saved, name), equal_nan=True)
+    assert again.records.keys() == saved.records.keys() and again.contact_names == saved.contact_names
+    assert all(np.array_equal(x, saved.records[name]) for name, x in again.records.items())
+    every = [[run.explain(k) for k in range(2)] for run in (again, saved)]
     assert every[0] == every[1] and "ended by the event 'low'" in every[0][0]
-    ((mine,), (other,)) = found.events, again.events
-    assert mine[:3] == other[:3] and all(np.array_equal(a, b) for a, b in zip(mine[3:], other[3:], strict=True))
+    ((mine,), (loaded_event,)) = saved.events, again.events
+    assert mine[:3] == loaded_event[:3] and all(
+        np.array_equal(a, b) for a, b in zip(mine[3:], loaded_event[3:], strict=True)
+    )
     assert again.robot_of((1,)).gravity.tolist() == [0.0, 0.0, -1.62]
     for text, wrong in (
-        ("named .npz", lambda: found.save(tmp_path / "run.csv")),
+        ("named .npz", lambda: saved.save(tmp_path / "run.csv")),
         ("those of robot 'arm7' are", lambda: Simulation.load(file, robot=lw.load("arm7"))),
     ):
         with pytest.raises(ValueError, match=text):
             wrong()
 
 
-def test_each_array_of_a_saved_run_has_its_shape(run, tmp_path):
+def test_wrong_shapes_in_a_saved_result_are_refused_by_name(run, tmp_path):
     """One more element along the last axis, or one more axis, is refused with the array's name."""
-    ball, found = run
-    found.save(tmp_path / "run.npz")
+    ball, saved = run
+    saved.save(tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         arrays = {name: file[name] for name in file.files if name != "said"}
         said = file["said"]
@@ -63,26 +65,26 @@ def test_each_array_of_a_saved_run_has_its_shape(run, tmp_path):
                 Simulation.load(tmp_path / "other.npz", robot=ball)
 
 
-def test_pictures(run):
+def test_plots_show_the_recorded_values(run):
     pytest.importorskip("matplotlib")
-    _, found = run
-    axes = found.plot(1)
-    assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), found.q[1, :, 6])
+    _, result = run
+    axes = result.plot(1)
+    assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), result.q[1, :, 6])
     assert [axis.get_ylabel() for axis in axes[:3]] == ["q [m]", "v [rad/s, m/s]", "energy [J]"]
     energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
-    assert np.allclose(energies["kinetic"], found.records["kinetic_energy"][1])
-    assert np.allclose(energies["potential"], 1.62 * found.q[1, :, 6])  # the environment's own gravity
-    strip = found.strip(0, num_frames=3)
+    assert np.allclose(energies["kinetic"], result.records["kinetic_energy"][1])
+    assert np.allclose(energies["potential"], 1.62 * result.q[1, :, 6])  # the environment's own gravity
+    strip = result.strip(0, num_frames=3)
     assert [axis.get_title() for axis in strip] == ["0 s", "0.015 s", "0.03 s"]  # up to where it ended
-    moving = found.animation(1, rate=40.0)
-    moving._draw_frame(len(found.t) - 1)
+    moving = result.animation(1, rate=40.0)
+    moving._draw_frame(len(result.t) - 1)
     assert moving._fig.axes[0].get_title() == "0.05 s" and len(list(moving.new_frame_seq())) == 3
     moving._draw_was_started = True
     for text, wrong in (
-        ("environment: expected 1 indices", lambda: found.plot()),
-        ("environment: expected 1 indices", lambda: found.strip(2)),
-        ("num_frames: expected", lambda: found.strip(0, num_frames=0)),
-        ("speed: expected", lambda: found.animation(0, speed=0.0)),
+        ("environment: expected 1 indices", lambda: result.plot()),
+        ("environment: expected 1 indices", lambda: result.strip(2)),
+        ("num_frames: expected", lambda: result.strip(0, num_frames=0)),
+        ("speed: expected", lambda: result.animation(0, speed=0.0)),
     ):
         with pytest.raises(ValueError, match=text):
             wrong()

@@ -1,4 +1,4 @@
-"""Scenes in other units: lengths, masses and times by powers of two, so that the motion is the same to the bit."""
+"""Scenes in other units: powers of two of length, mass and time give the same bits."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def ground(L, link="box", **material):
 
 
 def scenes():
-    """By name: robot, q, v, and the options of a simulation by the factors of length, mass and time."""
+    """Return robot, q, v and options of a simulation by scene, as functions of the units of length, mass and time."""
     robot, q = box()
     resting, tilted = q - np.eye(7)[6] * 1e-4, robot.integrate(q, [0.2, 0.3, 0.0, 0.0, 0.0, 0.3])
-    still, moving = np.zeros(6), np.array([1.0, 2.0, 3.0, 0.5, 0.0, 0.0])
+    zero_velocity, moving = np.zeros(6), np.array([1.0, 2.0, 3.0, 0.5, 0.0, 0.0])
     arm = lw.load("arm7").with_parameters({"gravity": [0.0, 0.0, 0.0]})
-    held = {"joint_limit_mode": "held"}
+    enforced_limits = {"joint_limit_mode": "held"}
     dry = lw.Robot(resisted(arm.tree)).with_joint_dynamics(stiffness=dict.fromkeys(arm.v_names, 0.0))
 
     def servo(L, m, T):
@@ -61,42 +61,47 @@ def scenes():
     closed = mechanism.assemble(position_limits=False).q
     mechanism = lw.Robot(replace(mechanism.tree, bodies=tuple(near)))
     return {
-        "rest": (robot, resting, still, lambda L, m, T: {"contacts": ground(L)}),
-        "deep": (robot, q - np.eye(7)[6] * 0.03, still, lambda L, m, T: {"contacts": ground(L)}),
+        "rest": (robot, resting, zero_velocity, lambda L, m, T: {"contacts": ground(L)}),
+        "deep": (robot, q - np.eye(7)[6] * 0.03, zero_velocity, lambda L, m, T: {"contacts": ground(L)}),
         "fall": (robot, tilted, moving, lambda L, m, T: {"contacts": ground(L, friction=0.5, restitution=0.6)}),
         "soft": (robot, tilted, moving, lambda L, m, T: {"contacts": ground(L, stiffness=1e4 * m / T**2)}),
-        "limits": (arm, arm.upper + 1e-3, np.zeros(7), lambda L, m, T: held),
+        "limits": (arm, arm.upper + 1e-3, np.zeros(7), lambda L, m, T: enforced_limits),
         "soft limits": (slide, [0.3, 0.3], [1.0, 2.0], lambda L, m, T: {"joint_limit_mode": JointStops(0.0625 * T)}),
         "servos": (arm, q_arm, np.zeros(7), servo),
         "friction": (dry, q_arm, np.ones(7), lambda L, m, T: {"friction": "coulomb", **free}),
         "implicit": (slide, [0.1, 0.1], [1.0, 2.0], lambda L, m, T: {"method": "implicit_midpoint", **free}),
-        "loop": (mechanism, closed, mechanism.project_velocity(closed, [1.0, 0.0, 0.0]), lambda L, m, T: held),
+        "loop": (
+            mechanism,
+            closed,
+            mechanism.project_velocity(closed, [1.0, 0.0, 0.0]),
+            lambda L, m, T: enforced_limits,
+        ),
     }
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")
 @pytest.mark.parametrize("name", scenes())
-def test_scenes_move_the_same_in_any_units(name, drawn):
+def test_simulations_do_not_depend_on_units(name, drawn):
     robot, q, v, options = scenes()[name]
 
     def simulated(L, m, T):
         tree, s_q, s_v = in_other_units(robot.tree, L, m, T)
-        found = lw.Robot(tree).simulate(
+        scaled = lw.Robot(tree).simulate(
             q * s_q, v * s_v, duration=STEPS * STEP * T, dt=STEP * T, record_every=STEPS, **options(L, m, T)
         )
-        assert found.success, f"{name} {L} {m} {T}"
-        return found.q[-1] / s_q, found.v[-1] / s_v
+        assert scaled.success, f"{name} {L} {m} {T}"
+        return scaled.q[-1] / s_q, scaled.v[-1] / s_v
 
     expected = simulated(1.0, 4.0, 1.0)  # masses of 1 kg are folded, which rounds some sums in another order
     assert np.abs(expected[0] - q).max() > 1e-6
     for units in drawn(UNITS):
-        for found, usual in zip(simulated(*units), expected, strict=True):
-            np.testing.assert_array_equal(found, usual, err_msg=f"{name} {units}")
+        for scaled, usual in zip(simulated(*units), expected, strict=True):
+            np.testing.assert_array_equal(scaled, usual, err_msg=f"{name} {units}")
 
 
-def test_adaptive_substeps_are_those_of_any_unit_of_length():
-    """The tolerance of lengths is relative to the robot, so a stage of micrometres is as accurate as one of metres."""
+def test_adaptive_substeps_do_not_depend_on_the_unit_of_length():
+    """The tolerance of lengths is relative to the robot."""
     stage = lw.Robot.build(
         "stage",
         lw.Link("cart", mass=4.0),
@@ -114,7 +119,7 @@ def test_adaptive_substeps_are_those_of_any_unit_of_length():
     np.testing.assert_array_equal(ends, [ends[0]] * 3)
 
 
-def test_a_stack_moves_the_same_in_any_units():
+def test_a_stack_does_not_depend_on_units():
     """Two boxes, one of which falls on the other: sizes and masses by powers of two."""
 
     def simulated(L, m, T):
@@ -139,28 +144,30 @@ def test_a_stack_moves_the_same_in_any_units():
         np.testing.assert_allclose(simulated(*units), expected, rtol=0, atol=1e-9, err_msg=str(units))
 
 
-def test_bodies_rest_whatever_their_size():
-    """On the ground and beyond a limit, from 1 mm to 1 km: each step is solved, and ends at rest."""
+def test_bodies_of_any_size_come_to_rest():
+    """On the ground and beyond a limit, from 1 mm to 1 km: each step is solved."""
     robot, q = box()
     for L in (1e-3, 1.0, 1e3):
         tree, s_q, _ = in_other_units(robot.tree, L, L**3)
-        found = lw.Robot(tree).simulate(q * s_q, duration=0.3, contacts=ground(L), record_every=100)
-        assert found.success and np.abs(found.v[-1]).max() < 1e-6 * L
+        result = lw.Robot(tree).simulate(q * s_q, duration=0.3, contacts=ground(L), record_every=100)
+        assert result.success and np.abs(result.v[-1]).max() < 1e-6 * L
 
 
-def test_recovery_from_limits_depends_continuously_on_gravity_and_not_on_the_form_of_parameters():
-    """A hinge beyond its limit without gravity and with almost none, and with its own values as parameters."""
+def test_recovery_from_a_violated_limit_is_continuous_in_gravity():
+    """A hinge beyond its limit without and with almost no gravity; parameters do not matter."""
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="bar", upper=0.5)
     wrist = lw.Joint.of(
         lw.joints.Revolute((0, 1, 0)), name="wrist", parent="bar", child="hand", placement=lw.pose((0.4, 0, 0))
     )
     links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("bar", "hand")]
     arm = lw.Robot.build("arm", hinge, wrist, *links).with_gravity([0.0, 0.0, 0.0])
-    way = {"duration": 0.5, "dt": 2e-3, "joint_limit_mode": "held"}
-    weightless, weak = (robot.simulate([0.55, 0.0], **way) for robot in (arm, arm.with_gravity([0.0, 0.0, -1e-9])))
+    options = {"duration": 0.5, "dt": 2e-3, "joint_limit_mode": "held"}
+    weightless, weak = (robot.simulate([0.55, 0.0], **options) for robot in (arm, arm.with_gravity([0.0, 0.0, -1e-9])))
     assert weightless.q[-1, 0] < 0.548 and np.abs(weightless.q - weak.q).max() < 1e-7
-    given = arm.parameters(["placement:*"])
-    assert given and np.abs(arm.simulate([0.55, 0.0], **way, parameters=given).q - weightless.q).max() < 1e-9
+    parameters = arm.parameters(["placement:*"])
+    assert (
+        parameters and np.abs(arm.simulate([0.55, 0.0], **options, parameters=parameters).q - weightless.q).max() < 1e-9
+    )
     for dt in (1e-7, 1e-6, 1e-4):  # with gravity, a short step does not speed up recovery
-        heavy = arm.with_gravity([0.0, 0.0, -9.81]).simulate([0.6, 0.0], **way | {"dt": dt, "duration": 100 * dt})
+        heavy = arm.with_gravity([0.0, 0.0, -9.81]).simulate([0.6, 0.0], **options | {"dt": dt, "duration": 100 * dt})
         assert -0.084 * np.sqrt(9.81 / 0.4) < heavy.v[-1, 0] < 0.0

@@ -1,4 +1,4 @@
-"""Sensors: what they read is what closed forms say; noise, delays and steps of readings; bad input."""
+"""Sensors: readings against closed forms; noise, delays, periods, and refusals."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def pendulum():
     )
 
 
-def test_a_step_that_ends_before_its_time_is_read_as_it_was():
-    """What falls feels nothing, also in the part of a step before an event stops it, at its very start too."""
+def test_an_imu_reads_zero_in_free_fall_up_to_an_event():
+    """The event may end a step early or at its start."""
     falling = lw.Robot.build(
         "falling",
         lw.Link("mass", mass=1.0),
@@ -46,13 +46,13 @@ def test_a_step_that_ends_before_its_time_is_read_as_it_was():
     )
     for end, time in ((0.0437, 0.0437), (0.05, 0.05)):
         stop = Event("stop", lambda t, q, v, end=end: t - end, stop=True)
-        found = falling.simulate([1.0], duration=0.1, dt=0.01, events=[stop], sensors={"i": IMU("mass")})
-        assert np.isclose(found.stopped_at, time) and found.status == "ended_by_event"
-        assert np.abs(found.records["i"][1:, 5]).max() < 1e-9, end
+        result = falling.simulate([1.0], duration=0.1, dt=0.01, events=[stop], sensors={"i": IMU("mass")})
+        assert np.isclose(result.stopped_at, time) and result.status == "ended_by_event"
+        assert np.abs(result.records["i"][1:, 5]).max() < 1e-9, end
 
 
-class TwoNumbers(Sensor):
-    """One of a user's own."""
+class TwoChannels(Sensor):
+    """A sensor of the user."""
 
     def size(self, robot):
         return 2
@@ -61,7 +61,7 @@ class TwoNumbers(Sensor):
         return [state.q[0], 2.0 * state.v[0]]
 
 
-def test_readings_of_a_pendulum_are_what_closed_forms_say():
+def test_readings_of_a_pendulum_equal_closed_forms():
     robot = pendulum()
     scene = lw.Scene().with_sphere("ball", 0.5, (3.0, 0.0, 0.2))
     sensors = {
@@ -71,12 +71,12 @@ def test_readings_of_a_pendulum_are_what_closed_forms_say():
         "late": Encoder("hinge", delay=0.004),
         "hinge_wrench": ForceTorqueSensor("hinge"),
         "ahead": RangeSensor("post", (1.0, 0.0, 0.0), links="rod", scene=scene, max_range=4.0),
-        "own": TwoNumbers(),
+        "own": TwoChannels(),
     }
-    found = robot.simulate([0.9], [0.4], duration=0.3, sensors=sensors)
-    angle, rate = found.q[:, 0], found.v[:, 0]
+    result = robot.simulate([0.9], [0.4], duration=0.3, sensors=sensors)
+    angle, rate = result.q[:, 0], result.v[:, 0]
     bent = np.diff(rate, prepend=rate[0]) / H
-    read = found.records
+    read = result.records
     g = 9.81
     assert np.allclose(read["unit"][:, 1], rate)
     # turning by θ about y, what hangs down at length L moves by −L θ̇ along its own x, and upwards along the rod
@@ -91,16 +91,16 @@ def test_readings_of_a_pendulum_are_what_closed_forms_say():
     assert np.allclose(read["ahead"], 3.0 - np.sqrt(0.25 - 0.04), atol=1e-6)  # the bob hangs below
 
 
-def test_an_encoder_outputs_multiples_of_its_resolution_also_with_noise_and_bias():
+def test_encoders_output_multiples_of_their_resolution():
     encoder = Encoder(noise=3e-3, bias=0.0123, resolution=0.01, delay=0.002)
-    found = pendulum().simulate([0.9], [0.4], duration=0.2, sensors={"angle": encoder})
-    read = found.records["angle"][:, 0]
+    result = pendulum().simulate([0.9], [0.4], duration=0.2, sensors={"angle": encoder})
+    read = result.records["angle"][:, 0]
     assert np.array_equal(read, 0.01 * np.floor(read / 0.01 + 0.5))
-    error = read[2:] - found.q[:-2, 0]
+    error = read[2:] - result.q[:-2, 0]
     assert abs(error.mean() - 0.0123) < 1e-3 and 2e-3 < error.std() < 6e-3
 
 
-def test_encoders_of_followers_and_of_joints_that_close_loops_have_their_own_readings():
+def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
     y = lw.joints.Revolute((0, 1, 0))
     rod = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": (0.01, 0.02, 0.02)}
     parts = [
@@ -111,10 +111,10 @@ def test_encoders_of_followers_and_of_joints_that_close_loops_have_their_own_rea
     coupled = coupled.with_couplings({"f": ("m", -1.5, 0.1), "g": ("m", 0.5)})
     q, v = [0.2], [0.3]
     sensors = {name: Encoder(of=of) for name, of in (("x", "position"), ("rate", "velocity"), ("force", "force"))}
-    found = coupled.simulate(q, v, duration=0.01, dt=H, sensors=sensors).records
-    np.testing.assert_allclose(found["x"][0], [0.2, -0.2, 0.1], rtol=0, atol=1e-15)
-    np.testing.assert_allclose(found["rate"][0], [0.3, -0.45, 0.15], rtol=0, atol=1e-15)
-    assert found["force"].shape[1] == 1
+    records = coupled.simulate(q, v, duration=0.01, dt=H, sensors=sensors).records
+    np.testing.assert_allclose(records["x"][0], [0.2, -0.2, 0.1], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(records["rate"][0], [0.3, -0.45, 0.15], rtol=0, atol=1e-15)
+    assert records["force"].shape[1] == 1
     fourbar = lw.load("fourbar")
     sensors = {"x": Encoder(("pin", "crank_hinge")), "rate": Encoder("pin", of="velocity")}
     moved = fourbar.simulate(fourbar.neutral(), [6.0, -6.0, 1.5], duration=0.05, dt=H, sensors=sensors)
@@ -132,25 +132,25 @@ def test_encoders_of_followers_and_of_joints_that_close_loops_have_their_own_rea
             robot.simulate(start, duration=0.01, sensors={"s": Encoder(joint, of=of)})
 
 
-def test_forces_are_those_of_the_middle_of_a_step_to_second_order():
+def test_forces_of_sensors_are_of_second_order_at_the_middle_of_a_step():
     robot, errors = pendulum(), []
     for h in (0.01, 0.005):
         sensors = {"unit": IMU("tip"), "hinge": ForceTorqueSensor("hinge")}
-        found = robot.simulate([0.9], [0.4], duration=0.5, dt=h, method="rk4", sensors=sensors)
+        result = robot.simulate([0.9], [0.4], duration=0.5, dt=h, method="rk4", sensors=sensors)
         middle = robot.simulate([0.9], [0.4], duration=0.5, dt=0.5 * h, method="rk4")
         angle, rate = middle.q[1::2, 0], middle.v[1::2, 0]
         across = -LENGTH * robot.forward_dynamics(angle[:, None], rate[:, None], np.zeros(1))[:, 0] - 9.81 * np.sin(
             angle
         )
         along = LENGTH * rate**2 + 9.81 * np.cos(angle)
-        unit, hinge = found.records["unit"][1:], found.records["hinge"][1:]
+        unit, hinge = result.records["unit"][1:], result.records["hinge"][1:]
         each = unit[:, 3] - across, unit[:, 5] - along, 0.5 * hinge[:, 3] - across, 0.5 * hinge[:, 5] - along
         errors.append([np.abs(x).max() for x in each])
     ratios = np.divide(*errors)
     assert (np.abs(ratios - 4.0) < 0.2).all(), ratios
 
 
-def test_rays_end_where_lines_meet_boxes_and_spheres():
+def test_rays_end_at_the_surfaces_of_boxes_and_spheres():
     rng = np.random.default_rng(3)
     box, ball = lw.shapes.Box((1.0, 0.6, 0.8)), lw.shapes.Sphere(0.4)
     X = lw.pose((2.0, 0.3, 0.0), rpy=(0.3, -0.5, 0.8))
@@ -180,8 +180,8 @@ def test_rays_end_where_lines_meet_boxes_and_spheres():
 
 
 @pytest.mark.slow(every=3)
-def test_rays_that_come_to_surfaces_at_small_angles():
-    """Where they end is known to rounding, of shapes that are met in closed form, and of hulls by many spheres."""
+def test_grazing_rays_end_at_the_surface():
+    """Closed-form shapes to rounding, and hulls by many spheres."""
     shapes = lw.shapes
     slab = [(x, y, z) for x in (-50.0, 50.0) for y in (-50.0, 50.0) for z in (-1.0, 0.0)]
     under = lw.pose((0.0, 0.0, -1.0))
@@ -199,19 +199,21 @@ def test_rays_that_come_to_surfaces_at_small_angles():
         ):
             if shape == shapes.Polytope(slab) and degrees < 1.0:  # 4000 spheres, of numbers one by one
                 continue
-            found = ray_length(Vec3(0.0, 0.0, high), d, [solid(shape, Pose.of(X))], 10.0)
-            assert abs(found - min(far, 10.0)) < error * max(far, 1.0), (shape, degrees, found)
+            distance = ray_length(Vec3(0.0, 0.0, high), d, [solid(shape, Pose.of(X))], 10.0)
+            assert abs(distance - min(far, 10.0)) < error * max(far, 1.0), (shape, degrees, distance)
     rng = np.random.default_rng(5)
     ball, away = solid(shapes.Ellipsoid((0.5, 0.2, 0.1)), Pose.of(lw.pose((2.0, 0, 0)))), Vec3(0.0, 0.0, 0.05)
     assert abs(ray_length(away, Vec3(1.0, 0.0, 0.0), [ball], 9.0) - (2.0 - 0.5 * np.sqrt(0.75))) < 1e-12
     for shape in (shapes.Capsule(0.3, 0.8), shapes.Cylinder(0.3, 0.8), shapes.Ellipsoid((0.5, 0.3, 0.2))):
-        one = solid(shape, Pose.of(lw.pose((0.1, 0.0, 0.0), rpy=(0.4, 0.5, 0.6))))
+        hull = solid(shape, Pose.of(lw.pose((0.1, 0.0, 0.0), rpy=(0.4, 0.5, 0.6))))
         met = 0
         for _ in range(60):  # the end of a ray is on the surface, and nothing is met before
             o, w = 2.0 * rng.normal(size=3), rng.normal(size=3)
             w = Vec3(*(0.2 * w - o) / np.linalg.norm(0.2 * w - o))
-            length = ray_length(Vec3(*o), w, [one], 9.0)
-            near = [float(distance_once(Solid(PointCore(Vec3(*o) + w * t)), one)) for t in np.linspace(0.0, length, 30)]
+            length = ray_length(Vec3(*o), w, [hull], 9.0)
+            near = [
+                float(distance_once(Solid(PointCore(Vec3(*o) + w * t)), hull)) for t in np.linspace(0.0, length, 30)
+            ]
             inside = near[0] < 0.0
             assert (length == 0.0) == inside and (inside or min(near) > -1e-9)
             met += 0.0 < length < 9.0
@@ -219,8 +221,8 @@ def test_rays_that_come_to_surfaces_at_small_angles():
         assert met > 10
 
 
-def test_a_range_sensor_sees_hills_that_stand_turned_and_on_links():
-    """Of a field in a scene and of one on a link it says what the nearer one is away, and the most where neither is."""
+def test_range_sensors_measure_height_fields_of_scenes_and_links():
+    """The nearer of two fields counts; each may be tilted."""
     flat = lw.shapes.HeightField(np.zeros((5, 9)), 0.25)
     lidar = lw.Robot.build(
         "lidar",
@@ -231,25 +233,27 @@ def test_a_range_sensor_sees_hills_that_stand_turned_and_on_links():
     tilt = 0.3
     scene = lw.Scene().with_shape("slope", flat, lw.pose((0.0, 0.0, -1.0), rpy=(tilt, 0.0, 0.0)))
     scene = scene.with_sphere("ball", 0.2, (3.0, 0.0, 0.0))
-    ways = [(0, 0, -1), (1, 0, 0), (0, 1, 0), (0, 0.2, -1)]
+    directions = [(0, 0, -1), (1, 0, 0), (0, 1, 0), (0, 0.2, -1)]
     for at, below in ((-2.0, 1.0), (-0.4, 0.4)):  # the tray is below the slope, or above it
-        sensors = {"seen": RangeSensor("mast", ways, scene=scene, links="tray", max_range=5.0)}
-        found = lidar.simulate([at], duration=0.002, sensors=sensors).records["seen"][0]
+        sensors = {"seen": RangeSensor("mast", directions, scene=scene, links="tray", max_range=5.0)}
+        distances = lidar.simulate([at], duration=0.002, sensors=sensors).records["seen"][0]
         to_slope = 1.0 / (1.0 + 0.2 * np.tan(tilt)) * np.hypot(1.0, 0.2)
         across = to_slope if at < -1.0 else 0.4 * np.hypot(1.0, 0.2)
-        assert np.allclose(found, [below, 2.8, 5.0, across], atol=1e-12), (at, found)
+        assert np.allclose(distances, [below, 2.8, 5.0, across], atol=1e-12), (at, distances)
 
 
-def test_noise_is_normal_of_each_environment_alone():
+def test_noise_is_normal_and_independent_for_each_environment():
     robot = pendulum()
-    held = {"noisy": Encoder(noise=0.02, bias=0.1), "both": TwoNumbers(noise=(0.0, 0.5), delay=0.003)}
+    sensors = {"noisy": Encoder(noise=0.02, bias=0.1), "both": TwoChannels(noise=(0.0, 0.5), delay=0.003)}
 
     def controller(t, q, v, noisy, both):
         return robot.gravity_force(q) - 3.0 * noisy - 0.3 * both[1:]
 
-    many = robot.simulate(np.zeros((5, 1)), controller=controller, duration=2.0, sensors=held, seed=40)
-    alone = robot.simulate([0.0], controller=controller, duration=2.0, sensors=held, seed=43)
-    each = robot.simulate(np.zeros((2, 1)), controller=controller, duration=0.1, sensors=held, seed=np.array([43, 41]))
+    many = robot.simulate(np.zeros((5, 1)), controller=controller, duration=2.0, sensors=sensors, seed=40)
+    alone = robot.simulate([0.0], controller=controller, duration=2.0, sensors=sensors, seed=43)
+    each = robot.simulate(
+        np.zeros((2, 1)), controller=controller, duration=0.1, sensors=sensors, seed=np.array([43, 41])
+    )
     assert np.array_equal(many.q[3], alone.q) and np.array_equal(many.records["both"][3], alone.records["both"])
     assert np.array_equal(each.q, many.q[[3, 1], :101])
     z = (many.records["noisy"][..., 0] - many.q[..., 0] - 0.1) / 0.02
@@ -258,7 +262,7 @@ def test_noise_is_normal_of_each_environment_alone():
     assert abs(np.corrcoef(z[:, 1:].ravel(), z[:, :-1].ravel())[0, 1]) < 0.05
     assert np.array_equal(many.records["both"][:, 3:, 0], many.q[:, :-3, 0])
 
-    simulator = lw.Simulator(robot, controller=controller, batch=5, sensors=held, seed=40)
+    simulator = lw.Simulator(robot, controller=controller, batch=5, sensors=sensors, seed=40)
     state = simulator.state
     for _ in range(2):
         simulator.restore(state)
@@ -266,7 +270,7 @@ def test_noise_is_normal_of_each_environment_alone():
         assert np.array_equal(simulator.state.q, many.q[:, 7])
         assert np.array_equal(simulator.readings["noisy"], many.records["noisy"][:, 7])
     before = simulator.readings["noisy"][0]
-    fresh = lw.Simulator(robot, controller=controller, batch=5, sensors=held, seed=40)
+    fresh = lw.Simulator(robot, controller=controller, batch=5, sensors=sensors, seed=40)
     for _ in range(2):  # before the first step each reset begins with the seed, and then noise goes on
         fresh.reset([0.0])
         assert np.array_equal(fresh.readings["noisy"], many.records["noisy"][:, 0])
@@ -278,7 +282,7 @@ def test_noise_is_normal_of_each_environment_alone():
 
 
 @pytest.mark.slow(every=3)
-def test_forces_of_contacts_are_felt():
+def test_contact_forces_are_measured_by_sensors():
     robot = lw.Robot.build(
         "leg",
         lw.Link("body", lw.shapes.Sphere(0.1), mass=3.0),
@@ -293,18 +297,18 @@ def test_forces_of_contacts_are_felt():
     ground = ContactGround(ContactPoint("foot"))
     sensors = {"touch": TouchSensor("foot"), "knee": ForceTorqueSensor("knee"), "unit": IMU("body")}
     sensors["contact"] = ContactSensor(ground)
-    found = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, record_every=50)
+    result = robot.simulate(q, duration=0.05, contacts=ground, sensors=sensors, record_every=50)
     # it stands upright on one foot, in unstable balance: what the foot carries is all of it, and the knee the body
-    assert np.allclose(found.records["touch"][-1], 4.0 * 9.81, rtol=1e-6)
-    assert np.allclose(found.records["knee"][-1, 3:], [0.0, 0.0, -3.0 * 9.81], atol=1e-4)
-    assert np.allclose(found.records["unit"][-1], [0, 0, 0, 0, 0, 9.81], atol=1e-4)
-    contact = found.records["contact"][-1]
-    assert np.allclose(contact[:3], robot.pose(found.q[-1], "foot")[:3, 3], atol=1e-12)
-    assert np.allclose(contact[3:], found.records["contact_forces"][-1, 0], atol=1e-9) and contact[5] > 39.0
+    assert np.allclose(result.records["touch"][-1], 4.0 * 9.81, rtol=1e-6)
+    assert np.allclose(result.records["knee"][-1, 3:], [0.0, 0.0, -3.0 * 9.81], atol=1e-4)
+    assert np.allclose(result.records["unit"][-1], [0, 0, 0, 0, 0, 9.81], atol=1e-4)
+    contact = result.records["contact"][-1]
+    assert np.allclose(contact[:3], robot.pose(result.q[-1], "foot")[:3, 3], atol=1e-12)
+    assert np.allclose(contact[3:], result.records["contact_forces"][-1, 0], atol=1e-9) and contact[5] > 39.0
 
 
 @pytest.mark.slow(every=3)
-def test_what_is_no_sensor_is_refused():
+def test_invalid_sensors_are_refused():
     class OneMethod(Sensor):
         def size(self, robot):
             return 1
@@ -341,11 +345,11 @@ def test_what_is_no_sensor_is_refused():
         ),
         (lambda: run(a=ForceTorqueSensor("hing")), lw.errors.UnknownNameError, "hinge"),
         (
-            lambda: run(a=TwoNumbers(noise=(0.1, 0.1, 0.1))),
+            lambda: run(a=TwoChannels(noise=(0.1, 0.1, 0.1))),
             ValueError,
             r"noise: expected a number or \(2,\), got 3 values",
         ),
-        (lambda: run(t=TwoNumbers()), ValueError, "identifiers besides"),
+        (lambda: run(t=TwoChannels()), ValueError, "identifiers besides"),
         (lambda: run(a="imu"), TypeError, "expected a sensor"),
         (lambda: Encoder(noise=-1.0), ValueError, "noise: expected standard deviations >= 0"),
         (lambda: Encoder(delay=np.nan), ValueError, "delay"),
@@ -353,9 +357,9 @@ def test_what_is_no_sensor_is_refused():
         (lambda: Encoder(joints=0), TypeError, "Encoder: joints: expected None or names of joints, got 0"),
         (lambda: RangeSensor("tip"), ValueError, "expected a scene"),
         (lambda: RangeSensor("tip", (0, 0, 0), links="rod"), ValueError, "directions"),
-        (lambda: robot.simulate([0.1], duration=0.01, sensors={"a": TwoNumbers()}, seed=0.5), ValueError, "seed"),
+        (lambda: robot.simulate([0.1], duration=0.01, sensors={"a": TwoChannels()}, seed=0.5), ValueError, "seed"),
         (
-            lambda: lw.Simulator(robot, sensors={"a": TwoNumbers()}, seed=None),
+            lambda: lw.Simulator(robot, sensors={"a": TwoChannels()}, seed=None),
             ValueError,
             "seed: expected an integer >= 0",
         ),

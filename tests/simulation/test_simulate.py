@@ -1,4 +1,4 @@
-"""`Robot.simulate`: controllers in the kernel, batches, what is recorded, what stops, and what is refused."""
+"""`Robot.simulate`: controllers in the kernel, batches, records, failures and refusals."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def target_controller(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_without_joints_stays(drawn):
+def test_a_robot_without_joints_is_simulated(drawn):
     """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
     stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
     for method in drawn(METHODS):
-        found = stone.simulate(np.zeros((3, 0)), duration=0.01, method=method, record=["potential_energy"])
-        assert np.all(found.success) and found.q.shape == (3, 11, 0) and not found.records["potential_energy"].any(), (
-            method
-        )
+        result = stone.simulate(np.zeros((3, 0)), duration=0.01, method=method, record=["potential_energy"])
+        assert (
+            np.all(result.success) and result.q.shape == (3, 11, 0) and not result.records["potential_energy"].any()
+        ), method
     late = Event("late", lambda t, q, v: t - 0.0055)
     for more in (
         {"joint_limit_mode": "held"},
@@ -49,9 +49,9 @@ def test_a_robot_without_joints_stays(drawn):
         {"events": late},
         {"events": late, "method": "dormand_prince"},
     ):
-        found = stone.simulate([], duration=0.01, **more)
-        assert np.all(found.success) and found.v.shape == (11, 0), more
-        assert [event.name for event in found.events] == ["late"] * ("events" in more), more
+        result = stone.simulate([], duration=0.01, **more)
+        assert np.all(result.success) and result.v.shape == (11, 0), more
+        assert [event.name for event in result.events] == ["late"] * ("events" in more), more
     simulator = lw.Simulator(stone, batch=2)
     assert simulator.step(count=3).q.shape == (2, 0) and simulator.step(np.zeros(0)).steps.tolist() == [4.0, 4.0]
     with pytest.raises(ValueError, match="robot: expected at least one degree of freedom, got 'stone'"):
@@ -61,8 +61,8 @@ def test_a_robot_without_joints_stays(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_controllers_batches_and_parameters(arm):
-    """An environment's numbers are the same bits alone and in a batch, as a plain loop has them to rounding."""
+def test_environments_of_a_batch_equal_single_simulations(arm):
+    """Single runs have the same bits, and a plain loop agrees to rounding."""
     rng = np.random.default_rng(0)
     n = 11
     q, v = arm.random_configuration(rng, size=n), rng.normal(size=(n, 3))
@@ -87,20 +87,20 @@ def test_controllers_batches_and_parameters(arm):
     many = run(q, v, target, gain, gravity)
     assert many.success.all() and many.q.shape == (n, 11, 3) and many.records["tau"].shape == (n, 11, 3)
     for k in (0, 7):
-        one = run(q[k], v[k], target[k], gain[k], gravity[k])
-        assert np.array_equal(one.q, many.q[k]) and np.array_equal(one.v, many.v[k])
-        assert all(np.array_equal(one.records[x], many.records[x][k]) for x in one.records)
-        own = arm.with_parameters({"gravity": gravity[k]})
+        single = run(q[k], v[k], target[k], gain[k], gravity[k])
+        assert np.array_equal(single.q, many.q[k]) and np.array_equal(single.v, many.v[k])
+        assert all(np.array_equal(single.records[x], many.records[x][k]) for x in single.records)
+        edited = arm.with_parameters({"gravity": gravity[k]})
         x, y = q[k], v[k]
         for _ in range(50):
             tau = gain[k] * (target[k] - x) - 0.1 * gain[k] * y
-            _, B, M = own.inverse_dynamics_derivatives(x, y, np.zeros(3))
-            y = y + 1e-3 * np.linalg.solve(M + 5e-4 * B, tau - own.bias_force(x, y))
+            _, B, M = edited.inverse_dynamics_derivatives(x, y, np.zeros(3))
+            y = y + 1e-3 * np.linalg.solve(M + 5e-4 * B, tau - edited.bias_force(x, y))
             x = x + 1e-3 * y
-        assert np.abs(one.q[-1] - x).max() < 1e-12 and np.abs(one.v[-1] - y).max() < 1e-11
-        assert abs(one.records["kinetic_energy"][-1] - arm.kinetic_energy(x, y)) < 1e-11
-        assert abs(one.records["potential_energy"][-1] - own.potential_energy(x)) < 1e-11
-        assert np.abs(one.records["tau"][-1] - tau).max() < 1e-11
+        assert np.abs(single.q[-1] - x).max() < 1e-12 and np.abs(single.v[-1] - y).max() < 1e-11
+        assert abs(single.records["kinetic_energy"][-1] - arm.kinetic_energy(x, y)) < 1e-11
+        assert abs(single.records["potential_energy"][-1] - edited.potential_energy(x)) < 1e-11
+        assert np.abs(single.records["tau"][-1] - tau).max() < 1e-11
     longer = run(q, v, target, gain, gravity, duration=0.9)  # of several pieces
     assert np.array_equal(longer.q[:, :11], many.q)
     ends = arm.simulate(
@@ -118,8 +118,8 @@ def test_controllers_batches_and_parameters(arm):
     assert longer.trajectory(3)(0.1).q.shape == (3,)
 
 
-def test_what_a_controller_carries(arm):
-    """An integral over time, and signals by step: what a controller carries goes from step to step."""
+def test_controllers_carry_state_and_take_signals(arm):
+    """An integral over time, and signals for each step."""
 
     class Integrating:
         def __init__(self):
@@ -129,7 +129,7 @@ def test_what_a_controller_carries(arm):
             return push + 0.0 * v, {"sum": z["sum"] + 1e-3 * q, "count": z["count"] + 1.0}
 
     push = 0.01 * np.random.default_rng(1).normal(size=(40, 3))
-    found = arm.simulate(
+    result = arm.simulate(
         arm.neutral(),
         controller=Integrating(),
         duration=0.04,
@@ -137,9 +137,9 @@ def test_what_a_controller_carries(arm):
         record=["tau"],
         passive=False,
     )
-    assert found.controller_state["count"] == 40.0
-    assert np.abs(found.controller_state["sum"] - 1e-3 * found.q[:-1].sum(axis=0)).max() < 1e-15
-    assert np.array_equal(found.records["tau"][1:], push) and np.array_equal(found.records["tau"][0], push[0])
+    assert result.controller_state["count"] == 40.0
+    assert np.abs(result.controller_state["sum"] - 1e-3 * result.q[:-1].sum(axis=0)).max() < 1e-15
+    assert np.array_equal(result.records["tau"][1:], push) and np.array_equal(result.records["tau"][0], push[0])
 
     class Drawing:
         """A generator of 32 bits, whose state is no force."""
@@ -152,17 +152,17 @@ def test_what_a_controller_carries(arm):
             return 1e-3 * z / 4294967296.0 + 0.0 * q, z
 
     assert arm.simulate(arm.neutral(), controller=Drawing(), duration=0.02, passive=False).success
-    way = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
+    spline = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.2], "cubic", boundary="clamped")
 
-    def following(t, q, v, way_q, way_v, way_a):
-        return arm.inverse_dynamics(q, v, way_a + 400.0 * (way_q - q) + 40.0 * (way_v - v))
+    def following(t, q, v, path_q, path_v, path_a):
+        return arm.inverse_dynamics(q, v, path_a + 400.0 * (path_q - q) + 40.0 * (path_v - v))
 
-    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, time_inputs={"way": way}, passive=False)
-    assert np.abs(along.q - way(along.t).q).max() < 1e-3
+    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, time_inputs={"way": spline}, passive=False)
+    assert np.abs(along.q - spline(along.t).q).max() < 1e-3
 
 
-def test_a_controller_that_fails_stops_its_environment(arm):
-    """The environment whose controller gives NaN stops with its time; its neighbours are the same as without it."""
+def test_a_controller_that_returns_nan_stops_its_environment(arm):
+    """The neighbours have the same motion as without it."""
     q = arm.neutral() + np.linspace(0.0, 0.1, 9)[:, None]
 
     def controller(t, q, v, bad):
@@ -170,19 +170,19 @@ def test_a_controller_that_fails_stops_its_environment(arm):
 
     bad = np.zeros(9)
     bad[4] = 1.0
-    found = arm.simulate(q, controller=controller, duration=0.03, constants={"bad": bad}, passive=False)
+    result = arm.simulate(q, controller=controller, duration=0.03, constants={"bad": bad}, passive=False)
     fine = arm.simulate(q, controller=controller, duration=0.03, constants={"bad": 0.0 * bad}, passive=False)
-    others = np.arange(9) != 4
-    assert np.array_equal(found.q[others], fine.q[others]) and fine.success.all()
-    assert found.status.tolist() == ["completed"] * 4 + ["controller_failed"] + ["completed"] * 4
-    assert np.isnan(found.stopped_at[others]).all() and abs(found.stopped_at[4] - 0.011) < 1e-12
-    assert np.array_equal(found.q[4, 11:], np.broadcast_to(fine.q[4, 11], (20, 3)))
-    assert found.explain(4).startswith("controller_failed: the controller returned") and "0.011 s" in found.explain(4)
-    assert "1 of 9 stopped" in repr(found)
+    neighbours = np.arange(9) != 4
+    assert np.array_equal(result.q[neighbours], fine.q[neighbours]) and fine.success.all()
+    assert result.status.tolist() == ["completed"] * 4 + ["controller_failed"] + ["completed"] * 4
+    assert np.isnan(result.stopped_at[neighbours]).all() and abs(result.stopped_at[4] - 0.011) < 1e-12
+    assert np.array_equal(result.q[4, 11:], np.broadcast_to(fine.q[4, 11], (20, 3)))
+    assert result.explain(4).startswith("controller_failed: the controller returned") and "0.011 s" in result.explain(4)
+    assert "1 of 9 stopped" in repr(result)
 
 
-def test_roll_outs_are_differentiated(arm):
-    """The gradient of a cost at the end by all pushes and by the start, in reverse, against differences."""
+def test_simulations_are_differentiated_in_reverse(arm):
+    """The gradient of a cost at the end by all pushes and by the start, against differences."""
     steps = 24
 
     def cost(q, v, push, **more):
@@ -205,23 +205,23 @@ def test_roll_outs_are_differentiated(arm):
     value = lw.compile(cost, **shapes)
     rng = np.random.default_rng(2)
     q, v, push = arm.neutral() + 0.3, rng.normal(size=3), 0.01 * rng.normal(size=(steps, 3))
-    found = gradient(q, v, push)
-    for place in ((0, 0), (5, 1), (23, 2)):
+    gradients = gradient(q, v, push)
+    for index in ((0, 0), (5, 1), (23, 2)):
         bump = np.zeros((steps, 3))
-        bump[place] = 1e-5
+        bump[index] = 1e-5
         slope = (value(q, v, push + bump) - value(q, v, push - bump)) / 2e-5
-        assert abs(found[place] - slope) < 1e-6 * (1.0 + abs(slope))
+        assert abs(gradients[index] - slope) < 1e-6 * (1.0 + abs(slope))
     # in segments it is the same, and keeps less: of a single record, and of records
     for more in ({"record_every": steps}, {}):
         fewer = slopes(segments=3, **more)
-        assert np.abs(fewer(q, v, push) - found).max() < 1e-13
+        assert np.abs(fewer(q, v, push) - gradients).max() < 1e-13
         assert plan_program(fewer.program)[1].size < plan_program(gradient.program)[1].size
     with pytest.raises(ValueError, match="segments: expected None or an integer >= 1"):
         arm.simulate(q, duration=0.01, segments=0)
 
 
-def test_steps_too_long_are_told():
-    """The eigenvalue of a step is that of the method's own amplification; steps that are stable are not told of."""
+def test_unstable_steps_cause_a_warning_with_their_eigenvalue():
+    """The eigenvalue is that of the method's amplification; stable steps cause no warning."""
     mass = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=1.0),
@@ -242,14 +242,16 @@ def test_steps_too_long_are_told():
 
 
 def test_stability_is_checked_for_new_ranges_of_constants(monkeypatch):
-    """Targets in a workspace are checked a few times, gains beyond those before each time."""
+    """Targets in a workspace are checked a few times, gains beyond earlier ones each time."""
     mass = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=1.0),
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass"),
     )
     checked, original = [], step_stability._warn_of_long_step
-    monkeypatch.setattr(step_stability, "_warn_of_long_step", lambda *some: checked.append(1) or original(*some))
+    monkeypatch.setattr(
+        step_stability, "_warn_of_long_step", lambda *arguments: checked.append(1) or original(*arguments)
+    )
 
     def law(t, q, v, target, k):
         return k * (target - q)
@@ -265,53 +267,52 @@ def test_stability_is_checked_for_new_ranges_of_constants(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_steps_too_long_for_controllers_and_contacts_are_told():
-    """Controllers are held over a step of any method, beside contacts and in a Simulator, too; and contacts that begin
-    later are looked at before."""
+def test_unstable_controllers_and_contacts_cause_a_warning():
+    """Controllers are constant for a step of any method, beside contacts and in a Simulator."""
     mass = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=1.0),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="mass"),
     )
-    held = (
+    message = (
         "eigenvalue -6.85; use 0.015 s, lower gains, or linkwork.simulation.ServoActuators, which are stable with any"
     )
     ground = ContactGround(ContactPoint("mass"), height=-10.0)
     for how in ({"contacts": ground}, {"method": "implicit_euler"}):
-        with pytest.warns(SimulationWarning, match=held):
+        with pytest.warns(SimulationWarning, match=message):
             mass.simulate([0.1], duration=0.03, controller=lambda t, q, v: -1e4 * q, dt=0.03, **how)
     for batch, begin in (((), [0.1]), (3, np.full((3, 1), 0.1))):
         simulator = lw.Simulator(mass, batch=batch, controller=lambda t, q, v: -1e4 * q, dt=0.03)
         simulator.reset(begin)
-        with pytest.warns(SimulationWarning, match=held):
+        with pytest.warns(SimulationWarning, match=message):
             simulator.step()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             simulator.step()
-    for stiffness, method, step, told in (
+    for stiffness, method, step, warns in (
         (1e9, "semi_implicit_euler", 1e-2, True),
         (1e6, "rk4", 1e-2, True),
         (1e6, "rk4", 1e-3, False),
         (1e9, "implicit_euler", 1e-2, False),
     ):
         soft = ContactGround(ContactPoint("mass"), stiffness=stiffness, dissipation=0.3)
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fell = mass.simulate([0.5], duration=0.5, dt=step, method=method, contacts=soft, contact_model="compliant")
-        assert [("'mass' and the ground overlap" in str(one.message)) for one in found] == [True] * told
-        assert told == bool((fell.q > 0.51).any() or not fell.success)
+        assert [("'mass' and the ground overlap" in str(warning.message)) for warning in caught] == [True] * warns
+        assert warns == bool((fell.q > 0.51).any() or not fell.success)
 
 
 @pytest.mark.slow(every=3)
-def test_constraints_hold():
-    """Gears, distances and joints that move by time hold after each step of every method, at its order."""
+def test_constraints_hold_by_every_method():
+    """Gears, distances and prescribed motions hold after each step, at the method's order."""
     link = lw.shapes.Cylinder(0.03, 0.3).at((0.0, 0.0, 0.15))
     turn = lw.joints.Revolute((0, 1, 0))
     parts = []
     for k, parent in enumerate(["world", "l0", "l1", "l2"]):
         parts.append(lw.Link(f"l{k}", link, mass=1.0, frames={f"t{k}": (0, 0, 0.3)}))
-        place = (0.0, 0.0, 0.3 * (k > 0))
-        parts.append(lw.Joint.of(turn, name=f"j{k}", parent=parent, child=f"l{k}", placement=place))
+        offset = (0.0, 0.0, 0.3 * (k > 0))
+        parts.append(lw.Joint.of(turn, name=f"j{k}", parent=parent, child=f"l{k}", placement=offset))
     free = lw.Robot.build("chain", *parts)
     driven = lw.constraints.Prescribed("j0", lambda t: 0.3 * np.sin(3.0 * t))
     robot = free.with_constraints(driven, lw.constraints.Gear("j1", "j2", -2.0, offset=0.1))
@@ -319,14 +320,14 @@ def test_constraints_hold():
     v = robot.project_velocity(q, np.zeros(4), time=0.0)
     best = robot.simulate(q, v, duration=0.2, dt=1e-3, method="rk4", passive=False)
     for method, off in (("semi_implicit_euler", 0.1), ("implicit_midpoint", 2e-3), ("rk4", 2e-5)):
-        found = robot.simulate(q, v, duration=0.2, dt=0.01, method=method, passive=False)
-        assert np.abs(robot.constraint_error(found.q, time=found.t)).max() < 1e-12
-        assert np.abs(found.v[:, 0] - 0.9 * np.cos(3.0 * found.t)).max() < 1e-12
-        assert np.abs(found.q[-1] - best.q[-1]).max() < off, method
+        result = robot.simulate(q, v, duration=0.2, dt=0.01, method=method, passive=False)
+        assert np.abs(robot.constraint_error(result.q, time=result.t)).max() < 1e-12
+        assert np.abs(result.v[:, 0] - 0.9 * np.cos(3.0 * result.t)).max() < 1e-12
+        assert np.abs(result.q[-1] - best.q[-1]).max() < off, method
 
 
-def test_signals_of_as_many_steps_as_environments(arm):
-    """Rows of steps where the shape says so, of each environment where it may be both, or as controllers take it."""
+def test_signals_may_vary_by_step_or_by_environment(arm):
+    """The shape decides; an ambiguous shape counts as the controller's inputs do."""
     rng = np.random.default_rng(0)
     for size in (3, 4):
         how = {"duration": size * 1e-3, "controller": lambda t, q, v, push: push}
@@ -336,23 +337,23 @@ def test_signals_of_as_many_steps_as_environments(arm):
             with pytest.raises(ValueError, match=r"time_inputs\['push'\]: \(3, 3\) may be .* expected \(3, 3, 1\)"):
                 arm.simulate(start, time_inputs={"push": shared}, **how)
             law = lw.control.PD(arm, kp=10.0, kd=1.0)
-            told = {"controller": law, "duration": 3e-3}
-            found = arm.simulate(start, time_inputs={"target_q": shared}, **told)
-            alone = arm.simulate(start[1], time_inputs={"target_q": shared}, **told)
+            options = {"controller": law, "duration": 3e-3}
+            result = arm.simulate(start, time_inputs={"target_q": shared}, **options)
+            alone = arm.simulate(start[1], time_inputs={"target_q": shared}, **options)
         else:
-            found = arm.simulate(start, time_inputs={"push": shared}, **how)
+            result = arm.simulate(start, time_inputs={"push": shared}, **how)
             alone = arm.simulate(start[1], time_inputs={"push": shared}, **how)
-        assert np.array_equal(found.q[1], alone.q)
-        found = arm.simulate(start, time_inputs={"push": each}, **how)
-        assert np.array_equal(found.q[1], arm.simulate(start[1], time_inputs={"push": each[1]}, **how).q)
-        way = arm.spline([0.0, 1.0], [np.zeros(3), np.full(3, 0.2)], boundary="clamped")
-        how["controller"] = lambda t, q, v, way_q, way_v, way_a: way_q - q
-        found = arm.simulate(start, time_inputs={"way": way}, **how)
-        assert np.array_equal(found.q[2], arm.simulate(start[2], time_inputs={"way": way}, **how).q)
+        assert np.array_equal(result.q[1], alone.q)
+        result = arm.simulate(start, time_inputs={"push": each}, **how)
+        assert np.array_equal(result.q[1], arm.simulate(start[1], time_inputs={"push": each[1]}, **how).q)
+        spline = arm.spline([0.0, 1.0], [np.zeros(3), np.full(3, 0.2)], boundary="clamped")
+        how["controller"] = lambda t, q, v, path_q, path_v, path_a: path_q - q
+        result = arm.simulate(start, time_inputs={"way": spline}, **how)
+        assert np.array_equal(result.q[2], arm.simulate(start[2], time_inputs={"way": spline}, **how).q)
 
 
-def test_a_duration_between_two_steps_ends_with_the_second(arm):
-    """Rounding of the duration itself, as 0.3 / 0.1, counts for nothing."""
+def test_a_duration_is_rounded_up_to_whole_steps(arm):
+    """Rounding of the duration itself, as 0.3 / 0.1, does not add a step."""
     for duration, dt, count in (
         (0.0105, 1e-3, 11),
         (0.0101, 1e-3, 11),
@@ -364,8 +365,8 @@ def test_a_duration_between_two_steps_ends_with_the_second(arm):
         assert len(t) == count + 1 and t[-1] >= duration
 
 
-def test_bad_input(arm):
-    """What is wrong is said before anything is computed."""
+def test_invalid_arguments_of_simulate_are_refused(arm):
+    """Errors are raised before anything is computed."""
     q = arm.neutral()
     wrong = [
         (ValueError, "dt: expected a finite number > 0", {"dt": 0.0}),
@@ -402,25 +403,24 @@ def test_bad_input(arm):
             {"q": np.zeros((3, 3)), "controller": lambda t, q, v, gain: gain * q, "constants": {"gain": np.ones(3)}},
         ),
     ]
-    for kind, text, given in wrong:
+    for kind, text, options in wrong:
         with pytest.raises(kind, match=text):
-            arm.simulate(**{"q": q, "duration": 0.01, **given})
+            arm.simulate(**{"q": q, "duration": 0.01, **options})
     # a controller that says what it takes is given that, and who shapes an input means what it has the shape of
     law, aim = lw.control.PD(arm, kp=10.0, kd=1.0), np.array([0.1, 0.2, 0.3])
     three = arm.simulate(np.zeros((3, 3)), controller=law, duration=0.01, constants={"target_q": aim})
-    one = arm.simulate(np.zeros(3), controller=law, duration=0.01, constants={"target_q": aim})
-    assert np.array_equal(three.q, np.repeat(one.q[None], 3, axis=0))
+    single = arm.simulate(np.zeros(3), controller=law, duration=0.01, constants={"target_q": aim})
+    assert np.array_equal(three.q, np.repeat(single.q[None], 3, axis=0))
 
 
 @pytest.mark.slow(every=3)
-def test_records_materials_and_slopes_are_data(monkeypatch):
-    """Other intervals of records, counts of steps, materials, slopes and heights take the code that is there, and give
-    what they do alone."""
-    made = []
+def test_records_materials_and_slopes_reuse_compiled_code(monkeypatch):
+    """Intervals of records, counts of steps, materials, slopes and heights are data."""
+    compiled = []
 
-    def counted(*given, **named):
-        made.append(named["name"])
-        return kernels.compile_(*given, **named)
+    def counted(*arguments, **named):
+        compiled.append(named["name"])
+        return kernels.compile_(*arguments, **named)
 
     monkeypatch.setattr(kernels, "compile_", kernels.compile, raising=False)
     monkeypatch.setattr(kernels, "compile", counted)
@@ -429,32 +429,32 @@ def test_records_materials_and_slopes_are_data(monkeypatch):
     q, v = ball.neutral(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
     def ran(contacts, every=50, **more):
-        found = ball.simulate(q, v, duration=0.1, record_every=every, contacts=contacts, **more)
-        assert np.all(found.success)
-        return found
+        result = ball.simulate(q, v, duration=0.1, record_every=every, contacts=contacts, **more)
+        assert np.all(result.success)
+        return result
 
     def slope(normal):
         return ContactGround(point, friction=0.4, normal=normal, height=-0.1)
 
-    for contacts, others in (
+    for contacts, variants in (
         (ContactGround(point), [ContactGround(point, friction=0.3), ContactGround(point, height=-0.2)]),
         (slope((0.1, 0.0, 1.0)), [slope((0.0, 0.1, 1.0)), slope((0.3, 0.1, 1.0))]),
         (ContactScene(scene, materials=ContactMaterial(0.4)), [ContactScene(scene, materials=ContactMaterial(0.1))]),
         (ContactGround(point, stiffness=1e4), [ContactGround(point, stiffness=1e5, friction=0.2)]),
     ):
         q[-1] = 0.1 if not isinstance(contacts, ContactGround) else contacts.height + 0.1
-        first, many = ran(contacts), len(made)
-        ends = [first.q[-1], *(ran(one, every).q[-1] for one, every in zip(others, (20, 10), strict=False))]
+        first, many = ran(contacts), len(compiled)
+        ends = [first.q[-1], *(ran(variant, every).q[-1] for variant, every in zip(variants, (20, 10), strict=False))]
         assert np.array_equal(ran(contacts, 100).q[-1], first.q[-1])
-        assert len(made) == many, made[many:]
+        assert len(compiled) == many, compiled[many:]
         assert all((a != b).any() for a, b in pairwise(ends))
     simulator = lw.Simulator(ball, contacts=ContactGround(point, friction=0.4))
     simulator.reset(q, v)
     simulator.step(np.zeros(6))
-    many = len(made)
+    many = len(compiled)
     for count in (1, 3, 10):
         simulator.step(np.zeros(6), count=count)
-    assert len(made) == many and simulator.state.steps == 15
+    assert len(compiled) == many and simulator.state.steps == 15
     # what a slope and a material are, a robot's own numbers and parameters say too
-    found = ran(ContactGround(point, friction=0.25), parameters={"contact_friction": 0.4})
-    assert np.array_equal(found.q, ran(ContactGround(point, friction=0.4), parameters={"contact_friction": 0.4}).q)
+    result = ran(ContactGround(point, friction=0.25), parameters={"contact_friction": 0.4})
+    assert np.array_equal(result.q, ran(ContactGround(point, friction=0.4), parameters={"contact_friction": 0.4}).q)

@@ -1,4 +1,4 @@
-"""`linkwork.Simulator`: loops of one's own, the same steps as `Robot.simulate`."""
+"""`linkwork.Simulator`: stepping by the user, with the steps of `Robot.simulate`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def arm():
     return lw.Robot(random_tree(np.random.default_rng(0), 2, types=(joints.Revolute,)))
 
 
-def test_steps_are_those_of_simulate(arm):
-    """To the bit, with forces and with a controller that carries numbers, saved and restored on the way."""
+def test_steps_of_a_simulator_equal_simulate(arm):
+    """The bits are equal, with forces and a stateful controller, saved and restored in between."""
 
     class Counting:
         def __init__(self):
@@ -38,9 +38,9 @@ def test_steps_are_those_of_simulate(arm):
     simulator = lw.Simulator(arm, controller=controller, batch=3)
     simulator.reset(q)
     simulator.step(gain=gain, count=5)
-    kept = pickle.loads(pickle.dumps(simulator.state))
+    saved = pickle.loads(pickle.dumps(simulator.state))
     simulator.step(gain=gain, count=5)
-    simulator.restore(kept)
+    simulator.restore(saved)
     for _ in range(3):
         state = simulator.step(gain=gain, count=5)
     assert np.array_equal(state.q, whole.q[:, -1]) and np.array_equal(state.v, whole.v[:, -1])
@@ -53,14 +53,14 @@ def test_steps_are_those_of_simulate(arm):
     for k in range(20):
         pushed.step(-gain[:, None] * whole.q[:, k])
     assert np.abs(pushed.state.q - whole.q[:, -1]).max() < 1e-13
-    for made in (pushed, lw.Simulator(arm, controller=controller)):
-        state = made.state
+    for simulator_of_kind in (pushed, lw.Simulator(arm, controller=controller)):
+        state = simulator_of_kind.state
         with pytest.raises(ValueError, match="read-only"):
             state.q[..., 0] = 1.0
 
 
-def test_a_quick_call_is_the_same(arm):
-    """One environment with plain arrays, with lists and with numbers that are not finite: same bits, same errors."""
+def test_plain_arrays_and_lists_give_the_same_steps(arm):
+    """One environment with arrays, lists and values that are not finite: same bits, same errors."""
 
     class Damping:
         def __init__(self):
@@ -71,11 +71,11 @@ def test_a_quick_call_is_the_same(arm):
 
     gain = np.array([0.1, 0.2])
     ends = []
-    for given in (gain, gain.tolist()):
+    for gains in (gain, gain.tolist()):
         simulator = lw.Simulator(arm, controller=Damping(), parameters={"gravity": [0, 0, -1.62]})
         simulator.reset(arm.neutral() + 0.1)
         for _ in range(4):
-            state = simulator.step(gain=given)
+            state = simulator.step(gain=gains)
         ends.append(state)
     for a, b in zip(*(pickle.loads(pickle.dumps((*x[:3], *x.controller.values()))) for x in ends), strict=True):
         assert np.array_equal(a, b) and np.asarray(a).shape == np.asarray(b).shape
@@ -85,7 +85,7 @@ def test_a_quick_call_is_the_same(arm):
     assert simulator.step(gain=gain, count=2).steps == 6.0
 
 
-def test_resets_and_what_stops(arm):
+def test_some_environments_are_reset_and_stopped_ones_say_why(arm):
     """Some environments start again, the others go on; a stopped one says why, and starts again when it is reset."""
 
     def controller(t, q, v, bad):
@@ -125,7 +125,7 @@ def test_resets_and_what_stops(arm):
     assert np.array_equal(simulator.state.q, fourth.q) and simulator.parameters["gravity"].shape == (2, 3)
 
 
-def test_what_is_told_of_a_simulator(arm):
+def test_a_simulator_describes_itself_and_checks_overlaps_at_resets(arm):
     """Its text; what overlaps in the environments that are reset, and no others."""
     simulator = lw.Simulator(arm, batch=3)
     simulator.step(count=2)
@@ -140,8 +140,7 @@ def test_what_is_told_of_a_simulator(arm):
         simulator.reset(q, where=[True, True, False])
 
 
-def test_bad_input(arm):
-    """What is wrong is said."""
+def test_invalid_arguments_of_a_simulator_are_refused(arm):
     simulator = lw.Simulator(arm)
     slow = lw.control.PID(arm, kp=1.0, ki=1.0, kd=0.0, dt=0.01)
     pulled = lw.Simulator(arm, controller=lambda t, q, v, gain: gain * q, batch=2)
@@ -179,19 +178,19 @@ def test_bad_input(arm):
 
 
 def test_a_simulator_warns_of_long_steps_for_new_constants_and_parameters():
-    """A damper of a controller that grows, and a robot's own that falls, after the kernel was compiled."""
+    """A controller's damping that grows, and a robot's own that falls, after the kernel is compiled."""
     robot = lw.load("double_pendulum")
 
     def warns(simulator, **inputs):
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             simulator.step(**inputs)
-        return any("too long to be stable" in str(one.message) for one in found)
+        return any("too long to be stable" in str(warning.message) for warning in caught)
 
     simulator = lw.Simulator(robot, controller=lambda t, q, v, gain: -gain * v)
     simulator.reset([0.3, 0.2])
-    told = [warns(simulator, gain=gain) for gain in (0.1, 0.1, 5e3, 5e3, 0.1)]
-    assert told == [False, False, True, False, False]
+    results = [warns(simulator, gain=gain) for gain in (0.1, 0.1, 5e3, 5e3, 0.1)]
+    assert results == [False, False, True, False, False]
     simulator.reset([0.3, 0.2])
     assert warns(simulator, gain=np.array(6e3)) and not warns(simulator, gain=np.array(6e3))
     names = {"damping": np.full(2, 1e4)}

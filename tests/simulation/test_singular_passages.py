@@ -18,7 +18,7 @@ def bar(name, length, rng):
 
 
 def parallelogram(rng, gravity, longer=1.0):
-    """A parallelogram, a state of it, and the error of its rocker, which is parallel to the crank.
+    """Return a parallelogram, a state, and the error of its rocker, which is parallel to the crank.
 
     Its coupler is ``longer`` by this factor.
     """
@@ -31,8 +31,8 @@ def parallelogram(rng, gravity, longer=1.0):
         lw.Joint.of(HINGE, name="third", parent="world", child="rocker", placement=(d, 0, 0)),
         gravity=gravity,
     )
-    way, wide = np.array([1.0, -1.0, 1.0]), robot.with_loop("pin", "coupler_tip", "rocker_tip", HINGE)
-    return wide, angle * way, rate * way, lambda q: np.sin(q[:, 0] - q[:, 2])
+    velocity, closed = np.array([1.0, -1.0, 1.0]), robot.with_loop("pin", "coupler_tip", "rocker_tip", HINGE)
+    return closed, angle * velocity, rate * velocity, lambda q: np.sin(q[:, 0] - q[:, 2])
 
 
 def slider_crank(rng, gravity):
@@ -77,7 +77,7 @@ def test_an_adaptive_method_conserves_energy_past_nearly_singular_configurations
         assert run.success and np.ptp(energy) < 1e-6 * robot.kinetic_energy(run.q, run.v).max(), seed
 
 
-def test_an_adaptive_method_says_that_it_needs_more_than_a_thousand_substeps():
+def test_an_adaptive_method_reports_more_than_a_thousand_substeps():
     """The first speed takes some 900, the second one 1100."""
     v = np.array([[30.0, -30.0], [37.0, -37.0]])
     run = lw.load("double_pendulum").simulate([0.3, 0.2], v, duration=1.0, dt=1.0, method="dormand_prince")

@@ -1,4 +1,4 @@
-"""Joint springs in simulation: undamped ones keep their energy, stiff ones settle, and what is lost is told."""
+"""Joint springs in simulation: undamped ones conserve energy, stiff ones settle with a warning."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ def slider(stiffness=100.0, damping=0.0):
 
 
 def energies(robot, q, v, **how):
-    """The total energy by record, and the largest kinetic energy."""
+    """Return the total energy by record, and the largest kinetic energy."""
 
     def both(t, q, v, tau):
         return [robot.kinetic_energy(q, v, passive=True), robot.potential_energy(q, passive=True)]
 
-    found = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
-    assert np.all(found.success), found.explain()
-    return found.records["both"].sum(axis=-1), found.records["both"][:, 0].max()
+    result = robot.simulate(q, v, record={"both": both}, joint_limit_mode="ignored", **how)
+    assert np.all(result.success), result.explain()
+    return result.records["both"].sum(axis=-1), result.records["both"][:, 0].max()
 
 
 @pytest.mark.slow(every=3)
-def test_an_undamped_spring_keeps_its_energy(drawn):
-    """1 kg on 100 N/m over 10 s: the default method is within ω h/2 of its energy, the others within 1e-6; implicit
-    Euler's energy falls by 1/(1 + ω² h²) a step."""
+def test_an_undamped_spring_conserves_energy(drawn):
+    """1 kg on 100 N/m over 10 s: the default method is within ω h/2 of its energy, the others within 1e-6."""
     robot = slider()
     for h in (1e-3, 5e-3):
         for method in drawn(METHODS):
@@ -48,8 +47,8 @@ def test_an_undamped_spring_keeps_its_energy(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_springs_of_trees_and_loops_keep_their_energy():
-    """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s, by methods that do not damp."""
+def test_springs_of_trees_and_loops_conserve_energy():
+    """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s."""
     pendulum = lw.load("double_pendulum").with_joint_dynamics(stiffness=30.0, damping=0.0, friction=0.0)
     bar = lw.load("fourbar").with_joint_dynamics(stiffness=2.0, damping=0.0, friction=0.0)
     ball = lw.Robot.build(
@@ -67,12 +66,11 @@ def test_springs_of_trees_and_loops_keep_their_energy():
             assert abs(drift) < max(0.2 * most, 1e-5), (robot.name, method, drift)
 
 
-def test_stiff_springs_settle_and_are_told_of():
-    """A spring too fast for the step is damped away, with a warning; one with its own damping, or resolved, is not told
-    of."""
+def test_too_stiff_springs_settle_with_a_warning():
+    """Springs with their own damping, or slow enough for the step, cause no warning."""
     with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s, and is treated implicitly"):
-        found = slider(1e6).simulate([0.1], duration=0.5, dt=0.01)
-    assert np.abs(found.q[-1]) < 1e-12 and np.abs(found.v[-1]) < 1e-12
+        undamped = slider(1e6).simulate([0.1], duration=0.5, dt=0.01)
+    assert np.abs(undamped.q[-1]) < 1e-12 and np.abs(undamped.v[-1]) < 1e-12
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         damped = slider(1e6, 2e4).simulate([0.1], duration=0.5, dt=0.01)
@@ -81,22 +79,22 @@ def test_stiff_springs_settle_and_are_told_of():
 
 
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_every_stiffness_and_damping_is_stable():
+def test_springs_of_any_stiffness_and_damping_are_stable():
     """No stiffness, damping and step lets a spring gain energy."""
     robot = slider()
     k, d = (x.ravel() for x in np.meshgrid(np.geomspace(1.0, 1e8, 17), [0.0, 1.0, 1e3]))
-    numbers = {"stiffness": k[:, None], "damping": d[:, None]}
-    found = robot.simulate(np.full((len(k), 1), 0.1), duration=20.0, dt=0.01, parameters=numbers)
-    assert np.all(found.status == "completed")
-    shifted = found.q[..., 0] - 0.005 * found.v[..., 0]  # the midpoints, whose energy the step keeps
-    energy = 0.5 * found.v[..., 0] ** 2 + 0.5 * k[:, None] * shifted**2
+    parameters = {"stiffness": k[:, None], "damping": d[:, None]}
+    result = robot.simulate(np.full((len(k), 1), 0.1), duration=20.0, dt=0.01, parameters=parameters)
+    assert np.all(result.status == "completed")
+    shifted = result.q[..., 0] - 0.005 * result.v[..., 0]  # the midpoints, whose energy the step keeps
+    energy = 0.5 * result.v[..., 0] ** 2 + 0.5 * k[:, None] * shifted**2
     assert (energy.max(axis=1) < (1.0 + 1e-9) * np.maximum(energy[:, :2].max(axis=1), 0.0)).all()
 
 
 @pytest.mark.filterwarnings("ignore:simulate. dt. the spring")
 @pytest.mark.slow(every=9)
 def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
-    """A free body turns about a stiff spring of one velocity, in a joint whose deflections have other rates."""
+    """A free body turns about a stiff spring of one velocity, in a joint with curved coordinates."""
     names = ("Planar", "Spherical", "SphericalMRP", "Floating", "Ellipsoid", "loop")
     for name in drawn(names):
         kind = getattr(lw.joints, name, lw.joints.Floating).example(np.random.default_rng(0))
@@ -111,40 +109,42 @@ def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
         v = 2.0 * np.random.default_rng(1).normal(size=robot.nv)
         v = robot.project_velocity(robot.neutral(), v) if name == "loop" else v
         each = 1e6 * np.eye(3, 3 if name == "loop" else robot.nv)  # of rotations first
-        given = {f"stiffness:{owner}": each}
+        stiffness = {f"stiffness:{owner}": each}
         if name != "loop":
-            given["rest:free"] = np.tile(robot.neutral(), (3, 1))
-        found = robot.simulate(
+            stiffness["rest:free"] = np.tile(robot.neutral(), (3, 1))
+        result = robot.simulate(
             np.tile(robot.neutral(), (3, 1)),
             v,
             duration=4.0,
             record_every=20,
             joint_limit_mode="ignored",
-            parameters=given,
+            parameters=stiffness,
         )
-        energy = robot.kinetic_energy(found.q, found.v)
-        assert np.all(found.success), name
+        energy = robot.kinetic_energy(result.q, result.v)
+        assert np.all(result.success), name
         assert (energy < 1.001 * energy[:, :1]).all(), (name, (energy / energy[:, :1]).max(axis=1))
 
 
-def test_implicit_springs_that_parameters_make_stiff_are_told_of():
-    """Stiffness, damping and inertia as parameters count in the warning, in trees and in loops."""
+def test_springs_that_parameters_make_too_stiff_cause_a_warning():
+    """Stiffness, damping and inertia as parameters count in the warning, in trees and loops."""
     arm, bar = lw.load("arm7"), lw.load("fourbar")
     stiff = np.array([0.0, 0.0, 1e5, 0.0, 0.0, 0.0, 0.0])
-    own = arm.with_parameters({"stiffness": stiff})
+    stiff_arm = arm.with_parameters({"stiffness": stiff})
     heavy = {"inertia": 1e6 * arm.parameters(["inertia"])["inertia"]}
     for robot, name, parameters in (
         (arm, "upper_arm_roll", {"stiffness": stiff}),
-        (own, "upper_arm_roll", {}),
+        (stiff_arm, "upper_arm_roll", {}),
         (bar, "pin", {"stiffness:pin": [1e5]}),
-        (own, None, {"stiffness": 1e-4 * stiff}),
-        (own, None, {"damping": stiff}),
-        (own, None, heavy),
+        (stiff_arm, None, {"stiffness": 1e-4 * stiff}),
+        (stiff_arm, None, {"damping": stiff}),
+        (stiff_arm, None, heavy),
     ):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             robot.simulate(robot.neutral(), duration=0.001, parameters=parameters)
-        assert [f"the spring in {name!r} vibrates" in str(one.message) for one in told] == [True] * (name is not None)
+        assert [f"the spring in {name!r} vibrates" in str(warning.message) for warning in caught] == [True] * (
+            name is not None
+        )
     none = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})
     assert none.q.shape == (0, 2, 7)
     simulator = lw.Simulator(arm, batch=0, parameters={"stiffness": np.zeros((0, 7))})

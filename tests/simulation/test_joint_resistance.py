@@ -1,4 +1,4 @@
-"""Springs, dampers and dry friction in a step: of joints of the tree, of followers, and of joints that close loops."""
+"""Springs, dampers and dry friction in a step: of tree joints, coupled joints, and loop joints."""
 
 from __future__ import annotations
 
@@ -36,9 +36,8 @@ def simulated(robot, q, v=None, **how):
 
 
 @pytest.mark.slow(every=3)
-def test_the_joint_at_which_a_loop_is_cut_has_no_effect(drawn):
-    """A four-bar whose joint C resists moves alike whether C is in the tree or closes the loop, up to forces that a
-    step does not resolve."""
+def test_resistance_of_a_four_bar_does_not_depend_on_the_cut_joint(drawn):
+    """Joint C resists in the tree or as loop joint."""
     cases = ({"damping": 0.1, "stiffness": 3.0, "friction": 0.05}, {"damping": 1e5}, {"stiffness": 1e7, "damping": 0.3})
     for resisting in drawn(cases):
         for how in METHODS:
@@ -63,17 +62,17 @@ def sliders(**how):
     sums = {key: x * (1.0 + abs(ratio) ** powers[key]) if key in powers else x for key, x in how.items()}
     weight = lw.Joint.of(joint, name="a", parent="world", child="mass a", **sums)
     mass, pull = 1.0 + 3.0 * ratio * ratio, 1.0 + 3.0 * ratio
-    one = lw.Robot.build("one", weight, lw.Link("mass a", mass=mass))
-    return two.with_couplings({"b": ("a", ratio)}), one.with_gravity((0.0, 0.0, -pull / mass * 9.81))
+    single_slider = lw.Robot.build("one", weight, lw.Link("mass a", mass=mass))
+    return two.with_couplings({"b": ("a", ratio)}), single_slider.with_gravity((0.0, 0.0, -pull / mass * 9.81))
 
 
-def test_followers_resist_by_every_method():
+def test_coupled_joints_resist_by_every_method():
     """Two coupled sliders move as one slider of their masses, springs, dampers and friction, however stiff."""
     cases = (({"damping": 0.3, "stiffness": 20.0, "friction": 0.5}, METHODS), ({"damping": 1e7}, METHODS[:1]))
     for resisting, methods in (*cases, ({"stiffness": 1e8, "damping": 1.0}, METHODS[:1])):
-        two, one = sliders(**resisting)
+        coupled, equivalent = sliders(**resisting)
         for how in methods:
-            a, b = (simulated(x, [0.2], [0.1], duration=0.5, record_every=10, **how) for x in (two, one))
+            a, b = (simulated(x, [0.2], [0.1], duration=0.5, record_every=10, **how) for x in (coupled, equivalent))
             assert np.abs(a.q - b.q).max() < 1e-12 and np.abs(a.v - b.v).max() < 1e-10, (resisting, how)
             assert np.abs(a.q).max() < 1.0
 
@@ -93,8 +92,8 @@ def wrist(**how):
 
 
 @pytest.mark.slow(every=3)
-def test_a_coupling_moves_as_a_gear():
-    """A wrist with a follower and one with a gear, a constraint, come to the same motion as the step gets shorter."""
+def test_a_coupling_moves_as_a_gear_constraint():
+    """Both converge to the same motion with shorter steps."""
     robot = wrist(damping=0.05, stiffness=1.0, friction=0.02)
     coupled = robot.with_couplings({"b": ("a", -0.7)})
     geared = robot.with_constraints(lw.constraints.Gear("b", "a", ratio=-0.7))
@@ -108,9 +107,8 @@ def test_a_coupling_moves_as_a_gear():
         assert apart[1] < 1e-3
 
 
-def test_a_coupling_does_not_change_the_flight_of_a_free_robot():
-    """In a vacuum, the momentum of a free robot with a follower stays as near to its start as that of the robot whose
-    second joint is locked."""
+def test_a_coupling_conserves_the_momentum_of_a_free_robot():
+    """Errors are near those of a free robot without a coupling."""
     free = wrist()
     errors = []
     for robot in (free.with_couplings({"b": ("a", -0.7)}), free.with_locked_joints({"b": 0.0})):
@@ -122,32 +120,31 @@ def test_a_coupling_does_not_change_the_flight_of_a_free_robot():
 
 
 @pytest.mark.slow(every=3)
-def test_no_stiffness_or_damping_of_a_joint_adds_energy(drawn):
-    """A million times the stiffness and damping of a joint of a four-bar, in the tree or closing the loop, and of a
-    follower: the energy never rises, where the spring begins at rest and where it begins stretched."""
+def test_joints_of_any_stiffness_and_damping_add_no_energy(drawn):
+    """A million times the stiffness and damping of a joint of a four-bar, in the tree or as loop joint."""
     stiff, damped = {"stiffness": 0.5e6}, {"damping": 1e3}
-    for one, resisting in drawn([(one, how) for one in "BCb" for how in (stiff, damped, stiff | damped)]):
-        if one == "b":
+    for cut, resisting in drawn([(cut, resistance) for cut in "BCb" for resistance in (stiff, damped, stiff | damped)]):
+        if cut == "b":
             robot, q = wrist(**resisting).with_couplings({"b": ("a", -0.7)}), np.array([0.01])
         else:
-            robot, q = resting(one, 1e-3, **resisting)
-        for how in METHODS:
-            run = simulated(robot, q, duration=2.0, record_every=20, **how)
-            energy = robot.kinetic_energy(run.q, run.v) + energy_of_springs(robot, run.q, one)
+            robot, q = resting(cut, 1e-3, **resisting)
+        for resistance in METHODS:
+            run = simulated(robot, q, duration=2.0, record_every=20, **resistance)
+            energy = robot.kinetic_energy(run.q, run.v) + energy_of_springs(robot, run.q, cut)
             energy += robot.without_constraints().potential_energy(run.q)
-            assert energy.max() - energy[0] < 1e-3 * np.abs(energy).max(), (one, resisting, how)
+            assert energy.max() - energy[0] < 1e-3 * np.abs(energy).max(), (cut, resisting, resistance)
 
 
-def energy_of_springs(robot, q, one):
+def energy_of_springs(robot, q, joint_name):
     """Return the energy of the springs of joint C of a four-bar, or of both joints of a wrist whose angle is q."""
-    if one == "b":
+    if joint_name == "b":
         return 0.5 * robot.stiffness[0] * (1.0 + 0.7**2) * q[:, 0] ** 2
-    pin = robot.constraints["C"] if one == "C" else robot.joint("C")
+    pin = robot.constraints["C"] if joint_name == "C" else robot.joint("C")
     return 0.5 * sum(pin.stiffness) * (angle_of_C(robot, q)[:, 0] - pin.rest[0]) ** 2
 
 
-def test_stiff_springs_are_those_of_the_parameters():
-    """A spring too fast for the step, by the mass among the ``parameters``, settles as in a robot of that mass."""
+def test_springs_too_stiff_for_the_parameters_settle():
+    """A spring too fast for the step with the mass parameter settles as in the edited robot."""
 
     def slider(mass, owner):
         spring = {"stiffness": 2e3} if owner == "joint" else {}
@@ -155,8 +152,8 @@ def test_stiff_springs_are_those_of_the_parameters():
         robot = lw.Robot.build("slider", rail, lw.Link("mass", mass=mass)).with_frame(
             "wall", "world", lw.pose((-1, 0, 0))
         )
-        held = lw.force_elements.SpringDamper("wall", "mass", stiffness=2e3, rest_length=1.0)
-        return robot if owner == "joint" else robot.with_force_elements(held)
+        sprung = lw.force_elements.SpringDamper("wall", "mass", stiffness=2e3, rest_length=1.0)
+        return robot if owner == "joint" else robot.with_force_elements(sprung)
 
     for owner in ("joint", "element"):
         light = slider(0.01, owner)

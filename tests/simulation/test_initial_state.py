@@ -1,4 +1,4 @@
-"""States that simulations begin with: a robot's constraints hold there, or an error says what does not."""
+"""Initial states of simulations: constraints must hold, or an error names the violated row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import linkwork as lw
 
 
 def test_open_loops_and_forbidden_velocities_are_refused():
-    """By `simulate` and `Simulator.reset`, with what is left of which row, in which environment, and a remedy."""
+    """`simulate` and `Simulator.reset` name the residual, the row, the environment, and a remedy."""
     robot = lw.load("fourbar")
     q = robot.neutral()
     opened = q + np.array([0.0, 0.3, 0.0])
@@ -29,8 +29,8 @@ def test_open_loops_and_forbidden_velocities_are_refused():
     simulator.reset(*moving, where=[False, True])
 
 
-def test_a_simulator_that_was_never_reset_is_looked_at_before_its_first_step():
-    """Where the neutral configuration is not assembled."""
+def test_a_simulator_that_was_never_reset_is_checked_at_its_first_step():
+    """The neutral configuration may be unassembled."""
     robot = lw.load("fourbar")
     moved = robot.without_constraints(robot.constraints[0].name).with_frame("off", "rocker", lw.pose((0.0, 0.0, 0.1)))
     moved = moved.with_loop("far", "coupler_tip", "off", lw.joints.Revolute((0, 1, 0)))
@@ -39,8 +39,8 @@ def test_a_simulator_that_was_never_reset_is_looked_at_before_its_first_step():
         simulator.step()
 
 
-def test_what_rolls_is_refused_by_its_velocity():
-    """A cart that slips sideways."""
+def test_a_slipping_velocity_is_refused():
+    """A cart with rolling wheels slips sideways."""
     cart = lw.load("differential_drive")
     q = cart.project(cart.neutral())
     v = np.zeros(cart.nv)
