@@ -61,8 +61,8 @@ def _beaten(x: dict[str, Any]) -> str:
 def _robots(data: dict[str, Any]) -> list[str]:
     lines = ["| | | linkwork | coal |", "|---|---|--:|--:|"]
     for x in data["targets"]:
-        if "batch" not in x["what"] and "coal" not in x["what"]:
-            lines.append(f"| {x['robot']} | {x['what']} | {x['ours']} | {x['peer']} |")
+        if "batch" not in x["label"] and "coal" not in x["label"]:
+            lines.append(f"| {x['robot']} | {x['label']} | {x['ours']} | {x['peer']} |")
     return lines
 
 

@@ -104,9 +104,15 @@ def test_the_page_of_distances_has_the_measured_figures():
         "peer_call": 1e-6,
         "peer_loop": None,
     }
-    row = {"robot": "sphere, box", "what": "batch of 4096, one", "target_shown": "<= 5 ns", "ours": "2 ns", "peer": "-"}
-    robot_row = {**row, "robot": "panda", "what": "yes or no"}
-    ratio = {**row, "what": "beside coal's call", "target_shown": ">= 20x"}
+    row = {
+        "robot": "sphere, box",
+        "label": "batch of 4096, one",
+        "target_shown": "<= 5 ns",
+        "ours": "2 ns",
+        "peer": "-",
+    }
+    robot_row = {**row, "robot": "panda", "label": "yes or no"}
+    ratio = {**row, "label": "beside coal's call", "target_shown": ">= 20x"}
     apart = {"pairs": 3, "distance": 1e-15, "normal": 2e-13, "witnesses": 0.0}
     error = {"family": "point, box", "apart": apart, "overlap": {**apart, "pairs": 4}, "deeper": 0.0, "searched": 2}
     targets = [row, ratio, robot_row]
