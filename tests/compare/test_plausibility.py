@@ -63,7 +63,8 @@ CASES = {
     ),
     "longer than its shape": ((link(inertia=moments(0.3)), joint()), {"INERTIA_EXTENT": "warning"}),
     "in other units": ((link(inertia=moments(1700, 1000)), joint()), {"INERTIA_UNITS": "warning"}),
-    "too small": ((link(inertia=moments(1e-7, 1e-7)), joint()), {"INERTIA_SMALL": "warning"}),
+    "too small": ((link(inertia=moments(1.1e-4, 1.1e-4)), joint()), {"INERTIA_SMALL": "warning"}),
+    "nearly too small": ((link(inertia=moments(1.2e-4, 1.2e-4)), joint()), {}),
     "about the origin": ((link(inertia=moments(UNIFORM + 2 * 0.25**2)), joint()), {"INERTIA_ORIGIN": "warning"}),
     "term subtracted twice": (
         (link(inertia=moments(1e-5, 0.0009), com="0.02 0 0", shapes=""), joint()),

@@ -195,6 +195,18 @@ def unread(q: Any) -> Any:
     return q * UNREADABLE if UNREADABLE > 1.0 else PROXY.factor
 
 
+def test_variables_that_change_to_the_same_number_are_all_reported() -> None:
+    first, second = 0, 0
+
+    def counting(q: Any) -> Any:
+        nonlocal first, second
+        first, second = first + 1, second + 1
+        return q
+
+    reported = reports(lambda: trace(counting, "f", {"q": 3}))
+    assert [x for x in reported if "first" in x] and [x for x in reported if "second" in x], reported
+
+
 def test_constants_are_not_reported() -> None:
     law = Law()
     drawn = GENERATOR.normal(size=3)

@@ -172,7 +172,9 @@ def test_each_coordinate_may_have_its_own_polynomials():
 
 def test_extremes_are_exact_bounds_of_samples():
     rng = np.random.default_rng(3)
-    curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], rng.normal(size=(3, 4, 6)))
+    c = rng.normal(size=(3, 4, 6))
+    c[:, 2, 1:] = 0.0  # a coordinate that rests
+    curve = Trajectory.polynomial([0.0, 0.5, 2.0, 3.0], c)
     curves = (
         curve,
         by_coordinate(),

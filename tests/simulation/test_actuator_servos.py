@@ -105,6 +105,10 @@ def test_controls_of_servos_are_checked_by_name_and_shape():
         actuator_servos(robot, {"n": 1.0})
     with pytest.raises(ValueError, match=r"controls: expected shape \(1,\), got 2 values"):
         actuator_servos(robot, [1.0, 2.0])
+    for name in ("stiffness", "damping", "limit"):
+        ServoActuators(np.zeros(7), **{name: np.zeros(7)}).of(robot)
+        with pytest.raises(ValueError, match=f"{name}: expected numbers >= 0, got -1e-300"):
+            ServoActuators(np.zeros(7), **{name: np.full(7, -1e-300)}).of(robot)
 
 
 @pytest.mark.slow(every=3)

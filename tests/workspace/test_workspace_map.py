@@ -286,7 +286,7 @@ def test_a_map_of_a_joint_with_changed_code_is_refused(tmp_path):
 
 def test_joints_that_do_not_move_the_frame_are_fixed(arm):
     q = arm.neutral()
-    q[-1] = 0.3
+    q[-1] = 3.5  # beyond the limits, as given; a default is within them
     options = {"relative_to": "base", "samples": 500}
     drawn = BlockEvaluator(job_of(arm, "forearm_distal", configuration=q, **options)).configurations(0)
     moving = [joint.name for joint in arm.joints if joint.name in arm.moving_joints("forearm_distal")]
@@ -378,6 +378,7 @@ def test_damaged_zarr_stores_of_maps_are_refused(tmp_path):
         "codecs": ("cells/zarr.json", text.replace('"zstd"', '"blosc"').encode()),
         "int32": ("cells/zarr.json", text.replace('"int32"', '"float64"').encode()),
         "rows, got 1$": ("cells/zarr.json", re.sub(r'("chunk_shape":\s*\[\s*)\d+', r"\g<1>1", text).encode()),
+        "chunks of one shape": ("cells/zarr.json", text.replace('"regular"', '"rectilinear"').encode()),
         "a frame of 1000000 bytes": ("cells/c/0/0", bytes(zstd.Zstd().encode(b"\0" * 10**6))),
         "not a frame": ("cells/c/0/0", b"\0" * 100),
         "symbolic link": ("cells/c/0/0", None),

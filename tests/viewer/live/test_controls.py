@@ -267,3 +267,15 @@ def test_rotation_matrices_are_converted_to_the_right_quaternions():
     R = np.array([pose_of(quaternion, np.zeros(3))[:3, :3] for quaternion in q])
     np.testing.assert_allclose(np.abs((quaternions(R) * q).sum(axis=1)), 1.0, atol=1e-14)
     np.testing.assert_allclose(np.linalg.det(R), 1.0, atol=1e-14)
+
+
+def test_errors_of_poses_are_the_rotation_vector_and_the_translation():
+    rng = np.random.default_rng(1)
+    for angle in (0.0, 1e-10, 0.4, 2.0, 3.1, np.pi):
+        axis = np.array([0.36, 0.48, 0.8])
+        K = np.cross(np.eye(3), axis)
+        turn = np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+        X = lw.pose(rng.normal(size=3), rpy=rng.normal(size=3))
+        goal = X.copy()
+        goal[:3, :3], goal[:3, 3] = turn @ X[:3, :3], X[:3, 3] + [0.1, -0.2, 0.3]
+        np.testing.assert_allclose(pose_error(X, goal), [*(angle * axis), 0.1, -0.2, 0.3], atol=1e-8)
