@@ -24,7 +24,7 @@ from helpers.clusters import cluster  # noqa: F401 - a fixture
 from helpers.object_files import ObjectFiles
 
 AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
-VECTORS = ("tests/compiler/", "tests/joints/test_compiled.py")
+VECTORS = ("tests/compiler/", "tests/joints/test_compiled_joints.py")
 VECTORS_BUT = ("tests/compiler/derivatives/", "tests/compiler/passes/", "tests/compiler/outlining/")  # about programs
 VERIFIED = "tests/compiler/"
 EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"

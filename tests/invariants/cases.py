@@ -1,4 +1,4 @@
-"""What the numbered invariants run on: random trees of all joint types, users' too, and real robots, with states.
+"""Cases of the numbered invariants: random trees of all joint types, user types too, and real robots, with states.
 
 The algorithms run on NumPy arrays of samples, and on dual numbers of them: nothing is compiled here, so that every
 number can be asked of every tree and robot.
@@ -59,38 +59,38 @@ class Functions:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
-    def __call__(self, asked: Any, *arrays: Any) -> Any:
+    def __call__(self, request: Any, *arrays: Any) -> Any:
         columns = [list(np.moveaxis(np.asarray(x, dtype=float), -1, 0)) for x in arrays]
-        results = self._results(asked, columns)
-        return self._shaped(asked, [[parts(x)[0] for x in result] for result in results], arrays)
+        results = self._results(request, columns)
+        return self._shaped(request, [[parts(x)[0] for x in result] for result in results], arrays)
 
-    def rate(self, asked: Any, *moving: Any) -> Any:
-        """The derivative along a motion, exact but for rounding: each input is given with its own derivative."""
+    def rate(self, request: Any, *moving: Any) -> Any:
+        """Derivative along a motion, exact but for rounding: each input comes with its own derivative."""
         pairs = [np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float)) for x, y in moving]
         columns = [[Dual(*pair) for pair in zip(*(np.moveaxis(x, -1, 0) for x in p), strict=True)] for p in pairs]
-        results = self._results(asked, columns)
-        return self._shaped(asked, [[parts(x)[1] for x in result] for result in results], [x for x, _ in pairs])
+        results = self._results(request, columns)
+        return self._shaped(request, [[parts(x)[1] for x in result] for result in results], [x for x, _ in pairs])
 
-    def _request(self, asked: Any) -> Any:
-        return read_request(robot_owner(self.tree), asked)
+    def _request(self, request: Any) -> Any:
+        return read_request(robot_owner(self.tree), request)
 
-    def _results(self, asked: Any, columns: list[list[Any]]) -> list[list[Any]]:
-        request = self._request(asked)
-        found = run(request, self.tree, dict(zip(request.inputs, columns, strict=True)))
-        return [elements_of(part) for part in (found if len(request.outputs) > 1 else (found,))]
+    def _results(self, named_function: Any, columns: list[list[Any]]) -> list[list[Any]]:
+        request = self._request(named_function)
+        results = run(request, self.tree, dict(zip(request.inputs, columns, strict=True)))
+        return [elements_of(part) for part in (results if len(request.outputs) > 1 else (results,))]
 
-    def _shaped(self, asked: Any, results: list[list[Any]], arrays: Any) -> Any:
-        request = self._request(asked)
+    def _shaped(self, named_function: Any, results: list[list[Any]], arrays: Any) -> Any:
+        request = self._request(named_function)
         cores = [len(quantity_of(name).shape) for name in request.inputs]
         batch = np.broadcast_shapes(*(np.shape(x)[: np.ndim(x) - n] for x, n in zip(arrays, cores, strict=True)))
         shapes = [shape_of(robot_owner(self.tree), out.shape, request.sizes) for out in request.outputs]
-        found = []
+        arrays_of_results = []
         for result, shape in zip(results, shapes, strict=True):
             flat = np.zeros((*batch, math.prod(shape)))
             for k, x in enumerate(result):
                 flat[..., k] = x
-            found.append(flat.reshape((*batch, *shape)))
-        return found[0] if len(found) == 1 else tuple(found)
+            arrays_of_results.append(flat.reshape((*batch, *shape)))
+        return arrays_of_results[0] if len(arrays_of_results) == 1 else tuple(arrays_of_results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class Case:
 
     @property
     def eps(self) -> float:
-        """What sums over all degrees of freedom may lose, relative to their scale: eps · n."""
+        """Bound the rounding error of sums over all degrees of freedom, relative to their scale: eps · n."""
         return EPS * self.n
 
     def solving(self, tolerance: float) -> float:
@@ -147,8 +147,8 @@ class Case:
         """The rate of a function of q and v, by differences."""
         return slope(lambda h: function(*self.moved(h)))
 
-    def close(self, actual: Any, expected: Any, tolerance: float, what: str = "", *, core: int) -> None:
-        assert_close(actual, expected, tolerance, f"{self.name}: {what}" if what else self.name, core=core)
+    def close(self, actual: Any, expected: Any, tolerance: float, label: str = "", *, core: int) -> None:
+        assert_close(actual, expected, tolerance, f"{self.name}: {label}" if label else self.name, core=core)
 
 
 def matrix(X: Pose) -> np.ndarray:
@@ -162,7 +162,7 @@ def slope(function: Callable[[float], np.ndarray], h: float = 1e-4) -> np.ndarra
 
 
 def per_unit(case: Case, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """What a function gives for each unit velocity, side by side along a last axis (nv): all in one batch."""
+    """Evaluate a function for each unit velocity, along a last axis (nv), in one batch."""
     units = np.eye(case.tree.nv) if case.tree.nv else np.zeros((1, 0))
     return np.moveaxis(function(units[:, None, :]), 0, -1)[..., : case.tree.nv]
 
@@ -252,7 +252,7 @@ def _grounded(tree: Tree) -> bool:
 
 
 def _on_a_floating_base(tree: Tree) -> Tree:
-    """What was on the world is on a body that floats, and what was fixed to it too."""
+    """Put the bodies of the world, and what is fixed to it, on a floating body."""
     free, inertia, zeros = Floating(), random_inertia(np.random.default_rng(9)), (0.0,) * 6
     template = tree.bodies[0]
     base = replace(
@@ -263,6 +263,6 @@ def _on_a_floating_base(tree: Tree) -> Tree:
     ground = tree.fixed_inertia
     bodies = (replace(base, inertia=inertia + ground), *(replace(b, parent=b.parent + 1) for b in tree.bodies))
     frames = [replace(frame, body=frame.body + 1) for frame in frames_with_inertias(tree.bodies, tree.frames)]
-    own = replace(frames[0], name="base", body=0, placement=Pose.identity(), inertia=inertia)
+    base_frame = replace(frames[0], name="base", body=0, placement=Pose.identity(), inertia=inertia)
     stacking = (0, *(i + 1 for i in tree.stacking)) if tree.stacking else ()
-    return replace(tree, bodies=bodies, frames=(own, *frames), stacking=stacking)
+    return replace(tree, bodies=bodies, frames=(base_frame, *frames), stacking=stacking)

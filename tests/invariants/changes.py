@@ -1,4 +1,4 @@
-"""The same robot, described otherwise: trees with their bodies reordered, their axes turned round, other units ..."""
+"""Different descriptions of one robot: reordered bodies, reversed axes, other units, and more."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ __all__ = [
 
 
 def reordered(tree: Tree, seed: int = 0) -> Tree:
-    """The bodies in another order, parents before children, with other names."""
+    """Return the tree with its bodies in another order, parents before children, and other names."""
     rng = np.random.default_rng(seed)
     waiting, order = list(range(len(tree.bodies))), []
     while waiting:
         ready = [i for i in waiting if tree.bodies[i].parent == WORLD or tree.bodies[i].parent in order]
         order.append(int(rng.choice(ready)))
         waiting.remove(order[-1])
-    place = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
-    bodies = [_renamed_body(tree.bodies[i], place) for i in order]
-    frames = [replace(f, name=renamed(f.name), body=place[f.body]) for f in tree.frames]
+    new_index = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
+    bodies = [_renamed_body(tree.bodies[i], new_index) for i in order]
+    frames = [replace(f, name=renamed(f.name), body=new_index[f.body]) for f in tree.frames]
     rng.shuffle(frames)
     return Tree(tree.name, tuple(bodies), tuple(frames), tree.gravity)
 
@@ -56,13 +56,13 @@ def renamed(name: str) -> str:
     return f"other {name}"
 
 
-def _renamed_body(body: Body, place: dict[int, int]) -> Body:
+def _renamed_body(body: Body, new_index: dict[int, int]) -> Body:
     coupling = body.coupling and replace(body.coupling, joint=renamed(body.coupling.joint))
     return replace(
         body,
         name=renamed(body.name),
         joint_name=renamed(body.joint_name),
-        parent=place[body.parent],
+        parent=new_index[body.parent],
         coupling=coupling,
         mimic=None,
         links=None,
@@ -70,13 +70,13 @@ def _renamed_body(body: Body, place: dict[int, int]) -> Body:
 
 
 def with_split_body(tree: Tree, host: int, seed: int = 0) -> tuple[Tree, Tree]:
-    """A body with a load in one piece, and in two that a fixed joint connects."""
-    place = random_pose(np.random.default_rng(seed))
+    """Return a body with a load in one piece, and in two pieces that a fixed joint connects."""
+    offset = random_pose(np.random.default_rng(seed))
     load = tree.bodies[(host + 1) % len(tree.bodies)].inertia
-    one = replace(tree.bodies[host], inertia=tree.bodies[host].inertia + place @ load)
-    bodies, frames = (*tree.bodies[:host], one, *tree.bodies[host + 1 :]), without_inertias(tree.frames)
+    combined = replace(tree.bodies[host], inertia=tree.bodies[host].inertia + offset @ load)
+    bodies, frames = (*tree.bodies[:host], combined, *tree.bodies[host + 1 :]), without_inertias(tree.frames)
     together = replace(tree, bodies=bodies, frames=frames)
-    weld = Body("load", host, "weld", Fixed(), place, Pose.identity(), load, Limits.none(Fixed()), (), ())
+    weld = Body("load", host, "weld", Fixed(), offset, Pose.identity(), load, Limits.none(Fixed()), (), ())
     stacking = (*tree.stacking, len(tree.bodies)) if tree.stacking else ()
     return together, replace(tree, bodies=(*tree.bodies, weld), frames=frames, stacking=stacking)
 
@@ -114,7 +114,7 @@ def turned(tree: Tree, X: Pose) -> Tree:
 
 
 def reframed(tree: Tree, seed: int = 0, size: float = 0.0) -> Tree:
-    """The frames of all bodies turned at random and moved by ``size``, with the axes of hinges and slides in them."""
+    """Rotate the frames of all bodies at random and move them by ``size``, with the axes of their joints."""
     rng = np.random.default_rng(seed)
 
     def drawn(size: float) -> Pose:
@@ -131,16 +131,16 @@ def reframed(tree: Tree, seed: int = 0, size: float = 0.0) -> Tree:
         bodies.append(replace(body, joint=joint, placement=placement, rotor=rotor, inertia=of[i] @ body.inertia))
     frames = {f.name: replace(f, placement=of[f.body] @ f.placement) for f in without_inertias(tree.frames)}
     constraints = []
-    for one in tree.constraints:
+    for constraint in tree.constraints:
         Q = drawn(0.0)
-        if isinstance(one, LoopJoint) and _with_axis(one.joint, Q) is not one.joint:
-            for name in (one.frame, one.relative_to):
-                frames[f"{one.name} {name}"] = replace(
-                    frames[name], name=f"{one.name} {name}", placement=frames[name].placement @ Q.inv()
+        if isinstance(constraint, LoopJoint) and _with_axis(constraint.joint, Q) is not constraint.joint:
+            for name in (constraint.frame, constraint.relative_to):
+                frames[f"{constraint.name} {name}"] = replace(
+                    frames[name], name=f"{constraint.name} {name}", placement=frames[name].placement @ Q.inv()
                 )
-            names = {key: f"{one.name} {getattr(one, key)}" for key in ("frame", "relative_to")}
-            one = replace(one, joint=_with_axis(one.joint, Q), **names)
-        constraints.append(one)
+            names = {key: f"{constraint.name} {getattr(constraint, key)}" for key in ("frame", "relative_to")}
+            constraint = replace(constraint, joint=_with_axis(constraint.joint, Q), **names)
+        constraints.append(constraint)
     return rebind_constraints(
         replace(tree, bodies=tuple(bodies), frames=tuple(frames.values()), constraints=tuple(constraints))
     )
@@ -161,7 +161,7 @@ _OF_JOINTS = {  # by name: powers of mass, length and time for an angle, and the
 
 
 def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree, np.ndarray, np.ndarray]:
-    """Lengths × L, masses × m and times × T; by how much the numbers of q and v grow."""
+    """Scale lengths by L, masses by m and times by T; return the factors of q and v, too."""
 
     def pose(X: Pose) -> Pose:
         return Pose(X.rotation, X.translation * L)
@@ -172,8 +172,8 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
     def size(body: Body) -> float:
         return L if body.joint.q_units == ("m",) else 1.0
 
-    def numbers(value: Any, joint: JointType) -> Any:
-        """Those of a joint in a value: its limits, drive, or the value itself."""
+    def scaled_limits_and_drive(value: Any, joint: JointType) -> Any:
+        """Scale a joint's limits or drive, or a single value."""
         changed = {}
         for name, (mass, length, time, less) in _OF_JOINTS.items():
             units = joint.q_units if name in ("lower", "upper", "rest") else joint.v_units
@@ -192,32 +192,32 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
         ratio, offset = body.coupling.ratio * size(body) / master, body.coupling.offset * size(body)
         return replace(body.coupling, ratio=ratio, offset=offset)
 
-    def constraint(one: Constraint) -> Constraint:
-        if isinstance(one, LoopJoint):
-            return replace(numbers(one, one.joint), joint=scaled(one.joint, L))
-        if isinstance(one, Coupling) and one.function is None:
-            row = L if one.unit == "m" else 1.0
-            weights = {name: x * row / size(tree.bodies[tree.joint_index(name)]) for name, x in one.joints}
-            return replace(one, joints=weights, offset=one.offset * row)
-        lengths = {f.name: getattr(one, f.name) * L for f in fields(one) if f.name in _LENGTHS}
-        return replace(one, **lengths) if lengths else one
+    def constraint(single: Constraint) -> Constraint:
+        if isinstance(single, LoopJoint):
+            return replace(scaled_limits_and_drive(single, single.joint), joint=scaled(single.joint, L))
+        if isinstance(single, Coupling) and single.function is None:
+            row = L if single.unit == "m" else 1.0
+            weights = {name: x * row / size(tree.bodies[tree.joint_index(name)]) for name, x in single.joints}
+            return replace(single, joints=weights, offset=single.offset * row)
+        lengths = {f.name: getattr(single, f.name) * L for f in fields(single) if f.name in _LENGTHS}
+        return replace(single, **lengths) if lengths else single
 
-    def element(one: ForceElement) -> ForceElement:
-        if not isinstance(one, SpringDamper):
-            raise TypeError(f"{type(one).__name__} is not implemented")
-        stiffness, damping = one.stiffness * m / T**2, one.damping * m / T
-        return replace(one, stiffness=stiffness, damping=damping, rest_length=one.rest_length * L)
+    def element(single: ForceElement) -> ForceElement:
+        if not isinstance(single, SpringDamper):
+            raise TypeError(f"{type(single).__name__} is not implemented")
+        stiffness, damping = single.stiffness * m / T**2, single.damping * m / T
+        return replace(single, stiffness=stiffness, damping=damping, rest_length=single.rest_length * L)
 
     bodies = [
         replace(
-            numbers(body, body.joint),
+            scaled_limits_and_drive(body, body.joint),
             joint=scaled(body.joint, L),
             placement=pose(body.placement),
             rotor=pose(body.rotor),
             inertia=inertia(body.inertia),
             coupling=coupling(body),
-            limits=numbers(body.limits, body.joint),
-            drive=numbers(body.drive, body.joint),
+            limits=scaled_limits_and_drive(body.limits, body.joint),
+            drive=scaled_limits_and_drive(body.drive, body.joint),
         )
         for body in tree.bodies
     ]
@@ -239,7 +239,7 @@ def in_other_units(tree: Tree, L: float, m: float, T: float = 1.0) -> tuple[Tree
 
 
 def on_sliders_and_a_ball(tree: Tree) -> Tree:
-    """The floating base, the first body, hangs on three massless bodies that slide, and turns as a ball."""
+    """Put the floating base, the first body, on three massless sliding bodies and a ball joint."""
     base = tree.bodies[0]
     axes = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
     sliders = []
@@ -251,12 +251,12 @@ def on_sliders_and_a_ball(tree: Tree) -> Tree:
         base, parent=2, joint=joint, placement=Pose.identity(), limits=Limits.none(joint),
         damping=(0.0,) * 3, friction=(0.0,) * 3, drive=type(base.drive)(),
     )  # fmt: skip
-    others = [replace(body, parent=body.parent + 3) for body in tree.bodies[1:]]
+    bodies = [replace(body, parent=body.parent + 3) for body in tree.bodies[1:]]
     frames = [
         replace(f, body=f.body + 3) if f.body != WORLD else f for f in frames_with_inertias(tree.bodies, tree.frames)
     ]
     stacking = (0, 1, 2, *(i + 3 for i in tree.stacking)) if tree.stacking else ()
-    return replace(tree, bodies=(*sliders, ball, *others), frames=tuple(frames), stacking=stacking)
+    return replace(tree, bodies=(*sliders, ball, *bodies), frames=tuple(frames), stacking=stacking)
 
 
 def _massless(name: str, parent: int, joint: Any, placement: Pose) -> Body:
@@ -283,7 +283,7 @@ def renamed_text(text: str, seed: int = 3) -> str:
 
 
 def split_text(text: str) -> str:
-    """A URDF in which each joint hangs on a link of its own, and each link's mass is a link of its own."""
+    """Return a URDF in which each joint is on a link of its own, and each link's mass is a link of its own."""
     xml = ET.fromstring(text)
     for joint in xml.findall("joint"):
         origin = joint.find("origin")
@@ -300,8 +300,10 @@ def split_text(text: str) -> str:
         inertial = link.find("inertial")
         if inertial is not None:
             origin = inertial.find("origin")
-            place = (origin.get("xyz", "0 0 0"), origin.get("rpy", "0 0 0")) if origin is not None else ("0 0 0",) * 2
-            mass = _add_fixed(xml, f"mass of {link.get('name')}", link.get("name", ""), *place)
+            origin_texts = (
+                (origin.get("xyz", "0 0 0"), origin.get("rpy", "0 0 0")) if origin is not None else ("0 0 0",) * 2
+            )
+            mass = _add_fixed(xml, f"mass of {link.get('name')}", link.get("name", ""), *origin_texts)
             link.remove(inertial)
             if origin is not None:
                 inertial.remove(origin)

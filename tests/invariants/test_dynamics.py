@@ -53,16 +53,16 @@ def test_16_forward_dynamics_undoes_inverse_dynamics():
         tau, h = case.f("inverse_dynamics", case.q, case.v, case.a), case.f("bias_force", case.q, case.v)
         again = case.f("forward_dynamics", case.q, case.v, tau)
         case.close(again, case.a, case.n * solving_bound(case.M, (tau, h), case.a), core=1)
-        free, rest = Functions(weightless(case.tree)), 0.0 * case.v
-        again = free("forward_dynamics", case.q, rest, free("inverse_dynamics", case.q, rest, case.a))
+        free, zero = Functions(weightless(case.tree)), 0.0 * case.v
+        again = free("forward_dynamics", case.q, zero, free("inverse_dynamics", case.q, zero, case.a))
         case.close(again, case.a, 10.0 * case.cond * case.eps, "weightless at rest", core=1)
 
 
 def test_17_mass_matrix_is_columns_of_inverse_dynamics():
     """17. M's columns are the joint forces of unit accelerations, weightless and at rest: 10 · eps · n."""
     for case in cases():
-        free, rest = Functions(weightless(case.tree)), 0.0 * case.v
-        columns = per_unit(case, partial(free, "inverse_dynamics", case.q, rest))
+        free, zero = Functions(weightless(case.tree)), 0.0 * case.v
+        columns = per_unit(case, partial(free, "inverse_dynamics", case.q, zero))
         case.close(case.M, columns, 10.0 * case.eps, core=2)
 
 
@@ -129,8 +129,8 @@ def test_24_articulated_bodies_solve_with_the_mass_matrix():
     for case in cases():
         h = case.f("bias_force", case.q, case.v)
         expected = np.linalg.solve(case.M, (case.a - h)[..., None])[..., 0]
-        found = case.f("forward_dynamics", case.q, case.v, case.a)
-        case.close(found, expected, 2.0 * case.cond * case.eps, core=1)
+        acceleration = case.f("forward_dynamics", case.q, case.v, case.a)
+        case.close(acceleration, expected, 2.0 * case.cond * case.eps, core=1)
 
 
 def test_25_power_is_the_rate_of_energy():
@@ -156,12 +156,12 @@ def test_26_wrenches_act_as_their_joint_forces():
             J = case.f(("jacobian", frame), case.q)
             under = {"wrenches": [frame]}
             felt = times(transposed(J), w)
-            found = case.f(("forward_dynamics", under), case.q, case.v, case.a, w)
+            values = case.f(("forward_dynamics", under), case.q, case.v, case.a, w)
             expected = case.f("forward_dynamics", case.q, case.v, case.a + felt)
-            case.close(found, expected, case.solving(1e-11), f"{frame}: FD", core=1)
-            found = case.f(("inverse_dynamics", under), case.q, case.v, case.a, w)
+            case.close(values, expected, case.solving(1e-11), f"{frame}: FD", core=1)
+            values = case.f(("inverse_dynamics", under), case.q, case.v, case.a, w)
             expected = case.f("inverse_dynamics", case.q, case.v, case.a) - felt
-            case.close(found, expected, 1e-11, f"{frame}: ID", core=1)
+            case.close(values, expected, 1e-11, f"{frame}: ID", core=1)
 
 
 def test_27_momentum_changes_by_wrenches_and_weight_alone():
@@ -177,16 +177,16 @@ def test_27_momentum_changes_by_wrenches_and_weight_alone():
 
         frame, w, tau = case.frames[0], rng.normal(size=(len(case.q), 6)), case.a.copy()
         tau[..., :6] = 0.0
-        for what, wrench in {"a wrench": w, "free fall": 0.0 * w}.items():
+        for label, wrench in {"a wrench": w, "free fall": 0.0 * w}.items():
             a = f(("forward_dynamics", {"wrenches": [frame]}), case.q, case.v, tau, wrench)
             rate = f.rate("centroidal_momentum", (case.q, case.q_dot), (case.v, a))
             arm = f(("pose", frame), case.q)[..., :3, 3] - c
             moment = wrench[..., :3] + np.cross(arm, wrench[..., 3:])
             expected = np.concatenate([moment, wrench[..., 3:] + mass * g], axis=-1)
-            case.close(rate, expected, 1e-10, what, core=1)
-            if what == "free fall":
+            case.close(rate, expected, 1e-10, label, core=1)
+            if label == "free fall":
                 falling = f("center_of_mass_acceleration", case.q, case.v, a)
-                case.close(falling, np.broadcast_to(g, falling.shape), 1e-12, what, core=1)
+                case.close(falling, np.broadcast_to(g, falling.shape), 1e-12, label, core=1)
 
 
 def test_28_joint_forces_are_linear_in_inertial_parameters():
@@ -214,19 +214,19 @@ def test_29_joint_forces_are_affine_in_acceleration_and_quadratic_in_velocity():
 
 
 def derivatives(case, name, direction):
-    """Along a motion of all inputs: by forward and reverse differentiation of the traced graph."""
+    """Derivatives along a motion of all inputs: forward and reverse differentiation of the traced graph."""
     tree, graph = case.tree, Graph()
     symbols = [graph.inputs(*x) for x in (("q", (tree.nq,)), ("v", (tree.nv,)), ("u", (tree.nv,)))]
     outputs = ROBOT[name].compute(tree, *symbols)
     flat = [x for part in symbols for x in part]
     rates = graph.inputs("rates", (len(flat),))
     weights = graph.inputs("weights", (tree.nv,))
-    found = tangent(outputs, flat, rates)
+    tangents = tangent(outputs, flat, rates)
     pulled = adjoint(outputs, flat, weights)
     values = np.concatenate([case.q, case.v, case.a, *direction, case.a], axis=-1)
-    given = dict(zip([*flat, *rates, *weights], np.moveaxis(values, -1, 0), strict=True))
-    numbers = [np.broadcast_to(x, case.q.shape[:-1]) for x in evaluate([*found, *pulled], given)]
-    every = np.stack(numbers, axis=-1) if numbers else np.zeros((*case.q.shape[:-1], 0))
+    values_of_inputs = dict(zip([*flat, *rates, *weights], np.moveaxis(values, -1, 0), strict=True))
+    evaluated = [np.broadcast_to(x, case.q.shape[:-1]) for x in evaluate([*tangents, *pulled], values_of_inputs)]
+    every = np.stack(evaluated, axis=-1) if evaluated else np.zeros((*case.q.shape[:-1], 0))
     return every[..., : tree.nv], every[..., tree.nv :]
 
 
@@ -272,7 +272,7 @@ def with_drives(case: Case) -> Case:
 
 
 def test_31_armature_and_damping():
-    """31. With what is in the joints, M is M + diag(armature) exactly; ID and FD have it and what joints exert.
+    """31. Armature adds its diagonal matrix to M exactly; ID and FD include it and passive joint forces.
 
     Gyroscopic forces of armature do no work; joints with q̇ = v have none.
     """
@@ -286,23 +286,23 @@ def test_31_armature_and_damping():
         assert np.array_equal(M, expected), case.name
         exerted = case.f("passive_force", case.q, case.v)
         tau = case.f("inverse_dynamics", case.q, case.v, case.a) + armature * case.a - exerted
-        found = case.f(("inverse_dynamics", passive), case.q, case.v, case.a)
+        torque = case.f(("inverse_dynamics", passive), case.q, case.v, case.a)
         turned = [
             range(case.tree.nv)[case.tree.v_slices[i]] for i, body in case.tree.stacked() if not is_plain(body.joint)
         ]
         gyroscopic = np.zeros_like(tau)
-        for own in turned:
-            gyroscopic[..., own] = (found - tau)[..., own]
-            work = np.sum(gyroscopic[..., own] * case.v[..., own], axis=-1)
+        for body_columns in turned:
+            gyroscopic[..., body_columns] = (torque - tau)[..., body_columns]
+            work = np.sum(gyroscopic[..., body_columns] * case.v[..., body_columns], axis=-1)
             case.close(work, 0.0 * work, 1e-12, "power", core=0)
-        case.close(found, tau + gyroscopic, 1e-12, "ID", core=1)
-        again = case.f(("forward_dynamics", passive), case.q, case.v, found)
+        case.close(torque, tau + gyroscopic, 1e-12, "ID", core=1)
+        again = case.f(("forward_dynamics", passive), case.q, case.v, torque)
         h = case.f(("bias_force", passive), case.q, case.v)
-        case.close(again, case.a, case.n * solving_bound(M, (found, h), case.a), "FD", core=1)
+        case.close(again, case.a, case.n * solving_bound(M, (torque, h), case.a), "FD", core=1)
 
 
-def test_32_followers_are_projected():
-    """32. Of joints that follow others: M = Gᵀ M G, τ = Gᵀ τ of the free tree: 1e-12."""
+def test_32_dynamics_of_coupled_joints_are_projections():
+    """32. Dynamics of coupled joints: M = Gᵀ M G, τ = Gᵀ τ of the free tree: 1e-12."""
     chosen = coupled_cases()
     assert len(chosen) >= 3
     for case in chosen:

@@ -72,8 +72,8 @@ def test_12_rate_of_jacobian_times_velocity_and_jacobian_times_acceleration():
                 bias = times(J_dot, case.v)
                 acceleration = case.f(("acceleration", frame, view), case.q, case.v, case.a)
                 case.close(bias + times(J, case.a), acceleration, 1e-10, f"{frame} {name}", core=1)
-                found = case.f(("bias_acceleration", frame, view), case.q, case.v)
-                case.close(found, bias, 1e-10, f"{frame} {name}, bias", core=1)
+                bias_acceleration = case.f(("bias_acceleration", frame, view), case.q, case.v)
+                case.close(bias_acceleration, bias, 1e-10, f"{frame} {name}, bias", core=1)
         frame = case.frames[0]
         J_dot = case.f(("jacobian_derivative", frame), case.q, case.v)
         case.close(J_dot, case.f.rate(("jacobian", frame), (case.q, case.q_dot)), 1e-12, frame, core=2)
@@ -82,19 +82,19 @@ def test_12_rate_of_jacobian_times_velocity_and_jacobian_times_acceleration():
 
 
 def angles(case: Case) -> np.ndarray:
-    """Which numbers of q are angles after a full turn of which everything is as before."""
-    found = np.zeros(case.tree.nq, dtype=bool)
+    """Return which coordinates are angles with the period 2π."""
+    values = np.zeros(case.tree.nq, dtype=bool)
     for i, body in enumerate(case.tree.bodies):
         periodic = [unit == "rad" and not hasattr(body.joint, "pitch") for unit in body.joint.q_units]
-        found[case.tree.q_slices[i]] = periodic
-    return found
+        values[case.tree.q_slices[i]] = periodic
+    return values
 
 
-def test_13_a_full_turn_changes_nothing():
+def test_13_joint_angles_have_the_period_of_a_revolution():
     """13. Angles have the period 2π: 1e-12."""
     for case in cases(plain=True, ours=True):
         turned, zero = case.q + np.where(angles(case), 2.0 * np.pi, 0.0), np.zeros(case.tree.nv)
-        for asked, arrays in {"forward_kinematics": (), "mass_matrix": (), "inverse_dynamics": (zero, zero)}.items():
-            found, expected = case.f(asked, turned, *arrays), case.f(asked, case.q, *arrays)
-            case.close(found, expected, 1e-12, asked, core=found.ndim - 1)
+        for function, arrays in {"forward_kinematics": (), "mass_matrix": (), "inverse_dynamics": (zero, zero)}.items():
+            actual, expected = case.f(function, turned, *arrays), case.f(function, case.q, *arrays)
+            case.close(actual, expected, 1e-12, function, core=actual.ndim - 1)
     assert any(angles(case).any() for case in all_cases() if case.tree.bodies[0].parent == WORLD)

@@ -1,4 +1,4 @@
-"""Invariants 33 to 41: what must not change, or must change in a known way, when a robot is described otherwise."""
+"""Invariants 33 to 41: results that stay equal, or change in a known way, when a robot is described differently."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -39,35 +39,35 @@ def half_square(M, v):
     return 0.5 * np.einsum("ni,nij,nj->n", v, M, v)
 
 
-def assert_same(case: Case, found, tolerance, what="", expected=None):
-    """Equal to what the case has, accelerations to 2 · cond · eps · n where that is more."""
+def assert_same(case: Case, actual, tolerance, label="", expected=None):
+    """Assert equality with the case, accelerations to 2 · cond · eps · n where that is more."""
     expected = outcomes(case.f, case.q, case.v, case.a) if expected is None else expected
     for name, value in expected.items():
         bound = max(tolerance, 2.0 * case.cond * case.eps) if name == "forward_dynamics" else tolerance
         core = 2 if name in ("forward_kinematics", "mass_matrix") else 1
-        case.close(found[name], value, bound, f"{what} {name}".strip(), core=core)
+        case.close(actual[name], value, bound, f"{label} {name}".strip(), core=core)
 
 
-def permuted(case: Case, other, of_q, of_v, bodies):
-    """What a tree has whose numbers and bodies stand elsewhere, in this one's places."""
+def permuted(case: Case, permuted_tree, of_q, of_v, bodies):
+    """Return results of a tree with permuted coordinates and bodies, in the case's order."""
     q, v, a = np.empty_like(case.q), np.empty_like(case.v), np.empty_like(case.a)
     q[:, of_q], v[:, of_v], a[:, of_v] = case.q, case.v, case.a
-    found = outcomes(Functions(other), q, v, a)
-    found["forward_kinematics"] = found["forward_kinematics"][:, bodies]
-    found["mass_matrix"] = found["mass_matrix"][:, of_v][:, :, of_v]
+    results = outcomes(Functions(permuted_tree), q, v, a)
+    results["forward_kinematics"] = results["forward_kinematics"][:, bodies]
+    results["mass_matrix"] = results["mass_matrix"][:, of_v][:, :, of_v]
     for name in ("inverse_dynamics", "forward_dynamics", "gravity_force"):
-        found[name] = found[name][:, of_v]
-    return found
+        results[name] = results[name][:, of_v]
+    return results
 
 
-def places(tree, other, name_of):
-    """Where the other tree has this one's numbers of q and v, and its bodies."""
+def permutation_between(tree, permuted_tree, name_of):
+    """Return the positions of a tree's coordinates q and v, and of its bodies, in another tree."""
     of_q, of_v = np.zeros(tree.nq, dtype=int), np.zeros(tree.nv, dtype=int)
     for i, body in tree.stacked():
-        j = other.joint_index(name_of(body.joint_name))
-        of_q[tree.q_slices[i]] = np.r_[other.q_slices[j]]
-        of_v[tree.v_slices[i]] = np.r_[other.v_slices[j]]
-    names = [body.name for body in other.bodies]
+        j = permuted_tree.joint_index(name_of(body.joint_name))
+        of_q[tree.q_slices[i]] = np.r_[permuted_tree.q_slices[j]]
+        of_v[tree.v_slices[i]] = np.r_[permuted_tree.v_slices[j]]
+    names = [body.name for body in permuted_tree.bodies]
     return of_q, of_v, [names.index(name_of(body.name)) for body in tree.bodies]
 
 
@@ -80,42 +80,42 @@ def as_read(name):
 def test_33_names_and_order_do_not_matter():
     """33. Links and joints renamed and reordered, in trees and in files: the same numbers, permuted: 1e-13."""
     for case in cases():
-        other = reordered(case.tree)
-        found = permuted(case, other, *places(case.tree, other, renamed))
-        assert_same(case, found, 1e-13)
+        reordered_tree = reordered(case.tree)
+        actual = permuted(case, reordered_tree, *permutation_between(case.tree, reordered_tree, renamed))
+        assert_same(case, actual, 1e-13)
     for case, example in cases_of_files():
-        other = example.load(renamed_text(example.text())).tree
-        found = permuted(case, other, *places(case.tree, other, as_read))
-        assert_same(case, found, 1e-13, "file")
+        reordered_tree = example.load(renamed_text(example.text())).tree
+        actual = permuted(case, reordered_tree, *permutation_between(case.tree, reordered_tree, as_read))
+        assert_same(case, actual, 1e-13, "file")
 
 
 @pytest.mark.slow(every=3)
-def test_34_fixed_joints_split_and_fuse():
+def test_34_splitting_and_fusing_fixed_joints_changes_no_result():
     """34. A body split by a fixed joint, and links of files split and fused: the same M, g and poses: 1e-12."""
     for case in cases():
         for host in {0, len(case.tree.bodies) - 1}:
             together, apart = with_split_body(case.tree, host)
-            found = at_rest(Functions(apart), case.q)
-            found["forward_kinematics"] = found["forward_kinematics"][:, :-1]
-            assert_same(case, found, 1e-12, expected=at_rest(Functions(together), case.q))
+            actual = at_rest(Functions(apart), case.q)
+            actual["forward_kinematics"] = actual["forward_kinematics"][:, :-1]
+            assert_same(case, actual, 1e-12, expected=at_rest(Functions(together), case.q))
     for case, example in cases_of_files():
-        other = example.load(split_text(example.text())).tree
-        assert len(other.frames) > len(case.tree.frames)
-        assert_same(case, at_rest(Functions(other), case.q), 1e-12, "file", at_rest(case.f, case.q))
+        split_tree = example.load(split_text(example.text())).tree
+        assert len(split_tree.frames) > len(case.tree.frames)
+        assert_same(case, at_rest(Functions(split_tree), case.q), 1e-12, "file", at_rest(case.f, case.q))
 
 
 def carried_by(case, link):
     """The floating tree whose base joint carries another link, in the same states: its q and v."""
-    other = reroot(case.tree, link)
+    rerooted = reroot(case.tree, link)
     base = case.tree.bodies[0]
     X = np.linalg.inv(matrix(base.placement)) @ case.f(("pose", link), case.q)
     R = Rotation(*(Vec3(*np.moveaxis(X[..., k, :3], -1, 0)) for k in range(3)))
     w, *xyz = Quaternion.of(R).elements()
-    numbers = [*xyz, w] if base.joint.scalar_last else [w, *xyz]
+    coordinates = [*xyz, w] if base.joint.scalar_last else [w, *xyz]
     q, v = case.q.copy(), case.v.copy()
-    q[..., :7] = np.concatenate([np.stack(numbers, axis=-1), X[..., :3, 3]], axis=-1)
+    q[..., :7] = np.concatenate([np.stack(coordinates, axis=-1), X[..., :3, 3]], axis=-1)
     v[..., :6] = case.f(("twist", link, {"expressed_in": link}), case.q, case.v)
-    return other, q, v
+    return rerooted, q, v
 
 
 def test_35_another_root_of_a_floating_tree():
@@ -123,49 +123,49 @@ def test_35_another_root_of_a_floating_tree():
     for case in floating_cases():
         for link in case.frames:
             tree, q, v = carried_by(case, link)
-            other = Functions(tree)
-            case.close(half_square(other("mass_matrix", q), v), half_square(case.M, case.v), 1e-11, link, core=0)
+            rerooted = Functions(tree)
+            case.close(half_square(rerooted("mass_matrix", q), v), half_square(case.M, case.v), 1e-11, link, core=0)
             for name in ("kinetic_energy", "momentum", "centroidal_momentum"):
                 expected = case.f(name, case.q, case.v)
-                case.close(other(name, q, v), expected, 1e-11, f"{link}: {name}", core=expected.ndim - 1)
+                case.close(rerooted(name, q, v), expected, 1e-11, f"{link}: {name}", core=expected.ndim - 1)
 
 
-def test_36_axes_the_other_way_round():
+def test_36_reversed_axes_change_signs_alone():
     """36. Axes reversed, and the signs of q, v and τ: the same physics: 1e-13."""
     for case in cases():
-        other, s_q, s_v = flipped(case.tree)
-        found = outcomes(Functions(other), case.q * s_q, case.v * s_v, case.a * s_v)
+        flipped_tree, s_q, s_v = flipped(case.tree)
+        actual = outcomes(Functions(flipped_tree), case.q * s_q, case.v * s_v, case.a * s_v)
         for name in ("inverse_dynamics", "forward_dynamics", "gravity_force"):
-            found[name] = found[name] * s_v
-        found["mass_matrix"] = found["mass_matrix"] * np.outer(s_v, s_v)
-        assert_same(case, found, 1e-13)
+            actual[name] = actual[name] * s_v
+        actual["mass_matrix"] = actual["mass_matrix"] * np.outer(s_v, s_v)
+        assert_same(case, actual, 1e-13)
 
 
 def test_37_the_world_turned_with_gravity():
     """37. The whole world and gravity turned: the same joint forces: 1e-12."""
     X = random_pose(np.random.default_rng(8))
     for case in cases():
-        found = outcomes(Functions(turned(case.tree, X)), case.q, case.v, case.a)
-        found["forward_kinematics"] = np.linalg.inv(matrix(X)) @ found["forward_kinematics"]
-        assert_same(case, found, 1e-12)
+        actual = outcomes(Functions(turned(case.tree, X)), case.q, case.v, case.a)
+        actual["forward_kinematics"] = np.linalg.inv(matrix(X)) @ actual["forward_kinematics"]
+        assert_same(case, actual, 1e-12)
 
 
-def test_38_dimensions():
+def test_38_units_scale_results():
     """38. Lengths × L, masses × m: M × m L², g × L m: 1e-12; of joints whose numbers are known to be lengths."""
     L, m = 3.0, 5.0
     for case in cases(ours=True):
-        other, s_q, s_v = in_other_units(case.tree, L, m)
+        scaled_tree, s_q, s_v = in_other_units(case.tree, L, m)
         force = m * L * L / s_v
-        found = outcomes(Functions(other), case.q * s_q, case.v * s_v, case.a * s_v)
+        actual = outcomes(Functions(scaled_tree), case.q * s_q, case.v * s_v, case.a * s_v)
         forces = case.a * s_v / force  # which the other robot is given as a · s_v
         expected = outcomes(case.f, case.q, case.v, case.a)
         expected["forward_dynamics"] = case.f("forward_dynamics", case.q, case.v, forces)
-        found["forward_kinematics"][..., :3, 3] /= L
-        found["inverse_dynamics"] = found["inverse_dynamics"] / force
-        found["gravity_force"] = found["gravity_force"] / force
-        found["mass_matrix"] = found["mass_matrix"] / np.outer(force, 1.0 / s_v)
-        found["forward_dynamics"] = found["forward_dynamics"] / s_v
-        assert_same(case, found, 1e-12, expected=expected)
+        actual["forward_kinematics"][..., :3, 3] /= L
+        actual["inverse_dynamics"] = actual["inverse_dynamics"] / force
+        actual["gravity_force"] = actual["gravity_force"] / force
+        actual["mass_matrix"] = actual["mass_matrix"] / np.outer(force, 1.0 / s_v)
+        actual["forward_dynamics"] = actual["forward_dynamics"] / s_v
+        assert_same(case, actual, 1e-12, expected=expected)
 
 
 def test_39_a_massless_frame_changes_no_bit():
@@ -173,10 +173,10 @@ def test_39_a_massless_frame_changes_no_bit():
     X = random_pose(np.random.default_rng(1))
     for case in cases():
         extra = Frame("extra", len(case.tree.bodies) // 2, X)
-        other = Functions(replace(case.tree, frames=(extra, *case.tree.frames)))
-        found = outcomes(other, case.q, case.v, case.a)
+        extended = Functions(replace(case.tree, frames=(extra, *case.tree.frames)))
+        actual = outcomes(extended, case.q, case.v, case.a)
         for name, value in outcomes(case.f, case.q, case.v, case.a).items():
-            assert np.array_equal(found[name], value), f"{case.name}: {name}"
+            assert np.array_equal(actual[name], value), f"{case.name}: {name}"
 
 
 def rotation_of(base, q):
@@ -188,20 +188,25 @@ def rotation_of(base, q):
 def test_40_sliders_and_a_ball_move_as_a_floating_joint():
     """40. Three sliders and a ball in the place of a floating joint: the same energy and accelerations: 1e-10."""
     for case in floating_cases():
-        other = Functions(on_sliders_and_a_ball(case.tree))
+        equivalent = Functions(on_sliders_and_a_ball(case.tree))
         R = rotation_of(case.tree.bodies[0].joint, case.q)
         q = np.concatenate([case.q[..., 4:7], case.q[..., :4], case.q[..., 7:]], axis=-1)
 
-        def there(x, R=R):
-            """Velocities and joint forces: linear ones first, in the axes of F."""
+        def equivalent_vector(x, R=R):
+            """Reorder velocities or joint forces: linear ones first, in the axes of F."""
             return np.concatenate([(R @ x[..., 3:6, None])[..., 0], x[..., :3], x[..., 6:]], axis=-1)
 
-        case.close(half_square(other("mass_matrix", q), there(case.v)), half_square(case.M, case.v), 1e-10, core=0)
+        case.close(
+            half_square(equivalent("mass_matrix", q), equivalent_vector(case.v)),
+            half_square(case.M, case.v),
+            1e-10,
+            core=0,
+        )
         a = case.f("forward_dynamics", case.q, case.v, case.a)
-        a_there = other("forward_dynamics", q, there(case.v), there(case.a))
+        a_there = equivalent("forward_dynamics", q, equivalent_vector(case.v), equivalent_vector(case.a))
         expected = a.copy()
         expected[..., 3:6] += np.cross(case.v[..., :3], case.v[..., 3:6])  # (R v)˙ = R (v̇ + ω × v)
-        case.close(a_there, there(expected), case.solving(1e-10), "accelerations", core=1)
+        case.close(a_there, equivalent_vector(expected), case.solving(1e-10), "accelerations", core=1)
 
 
 def test_41_revolute_and_continuous_are_one_inside_the_limits():
@@ -212,9 +217,9 @@ def test_41_revolute_and_continuous_are_one_inside_the_limits():
         revolute = [joint for joint in xml.findall("joint") if joint.get("type") == "revolute"]
         for joint in revolute:
             joint.set("type", "continuous")
-        other = example.load(ET.tostring(xml, encoding="unicode"))
-        found = outcomes(Functions(other.tree), case.q, case.v, case.a)
+        continuous = example.load(ET.tostring(xml, encoding="unicode"))
+        actual = outcomes(Functions(continuous.tree), case.q, case.v, case.a)
         for name, value in outcomes(case.f, case.q, case.v, case.a).items():
-            assert np.array_equal(found[name], value), f"{case.name}: {name}"
+            assert np.array_equal(actual[name], value), f"{case.name}: {name}"
         count += bool(revolute)
     assert count > len(files) // 3

@@ -1,4 +1,4 @@
-"""Motions that depend on each other: nearly, at single configurations, and everywhere."""
+"""Dependent motions of a joint: nearly, at single configurations, and everywhere."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ WRIST = Composite((Revolute(Z), Revolute(Y), Revolute(Z)), (at(0.1, 0, 0), Pose.
 
 
 @pytest.mark.parametrize("by", [0.3, 1e-3, 1e-6, 1e-8, 1e-10])
-def test_a_wrench_splits_near_gimbal_lock(by: float) -> None:
-    """A direction that is left of size σ is known to rounding/σ, of which this allows some ten."""
+def test_wrenches_split_near_gimbal_lock(by: float) -> None:
+    """A direction of size σ is known to rounding/σ, of which this allows some ten."""
     for joint, q in (
         (SphericalEuler("xyz"), [0.3, math.pi / 2 - by, -0.8]),
         (SphericalEuler("zxz"), [0.3, by, -0.8]),
         (FloatingEuler("zyx"), [0.2, -math.pi / 2 + by, 0.7, 1.0, -2.0, 0.5]),
         (WRIST, [0.3, by, -0.8]),
     ):
-        held = lw.Joint.of(joint, name="wrist")
-        split = held.split_wrench(q, W)
+        placed = lw.Joint.of(joint, name="wrist")
+        split = placed.split_wrench(q, W)
         assert np.max(np.abs(split.joint_force - exactly_projected(joint, q, W))) <= 1e-14 + 2e-15 / by
-        T = held.constraint_wrench_subspace(q)
+        T = placed.constraint_wrench_subspace(q)
         assert np.max(np.abs(T.T @ np.array(columns(joint, q)).T), initial=0.0) <= 1e-15 * 8
         assert np.max(np.abs(T.T @ T - np.eye(6 - joint.nv)), initial=0.0) <= 1e-14
 
@@ -89,7 +89,7 @@ LOCKED = [
 
 @pytest.mark.parametrize(("joint", "q", "rank"), LOCKED, ids=[f"{joint.type_name()}-{r}" for joint, _, r in LOCKED])
 @every_scalar
-def test_dependent_motions_split_a_wrench_and_have_constraint_wrenches(
+def test_wrenches_split_at_dependent_motions_and_constraint_wrenches_exist(
     joint: JointType, q: list[float], rank: int, run: Any
 ) -> None:
     """Finite and orthogonal to S at dependent motions too, on every scalar."""
@@ -109,8 +109,8 @@ def test_dependent_motions_split_a_wrench_and_have_constraint_wrenches(
         assert np.max(np.abs(T.T @ T - np.eye(6 - joint.nv)), initial=0.0) <= 4e-15
 
 
-def test_motions_that_nearly_depend_come_last() -> None:
-    """Of a, a + 1e-10 b and b the middle one is nothing of its own: noise is not taken for a third direction."""
+def test_nearly_dependent_columns_are_left_out_of_a_span() -> None:
+    """The middle one of a, a + 1e-10 b and b is dependent: noise is not taken for a third direction."""
     a, b = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0].T
     span = Span.of([a.tolist(), (a + 1e-10 * b).tolist(), b.tolist()])
     exact = np.outer(a, a) + np.outer(b, b)
@@ -124,14 +124,14 @@ def test_motions_that_nearly_depend_come_last() -> None:
 
 
 @dataclass(frozen=True)
-class Still(JointType):
-    """One velocity that moves nothing."""
+class Motionless(JointType):
+    """A velocity that moves nothing."""
 
     nq, nv = 1, 1
     q_units, v_units = ("rad",), ("rad/s",)
 
     @classmethod
-    def example(cls, rng: np.random.Generator) -> Still:
+    def example(cls, rng: np.random.Generator) -> Motionless:
         return cls()
 
     def X(self, q: Any) -> Pose:
@@ -158,8 +158,8 @@ class Seven(JointType):
 
 REFUSED = [
     (
-        Still(),
-        r"joint 'knee' \(still\): motions: expected 1 linearly independent col.*, got 1, of which 0 are independent",
+        Motionless(),
+        r"joint 'knee' \(motionless\): motions: expected 1 linearly independent col.*, got 1, of which 0 are independent",
     ),
     (Seven(), r"joint 'knee' \(seven\): nv: expected at most 6 degrees of freedom, got 7"),
     (Composite((Revolute(Z),) * 6), r"expected 6 linearly independent columns of S, got 6, of which 1 is independent"),
@@ -171,31 +171,31 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("joint", "message"), REFUSED, ids=[joint.type_name() for joint, _ in REFUSED])
-def test_motions_that_depend_everywhere_are_refused(joint: JointType, message: str) -> None:
+def test_joints_with_motions_that_always_depend_are_refused(joint: JointType, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lw.Joint.of(joint, name="knee")
     robot = lw.load("arm7")
-    held = robot.joint("elbow")
+    elbow = robot.joint("elbow")
     with pytest.raises(ValueError, match=message.replace("knee", "elbow")):
-        held.with_type(joint)
+        elbow.with_type(joint)
     S = np.array(columns(joint, [0.3] * joint.nq))
     assert joint.num_constraints == 6 - np.linalg.matrix_rank(S, tol=1e-9)
 
 
-def test_a_joint_of_six_independent_hinges_rules_nothing_out() -> None:
-    places = (at(0.1, 0.2, 0.3), at(0.0, 0.5, 0.0), at(0.2, 0.0, 0.0), at(0.0, 0.0, 0.4), at(0.3, 0, 0), at(0, 0.1, 0))
-    arm = Composite((Revolute(Z), Revolute(X), Revolute(Y), Revolute(Z), Revolute(Y), Revolute(X)), places)
+def test_a_composite_of_six_independent_hinges_is_floating() -> None:
+    offsets = (at(0.1, 0.2, 0.3), at(0.0, 0.5, 0.0), at(0.2, 0.0, 0.0), at(0.0, 0.0, 0.4), at(0.3, 0, 0), at(0, 0.1, 0))
+    arm = Composite((Revolute(Z), Revolute(X), Revolute(Y), Revolute(Z), Revolute(Y), Revolute(X)), offsets)
     assert (arm.num_constraints, arm.is_floating) == (0, True)
     assert lw.Joint.of(arm).is_floating
-    parallel = Composite((Revolute(Z),) * 6, places)
+    parallel = Composite((Revolute(Z),) * 6, offsets)
     assert parallel.num_constraints == 0  # the placements turn the axes
     assert Composite((Revolute(Z),) * 6).num_constraints == 5
 
 
-def test_what_kind_a_type_is_follows_from_its_motions() -> None:
+def test_kinds_of_joints_follow_from_the_motion_subspace() -> None:
     for joint in EVERY.values():
         q = joint.random(np.random.default_rng(1), [-np.inf] * joint.nq, [np.inf] * joint.nq, (4,)).tolist()
-        S = [np.array(columns(joint, one)).reshape(-1, 6) for one in q]
+        S = [np.array(columns(joint, configuration)).reshape(-1, 6) for configuration in q]
         assert max(np.linalg.matrix_rank(s) for s in S) == 6 - joint.num_constraints == joint.nv
         assert joint.is_floating == (joint.nv == 6)
         assert joint.has_fixed_subspaces == (np.ptp(S, axis=0).max(initial=0.0) <= 1e-12)

@@ -1,4 +1,4 @@
-"""A joint that a user writes: its transform is enough where q̇ = v, and messages say what is missing where it is not."""
+"""Joints of the user: the transform suffices where q̇ = v, and messages name missing methods otherwise."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ANGLES = np.array([[0.0], [0.4], [-1.3], [3.0], [100.0]])
 
 
 @every_scalar
-def test_the_subspace_of_a_screw_is_known(run: Any) -> None:
-    """Helical: (a; pitch·a), the same everywhere, and so without a bias."""
+def test_the_subspace_of_a_helical_joint_is_its_screw(run: Any) -> None:
+    """(a; pitch·a) is constant, so the bias is zero."""
     a = np.array(list(HELICAL.axis))
     for result in run(lambda q: HELICAL.S(q).columns[0].elements(), ANGLES):
         assert_near(result, np.concatenate([a, 0.3 * a]), times=16.0)
@@ -53,7 +53,7 @@ def cam_by_hand(q: float, v: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @every_scalar
-def test_the_subspace_of_a_cam_is_known(run: Any) -> None:
+def test_the_subspace_of_a_cam_is_the_closed_form(run: Any) -> None:
     """Rotation and translation are both nonlinear in q, so S changes and there is a bias."""
     angles = ANGLES[:4]
     results = run(lambda q: [*CAM.S(q).columns[0].elements(), *CAM.bias(q, [-1.7]).elements()], angles)
@@ -64,7 +64,7 @@ def test_the_subspace_of_a_cam_is_known(run: Any) -> None:
 
 
 def test_zeros_of_the_transform_are_zeros_of_the_subspace() -> None:
-    """A planar joint's trace has no out-of-plane motion: those parts are numbers, not expressions."""
+    """A planar joint's trace has no out-of-plane motion: those parts are constants, not expressions."""
     (q, v) = Graph().inputs("q", (2,))
     for motion in (CAM.S([q]).columns[0], CAM.bias([q], [v])):
         wx, wy, _, _, _, vz = motion.elements()
@@ -74,8 +74,8 @@ def test_zeros_of_the_transform_are_zeros_of_the_subspace() -> None:
 # -- derivatives of what is derived
 
 
-def test_the_subspace_by_a_parameter() -> None:
-    """A joint's parameter may itself be a variable: the derivation by q does not take its ε for its own."""
+def test_derivatives_of_the_subspace_by_a_parameter_are_right() -> None:
+    """A joint's parameter may itself be a dual number, whose level is distinguished from that of q."""
     for angle in (0.0, 0.8):
         for pitch in (Dual(0.3, 1.0), seeded([0.3], [1.0])[0]):
             joint = Helical(HELICAL.axis, pitch)
@@ -92,7 +92,7 @@ class Offset(Swivel):
         return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3(self.arm, q[1], self.arm * self.arm))
 
 
-def test_a_parameter_in_the_transform_does_not_move() -> None:
+def test_a_dual_parameter_does_not_enter_the_motion() -> None:
     q, v = [0.3, -0.9], [1.2, 0.4]
     exact = np.array(Offset(0.7).S(q).columns[1].elements(), dtype=float)
     assert_near(exact, [0.0, 0.0, 0.0, math.sin(0.3), math.cos(0.3), 0.0], times=2.0)
@@ -103,7 +103,7 @@ def test_a_parameter_in_the_transform_does_not_move() -> None:
     assert [parts(x) for x in bias] == [(x, 0.0) for x in Offset(0.7).bias(q, v).elements()]
 
 
-def test_a_parameter_may_be_a_symbol() -> None:
+def test_a_parameter_of_a_joint_may_be_a_symbol() -> None:
     graph = Graph()
     q, pitch = graph.input("q"), graph.input("pitch")
     column = Helical(HELICAL.axis, pitch).S([q]).columns[0].elements()
@@ -112,8 +112,8 @@ def test_a_parameter_may_be_a_symbol() -> None:
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_derivatives_by_one_of_several_coordinates(k: int) -> None:
-    """Only one coordinate is a dual number: the contract's own differentiation is of all of them together."""
+def test_derivatives_by_one_of_several_coordinates_are_right(k: int) -> None:
+    """One coordinate is a dual number: the contract itself differentiates by all together."""
     q, v = [0.3, -0.9], [1.2, 0.4]
     mixed: list[Any] = list(q)
     mixed[k] = Dual(q[k], 1.0)
@@ -137,7 +137,7 @@ def test_the_bias_is_quadratic_in_the_velocity() -> None:
         assert np.linalg.norm(once) > 0.1
 
 
-def test_a_batch_of_configurations() -> None:
+def test_user_joints_take_batches_of_configurations() -> None:
     q, v = np.random.default_rng(0).normal(size=(2, 2, 7))
     S = SWIVEL.S(list(q))
     bias = SWIVEL.bias(list(q), list(v))
@@ -145,14 +145,14 @@ def test_a_batch_of_configurations() -> None:
         single = SWIVEL.S(q[:, k].tolist())
         for column, expected in zip(S.columns, single.columns, strict=True):
             assert_near([np.broadcast_to(x, 7)[k] for x in column.elements()], list(expected.elements()), times=8.0)
-        one = SWIVEL.bias(q[:, k].tolist(), v[:, k].tolist())
-        assert_near([np.broadcast_to(x, 7)[k] for x in bias.elements()], list(one.elements()), times=32.0)
+        single_bias = SWIVEL.bias(q[:, k].tolist(), v[:, k].tolist())
+        assert_near([np.broadcast_to(x, 7)[k] for x in bias.elements()], list(single_bias.elements()), times=32.0)
 
 
 # -- a rotation that is a quaternion
 
 
-def test_a_ball_joints_subspace_is_derived_along_its_own_rate() -> None:
+def test_a_ball_joints_subspace_follows_from_its_own_rate() -> None:
     q = list(Quaternion(0.5, -0.1, 0.7, 0.2).normalized().elements())
     for k, column in enumerate(Ball().S(q).columns):
         assert_near(list(column.elements()), np.eye(6)[k], times=4.0)
@@ -192,7 +192,9 @@ Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
         ("constraint_wrench_subspace", "q_dot", (Q,)),
     ],
 )
-def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple[Any, ...]) -> None:
+def test_methods_without_default_name_the_methods_to_write(
+    method: str, missing: str, arguments: tuple[Any, ...]
+) -> None:
     with pytest.raises(TypeError, match="has no default") as caught:
         getattr(Unfinished(), method)(*arguments)
     assert str(caught.value) == (
@@ -202,12 +204,12 @@ def test_what_has_no_default_says_so(method: str, missing: str, arguments: tuple
 
 
 def test_a_joint_needs_a_transform() -> None:
-    class Nothing(JointType):
+    class WithoutTransform(JointType):
         nq, nv = 1, 1
         q_units, v_units = ("rad",), ("rad/s",)
 
     with pytest.raises(TypeError, match=r"abstract"):
-        Nothing()
+        WithoutTransform()
 
 
 def test_a_joint_needs_sizes_and_units() -> None:
@@ -215,7 +217,7 @@ def test_a_joint_needs_sizes_and_units() -> None:
         def X(self, q: Any) -> Pose:
             return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
 
-    for what, value, shown in (
+    for attribute, value, shown in (
         ("nq", 1, "nq = 1"),
         ("nv", 1, "nv = 1"),
         ("q_units", ("rad",), 'q_units = ("rad",)'),
@@ -225,35 +227,35 @@ def test_a_joint_needs_sizes_and_units() -> None:
             lw.Joint.of(Turn(), name="j")
         assert (
             str(caught.value)
-            == f"Joint.of: joint 'j' (turn): {what}: expected the class attribute, such as `{shown}`, got none"
+            == f"Joint.of: joint 'j' (turn): {attribute}: expected the class attribute, such as `{shown}`, got none"
         )
-        setattr(Turn, what, value)
+        setattr(Turn, attribute, value)
     assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
 
 
-def test_a_transform_is_a_pose() -> None:
-    class Odd(JointType):
+def test_a_transform_that_is_no_pose_is_refused() -> None:
+    class Unusual(JointType):
         nq, nv = 1, 1
         q_units, v_units = ("rad",), ("rad/s",)
-        given: Any = np.eye(4)
+        value: Any = np.eye(4)
 
         def X(self, q: Any) -> Pose:
-            return self.given  # type: ignore[no-any-return]
+            return self.returned  # type: ignore[no-any-return]
 
-    for given, got in (
+    for value, got in (
         (np.eye(4), "a method that returns a linkwork.spatial.Pose, got ndarray"),
         (None, "a method that returns a linkwork.spatial.Pose, got NoneType"),
         (Pose(Rotation.identity(), (0, 0, 0)), "got Pose(Rotation, tuple)"),  # type: ignore[arg-type]
         (Pose(np.eye(3), Vec3.zero()), "got Pose(ndarray, Vec3)"),  # type: ignore[arg-type]
     ):
-        Odd.given = given
+        Unusual.returned = value
         with pytest.raises(ValueError, match="X: expected a method that returns") as caught:
-            lw.Joint.of(Odd(), name="j")
-        assert str(caught.value).startswith("Joint.of: joint 'j' (odd): X: expected ") and got in str(caught.value)
+            lw.Joint.of(Unusual(), name="j")
+        assert str(caught.value).startswith("Joint.of: joint 'j' (unusual): X: expected ") and got in str(caught.value)
 
 
 @pytest.mark.slow(every=3)
-def test_an_example_is_for_random_trees_alone() -> None:
+def test_a_joint_without_example_has_no_random_trees() -> None:
     @dataclass(frozen=True)
     class Turn(JointType):
         nq, nv = 1, 1
@@ -269,7 +271,7 @@ def test_an_example_is_for_random_trees_alone() -> None:
     assert [line.name for line in lw.check_joint(loose()).failures] == ["value"]
 
 
-def test_defaults_where_rate_and_velocity_are_one() -> None:
+def test_default_maps_of_a_joint_are_vector_additions() -> None:
     q, p = [0.3, -0.9], [1.0, 2.0]
     assert SWIVEL.q_dot(q, p) == SWIVEL.velocity_from_rate(q, p) == p
     assert SWIVEL.integrate(q, p) == [1.3, 1.1]

@@ -1,4 +1,4 @@
-"""Limits as a box of the numbers that velocities move, and the sizes of coordinates."""
+"""Limits as a box of coordinates that velocities move, and sizes of coordinates."""
 
 import math
 
@@ -9,7 +9,7 @@ from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_
 from oracles.trees import TREES
 
 
-def test_a_number_of_a_velocity_is_moved_by_it_alone():
+def test_each_indexed_velocity_moves_one_coordinate_alone():
     rng = np.random.default_rng(0)
     for tree in TREES.values():
         q = [x for _, body in tree.stacked() for x in body.joint.zero()]
@@ -21,7 +21,7 @@ def test_a_number_of_a_velocity_is_moved_by_it_alone():
             assert np.abs(np.delete(moved, n)).max(initial=0.0) == 0.0
 
 
-def test_what_a_box_leaves():
+def test_a_limit_box_clamps_values_and_removes_blocked_directions():
     box = LimitBox({0: 1, 2: 0}, [-1.0, 0.5, 0.0], [1.0, 2.0, 0.0])
     assert box.within([3.0, 0.0, 7.0]) == [1.0, 0.5, 7.0]  # the last number has no bounds
     assert box.free([1.0, 1.0, 7.0], [1.0, 1.0, 0.3]) == [1.0, 1.0, 0.0]  # at its bound, and beyond it
@@ -30,7 +30,7 @@ def test_what_a_box_leaves():
     assert box.room([0.25, 1.5, 7.0], 1, 1.0) == math.inf
 
 
-def test_steps_by_unit():
+def test_unit_steps_are_angles_and_lengths_of_the_robot():
     for tree in TREES.values():
         units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
         length = 3.0 * characteristic_length(tree)

@@ -17,7 +17,7 @@ VIEWS = {
 }
 
 
-def seen(view: dict[str, str]) -> tuple[str, str, str, str | None]:
+def view_of_the_textbook(view: dict[str, str]) -> tuple[str, str, str, str | None]:
     return FRAME, "world", view.get("expressed_in", "world"), view.get("point")
 
 
@@ -43,29 +43,31 @@ def test_poses_are_rigid_transforms(tree, f):
 def test_twist_is_the_derivative_of_the_pose(tree, f):
     q, v, _ = state(tree)
     book = Textbook(tree, q, v)
-    for what, view in VIEWS.items():
-        assert_close(f.twist(q, v, FRAME, **view), book.twist(*seen(view)), 1e-13, what, core=1)
+    for label, view in VIEWS.items():
+        assert_close(f.twist(q, v, FRAME, **view), book.twist(*view_of_the_textbook(view)), 1e-13, label, core=1)
 
 
 @with_functions
 def test_acceleration_is_the_second_derivative_of_the_pose(tree, f):
     q, v, a = state(tree)
     book = Textbook(tree, q, v, a)
-    for what, view in VIEWS.items():
-        assert_close(f.acceleration(q, v, a, FRAME, **view), book.acceleration(*seen(view)), 1e-12, what, core=1)
+    for label, view in VIEWS.items():
+        assert_close(
+            f.acceleration(q, v, a, FRAME, **view), book.acceleration(*view_of_the_textbook(view)), 1e-12, label, core=1
+        )
 
 
 @with_functions
 def test_jacobian_times_velocity_is_the_twist(tree, f):
     q, v, _ = state(tree)
-    for what, view in VIEWS.items():
+    for label, view in VIEWS.items():
         twist = np.einsum("nij,nj->ni", f.jacobian(q, FRAME, **view), v)
-        assert_close(twist, f.twist(q, v, FRAME, **view), 1e-13, what, core=1)
+        assert_close(twist, f.twist(q, v, FRAME, **view), 1e-13, label, core=1)
 
 
 @every_plain_tree
-def test_neutral_is_where_every_joint_is_at_its_zero(tree):
-    """The identity, but for types that no configuration gives the identity."""
+def test_the_neutral_configuration_has_identity_transforms(tree):
+    """Types without an identity transform are left out."""
     X = Direct(tree).forward_kinematics(robot_of(tree).neutral())
     for i, body in enumerate(tree.bodies):
         parent = X[body.parent] if body.parent >= 0 else np.eye(4)

@@ -24,13 +24,13 @@ CHOICES = ("world", "ground0", "body0", "body2", "tool2", "tool4", "tool6")
 PAIRS = list(itertools.product(CHOICES, repeat=2))
 
 
-def made_of_all_types():
+def tree_of_all_joint_types():
     drawn = random_tree(np.random.default_rng(7), max(len(PARENTS), len(ALL)))
     parents = (*PARENTS, *(3 for _ in range(len(ALL) - len(PARENTS))))
     return replace(drawn, bodies=tuple(replace(b, parent=p) for b, p in zip(drawn.bodies, parents, strict=True)))
 
 
-TREE = made_of_all_types()
+TREE = tree_of_all_joint_types()
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def sample():
 
 
 @pytest.mark.parametrize(("B", "A"), PAIRS, ids=["-to-".join(pair) for pair in PAIRS])
-def test_every_view(sample, B, A):
+def test_relative_kinematics_equal_the_textbooks_in_every_view(sample, B, A):
     q, v, a, book, f = sample
     assert_close(f.pose(q, B, A), book.pose(B, A), 1e-13, core=2)
     shift = PAIRS.index((B, A))  # over all pairs, every choice of axes meets every choice of point
@@ -57,7 +57,7 @@ def test_every_view(sample, B, A):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("B", "A"), [("tool6", "tool4"), ("body0", "tool4")])
-def test_compiled_views(sample, B, A):
+def test_compiled_relative_kinematics_equal_the_textbooks(sample, B, A):
     q, v, a, book, _ = sample
     robot = robot_of(TREE)
     for E, at in (("world", None), (B, A), ("tool2", "world")):
@@ -68,13 +68,13 @@ def test_compiled_views(sample, B, A):
         assert_close(robot.jacobian(q, B, **view), book.jacobian(B, A, E, at), 1e-12, core=2)
 
 
-def test_opposite_questions(sample):
-    """A seen from B and B seen from A, in the same axes at the same point: twists and Jacobians are opposite."""
+def test_relative_motions_of_exchanged_frames_are_opposite(sample):
+    """The axes and the point are the same."""
     q, v, _, _, f = sample
     for B, A in PAIRS:
-        there = f.twist(q, v, B, relative_to=A, point="tool2", expressed_in="body0")
+        exchanged = f.twist(q, v, B, relative_to=A, point="tool2", expressed_in="body0")
         back = f.twist(q, v, A, relative_to=B, point="tool2", expressed_in="body0")
-        assert_close(there, -back, 1e-13, f"{B}, {A}", core=1)
+        assert_close(exchanged, -back, 1e-13, f"{B}, {A}", core=1)
 
 
 def test_a_frame_does_not_move_relative_to_its_own_body(sample):
@@ -86,10 +86,10 @@ def test_a_frame_does_not_move_relative_to_its_own_body(sample):
     assert_close(f.acceleration(q, v, a, "tool6", relative_to="body6"), np.zeros((2, 6)), 1e-12, core=1)
 
 
-def test_joints_that_do_not_matter_have_zero_columns(sample):
-    """Only the joints on the way from A to B count: the others' columns are exactly zero."""
+def test_joints_outside_of_the_path_have_zero_columns(sample):
+    """Only the joints between A and B count."""
     q, _, _, _, f = sample
     J = f.jacobian(q, "tool6", relative_to="body5")
-    others = np.ones(TREE.nv, dtype=bool)
-    others[TREE.v_slices[6]] = False
-    assert not np.any(J[..., others])
+    outside = np.ones(TREE.nv, dtype=bool)
+    outside[TREE.v_slices[6]] = False
+    assert not np.any(J[..., outside])

@@ -1,4 +1,4 @@
-"""Points, directions and frames that are added to robots: what they are, what is refused, and that they stay."""
+"""Points, directions and frames added to robots: attributes, refusals, and edits that keep them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from oracles.comparison import assert_close
 from oracles.scalars import Direct
 from oracles.trees import TREES, state
 
-PLACE = lw.pose((0.1, -0.2, 0.3), rpy=(0.4, -0.3, 1.0))
+OFFSET = lw.pose((0.1, -0.2, 0.3), rpy=(0.4, -0.3, 1.0))
 
 
 @pytest.fixture(scope="module")
 def robot():
-    made = lw.load("arm7").with_frame("camera", "hand", PLACE).with_frame("goal", "world", (1, 0, 0))
-    made = made.with_point("tip", "hand", (0, 0, 0.1)).with_point("spot", "world", (0.5, 0, 0))
-    return made.with_direction("approach", "camera", (0, 3, 4)).with_direction("up", "world", (0, 0, 1))
+    with_frames = lw.load("arm7").with_frame("camera", "hand", OFFSET).with_frame("goal", "world", (1, 0, 0))
+    with_frames = with_frames.with_point("tip", "hand", (0, 0, 0.1)).with_point("spot", "world", (0.5, 0, 0))
+    return with_frames.with_direction("approach", "camera", (0, 3, 4)).with_direction("up", "world", (0, 0, 1))
 
 
-def test_what_there_is(robot):
+def test_points_and_directions_are_listed_with_frame_and_vector(robot):
     assert [point.name for point in robot.points] == ["tip", "spot"]
     tip, approach = robot.points["tip"], robot.directions["approach"]
     assert (tip.frame, tip.position.tolist()) == ("hand", [0.0, 0.0, 0.1])
@@ -48,8 +48,8 @@ def test_what_there_is(robot):
     assert "tip" in robot._repr_html_()
 
 
-def test_frames_are_frames_and_no_links(robot):
-    """As those of `linkwork.Link(frames=...)`: the same robot."""
+def test_added_frames_are_frames_and_no_links(robot):
+    """`linkwork.Link(frames=...)` gives the same robot."""
     assert robot.frames[-2:] == ("camera", "goal")
     assert not {"camera", "goal"} & {link.name for link in robot.links}
     assert (robot.link("camera").parent, robot.link("camera").body) == ("hand", "flange")
@@ -58,29 +58,31 @@ def test_frames_are_frames_and_no_links(robot):
     rod = {"mass": 1.0, "com": (0, 0, -0.5), "inertia": (0.083, 0.083, 0.0)}
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod")
     plain = lw.Robot.build("pendulum", lw.Link("rod", **rod), hinge)
-    built = lw.Robot.build("pendulum", lw.Link("rod", **rod, frames={"end": PLACE}), hinge)
-    assert plain.with_frame("end", "rod", PLACE) == built and hash(plain.with_frame("end", "rod", PLACE)) == hash(built)
+    built = lw.Robot.build("pendulum", lw.Link("rod", **rod, frames={"end": OFFSET}), hinge)
+    assert plain.with_frame("end", "rod", OFFSET) == built and hash(plain.with_frame("end", "rod", OFFSET)) == hash(
+        built
+    )
     q = robot.random_configuration(seed=0)
-    assert np.allclose(robot.pose(q, "camera"), robot.pose(q, "hand") @ PLACE, atol=1e-15)
-    twice = robot.with_frame("lens", "camera", Pose.of(PLACE.tolist()))
-    assert np.allclose(twice.pose(q, "lens", relative_to="hand"), PLACE @ PLACE, atol=1e-15)
+    assert np.allclose(robot.pose(q, "camera"), robot.pose(q, "hand") @ OFFSET, atol=1e-15)
+    twice = robot.with_frame("lens", "camera", Pose.of(OFFSET.tolist()))
+    assert np.allclose(twice.pose(q, "lens", relative_to="hand"), OFFSET @ OFFSET, atol=1e-15)
     assert np.array_equal(robot.with_frame("same", "hand").pose(q, "same"), robot.pose(q, "hand"))
-    held, J = robot.gravity_force(q, wrenches={"camera": np.ones(6)}), robot.jacobian(q, "camera")
-    assert np.allclose(held, robot.gravity_force(q) - J.T @ np.ones(6), atol=1e-13)
+    force, J = robot.gravity_force(q, wrenches={"camera": np.ones(6)}), robot.jacobian(q, "camera")
+    assert np.allclose(force, robot.gravity_force(q) - J.T @ np.ones(6), atol=1e-13)
     for function in ("mass_matrix", "gravity_force"):  # a massless frame changes nothing
         assert np.array_equal(getattr(robot, function)(q), getattr(lw.load("arm7"), function)(q))
 
 
-def test_they_are_part_of_the_value(robot):
+def test_robots_with_markers_compare_and_pickle_by_value(robot):
     plain = lw.load("arm7")
     assert robot != plain and len({robot, plain, pickle.loads(pickle.dumps(robot))}) == 2
-    there = pickle.loads(pickle.dumps(robot))
-    assert there == robot and there.points == robot.points and there.directions == robot.directions
+    unpickled = pickle.loads(pickle.dumps(robot))
+    assert unpickled == robot and unpickled.points == robot.points and unpickled.directions == robot.directions
     assert plain.with_point("a", "hand") != plain.with_point("b", "hand") != plain.with_point("b", "wrist")
     assert plain.with_direction("a", "hand", (0, 0, 1)) == plain.with_direction("a", "hand", (0, 0, 7))
 
 
-def places(robot, q, **view: Any):
+def marker_positions(robot, q, **view: Any):
     names = [point.name for point in robot.points]
     f = Direct(robot.tree)
     directions = tuple(direction.name for direction in robot.directions)
@@ -90,10 +92,10 @@ def places(robot, q, **view: Any):
     ]
 
 
-def test_they_stay_where_they_are_in_robots_made_of_it(robot):
+def test_edits_keep_markers_where_they_are(robot):
     q = robot.random_configuration(seed=0, size=3)
-    here, marks = places(robot, q), (robot.tree.points, robot.tree.directions)
-    for other in (
+    positions, marks = marker_positions(robot, q), (robot.tree.points, robot.tree.directions)
+    for edited in (
         robot.with_gravity((0, 0, 0)),
         robot.with_inertia("wrist", mass=2.0),
         robot.with_payload("payload", "camera", 1.0),
@@ -101,61 +103,61 @@ def test_they_stay_where_they_are_in_robots_made_of_it(robot):
         robot.with_couplings({"wrist_roll": ("shoulder_pan", 1.0, 0.0)}),
         robot.with_frame("another", "camera"),
     ):
-        assert (other.tree.points, other.tree.directions) == marks
-        if other.nq == robot.nq:
-            for found, expected in zip(places(other, q), here, strict=True):
-                assert_close(found, expected, 1e-15)
-    held = robot.with_locked_joints({"elbow": -1.2, "wrist_roll": 0.3})
-    q = held.random_configuration(seed=1, size=3)
+        assert (edited.tree.points, edited.tree.directions) == marks
+        if edited.nq == robot.nq:
+            for actual, expected in zip(marker_positions(edited, q), positions, strict=True):
+                assert_close(actual, expected, 1e-15)
+    locked = robot.with_locked_joints({"elbow": -1.2, "wrist_roll": 0.3})
+    q = locked.random_configuration(seed=1, size=3)
     full = np.insert(np.insert(q, 3, -1.2, axis=1), 6, 0.3, axis=1)
-    for found, expected in zip(places(held, q), places(robot, full), strict=True):
-        assert_close(found, expected, 1e-14)
+    for actual, expected in zip(marker_positions(locked, q), marker_positions(robot, full), strict=True):
+        assert_close(actual, expected, 1e-14)
 
 
 @pytest.mark.parametrize("root", ["hand", "camera", "goal", "world", "forearm_distal"])
-def test_under_another_root(root, robot):
-    """They stay on what they were on.  What was on the world is on what was fixed to it: "world" is another place."""
-    other = robot.with_root(root)
+def test_changing_the_root_keeps_markers_on_their_bodies(root, robot):
+    """Markers of the world move to the body that was fixed to it."""
+    rerooted = robot.with_root(root)
     q = robot.random_configuration(seed=0, size=3)
-    assert [point.name for point in other.points] == ["tip", "spot"] and len(other.directions) == 2
+    assert [point.name for point in rerooted.points] == ["tip", "spot"] and len(rerooted.directions) == 2
     base = {"relative_to": "base", "expressed_in": "base"}
-    for found, expected in zip(places(other, q, **base), places(robot, q, **base), strict=True):
-        assert_close(found, expected, 1e-13)
-    assert other.points["tip"].frame == "hand"
-    assert other.points["spot"].frame == ("world" if root == "world" else "goal" if root == "goal" else "base")
+    for actual, expected in zip(marker_positions(rerooted, q, **base), marker_positions(robot, q, **base), strict=True):
+        assert_close(actual, expected, 1e-13)
+    assert rerooted.points["tip"].frame == "hand"
+    assert rerooted.points["spot"].frame == ("world" if root == "world" else "goal" if root == "goal" else "base")
     for name in ("camera", "goal"):
         assert_close(
-            Direct(other.tree).pose(q, name, relative_to="base"),
+            Direct(rerooted.tree).pose(q, name, relative_to="base"),
             Direct(robot.tree).pose(q, name, relative_to="base"),
             1e-13,
         )
-        assert other.link(name).parent in ("hand", "base", "world")
-    back = other.with_root("base")
-    for found, expected in zip(places(back, q, **base), places(robot, q, **base), strict=True):
-        assert_close(found, expected, 1e-13)
-    assert other.bodies[-1:] != ("goal",) and "goal" not in other.bodies
+        assert rerooted.link(name).parent in ("hand", "base", "world")
+    back = rerooted.with_root("base")
+    for actual, expected in zip(marker_positions(back, q, **base), marker_positions(robot, q, **base), strict=True):
+        assert_close(actual, expected, 1e-13)
+    assert rerooted.bodies[-1:] != ("goal",) and "goal" not in rerooted.bodies
 
 
-def test_under_another_root_with_a_floating_base():
+def test_changing_the_root_of_a_floating_robot_keeps_markers():
     robot = lw.load("quadruped", floating_base=True)
     foot = robot.bodies[-1]
     robot = robot.with_point("spot", "world", (1, 2, 3)).with_point("toe", foot, (0, 0, -0.1))
-    other = robot.with_root(foot)
-    assert other.tree.points == robot.tree.points
-    q = other.random_configuration(seed=0, size=2)
-    assert_close(Direct(other.tree).point_position(q, "spot"), np.broadcast_to([1.0, 2.0, 3.0], (2, 3)), 1e-15)
+    rerooted = robot.with_root(foot)
+    assert rerooted.tree.points == robot.tree.points
+    q = rerooted.random_configuration(seed=0, size=2)
+    assert_close(Direct(rerooted.tree).point_position(q, "spot"), np.broadcast_to([1.0, 2.0, 3.0], (2, 3)), 1e-15)
 
 
 @pytest.mark.parametrize("name", ["rerooted", "coupled_0", "mixed_1"])
-def test_on_trees_of_all_kinds(name):
+def test_markers_on_trees_of_all_joint_types_are_at_their_positions(name):
     tree = TREES[name]
     marked = with_point(tree, "p", tree.frames[-1].name, (0.1, 0.2, 0.3))
-    marked = with_direction(with_frame(marked, "f", "world", PLACE), "u", "f", (1, 1, 0))
+    marked = with_direction(with_frame(marked, "f", "world", OFFSET), "u", "f", (1, 1, 0))
     q, _, _ = state(tree)
     X = Direct(tree).pose(q, tree.frames[-1].name)
     expected = X[:, :3, :3] @ [0.1, 0.2, 0.3] + X[:, :3, 3]
     assert_close(Direct(marked).point_position(q, "p"), expected, 1e-14)
-    u = PLACE[:3, :3] @ [np.sqrt(0.5), np.sqrt(0.5), 0.0]
+    u = OFFSET[:3, :3] @ [np.sqrt(0.5), np.sqrt(0.5), 0.0]
     assert_close(Direct(marked).direction_vector(q, "u"), np.broadcast_to(u, (len(q), 3)), 1e-14)
 
 
@@ -190,6 +192,6 @@ def test_on_trees_of_all_kinds(name):
         (lambda r: r.with_frame("f", "hand", (0, 1e30, 0)), ValueError, "at most 1e"),
     ],
 )
-def test_what_is_refused(call, kind, message, robot):
+def test_invalid_points_directions_and_frames_are_refused(call, kind, message, robot):
     with pytest.raises(kind, match=message):
         call(robot)

@@ -1,4 +1,4 @@
-"""The robots that ship inside, as pinocchio and MuJoCo read their files."""
+"""Bundled robots as Pinocchio and MuJoCo read their files."""
 
 import importlib.resources
 import math
@@ -14,7 +14,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Expected:
-    """What a shipped robot should be."""
+    """Expected properties of a bundled robot."""
 
     name: str
     joints: int  # moving joints, a mimic joint included

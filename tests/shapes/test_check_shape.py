@@ -1,4 +1,4 @@
-"""`check_shape` on the library's own shapes, and on shapes that break the contract, each in one line."""
+"""`check_shape` on the library's shapes, and on shapes that break one line of the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkwork.spatial import Symmetric3, Vec3
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.0, 0.3, 0.0], [0.1, 0.1, 0.5]])
 BOX = shapes.Box((0.1, 0.2, 0.3))
-OWN = (
+LIBRARY_SHAPES = (
     BOX,
     shapes.Capsule(0.1, 0.3),
     shapes.Cone(0.2, 0.5),
@@ -36,19 +36,19 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("shape", OWN, ids=lambda shape: type(shape).__name__)
-def test_the_librarys_shapes_keep_the_contract(shape: shapes.Shape) -> None:
+@pytest.mark.parametrize("shape", LIBRARY_SHAPES, ids=lambda shape: type(shape).__name__)
+def test_the_librarys_shapes_fulfil_the_contract(shape: shapes.Shape) -> None:
     check_shape(shape).raise_if_failed()
 
 
-def test_all_shapes_are_tried() -> None:
+def test_every_shape_of_the_library_is_checked() -> None:
     kinds = {x for x in vars(shapes).values() if isinstance(x, type) and issubclass(x, shapes.Shape)}
-    assert kinds - {shapes.Shape} == {type(shape) for shape in OWN}
+    assert kinds - {shapes.Shape} == {type(shape) for shape in LIBRARY_SHAPES}
 
 
 @dataclass(frozen=True, slots=True)
 class Lens(shapes.Shape):
-    """What two balls of radius 1 m, whose centres are ``2 a`` apart along z, have in common."""
+    """The intersection of two balls of radius 1 m, whose centres are ``2 a`` apart along z."""
 
     a: float = 0.6
 
@@ -158,7 +158,7 @@ class OneByOne(Lens):
         return Lens._support(self, units.reshape(-1, 3)[:1]).reshape(3) + 0.0 * units
 
 
-def test_a_shape_of_ones_own_passes() -> None:
+def test_a_shape_of_the_user_fulfils_the_contract() -> None:
     check_shape(Lens()).raise_if_failed()
 
 
@@ -175,18 +175,20 @@ def test_a_shape_of_ones_own_passes() -> None:
         (Growing, "grown", 6e-3, 3e-4),
     ],
 )
-def test_a_slight_deviation_is_named(kind: type, line: str, noticed: float, allowed: float | None) -> None:
-    assert_sharp(lambda made: check_shape(made()), kind, line, noticed, allowed)
+def test_slight_deviations_of_shapes_fail_their_line(
+    kind: type, line: str, noticed: float, allowed: float | None
+) -> None:
+    assert_sharp(lambda variant: check_shape(variant()), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(("kind", "line"), [(Mutable, "value"), (OneByOne, "batches"), (Near, "support")])
-def test_a_broken_line_is_named(kind: type[Lens], line: str) -> None:
+def test_broken_shapes_fail_their_line(kind: type[Lens], line: str) -> None:
     report = check_shape(kind())
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"shape {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_what_is_no_shape() -> None:
+def test_objects_that_are_no_shapes_are_refused() -> None:
     with pytest.raises(TypeError, match="check_shape: shape: expected"):
         check_shape("box")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Hulls and fits: against SciPy's hulls, supports in many directions, and shapes that are known."""
+"""Hulls and fits: against SciPy's hulls, supports in many directions, and known shapes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from linkwork import shapes
 from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Mesh, Polytope, Rounded, Sphere, convex_hull
 
 RNG = np.random.default_rng(3)
-WAYS = RNG.normal(size=(600, 3))
-WAYS /= np.linalg.norm(WAYS, axis=1, keepdims=True)
+DIRECTIONS = RNG.normal(size=(600, 3))
+DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
 TURN = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
 
 
@@ -25,17 +25,17 @@ def grid(count, turn):
     return np.concatenate([RNG.integers(-3, 4, (count, 3)), corners]) @ turn
 
 
-def test_hulls_are_those_of_scipy() -> None:
+def test_hulls_equal_scipys() -> None:
     cases: list[np.ndarray] = [
         RNG.normal(size=(n, 3)) * 10.0**k + 10.0**k for n in (4, 9, 60, 2000) for k in (-9, 0, 9)
     ]
-    cases += [WAYS[:100], Cylinder(1.0, 2.0).support(WAYS[:100])]
+    cases += [DIRECTIONS[:100], Cylinder(1.0, 2.0).support(DIRECTIONS[:100])]
     for points in cases:
-        found, expected = Polytope(points), ConvexHull(points)
-        assert found.volume == pytest.approx(expected.volume, rel=1e-12)
-        assert {tuple(points[k]) for k in expected.vertices} == set(found.vertices)
-        assert len(found.triangles) == 2 * len(found.vertices) - 4
-        normals, offsets = found.planes
+        hull, expected = Polytope(points), ConvexHull(points)
+        assert hull.volume == pytest.approx(expected.volume, rel=1e-12)
+        assert {tuple(points[k]) for k in expected.vertices} == set(hull.vertices)
+        assert len(hull.triangles) == 2 * len(hull.vertices) - 4
+        normals, offsets = hull.planes
         assert (points @ normals.T - offsets).max() <= 1e-13 * np.ptp(points)
     for points in (grid(400, np.eye(3)), grid(400, TURN), grid(3, TURN) + np.array([1e3, 0, 0])):
         cube = Polytope(points)
@@ -43,11 +43,13 @@ def test_hulls_are_those_of_scipy() -> None:
         assert cube.volume == pytest.approx(216.0, rel=1e-12)
     thin = Polytope(grid(100, np.eye(3)) * [1.0, 1.0, 1e-8])
     assert len(thin.vertices) == 8 and thin.volume == pytest.approx(2.16e-6)
-    repeated = Polytope([*Box((1, 1, 1)).support(WAYS)] * 3)
-    assert repeated == Polytope(Box((1, 1, 1)).support(WAYS)) and hash(repeated) and "8 vertices" in repr(repeated)
+    repeated = Polytope([*Box((1, 1, 1)).support(DIRECTIONS)] * 3)
+    assert (
+        repeated == Polytope(Box((1, 1, 1)).support(DIRECTIONS)) and hash(repeated) and "8 vertices" in repr(repeated)
+    )
 
 
-def test_hulls_of_nearly_plane_points_are_closed_and_leave_no_point_out() -> None:
+def test_hulls_of_nearly_planar_points_are_closed_and_contain_all_points() -> None:
     around = np.linspace(0.0, 2.0 * np.pi, 90, endpoint=False)
     rings = [np.stack([np.cos(around), np.sin(around), np.full(90, z)], axis=1) for z in np.linspace(0.0, 1.0, 12)]
     tube = np.concatenate(rings)
@@ -63,7 +65,7 @@ def test_hulls_of_nearly_plane_points_are_closed_and_leave_no_point_out() -> Non
     assert len(Polytope(cases[0]).vertices) == 180 and Polytope(tube).vertices == Polytope(tube[::-1]).vertices[::-1]
 
 
-def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_asked_for() -> None:
+def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_computed() -> None:
     first, second = Polytope(grid(50, TURN)), Polytope(grid(70, TURN))
     bounds = first.bounding_sphere, first.origin_radius
     for copied in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first), copy.copy(first)):
@@ -73,8 +75,8 @@ def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_asked_fo
 
 
 @pytest.mark.slow(every=3)
-def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() -> None:
-    ball = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS[:120]) @ TURN + [5.0, 0.0, 0.0]
+def test_outer_hulls_contain_all_points_and_state_their_overestimate() -> None:
+    ball = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS[:120]) @ TURN + [5.0, 0.0, 0.0]
     whole = convex_hull(ball)
     assert whole.overestimate == 0.0 and convex_hull(whole, max_vertices=120) == whole
     last = math.inf
@@ -84,21 +86,21 @@ def test_outer_hulls_hold_all_points_and_say_by_how_much_they_are_too_large() ->
         assert len(outer.vertices) <= most
         assert (ball @ normals.T - offsets).max() <= 1e-12
         assert whole.volume < outer.volume < volume * whole.volume
-        farther = ((outer.support(WAYS) - whole.support(WAYS)) * WAYS).sum(axis=1)
+        farther = ((outer.support(DIRECTIONS) - whole.support(DIRECTIONS)) * DIRECTIONS).sum(axis=1)
         assert 0.8 * outer.overestimate < farther.max() <= outer.overestimate < last
         last = outer.overestimate
-    many = Ellipsoid((0.5, 1.0, 2.0)).support(WAYS)
+    many = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS)
     outer = convex_hull(many, max_vertices=32)  # of 600 corners
     normals, offsets = outer.planes
     assert (many @ normals.T - offsets).max() <= 1e-12 and outer.volume < 1.13 * convex_hull(many).volume
-    plate = Rounded(Box((0.1, 0.2, 0.01)), 0.003).support(WAYS[:200])
+    plate = Rounded(Box((0.1, 0.2, 0.01)), 0.003).support(DIRECTIONS[:200])
     assert convex_hull(plate, max_vertices=16).volume < 1.1 * convex_hull(plate).volume
-    can = Cylinder(0.1, 1.0).support(WAYS[:100])
+    can = Cylinder(0.1, 1.0).support(DIRECTIONS[:100])
     assert convex_hull(can, max_vertices=32).volume < 1.05 * convex_hull(can).volume
 
 
 @pytest.mark.slow(every=3)
-def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
+def test_fitted_shapes_contain_their_body_and_are_tight() -> None:
     bodies = (Capsule(0.2, 1.0), Box((1.0, 2.0, 3.0)), Ellipsoid((0.2, 0.5, 1.0)), Cylinder(0.1, 1.0), Sphere(0.3))
     bodies += (
         Rounded(Polytope(RNG.normal(size=(12, 3))), 0.1),
@@ -106,25 +108,25 @@ def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
         Rounded(shapes.Cone(0.4, 1.0), 0.1),
     )
     for body in bodies:
-        points = body.support(WAYS) @ TURN.T + [1.0, 2.0, 3.0]
+        points = body.support(DIRECTIONS) @ TURN.T + [1.0, 2.0, 3.0]
         for fit in (shapes.bounding_sphere, shapes.bounding_capsule, shapes.bounding_box):
-            for around, held in ((body, body.support(WAYS)), (points[:40], points[:40])):
-                found = fit(around)
-                R, p = np.array(found.origin.rotation.rows()), np.array([*found.origin.translation])
-                far = ((found.shape.support(WAYS @ R) @ R.T + p) * WAYS).sum(axis=1)
-                farther = far - (held @ WAYS.T).max(axis=0)
+            for around, contained in ((body, body.support(DIRECTIONS)), (points[:40], points[:40])):
+                fitted = fit(around)
+                R, p = np.array(fitted.origin.rotation.rows()), np.array([*fitted.origin.translation])
+                far = ((fitted.shape.support(DIRECTIONS @ R) @ R.T + p) * DIRECTIONS).sum(axis=1)
+                farther = far - (contained @ DIRECTIONS.T).max(axis=0)
                 assert farther.min() >= -1e-12, (fit, body)
                 assert (
-                    farther.max() <= found.overestimate + 1e-12 and found.overestimate <= 1.5 * farther.max() + 0.05
+                    farther.max() <= fitted.overestimate + 1e-12 and fitted.overestimate <= 1.5 * farther.max() + 0.05
                 ), (fit, body)
-    capsule = shapes.bounding_capsule(Capsule(0.2, 1.0).support(WAYS) @ TURN.T)
+    capsule = shapes.bounding_capsule(Capsule(0.2, 1.0).support(DIRECTIONS) @ TURN.T)
     assert capsule.shape.volume < 1.001 * Capsule(0.2, 1.0).volume and capsule.overestimate < 0.02
     assert shapes.bounding_capsule(Capsule(0.2, 1.0)).shape == Capsule(0.2, 1.0)
-    box = shapes.bounding_box(Box((1, 2, 3)).support(WAYS) @ TURN.T)
+    box = shapes.bounding_box(Box((1, 2, 3)).support(DIRECTIONS) @ TURN.T)
     assert np.allclose(sorted(box.shape.size), [1, 2, 3]) and box.overestimate < 1e-9
     for r, points in (
-        (1.0, WAYS[:50]),
-        (0.5 * math.sqrt(3.0), Box((1, 1, 1)).support(WAYS)),
+        (1.0, DIRECTIONS[:50]),
+        (0.5 * math.sqrt(3.0), Box((1, 1, 1)).support(DIRECTIONS)),
         (2.0, [[0, 0, 0], [4, 0, 0]]),
     ):
         assert shapes.bounding_sphere(points).shape.radius == pytest.approx(r, rel=0.03 if r == 1.0 else 1e-12)
@@ -134,7 +136,7 @@ def test_fits_hold_what_they_are_fitted_around_and_are_tight() -> None:
     assert shapes.bounding_capsule([[0, 0, 0], [0, 0, 1], [1e-3, 0, 0.5]]).shape.length > 0.9
 
 
-def test_what_has_no_hull_and_no_fit() -> None:
+def test_degenerate_points_and_wrong_fits_are_refused() -> None:
     bad = {
         r"polytope: vertices: expected at least four points, got 3 points": lambda: Polytope(np.eye(3)),
         r"polytope: vertices: .* not in one plane, got 5 points": lambda: Polytope(
@@ -151,8 +153,8 @@ def test_what_has_no_hull_and_no_fit() -> None:
         ),
         r"below 1e100 m, got 1e\+120": lambda: Polytope(np.eye(4)[:, :3] * 1e120),
         r"polytope: vertices: .* got 3": lambda: Polytope(3),
-        r"convex_hull: max_vertices: expected None or an integer >= 8, got 3": lambda: convex_hull(WAYS, 3),
-        r"convex_hull: max_vertices: .* got 16.0": lambda: convex_hull(WAYS, 16.0),
+        r"convex_hull: max_vertices: expected None or an integer >= 8, got 3": lambda: convex_hull(DIRECTIONS, 3),
+        r"convex_hull: max_vertices: .* got 16.0": lambda: convex_hull(DIRECTIONS, 16.0),
         r"convex_hull: .* it is round": lambda: convex_hull(Sphere(1.0)),
         r"bounding_sphere: .* known size, got HalfSpace": lambda: shapes.bounding_sphere(HalfSpace()),
         r"bounding_box: .* known size, got Mesh": lambda: shapes.bounding_box(Mesh("a")),

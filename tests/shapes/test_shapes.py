@@ -1,4 +1,4 @@
-"""Shapes: what they are, what they weigh, and what is none."""
+"""Shapes: sizes, inertias, values and refusals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _inside(shape: shapes.Shape, points: np.ndarray) -> np.ndarray:
     raise AssertionError(shape)
 
 
-def test_volume_reach_and_gyration_are_those_of_the_points_inside() -> None:
+def test_volume_reach_and_inertia_equal_those_of_inner_points() -> None:
     steps = np.linspace(-0.8, 0.8, 121)
     cell = (steps[1] - steps[0]) ** 3
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
@@ -39,24 +39,24 @@ def test_volume_reach_and_gyration_are_those_of_the_points_inside() -> None:
         gyration = shape.unit_inertia()
         assert gyration is not None
         expected = np.trace(second) * np.eye(3) - second
-        found = np.array([list(row) for row in (gyration.x, gyration.y, gyration.z)])
-        assert np.allclose(found, expected, rtol=0.05, atol=2e-3)
+        inertia = np.array([list(row) for row in (gyration.x, gyration.y, gyration.z)])
+        assert np.allclose(inertia, expected, rtol=0.05, atol=2e-3)
 
 
-def test_a_mesh_has_no_known_size() -> None:
+def test_a_mesh_without_its_file_has_no_size() -> None:
     mesh = Mesh("arm.dae", (1, 1, -2))
     assert mesh.scale == (1.0, 1.0, -2.0)
     assert mesh.origin_radius is mesh.volume is mesh.unit_inertia() is None
 
 
-def test_numbers_become_floats_so_that_equal_shapes_are_equal() -> None:
+def test_dimensions_become_floats_so_that_equal_shapes_are_equal() -> None:
     assert Box(np.array([1, 2, 3])) == Box([1.0, 2.0, 3.0]) == Box((1, 2, 3))
     assert hash(Cylinder(1, np.float32(2))) == hash(Cylinder(1.0, 2.0))
     assert repr(Sphere(1)) == "Sphere(radius=1.0)"
     assert Material(rgba=(0, 0.5, 1)).rgba == (0.0, 0.5, 1.0, 1.0)
 
 
-def test_a_shape_at_a_place() -> None:
+def test_a_shape_is_placed_by_a_vector_a_matrix_or_a_pose() -> None:
     ball = Sphere(0.1)
     assert ball.at((0, 0, 0)).origin is Pose.identity()
     assert ball.at((0, 0, 0.5)).origin.translation == Vec3(0.0, 0.0, 0.5)
@@ -69,7 +69,7 @@ def test_a_shape_at_a_place() -> None:
             ball.at(wrong)
 
 
-def test_what_is_no_shape() -> None:
+def test_invalid_dimensions_of_shapes_are_refused() -> None:
     bad = {
         r"box: size: expected 3 positive numbers \[m\], got \(1, 2, 0\)": lambda: Box((1, 2, 0)),
         r"box: size: .* got an array of shape \(2,\)": lambda: Box((1, 2)),  # type: ignore[arg-type]

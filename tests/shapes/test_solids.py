@@ -1,4 +1,4 @@
-"""Shapes that are weighed, and their farthest points: against the hulls of many of these points, and by identities."""
+"""Volumes, inertias and farthest points of shapes, against hulls of many points and identities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def weighed(points):
 
 
 @pytest.mark.slow(every=3)
-def test_what_shapes_weigh_is_what_the_hull_of_their_farthest_points_does() -> None:
+def test_volumes_and_inertias_equal_those_of_hulls_of_farthest_points() -> None:
     for shape in EVERY:
         flat = isinstance(shape, Cylinder | Cone)  # many points in a plane take Qhull long
         volume, center, inertia = weighed(np.unique(shape.support(DIRECTIONS[: 1000 if flat else None]), axis=0))
@@ -55,7 +55,7 @@ def test_what_shapes_weigh_is_what_the_hull_of_their_farthest_points_does() -> N
         assert np.abs(matrix(shape.unit_inertia()) - inertia).max() <= 1e-3 * np.trace(inertia), shape
 
 
-def test_nothing_is_farther_than_the_farthest_points() -> None:
+def test_farthest_points_bound_the_shape_in_all_directions() -> None:
     few = DIRECTIONS[:500]
     for shape in EVERY:
         points = shape.support(few)
@@ -80,7 +80,7 @@ def test_nothing_is_farther_than_the_farthest_points() -> None:
             endless.support((0, 0, 1))
 
 
-def test_what_is_rounded_weighs_what_it_must_to_rounding() -> None:
+def test_rounded_shapes_have_exact_volumes_and_inertias() -> None:
     x, y, z, r = 0.2, 0.5, 0.8, 0.15  # Steiner's formula
     rounded = x * y * z + 2.0 * (x * y + y * z + x * z) * r + math.pi * (x + y + z) * r * r + 4.0 / 3.0 * math.pi * r**3
     assert Rounded(Box((x, y, z)), r).volume == pytest.approx(rounded, rel=1e-14)
@@ -100,10 +100,14 @@ def test_what_is_rounded_weighs_what_it_must_to_rounding() -> None:
     pairs.append((Rounded(Cylinder(0.3, 1e-13), r), Rounded(Cone(0.3, 1e-13), r)))
     # A segment that is grown is a capsule.
     pairs.append((Rounded(Cylinder(1e-9, 1.0), 0.2), Capsule(0.2, 1.0)))
-    for found, expected in pairs:
-        assert found.volume == pytest.approx(expected.volume, rel=2e-8 if expected == Capsule(0.2, 1.0) else 1e-11)
-        assert np.allclose([*found.center], [*expected.center], atol=1e-12), found
-        assert np.allclose(matrix(found.unit_inertia()), matrix(expected.unit_inertia()), rtol=2e-8, atol=1e-11), found
+    for rounded_shape, expected in pairs:
+        assert rounded_shape.volume == pytest.approx(
+            expected.volume, rel=2e-8 if expected == Capsule(0.2, 1.0) else 1e-11
+        )
+        assert np.allclose([*rounded_shape.center], [*expected.center], atol=1e-12), rounded_shape
+        assert np.allclose(
+            matrix(rounded_shape.unit_inertia()), matrix(expected.unit_inertia()), rtol=2e-8, atol=1e-11
+        ), rounded_shape
     thin = Ellipsoid((0.05, 0.5, 1.0))  # by Steiner's formula, at a radius where its terms can be told apart
     v = [Rounded(thin, r).volume for r in (0.0, 0.5, 1.0, 2.0)]
     terms = np.linalg.solve([[r, r * r, r**3] for r in (0.5, 1.0, 2.0)], np.array(v[1:]) - v[0])
@@ -111,7 +115,7 @@ def test_what_is_rounded_weighs_what_it_must_to_rounding() -> None:
     assert terms[2] == pytest.approx(4.0 / 3.0 * math.pi, rel=1e-11)
 
 
-def test_a_link_weighs_what_its_shapes_do_where_their_centres_are() -> None:
+def test_a_link_has_the_mass_and_centre_of_its_shapes() -> None:
     cone = lw.Link("cone", Cone(0.1, 0.4).at((0, 0, 0.2)), mass=2.0)
     assert np.allclose(cone.com, [0.0, 0.0, 0.1])
     both = lw.Link("both", Cone(0.1, 0.4), Cone(0.1, 0.4).at(np.diag([1.0, -1.0, -1.0, 1.0])), density=1000.0)
@@ -122,7 +126,7 @@ def test_a_link_weighs_what_its_shapes_do_where_their_centres_are() -> None:
         lw.Link("floor", HalfSpace(), density=1.0)
 
 
-def test_every_shape_is_a_solid() -> None:
+def test_every_shape_becomes_a_solid() -> None:
     X = Pose(Rotation.from_rpy(0.3, -0.2, 0.9), Vec3(1.0, 2.0, 3.0))
     assert {type(shape) for shape in (*EVERY, HalfSpace())} == set(SOLIDS)
     z = Vec3(X.rotation.x.z, X.rotation.y.z, X.rotation.z.z)
@@ -135,7 +139,7 @@ def test_every_shape_is_a_solid() -> None:
     assert np.array_equal([[*v] for v in grown.core.vertices], WEDGE.vertices)
 
 
-def test_what_is_no_such_shape() -> None:
+def test_invalid_solid_shapes_are_refused() -> None:
     bad = {
         r"capsule: radius: expected a positive number \[m\], got -1": lambda: Capsule(-1, 1),
         r"capsule: length: expected a non-negative number \[m\], got -1": lambda: Capsule(1, -1),

@@ -1,4 +1,4 @@
-"""Every product of spatial algebra against plain 3×3, 4×4 and 6×6 matrices, on every kind of scalar."""
+"""Products of spatial algebra against plain 3×3, 4×4 and 6×6 matrices, on every kind of scalar."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Case:
-    """What is computed from things read off a list, and the same from plain matrices drawn in the same order."""
+    """A product of values read from a list, and of plain matrices drawn in the same order."""
 
     computed: Callable[[Reader], Any]
     reference: Callable[[Draw], Any]
@@ -171,7 +171,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 @every_scalar
-def test_against_plain_matrices(name: str, run: Any) -> None:
+def test_spatial_products_equal_matrix_products(name: str, run: Any) -> None:
     case = CASES[name]
     draws = [Draw(np.random.default_rng([list(CASES).index(name), k])) for k in range(SAMPLES)]
     references = [np.asarray(case.reference(draw), dtype=float) for draw in draws]
@@ -206,7 +206,7 @@ IDENTITIES: dict[str, tuple[str, Callable[..., tuple[Any, Any]]]] = {
 
 @pytest.mark.parametrize("name", IDENTITIES)
 @every_scalar
-def test_identities(name: str, run: Any) -> None:
+def test_identities_of_spatial_algebra_hold(name: str, run: Any) -> None:
     kinds, sides = IDENTITIES[name][0].split(), IDENTITIES[name][1]
     rows = []
     for k in range(SAMPLES):
@@ -220,11 +220,11 @@ def test_identities(name: str, run: Any) -> None:
         return scalars_of(list(sides(*(getattr(reader, kind)() for kind in kinds))))
 
     for pair in run(both, np.array(rows)):
-        one, other = np.split(pair, 2)
-        assert_near(one, other, times=64.0)
+        left, right = np.split(pair, 2)
+        assert_near(left, right, times=64.0)
 
 
-def test_neutral_elements() -> None:
+def test_identities_and_zeros_are_neutral() -> None:
     X = Pose.identity()
     V, F = Motion.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), Force.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert X @ V == V and X.inv() @ V == V
@@ -238,26 +238,26 @@ def test_neutral_elements() -> None:
     assert (len(Subspace(())), len(Subspace((V, V)))) == (0, 2)
 
 
-def test_the_identity_costs_nothing_when_traced() -> None:
+def test_the_identity_pose_adds_no_operations_to_a_trace() -> None:
     """Zeros and ones of a pose vanish from the trace."""
     from linkwork.expr.scalar.symbol import Graph
 
     graph = Graph()
     X, V = Reader(graph.inputs("x", (12,))).pose(), Reader(graph.inputs("v", (6,))).motion()
     before = len(graph.nodes)
-    one = Pose.identity()
-    assert all(a is b for a, b in zip((one @ V).elements(), V.elements(), strict=True))
-    assert all(a is b for a, b in zip(scalars_of(one @ X), scalars_of(X), strict=True))
-    assert all(a is b for a, b in zip(scalars_of(X @ one), scalars_of(X), strict=True))
+    identity = Pose.identity()
+    assert all(a is b for a, b in zip((identity @ V).elements(), V.elements(), strict=True))
+    assert all(a is b for a, b in zip(scalars_of(identity @ X), scalars_of(X), strict=True))
+    assert all(a is b for a, b in zip(scalars_of(X @ identity), scalars_of(X), strict=True))
     assert len(graph.nodes) == before
 
 
-def test_as_many_rates_as_columns() -> None:
+def test_a_subspace_takes_a_rate_for_each_column() -> None:
     with pytest.raises(ValueError, match="argument 2 is longer"):
         Subspace((Motion.zero(),)) @ [1.0, 2.0]
 
 
-def test_a_pose_acts_on_nothing_else() -> None:
+def test_a_pose_refuses_to_act_on_floats_and_vectors() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         Pose.identity() @ 3.0
     with pytest.raises(TypeError, match="unsupported operand"):

@@ -1,4 +1,4 @@
-"""Articulated-body inertias: what is felt through a joint that is free, and its exact zeros."""
+"""Articulated-body inertias through a free joint, with exact zeros."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def freed(x: list[Any], S: Motion | None = None) -> list[Any]:
 
 
 @every_scalar
-def test_along_any_direction(run: Any) -> None:
+def test_articulated_inertias_along_any_direction_equal_the_dense_formula(run: Any) -> None:
     samples, expected = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def test_along_any_direction(run: Any) -> None:
 @pytest.mark.parametrize("along", range(6))
 @pytest.mark.parametrize("length", [1.0, -1.0, 0.3])
 @every_scalar
-def test_along_a_coordinate_there_is_exactly_nothing_left(run: Any, along: int, length: float) -> None:
+def test_articulated_inertias_along_a_coordinate_have_exact_zeros(run: Any, along: int, length: float) -> None:
     direction = [0.0] * 6
     direction[along] = length
     matrices = [positive(np.random.default_rng(seed)) for seed in SEEDS]
@@ -64,19 +64,19 @@ def test_along_a_coordinate_there_is_exactly_nothing_left(run: Any, along: int, 
 
 
 @pytest.mark.parametrize("along", range(6))
-def test_the_zeros_are_not_computed(along: int) -> None:
+def test_zeros_of_articulated_inertias_are_not_computed(along: int) -> None:
     graph = Graph()
     direction = [0.0] * 6
     direction[along] = 1.0
     left = np.array(freed(graph.inputs("I", (21,)), Motion.of(direction)), dtype=object).reshape(6, 6)
     zeros = [type(x) is float and x == 0.0 for x in (*left[along], *left[:, along])]
     assert all(zeros)
-    rest = np.delete(np.delete(left, along, axis=0), along, axis=1)
-    assert all(isinstance(x, Symbol) for x in rest.ravel())
+    remaining = np.delete(np.delete(left, along, axis=0), along, axis=1)
+    assert all(isinstance(x, Symbol) for x in remaining.ravel())
 
 
-def test_a_direction_that_is_a_variable_is_no_coordinate() -> None:
-    """Its row is zero only to rounding, but then it is right where the variable is zero too."""
+def test_a_symbolic_direction_is_projected_without_exact_zeros() -> None:
+    """Its row is zero to rounding, also where the variable is zero."""
     graph = Graph()
     symbols, s = graph.inputs("I", (21,)), graph.input("s")
     left = freed(symbols, Motion.of([0.0, 0.0, s, 0.0, 0.0, 0.0]))
@@ -88,7 +88,7 @@ def test_a_direction_that_is_a_variable_is_no_coordinate() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_it_does_not_resist_the_free_direction_and_stays_semidefinite(seed: int) -> None:
+def test_an_articulated_inertia_is_zero_along_the_free_direction_and_semidefinite(seed: int) -> None:
     rng = np.random.default_rng(seed)
     M, S = positive(rng), rng.normal(size=6)
     left = np.array(freed([*flat_articulated(M).tolist(), *S.tolist()])).reshape(6, 6)

@@ -1,4 +1,4 @@
-"""Rigid-body inertias against clouds of point masses: shift, rotation, momentum, energy, what stays physical."""
+"""Rigid-body inertias against clouds of point masses: shift, rotation, momentum, energy, physical consistency."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def matrix(inertia: Any) -> np.ndarray:
 
 
 @every_scalar
-def test_shifted_is_the_cloud_shifted(run: Any) -> None:
+def test_a_shifted_inertia_is_that_of_the_shifted_cloud(run: Any) -> None:
     """Every point moves by p."""
     samples, expected = [], []
     for seed in SEEDS:
@@ -42,13 +42,13 @@ def test_shifted_is_the_cloud_shifted(run: Any) -> None:
     articulated = run(
         lambda x: scalars_of(ArticulatedInertia.of((r := Reader(x)).inertia()).shifted(r.vec3())), np.array(samples)
     )
-    for result, other, matrix in zip(results, articulated, expected, strict=True):
+    for result, articulated_result, matrix in zip(results, articulated, expected, strict=True):
         assert_near(result, matrix, times=16.0)
-        assert_near(other, matrix, times=16.0)
+        assert_near(articulated_result, matrix, times=16.0)
 
 
 @every_scalar
-def test_moved_is_the_cloud_moved(run: Any) -> None:
+def test_a_moved_inertia_is_that_of_the_moved_cloud(run: Any) -> None:
     samples, expected = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
@@ -62,8 +62,8 @@ def test_moved_is_the_cloud_moved(run: Any) -> None:
 
 
 @every_scalar
-def test_at_center_is_the_parallel_axis_theorem(run: Any) -> None:
-    """From the inertia about the centre of mass, wherever the cloud's own origin is."""
+def test_the_inertia_at_the_centre_follows_the_parallel_axis_theorem(run: Any) -> None:
+    """The cloud's origin is arbitrary."""
     samples, expected = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
@@ -82,7 +82,7 @@ def test_at_center_is_the_parallel_axis_theorem(run: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_mass_is_exact_wherever_the_body_goes(seed: int) -> None:
+def test_moving_a_body_keeps_its_mass_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
     I = of_cloud(*point_cloud(rng))
     for _ in range(10):
@@ -93,7 +93,7 @@ def test_the_mass_is_exact_wherever_the_body_goes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_there_and_back(seed: int) -> None:
+def test_moving_a_body_back_restores_its_inertia(seed: int) -> None:
     rng = np.random.default_rng(seed)
     I, X = of_cloud(*point_cloud(rng)), of_pose(random_pose(rng))
     size = float(np.linalg.norm(matrix(X @ I)))
@@ -103,8 +103,8 @@ def test_there_and_back(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_moved_body_is_still_a_body(seed: int) -> None:
-    """Positive semidefinite, and the moments of inertia about the centre keep to the triangle inequality."""
+def test_a_moved_inertia_stays_physical(seed: int) -> None:
+    """Positive semidefinite, and the moments about the centre satisfy the triangle inequality."""
     rng = np.random.default_rng(seed)
     masses, points = point_cloud(rng, n=3 + seed)
     I = of_pose(random_pose(rng)) @ of_cloud(masses, points)
@@ -119,7 +119,7 @@ def test_a_moved_body_is_still_a_body(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
+def test_momentum_and_energy_of_a_body_equal_those_of_its_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
     masses, points = point_cloud(rng)
     w, v = rng.normal(size=(2, 3))
@@ -132,7 +132,7 @@ def test_momentum_and_energy_are_those_of_the_points(seed: int) -> None:
     assert_near([0.5 * V.dot(h)], [energy], times=16.0)
 
 
-def test_bodies_add_up() -> None:
+def test_inertias_of_parts_add_up() -> None:
     rng = np.random.default_rng(9)
     masses, points = point_cloud(rng, n=10)
     whole = of_cloud(masses, points)
@@ -142,7 +142,7 @@ def test_bodies_add_up() -> None:
     assert np.array_equal(matrix(Inertia.zero()), np.zeros((6, 6)))
 
 
-def test_a_point_at_the_origin_has_only_mass() -> None:
+def test_a_point_mass_at_the_origin_has_no_moments() -> None:
     I = Inertia.at_center(2.0, Vec3.zero(), Symmetric3.zero())
     assert (I.mass, I.moment, I.about) == (2.0, Vec3.zero(), Symmetric3.zero())
     p = Vec3(0.0, 3.0, 0.0)
@@ -150,7 +150,7 @@ def test_a_point_at_the_origin_has_only_mass() -> None:
     assert I.shifted(p).moment == p * 2.0
 
 
-def test_a_known_body() -> None:
+def test_the_inertia_of_a_sphere_off_the_origin_is_the_textbooks() -> None:
     """A uniform sphere of 3 kg and radius 0.4 m, hung 2 m from the origin."""
     J = 0.4 * 3.0 * 0.4**2
     I = Inertia.at_center(3.0, Vec3(0.0, 0.0, -2.0), Symmetric3.diagonal(J, J, J))
@@ -161,8 +161,8 @@ def test_a_known_body() -> None:
     assert math.isclose((I @ Motion.of([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])).force.y, 6.0)
 
 
-def test_the_reference_is_the_textbooks_matrix() -> None:
-    """[[J, m c×], [(m c×)ᵀ, m 1]]: the reference of these tests, by its definition."""
+def test_reference_matrices_have_the_textbooks_blocks() -> None:
+    """[[J, m c×], [(m c×)ᵀ, m 1]]."""
     masses, points = point_cloud(np.random.default_rng(3))
     M = inertia_matrix(masses, points)
     h = skew(masses @ points)

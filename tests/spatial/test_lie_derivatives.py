@@ -63,14 +63,14 @@ every_map = pytest.mark.parametrize("name", MAPS)
 
 @every_map
 @every_jacobian
-def test_first_derivatives(name: str, differentiate: Any) -> None:
+def test_first_derivatives_of_exponential_and_logarithm_equal_differences(name: str, differentiate: Any) -> None:
     function, reference, points = MAPS[name]
     for point in points:
         assert_near(differentiate(function, point), difference_jacobian(reference, point), times=16.0)
 
 
 @every_map
-def test_first_derivatives_in_reverse(name: str) -> None:
+def test_reverse_derivatives_of_exponential_and_logarithm_equal_differences(name: str) -> None:
     function, reference, points = MAPS[name]
     for point in points[:: max(1, len(points) // 12)]:
         symbols = Graph().inputs("x", (len(point),))
@@ -82,8 +82,8 @@ def test_first_derivatives_in_reverse(name: str) -> None:
 
 
 @every_map
-def test_second_derivatives(name: str) -> None:
-    """Along one direction twice, by expressions and by duals of duals."""
+def test_second_derivatives_of_exponential_and_logarithm_equal_differences(name: str) -> None:
+    """Second derivatives in one direction, by expressions and by nested dual numbers."""
     function, reference, points = MAPS[name]
     symbols = Graph().inputs("x", (len(points[0]),))
     direction = np.linspace(1.0, -0.7, len(symbols)).tolist()
@@ -103,7 +103,7 @@ def test_second_derivatives(name: str) -> None:
 def _slopes(function: Callable[..., Any], x: list[Any], direction: list[float]) -> list[Any]:
     """The derivative along a direction of a function of precise numbers, by differences."""
     step = mpmath.mpf(10) ** -18
-    there, back = (
+    ahead, behind = (
         function([Precise(a.value + sign * step * d) for a, d in zip(x, direction, strict=True)]) for sign in (1, -1)
     )
-    return [(a - b) / (2 * step) for a, b in zip(there, back, strict=True)]
+    return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]

@@ -1,4 +1,4 @@
-"""Masses that move, and what a joint does that carries them: against sums over points."""
+"""Moving masses, and the momentum that a joint gives them, against sums over points."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def of_points(m: Any, r: Any, r_dot: Any) -> MovingInertia:
     return MovingInertia(inertia, Vec3.of(m @ r_dot), Matrix3(*map(Vec3.of, P.tolist())))
 
 
-def numbers(found: MovingInertia) -> np.ndarray:
-    I, P = found.inertia, found.second_moment_rate
-    return np.array([I.mass, *I.moment, *I.about.elements(), *found.moment_rate, *P.x, *P.y, *P.z])
+def flat_elements(inertia: MovingInertia) -> np.ndarray:
+    I, P = inertia.inertia, inertia.second_moment_rate
+    return np.array([I.mass, *I.moment, *I.about.elements(), *inertia.moment_rate, *P.x, *P.y, *P.z])
 
 
 def cloud(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,29 +29,29 @@ def cloud(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rng.uniform(0.1, 1.0, 9), rng.normal(size=(9, 3)), rng.normal(size=(9, 3))
 
 
-def near(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(np.asarray(found, dtype=float), expected, rtol=1e-12, atol=1e-12)
+def near(actual: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(actual, dtype=float), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_of_a_body_that_turns() -> None:
+def test_the_rate_of_a_rotating_inertia_equals_the_sum_over_points() -> None:
     m, r, _ = cloud(0)
     w = np.array([0.3, -1.2, 0.7])
-    still = of_points(m, r, np.zeros_like(r)).inertia
-    near(numbers(MovingInertia.of(still, Vec3.of(w))), numbers(of_points(m, r, np.cross(w, r))))
+    resting = of_points(m, r, np.zeros_like(r)).inertia
+    near(flat_elements(MovingInertia.of(resting, Vec3.of(w))), flat_elements(of_points(m, r, np.cross(w, r))))
 
 
-def test_sums_and_other_frames() -> None:
+def test_moving_inertias_add_and_change_frames() -> None:
     (m, r, r_dot), (n, s, s_dot) = cloud(1), cloud(2)
     both = of_points(np.r_[m, n], np.r_[r, s], np.r_[r_dot, s_dot])
-    near(numbers(of_points(m, r, r_dot) + of_points(n, s, s_dot)), numbers(both))
+    near(flat_elements(of_points(m, r, r_dot) + of_points(n, s, s_dot)), flat_elements(both))
     X, speed = random_pose(np.random.default_rng(3)), np.array([0.4, 0.5, -0.6])
     R, p = X[:3, :3], X[:3, 3]
-    seen = of_points(m, r, r_dot).transformed(Pose.of(X.tolist()), Vec3.of(speed))
-    near(numbers(seen), numbers(of_points(m, r @ R.T + p, r_dot @ R.T + speed)))
+    transformed = of_points(m, r, r_dot).transformed(Pose.of(X.tolist()), Vec3.of(speed))
+    near(flat_elements(transformed), flat_elements(of_points(m, r @ R.T + p, r_dot @ R.T + speed)))
 
 
-def test_what_a_joint_carries() -> None:
-    """J = s_v + s_ω × r and its rate, summed; the same from another frame."""
+def test_joint_momentum_equals_the_sum_over_points() -> None:
+    """J = s_v + s_ω × r and its rate, summed; also in another frame."""
     m, r, r_dot = cloud(4)
     s, s_dot = np.random.default_rng(5).normal(size=(2, 6))
 
@@ -62,14 +62,14 @@ def test_what_a_joint_carries() -> None:
         return np.concatenate([m @ part for part in parts])
 
     load = of_points(m, r, r_dot).joint_momentum(Motion.of(s.tolist()), Motion.of(s_dot.tolist()))
-    found = [*load.momentum.elements(), *load.column_rate.elements(), *load.coriolis]
-    near(found, sums(r, r_dot, s, s_dot))
+    actual = [*load.momentum.elements(), *load.column_rate.elements(), *load.coriolis]
+    near(actual, sums(r, r_dot, s, s_dot))
     rate = np.array(load.rate.elements())
-    near(rate, [*(np.array(found[6:9]) + found[12:15]), *found[9:12]])
+    near(rate, [*(np.array(actual[6:9]) + actual[12:15]), *actual[9:12]])
     X, speed = random_pose(np.random.default_rng(6)), np.array([0.4, 0.5, -0.6])
     R, p = X[:3, :3], X[:3, 3]
-    seen = load.transformed(Pose.of(X.tolist()), Vec3.of(speed))
-    there = [R @ s[:3], R @ s[3:] - np.cross(R @ s[:3], p)]  # the same motion of the points, seen from there
+    transformed = load.transformed(Pose.of(X.tolist()), Vec3.of(speed))
+    moved_axis = [R @ s[:3], R @ s[3:] - np.cross(R @ s[:3], p)]  # the same motion of the points, seen from there
     changed = [R @ s_dot[:3], R @ s_dot[3:] - np.cross(R @ s_dot[:3], p) - np.cross(R @ s[:3], speed)]
-    expected = sums(r @ R.T + p, r_dot @ R.T + speed, np.concatenate(there), np.concatenate(changed))
-    near([*seen.momentum.elements(), *seen.column_rate.elements(), *seen.coriolis], expected)
+    expected = sums(r @ R.T + p, r_dot @ R.T + speed, np.concatenate(moved_axis), np.concatenate(changed))
+    near([*transformed.momentum.elements(), *transformed.column_rate.elements(), *transformed.coriolis], expected)

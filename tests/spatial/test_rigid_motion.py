@@ -41,13 +41,13 @@ def state(pose: Path, t: float) -> State:
         R, p, R1, p1, R2, p2 = (M[:3, k] for M in (now, rate, second) for k in (slice(0, 3), 3))
         spin, spin_rate = R.T * R1, R1.T * R1 + R.T * R2
         v, v_rate = R.T * p1, R1.T * p1 + R.T * p2
-        numbers = [
+        elements = [
             [*R, *p],
             [spin[2, 1], spin[0, 2], spin[1, 0], *v],
             [spin_rate[2, 1], spin_rate[0, 2], spin_rate[1, 0], *v_rate],
             list(R.T * p2),
         ]
-        return State(*(np.array([float(x) for x in row]) for row in numbers))
+        return State(*(np.array([float(x) for x in row]) for row in elements))
 
 
 def flat(s: State) -> np.ndarray:
@@ -64,7 +64,7 @@ def parts(m: RigidMotion) -> list[Any]:
 
 
 @every_scalar
-def test_through_a_moving_joint(run: Any) -> None:
+def test_motion_through_a_joint_equals_the_differentiated_path(run: Any) -> None:
     samples, expected = [], []
     for seed in range(3):
         A, B = path(2 * seed), path(2 * seed + 1)
@@ -82,7 +82,7 @@ def test_through_a_moving_joint(run: Any) -> None:
 
 
 @every_scalar
-def test_the_wrench_is_that_of_the_points(run: Any) -> None:
+def test_the_wrench_on_a_body_equals_that_on_its_points(run: Any) -> None:
     samples, expected = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def wrench_of_points(pose: Path, t: float, masses: np.ndarray, points: np.ndarra
         return np.array([float(x) for x in total])
 
 
-def test_a_point_moves_by_omega() -> None:
+def test_the_acceleration_of_a_point_follows_from_omega() -> None:
     """p̈ + Ω r is the acceleration of the point at r, Ω = [ω̇×] + [ω×][ω×]."""
     s, r = state(path(20), 0.4), np.array([0.3, -0.8, 0.5])
     m = motion(Reader(flat(s).tolist()))
@@ -123,7 +123,7 @@ def test_a_point_moves_by_omega() -> None:
     assert_near(list(m.acceleration + m.omega @ Vec3.of(r.tolist())), expected, times=16.0)
 
 
-def test_the_wrench_is_eulers() -> None:
+def test_the_wrench_on_a_body_is_newtons_and_eulers() -> None:
     """n = J ω̇ + ω × J ω + h × p̈, f = m p̈ + ω̇ × h + ω × (ω × h)."""
     s = state(path(21), -0.2)
     M = inertia_matrix(*point_cloud(np.random.default_rng(5)))
@@ -136,7 +136,7 @@ def test_the_wrench_is_eulers() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_wrench_does_no_work_that_is_not_the_energys(seed: int) -> None:
+def test_the_power_of_the_wrench_is_the_rate_of_energy(seed: int) -> None:
     """A body spinning freely: ω · n is the rate of its energy, zero where ω̇ solves Euler's equation."""
     rng = np.random.default_rng(seed)
     M = inertia_matrix(*point_cloud(rng))
@@ -147,17 +147,17 @@ def test_the_wrench_does_no_work_that_is_not_the_energys(seed: int) -> None:
     assert_near(list(m.wrench(body).moment), np.zeros(3), times=64.0, scale=float(np.linalg.norm(J) * (1.0 + w @ w)))
 
 
-def test_held_against_gravity() -> None:
+def test_a_resting_body_needs_its_weight_as_support() -> None:
     """A body at rest weighs m g: it is held up by −m g at its centre of mass."""
     M = inertia_matrix(*point_cloud(np.random.default_rng(1)))
     mass, *h = flat_inertia(M)[:4]
-    held = RigidMotion.of_fixed_base(Vec3(0.0, 0.0, -9.81))
-    F = held.wrench(Reader(flat_inertia(M).tolist()).inertia())
+    resting = RigidMotion.of_fixed_base(Vec3(0.0, 0.0, -9.81))
+    F = resting.wrench(Reader(flat_inertia(M).tolist()).inertia())
     assert_near(list(F.elements()), np.concatenate([np.cross(h, [0.0, 0.0, 9.81]), [0.0, 0.0, 9.81 * mass]]), times=8.0)
-    assert held.angular_velocity == held.angular_acceleration == Vec3.zero()
+    assert resting.angular_velocity == resting.angular_acceleration == Vec3.zero()
 
 
-def test_spinning_steadily() -> None:
+def test_a_steadily_spinning_frame_has_centripetal_acceleration_alone() -> None:
     w = np.array([0.3, -1.0, 2.0])
     steady = RigidMotion.spinning(Vec3.of(w.tolist()))
     assert steady.acceleration == steady.angular_acceleration == Vec3.zero()
@@ -168,8 +168,8 @@ def test_spinning_steadily() -> None:
     assert isinstance(moving.wrench(Reader([1.0] * 10).inertia()), Force)
 
 
-def test_through_a_joint_at_rest_is_a_change_of_frame() -> None:
-    """And the wrench on a body is then the same wrench, seen from the other frame."""
+def test_motion_through_a_resting_joint_is_a_change_of_frame() -> None:
+    """The wrench on a body is the same wrench in the other frame."""
     s = state(path(30), 0.1)
     X = Reader(state(path(31), 0.0).pose.tolist()).pose()
     before = motion(Reader(flat(s).tolist()))

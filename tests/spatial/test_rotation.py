@@ -1,4 +1,4 @@
-"""Rotations: orthonormal to rounding, right against the matrix exponential, and exact where angles are."""
+"""Rotations: orthonormal to rounding, equal to the matrix exponential, and exact at special angles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assert_rotation(R: np.ndarray, times: float = 6.0) -> None:
 
 @pytest.mark.parametrize("axis", AXES)
 @every_scalar
-def test_about_an_axis(axis: tuple[float, float, float], run: Any) -> None:
+def test_rotations_about_an_axis_equal_the_matrix_exponential(axis: tuple[float, float, float], run: Any) -> None:
     results = run(lambda x: scalars_of(Rotation.about(Vec3(*axis), x[0])), np.array(ANGLES)[:, None])
     for angle, result in zip(ANGLES, results, strict=True):
         assert_rotation(result.reshape(3, 3))
@@ -47,7 +47,7 @@ def test_about_an_axis(axis: tuple[float, float, float], run: Any) -> None:
 
 
 @pytest.mark.parametrize("k", range(3))
-def test_about_a_coordinate_axis_zeros_and_ones_are_exact_and_are_not_computed(k: int) -> None:
+def test_rotations_about_coordinate_axes_have_exact_zeros_and_ones(k: int) -> None:
     axis = [0.0, 0.0, 0.0]
     axis[k] = 1.0
     angle = Graph().input("q")
@@ -58,8 +58,8 @@ def test_about_a_coordinate_axis_zeros_and_ones_are_exact_and_are_not_computed(k
     assert matrix(Rotation.about(Vec3.of(axis), 0.3))[k].tolist() == axis
 
 
-def test_no_turn_is_none() -> None:
-    """Exactly where the axis is a coordinate axis, to rounding where it is another."""
+def test_a_zero_angle_gives_the_identity() -> None:
+    """It is exact for a coordinate axis, and to rounding for another."""
     for axis in AXES:
         R = matrix(Rotation.about(Vec3(*axis), 0.0))
         assert_near(R, np.eye(3), times=0.0 if set(axis) <= {-1.0, 0.0, 1.0} else 1.0)
@@ -68,7 +68,7 @@ def test_no_turn_is_none() -> None:
 
 @every_jacobian
 @pytest.mark.parametrize("angle", ANGLES)
-def test_the_derivative_by_the_angle(differentiate: Any, angle: float) -> None:
+def test_the_derivative_of_a_rotation_by_its_angle_is_its_axis_cross_product(differentiate: Any, angle: float) -> None:
     axis = Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)
     slope = differentiate(lambda x: scalars_of(Rotation.about(axis, x[0])), [angle])[:, 0]
     expected = skew(list(axis)) @ matrix(Rotation.about(axis, angle))
@@ -76,7 +76,7 @@ def test_the_derivative_by_the_angle(differentiate: Any, angle: float) -> None:
 
 
 @every_scalar
-def test_of_a_quaternion(run: Any) -> None:
+def test_rotations_of_quaternions_equal_the_textbook_formula(run: Any) -> None:
     rng = np.random.default_rng(1)
     q = rng.normal(size=(40, 4))
     q /= np.linalg.norm(q, axis=1, keepdims=True)
@@ -88,7 +88,7 @@ def test_of_a_quaternion(run: Any) -> None:
         assert_near(R, np.eye(3) + 2.0 * w * turned + 2.0 * turned @ turned, times=6.0)
 
 
-def test_a_quaternion_and_its_opposite_are_one_rotation_bit_by_bit() -> None:
+def test_a_quaternion_and_its_negative_give_one_rotation_to_the_bit() -> None:
     rng = np.random.default_rng(2)
     for q in rng.normal(size=(50, 4)):
         w, x, y, z = (q / np.linalg.norm(q)).tolist()
@@ -96,7 +96,7 @@ def test_a_quaternion_and_its_opposite_are_one_rotation_bit_by_bit() -> None:
         assert Quaternion(w, x, y, z).rotation() == Rotation.from_quaternion(w, x, y, z)
 
 
-def test_roll_pitch_and_yaw_are_about_fixed_axes_in_that_order() -> None:
+def test_rpy_angles_are_rotations_about_fixed_axes_in_that_order() -> None:
     x, y, z = np.eye(3)
     rng = np.random.default_rng(3)
     for roll, pitch, yaw in rng.uniform(-7.0, 7.0, size=(40, 3)):
@@ -120,19 +120,19 @@ def test_quarter_turns_are_exact() -> None:
             assert matrix(Rotation.from_rpy(0.0, 0.0, np.float64(angle))).tolist() == [[c, -s, 0], [s, c, 0], [0, 0, 1]]
 
 
-def test_the_24_rotations_of_a_cube() -> None:
+def test_rpy_quarter_turns_give_the_24_rotations_of_a_cube() -> None:
     half_pi = math.pi / 2
-    found = set()
+    rotations = set()
     for a, b, c in itertools.product((-half_pi, 0.0, half_pi, math.pi), repeat=3):
         R = matrix(Rotation.from_rpy(a, b, c))
         assert set(np.abs(R).ravel()) == {0.0, 1.0}
         assert np.array_equal(R.T @ R, np.eye(3))
-        found.add(tuple(map(tuple, R + 0.0)))
-    assert len(found) == 24
+        rotations.add(tuple(map(tuple, R + 0.0)))
+    assert len(rotations) == 24
 
 
 @pytest.mark.parametrize("k", [-3, -2, -1, 0, 1, 2, 3, 4, 8])
-def test_angles_beside_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
+def test_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
     quarter = k * (math.pi / 2)
     for angle in (math.nextafter(quarter, 100.0), math.nextafter(quarter, -100.0), 1e-300 + quarter if k == 0 else 1.0):
         if angle in nearest_quarter_turns()[k]:
@@ -141,19 +141,19 @@ def test_angles_beside_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 
 
-def test_quarter_turns_far_away_are_left_to_the_sine() -> None:
+def test_distant_quarter_turns_are_computed_by_the_sine() -> None:
     for angle in (34 * math.pi / 2, 1e6 * math.pi):
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 
 
 @pytest.mark.parametrize("angle", [math.nan, math.inf, -math.inf])
-def test_an_angle_that_is_not_finite_is_refused(angle: float) -> None:
+def test_angles_that_are_not_finite_are_refused(angle: float) -> None:
     with pytest.raises((ValueError, OverflowError), match="cannot convert float"):
         Rotation.from_rpy(0.0, angle, 0.0)
 
 
-def test_products_of_many_rotations_stay_near_the_group() -> None:
-    """The error of a product grows with the number of factors, not faster."""
+def test_products_of_many_rotations_stay_orthonormal() -> None:
+    """The error grows with the number of factors, not faster."""
     rng = np.random.default_rng(4)
     total = Rotation.identity()
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""Jacobians and their rates on trees of every joint type, for frames that move and points anywhere.
+"""Jacobians and their rates on trees of every joint type, for moving frames and points anywhere.
 
 INVARIANTS 10 (J v is the twist), 11 (J against differences) and 12 (J̇ v + J a is the acceleration; J̇ against
 differences).  The reference of twists and accelerations differentiates poses: see `oracles.textbook`.
@@ -22,16 +22,16 @@ STEP = 1e-6
 
 
 def views(tree, seed=0):
-    """B with a relative_to, an expressed_in and an at each: the world, B itself, and others that move."""
+    """Yield a frame B with observers, axes and points: the world, B itself, and other moving frames."""
     rng = np.random.default_rng(seed)
     names = ["world", *(frame.name for frame in tree.frames)]
     last, first = tree.frames[-1].name, tree.bodies[0].name
-    found = [(last, {}), (last, {"expressed_in": last, "point": "world"})]
-    found.append((last, {"relative_to": first, "expressed_in": first}))
+    cases = [(last, {}), (last, {"expressed_in": last, "point": "world"})]
+    cases.append((last, {"relative_to": first, "expressed_in": first}))
     for _ in range(3):
-        B, *others = rng.choice(names, 4).tolist()
-        found.append((B, dict(zip(("relative_to", "expressed_in", "point"), others, strict=True))))
-    return found
+        B, *more_frames = rng.choice(names, 4).tolist()
+        cases.append((B, dict(zip(("relative_to", "expressed_in", "point"), more_frames, strict=True))))
+    return cases
 
 
 def of_book(view):
@@ -45,7 +45,7 @@ def along(tree, q, v):
 
 
 @every_tree
-def test_twist_and_acceleration(tree):
+def test_jacobian_and_its_rate_give_twist_and_acceleration(tree):
     q, v, a = state(tree, seed=3, size=2)
     f, book = Direct(tree), Textbook(tree, q, v, a)
     for B, view in views(tree):
@@ -58,14 +58,14 @@ def test_twist_and_acceleration(tree):
 
 
 def jacobian_of_point(f, q, B, A, point):
-    """In A's axes, at a point that is given in B's."""
+    """Return the Jacobian in A's axes at a point fixed in B."""
     J = f.jacobian(q, B, relative_to=A, expressed_in=A)
     arm = f.pose(q, B, relative_to=A)[:, :3, :3] @ point
     return np.concatenate([J[:, :3], J[:, 3:] + np.cross(J[:, :3], arm, axis=1)], axis=1)
 
 
 @every_moving_tree
-def test_differences(tree):
+def test_columns_of_the_jacobian_equal_differences_of_poses(tree):
     """J's columns are rates of the pose along unit velocities, and J̇ is J's rate along v, of one point of B."""
     q, v, _ = state(tree, seed=4, size=2)
     f = Direct(tree)
@@ -79,8 +79,8 @@ def test_differences(tree):
         R_EA, X = R_EA[:, None], X[:, None]
         W = R_EA @ rate[..., :3, :3] @ np.swapaxes(R_EA @ X[..., :3, :3], -1, -2)
         w = np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1)
-        found = np.concatenate([w, (R_EA @ (rate @ point[:, None])[..., :3, :])[..., 0]], axis=-1)
-        assert_close(np.swapaxes(J, -1, -2), found, 1e-8, f"J {B} {view}", core=1)
+        jacobian = np.concatenate([w, (R_EA @ (rate @ point[:, None])[..., :3, :])[..., 0]], axis=-1)
+        assert_close(np.swapaxes(J, -1, -2), jacobian, 1e-8, f"J {B} {view}", core=1)
 
         after, before = (jacobian_of_point(f, x, B, A, point[:, :3]) for x in along(tree, q, v))
         expected = ((after - before) / (2.0 * STEP)).reshape(2, 2, 3, tree.nv)
@@ -89,8 +89,8 @@ def test_differences(tree):
 
 
 @every_moving_tree
-def test_dual_numbers(tree):
-    """Where E is A and P is fixed to B, J̇ and H v are J's derivative element by element."""
+def test_rates_of_jacobians_equal_dual_number_derivatives(tree):
+    """Axes are those of A and the point is fixed to B, so J̇ and H v are derivatives element by element."""
     q, v, _ = (x[0].tolist() for x in state(tree, seed=10, size=1))
     names = ["world", *(frame.name for frame in tree.frames)]
     f = Direct(tree, "floats")
@@ -98,14 +98,14 @@ def test_dual_numbers(tree):
         moving = seeded(q, ROBOT["velocity_to_configuration_derivative"].compute(tree, q, v))
         rates = ROBOT["jacobian"].compute(tree, moving, B, relative_to=A, expressed_in=A)
         expected = np.array([[parts(x, moving[0].level)[1] for x in row] for row in rates], dtype=float)
-        found = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in=A)
-        assert_close(found, expected, 1e-12, f"{B} {A}")
+        rate = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in=A)
+        assert_close(rate, expected, 1e-12, f"{B} {A}")
         H = f.jacobian_hessian(q, B, relative_to=A, expressed_in=A)
         assert_close(H @ np.array(v), expected, 1e-12, f"{B} {A}")
 
 
 @every_moving_tree
-def test_hessian(tree):
+def test_the_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
     """J̇ = Σ H v, at any velocity and at the unit ones."""
     q, v, _ = state(tree, seed=5, size=2)
     f = Direct(tree)
@@ -117,7 +117,7 @@ def test_hessian(tree):
         assert_close(np.moveaxis(H, -1, 1), slopes, 1e-13, f"{B} {view}", core=2)
 
 
-def test_hessian_against_differences_of_the_jacobian():
+def test_hessians_equal_differences_of_jacobians():
     for name in ("mixed_0", "floating_chain", "spherical_random", "coupled_0", "rerooted_coupled"):
         tree = TREES[name]
         q, _, _ = state(tree, seed=6, size=2)
@@ -135,7 +135,7 @@ def test_the_hessian_of_a_chain_of_hinges_is_symmetric_in_its_linear_part():
 
 
 @every_tree
-def test_parts_and_bodies(tree):
+def test_position_angular_and_configuration_jacobians_are_parts_of_the_jacobian(tree):
     q, v, _ = state(tree, seed=7, size=2)
     f = Direct(tree)
     q_dot = f.velocity_to_configuration_derivative(q, v)
@@ -144,14 +144,14 @@ def test_parts_and_bodies(tree):
         axes = {key: value for key, value in view.items() if key != "point"}
         assert_close(f.position_jacobian(q, B, **view), J[:, 3:], 1e-13, f"{B} {view}", core=2)
         assert_close(f.angular_jacobian(q, B, **axes), J[:, :3], 1e-13, f"{B} {view}", core=2)
-        found = np.einsum("nij,nj->ni", f.configuration_jacobian(q, B, **view), q_dot)
-        assert_close(found, np.einsum("nij,nj->ni", J, v), 1e-12, f"{B} {view}", core=1)
+        twist = np.einsum("nij,nj->ni", f.configuration_jacobian(q, B, **view), q_dot)
+        assert_close(twist, np.einsum("nij,nj->ni", J, v), 1e-12, f"{B} {view}", core=1)
         J = np.stack([f.jacobian(q, body.name, **view) for body in tree.bodies], axis=1)
         assert_close(f.jacobians(q, **view), J, 1e-13, f"{view}", core=3)
 
 
-def test_raw_coordinates_against_differences():
-    """Along curves on the manifold, which are straight lines normalised."""
+def test_configuration_jacobians_equal_differences():
+    """Along straight lines in coordinates, normalized to the manifold."""
     trees = [TREES[name] for name in ("mixed_0", "mixed_1", "floating_chain", "coupled_0")]
     trees.append(random_tree(np.random.default_rng(2), 4, types=[Spherical]))
     for tree in trees:
@@ -163,41 +163,41 @@ def test_raw_coordinates_against_differences():
         rate, X = (f.pose(after, B) - f.pose(before, B)) / (2.0 * STEP), f.pose(q, B)
         W = rate[:, :3, :3] @ np.swapaxes(X[:, :3, :3], -1, -2)
         expected = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0], *rate[:, :3, 3].T], axis=-1)
-        found = np.einsum("nij,nj->ni", f.configuration_jacobian(q, B), q_dot)
-        assert_close(found, expected, 1e-8, tree.name, core=1)
+        twist = np.einsum("nij,nj->ni", f.configuration_jacobian(q, B), q_dot)
+        assert_close(twist, expected, 1e-8, tree.name, core=1)
 
 
-def test_where_rates_are_velocities_raw_coordinates_are_the_same():
+def test_configuration_jacobians_of_hinges_equal_jacobians():
     tree = TREES["revolute_chain"]
     q, _, _ = state(tree)
     f = Direct(tree)
     assert_close(f.configuration_jacobian(q, "tool2"), f.jacobian(q, "tool2"), 1e-14, core=2)
 
 
-def test_opposite_questions():
-    """B seen from A, and A from B: J is the negative, and so is J̇ but for who sees it, and of which point."""
+def test_jacobians_of_exchanged_frames_are_opposite():
+    """B seen from A, and A from B: J̇ differs by the observer and the point."""
     tree = TREES["mixed_1"]
     q, v, _ = state(tree, seed=9, size=2)
     f = Direct(tree)
     names = ("world", "body1", "tool4", "tool6")
     for A, B in itertools.permutations(names, 2):
-        there = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in="body2", point="tool5")
+        exchanged = f.jacobian_derivative(q, v, B, relative_to=A, expressed_in="body2", point="tool5")
         back = f.jacobian_derivative(q, v, A, relative_to=B, expressed_in="body2", point="tool5")
         J = f.jacobian(q, B, relative_to=A, expressed_in="body2", point="tool5")
         twist = f.twist(q, v, B, relative_to=A, expressed_in="body2", point="tool5")
         w, u = twist[:, :3, None], twist[:, 3:, None]
-        seen = np.concatenate([np.cross(w, J[:, :3], axis=1), np.cross(w, J[:, 3:], axis=1)], axis=1)
-        seen[:, 3:] += np.cross(J[:, :3], u, axis=1)  # the point of B at P leaves that of A behind
-        assert_close(there, seen - back, 1e-12, f"{A} {B}", core=2)
+        correction = np.concatenate([np.cross(w, J[:, :3], axis=1), np.cross(w, J[:, 3:], axis=1)], axis=1)
+        correction[:, 3:] += np.cross(J[:, :3], u, axis=1)  # the point of B at P leaves that of A behind
+        assert_close(exchanged, correction - back, 1e-12, f"{A} {B}", core=2)
 
 
-def test_one_kernel_takes_fewer_operations_than_one_by_one():
+def test_the_kernel_of_all_jacobians_takes_fewer_operations_than_single_kernels():
     robot = robot_of(TREES["revolute_chain"])
     apart = sum(sum(robot.compile(("jacobian", body)).operations.values()) for body in robot.bodies)
     assert sum(robot.compile("jacobians").operations.values()) < 0.8 * apart
 
 
-def test_unknown_names():
+def test_unknown_frames_and_parts_are_refused():
     robot = robot_of(TREES["revolute_chain"])
     q, v = np.zeros((2, robot.nv))
     with pytest.raises(KeyError, match="tool9"):

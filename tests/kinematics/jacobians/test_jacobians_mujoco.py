@@ -1,4 +1,4 @@
-"""Rates of Jacobians of real robots on fixed bases against MuJoCo, to 1e-10."""
+"""Rates of Jacobians of real robots on fixed bases, against MuJoCo to 1e-10."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from oracles.mujoco_model import MuJoCo
 FIXED = ("panda", "ur5", "tiago_pro", "baxter", "kinova", "xarm7")
 
 
-def test_the_rate_of_a_jacobian(drawn):
+def test_rates_of_jacobians_equal_mujocos(drawn):
     for example in drawn(example for example in EXAMPLES if example.name in FIXED):
         robot, oracle = example.robot(), MuJoCo(example)
         rng = np.random.default_rng(4)
@@ -25,5 +25,5 @@ def test_the_rate_of_a_jacobian(drawn):
             linear, angular = np.zeros((2, 3, oracle.model.nv))
             mujoco.mj_jacDot(oracle.model, oracle.data, linear, angular, oracle.data.body(body).xpos, body)
             expected = np.concatenate([angular, linear]) @ T
-            found = robot.jacobian_derivative(q, v, frame)
-            assert_close(found, expected, 1e-10, f"{example}: {frame}", core=2)
+            rate = robot.jacobian_derivative(q, v, frame)
+            assert_close(rate, expected, 1e-10, f"{example}: {frame}", core=2)

@@ -22,33 +22,33 @@ SAMPLES = 3
 
 
 def of_a_point_that_stays(rate, J, velocity):
-    """What J's rate is where the point does not move along."""
-    found = rate.copy()
-    found[:, 3:] -= np.cross(J[:, :3], velocity, axis=1)
-    return found
+    """Return J's rate for a point that is fixed in the world."""
+    fixed_rate = rate.copy()
+    fixed_rate[:, 3:] -= np.cross(J[:, :3], velocity, axis=1)
+    return fixed_rate
 
 
 def derivative(oracle, q, v, frame, view):
-    def one(model, data, q, v):
+    def rate_of_sample(model, data, q, v):
         pin.computeJointJacobiansTimeVariation(model, data, q, v)
         pin.updateFramePlacements(model, data)
-        found = pin.getFrameJacobianTimeVariation(model, data, oracle.frame(frame), view)
-        return oracle.ours(oracle.swapped(found))
+        rate = pin.getFrameJacobianTimeVariation(model, data, oracle.frame(frame), view)
+        return oracle.ours(oracle.swapped(rate))
 
-    return oracle.each(one, q, v)
+    return oracle.each(rate_of_sample, q, v)
 
 
 def hessian(oracle, q, joint, view):
-    def one(model, data, q):
+    def rate_of_sample(model, data, q):
         pin.computeJointKinematicHessians(model, data, q)
-        found = pin.getJointKinematicHessian(model, data, model.getJointId(joint), view)
-        found = oracle.ours(oracle.swapped(found.ravel().reshape(found.shape[::-1]).T))
-        return np.swapaxes(oracle.ours(np.swapaxes(found, 1, 2)), 1, 2)
+        hessian_of_joint = pin.getJointKinematicHessian(model, data, model.getJointId(joint), view)
+        hessian_of_joint = oracle.ours(oracle.swapped(hessian_of_joint.ravel().reshape(hessian_of_joint.shape[::-1]).T))
+        return np.swapaxes(oracle.ours(np.swapaxes(hessian_of_joint, 1, 2)), 1, 2)
 
-    return oracle.each(one, q)
+    return oracle.each(rate_of_sample, q)
 
 
-def test_jacobian_derivatives(drawn):
+def test_rates_of_jacobians_equal_pinocchios(drawn):
     for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         rng = np.random.default_rng(3)
@@ -63,13 +63,13 @@ def test_jacobian_derivatives(drawn):
             assert_close(of_a_point_that_stays(rate, J, velocity), expected, 1e-12, f"{example} {frame}", core=2)
 
 
-def test_hessians(drawn):
+def test_kinematic_hessians_equal_pinocchios(drawn):
     for example in drawn(EXAMPLES):
         robot, oracle = example.robot(), Pinocchio(example)
         q = robot.random_configuration(np.random.default_rng(4), size=SAMPLES)
         f, body = Direct(robot.tree), robot.tree.bodies[-1]
-        found, expected = f.jacobian_hessian(q, body.name), hessian(oracle, q, body.joint_name, ALIGNED)
-        assert_close(found, expected, 1e-12, str(example), core=3)
+        actual, expected = f.jacobian_hessian(q, body.name), hessian(oracle, q, body.joint_name, ALIGNED)
+        assert_close(actual, expected, 1e-12, str(example), core=3)
         J, H = f.jacobian(q, body.name, point="world"), f.jacobian_hessian(q, body.name, point="world")
-        found = of_a_point_that_stays(H, J[:, :, :, None], J[:, 3:, None, :])
-        assert_close(found, hessian(oracle, q, body.joint_name, WORLD), 1e-12, str(example), core=3)
+        actual = of_a_point_that_stays(H, J[:, :, :, None], J[:, 3:, None, :])
+        assert_close(actual, hessian(oracle, q, body.joint_name, WORLD), 1e-12, str(example), core=3)

@@ -1,4 +1,4 @@
-"""Manipulability and its gradient: NumPy's singular values, differences, a closed form, and where J loses rank."""
+"""Manipulability and its gradient: singular values, differences, a closed form, and rank-deficient Jacobians."""
 
 import itertools
 
@@ -21,7 +21,7 @@ from oracles.trees import TREES, state
 
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 CHAINS = {n: random_tree(np.random.default_rng(n), n, types=[Revolute, Prismatic], shape="chain") for n in (2, 5, 6, 8)}
-SOME = {
+SAMPLE_TREES = {
     **CHAINS,
     **{name: TREES[name] for name in ("mixed_0", "mixed_chain", "coupled_0", "coupled_chain", "rerooted")},
 }
@@ -29,48 +29,48 @@ BETWEEN = (("tool4", "world"), ("tool1", "world"), ("tool1", "body0"), ("body1",
 
 
 def cases():
-    for (name, tree), (B, A) in itertools.product(SOME.items(), BETWEEN):
+    for (name, tree), (B, A) in itertools.product(SAMPLE_TREES.items(), BETWEEN):
         if {B, A} <= {"world", *(frame.name for frame in tree.frames)}:
             yield f"{name} {B} {A}", tree, B, A
 
 
-def test_it_is_the_product_of_the_singular_values():
-    for what, tree, B, A in cases():
+def test_manipulability_is_the_product_of_singular_values():
+    for label, tree, B, A in cases():
         q, _, _ = state(tree, seed=1)
         f = Direct(tree)
         J = f.jacobian(q, B, relative_to=A)
         moving = np.any(J != 0.0, axis=(0, 1))
         for part, rows in ROWS.items():
-            found = f.manipulability(q, B, relative_to=A, part=part)
+            measure = f.manipulability(q, B, relative_to=A, part=part)
             values = np.linalg.svd(J[:, rows][..., moving], compute_uv=False)
             expected = np.prod(values, axis=-1) if moving.any() else np.zeros(len(q))
-            assert_close(found, expected, 1e-13, f"{what} {part}", core=0)
+            assert_close(measure, expected, 1e-13, f"{label} {part}", core=0)
 
 
 @pytest.mark.slow(every=3)
-def test_gradient_against_differences():
-    """Along a velocity for each sample; of the fourth order, as w bends much near where it is zero."""
+def test_gradients_of_manipulability_equal_differences():
+    """Along a velocity for each sample, of fourth order, since w has large higher derivatives near zero."""
     h = 1e-3
-    for what, tree, B, A in cases():
+    for label, tree, B, A in cases():
         q, v, _ = state(tree, seed=2)
         f = Direct(tree)
         at = [f.integrate(q, n * h * v) for n in (-2, -1, 1, 2)]
         for part in ROWS:
-            found = np.sum(f.manipulability_gradient(q, B, relative_to=A, part=part) * v, axis=-1)
+            rate = np.sum(f.manipulability_gradient(q, B, relative_to=A, part=part) * v, axis=-1)
             w = [f.manipulability(x, B, relative_to=A, part=part) for x in at]
             slope = (w[0] - 8.0 * w[1] + 8.0 * w[2] - w[3]) / (12.0 * h)
-            assert_close(found, slope, 1e-8, f"{what} {part}", core=0)
+            assert_close(rate, slope, 1e-8, f"{label} {part}", core=0)
 
 
 @pytest.mark.slow(every=3)
-def test_gradient_by_dual_numbers():
-    for what, tree, B, A in cases():
+def test_gradients_of_manipulability_equal_dual_number_derivatives():
+    for label, tree, B, A in cases():
         q, v, _ = (x[0].tolist() for x in state(tree, seed=3, size=1))
         moving = seeded(q, ROBOT["velocity_to_configuration_derivative"].compute(tree, q, v))
         for part in ROWS:
             w = ROBOT["manipulability"].compute(tree, moving, B, relative_to=A, part=part)
-            found = Direct(tree, "floats").manipulability_gradient(q, B, relative_to=A, part=part) @ np.array(v)
-            assert_close(found, parts(w, moving[0].level)[1], 1e-11, f"{what} {part}")
+            rate = Direct(tree, "floats").manipulability_gradient(q, B, relative_to=A, part=part) @ np.array(v)
+            assert_close(rate, parts(w, moving[0].level)[1], 1e-11, f"{label} {part}")
 
 
 def second_differences(function, q, u, v):
@@ -78,12 +78,12 @@ def second_differences(function, q, u, v):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_straight_arms(drawn):
-    """Columns of J have zeros there.  First and second derivatives by reverse mode, against numbers of 120 digits."""
+def test_derivatives_of_manipulability_of_straight_arms_are_exact(drawn):
+    """Columns of J have zeros there.  First and second derivatives by reverse mode, against 120 digits."""
     tried = 0
     for axes in drawn(list(itertools.product(("1 0 0", "0 1 0", "0 0 1"), repeat=3))):
-        places = ("0 0 0", "0.5 0 0", "0.3 0 0")
-        tree = chain_text([("revolute", *row, -3, 3) for row in zip(axes, places, strict=True)], "0.2 0 0").tree
+        offsets = ("0 0 0", "0.5 0 0", "0.3 0 0")
+        tree = chain_text([("revolute", *row, -3, 3) for row in zip(axes, offsets, strict=True)], "0.2 0 0").tree
         for part in ROWS:
 
             def volume(q, tree=tree, part=part):
@@ -96,16 +96,18 @@ def test_derivatives_of_straight_arms(drawn):
             u, v = np.random.default_rng(0).normal(size=(2, 3))
             gradient = adjoint(volume(symbols), symbols, [1.0])
             second = tangent(gradient, symbols, list(u))
-            found = evaluate([*gradient, *second], dict.fromkeys(symbols, 0.0))
+            derivatives = evaluate([*gradient, *second], dict.fromkeys(symbols, 0.0))
             expected = difference_jacobian(volume, [0.0] * 3)[0]
-            np.testing.assert_allclose(found[:3], expected, rtol=0.0, atol=1e-12, err_msg=f"{axes} {part}")
+            np.testing.assert_allclose(derivatives[:3], expected, rtol=0.0, atol=1e-12, err_msg=f"{axes} {part}")
             expected = float(second_differences(volume, [0.0] * 3, u, v)[0])
-            np.testing.assert_allclose(np.dot(found[3:], v), expected, rtol=1e-11, atol=1e-12, err_msg=f"{axes} {part}")
+            np.testing.assert_allclose(
+                np.dot(derivatives[3:], v), expected, rtol=1e-11, atol=1e-12, err_msg=f"{axes} {part}"
+            )
     assert tried
 
 
-def test_two_links_in_a_plane():
-    """w = l₁ l₂ |sin q₂|: nothing but the elbow matters, and there is nothing at the stretched arm."""
+def test_manipulability_of_two_planar_links_depends_on_the_elbow_alone():
+    """w = l₁ l₂ abs(sin q₂), which is zero for the stretched arm."""
     robot = lw.load("double_pendulum")
     elbow, tip = (robot.pose(robot.neutral(), frame)[[0, 2], 3] for frame in ("lower_rod", "tip"))  # axes along y
     links = np.linalg.norm(elbow) * np.linalg.norm(tip - elbow)
@@ -118,7 +120,7 @@ def test_two_links_in_a_plane():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["compiled", "floats"])
-def test_at_singular_configurations_it_is_zero_and_all_is_finite(kind):
+def test_manipulability_at_singular_configurations_is_zero_with_finite_gradient(kind):
     robot = lw.load("arm6")
     f = robot if kind == "compiled" else Direct(robot.tree, "floats")
     q = np.zeros((3, 6))
@@ -132,7 +134,7 @@ def test_at_singular_configurations_it_is_zero_and_all_is_finite(kind):
         assert_close(w[singular], np.zeros(singular.sum()), 1e-15, core=0)
 
 
-def test_axes_that_are_one_leave_nothing():
+def test_coaxial_hinges_have_zero_manipulability():
     links, hinge = ("a", "b", "c"), Revolute((0.0, 0.0, 1.0))
     joints = [
         lw.Joint.of(hinge, name=child.upper(), parent=parent, child=child)
@@ -145,7 +147,7 @@ def test_axes_that_are_one_leave_nothing():
         assert not robot.manipulability_gradient(q, "c", part=part).any()
 
 
-def test_what_nothing_moves_has_none():
+def test_a_frame_relative_to_itself_has_zero_manipulability():
     robot = lw.load("arm6")
     q = robot.random_configuration(seed=0, size=2)
     assert not robot.manipulability(q, "tool", relative_to="tool").any()

@@ -1,4 +1,4 @@
-"""Which elements can be other than zero, and which joints move a frame."""
+"""Sparsity patterns of functions, and the joints that move a frame."""
 
 import numpy as np
 import pytest
@@ -13,32 +13,32 @@ from oracles.trees import TREES, robot_of, state
 FRAMED = ("jacobian", "position_jacobian", "jacobian_derivative", "configuration_jacobian")
 
 
-def evaluated(tree, asked):
-    """Where a function was other than zero at some of several states."""
-    name, *frame = asked if isinstance(asked, tuple) else (asked,)
+def evaluated(tree, request):
+    """Return where a function is nonzero in at least one of several states."""
+    name, *frame = request if isinstance(request, tuple) else (request,)
     q, v, a = state(tree, seed=1, size=6)
     arrays = {"jacobian_derivative": (q, v), "inverse_dynamics": (q, v, a)}.get(name, (q,))
     options = frame.pop() if frame and isinstance(frame[-1], dict) else {}
-    found = np.any(getattr(Direct(tree), name)(*arrays, *frame, **options) != 0.0, axis=0)
-    return np.asarray(found)
+    is_nonzero = np.any(getattr(Direct(tree), name)(*arrays, *frame, **options) != 0.0, axis=0)
+    return np.asarray(is_nonzero)
 
 
 @pytest.mark.slow(every=3)
-def test_random_states_find_the_same_pattern():
-    """Of axes and offsets at random nothing vanishes by itself."""
+def test_patterns_equal_the_nonzeros_of_random_states():
+    """Random axes and offsets have no accidental zeros."""
     for name in ("mixed_0", "mixed_star", "coupled_0", "rerooted", "fixed_chain"):
         tree = TREES[name]
         for function in FRAMED:
             for view in ({}, {"relative_to": "body1"}, {"relative_to": "tool1", "expressed_in": "tool2"}):
-                asked = (function, "tool2", view)
-                pattern = robot_of(tree).sparsity(asked)
+                request = (function, "tool2", view)
+                pattern = robot_of(tree).sparsity(request)
                 assert pattern.dtype == bool
-                assert np.array_equal(pattern, evaluated(tree, asked)), (name, asked)
+                assert np.array_equal(pattern, evaluated(tree, request)), (name, request)
         assert np.array_equal(robot_of(tree).sparsity("jacobians"), evaluated(tree, "jacobians")), name
 
 
-def test_the_mass_matrix_has_the_tree_s_pattern():
-    """Joints on different branches do not feel each other.  It is that of what is computed: values agree beside it."""
+def test_the_mass_matrix_has_the_pattern_of_the_tree():
+    """Joints on different branches have zeros; values agree outside of the pattern."""
     robot = lw.load("quadruped", floating_base=True)
     pattern = robot.sparsity("mass_matrix")
     q = robot.random_configuration(seed=0, size=4)
@@ -47,18 +47,18 @@ def test_the_mass_matrix_has_the_tree_s_pattern():
     assert pattern[left, left].all() and not pattern[left, right].any()
 
 
-def test_several_functions_are_told_by_name():
+def test_patterns_of_several_functions_have_their_names():
     robot = lw.load("arm6")
-    found = robot.sparsity([("jacobian", "tool"), "mass_matrix"])
-    assert {name: part.shape for name, part in found.items()} == {"jacobian": (6, 6), "mass_matrix": (6, 6)}
-    assert np.array_equal(robot.sparsity(("jacobian", "tool")), found["jacobian"])
+    patterns = robot.sparsity([("jacobian", "tool"), "mass_matrix"])
+    assert {name: part.shape for name, part in patterns.items()} == {"jacobian": (6, 6), "mass_matrix": (6, 6)}
+    assert np.array_equal(robot.sparsity(("jacobian", "tool")), patterns["jacobian"])
     with pytest.raises(KeyError, match="jacobian"):
         robot.sparsity("jacobi")
     with pytest.raises(ValueError, match="sparsity: functions: expected at least one function"):
         robot.sparsity([])
 
 
-def test_joints_between_frames():
+def test_moving_joints_between_frames_are_listed_in_order():
     robot = lw.load("arm6")
     names = tuple(joint.name for joint in robot.joints)
     assert robot.moving_joints("tool") == names
@@ -69,7 +69,7 @@ def test_joints_between_frames():
         robot.moving_joints("tol")
 
 
-def test_they_are_those_whose_columns_are_not_zero(drawn):
+def test_moving_joints_are_those_with_nonzero_columns(drawn):
     for name, tree in drawn(TREES.items()):
         robot = robot_of(tree)
         for B, A in (("tool2", "world"), ("body0", "tool2"), (robot.frames[-1], "tool1")):
@@ -81,7 +81,7 @@ def test_they_are_those_whose_columns_are_not_zero(drawn):
             assert np.array_equal(columns, expected), (name, B, A)
 
 
-def test_a_follower_moves_what_its_master_does_not_carry():
+def test_a_coupled_joint_moves_frames_that_its_master_does_not_carry():
     tree = random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="star")
     robot = lw.Robot(with_couplings(tree, {"joint3": Following("joint1", -0.5)}))
     assert robot.moving_joints("tool3", relative_to="body0") == ("joint3",)

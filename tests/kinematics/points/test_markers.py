@@ -30,13 +30,13 @@ def flat(result: Any) -> list[Any]:
     return list(itertools.chain.from_iterable(map(flat, result))) if isinstance(result, list) else [result]
 
 
-def asked(tree, name, arrays, names, given=None, **options):
-    """A function over batches of numbers, with markers that are given, (np, 3), or named."""
+def marker_function(tree, name, arrays, names, vectors=None, **options):
+    """Evaluate a function on batches of floats, with markers as arrays (np, 3) or names."""
     row, batch = ROBOT[name], np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
-    if given is not None:
-        options[row.optional[0]] = np.ravel(given).tolist()
-    found = flat(row.compute(tree, *(list(np.moveaxis(x, -1, 0)) for x in arrays), names, **options))
-    full = np.array([np.broadcast_to(x, batch) for x in found], dtype=float).reshape(len(found), *batch)
+    if vectors is not None:
+        options[row.optional[0]] = np.ravel(vectors).tolist()
+    values = flat(row.compute(tree, *(list(np.moveaxis(x, -1, 0)) for x in arrays), names, **options))
+    full = np.array([np.broadcast_to(x, batch) for x in values], dtype=float).reshape(len(values), *batch)
     full = np.moveaxis(full, 0, -1)
     return full.reshape(*batch, len(names), 3, *([tree.nv] if name.endswith("jacobian") else []))
 
@@ -52,45 +52,49 @@ def views(tree):
 
 
 def expected(book, sets, A, E, directions=False):
-    """Positions, velocities, accelerations and Jacobians of all sets, one after the other."""
+    """Return positions, velocities, accelerations and Jacobians of all sets."""
     jets = [book.marks(name, r, A, E, directions=directions) for name, r in sets.items()]
-    found = [np.concatenate([getattr(jet, part) for jet in jets], axis=-2) for part in ("X", "rate", "second")]
+    derivatives = [np.concatenate([getattr(jet, part) for jet in jets], axis=-2) for part in ("X", "rate", "second")]
     J = [book.marks_jacobian(name, r, A, E, directions=directions) for name, r in sets.items()]
-    return [*found, np.concatenate(J, axis=-3)]
+    return [*derivatives, np.concatenate(J, axis=-3)]
 
 
 @pytest.mark.slow
 @every_tree
-def test_every_function_of_points_and_directions(tree):
+def test_functions_of_points_and_directions_equal_the_textbooks(tree):
     q, v, a = state(tree, size=2)
     book, (sets, seen_by) = Textbook(tree, q, v, a), views(tree)
     names = [name for name, r in sets.items() for _ in r]
-    given = np.concatenate([*sets.values()])
+    vectors = np.concatenate([*sets.values()])
     for A, E in seen_by:
         view = {"relative_to": A, "expressed_in": E}
         x, rate, second, J = expected(book, sets, A, E)
-        assert_close(asked(tree, "point_position", (q,), names, given, **view), x, 1e-13, f"{view}", core=2)
-        assert_close(asked(tree, "point_velocity", (q, v), names, given, **view), rate, 1e-12, f"{view}", core=2)
-        found = asked(tree, "point_acceleration", (q, v, a), names, given, **view)
-        assert_close(found, second, 1e-12, f"{view}", core=2)
-        found = asked(tree, "point_jacobian", (q,), names, given, **view)
-        assert_close(found, J, 1e-12, f"{view}", core=3)
-        assert_close(np.einsum("nkij,nj->nki", found, v), rate, 1e-12, f"{view}", core=2)
+        assert_close(marker_function(tree, "point_position", (q,), names, vectors, **view), x, 1e-13, f"{view}", core=2)
+        assert_close(
+            marker_function(tree, "point_velocity", (q, v), names, vectors, **view), rate, 1e-12, f"{view}", core=2
+        )
+        acceleration = marker_function(tree, "point_acceleration", (q, v, a), names, vectors, **view)
+        assert_close(acceleration, second, 1e-12, f"{view}", core=2)
+        acceleration = marker_function(tree, "point_jacobian", (q,), names, vectors, **view)
+        assert_close(acceleration, J, 1e-12, f"{view}", core=3)
+        assert_close(np.einsum("nkij,nj->nki", acceleration, v), rate, 1e-12, f"{view}", core=2)
         x, rate, second, J = expected(book, sets, A, E, directions=True)
-        turned = asked(tree, "direction_vector", (q,), names, given, expressed_in=E)
+        turned = marker_function(tree, "direction_vector", (q,), names, vectors, expressed_in=E)
         assert_close(turned, x, 1e-13, f"{view}", core=2)
-        assert_close(asked(tree, "direction_velocity", (q, v), names, given, **view), rate, 1e-12, f"{view}", core=2)
-        found = asked(tree, "direction_acceleration", (q, v, a), names, given, **view)
-        assert_close(found, second, 1e-12, f"{view}", core=2)
+        assert_close(
+            marker_function(tree, "direction_velocity", (q, v), names, vectors, **view), rate, 1e-12, f"{view}", core=2
+        )
+        acceleration = marker_function(tree, "direction_acceleration", (q, v, a), names, vectors, **view)
+        assert_close(acceleration, second, 1e-12, f"{view}", core=2)
         assert_close(np.einsum("nki,nki->nk", turned, rate), 0.0 * turned[..., 0], 1e-12, f"{view}", core=1)
-        found = asked(tree, "direction_jacobian", (q,), names, given, **view)
-        assert_close(found, J, 1e-12, f"{view}", core=3)
-        assert_close(np.einsum("nkij,nj->nki", found, v), rate, 1e-12, f"{view}", core=2)
+        acceleration = marker_function(tree, "direction_jacobian", (q,), names, vectors, **view)
+        assert_close(acceleration, J, 1e-12, f"{view}", core=3)
+        assert_close(np.einsum("nkij,nj->nki", acceleration, v), rate, 1e-12, f"{view}", core=2)
 
 
 @few_trees
-def test_names_are_what_is_given(tree):
-    """Named points and directions, frames' origins and axes; in any order, and a name alone."""
+def test_named_markers_equal_markers_by_arrays(tree):
+    """Named points and directions, origins and axes of frames, in any order, and a single name."""
     q, v, a = state(tree, size=2)
     rng = np.random.default_rng(1)
     frames = [frame.name for frame in tree.frames]
@@ -104,26 +108,28 @@ def test_names_are_what_is_given(tree):
         for kind, prefix in (("point", ""), ("direction", "u")):
             function = f"{kind}_{name}"
             names = [f"{prefix}p{k}" for k in range(7)]
-            here = getattr(Direct(named), function)(*arrays, tuple(names), **view)
-            core = here.ndim - 1
-            assert_close(here, asked(tree, function, arrays, where, r, **view), 1e-13, function, core=core)
+            by_names = getattr(Direct(named), function)(*arrays, tuple(names), **view)
+            core = by_names.ndim - 1
+            assert_close(
+                by_names, marker_function(tree, function, arrays, where, r, **view), 1e-13, function, core=core
+            )
             back = getattr(Direct(named), function)(*arrays, tuple(names[::-1]), **view)
-            assert_close(back, here[:, ::-1], 1e-13, function, core=core)
-            one = getattr(Direct(named), function)(*arrays, names[3], **view)
-            assert_close(one, here[:, 3], 1e-13, function, core=core - 1)
+            assert_close(back, by_names[:, ::-1], 1e-13, function, core=core)
+            by_single_name = getattr(Direct(named), function)(*arrays, names[3], **view)
+            assert_close(by_single_name, by_names[:, 3], 1e-13, function, core=core - 1)
     tool = frames[-1]
     assert_close(f.point_jacobian(q, tool, **view), f.jacobian(q, tool, **view)[:, 3:], 1e-13, core=2)
     assert_close(f.point_velocity(q, v, tool, **view), f.twist(q, v, tool, **view)[:, 3:], 1e-13, core=1)
-    there = f.acceleration(q, v, a, tool, **view)[:, 3:]
-    assert_close(f.point_acceleration(q, v, a, tool, **view), there, 1e-12, core=1)
+    acceleration_of_origin = f.acceleration(q, v, a, tool, **view)[:, 3:]
+    assert_close(f.point_acceleration(q, v, a, tool, **view), acceleration_of_origin, 1e-12, core=1)
     axes = tuple(f"{tool}.{axis}" for axis in "xyz")
     R = f.pose(q, tool, relative_to=frames[1])[:, :3, :3]
     assert_close(np.swapaxes(f.direction_vector(q, axes, expressed_in=frames[1]), -1, -2), R, 1e-13, core=2)
     assert_close(f.point_position(q, tool, relative_to=tool, expressed_in=frames[1]), np.zeros((2, 3)), 1e-14, core=1)
 
 
-def test_a_point_is_a_frame_of_its_own_and_a_point_of_another_frame():
-    """Frames at points, and the Jacobian and twist of a body at them: other functions of the same things."""
+def test_a_point_equals_a_frame_at_the_point():
+    """Frames at points, and the Jacobian and twist of a body at them."""
     tree = TREES["mixed_0"]
     robot = Robot(tree).with_frame("here", tree.frames[-2].name, (0.3, -0.2, 0.5)).with_point("p", "here", (0, 1, 0))
     robot = robot.with_frame("p_too", "here", (0, 1, 0))
@@ -135,12 +141,12 @@ def test_a_point_is_a_frame_of_its_own_and_a_point_of_another_frame():
         assert_close(
             f.point_velocity(q, v, "p", **view), f.twist(q, v, body, point="p_too", **view)[:, 3:], 1e-13, core=1
         )
-        there = f.acceleration(q, v, a, "p_too", **view)[:, 3:]
-        assert_close(f.point_acceleration(q, v, a, "p", **view), there, 1e-12, core=1)
+        frame_acceleration = f.acceleration(q, v, a, "p_too", **view)[:, 3:]
+        assert_close(f.point_acceleration(q, v, a, "p", **view), frame_acceleration, 1e-12, core=1)
 
 
 @few_trees
-def test_rates_are_those_of_differences(tree):
+def test_rates_of_points_equal_differences(tree):
     """Along a path with velocity v and acceleration a at t = 0, by the compiled functions."""
     (q,), (v,), (a,) = state(tree, size=1)
     robot, h = robot_of(tree), 1e-5
@@ -155,28 +161,30 @@ def test_rates_are_those_of_differences(tree):
         assert_close(f["acceleration"](q, v, a, names), second, 1e-7, kind)
 
 
-def test_what_does_not_move_is_exactly_zero():
-    """Points of A's own body, and the columns of joints that are not between A and a point."""
+def test_points_of_the_observers_body_do_not_move():
+    """Columns of joints that are not between A and the point are exactly zero, too."""
     tree = TREES["mixed_star"]
     q, v, a = state(tree)
     f, book = Direct(tree), Textbook(tree, q, v, a)
     names = [tree.bodies[2].name] * MANY
-    given = np.random.default_rng(0).normal(size=(MANY, 3))
+    vectors = np.random.default_rng(0).normal(size=(MANY, 3))
     for kind in ("point", "direction"):
         for name, arrays in (("velocity", (q, v)), ("acceleration", (q, v, a)), ("jacobian", (q,))):
-            found = asked(tree, f"{kind}_{name}", arrays, names, given, relative_to=f"tool{2}", expressed_in="tool1")
-            assert not found.any(), (kind, name)
+            rate = marker_function(
+                tree, f"{kind}_{name}", arrays, names, vectors, relative_to=f"tool{2}", expressed_in="tool1"
+            )
+            assert not rate.any(), (kind, name)
     J = f.point_jacobian(q, "tool2", relative_to=tree.bodies[3].name)
-    others = np.ones(tree.nv, dtype=bool)
-    others[[*range(tree.nv)[tree.v_slices[2]], *range(tree.nv)[tree.v_slices[3]]]] = False
-    assert not J[..., others].any() and J[..., ~others].any()
+    fixed_columns = np.ones(tree.nv, dtype=bool)
+    fixed_columns[[*range(tree.nv)[tree.v_slices[2]], *range(tree.nv)[tree.v_slices[3]]]] = False
+    assert not J[..., fixed_columns].any() and J[..., ~fixed_columns].any()
     assert_close(J, book.marks_jacobian("tool2", np.zeros((1, 3)), tree.bodies[3].name)[..., 0, :, :], 1e-12, core=2)
 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "humanoid"])
-def test_a_marker_more_costs_a_rotation_and_an_addition(name):
-    """18 operations: 9 products and 9 sums; also for markers in a frame that is turned on its body."""
+def test_a_further_marker_costs_18_operations(name):
+    """9 products and 9 sums; also for markers in a frame that is rotated on its body."""
     import linkwork as lw
 
     robot = lw.load(name, floating_base=name == "humanoid")
@@ -184,8 +192,8 @@ def test_a_marker_more_costs_a_rotation_and_an_addition(name):
     of = robot_owner(robot.tree)
 
     def count(function, frame, n):
-        given = "vectors" if function.startswith("direction") else "positions"
-        request = read_request(of, (function, [frame] * n, {given: True}))
+        argument_name = "vectors" if function.startswith("direction") else "positions"
+        request = read_request(of, (function, [frame] * n, {argument_name: True}))
         return trace_requests(of, function, {function: request}).arithmetic
 
     for frame in (robot.bodies[-1], "turned"):

@@ -1,4 +1,4 @@
-"""`linkwork.pose`: one pose by every way there is to say it."""
+"""`linkwork.pose`: equal poses from quaternions, axes and angles, rpy angles and matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.spatial import Rotation
 
 
-def test_one_pose_said_in_every_way() -> None:
+def test_all_forms_of_a_rotation_give_one_pose() -> None:
     w, x, y, z = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
     R = np.array(Rotation.from_quaternion(*(float(a) for a in (w, x, y, z))).rows())
     half = math.acos(w)
@@ -22,21 +22,21 @@ def test_one_pose_said_in_every_way() -> None:
         "rpy": {"rpy": (roll, pitch, yaw)},
         "rotation": {"rotation": R},
     }
-    for name, way in said.items():
-        X = lw.pose((1, 2, 3), **way)  # type: ignore[arg-type]
+    for name, arguments in said.items():
+        X = lw.pose((1, 2, 3), **arguments)  # type: ignore[arg-type]
         assert X.shape == (4, 4) and X[:3, 3].tolist() == [1.0, 2.0, 3.0] and X[3].tolist() == [0.0, 0.0, 0.0, 1.0]
         assert np.allclose(X[:3, :3], R, rtol=0.0, atol=2e-15), name
 
 
-def test_lengths_of_quaternions_on_both_sides_of_the_limit() -> None:
+def test_quaternions_of_slightly_wrong_length_are_accepted_up_to_a_limit() -> None:
     unit = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
     for by in (-3e-6, -3e-7, 3e-7, 3e-6):
-        given = (1.0 + by) * unit
+        quaternion = (1.0 + by) * unit
         if abs(by) < 1e-6:
-            assert np.allclose(lw.pose(quaternion_wxyz=given), lw.pose(quaternion_wxyz=unit), rtol=0.0, atol=1e-15)
+            assert np.allclose(lw.pose(quaternion_wxyz=quaternion), lw.pose(quaternion_wxyz=unit), rtol=0.0, atol=1e-15)
         else:
             with pytest.raises(ValueError, match=f"quaternion_wxyz: expected four .* length {1.0 + by:.9g}"):
-                lw.pose(quaternion_wxyz=given)
+                lw.pose(quaternion_wxyz=quaternion)
 
 
 def test_quarter_turns_are_exact() -> None:
@@ -49,7 +49,7 @@ def test_quarter_turns_are_exact() -> None:
     assert np.array_equal(lw.pose(), np.eye(4))
 
 
-def test_what_is_no_pose() -> None:
+def test_invalid_poses_are_refused() -> None:
     bad = {
         r"pose: xyz: expected three numbers \[m\], got an array of shape \(2,\)": {"xyz": (1, 2)},
         r"pose: xyz: expected three numbers \[m\], got 'up'": {"xyz": "up"},

@@ -1,4 +1,4 @@
-"""What a type inherits: nothing that was said of a transform, or of rates, that it does not have."""
+"""Joint types that inherit from others: overridden transforms and rates drop the closed forms of the base."""
 
 from __future__ import annotations
 
@@ -63,27 +63,27 @@ def arm(kind: JointType) -> lw.Robot:
     return robot
 
 
-def test_a_hinge_with_another_transform_is_another_joint() -> None:
-    """Mass matrix, inverse dynamics and poses of a robot with it are those with the transform alone."""
+def test_a_hinge_with_another_transform_has_its_own_dynamics() -> None:
+    """Mass matrix, inverse dynamics and poses of a robot with it equal those of an independent type."""
     alone = arm(Alone())
     rng = np.random.default_rng(0)
     q, (v, a) = alone.random_configuration(seed=1, size=4), rng.normal(size=(2, 4, alone.nv))
     for kind in (Crank(), ClosedCrank()):
         robot = arm(kind)
         for name, arguments in (("mass_matrix", (q,)), ("inverse_dynamics", (q, v, a)), ("forward_kinematics", (q,))):
-            found, expected = getattr(robot, name)(*arguments), getattr(alone, name)(*arguments)
-            assert np.max(np.abs(found - expected)) <= 1e-13 * max(1.0, float(np.max(np.abs(expected)))), (kind, name)
+            actual, expected = getattr(robot, name)(*arguments), getattr(alone, name)(*arguments)
+            assert np.max(np.abs(actual - expected)) <= 1e-13 * max(1.0, float(np.max(np.abs(expected)))), (kind, name)
         assert not kind.commuting_translations() and not kind.commuting_rotations() and not kind.has_fixed_subspaces
         assert kind.reversed() == lw.joints.Reversed(kind)
 
 
-def test_every_type_falls_back_where_its_transform_is_another() -> None:
-    """The statements about X are the contract's; the manifold is inherited."""
+def test_every_type_drops_its_closed_forms_with_another_transform() -> None:
+    """Functions of X come from the contract; the manifold is inherited."""
     about_X = [said for said, about in DEPENDS_ON.items() if "X" in about]
     for kind in ALL:
-        other = type(f"Other{kind.__name__}", (kind,), {"X": lambda self, q: Pose.identity()})
+        changed_type = type(f"Other{kind.__name__}", (kind,), {"X": lambda self, q: Pose.identity()})
         for said in about_X:
-            assert getattr(other, said) is getattr(JointType, said), (kind, said)
+            assert getattr(changed_type, said) is getattr(JointType, said), (kind, said)
         for said in (
             "q_dot",
             "velocity_from_rate",
@@ -94,14 +94,14 @@ def test_every_type_falls_back_where_its_transform_is_another() -> None:
             "random",
             "unit_length",
         ):
-            same = getattr(other, said) == getattr(kind, said)
+            same = getattr(changed_type, said) == getattr(kind, said)
             assert same, (kind, said)
         plain = type(f"Plain{kind.__name__}", (kind,), {})
         assert all(getattr(plain, said) is getattr(kind, said) for said in DEPENDS_ON)
 
 
-def test_what_is_written_again_is_kept() -> None:
-    """In the class itself, or said outright to hold still; and what a base without a transform says."""
+def test_overridden_closed_forms_are_used() -> None:
+    """They may be written in the class or assigned from the base; a base without a transform has none."""
 
     class Slower(Crank):
         def X(self, q: Any) -> Pose:
@@ -122,15 +122,15 @@ def test_what_is_written_again_is_kept() -> None:
         def S(self, q: Any) -> Subspace:
             return Subspace((Motion(Z, Vec3.zero()),))
 
-    class Made(Base):
+    class Combined(Base):
         def X(self, q: Any) -> Pose:
             return Pose(Rotation.about(Z, q[0]), Vec3.zero())
 
-    assert Made.S is Base.S
+    assert Combined.S is Base.S
 
 
 @pytest.mark.slow(every=3)
-def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
+def test_other_rates_drop_the_closed_forms_of_the_old_ones() -> None:
     """The velocity of a floating body in the axes of F: the identity is no longer its subspace."""
 
     class InF(Floating):
@@ -146,8 +146,8 @@ def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
             R = Floating.X(self, q).rotation
             return Floating.integrate(self, q, [*R.inv_act(Vec3.of(phi[:3])), *R.inv_act(Vec3.of(phi[3:]))])
 
-        def difference(self, q: Any, other: Any) -> list[Any]:
-            R, v = Floating.X(self, q).rotation, Floating.difference(self, q, other)
+        def difference(self, q: Any, second: Any) -> list[Any]:
+            R, v = Floating.X(self, q).rotation, Floating.difference(self, q, second)
             return [*(R @ Vec3.of(v[:3])), *(R @ Vec3.of(v[3:]))]
 
     report = lw.check_joint(InF(), num_samples=4)
@@ -156,12 +156,12 @@ def test_other_rates_drop_what_was_said_of_the_old_ones() -> None:
 
 
 @pytest.mark.parametrize("written", ["q_dot", "velocity_from_rate", "integrate", "difference"])
-def test_an_inherited_map_does_not_fit_a_new_one(written: str) -> None:
+def test_an_inherited_map_of_rates_does_not_fit_a_new_one(written: str) -> None:
     with pytest.raises(TypeError, match=rf"^Half: {written} is written and .* is not, and the one of Floating"):
         type("Half", (Floating,), {written: lambda self, q, x: list(x)})
 
 
-def test_slots_and_parameters_make_no_difference() -> None:
+def test_slots_and_dataclass_fields_do_not_matter_to_inheritance() -> None:
     @dataclass(frozen=True, slots=True)
     class Slotted(SphericalEuler):
         def X(self, q: Any) -> Pose:

@@ -1,4 +1,4 @@
-"""What every joint type owes its transform: S, its bias and the wrenches it bears, on every kind of scalar."""
+"""Motion subspace, bias and constraint wrenches of every joint type follow from its transform."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def columns(joint: JointType, q: Any) -> list[Any]:
 
 
 def twist_and_rate(joint: JointType, q: list[float], v: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """(R^T R')^v, R^T p' along a path on which v stays the same, and its rate; by differences at 120 digits.
+    """Return (R^T R')^v, R^T p' along a path of constant v, and its rate, by differences at 120 digits.
 
     The path follows q' = q_dot(q, v) to second order, which is all that is asked.
     """
@@ -50,9 +50,9 @@ def twist_and_rate(joint: JointType, q: list[float], v: list[float]) -> tuple[np
         second = [(Precise(a) - Precise(b)) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
         poses = []
         for t in (-STEP, mpmath.mpf(0), STEP):
-            there = [a + b * t + c * (t * t / 2) for a, b, c in zip(start, rate, second, strict=True)]
-            numbers = [Precise(x).value for x in joint.X(there).elements()]
-            poses.append(mpmath.matrix([numbers[4 * k : 4 * k + 4] for k in range(4)]))
+            coordinates = [a + b * t + c * (t * t / 2) for a, b, c in zip(start, rate, second, strict=True)]
+            elements = [Precise(x).value for x in joint.X(coordinates).elements()]
+            poses.append(mpmath.matrix([elements[4 * k : 4 * k + 4] for k in range(4)]))
         X, X1, X2 = poses[1], (poses[2] - poses[0]) / (2 * STEP), (poses[2] - 2 * poses[1] + poses[0]) / STEP**2
         hat = X**-1 * X1
         hat_rate = X**-1 * X2 - hat * hat
@@ -78,8 +78,8 @@ def exact_twists_and_rates(joint: JointType) -> list[tuple[np.ndarray, np.ndarra
 
 @every_joint
 @every_scalar
-def test_the_motion_subspace_is_the_transforms_derivative(joint: JointType, run: Any) -> None:
-    """Its closed form, and what the contract derives; the reference is differences."""
+def test_the_motion_subspace_is_the_derivative_of_the_transform(joint: JointType, run: Any) -> None:
+    """Its closed form, and the contract's derivation; the reference is differences."""
     q = configurations(joint)
     derived = bare(joint)
     closed, default = run(lambda q: columns(joint, q), q), run(lambda q: columns(derived, q), q)
@@ -91,7 +91,7 @@ def test_the_motion_subspace_is_the_transforms_derivative(joint: JointType, run:
 @every_joint
 @every_scalar
 def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: JointType, run: Any) -> None:
-    """Its closed form; what the contract derives from S; and what it derives from the transform alone."""
+    """Its closed form, and the contract's derivations from S and from the transform."""
     samples = np.hstack([configurations(joint), velocities(joint)])
     nq, derived = joint.nq, bare(joint)
     forms = [
@@ -114,8 +114,8 @@ def test_the_bias_is_the_derivative_of_the_subspace(joint: JointType) -> None:
 
 @every_joint
 @every_scalar
-def test_the_wrenches_borne_do_no_work(joint: JointType, run: Any) -> None:
-    """Six minus nv of them, orthonormal, and with the motions they fill the space."""
+def test_constraint_wrenches_do_no_work_and_complete_the_space(joint: JointType, run: Any) -> None:
+    """There are six minus nv of them, orthonormal."""
 
     def function(q: list[Any]) -> list[Any]:
         return [*columns(joint, q), *(x for F in joint.constraint_wrench_subspace(q) for x in F.elements())]
@@ -132,8 +132,8 @@ def test_the_wrenches_borne_do_no_work(joint: JointType, run: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, joint in EXAMPLES.items() if joint.has_fixed_subspaces])
-def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
-    """Where S stays the same, moving by φ multiplies the transform by the exponential of S φ."""
+def test_joints_with_a_fixed_subspace_move_by_the_exponential_of_their_screw(name: str) -> None:
+    """A step by φ multiplies the transform by the exponential of S φ."""
     joint = EXAMPLES[name]
     rng = np.random.default_rng(2)
     for q in configurations(joint).tolist():
@@ -149,7 +149,7 @@ def test_joints_with_a_fixed_subspace_are_screws(name: str) -> None:
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, -3.0])
-def test_a_full_turn_changes_nothing(angle: float) -> None:
+def test_a_revolution_of_a_hinge_restores_its_transform(angle: float) -> None:
     for joint in EXAMPLES.values():
         if isinstance(joint, Revolute):
             turned = scalars_of(joint.X([angle + 2.0 * np.pi]))

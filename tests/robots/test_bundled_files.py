@@ -1,4 +1,4 @@
-"""The shipped robots' files: plain URDF, truthful headers, names, trees, limits, inertias of the first shapes."""
+"""Files of the bundled robots: plain URDF, true headers, names, trees, limits, and inertias of the first shapes."""
 
 import importlib.resources
 import math
@@ -31,7 +31,7 @@ CHILDREN = {
 }
 
 
-def test_every_shipped_file_is_tested():
+def test_every_bundled_file_is_tested():
     shipped = {
         entry.name for entry in importlib.resources.files("linkwork.robots").iterdir() if entry.name.endswith(".urdf")
     }
@@ -39,7 +39,7 @@ def test_every_shipped_file_is_tested():
 
 
 @every_file
-def test_file_is_plain_urdf(robot):
+def test_bundled_files_are_plain_urdf(robot):
     text, root = text_of(robot.name), xml_of(robot.name)
     assert text.isascii()
     assert "DOCTYPE" not in text
@@ -55,7 +55,7 @@ def test_file_is_plain_urdf(robot):
 
 
 @every_file
-def test_header_tells_the_truth(robot):
+def test_headers_of_bundled_files_state_mass_joints_and_links(robot):
     header = text_of(robot.name).split("<!--")[1].split("-->")[0]
     assert header.strip().startswith(f"{robot.name}:")
     assert f"Total mass {robot.mass:g} kg" in header
@@ -66,7 +66,7 @@ def test_header_tells_the_truth(robot):
 
 
 @every_file
-def test_names(robot):
+def test_names_of_links_and_joints_are_unique_identifiers(robot):
     root = xml_of(robot.name)
     names = [element.get("name") for tag in ("link", "joint") for element in root.findall(tag)]
     assert len(names) == len(set(names))
@@ -89,7 +89,7 @@ def test_links_and_joints_form_a_tree(robot):
 
 
 @every_robot
-def test_moving_joints_are_complete(robot):
+def test_moving_joints_have_axes_limits_and_damping(robot):
     for joint in moving_joints(robot.name):
         axis, limit, dynamics = values(joint.find("axis"), "xyz"), joint.find("limit"), joint.find("dynamics")
         assert sorted(abs(axis)) == [0, 0, 1]
@@ -126,15 +126,15 @@ def primitive_inertia(shape: ET.Element, mass: float) -> tuple[np.ndarray, float
 
 
 @every_robot
-def test_inertias_are_those_of_the_first_shape(robot):
+def test_inertias_equal_those_of_the_first_shape(robot):
     """The first visual shape of a link is the solid its mass is spread over; a collision shape is the same solid, or a
     sphere about its centre that is no wider than it."""
     for link in massive_links(robot.name):
         inertial, visual, collision = link.find("inertial"), link.find("visual"), link.find("collision")
         mass = float(inertial.find("mass").get("value"))
         moments, volume = primitive_inertia(visual.find("geometry")[0], mass)
-        given = [float(inertial.find("inertia").get(key)) for key in ("ixx", "iyy", "izz")]
-        np.testing.assert_allclose(given, moments, rtol=1e-8)
+        stated = [float(inertial.find("inertia").get(key)) for key in ("ixx", "iyy", "izz")]
+        np.testing.assert_allclose(stated, moments, rtol=1e-8)
         assert all(float(inertial.find("inertia").get(key)) == 0 for key in ("ixy", "ixz", "iyz"))
         assert 300 < mass / volume < 3000, link.get("name")
         assert visual.find("origin").attrib == inertial.find("origin").attrib

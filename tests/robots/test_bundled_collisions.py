@@ -1,4 +1,4 @@
-"""The shipped robots' collision shapes: what has a size has one, and nothing touches where a robot stands at rest."""
+"""Collision shapes of the bundled robots: every solid link has one, and none touch in the rest configuration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BY_DESIGN = {
 
 
 @pytest.mark.slow(every=3)
-def test_nothing_touches_at_rest_but_by_design(drawn):
+def test_bundled_robots_have_no_contact_at_rest_but_by_design(drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         placed = placed_shapes(robot.tree, robot.neutral().tolist())
         links = [shape.split("/")[0] for shape in robot.collision_shapes]
-        seen = {frame.name for frame in robot.tree.frames if frame.visuals}
+        visible_frames = {frame.name for frame in robot.tree.frames if frame.visuals}
         inside = {"left_hip_roll_link", "right_hip_roll_link"} if name == "humanoid" else set()  # the pelvis
-        assert set(links) == seen - inside, name
+        assert set(links) == visible_frames - inside, name
         touching = set()
         for i, j in shape_pairs(robot.tree, robot.collision_pairs):
             if signed_distance(placed[i].row.solid, placed[j].row.solid).distance < 1e-9:
@@ -31,7 +31,7 @@ def test_nothing_touches_at_rest_but_by_design(drawn):
         assert touching == BY_DESIGN.get(name, set()), name
 
 
-def test_what_closes_a_loop_connects() -> None:
+def test_links_that_close_a_loop_are_no_collision_pair() -> None:
     """The ends of a loop's joint touch by design, as those of a tree's do."""
     for name, pair in (("fourbar", {"coupler", "rocker"}), ("delta", {"platform", "rod_1a"})):
         assert all({*looked_at} != pair for looked_at in lw.load(name).collision_pairs)

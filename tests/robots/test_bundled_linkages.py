@@ -1,4 +1,4 @@
-"""The bundled linkages against published numbers and closed forms: legs, lifts, gears and suspensions."""
+"""Bundled linkages against published numbers and closed forms: legs, lifts, gears and suspensions."""
 
 import numpy as np
 import pytest
@@ -17,15 +17,15 @@ LINKAGES = {
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", LINKAGES)
-def test_mobility_files_and_energy(name):
+def test_bundled_linkages_have_their_mobility_and_conserve_energy(name):
     robot = lw.load(name)
     assert robot == lw.load(lw.robots.path(name)).with_loops_document(robot.loops_document())
     q = robot.neutral()
     assert np.abs(robot.constraint_error(q)).max() < 1e-15
-    found, (dof, redundant) = robot.mobility(), LINKAGES[name]
-    assert (found.mobility, found.coordinates) == (dof, dof)
-    hinges = [f"{one}: {row}" for one in redundant for row in ("rotation x", "rotation z", "translation y")]
-    assert list(found.redundant) == (list(redundant) if name == "planetary_gear" else hinges)
+    mobility, (dof, redundant) = robot.mobility(), LINKAGES[name]
+    assert (mobility.mobility, mobility.coordinates) == (dof, dof)
+    hinges = [f"{pin}: {row}" for pin in redundant for row in ("rotation x", "rotation z", "translation y")]
+    assert list(mobility.redundant) == (list(redundant) if name == "planetary_gear" else hinges)
     _, v = robot.project(q, 0.5 * np.random.default_rng(0).normal(size=robot.nv))
     run = robot.simulate(q, v, duration=0.1, method="rk4", passive=False, record=["kinetic_energy", "potential_energy"])
     energy = sum(run.records.values())
@@ -71,7 +71,7 @@ def test_klanns_leg_has_the_patented_points_and_path():
     pin, elbow, knee = np.array([1.331, 0.750]), np.array([0.741, 0.750]), np.array([0.232, 0.866])
     hip, foot = np.array([0.866, 1.500]), np.zeros(2)
     bars = ((pin, crank), (elbow, pin), (knee, elbow), (elbow, lower), (hip, upper), (hip, knee), (foot, knee))
-    m, a, b, c, d, e, f = (np.linalg.norm(one - other) for one, other in bars)
+    m, a, b, c, d, e, f = (np.linalg.norm(start - end) for start, end in bars)
     published = [3.0, 6.604, 5.844, 3.589, 5.795, 10.037, 10.036]
     np.testing.assert_allclose(np.array([m, a, b, c, d, e, f]) * 3.0 / m, published, rtol=0, atol=5e-4)
 
@@ -99,11 +99,11 @@ def test_klanns_leg_has_the_patented_points_and_path():
     # the crank lifts a load at the foot by the slope of the path
     load = {"foot": np.array([0, 0, 0, 0, 0, -1.0])}
     zero = np.zeros(5)
-    held = robot.constrained_inverse_dynamics(
+    static = robot.constrained_inverse_dynamics(
         motion.q, zero, zero, actuators="crank_hinge", wrenches=load, gravity=np.zeros(3)
     )
     slope = np.gradient(feet[:, 1], -angle, edge_order=2)
-    np.testing.assert_allclose(held.tau[5:-5, 0], slope[5:-5], rtol=0, atol=2e-4)
+    np.testing.assert_allclose(static.tau[5:-5, 0], slope[5:-5], rtol=0, atol=2e-4)
 
 
 @pytest.mark.slow(every=3)
@@ -117,10 +117,10 @@ def test_scissor_lift_needs_the_published_force():
     np.testing.assert_allclose(X[:, :3, :3], np.broadcast_to(np.eye(3), (12, 3, 3)), rtol=0, atol=1e-9)
     zero, load = np.zeros((12, robot.nv)), 500.0
     wrench = np.array([0, 0, 0, 0, 0, -load])
-    found = robot.constrained_inverse_dynamics(motion.q, zero, zero, actuators="slide", wrenches={"platform": wrench})
+    result = robot.constrained_inverse_dynamics(motion.q, zero, zero, actuators="slide", wrenches={"platform": wrench})
     platform, bars = load + 20.0 * g, 4 * 4.0 * g
     expected = -count * (platform + bars / 2) / np.tan(angle)
-    np.testing.assert_allclose(found.tau[:, robot.v_index(["slide"])[0]], expected, rtol=1e-9)
+    np.testing.assert_allclose(result.tau[:, robot.v_index(["slide"])[0]], expected, rtol=1e-9)
 
 
 @pytest.mark.slow(every=3)
@@ -136,16 +136,16 @@ def test_planetary_gear_has_the_published_ratios():
     _, v = robot.project(robot.neutral(), np.random.default_rng(0).normal(size=robot.nv))
     sun, ring, carrier = (v[index[name]] for name in ("sun", "ring", "carrier"))
     np.testing.assert_allclose((sun - carrier) / (ring - carrier), -80 / 20, rtol=1e-12)
-    rest, torque = np.zeros(robot.nv), {"sun_gear": np.array([0, 0, 1.0, 0, 0, 0])}
-    held = robot.constrained_inverse_dynamics(
-        robot.neutral(), rest, rest, actuators=("ring", "carrier"), wrenches=torque
+    zero, torque = np.zeros(robot.nv), {"sun_gear": np.array([0, 0, 1.0, 0, 0, 0])}
+    static = robot.constrained_inverse_dynamics(
+        robot.neutral(), zero, zero, actuators=("ring", "carrier"), wrenches=torque
     )
-    np.testing.assert_allclose(held.tau[[index["ring"], index["carrier"]]], [4.0, -5.0], rtol=1e-12)
-    balanced = held.tau + np.eye(7)[index["sun"]]
-    found = robot.constrained_forward_dynamics(robot.neutral(), rest, balanced)
-    np.testing.assert_allclose(found.a, rest, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(static.tau[[index["ring"], index["carrier"]]], [4.0, -5.0], rtol=1e-12)
+    balanced = static.tau + np.eye(7)[index["sun"]]
+    dynamic = robot.constrained_forward_dynamics(robot.neutral(), zero, balanced)
+    np.testing.assert_allclose(dynamic.a, zero, rtol=0, atol=1e-9)
     # the tangential force of the sun, 1 N·m / 20 mm, is shared by four planets
-    np.testing.assert_allclose(found.constraint_forces, -np.full(8, 1.0 / 0.02 / 4), rtol=1e-9)
+    np.testing.assert_allclose(dynamic.constraint_forces, -np.full(8, 1.0 / 0.02 / 4), rtol=1e-9)
 
 
 LOWER, LOWER_BALL = np.array([0.35, 0.23]), np.array([0.70, 0.20])  # y and z of the double wishbone's points

@@ -1,4 +1,4 @@
-"""Configurations drawn at random: within their bounds, on the manifold, even, and the same from the same seed."""
+"""Random configurations of joints: within bounds, on the manifold, uniform, and reproducible."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOUNDS = [(-INF, INF), (-0.3, INF), (-INF, 0.2), (-0.3, 0.2), (5.0, INF), (-INF,
 
 @every_joint
 @pytest.mark.parametrize("shift", range(len(BOUNDS)))
-def test_within_the_bounds(joint: JointType, shift: int) -> None:
+def test_random_configurations_are_within_their_bounds(joint: JointType, shift: int) -> None:
     """All combinations of bounds over one coordinate, and mixtures over several."""
     bounds = [BOUNDS[(shift + 2 * k) % len(BOUNDS)] for k in range(joint.nq)]
     lower, upper = [b[0] for b in bounds], [b[1] for b in bounds]
@@ -53,42 +53,42 @@ def test_within_the_bounds(joint: JointType, shift: int) -> None:
 
 @every_joint
 @pytest.mark.parametrize("size", [(), (1,), (3,), (0,), (2, 3), (2, 0, 3), (4, 1, 2)])
-def test_shapes(joint: JointType, size: tuple[int, ...]) -> None:
+def test_random_configurations_have_the_requested_shape(joint: JointType, size: tuple[int, ...]) -> None:
     free = [INF] * joint.nq
     q = joint.random(np.random.default_rng(0), [-x for x in free], free, size)
     assert isinstance(q, np.ndarray) and q.shape == (*size, joint.nq)
 
 
 @every_joint
-def test_the_same_from_the_same_seed(joint: JointType) -> None:
+def test_equal_seeds_give_equal_configurations(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
-    first, again, other = (joint.random(np.random.default_rng(seed), -free, free, (5,)) for seed in (1, 1, 2))
+    first, again, of_another_seed = (joint.random(np.random.default_rng(seed), -free, free, (5,)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
-    assert joint.nq == 0 or not np.array_equal(first, other)
+    assert joint.nq == 0 or not np.array_equal(first, of_another_seed)
     rng = np.random.default_rng(1)
     assert np.array_equal(joint.random(rng, -free, free, (5,)), first)
     assert joint.nq == 0 or not np.array_equal(joint.random(rng, -free, free, (5,)), first)
 
 
 @every_joint
-def test_bounds_are_not_modified(joint: JointType) -> None:
+def test_drawing_does_not_modify_the_bounds(joint: JointType) -> None:
     lower, upper = np.full(joint.nq, -INF), np.full(joint.nq, 0.5)
     joint.random(np.random.default_rng(0), lower, upper, (5,))
     assert np.all(lower == -INF) and np.all(upper == 0.5)
 
 
 @every_joint
-def test_they_are_on_the_manifold(joint: JointType) -> None:
+def test_random_configurations_are_on_the_manifold(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
     q = joint.random(np.random.default_rng(7), -free, free, (50,))
-    for places in joint.unit_length:
-        assert np.max(np.abs(np.linalg.norm(q[:, places], axis=1) - 1.0)) <= 2.0 * EPS
+    for columns in joint.unit_length:
+        assert np.max(np.abs(np.linalg.norm(q[:, columns], axis=1) - 1.0)) <= 2.0 * EPS
     normalized = np.array([joint.normalize(x) for x in q.tolist()]).reshape(50, joint.nq)
     assert np.max(np.abs(normalized - q), initial=0.0) <= 4.0 * EPS
 
 
-def test_rotations_are_drawn_evenly() -> None:
-    """Quaternions have mean 0 and covariance 1/4; a point on the moving frame's axis falls evenly on the sphere."""
+def test_random_rotations_are_uniform() -> None:
+    """Quaternions have mean 0 and covariance 1/4; a point on the moving frame's axis is uniform on the sphere."""
     n, free = 4000, np.full(7, INF)
     q = Floating().random(np.random.default_rng(0), -free, free, (n,))
     epsilon = q[:, :4]
@@ -101,7 +101,7 @@ def test_rotations_are_drawn_evenly() -> None:
 
 
 @pytest.mark.parametrize(("kind", "reach"), [(Revolute, math.pi), (Prismatic, 1.0)])
-def test_what_is_documented_for_one_coordinate(kind: Any, reach: float) -> None:
+def test_unbounded_coordinates_are_drawn_from_the_documented_ranges(kind: Any, reach: float) -> None:
     joint = kind((0.0, 0.0, 1.0))
     for (low, high), (first, last) in {
         (-INF, INF): (-reach, reach),
@@ -114,11 +114,11 @@ def test_what_is_documented_for_one_coordinate(kind: Any, reach: float) -> None:
         assert last - 0.05 * (last - first) <= q.max() <= last
 
 
-def test_no_coordinates() -> None:
+def test_a_fixed_joint_has_empty_random_configurations() -> None:
     assert Fixed().random(np.random.default_rng(0), [], [], (3,)).shape == (3, 0)
 
 
-def test_bounds_of_the_wrong_number_are_refused() -> None:
+def test_bounds_of_wrong_length_are_refused() -> None:
     for joint in EXAMPLES.values():
         for lower, upper in itertools.product(([0.0] * (joint.nq + 1),), ([1.0] * (joint.nq + 2),)):
             with pytest.raises(ValueError, match="could not be broadcast"):

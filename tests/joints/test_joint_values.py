@@ -1,4 +1,4 @@
-"""Joints are immutable values that say what they are: units, names, equality, pickling, and errors for bad axes."""
+"""Joints are immutable values: units, names, equality, pickling, and refused axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ on_an_axis = pytest.mark.parametrize("kind", [Revolute, Prismatic])
 
 
 @every_joint
-def test_units_and_names_are_as_many_as_numbers(joint: JointType) -> None:
+def test_joints_have_units_and_names_for_all_coordinates(joint: JointType) -> None:
     assert len(joint.q_units) == joint.nq
     assert len(joint.v_units) == joint.nv
     assert len(joint.q_names) == (joint.nq if joint.nq > 1 else 0)
@@ -36,7 +36,7 @@ def test_units_and_names_are_as_many_as_numbers(joint: JointType) -> None:
 
 
 @every_joint
-def test_degrees_of_freedom(joint: JointType) -> None:
+def test_degrees_of_freedom_and_constraints_add_up_to_six(joint: JointType) -> None:
     assert 0 <= joint.nv <= 6 and joint.nv <= joint.nq
     assert joint.num_constraints == 6 - joint.nv
     assert joint.is_floating == (joint.nv == 6)
@@ -46,37 +46,37 @@ def test_degrees_of_freedom(joint: JointType) -> None:
 
 
 @every_joint
-def test_joints_cannot_be_changed(joint: JointType) -> None:
+def test_joints_are_immutable(joint: JointType) -> None:
     for name in [field.name for field in dataclasses.fields(joint)] + ["anything"]:
         with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot assign to field '{name}'"):
             setattr(joint, name, 1.0)
 
 
 @every_joint
-def test_equal_joints_are_one_value(joint: JointType) -> None:
-    for other in (
+def test_copies_and_pickles_of_a_joint_equal_it(joint: JointType) -> None:
+    for copied in (
         copy.copy(joint),
         copy.deepcopy(joint),
         dataclasses.replace(joint),
         *(pickle.loads(pickle.dumps(joint, protocol)) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)),
     ):
-        assert type(other) is type(joint)
-        assert other == joint and hash(other) == hash(joint)
-        assert repr(other) == repr(joint)
-        assert len({joint, other}) == 1
+        assert type(copied) is type(joint)
+        assert copied == joint and hash(copied) == hash(joint)
+        assert repr(copied) == repr(joint)
+        assert len({joint, copied}) == 1
 
 
-def test_different_joints_are_different_values() -> None:
-    for one, other in itertools.combinations(EXAMPLES.values(), 2):
-        assert type(one) is type(other) or one != other
-        assert (one == other) == (repr(one) == repr(other))
+def test_different_joints_are_unequal() -> None:
+    for first, second in itertools.combinations(EXAMPLES.values(), 2):
+        assert type(first) is type(second) or first != second
+        assert (first == second) == (repr(first) == repr(second))
     axis = Vec3(0.0, 0.0, 1.0)
     assert Revolute(axis) != Prismatic(axis)
     assert Revolute(axis) != Revolute(-axis)
     assert Fixed() == Fixed() and Floating() == Floating() and Fixed() != Floating()
 
 
-def test_all_lists_every_type_once() -> None:
+def test_all_lists_every_joint_type_once() -> None:
     assert len(set(ALL)) == len(ALL)
     names = [kind.type_name() for kind in ALL]
     assert len(set(names)) == len(names)
@@ -86,7 +86,7 @@ def test_all_lists_every_type_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_examples_are_drawn_from_the_generator(kind: type[JointType]) -> None:
+def test_examples_of_joints_are_drawn_from_the_generator(kind: type[JointType]) -> None:
     first, again = (kind.example(np.random.default_rng(3)) for _ in range(2))
     assert first == again and isinstance(first, kind)
     drawn = {kind.example(np.random.default_rng(seed)) for seed in range(20)}
@@ -117,13 +117,13 @@ NOT_AXES: list[Any] = [
 
 @on_an_axis
 @pytest.mark.parametrize("axis", NOT_AXES, ids=repr)
-def test_what_is_no_axis_is_refused(kind: Any, axis: Any) -> None:
+def test_invalid_axes_are_refused(kind: Any, axis: Any) -> None:
     with pytest.raises(ValueError, match="axis: expected three"):
         kind(axis)
 
 
 @on_an_axis
-def test_the_message_shows_what_was_given(kind: Any) -> None:
+def test_messages_show_the_refused_axis(kind: Any) -> None:
     with pytest.raises(ValueError, match=r"axis: expected three finite numbers, not all zero, got \(0\.0, 0\.0"):
         kind((0, 0, 0))
     with pytest.raises(ValueError, match=r"axis: expected three numbers, got \(1\.0, 0\.0\)"):
@@ -132,7 +132,7 @@ def test_the_message_shows_what_was_given(kind: Any) -> None:
 
 @on_an_axis
 @pytest.mark.parametrize("axis", [(0, 0, 2), [0.0, 0.0, 3.0], np.array([0.0, 0.0, 1e-3]), Vec3(0.0, 0.0, 1.0)])
-def test_axes_are_taken_from_any_three_numbers(kind: Any, axis: Any) -> None:
+def test_axes_may_be_any_sequence_of_three_values(kind: Any, axis: Any) -> None:
     assert kind(axis).axis == Vec3(0.0, 0.0, 1.0)
     assert all(type(a) is float for a in kind(axis).axis)
     assert kind(axis) == kind((0.0, 0.0, 1.0))
@@ -142,8 +142,8 @@ coordinates = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.tuples(coordinates, coordinates, coordinates).filter(any))
-def test_axes_are_unit_vectors_whatever_their_length(axis: tuple[float, float, float]) -> None:
-    """From the smallest floats to the largest."""
+def test_axes_of_any_length_become_unit_vectors(axis: tuple[float, float, float]) -> None:
+    """The smallest and the largest floats are included."""
     unit = list(unit_axis(axis))
     assert abs(math.hypot(*unit) - 1.0) <= 2.0 * EPS
     largest = max(map(abs, axis))
@@ -155,8 +155,8 @@ def test_axes_are_unit_vectors_whatever_their_length(axis: tuple[float, float, f
 
 
 @given(st.tuples(coordinates, coordinates, coordinates).filter(any))
-def test_a_unit_axis_is_kept_bit_by_bit(axis: tuple[float, float, float]) -> None:
-    """So a joint made again of its own axis is the same joint."""
+def test_a_unit_axis_keeps_its_bits(axis: tuple[float, float, float]) -> None:
+    """A joint built from its own axis is then the same joint."""
     once = unit_axis(axis)
     assert unit_axis(once) == once
     assert Revolute(Revolute(axis).axis) == Revolute(axis)
@@ -169,7 +169,7 @@ def test_coordinate_axes_are_exact() -> None:
         assert list(unit_axis(axis)) == [math.copysign(1.0, length) if i == k else 0.0 for i in range(3)]
 
 
-def test_random_axes_are_drawn_evenly() -> None:
+def test_random_axes_are_uniform() -> None:
     rng = np.random.default_rng(0)
     axes = np.array([list(random_axis(rng)) for _ in range(4000)])
     assert np.max(np.abs(np.linalg.norm(axes, axis=1) - 1.0)) <= 4.0 * EPS

@@ -1,4 +1,4 @@
-"""Mesh files: found within folders, read within limits, and what is odd about them told."""
+"""Mesh files: found within folders, read within limits, with reported defects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_every_format_is_read_in_metres(folder) -> None:
+def test_every_mesh_format_is_read_in_metres(folder) -> None:
     for kind in ("stl", "obj", "ply", "dae"):
         loaded = load_mesh(f"package://arm/meshes/box.{kind}", folder)
         unit = 0.001 if kind == "dae" else 1.0
@@ -60,7 +60,7 @@ def test_every_format_is_read_in_metres(folder) -> None:
         assert load_mesh(name, str(folder)).file.name == "box.stl"
 
 
-def test_names_in_any_encoding_and_units_in_any(folder) -> None:
+def test_mesh_files_of_any_encoding_and_unit_are_read(folder) -> None:
     meshes = folder / "arm" / "meshes"
     box = trimesh.creation.box((1.0, 2.0, 3.0))
     text = box.export(file_type="stl_ascii")
@@ -77,7 +77,7 @@ def test_names_in_any_encoding_and_units_in_any(folder) -> None:
         assert loaded.issues == () and loaded.convex_hull().volume == pytest.approx(6.0 * loaded.unit**3), name
 
 
-def test_what_is_odd_about_a_surface_is_told(folder) -> None:
+def test_defects_of_surfaces_are_reported(folder) -> None:
     meshes = folder / "arm" / "meshes"
     assert "open" in load_mesh("open.stl", meshes).issues[0]
     assert load_mesh("inside_out.stl", meshes).issues == ("the surface is inside out",)
@@ -86,7 +86,7 @@ def test_what_is_odd_about_a_surface_is_told(folder) -> None:
         load_mesh("flat.stl", meshes).convex_hull()
 
 
-def test_what_is_not_opened(folder) -> None:
+def test_unsafe_and_broken_mesh_files_are_refused(folder) -> None:
     inside = folder / "arm"
     (inside / "meshes" / "text.stl").write_text("solid nothing\nendsolid\n")
     (inside / "meshes" / "bad.ply").write_text("ply\nformat ascii 1.0\nelement vertex x\nend_header\n")
@@ -164,7 +164,7 @@ URDF = """<robot name="r"><link name="a">
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
+def test_meshes_of_a_robot_are_replaced_by_hulls(folder) -> None:
     robot = lw.Robot.from_urdf_string(URDF)
     hulled = robot.with_collision_hulls(folder, max_vertices=24)
     ring, box, ball = hulled.link("a").collisions
@@ -180,12 +180,12 @@ def test_a_robot_gets_hulls_in_its_meshes_place(folder) -> None:
     (folder / "arm" / "package.xml").write_text("")
     (folder / "arm" / "urdf").mkdir()
     (folder / "arm" / "urdf" / "r.urdf").write_text(URDF)  # its package is found around it
-    found = lw.load(folder / "arm" / "urdf" / "r.urdf").with_collision_hulls(max_vertices=24)
-    assert found.link("a").collisions == hulled.link("a").collisions
+    loaded = lw.load(folder / "arm" / "urdf" / "r.urdf").with_collision_hulls(max_vertices=24)
+    assert loaded.link("a").collisions == hulled.link("a").collisions
 
 
-def test_the_usual_folders_are_searched_by_all(tmp_path) -> None:
-    """Meshes beside the folder of a URDF without a package are found by loading, hulls and pictures."""
+def test_loading_hulls_and_pictures_search_the_usual_folders(tmp_path) -> None:
+    """Meshes beside the folder of a URDF without a package are found."""
     names = {"box.stl": "../meshes/box.stl", "part.obj": "..\\meshes\\part.obj", "none.stl": "../meshes/none.stl"}
     shape = '<collision><geometry><mesh filename="{}"/></geometry></collision>'
     shapes = "".join(shape.format(name) for name in names.values())
@@ -212,15 +212,15 @@ def test_the_usual_folders_are_searched_by_all(tmp_path) -> None:
         lw.load(path)
 
 
-def test_a_ring_is_hollow_in_pieces(folder) -> None:
+def test_a_ring_is_decomposed_into_convex_parts(folder) -> None:
     pytest.importorskip("coacd")
     ring = load_mesh("ring.stl", folder / "arm" / "meshes")
-    pieces = ring.convex_decomposition(max_vertices=16, concavity=0.1)
-    assert len(pieces) > 3 and max(len(piece.vertices) for piece in pieces) <= 16
-    ways = np.random.default_rng(0).normal(size=(20, 3))
-    for piece in pieces:  # none of them holds the middle
-        _, offsets = piece.planes
-        assert (offsets < 0.0).any() and np.isfinite(piece.support(ways)).all()
+    hulls = ring.convex_decomposition(max_vertices=16, concavity=0.1)
+    assert len(hulls) > 3 and max(len(hull.vertices) for hull in hulls) <= 16
+    directions = np.random.default_rng(0).normal(size=(20, 3))
+    for hull in hulls:  # none of them holds the middle
+        _, offsets = hull.planes
+        assert (offsets < 0.0).any() and np.isfinite(hull.support(directions)).all()
     with pytest.raises(ValueError, match=r"concavity: expected a number from 0.01 to 1, got 0"):
         ring.convex_decomposition(concavity=0)
 
@@ -232,11 +232,11 @@ def _changed(glb: bytes, change: Any) -> bytes:
     change(content)
     text = json.dumps(content).encode()
     text += b" " * (-len(text) % 4)
-    rest = struct.pack("<I", len(text)) + b"JSON" + text + glb[20 + length :]
-    return b"glTF" + struct.pack("<II", 2, 12 + len(rest)) + rest
+    binary = struct.pack("<I", len(text)) + b"JSON" + text + glb[20 + length :]
+    return b"glTF" + struct.pack("<II", 2, 12 + len(binary)) + binary
 
 
-def test_glb_files_that_are_refused(tmp_path) -> None:
+def test_unsafe_glb_files_are_refused(tmp_path) -> None:
     """Nothing outside of a GLB file's buffer is read, no other file, and no scene that grows without bound."""
     box = trimesh.creation.box((1.0, 2.0, 3.0)).export(file_type="glb")
     many: dict[str, Any] = {"mesh": 0, "children": []}

@@ -1,4 +1,4 @@
-"""What is no joint and no configuration is refused, with the joint's type, the value and what was expected."""
+"""Refused joints and configurations: messages have the joint's type, the value and the expectation."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
-def test_bad_parameters_are_refused(make: Callable[[], JointType], message: str) -> None:
+def test_bad_parameters_of_joints_are_refused(make: Callable[[], JointType], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
 
-def test_axes_are_made_unit_and_perpendicular() -> None:
+def test_axes_of_a_planar_joint_become_orthonormal() -> None:
     plane = Planar((0, 0, 2), (3, 0, 1e-10))
     assert [*plane.x_axis] == [0.0, 0.0, 1.0] and [*plane.y_axis] == [1.0, 0.0, 0.0]
     assert [*plane.normal] == [0.0, 1.0, 0.0]
@@ -99,11 +99,11 @@ def test_axes_are_made_unit_and_perpendicular() -> None:
 
 
 @every_joint
-def test_a_configuration_is_checked(joint: JointType) -> None:
+def test_wrong_sizes_and_nan_of_configurations_are_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (2, 3))
-    found = joint.checked(q, "knee")
-    assert found.shape == q.shape and np.max(np.abs(found - q), initial=0.0) <= 4e-16
+    checked = joint.checked(q, "knee")
+    assert checked.shape == q.shape and np.max(np.abs(checked - q), initial=0.0) <= 4e-16
     with pytest.raises(ValueError, match=rf"joint 'knee' \(.*\): expected a configuration of {joint.nq} numbers"):
         joint.checked([0.0] * (joint.nq + 1), "knee")
     with pytest.raises(ValueError, match=f"expected a configuration of {joint.nq} numbers"):
@@ -116,13 +116,13 @@ def test_a_configuration_is_checked(joint: JointType) -> None:
 
 
 @every_joint
-def test_numbers_of_unit_length_are_checked(joint: JointType) -> None:
+def test_unit_length_coordinates_are_normalized_or_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (3,))
-    for places in joint.unit_length:
+    for columns in joint.unit_length:
         near, far = q.copy(), q.copy()
-        near[1, list(places)] *= 1.0 + 5e-4
-        far[2, list(places)] *= 1.0 + 5e-3
+        near[1, list(columns)] *= 1.0 + 5e-4
+        far[2, list(columns)] *= 1.0 + 5e-3
         with pytest.warns(UserWarning, match=r"of length 1, got \[.*\] of length 1\.0005: normalised"):
             assert np.max(np.abs(joint.checked(near) - q)) <= 4e-16
         with pytest.raises(ValueError, match=r"joint 'hip' .*of length 1, got \[.*\] of length 1\.005"):
@@ -143,8 +143,8 @@ class _Hidden(Ball):
 
 
 @pytest.mark.parametrize("joint", [_Unnamed(), _Hidden(), Composite((Ball(), _Hidden()))], ids=lambda j: j.type_name())
-def test_any_manifold_is_checked(joint: JointType) -> None:
-    """A little off is normalised with a warning, far off is refused, other configurations of a batch stay."""
+def test_configurations_off_any_manifold_are_normalized_or_refused(joint: JointType) -> None:
+    """Small deviations are normalized with a warning, large ones refused; others of a batch are unchanged."""
     q = np.tile(np.array(joint.zero()), (3, 1))
     near, far, centre = q.copy(), q.copy(), q.copy()
     near[1, -4:] *= 1.0 + 5e-4
@@ -161,7 +161,7 @@ def test_any_manifold_is_checked(joint: JointType) -> None:
         assert joint.checked(np.zeros((0, joint.nq))).shape == (0, joint.nq)
 
 
-def test_what_is_no_array_is_no_configuration() -> None:
+def test_texts_short_lists_and_zero_quaternions_are_refused() -> None:
     with pytest.raises(ValueError, match="translational joint: expected a configuration of 3 numbers, got 'abc'"):
         Translational().checked("abc")
     with pytest.raises(ValueError, match=r"spherical joint: .* 4 numbers \(qw, qx, qy, qz\), got 3: \[0.0, 0.0, 1.0\]"):
@@ -180,7 +180,7 @@ def test_regularity_is_between_0_and_1(joint: JointType) -> None:
         assert 0.0 < joint.regularity(q) <= 1.0
 
 
-def test_gimbal_lock_is_reported_and_kinematics_stay_finite() -> None:
+def test_gimbal_lock_has_zero_regularity_and_finite_kinematics() -> None:
     for order in ("xyz", "zyx", "xyx", "zxz"):
         lock = 0.0 if order[0] == order[2] else math.pi / 2.0
         for joint, q in (
@@ -223,12 +223,12 @@ class _Joint(JointType):
         ("difference", "integrate"),
     ],
 )
-def test_one_of_two_maps_is_not_enough(written: str, missing: str) -> None:
+def test_a_joint_needs_both_maps_between_rates_and_velocities(written: str, missing: str) -> None:
     with pytest.raises(TypeError, match=f"^Half: {written} is written and {missing} is not.*; write Half.{missing}$"):
         type("Half", (_Joint,), {written: lambda self, q, x: [x[0] * cos(q[0])]})
 
 
-def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
+def test_rates_that_are_not_velocities_need_their_own_steps() -> None:
     maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "velocity_from_rate": lambda self, q, q_dot: [0.5 * q_dot[0]]}
     with pytest.raises(TypeError, match="Half: q_dot is written and integrate is not"):
         type("Half", (_Joint,), maps)
@@ -240,7 +240,7 @@ def test_rates_that_are_not_velocities_need_steps_of_their_own() -> None:
     assert type("Stepping", (_Joint,), steps)().q_dot([0.0], [1.0]) == [1.0]
 
 
-def test_the_joint_of_a_robot_names_itself() -> None:
+def test_messages_name_the_joint_of_a_robot() -> None:
     drawn = random_tree(np.random.default_rng(0), 2, types=[SphericalEuler, Floating], shape="chain")
     for joint in linkwork.Robot(drawn).joints:
         q = [0.3] * 3 if joint.nq == 3 else joint.type.zero()

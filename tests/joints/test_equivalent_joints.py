@@ -1,4 +1,4 @@
-"""Types against chains of simpler ones, against textbook rotations, and against themselves the other way round."""
+"""Joint types against chains of simpler ones, textbook rotations, and their own reversal."""
 
 from __future__ import annotations
 
@@ -128,25 +128,27 @@ SAME: dict[str, Same] = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_a_type_is_a_chain_of_others(name: str) -> None:
-    one, other, configuration, velocity = SAME[name]
+def test_a_joint_type_equals_a_chain_of_simpler_joints(name: str) -> None:
+    joint, chain_of_joints, configuration, velocity = SAME[name]
     rng = np.random.default_rng(3)
-    for q in draw(one, 4):
-        v = rng.normal(size=one.nv).tolist()
+    for q in draw(joint, 4):
+        v = rng.normal(size=joint.nv).tolist()
         p, w = configuration(q), velocity(q, v)
-        assert_near(matrix(one.X(q)).ravel(), matrix(other.X(p)).ravel(), times=8.0)
-        twist = np.array(other.twist(p, w).elements(), dtype=float)
-        assert_near(np.array(one.twist(q, v).elements(), dtype=float), twist, times=16.0)
+        assert_near(matrix(joint.X(q)).ravel(), matrix(chain_of_joints.X(p)).ravel(), times=8.0)
+        twist = np.array(chain_of_joints.twist(p, w).elements(), dtype=float)
+        assert_near(np.array(joint.twist(q, v).elements(), dtype=float), twist, times=16.0)
         # the same acceleration while v̇ = 0: the other's rates change as the one's q̇ does
         h = 1e-6
-        ahead, behind = ([a + s * h * b for a, b in zip(q, one.q_dot(q, v), strict=True)] for s in (1.0, -1.0))
+        ahead, behind = ([a + s * h * b for a, b in zip(q, joint.q_dot(q, v), strict=True)] for s in (1.0, -1.0))
         change = (np.array(velocity(ahead, v)) - np.array(velocity(behind, v))) / (2.0 * h)
-        there = np.array(other.acceleration(p, w, change.tolist()).elements(), dtype=float)
-        assert np.max(np.abs(np.array(one.bias(q, v).elements(), dtype=float) - there)) <= 1e-8 * (1.0 + np.dot(v, v))
+        acceleration = np.array(chain_of_joints.acceleration(p, w, change.tolist()).elements(), dtype=float)
+        assert np.max(np.abs(np.array(joint.bias(q, v).elements(), dtype=float) - acceleration)) <= 1e-8 * (
+            1.0 + np.dot(v, v)
+        )
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_euler_angles_are_turns_about_axes_that_turn_along(order: str) -> None:
+def test_euler_angles_are_rotations_about_successive_moving_axes(order: str) -> None:
     """R = R_i(α) R_j(β) R_k(γ), with the elementary rotations written out."""
 
     def about(axis: str, angle: float) -> np.ndarray:
@@ -164,10 +166,14 @@ def test_euler_angles_are_turns_about_axes_that_turn_along(order: str) -> None:
     for q in draw(joint, 1):
         expected = about(order[0], q[0]) @ about(order[1], q[1]) @ about(order[2], q[2])
         assert_near(matrix(joint.X(q))[:3, :3], expected, times=4.0)
-        found = joint.canonical(q)
+        canonical_angles = joint.canonical(q)
         low, high = (0.0, math.pi) if order[0] == order[2] else (-math.pi / 2.0, math.pi / 2.0)
-        assert low <= found[1] <= high and abs(found[0]) <= math.pi and abs(found[2]) <= math.pi
-        assert_near(joint.canonical(found), found, times=4.0)
+        assert (
+            low <= canonical_angles[1] <= high
+            and abs(canonical_angles[0]) <= math.pi
+            and abs(canonical_angles[2]) <= math.pi
+        )
+        assert_near(joint.canonical(canonical_angles), canonical_angles, times=4.0)
         singular = np.linalg.svd(subspace(joint, q)[:3], compute_uv=False)
         assert abs(np.prod(singular) - joint.regularity(q)) <= 1e-14  # |det S| is |cos β| or |sin β|
 
@@ -187,8 +193,8 @@ def test_modified_rodrigues_parameters_are_tan_of_a_quarter_of_the_angle() -> No
         assert joint.regularity(q) == 1.0  # near a whole turn too
 
 
-def test_a_motion_through_whole_turns_stays_away_from_the_singularity() -> None:
-    """Steps of the MRP switch to the shadow set on the way."""
+def test_a_motion_through_whole_turns_avoids_the_mrp_singularity() -> None:
+    """Steps of the MRP switch to the shadow set."""
     for joint in (SphericalMRP(), FloatingMRP()):
         q, switched = joint.zero(), 0
         for _ in range(100):
@@ -199,8 +205,8 @@ def test_a_motion_through_whole_turns_stays_away_from_the_singularity() -> None:
         assert switched >= 5
 
 
-def test_an_ellipsoid() -> None:
-    """The origin is on the surface, under M's z axis stretched; a sphere's normal is M's z axis."""
+def test_an_ellipsoid_joint_moves_on_its_surface() -> None:
+    """The origin is on the surface in the direction of M's z axis; a sphere's normal is M's z axis."""
     joint = Ellipsoid(0.1, 0.2, 0.4)
     for q in draw(joint, 0, 20):
         X = matrix(joint.X(q))
@@ -217,26 +223,26 @@ def test_an_ellipsoid() -> None:
 
 
 @every_joint
-def test_the_other_way_round(joint: JointType) -> None:
-    """X is inverted, and so is the motion; q, v and τ keep their numbers."""
+def test_a_reversed_joint_has_the_inverse_motion(joint: JointType) -> None:
+    """The transform is inverted; q, v and τ keep their values."""
     back = joint.reversed()
     assert (back.nq, back.nv, back.q_units, back.v_units) == (joint.nq, joint.nv, joint.q_units, joint.v_units)
     assert back.reversed() == joint and back.zero() == joint.zero()
     rng = np.random.default_rng(1)
-    for one, other in itertools.pairwise(draw(joint, 2)):
+    for configuration, target in itertools.pairwise(draw(joint, 2)):
         v, phi = rng.normal(size=(2, joint.nv)).tolist()
-        X = matrix(joint.X(one))
-        assert_near(matrix(back.X(one)), np.linalg.inv(X), times=8.0)
-        assert_near(subspace(back, one), -motion_matrix(X) @ subspace(joint, one), times=16.0)
-        expected = -motion_matrix(X) @ np.array(joint.bias(one, v).elements(), dtype=float)
-        found = np.array(back.bias(one, v).elements(), dtype=float)
-        assert_near(found, expected, times=32.0, scale=1.0 + np.dot(v, v))
-        assert_near(back.q_dot(one, v), joint.q_dot(one, v), times=4.0)
-        assert_near(back.integrate(one, phi), joint.integrate(one, phi), times=4.0)
-        assert_near(back.difference(one, other), joint.difference(one, other), times=4.0)
+        X = matrix(joint.X(configuration))
+        assert_near(matrix(back.X(configuration)), np.linalg.inv(X), times=8.0)
+        assert_near(subspace(back, configuration), -motion_matrix(X) @ subspace(joint, configuration), times=16.0)
+        expected = -motion_matrix(X) @ np.array(joint.bias(configuration, v).elements(), dtype=float)
+        bias = np.array(back.bias(configuration, v).elements(), dtype=float)
+        assert_near(bias, expected, times=32.0, scale=1.0 + np.dot(v, v))
+        assert_near(back.q_dot(configuration, v), joint.q_dot(configuration, v), times=4.0)
+        assert_near(back.integrate(configuration, phi), joint.integrate(configuration, phi), times=4.0)
+        assert_near(back.difference(configuration, target), joint.difference(configuration, target), times=4.0)
 
 
-def test_every_type_can_be_reversed() -> None:
+def test_every_joint_type_can_be_reversed() -> None:
     assert {type(joint.reversed()) for joint in EVERY.values()} >= {Reversed, Revolute, Prismatic, Cylindrical}
     assert len({kind.type_name() for kind in ALL}) == len(ALL)
 
@@ -251,17 +257,21 @@ def test_the_scalar_of_a_quaternion_may_be_last(kind: Any) -> None:
         return [*q[1:4], q[0], *q[4:]]
 
     rng = np.random.default_rng(0)
-    for one, other in itertools.pairwise(draw(first, 2)):
+    for configuration, target in itertools.pairwise(draw(first, 2)):
         v = rng.normal(size=first.nv).tolist()
-        assert matrix(last.X(rolled(one))).tolist() == matrix(first.X(one)).tolist()
-        assert last.q_dot(rolled(one), v) == rolled(first.q_dot(one, v))
-        assert last.velocity_from_rate(rolled(one), rolled(other)) == first.velocity_from_rate(one, other)
-        assert last.integrate(rolled(one), v) == rolled(first.integrate(one, v))
-        assert last.difference(rolled(one), rolled(other)) == first.difference(one, other)
-        assert last.normalize(rolled([2.0 * x for x in one])) == rolled(first.normalize([2.0 * x for x in one]))
+        assert matrix(last.X(rolled(configuration))).tolist() == matrix(first.X(configuration)).tolist()
+        assert last.q_dot(rolled(configuration), v) == rolled(first.q_dot(configuration, v))
+        assert last.velocity_from_rate(rolled(configuration), rolled(target)) == first.velocity_from_rate(
+            configuration, target
+        )
+        assert last.integrate(rolled(configuration), v) == rolled(first.integrate(configuration, v))
+        assert last.difference(rolled(configuration), rolled(target)) == first.difference(configuration, target)
+        assert last.normalize(rolled([2.0 * x for x in configuration])) == rolled(
+            first.normalize([2.0 * x for x in configuration])
+        )
 
 
-def test_names_of_a_composite() -> None:
+def test_coordinates_of_a_composite_have_the_names_of_its_parts() -> None:
     joint = chain(Revolute(A), Spherical(scalar_last=True))
     assert (joint.nq, joint.nv) == (5, 4)
     assert joint.q_names == ("q1", "q2_qx", "q2_qy", "q2_qz", "q2_qw")

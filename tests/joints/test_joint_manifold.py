@@ -1,4 +1,4 @@
-"""The manifold of configurations: rates, steps and differences, on every kind of scalar, and their derivatives."""
+"""Manifold of a joint's configurations: rates, steps, differences and their derivatives, on every kind of scalar."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
 
 @every_joint
 @every_scalar
-def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
+def test_difference_inverts_a_step_up_to_half_a_turn(joint: JointType, run: Any) -> None:
     """difference(q, integrate(q, φ)) = φ for turns up to half a turn."""
     phi = steps(joint, LENGTHS)
     samples = np.hstack([configurations(joint, 5, len(phi)), phi])
@@ -50,7 +50,7 @@ def test_a_step_is_found_again(joint: JointType, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
+def test_a_step_by_the_difference_reaches_the_transform(joint: JointType, run: Any) -> None:
     """integrate(q, difference(q, p)) has the transform of p."""
     samples = np.hstack([configurations(joint, 6), configurations(joint, 7)])
     nq = joint.nq
@@ -60,13 +60,13 @@ def test_a_difference_leads_there(joint: JointType, run: Any) -> None:
         return [*joint.X(joint.integrate(q, joint.difference(q, p))).elements(), *joint.X(p).elements()]
 
     for result in run(function, samples):
-        reached, wanted = np.split(result, 2)
-        assert_near(reached, wanted, times=32.0)
+        reached, target = np.split(result, 2)
+        assert_near(reached, target, times=32.0)
 
 
 @every_joint
-def test_angles_are_counted_and_rotations_go_the_short_way(joint: JointType) -> None:
-    """Angles in q: whole turns count, in every type.  Else the same rotation is no step away."""
+def test_differences_count_turns_of_angles_and_take_the_short_rotation(joint: JointType) -> None:
+    """Whole turns of angle coordinates count; other representations of one rotation do not."""
     for q in configurations(joint, 14, 3).tolist():
         for k, unit in enumerate(joint.q_units):
             if unit == "rad":
@@ -78,15 +78,15 @@ def test_angles_are_counted_and_rotations_go_the_short_way(joint: JointType) -> 
 
 
 def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
-    """q with other numbers for the same rotation: −ε of a quaternion, the shadow of modified Rodrigues parameters."""
-    found = []
-    for places in joint.unit_length:
-        if len(places) == 4:
-            found.append([-x if k in places else x for k, x in enumerate(q)])
+    """Return q with other coordinates of the same rotation: −ε of a quaternion, the shadow of modified Rodrigues parameters."""
+    equal_rotations = []
+    for columns in joint.unit_length:
+        if len(columns) == 4:
+            equal_rotations.append([-x if k in columns else x for k, x in enumerate(q)])
     if joint.q_names[:3] == ("sx", "sy", "sz"):
         square = sum(x * x for x in q[:3])
-        found.append([*(-x / square for x in q[:3]), *q[3:]])
-    return found
+        equal_rotations.append([*(-x / square for x in q[:3]), *q[3:]])
+    return equal_rotations
 
 
 @every_scalar
@@ -104,13 +104,13 @@ def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
         return q
 
     for result in run(function, samples):
-        for places in joint.unit_length:
-            assert abs(math.hypot(*result[list(places)]) - 1.0) <= 4.0 * EPS
+        for columns in joint.unit_length:
+            assert abs(math.hypot(*result[list(columns)]) - 1.0) <= 4.0 * EPS
 
 
 @every_joint
 @every_scalar
-def test_normalize(joint: JointType, run: Any) -> None:
+def test_normalize_restores_unit_length(joint: JointType, run: Any) -> None:
     q = configurations(joint, 10)
     off = q.copy()
     off[:, unit_length_indices(joint)] *= np.linspace(0.3, 3.0, len(q))[:, None]
@@ -119,21 +119,21 @@ def test_normalize(joint: JointType, run: Any) -> None:
     ):
         assert_near(result, expected, times=4.0)
         assert_near(again, result, times=2.0)
-        for places in joint.unit_length:
-            assert abs(math.hypot(*result[list(places)]) - 1.0) <= 4.0 * EPS
+        for columns in joint.unit_length:
+            assert abs(math.hypot(*result[list(columns)]) - 1.0) <= 4.0 * EPS
 
 
 @every_joint
 @every_scalar
-def test_the_distance_from_the_manifold(joint: JointType, run: Any) -> None:
-    """0 on it, and near it how far lengths are from 1, all added up; a plain 0.0 where there is no other q."""
+def test_the_distance_from_the_manifold_is_the_error_of_lengths(joint: JointType, run: Any) -> None:
+    """It is 0 on the manifold, and the constant 0.0 where every configuration is on it."""
     q = configurations(joint, 10)
     by = np.array([1e-3, -1e-3, 1e-6, -1e-6, 1e-9, 0.0])
     off = q.copy()
     off[:, unit_length_indices(joint)] *= 1.0 + by[:, None]
     if not joint.unit_length:
-        found = joint.distance(Graph().inputs("q", (joint.nq,)))
-        assert isinstance(found, float) and found == 0.0
+        distance = joint.distance(Graph().inputs("q", (joint.nq,)))
+        assert isinstance(distance, float) and distance == 0.0
         return
     expected = len(joint.unit_length) * np.abs(by)
     for result, size in zip(run(lambda q: [joint.distance(q)], off), expected, strict=True):
@@ -141,7 +141,7 @@ def test_the_distance_from_the_manifold(joint: JointType, run: Any) -> None:
 
 
 @every_scalar
-def test_the_distance_where_only_normalize_tells_of_the_manifold(run: Any) -> None:
+def test_the_distance_of_a_user_manifold_follows_from_normalize(run: Any) -> None:
     class Hidden(Ball):
         unit_length = ()
 
@@ -154,8 +154,8 @@ def test_the_distance_where_only_normalize_tells_of_the_manifold(run: Any) -> No
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_steps(joint: JointType, differentiate: Any, length: float) -> None:
-    """By the configuration and by the step; finite and right at the identity and up to half a turn."""
+def test_derivatives_of_steps_equal_differences(joint: JointType, differentiate: Any, length: float) -> None:
+    """Derivatives by configuration and by step, at the identity and up to half a turn."""
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 12, 1).tolist()
     nq = joint.nq
 
@@ -173,7 +173,7 @@ def test_derivatives_of_steps(joint: JointType, differentiate: Any, length: floa
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_differences(joint: JointType, differentiate: Any, length: float) -> None:
+def test_derivatives_of_differences_equal_differences(joint: JointType, differentiate: Any, length: float) -> None:
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 13, 1).tolist()
     p = q if length == 0.0 else [float(x) for x in joint.integrate(q, phi)]
     nq = joint.nq

@@ -1,4 +1,4 @@
-"""Turns about coordinate axes: found where they are, and never where they are not; the same tensors for less work."""
+"""Rotations about coordinate axes: recognized exactly, with equal tensors by fewer operations."""
 
 import itertools
 import math
@@ -35,8 +35,8 @@ def random_symmetric(rng):
 
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_every_renaming_of_a_turn_is_a_turn(axis, sign):
-    """All 64 products of a quarter turn with a turn, and with numbers as with symbols, on both sides."""
+def test_permuted_axis_rotations_are_recognized(axis, sign):
+    """All 64 products of a quarter turn with a rotation, on floats and symbols, on both sides."""
     rng = np.random.default_rng(axis)
     H, S = random_matrix(rng), random_symmetric(rng)
     symbol, angle = Graph().input("q"), 0.7
@@ -49,17 +49,17 @@ def test_every_renaming_of_a_turn_is_a_turn(axis, sign):
             M = matrix(R)
             assert_near(matrix(R.congruent(H)), M @ matrix(H) @ M.T, times=32.0)
             assert_near(matrix(R @ S), M @ matrix(S) @ M.T, times=32.0)
-            for thing, found in ((H, traced.congruent(H)), (S, traced @ S)):
-                values = evaluate(scalars_of(found), {symbol: angle})
+            for thing, rotated in ((H, traced.congruent(H)), (S, traced @ S)):
+                values = evaluate(scalars_of(rotated), {symbol: angle})
                 assert_near(np.reshape(values, (3, 3)), M @ matrix(thing) @ M.T, times=32.0)
 
 
-def test_what_only_looks_like_a_turn_is_none():
-    """Angles near a quarter turn leave a one and small numbers that count."""
+def test_rotations_near_an_axis_rotation_are_not_taken_for_one():
+    """Angles near a quarter turn leave a one and small elements that count."""
     near = Rotation.from_rpy(0.0, 1.57079632679, 0.0)
     assert near.x.z == 1.0 and 0.0 < near.x.x < 1e-11
-    found = AxisRotation.of(rows(near))
-    assert (found.k, found.r, found.is_permutation) == (1, 1, False)
+    recognized = AxisRotation.of(rows(near))
+    assert (recognized.k, recognized.r, recognized.is_permutation) == (1, 1, False)
     tilted = Rotation.from_rpy(1.5708, 1.5708, 0.0)
     assert AxisRotation.of(rows(tilted)) is None
     graph = Graph()
@@ -74,7 +74,7 @@ def test_what_only_looks_like_a_turn_is_none():
         assert AxisRotation.of(rows(R)) is None
 
 
-def test_a_turn_takes_less_than_half_of_the_operations():
+def test_an_axis_rotation_takes_less_than_half_of_the_operations():
     graph = Graph()
     S = Symmetric3(*graph.inputs("s", (6,)))
     H = Matrix3(*(Vec3.of(graph.inputs(name, (3,))) for name in "xyz"))
@@ -82,12 +82,12 @@ def test_a_turn_takes_less_than_half_of_the_operations():
     for act, most in ((lambda: R @ S, 16), (lambda: R.congruent(H), 23)):
         before = len(graph.nodes)
         act()
-        made = [n for n in graph.nodes[before:] if n.op.name in ("add", "sub", "mul")]
-        assert len(made) <= most
+        operations = [n for n in graph.nodes[before:] if n.op.name in ("add", "sub", "mul")]
+        assert len(operations) <= most
 
 
-def test_two_turns_act_one_after_the_other():
-    """A constant tilt and a joint's turn about another axis: four products are never formed where they only act."""
+def test_two_axis_rotations_act_one_after_another():
+    """A constant tilt and a joint's rotation about another axis: their product is never formed."""
     rng = np.random.default_rng(5)
     graph = Graph()
     q = graph.input("q")
@@ -95,26 +95,26 @@ def test_two_turns_act_one_after_the_other():
     R, exact = tilt @ Rotation.about(Z, q), matrix(tilt) @ matrix(Rotation.about(Z, angle))
     assert R.factors == (tilt, Rotation.about(Z, q))
     v, H, S = Vec3.of(rng.normal(size=3).tolist()), random_matrix(rng), random_symmetric(rng)
-    other = Rotation.from_rpy(0.1, 0.2, 0.3)
+    general = Rotation.from_rpy(0.1, 0.2, 0.3)
     cases = {
         "vector": (R @ v, exact @ list(v)),
         "inverse": (R.inv_act(v), exact.T @ list(v)),
         "symmetric": (R @ S, exact @ matrix(S) @ exact.T),
         "matrix": (R @ H, exact @ matrix(H)),
         "congruent": (R.congruent(H), exact @ matrix(H) @ exact.T),
-        "before": (R @ other, exact @ matrix(other)),
-        "after": (other @ R, matrix(other) @ exact),
+        "before": (R @ general, exact @ matrix(general)),
+        "after": (general @ R, matrix(general) @ exact),
         "turned round": (R.T @ v, exact.T @ list(v)),
         "elements": (R, exact),
     }
-    for found, expected in cases.values():
-        values = evaluate(scalars_of(found), {q: angle})
+    for actual, expected in cases.values():
+        values = evaluate(scalars_of(actual), {q: angle})
         assert_near(np.array(values, dtype=float), np.ravel(expected), times=32.0)
     assert not (tilt @ Rotation.about(X, q)).factors  # a turn again
-    assert not (tilt @ other).factors  # numbers
+    assert not (tilt @ general).factors  # numbers
     assert Rotation(R.x, R.y, R.z) == R
 
 
-def test_elements_stay_orthonormal():
+def test_products_of_axis_rotations_stay_orthonormal():
     R = Rotation.from_rpy(0.3, 0.0, 0.0) @ Rotation.about(Z, 0.4)
     assert np.max(np.abs(matrix(R).T @ matrix(R) - np.eye(3))) <= 6.0 * EPS

@@ -1,4 +1,4 @@
-"""From poses and twists to a joint's numbers: over every scalar, with derivatives, at half turns, counting turns."""
+"""Nearest configurations and velocities of poses and twists: every scalar, derivatives, half turns, counted turns."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def poses(joint: JointType, count: int, seed: int = 0) -> np.ndarray:
     return np.array([joint.X(q).elements()[:12] for q in (joint.zero(), *drawn)], dtype=float)
 
 
-def pose(numbers: Any) -> Pose:
-    return Pose.of_elements([*numbers, 0.0, 0.0, 0.0, 1.0])
+def pose(elements: Any) -> Pose:
+    return Pose.of_elements([*elements, 0.0, 0.0, 0.0, 1.0])
 
 
 def moved(X: Pose, V: Motion) -> Pose:
@@ -41,9 +41,9 @@ def moved(X: Pose, V: Motion) -> Pose:
     return X @ Pose(Quaternion.exp(V.angular).rotation(), translation_of_twist(V.angular, V.linear))
 
 
-def everything(joint: JointType, numbers: Any) -> list[Any]:
-    """q, v and gap of a pose and a twist."""
-    X = pose(numbers)
+def everything(joint: JointType, elements: Any) -> list[Any]:
+    """Return q, v and gap of a pose and a twist."""
+    X = pose(elements)
     q = joint.configuration_from_pose(X)
     return [
         *q,
@@ -53,10 +53,12 @@ def everything(joint: JointType, numbers: Any) -> list[Any]:
 
 
 @pytest.mark.slow(every=3)
-def test_every_kind_of_scalar_and_of_derivative_gives_the_same(drawn: Any) -> None:
-    """Poses of the joint, and half a turn away from the identity for closed forms: all derivatives are finite."""
-    some = {name: joint for name, joint in EVERY.items() if not (name.endswith("-1") or name in ("cam", "swivel"))}
-    for name, joint in drawn(some.items()):
+def test_nearest_configurations_agree_on_all_scalars_with_derivatives(drawn: Any) -> None:
+    """Poses of the joint, and half a turn away from the identity for closed forms."""
+    joints_of_test = {
+        name: joint for name, joint in EVERY.items() if not (name.endswith("-1") or name in ("cam", "swivel"))
+    }
+    for name, joint in drawn(joints_of_test.items()):
         samples = poses(joint, 2)
         if name in CLOSED:
             ends = [np.concatenate([R, [[0.1], [0.2], [0.3]]], axis=1).ravel() for R in HALF_TURNS]
@@ -72,7 +74,7 @@ def test_every_kind_of_scalar_and_of_derivative_gives_the_same(drawn: Any) -> No
 
 
 def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
-    """Against differences, across the wrenches that the joint bears; and q follows the pose along its motions."""
+    """Against differences, across the constraint wrenches; q follows the pose along the motion subspace."""
     rng, h = np.random.default_rng(1), 1e-6
     for name, joint in drawn(EVERY.items()):
         X, V = pose(poses(joint, 2)[1]), Motion.of(rng.normal(size=6).tolist())
@@ -82,12 +84,12 @@ def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
             assert abs((ahead - behind) / (2.0 * h) - V.dot(F)) <= 2e-7 * (1.0 + abs(V.dot(F))), name
         v = rng.normal(size=joint.nv).tolist()
         rate = [float(x) for x in joint.q_dot(q, v)]
-        found = [joint.configuration_from_pose(moved(X, joint.S(q) @ v * k)) for k in (h, -h)]
-        assert np.allclose(np.subtract(*found) / (2.0 * h), rate, atol=1e-6), name
+        configurations = [joint.configuration_from_pose(moved(X, joint.S(q) @ v * k)) for k in (h, -h)]
+        assert np.allclose(np.subtract(*configurations) / (2.0 * h), rate, atol=1e-6), name
 
 
 @pytest.mark.slow(every=3)
-def test_rates_are_right_where_the_joint_does_not_reach_the_pose() -> None:
+def test_rates_of_the_nearest_configuration_of_unreachable_poses_equal_differences() -> None:
     """The transform of the nearest configuration moves as differences say, to second order in a direction."""
     rng, h = np.random.default_rng(2), 1e-4
     for name, joint in SEARCHED.items():
@@ -99,17 +101,17 @@ def test_rates_are_right_where_the_joint_does_not_reach_the_pose() -> None:
 
         (inner,) = seeded([0.0], [1.0])
         (s,) = seeded([inner], [1.0])
-        found = [parts(x, s.level) for x in reached(s)]
-        second = [parts(rate, inner.level)[1] for _, rate in found]
-        ahead, here, behind = (np.array(reached(x)) for x in (h, 0.0, -h))
-        rates = np.array([float(value_of(rate)) for _, rate in found])
+        dual_rates = [parts(x, s.level) for x in reached(s)]
+        second = [parts(rate, inner.level)[1] for _, rate in dual_rates]
+        ahead, at_pose, behind = (np.array(reached(x)) for x in (h, 0.0, -h))
+        rates = np.array([float(value_of(rate)) for _, rate in dual_rates])
         assert np.allclose(rates, (ahead - behind) / (2.0 * h), atol=1e-6), name
-        assert np.allclose(np.array(second, dtype=float), (ahead - 2.0 * here + behind) / h**2, atol=1e-5), name
+        assert np.allclose(np.array(second, dtype=float), (ahead - 2.0 * at_pose + behind) / h**2, atol=1e-5), name
 
 
 @pytest.mark.slow(every=5)
-def test_searches_reach_poses_that_are_far_and_end_no_farther_than_they_begin(drawn: Any) -> None:
-    """Joints of robots in mm reach their poses; other poses are at most as far as from the zero configuration."""
+def test_searches_reach_distant_poses_and_never_increase_the_error(drawn: Any) -> None:
+    """Joints of robots in mm reach their poses; errors of other poses do not grow."""
     rng = np.random.default_rng(1)
     for name, joint in drawn({name: EVERY[name] for name in ("composite-0", "composite-1")}.items()):
         free = np.full(joint.nq, np.inf)
@@ -119,24 +121,26 @@ def test_searches_reach_poses_that_are_far_and_end_no_farther_than_they_begin(dr
             turn = Quaternion(*rng.normal(size=4).tolist()).normalized().rotation()
             X = Pose(turn, Vec3(*(10.0 ** (k % 4) * rng.normal(size=3)).tolist())) if k else joint.X(far)
             ends = joint.configuration_from_pose(X), joint.zero()
-            here, there = (np.linalg.norm(np.array(pose_error(joint.X(q), X).elements(), dtype=float)) for q in ends)
-            assert here <= (1.0 + 1e-9 if k else 1e-12) * there, (name, k)
+            final_error, initial_error = (
+                np.linalg.norm(np.array(pose_error(joint.X(q), X).elements(), dtype=float)) for q in ends
+            )
+            assert final_error <= (1.0 + 1e-9 if k else 1e-12) * initial_error, (name, k)
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
-def test_the_closed_form_is_what_the_contract_finds(kind: type[JointType]) -> None:
+def test_closed_forms_equal_the_contracts_search(kind: type[JointType]) -> None:
     """The same transform, the same velocities, and the same gap next to a pose of the joint."""
     joint = kind.example(np.random.default_rng(3))
     X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))
-    found = nearest_configuration(joint, X)
-    assert np.allclose(joint.X(found).elements(), X.elements(), atol=1e-12)
+    configuration = nearest_configuration(joint, X)
+    assert np.allclose(joint.X(configuration).elements(), X.elements(), atol=1e-12)
     V = Motion.of(np.random.default_rng(4).normal(size=6).tolist())
     S = [column.elements() for column in joint.S(q).columns]
     assert np.allclose(joint.velocity_from_twist(q, V), least_squares(S, V.elements()), atol=1e-12)
 
 
-def test_no_pose_of_another_kind_is_a_zero() -> None:
-    """What a constraint of the joint says of a pose is as large as what is left, at half turns and anywhere."""
+def test_residuals_of_unreachable_poses_are_not_zero() -> None:
+    """A joint constraint measures an error as large as the distance, at half turns and anywhere."""
     rng = np.random.default_rng(5)
     for name, joint in CLOSED.items():
         for k in range(24):
@@ -147,18 +151,18 @@ def test_no_pose_of_another_kind_is_a_zero() -> None:
             )
             q = joint.configuration_from_pose(X)
             missed = np.max(np.abs(np.subtract(joint.X(q).elements(), X.elements())))
-            told = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
-            assert np.max(np.abs(told), initial=0.0) >= 0.3 * missed - 1e-12, name
+            residuals = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
+            assert np.max(np.abs(residuals), initial=0.0) >= 0.3 * missed - 1e-12, name
 
 
-def test_what_the_search_does_not_reach_is_told_too() -> None:
+def test_residuals_after_an_unsuccessful_search_are_not_zero() -> None:
     for name in ("composite-0", "helical"):
         joint = SEARCHED[name]
         X = pose(poses(joint, 2)[1]) @ Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), np.pi), Vec3(0.1, 0.0, 0.0))
         q = joint.configuration_from_pose(X)
         missed = np.max(np.abs(np.subtract(joint.X(q).elements(), X.elements())))
-        told = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
-        assert missed > 0.01 and np.max(np.abs(told)) >= 0.3 * missed, name
+        residuals = [joint.pose_residual(X).dot(F) for F in joint.constraint_wrench_subspace(q)]
+        assert missed > 0.01 and np.max(np.abs(residuals)) >= 0.3 * missed, name
 
 
 def test_configurations_do_not_jump_between_revolutions() -> None:
@@ -176,7 +180,7 @@ def test_configurations_do_not_jump_between_revolutions() -> None:
                 assert np.abs(np.array(joint.configuration_from_pose(near)) - q).max() < 1e-4, types
 
 
-def test_a_screw_counts_its_turns() -> None:
+def test_a_screw_joint_counts_its_turns() -> None:
     screw = Screw((0.6, 0.0, 0.8), 0.05)
     for q in (0.3, 3.1, -9.0, 40.0):
         assert screw.configuration_from_pose(screw.X([q]))[0] == pytest.approx(q, abs=1e-12)
@@ -190,8 +194,8 @@ def test_a_screw_counts_its_turns() -> None:
     assert users.configuration_from_pose(users.X([8.0]))[0] == pytest.approx(8.0, abs=1e-12)
 
 
-def test_gimbal_lock_has_angles() -> None:
-    """At it and next to it the angles give the rotation, to rounding; derivatives at it stay finite."""
+def test_angles_at_gimbal_lock_reproduce_the_rotation() -> None:
+    """At gimbal lock and next to it, to rounding; derivatives at it stay finite."""
     for order in ("xyz", "zxz", "yzx", "yxy"):
         joint = next(kind for kind in ALL if kind.__name__ == "SphericalEuler")(order)
         lock = 0.0 if order[0] == order[2] else 0.5 * np.pi
@@ -204,13 +208,13 @@ def test_gimbal_lock_has_angles() -> None:
         assert np.isfinite(dual_jacobian(lambda x, joint=joint: joint.configuration_from_pose(pose(x)), at)).all()
 
 
-def test_a_bare_type_finds_what_the_closed_form_says() -> None:
+def test_a_type_without_closed_forms_finds_the_same_configuration() -> None:
     """Everything that follows from the transform alone, of a type with closed forms."""
     joint = EXAMPLES["cylindrical-0"]
-    other = bare(type(joint)(joint.axis))
+    searched = bare(type(joint)(joint.axis))
     plain = type(
         "Plain",
-        (type(other),),
+        (type(searched),),
         {"configuration_from_pose": JointType.configuration_from_pose, "pose_residual": JointType.pose_residual},
     )(joint.axis)
     X = joint.X([0.7, 0.2])

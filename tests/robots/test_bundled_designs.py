@@ -1,4 +1,4 @@
-"""The shipped robots against the published designs that they follow."""
+"""Bundled robots against the published designs that they follow."""
 
 import math
 import xml.etree.ElementTree as ET
@@ -80,7 +80,7 @@ def test_arm7_has_the_published_kinematics(name):
         np.testing.assert_allclose(frame_pose(model, q, "tool").homogeneous, tool.homogeneous, atol=1e-12)
 
 
-def test_gripper_is_the_arm_with_fingers():
+def test_the_gripper_arm_is_the_arm_with_fingers():
     arm = {joint.get("name"): joint for joint in xml_of("arm7").findall("joint")}
     whole = {joint.get("name"): joint for joint in xml_of("arm7_gripper").findall("joint")}
     assert set(whole) - set(arm) == {"left_finger_slide", "right_finger_slide"}
@@ -98,7 +98,7 @@ def test_gripper_is_the_arm_with_fingers():
 
 
 def test_gripper_fingers_move_together():
-    """With its mimic joint the gripper has one degree of freedom less, and opens evenly about the tool."""
+    """The mimic joint removes one degree of freedom, and the fingers open evenly about the tool."""
     model = pin.buildModelFromXML(text_of("arm7_gripper"), mimic=True)
     assert model.nv == 8
     q = pin.neutral(model)
@@ -111,7 +111,7 @@ def test_gripper_fingers_move_together():
     assert mujoco_model("arm7_gripper", False).neq == 1
 
 
-def test_double_pendulum_is_planar():
+def test_the_tip_of_the_double_pendulum_moves_in_a_plane():
     model, rng = pinocchio_model("double_pendulum", False), np.random.default_rng(3)
     for _ in range(TRIES):
         posture = random_posture("double_pendulum", rng)
@@ -122,7 +122,7 @@ def test_double_pendulum_is_planar():
         np.testing.assert_allclose(tip, reach, atol=1e-12)
 
 
-def test_quadruped_stands_on_straight_legs():
+def test_the_quadruped_stands_on_straight_legs():
     model = pinocchio_model("quadruped", True)
     q = pin.neutral(model)
     for foot in FEET:
@@ -131,7 +131,7 @@ def test_quadruped_stands_on_straight_legs():
         np.testing.assert_allclose(frame_pose(model, q, foot).translation, [x, y, -0.32], atol=1e-12)
 
 
-def test_humanoid_stands_straight():
+def test_the_humanoid_stands_straight_with_published_lengths():
     model = pinocchio_model("humanoid", True)
     q = pin.neutral(model)
     height, leg = 1.60, 0.530 * 1.60

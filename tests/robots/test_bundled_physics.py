@@ -1,4 +1,4 @@
-"""The shipped robots in pinocchio and MuJoCo: masses, limits, agreement of both, and mirrored sides."""
+"""Bundled robots in Pinocchio and MuJoCo: masses, limits, agreement of both, and mirrored sides."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from robots.shipped import (
 
 
 @every_robot
-def test_inertias_are_physical(robot):
+def test_inertias_of_bundled_robots_are_physical(robot):
     inertias = [inertia for inertia in pinocchio_model(robot.name, robot.floating).inertias if inertia.mass > 0]
     assert len(inertias) > robot.joints
     theirs = mujoco_model(robot.name, robot.floating)
@@ -41,7 +41,7 @@ def test_inertias_are_physical(robot):
 
 
 @every_robot
-def test_size_and_mass(robot):
+def test_degrees_of_freedom_and_masses_equal_those_of_pinocchio_and_mujoco(robot):
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
     base = 6 if robot.floating else 0
     assert ours.nv == theirs.nv == robot.joints + base
@@ -53,7 +53,7 @@ def test_size_and_mass(robot):
 
 
 @every_robot
-def test_limits(robot):
+def test_limits_equal_those_of_pinocchio_and_mujoco(robot):
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
     for joint in moving_joints(robot.name):
         name, limit = joint.get("name"), joint.find("limit")
@@ -72,8 +72,8 @@ def test_limits(robot):
 
 
 @every_robot
-def test_pinocchio_and_mujoco_agree(robot):
-    """The place of every link, the mass matrix and the forces of gravity."""
+def test_pinocchio_and_mujoco_agree_on_bundled_robots(robot):
+    """Positions of links, mass matrices and gravity forces."""
     rng = np.random.default_rng(sum(robot.name.encode()))
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
     for _ in range(TRIES):
@@ -92,7 +92,7 @@ def test_pinocchio_and_mujoco_agree(robot):
 
 
 @every_robot
-def test_zero_configuration_is_free_of_contact(robot):
+def test_the_zero_configuration_is_free_of_contact(robot):
     theirs = mujoco_model(robot.name, robot.floating)
     assert mujoco_data(theirs, zero_posture(robot.name), robot.floating).ncon == 0
 
@@ -128,8 +128,10 @@ class Mirror:
         out = np.zeros((model.nv, model.nv))
         out[:3, :3], out[3:6, 3:6] = np.diag(self.vector), np.diag(-self.vector)
         for joint in moving_joints(name):
-            here, there = joint.get("name"), self.name(joint.get("name"))
-            out[model.idx_vs[model.getJointId(there)], model.idx_vs[model.getJointId(here)]] = self.joint_sign(joint)
+            name_of_joint, mirrored_name = joint.get("name"), self.name(joint.get("name"))
+            out[model.idx_vs[model.getJointId(mirrored_name)], model.idx_vs[model.getJointId(name_of_joint)]] = (
+                self.joint_sign(joint)
+            )
         return out
 
 
@@ -142,28 +144,28 @@ every_symmetry = pytest.mark.parametrize(
 
 
 @every_symmetry
-def test_mirrored_posture(name, mirror):
-    """A mirrored posture has every link in the mirrored place, and the mirrored mass matrix."""
+def test_mirrored_postures_have_mirrored_poses_and_mass_matrices(name, mirror):
+    """Every link is in the mirrored position."""
     rng = np.random.default_rng(7)
     model = pinocchio_model(name, True)
     links = [link.get("name") for link in xml_of(name).findall("link")]
     for _ in range(TRIES):
         posture = random_posture(name, rng)
-        here = pinocchio_q(model, posture, True)
-        there = pinocchio_q(model, mirror.posture(name, posture), True)
+        q = pinocchio_q(model, posture, True)
+        mirrored_q = pinocchio_q(model, mirror.posture(name, posture), True)
         for link in links:
-            pose, image = frame_pose(model, here, link), frame_pose(model, there, mirror.name(link))
+            pose, image = frame_pose(model, q, link), frame_pose(model, mirrored_q, mirror.name(link))
             np.testing.assert_allclose(image.translation, mirror.vector * pose.translation, atol=1e-12)
             reflected = np.diag(mirror.vector) @ pose.rotation @ np.diag(mirror.vector)
             np.testing.assert_allclose(image.rotation, reflected, atol=1e-12)
         swap = mirror.velocity_map(name)
         np.testing.assert_allclose(
-            pinocchio_mass_matrix(model, there), swap @ pinocchio_mass_matrix(model, here) @ swap.T, atol=1e-12
+            pinocchio_mass_matrix(model, mirrored_q), swap @ pinocchio_mass_matrix(model, q) @ swap.T, atol=1e-12
         )
 
 
 @every_symmetry
-def test_mirrored_limits(name, mirror):
+def test_mirrored_joints_have_mirrored_limits(name, mirror):
     joints = {joint.get("name"): joint for joint in moving_joints(name)}
     for joint in joints.values():
         limit, image = joint.find("limit"), joints[mirror.name(joint.get("name"))].find("limit")
