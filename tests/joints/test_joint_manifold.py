@@ -78,7 +78,7 @@ def test_differences_count_turns_of_angles_and_take_the_short_rotation(joint: Jo
 
 
 def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
-    """Return q with other coordinates of the same rotation: −ε of a quaternion, the shadow of modified Rodrigues parameters."""
+    """Return other coordinates of the same rotation: −ε of a quaternion, or the shadow of Rodrigues parameters."""
     equal_rotations = []
     for columns in joint.unit_length:
         if len(columns) == 4:
