@@ -104,7 +104,7 @@ def test_the_page_of_distances_has_the_measured_figures():
         "peer_call": 1e-6,
         "peer_loop": None,
     }
-    row = {"robot": "sphere, box", "label": "batch of 4096, one", "target_shown": "<= 5 ns"} | {"ours": "2 ns", "peer": "-"}
+    row = {
         "robot": "sphere, box",
         "label": "batch of 4096, one",
         "target_shown": "<= 5 ns",
