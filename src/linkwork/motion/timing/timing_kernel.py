@@ -47,7 +47,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 _RECENT: BoundedCache[Any, tuple[Any, Kernel]] = BoundedCache(64)  # by the robot's id: comparing robots takes long
 _CORNER, _SMALL = 1e-7, 1e-12  # of the path's rate: a larger jump of it is a corner
 _GREATEST = 1e30
-_FIRST_SWEEPS, _SWEEPS = 4, 2  # with damping and friction: without a motion to begin with, and with one
+_FIRST_SWEEPS, _SWEEPS = 3, 2  # with damping and friction: without a motion to begin with, and with one
 _CHANGED = 5e-3  # of the duration: a larger change by the last of them means that they do not converge
 _AT_END = 1.0  # of a segment: where the interpolation error through `NODES` is largest
 
