@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
-from linkwork.robot.construction.robot_loading import Continuous, Inertias, Mimicry
 from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Mesh
 
@@ -95,13 +94,14 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 
 _PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro", "trusted")
+_KINDS = get_type_hints(load)
 _CHOICES = {
-    "mimic": ("treatment of mimic joints", get_args(Mimicry)),
-    "continuous": ("coordinates of a continuous joint", get_args(Continuous)),
-    "inertia": (
-        "inertias of the file, repaired where they are not physical, or ignored",
-        get_args(Inertias),
-    ),
+    name: (about, get_args(_KINDS[name]))
+    for name, about in (
+        ("mimic", "treatment of mimic joints"),
+        ("continuous", "coordinates of a continuous joint"),
+        ("inertia", "inertias of the file, repaired where they are not physical, or ignored"),
+    )
 }
 
 

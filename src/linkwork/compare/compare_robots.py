@@ -18,9 +18,9 @@ from linkwork.compare.state_comparison import (
     poses_of,
     size_of,
 )
+from linkwork.formats.description import mass_properties
 from linkwork.model import Frame, Tree
 from linkwork.model.composite_body import frames_with_inertias
-from linkwork.model.value_check import mass_properties
 from linkwork.spatial import Inertia
 
 __all__ = ["GROUPS", "compare_trees"]

@@ -26,7 +26,7 @@ from linkwork.compare.state_comparison import (
     size_of,
 )
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
-from linkwork.formats import registry
+from linkwork.formats import find_format
 from linkwork.model.composite_body import frames_with_inertias
 
 __all__ = ["LIBRARIES", "CannotCompare", "LibraryModel", "compare_with_library"]
@@ -60,7 +60,7 @@ class LibraryModel(ABC):
             raise CannotCompare("the robot was not read from a file")
         if not robot.tree.trusted:
             raise CannotCompare("the robot was loaded with trusted=False, and the library reads files in this process")
-        name = registry.find_format(source).name
+        name = find_format(source).name
         if name not in formats:
             raise CannotCompare(f"it reads {' and '.join(formats)}, not {name}")
         return Path(source)

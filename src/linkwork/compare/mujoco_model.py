@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from linkwork.compare.library_model import CannotCompare, LibraryModel
-from linkwork.formats import registry
+from linkwork.formats import find_format
+from linkwork.formats.description import FLOATING_BASE
 from linkwork.model import Tree
-from linkwork.model.tree_builder import FLOATING_BASE
 
 __all__ = ["MuJoCoModel"]
 
@@ -32,7 +32,7 @@ class MuJoCoModel(LibraryModel):
             raise CannotCompare("MuJoCo is not installed: pip install mujoco") from None
         self.title = f"MuJoCo {self.mujoco.__version__}"
         path, tree = self.source_of(robot, "urdf", "mjcf"), robot.tree
-        read = _read_urdf if registry.find_format(path).name == "urdf" else _read_mjcf
+        read = _read_urdf if find_format(path).name == "urdf" else _read_mjcf
         self.model: Any = _quietly(self.mujoco, lambda: read(self.mujoco, path, tree))
         if any(body.joint.nq != body.joint.nv and body.joint.nv < 3 for body in tree.bodies):
             raise CannotCompare("a joint with sine and cosine as its coordinates; load the robot with angles")

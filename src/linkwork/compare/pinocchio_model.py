@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork import Joint
 from linkwork.compare.library_model import CannotCompare, LibraryModel
-from linkwork.model.tree_builder import FLOATING_BASE
+from linkwork.formats.description import FLOATING_BASE
 
 __all__ = ["PinocchioModel", "pinocchio_version"]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text as mjcf_text
     from linkwork.formats.registry import FORMATS as FORMATS
     from linkwork.formats.registry import Format as Format
+    from linkwork.formats.registry import find_format as find_format
     from linkwork.formats.sdf.sdf_reader import parse_sdf as parse_sdf
     from linkwork.formats.sdf.sdf_reader import read_sdf as read_sdf
     from linkwork.formats.sdf.sdf_writer import sdf_text as sdf_text
@@ -34,7 +35,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.loops_file": "loops_text parse_loops read_loops",
             "linkwork.formats.mjcf.coordinates": "MujocoCoordinates",
             "linkwork.formats.mjcf.writing.mjcf_writer": "mjcf_text",
-            "linkwork.formats.registry": "FORMATS Format",
+            "linkwork.formats.registry": "FORMATS Format find_format",
             "linkwork.formats.linkwork_json.robot_reader": "parse_robot read_robot",
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",
             "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",

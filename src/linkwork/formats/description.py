@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from linkwork.model.description import NamedStateDescription as NamedStateDescription
     from linkwork.model.named_state import NamedState as NamedState
     from linkwork.model.tree import Report as Report
+    from linkwork.model.tree_builder import FLOATING_BASE as FLOATING_BASE
+    from linkwork.model.value_check import check_inertial as check_inertial
+    from linkwork.model.value_check import mass_properties as mass_properties
 
 
 if not TYPE_CHECKING:
@@ -45,5 +48,7 @@ if not TYPE_CHECKING:
             ),
             "linkwork.model.named_state": "NamedState",
             "linkwork.model.tree": "Report",
+            "linkwork.model.tree_builder": "FLOATING_BASE",
+            "linkwork.model.value_check": "check_inertial mass_properties",
         },
     )

@@ -35,7 +35,6 @@ from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, l
 from linkwork.errors import UnknownNameError
 from linkwork.motion import Trajectory
 from linkwork.planning import PlanResult
-from linkwork.planning.plan_path import PLANNERS
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -84,15 +83,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=PLANNERS,
-        default=PLANNERS[0],
-        help=f"{PLANNERS[0]}: the first path, shortened; {PLANNERS[1]}: improved until the time limit",
+        choices=("connect", "optimal"),
+        default="connect",
+        help="connect: the first path, shortened; optimal: improved until the time limit",
     )
     parser.add_argument(
         "--iterations",
         metavar="N",
         type=from_zero,
-        help=f"with --method {PLANNERS[1]}: maximum iterations; the path is then reproducible within the time limit",
+        help="with --method optimal: maximum iterations; the path is then reproducible within the time limit",
     )
     add_limits(parser)
     parser.add_argument(

@@ -23,10 +23,9 @@ import numpy as np
 
 from linkwork.compare.plausibility.model_check import ModelFinding, Severity, finding
 from linkwork.errors import Location
-from linkwork.formats.description import Findings
+from linkwork.formats.description import Findings, check_inertial, mass_properties
 from linkwork.model import WORLD, Frame
 from linkwork.model.shape_bounds import bounding_box_of, bounding_sphere_of, uniform_moments_of
-from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.shapes import Geometry
 
 __all__ = ["SIGNS", "LinkMass", "link_findings"]

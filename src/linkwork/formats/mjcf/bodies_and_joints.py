@@ -14,12 +14,20 @@ from dataclasses import dataclass, field, replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.errors import Issue, Location
-from linkwork.formats.description import Drive, Findings, FrameDescription, JointDescription, Limits, LinkDescription
+from linkwork.formats.description import (
+    FLOATING_BASE,
+    Drive,
+    Findings,
+    FrameDescription,
+    JointDescription,
+    Limits,
+    LinkDescription,
+    check_inertial,
+)
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel, pose_of
 from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute, Spherical
 from linkwork.model.composite_body import compose
-from linkwork.model.tree_builder import FLOATING_BASE
-from linkwork.model.value_check import all_finite, check_inertial
+from linkwork.model.value_check import all_finite
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 

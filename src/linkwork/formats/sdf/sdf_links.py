@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkwork._util.messages import quoted
-from linkwork.formats.description import LinkDescription
+from linkwork.formats.description import LinkDescription, check_inertial
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_schema import SHAPES, UNREAD_SHAPES
 from linkwork.formats.xml_document import Element
 from linkwork.joints import Planar
 from linkwork.model.composite_body import compose
-from linkwork.model.value_check import check_inertial
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, HalfSpace, Material, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST

@@ -16,12 +16,18 @@ from typing import Any
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import Gear, LoopJoint
-from linkwork.formats.description import ConstraintDescription, Drive, FrameDescription, JointDescription, Limits
+from linkwork.formats.description import (
+    FLOATING_BASE,
+    ConstraintDescription,
+    Drive,
+    FrameDescription,
+    JointDescription,
+    Limits,
+)
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_joints import SdfJoint, values_of
 from linkwork.formats.unique_names import Names
 from linkwork.joints import Fixed, Floating, JointType
-from linkwork.model.tree_builder import FLOATING_BASE
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["ModelNames", "SpanningTree"]

@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.formats.description import check_inertial, mass_properties
 from linkwork.formats.usd.prim_shapes import physics_material
 from linkwork.formats.usd.prim_transforms import Transforms
 from linkwork.formats.usd.prim_values import PrimReader
-from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 

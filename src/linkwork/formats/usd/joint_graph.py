@@ -11,12 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.constraints import LoopJoint
-from linkwork.formats.description import ConstraintDescription, DisabledPair, FrameDescription, JointDescription, Limits
+from linkwork.formats.description import (
+    FLOATING_BASE,
+    ConstraintDescription,
+    DisabledPair,
+    FrameDescription,
+    JointDescription,
+    Limits,
+)
 from linkwork.formats.unique_names import Names
 from linkwork.formats.usd.joint_prims import JointPrim, following
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.joints import Cylindrical, Fixed, Floating, JointType, Prismatic, Reversed, Revolute
-from linkwork.model.tree_builder import FLOATING_BASE
 from linkwork.spatial import Pose
 
 __all__ = ["WORLD", "Graph", "joint_graph"]
