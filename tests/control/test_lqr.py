@@ -179,6 +179,11 @@ def test_invalid_and_unstabilisable_systems_are_refused() -> None:
             finite_horizon_lqr(A, B, Q, R, end=end, num_steps=3)
     with pytest.raises(TypeError, match="expected an array of real numbers"):
         lqr(A * 1j, B, Q, R)
+    for name in "ABQR":
+        arguments = {"A": A, "B": B, "Q": Q, "R": R, name: None}
+        for function, options in ((lqr, {}), (finite_horizon_lqr, {"num_steps": 3})):
+            with pytest.raises(TypeError, match=f"{name}: expected an array of real numbers, got None"):
+                function(**arguments, **options)
     with pytest.raises(ValueError, match="num_steps: expected an integer, or matrices"):
         finite_horizon_lqr(A, B, Q, R)
     with pytest.raises(ValueError, match="the same number of steps for all"):

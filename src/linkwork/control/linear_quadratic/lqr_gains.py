@@ -136,7 +136,7 @@ def finite_horizon_lqr(
     semidefinite.
     """
     caller = "finite_horizon_lqr"
-    matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R)) if x is not None}
+    matrices = {name: _matrix(caller, name, x) for name, x in (("A", A), ("B", B), ("Q", Q), ("R", R))}
     count = _steps(caller, matrices, N, num_steps)
     last = matrices["Q"][..., -1, :, :] if matrices["Q"].ndim > 2 else matrices["Q"]
     arrays, n, m = _read(caller, {"A": A, "B": B, "Q": Q, "R": R, "N": N})
@@ -230,7 +230,7 @@ def _matrix(caller: str, name: str, value: Any) -> np.ndarray:
 
 def _read(caller: str, matrices: Mapping[str, Any]) -> tuple[dict[str, Any], int, int]:
     """Return the matrices as arrays, and the numbers of states and inputs."""
-    arrays = {name: _matrix(caller, name, x) for name, x in matrices.items() if x is not None}
+    arrays = {name: _matrix(caller, name, x) for name, x in matrices.items() if x is not None or name != "N"}
     n, m = arrays["A"].shape[-1], arrays["B"].shape[-1]
     if matrices["N"] is None:
         arrays["N"] = np.zeros((n, m))
